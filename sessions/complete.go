@@ -104,11 +104,10 @@ func (s completion) request(system string) Request {
 	if s.briefing != "" {
 		system += "\n\n" + s.briefing
 	}
-	r := Request{System: system, Messages: slices.Clone(s.messages), Temperature: clonePointer(s.temperature), Thinking: s.thinking(), Tools: s.specs}
-	if s.maxTokens != nil {
-		r.MaxTokens = *s.maxTokens
+	return Request{
+		System: system, Messages: slices.Clone(s.messages), Tools: s.specs,
+		Temperature: s.temperature(), MaxTokens: s.maxTokens(), Thinking: s.thinking(),
 	}
-	return r
 }
 
 func (s completion) runStep(ctx context.Context, model Model, request Request, on func(Chunk)) (completion Completion, err error) {

@@ -8,7 +8,6 @@ import (
 	"sluice/sessions/audit"
 	"sluice/sessions/message"
 	"sluice/sessions/notes"
-	"sluice/sessions/port"
 	"sluice/sessions/prompt"
 	"sluice/sessions/record"
 	"sluice/sessions/turn"
@@ -201,6 +200,7 @@ type (
 	SendPolicy    = record.SendPolicy
 	Store         = record.Store
 	StoredMessage = record.StoredMessage
+	Temperature   = record.Temperature
 	ThinkingLevel = record.ThinkingLevel
 	Tree          = record.Tree
 	VerboseLevel  = record.VerboseLevel
@@ -214,9 +214,11 @@ const (
 	BranchesMax       = record.BranchesMax
 	LabelMax          = record.LabelMax
 	MetadataMax       = record.MetadataMax
+	OutputTokensMax   = record.OutputTokensMax
 	SendAllow         = record.SendAllow
 	SendDeny          = record.SendDeny
 	SendInherit       = record.SendInherit
+	TemperatureMax    = record.TemperatureMax
 	ThinkingHigh      = record.ThinkingHigh
 	ThinkingInherit   = record.ThinkingInherit
 	ThinkingLow       = record.ThinkingLow
@@ -228,6 +230,13 @@ const (
 	VerboseOn         = record.VerboseOn
 )
 
+// Functions of package record.
+//
+//nolint:gochecknoglobals // they are never set
+var (
+	ParseTemperature = record.ParseTemperature
+)
+
 // Errors of the store.
 var (
 	ErrConflict    = record.ErrConflict
@@ -235,79 +244,6 @@ var (
 	ErrFenced      = record.ErrFenced
 	ErrNotFound    = record.ErrNotFound
 	ErrUnavailable = record.ErrUnavailable
-)
-
-// Agent and the others: what a session is given: models, tools, sub-agents, a monitor and a sandbox, see package port.
-//
-//nolint:revive // each is documented in its package
-type (
-	Agent           = port.Agent
-	CallVerdict     = port.CallVerdict
-	Caller          = port.Caller
-	Chunk           = port.Chunk
-	Classified      = port.Classified
-	Completion      = port.Completion
-	FlowEnd         = port.FlowEnd
-	Model           = port.Model
-	ModelError      = port.ModelError
-	ModelErrorKind  = port.ModelErrorKind
-	Monitor         = port.Monitor
-	MonitoredCall   = port.MonitoredCall
-	PermissionMode  = port.PermissionMode
-	Reach           = port.Reach
-	RemoteTool      = port.RemoteTool
-	Request         = port.Request
-	Response        = port.Response
-	Ruling          = port.Ruling
-	Sandbox         = port.Sandbox
-	SandboxConfig   = port.SandboxConfig
-	SandboxMode     = port.SandboxMode
-	SandboxSettings = port.SandboxSettings
-	SubAgent        = port.SubAgent
-	SubAgentPlan    = port.SubAgentPlan
-	Terms           = port.Terms
-	Tool            = port.Tool
-	ToolFlow        = port.ToolFlow
-	ToolResult      = port.ToolResult
-	ToolSpec        = port.ToolSpec
-)
-
-// Kinds of failures, ends of data flows, rulings, reaches and modes.
-const (
-	FlowAgent        = port.FlowAgent
-	FlowDelivery     = port.FlowDelivery
-	FlowMemory       = port.FlowMemory
-	FlowNone         = port.FlowNone
-	FlowOutside      = port.FlowOutside
-	FlowSession      = port.FlowSession
-	ModelAuth        = port.ModelAuth
-	ModelCut         = port.ModelCut
-	ModelOverflow    = port.ModelOverflow
-	ModelOverloaded  = port.ModelOverloaded
-	ModelRateLimited = port.ModelRateLimited
-	ModelRefused     = port.ModelRefused
-	ModelUnavailable = port.ModelUnavailable
-	PermissionAsk    = port.PermissionAsk
-	PermissionAuto   = port.PermissionAuto
-	PermissionDeny   = port.PermissionDeny
-	ReachBeyond      = port.ReachBeyond
-	ReachHere        = port.ReachHere
-	ReachUnknown     = port.ReachUnknown
-	RulingAsk        = port.RulingAsk
-	RulingRefuse     = port.RulingRefuse
-	RulingRun        = port.RulingRun
-	SandboxOff       = port.SandboxOff
-	SandboxOptional  = port.SandboxOptional
-	SandboxRequired  = port.SandboxRequired
-)
-
-// Functions of package port.
-//
-//nolint:gochecknoglobals // they are never set
-var (
-	ModelLevel          = port.ModelLevel
-	ParsePermissionMode = port.ParsePermissionMode
-	ParseSandboxMode    = port.ParseSandboxMode
 )
 
 // Audience and the others: memories and to-do lists, see package notes.

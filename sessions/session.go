@@ -49,30 +49,28 @@ type state struct {
 	store Store
 	now   func() time.Time
 
-	mu          sync.Mutex
-	record      Record
-	isNew       bool // the record is not stored yet
-	agent       Agent
-	specs       []ToolSpec // of the agent's tools; never changed, only replaced
-	briefing    string     // of the present run
-	model       Model
-	temperature *float32
-	maxTokens   *int
-	messages    []Message
-	aside       map[MessageID]Message // messages of other branches that are not stored yet
-	unsaved     map[MessageID]int     // messages that are not stored as they are here, with the order in which they came about
-	serial      int                   // grows with each of unsaved
-	changed     bool                  // the record has changes that are not stored
-	settings    Patch                 // settings that are not stored
-	sandbox     SandboxConfig
-	permission  PermissionMode
-	monitor     Monitor                               // nil: only what stays inside runs
-	audit       []AuditEntry                          // not stored yet
-	reached     map[openCall]Reach                    // what CallsToConfirm found; never changed, only replaced
-	skip        func(context.Context) (string, error) // nil: no call is skipped
-	children    map[string]*PendingSubAgentToolCall   // of the open calls, by call id
-	attempt     *Change                               // was to be stored, and nobody knows whether it was
-	building    *builder                              // nil while no completion is under way
+	mu         sync.Mutex
+	record     Record
+	isNew      bool // the record is not stored yet
+	agent      Agent
+	specs      []ToolSpec // of the agent's tools; never changed, only replaced
+	briefing   string     // of the present run
+	model      Model
+	messages   []Message
+	aside      map[MessageID]Message // messages of other branches that are not stored yet
+	unsaved    map[MessageID]int     // messages that are not stored as they are here, with the order in which they came about
+	serial     int                   // grows with each of unsaved
+	changed    bool                  // the record has changes that are not stored
+	settings   Patch                 // settings that are not stored
+	sandbox    SandboxConfig
+	permission PermissionMode
+	monitor    Monitor                               // nil: only what stays inside runs
+	audit      []AuditEntry                          // not stored yet
+	reached    map[openCall]Reach                    // what CallsToConfirm found; never changed, only replaced
+	skip       func(context.Context) (string, error) // nil: no call is skipped
+	children   map[string]*PendingSubAgentToolCall   // of the open calls, by call id
+	attempt    *Change                               // was to be stored, and nobody knows whether it was
+	building   *builder                              // nil while no completion is under way
 }
 
 // newSession makes a session of what is stored of it.
@@ -205,7 +203,7 @@ func (s *Session) SetBriefing(text string) {
 	s.briefing = text
 }
 
-// SetModel gives the session a model. Overrides that the user made stay.
+// SetModel gives the session a model. The session's own temperature and limit of tokens stay.
 func (s *Session) SetModel(model Model) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -217,34 +215,6 @@ func (s *Session) Model() Model {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.model
-}
-
-// SetTemperature overrides the model's temperature; nil takes the override back.
-func (s *Session) SetTemperature(t *float32) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.temperature = clonePointer(t)
-}
-
-// TemperatureOverride is what SetTemperature set; nil for none.
-func (s *Session) TemperatureOverride() *float32 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return clonePointer(s.temperature)
-}
-
-// SetMaxTokens overrides how long an answer may be, in tokens; nil takes the override back.
-func (s *Session) SetMaxTokens(n *int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.maxTokens = clonePointer(n)
-}
-
-// MaxTokensOverride is what SetMaxTokens set; nil for none.
-func (s *Session) MaxTokensOverride() *int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return clonePointer(s.maxTokens)
 }
 
 func clonePointer[T any](p *T) *T {

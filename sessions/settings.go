@@ -45,3 +45,32 @@ func (s *Session) Verbose() VerboseLevel {
 	defer s.mu.Unlock()
 	return cmp.Or(s.record.VerboseLevel, s.agent.Verbose, VerboseOff)
 }
+
+// TemperatureOverride is the session's own temperature, which stays when its model changes; nil if it has none.
+func (s *Session) TemperatureOverride() *float32 { return s.current().Temperature.Value() }
+
+// MaxTokensOverride is the session's own limit of an answer's tokens, which stays when its model changes; nil if it has none.
+func (s *Session) MaxTokensOverride() *int {
+	if n := s.current().MaxTokens; n > 0 {
+		return &n
+	}
+	return nil
+}
+
+// MaxTokens is the limit of an answer's tokens: as the session's record says, else the agent; 0 leaves it to the provider.
+func (s *Session) MaxTokens() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.maxTokens()
+}
+
+func (s *state) maxTokens() int { return cmp.Or(s.record.MaxTokens, s.agent.MaxTokens) }
+
+// temperature is what the model is asked to take: as the record says, else the agent, but at most what the model takes.
+func (s *state) temperature() *float32 {
+	t := cmp.Or(s.record.Temperature, s.agent.Temperature).Value()
+	if t != nil {
+		*t = min(*t, MaxTemperature(s.model))
+	}
+	return t
+}

@@ -60,6 +60,8 @@ func TestPatchIsChecked(t *testing.T) {
 	send, activation := sessions.SendPolicy("maybe"), sessions.Activation("maybe")
 	for field, p := range map[string]sessions.Patch{
 		"label: 513 bytes": {Label: new(flow.NewText(long, flow.Bottom()))}, "label: 1 bytes": {Label: new(flow.NewText(broken, flow.Bottom()))},
+		"temperature: \"2.5\"": {Temperature: new(sessions.Temperature("2.5"))}, "temperature: \"0.70\"": {Temperature: new(sessions.Temperature("0.70"))},
+		"maxOutputTokens: -1": {MaxTokens: new(-1)}, "maxOutputTokens: 1000001": {MaxTokens: new(sessions.OutputTokensMax + 1)},
 		"thinkingLevel": {ThinkingLevel: &thinking}, "verboseLevel": {VerboseLevel: &verbose},
 		"metadata: 65537 bytes, the maximum is 65536": {Metadata: &more}, "queueMode": {QueueMode: &mode},
 		"sendPolicy": {SendPolicy: &send}, "groupActivation": {Activation: &activation},
@@ -91,31 +93,71 @@ func TestAdopt(t *testing.T) {
 func TestOverridesOutliveTheModel(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, sessiontest.Says("one"))
-	temperature, most := float32(0.5), 77
-	b.SetTemperature(&temperature)
-	b.SetMaxTokens(&most)
-	other := &sessiontest.Scripted{Answers: []sessiontest.Answer{sessiontest.Says("two"), sessiontest.Says("three")}, Level: b.model.Level}
+	warm, most := sessions.Temperature("0.5"), 77
+	require.NoError(t, b.Patch(sessions.Patch{Temperature: &warm, MaxTokens: &most}))
+	other := &sessiontest.Scripted{Answers: []sessiontest.Answer{sessiontest.Says("two"), sessiontest.Says("three"), sessiontest.Says("four")}, Level: b.model.Level}
 	b.SetModel(other)
-	b.SetAgent(sessions.Agent{ID: "main", Thinking: sessions.ThinkingLow})
+	agent := sessions.Agent{ID: "main", Thinking: sessions.ThinkingLow, Temperature: "0.25", MaxTokens: 11}
+	b.SetAgent(agent)
 	b.Append(user("hi"))
-	_, err := step(t.Context(), b.Session)
-	require.NoError(t, err)
-	asked := other.Asked()[0]
-	require.Equal(t, sessions.Request{
-		Messages: asked.Messages, Temperature: &temperature, MaxTokens: most, Thinking: sessions.ThinkingLow,
-	}, asked)
+	asked := func(n int) sessions.Request {
+		_, err := step(t.Context(), b.Session)
+		require.NoError(t, err)
+		return other.Asked()[n]
+	}
+	got := asked(0)
+	require.Equal(t, sessions.Request{Messages: got.Messages, Temperature: new(float32(0.5)), MaxTokens: most, Thinking: sessions.ThinkingLow}, got)
 	require.Equal(t, sessions.VerboseOff, b.Verbose())
+	require.Equal(t, new(float32(0.5)), b.TemperatureOverride())
+	require.Equal(t, &most, b.MaxTokensOverride())
 
-	b.SetTemperature(nil)
-	b.SetMaxTokens(nil)
 	high := sessions.ThinkingHigh
-	require.NoError(t, b.Patch(sessions.Patch{ThinkingLevel: &high}))
-	_, err = step(t.Context(), b.Session)
-	require.NoError(t, err)
-	asked = other.Asked()[1]
-	require.Equal(t, sessions.Request{Messages: asked.Messages, Thinking: high}, asked)
+	require.NoError(t, b.Patch(sessions.Patch{ThinkingLevel: &high, Temperature: new(sessions.Temperature("")), MaxTokens: new(int)}))
+	got = asked(1)
+	require.Equal(t, sessions.Request{Messages: got.Messages, Temperature: new(float32(0.25)), MaxTokens: 11, Thinking: high}, got, "those of the agent")
 	require.Nil(t, b.TemperatureOverride())
 	require.Nil(t, b.MaxTokensOverride())
+
+	agent.Temperature, agent.MaxTokens = "", 0
+	b.SetAgent(agent)
+	got = asked(2)
+	require.Equal(t, sessions.Request{Messages: got.Messages, Thinking: high}, got, "those of the provider")
+}
+
+// cool is a model that takes a temperature of at most 1.
+type cool struct{ *sessiontest.Scripted }
+
+func (cool) MaxTemperature() float32 { return 1 }
+
+// A temperature outlives the change to a model that takes less, which gets what it takes.
+func TestTemperatureIsAtMostWhatTheModelTakes(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	require.NoError(t, b.Patch(sessions.Patch{Temperature: new(sessions.Temperature("1.5"))}))
+	model := &sessiontest.Scripted{Answers: []sessiontest.Answer{sessiontest.Says("one"), sessiontest.Says("two")}, Level: b.model.Level}
+	for i, m := range []sessions.Model{model, cool{model}} {
+		b.SetModel(m)
+		b.Append(user("hi"))
+		_, err := step(t.Context(), b.Session)
+		require.NoError(t, err)
+		require.Equal(t, []*float32{new(float32(1.5)), new(float32(1))}[i], model.Asked()[i].Temperature)
+	}
+	require.Equal(t, new(float32(1.5)), b.TemperatureOverride())
+}
+
+func TestParseTemperature(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]sessions.Temperature{"": "", "0": "0", "-0": "0", "0.70": "0.7", "2": "2", "1e0": "1", ".25": "0.25"} {
+		got, err := sessions.ParseTemperature(text)
+		require.NoError(t, err, text)
+		require.Equal(t, want, got, text)
+	}
+	for _, text := range []string{"-0.1", "2.01", "0.123", "NaN", "Inf", "warm", "1,5", " 1"} {
+		_, err := sessions.ParseTemperature(text)
+		require.ErrorContains(t, err, "want a number from 0 to 2", text)
+	}
+	require.Nil(t, sessions.Temperature("").Value())
+	require.InDelta(t, 0.7, *sessions.Temperature("0.7").Value(), 1e-6)
 }
 
 // A message that is edited while it is stored is stored again as it was edited.

@@ -218,6 +218,21 @@ func TestNearlyFullIsCompactedBeforeTheModelComplains(t *testing.T) {
 	require.Equal(t, sessions.RoleSummary, b.session.Messages()[0].Role)
 }
 
+// The context has to hold the answer too: one that may be long leaves less room for the thread.
+func TestRoomForTheAnswer(t *testing.T) {
+	t.Parallel()
+	for tokens, first := range map[int]sessions.Role{1: sessions.RoleUser, 29: sessions.RoleSummary} {
+		b := newBundle(t, sessiontest.Says("one"), sessiontest.Says("gist"), sessiontest.Says("two"))
+		b.model.Window = 41 // the first answer uses 13
+		require.NoError(t, b.session.Patch(sessions.Patch{MaxTokens: &tokens}))
+		_, err := b.ask(t.Context(), "first")
+		require.NoError(t, err)
+		_, err = b.ask(t.Context(), "second")
+		require.NoError(t, err)
+		require.Equal(t, first, b.session.Messages()[0].Role, "%d tokens", tokens)
+	}
+}
+
 // A summary that fails for a while is tried again like any other completion.
 func TestFailedSummaryIsTriedAgain(t *testing.T) {
 	t.Parallel()

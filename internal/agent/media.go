@@ -31,10 +31,14 @@ type seeing struct {
 var (
 	_ sessions.Model      = (*seeing)(nil)
 	_ sessions.Classified = (*seeing)(nil)
+	_ sessions.Tempered   = (*seeing)(nil)
 )
 
 // Classification implements [sessions.Classified].
 func (m *seeing) Classification() flow.Level { return sessions.ModelLevel(m.Model) }
+
+// MaxTemperature implements [sessions.Tempered].
+func (m *seeing) MaxTemperature() float32 { return sessions.MaxTemperature(m.Model) }
 
 // Complete implements [sessions.Model]. Where the model takes no pictures it is told of them in words.
 func (m *seeing) Complete(ctx context.Context, req sessions.Request, on func(sessions.Chunk)) (sessions.Completion, error) {

@@ -46,8 +46,12 @@ func (e exchanges) NewAgentSession(agent string) sessions.Record {
 // models are the models of agents, and those that a session may be given.
 type models struct {
 	*roster.Roster
-	choose func(name string, knows flow.Level) error
+	choose         func(name string, knows flow.Level) error
+	maxTemperature func(name string) float32
 }
 
 // CheckModel gives an error for a model that no session may be given, see [commands.ModelChecker].
 func (m models) CheckModel(name string, knows flow.Level) error { return m.choose(name, knows) }
+
+// MaxTemperature is the highest temperature that a model takes, see [commands.TemperatureChecker].
+func (m models) MaxTemperature(name string) float32 { return m.maxTemperature(name) }

@@ -190,6 +190,40 @@ func TestProvidersThroughTheGateway(t *testing.T) {
 	}
 }
 
+// What the agent and the session say of temperature and length reaches both kinds of providers. A session's own words
+// go before its agent's. Anthropic takes no temperature above 1.
+func TestTemperatureAndLengthReachTheProvider(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"openai", "anthropic"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			models, err := modeltest.Start()
+			require.NoError(t, err)
+			t.Cleanup(models.Close)
+			url := map[string]string{"openai": models.OpenAIURL(), "anthropic": models.AnthropicURL()}[kind]
+			g := start(t, "models: { default: p/m, providers: { p: { kind: "+kind+", apiKey: key, baseURL: \""+url+"\" } } }\n"+
+				"agents: { defaults: { temperature: 0.25, maxOutputTokens: 77 } }\n")
+			asked := func(temperature float64, tokens int) {
+				t.Helper()
+				models.Enqueue(modeltest.Say("All is well."))
+				read(t, g.call(http.MethodPost, "/v1/sessions/main/messages", `{"message":"how are you?"}`), http.StatusOK, nil)
+				last := models.Requests()[len(models.Requests())-1]
+				require.NotNil(t, last.Temperature)
+				require.InDelta(t, temperature, *last.Temperature, 1e-9)
+				require.Equal(t, tokens, last.MaxTokens)
+			}
+			asked(0.25, 77)
+			read(t, g.call(http.MethodPatch, "/v1/sessions/main", `{"temperature":0.5,"max_output_tokens":12}`), http.StatusOK, nil)
+			asked(0.5, 12)
+			read(t, g.call(http.MethodPatch, "/v1/sessions/main", `{"temperature":1.5}`), map[string]int{"openai": http.StatusOK, "anthropic": http.StatusUnprocessableEntity}[kind], nil)
+			asked(map[string]float64{"openai": 1.5, "anthropic": 0.5}[kind], 12)
+			read(t, g.call(http.MethodPatch, "/v1/sessions/main", `{"temperature":null,"max_output_tokens":null}`), http.StatusOK, nil)
+			asked(0.25, 77)
+			require.Empty(t, models.Violations())
+		})
+	}
+}
+
 // A session's overrides are set and taken back over HTTP.
 func TestPatchOfOverrides(t *testing.T) {
 	t.Parallel()

@@ -57,6 +57,15 @@ func (a *App) chooseModel(name string, knows flow.Level) error {
 	return a.models.Load().Choose(name, knows)
 }
 
+// maxTemperature is the highest temperature that a model takes. A name without a model takes any.
+func (a *App) maxTemperature(name string) float32 {
+	m, err := a.model(name)
+	if err != nil {
+		return sessions.TemperatureMax
+	}
+	return sessions.MaxTemperature(m)
+}
+
 // adopt takes a configuration's gate and models, both or none.
 func (a *App) adopt(cfg *config.Config) error {
 	rules, err := policy.NewRules(cfg.Policy.PolicyRules())

@@ -128,6 +128,7 @@ func definition(a config.Agent) roster.Definition {
 	return roster.Definition{
 		ID: a.ID, Name: a.Name, SystemPrompt: a.SystemPrompt, Model: a.Model, AllowAgents: a.Subagents.AllowAgents,
 		Workspace: a.Workspace, FileLevel: a.WorkspaceLevel, Thinking: sessions.ThinkingLevel(a.Thinking), Verbose: sessions.VerboseLevel(a.Verbose),
+		Temperature: a.Temperature, MaxTokens: a.MaxOutputTokens,
 		Permission: sessions.PermissionMode(a.Permission), Sandbox: sessions.SandboxMode(a.Sandbox.Mode),
 		SeesAll: a.Sandbox.SessionToolsVisibility == "all", Tools: roster.ToolFilter(a.Tools),
 		Memory: roster.MemorySettings{

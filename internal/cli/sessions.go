@@ -50,7 +50,8 @@ func printSession(s terminal.Screen, got api.Session) error {
 	return s.Pairs("id", got.ID, "key", got.Key, "title", got.Title, "agent", got.Agent, "model", got.Model, "state", got.State(),
 		"level", api.Word(got.Taint), "clearance", got.Clearance, "last channel", got.Channel, "channel allows", got.Carries, "withheld", got.Held,
 		"label", got.Label, "send policy", cmp.Or(got.SendPolicy, "inherit"), "group activation", got.Activation,
-		"queue mode", got.QueueMode, "thinking", got.Thinking, "verbose", got.Verbose, "persistent", strconv.FormatBool(got.Persistent), "ttl", ttl,
+		"queue mode", got.QueueMode, "thinking", got.Thinking, "verbose", got.Verbose, "temperature", got.Temperature.String(), "max output tokens", got.MaxOutputTokens.String(),
+		"persistent", strconv.FormatBool(got.Persistent), "ttl", ttl,
 		"created", s.Ago(got.CreatedAt.Time()), "last active", s.Ago(got.LastActivity.Time()), "metadata", strings.TrimPrefix(string(got.Metadata), "{}"))
 }
 
@@ -136,8 +137,8 @@ func sessionsPatch(g *gateway) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "patch SESSION", Short: "Change a session's settings", Args: arguments(1, 1),
 		Long: `Change a session's settings: sendPolicy, groupActivation, queueMode, model,
-thinkingLevel, verboseLevel, label, title and metadata (a JSON object). A setting
-that you clear follows the configuration again.`,
+thinkingLevel, verboseLevel, temperature, maxOutputTokens, label, title and metadata
+(a JSON object). A setting that you clear follows the configuration again.`,
 		Example: "  sluice sessions patch main --set queueMode=steer --set thinkingLevel=high\n  sluice sessions patch main --clear queueMode",
 	}
 	asking(g, cmd, func(args []string) (api.Request, error) {

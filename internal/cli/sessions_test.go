@@ -49,19 +49,21 @@ func TestSessions(t *testing.T) {
 		},
 		"sessions show agent:main:main": {asks: "GET /v1/sessions/agent:main:main", answer: sessionAnswer, out: sessionShown},
 		"sessions show sess_2": {
-			asks: "GET /v1/sessions/sess_2", answer: `{"id":"sess_2","busy":true,"ttl":90,"send_policy":"deny","group_activation":"always","queue_mode":"steer","thinking_level":"high","verbose_level":"on","label":"x","model":"a/b","metadata":{"a":1}}`,
-			out: `id                sess_2
-model             a/b
-state             busy
-label             x
-send policy       deny
-group activation  always
-queue mode        steer
-thinking          high
-verbose           on
-persistent        false
-ttl               1m30s
-metadata          {"a":1}
+			asks: "GET /v1/sessions/sess_2", answer: `{"id":"sess_2","busy":true,"ttl":90,"send_policy":"deny","group_activation":"always","queue_mode":"steer","thinking_level":"high","verbose_level":"on","temperature":0.7,"max_output_tokens":4096,"label":"x","model":"a/b","metadata":{"a":1}}`,
+			out: `id                 sess_2
+model              a/b
+state              busy
+label              x
+send policy        deny
+group activation   always
+queue mode         steer
+thinking           high
+verbose            on
+temperature        0.7
+max output tokens  4096
+persistent         false
+ttl                1m30s
+metadata           {"a":1}
 `,
 		},
 		"sessions history sess_1 --limit 5": {

@@ -18,16 +18,19 @@ agents:
   defaults:
     thinking: low
     permission: ask
+    temperature: 0.50
+    maxOutputTokens: 100
     sandbox: { mode: optional, sessionToolsVisibility: all }
     tools: { allow: ["*", exec], deny: [message] }
     memory: { maxBytes: 1000000 }
   list:
     - { id: main }
-    - { id: work, workspace: ~/work, verbose: on, permission: deny, sandbox: { mode: required }, tools: { deny: [] }, memory: { namespace: team, audience: shared, recallChars: 9 } }
+    - { id: work, workspace: ~/work, verbose: on, permission: deny, temperature: 0, maxOutputTokens: 4096, sandbox: { mode: required }, tools: { deny: [] }, memory: { namespace: team, audience: shared, recallChars: 9 } }
 `)
 	main, work := c.Agents.List[0], c.Agents.List[1]
 	require.Equal(t, "/var/lib/sluice/workspaces/main", main.Workspace)
 	require.Equal(t, []string{"low", "off", "ask"}, []string{main.Thinking, main.Verbose, main.Permission})
+	require.Equal(t, []any{"0.5", 100, "0", 4096}, []any{string(main.Temperature), main.MaxOutputTokens, string(work.Temperature), work.MaxOutputTokens})
 	require.Equal(t, config.Sandbox{Mode: "optional", SessionToolsVisibility: "all"}, main.Sandbox)
 	require.Equal(t, config.AgentTools{Allow: []string{"*", "exec"}, Deny: []string{"message"}}, main.Tools)
 	require.Equal(t, "/home/ann/work", work.Workspace)

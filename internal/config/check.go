@@ -201,12 +201,24 @@ func (k checker) agents() {
 		if a.Model != k.c.Agents.Defaults.Model {
 			k.model(path+".model", a.Model)
 		}
+		k.temperature(path, a)
 		k.workspace(path, a.Workspace)
 		k.must(a.Memory.Namespace == a.ID || agentShape.MatchString(a.Memory.Namespace), path+".memory.namespace", "%q: want a-z 0-9 _ -", a.Memory.Namespace)
 		if a.SystemPrompt != k.c.Agents.Defaults.SystemPrompt {
 			k.prompt(path, a.SystemPrompt)
 		}
 	}
+}
+
+// temperature refuses a temperature that the agent's provider does not take.
+func (k checker) temperature(path string, a Agent) {
+	if a.Temperature == k.c.Agents.Defaults.Temperature {
+		path = "agents.defaults"
+	}
+	provider, _, _ := strings.Cut(a.Model, "/")
+	t := a.Temperature.Value()
+	k.must(t == nil || *t <= 1 || k.c.Models.Providers[provider].Kind != "anthropic", path+".temperature",
+		"%s is too high for %s: want a number from 0 to 1, because models.providers.%s is of kind anthropic", a.Temperature, a.Model, provider)
 }
 
 // prompt checks a system prompt as the template that it is.

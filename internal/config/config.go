@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/policy/flow"
+	"sluice/sessions"
 )
 
 // Config is the whole configuration. What [Load] returns is complete: every
@@ -143,12 +144,14 @@ type Agents struct {
 
 // AgentDefaults are what agents share.
 type AgentDefaults struct {
-	Model        string `yaml:"model" doc:"<provider>/<model>. Default: models.default."`
-	SystemPrompt string `yaml:"systemPrompt" doc:"The system prompt, a template: docs/workspace.md. Default: a short prompt for an assistant in a chat that replies briefly and may stay silent, followed by the instruction file of its workspace."`
-	Thinking     string `yaml:"thinking" enum:"off,low,medium,high" doc:"How much models may reason before they reply. Default: the provider's."`
-	Verbose      string `yaml:"verbose" enum:"off,on,full" doc:"What people see of the work on a reply. off: nothing. on: the tools that are called. full: their results too."`
-	Permission   string `yaml:"permission" enum:"ask,auto,deny" doc:"Calls of tools that do more than read. ask: wait for an owner's approval. auto: run. deny: are refused."`
-	Workspace    string `yaml:"workspace" doc:"Folder that contains one folder for each agent, named by its id. Default: <state>/workspaces."`
+	Model           string               `yaml:"model" doc:"<provider>/<model>. Default: models.default."`
+	SystemPrompt    string               `yaml:"systemPrompt" doc:"The system prompt, a template: docs/workspace.md. Default: a short prompt for an assistant in a chat that replies briefly and may stay silent, followed by the instruction file of its workspace."`
+	Thinking        string               `yaml:"thinking" enum:"off,low,medium,high" doc:"How much models may reason before they reply. Default: the provider's."`
+	Temperature     sessions.Temperature `yaml:"temperature" doc:"How freely models choose their words: 0 gives the most likely words, higher numbers more variety. A number from 0 to 2. Providers of kind anthropic take at most 1, and none while the model reasons (thinking). Default: the provider's."`
+	MaxOutputTokens int                  `yaml:"maxOutputTokens" min:"0" max:"1000000" doc:"Maximum tokens of one reply. 0: the provider's own limit."`
+	Verbose         string               `yaml:"verbose" enum:"off,on,full" doc:"What people see of the work on a reply. off: nothing. on: the tools that are called. full: their results too."`
+	Permission      string               `yaml:"permission" enum:"ask,auto,deny" doc:"Calls of tools that do more than read. ask: wait for an owner's approval. auto: run. deny: are refused."`
+	Workspace       string               `yaml:"workspace" doc:"Folder that contains one folder for each agent, named by its id. Default: <state>/workspaces."`
 
 	Sandbox   Sandbox          `yaml:"sandbox" doc:"How commands of the tool exec run, and which sessions the tools can see."`
 	Tools     AgentTools       `yaml:"tools" doc:"Which tools the agents have."`
@@ -192,15 +195,17 @@ type Subagents struct {
 
 // Agent is one agent.
 type Agent struct {
-	ID           string `yaml:"id" doc:"Name of the agent in session keys: a-z 0-9 _ -. Required."`
-	Default      bool   `yaml:"default" doc:"Handles messages that no binding matches. Default: the first agent."`
-	Name         string `yaml:"name" doc:"Name of the agent for people. Default: its id."`
-	SystemPrompt string `yaml:"systemPrompt" doc:"Default: as in agents.defaults."`
-	Model        string `yaml:"model" doc:"Default: as in agents.defaults."`
-	Thinking     string `yaml:"thinking" enum:"off,low,medium,high" doc:"Default: as in agents.defaults."`
-	Verbose      string `yaml:"verbose" enum:"off,on,full" doc:"Default: as in agents.defaults."`
-	Permission   string `yaml:"permission" enum:"ask,auto,deny" doc:"Default: as in agents.defaults."`
-	Workspace    string `yaml:"workspace" doc:"The agent's folder: its instruction file, and below it one folder for each of its sessions. Default: the folder named by its id in that of agents.defaults."`
+	ID              string               `yaml:"id" doc:"Name of the agent in session keys: a-z 0-9 _ -. Required."`
+	Default         bool                 `yaml:"default" doc:"Handles messages that no binding matches. Default: the first agent."`
+	Name            string               `yaml:"name" doc:"Name of the agent for people. Default: its id."`
+	SystemPrompt    string               `yaml:"systemPrompt" doc:"Default: as in agents.defaults."`
+	Model           string               `yaml:"model" doc:"Default: as in agents.defaults."`
+	Thinking        string               `yaml:"thinking" enum:"off,low,medium,high" doc:"Default: as in agents.defaults."`
+	Temperature     sessions.Temperature `yaml:"temperature" doc:"Default: as in agents.defaults."`
+	MaxOutputTokens int                  `yaml:"maxOutputTokens" min:"0" max:"1000000" doc:"0: as in agents.defaults."`
+	Verbose         string               `yaml:"verbose" enum:"off,on,full" doc:"Default: as in agents.defaults."`
+	Permission      string               `yaml:"permission" enum:"ask,auto,deny" doc:"Default: as in agents.defaults."`
+	Workspace       string               `yaml:"workspace" doc:"The agent's folder: its instruction file, and below it one folder for each of its sessions. Default: the folder named by its id in that of agents.defaults."`
 
 	WorkspaceLevel flow.Level `yaml:"workspaceClassification,omitempty" doc:"Level of the files of the agent's sessions. A session that reads a file rises to this level; a session above it cannot write files. Default: a session's files are as secret as the session, and no other session can see them."`
 

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"sluice/sessions"
+
 	"go.yaml.in/yaml/v3"
 )
 
@@ -229,6 +231,8 @@ func wanted(v reflect.Value, f field) string {
 		return "a time span such as 90s, 10m or 24h"
 	case Bytes:
 		return "an amount of data such as 512MiB or 5GiB"
+	case sessions.Temperature:
+		return "a number from 0 to 2 with at most two decimals, such as 0.7"
 	case int:
 		return wholeNumber(f)
 	case bool:

@@ -150,6 +150,7 @@ func (c *Config) completeAgents(home string) {
 func (a *Agent) complete(d *AgentDefaults, home string) {
 	a.SystemPrompt = or(a.SystemPrompt, d.SystemPrompt)
 	a.Thinking, a.Verbose, a.Permission = or(a.Thinking, d.Thinking), or(a.Verbose, d.Verbose), or(a.Permission, d.Permission)
+	a.Temperature, a.MaxOutputTokens = cmp.Or(a.Temperature, d.Temperature), cmp.Or(a.MaxOutputTokens, d.MaxOutputTokens)
 	a.Workspace = folder(or(a.Workspace, filepath.Join(d.Workspace, a.ID)), home)
 	a.Sandbox.Mode = or(a.Sandbox.Mode, d.Sandbox.Mode)
 	a.Sandbox.SessionToolsVisibility = or(a.Sandbox.SessionToolsVisibility, d.Sandbox.SessionToolsVisibility)

@@ -225,6 +225,11 @@ func TestFaults(t *testing.T) {
 		"mcp env of a url":  {"mcp: { servers: { a: { url: 'http://a', env: { A: c } } } }", "sluice.yaml:1:41: mcp.servers.a.env: is the environment of a command: take it out"},
 		"tool pattern":      {"agents: { defaults: { tools: { allow: ['a['] } } }", "sluice.yaml:1:40: agents.defaults.tools.allow[0]: \"a[\": want a name, or a pattern with *"},
 		"web host":          {"tools: { web: { allow: ['http://a/'] } }", "sluice.yaml:1:25: tools.web.allow[0]: \"http://a/\": want a host in small letters, or a pattern such as *.example.org, without scheme, path or port"},
+		"too warm":          {"agents: { defaults: { temperature: 2.1 } }", "sluice.yaml:1:36: agents.defaults.temperature: want a number from 0 to 2 with at most two decimals, such as 0.7"},
+		"warm in words":     {"agents: { list: [{ id: a, temperature: warm }] }", "sluice.yaml:1:40: agents.list[0].temperature: want a number from 0 to 2 with at most two decimals, such as 0.7"},
+		"warm by default":   {"models: { default: a/m, providers: { a: { kind: anthropic, apiKey: k } } }\nagents: { defaults: { temperature: 1.01 } }", "sluice.yaml:2:36: agents.defaults.temperature: 1.01 is too high for a/m: want a number from 0 to 1, because models.providers.a is of kind anthropic"},
+		"warm for one":      {"models: { providers: { a: { kind: anthropic, apiKey: k } } }\nagents: { list: [{ id: x, model: a/m, temperature: 2 }] }", "sluice.yaml:2:52: agents.list[0].temperature: 2 is too high for a/m: want a number from 0 to 1, because models.providers.a is of kind anthropic"},
+		"endless answers":   {"agents: { defaults: { maxOutputTokens: 1000001 } }", "sluice.yaml:1:40: agents.defaults.maxOutputTokens: want a whole number from 0 to 1000000"},
 		"no postgres":       {"store: { url: \"mysql://h/d\" }", "sluice.yaml:1:15: store.url: want postgres://user@host/database, or nothing for the embedded database"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"sluice/policy/flow"
+	"sluice/sessions"
 )
 
 // Schema is the JSON Schema (draft 2020-12) of the file, made from the tree's types.
@@ -41,6 +42,8 @@ func valueSchema(v reflect.Value, f field) object {
 	switch v.Interface().(type) {
 	case flow.Level, Duration, Secret:
 		return withDefault(scalarSchema("string", f), v)
+	case sessions.Temperature:
+		return withDefault(orReference(object{"type": "number", "minimum": 0, "maximum": sessions.TemperatureMax}), v)
 	case Bytes:
 		return withDefault(object{"type": []string{"string", "integer"}}, v)
 	}

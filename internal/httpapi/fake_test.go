@@ -371,6 +371,12 @@ func newServer(t *testing.T, g *gateway, settings ...func(*httpapi.Config)) *htt
 		Callback: func(channel, _ string) (http.Handler, bool) { return g, channel == "telegram" },
 		Models: conversation.Models{
 			Default: func(string) string { return "offline/guide" },
+			MaxTemperature: func(name string) float32 {
+				if strings.HasPrefix(name, "cool/") {
+					return 1
+				}
+				return sessions.TemperatureMax
+			},
 			Check: func(name string, _ flow.Level) error {
 				if strings.HasPrefix(name, "nobody/") {
 					return errors.New("no model " + name)

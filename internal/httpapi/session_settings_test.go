@@ -55,6 +55,12 @@ func TestPatchErrorsNameTheField(t *testing.T) {
 		`{"queue_mode":"fast"}`:                        `queue_mode: "fast" is not one of steer`,
 		`{"thinking_level":3}`:                         `thinking_level: want a string or null, not 3`,
 		`{"verbose_level":true}`:                       `verbose_level: want a string or null`,
+		`{"temperature":2.1}`:                          `temperature: want a number from 0 to 2`,
+		`{"temperature":true}`:                         `temperature: want a number from 0 to 2`,
+		`{"temperature":""}`:                           `temperature: want a number from 0 to 2`,
+		`{"maxOutputTokens":0}`:                        `maxOutputTokens: want a whole number from 1 to 1000000`,
+		`{"max_output_tokens":1.5}`:                    `max_output_tokens: want a whole number`,
+		`{"model":"cool/m","temperature":1.5}`:         `temperature: 1.5 is too high for cool/m: want a number from 0 to 1`,
 		`{"model":"nobody/knows"}`:                     `model: no model nobody/knows`,
 		`{"metadata":[]}`:                              `metadata: want a JSON object or null`,
 		`{"owner":"me"}`:                               `owner: unknown setting`,
@@ -87,4 +93,21 @@ func TestDocumentDescribesThePatch(t *testing.T) {
 		require.Contains(t, text, `"`+field+`"`)
 	}
 	require.Contains(t, text, `"interrupt","inherit",null`)
+}
+
+// Numbers may be written as such or as texts, and null or inherit takes them back.
+func TestPatchOfNumbers(t *testing.T) {
+	t.Parallel()
+	h := serve(t, withMain())
+	for _, c := range []struct{ body, has, lacks string }{
+		{`{"temperature":0.7,"max_output_tokens":4096}`, `"temperature":0.7,"max_output_tokens":4096`, "none"},
+		{`{"temperature":"0","maxOutputTokens":"12"}`, `"temperature":0,"max_output_tokens":12`, "none"},
+		{`{"temperature":null}`, `"max_output_tokens":12`, `"temperature"`},
+		{`{"maxOutputTokens":"inherit"}`, `"key"`, `"max_output_tokens"`},
+	} {
+		w := call(h, "PATCH", "/v1/sessions/main", c.body)
+		require.Equal(t, http.StatusOK, w.Code, w.Body.String())
+		require.Contains(t, w.Body.String(), c.has)
+		require.NotContains(t, w.Body.String(), c.lacks)
+	}
 }

@@ -35,7 +35,7 @@ type Approvals interface {
 	Verdict(ctx context.Context, id ledger.ApprovalID, v decider.Verdict) (ledger.Change, ledger.Approval, error)
 }
 
-// Models names the models of agents. It may be a [ModelChecker] too.
+// Models names the models of agents. It may be a [ModelChecker] and a [TemperatureChecker] too.
 type Models interface {
 	ModelName(agent string) string
 }
@@ -45,6 +45,11 @@ type ModelChecker interface {
 	// CheckModel returns an error for a model that no session may use. The error names the models that a session with
 	// data of the level may use.
 	CheckModel(name string, knows flow.Level) error
+}
+
+// TemperatureChecker is the optional ability of [Models] to say the highest temperature that a model takes.
+type TemperatureChecker interface {
+	MaxTemperature(model string) float32
 }
 
 // Stops makes the changes that stop sessions.

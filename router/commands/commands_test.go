@@ -103,6 +103,14 @@ type namingAgent struct{}
 
 func (namingAgent) ModelName(string) string { return "test/model" }
 
+// MaxTemperature implements [TemperatureChecker].
+func (namingAgent) MaxTemperature(model string) float32 {
+	if model == "test/cool" {
+		return 1
+	}
+	return sessions.TemperatureMax
+}
+
 // settingsCommands has what commands need that change a session's settings.
 func settingsCommands() *Commands {
 	settings := &place.Settings{Keyer: sessions.Keyer{Scope: sessions.ScopePerPeer}, Queue: queue.Settings{Mode: sessions.QueueCollect}}
@@ -143,6 +151,17 @@ func TestWordsOfSettings(t *testing.T) {
 		{(*Commands).queue, direct, "reset", sessions.Record{}, "follows the configuration again"},
 		{(*Commands).queue, direct, "fast", sessions.Record{}, "Usage: `/queue steer`"},
 		{(*Commands).queue, direct, "", sessions.Record{}, "Queue mode: `collect` (as configured). While I work, new messages wait. Then I answer them all at once."},
+		{(*Commands).temperature, direct, "0.70", sessions.Record{Temperature: "0.7"}, "From your next message on, I answer with temperature 0.7."},
+		{(*Commands).temperature, direct, "2", sessions.Record{Temperature: "2"}, "temperature 2."},
+		{(*Commands).temperature, direct, "2.1", sessions.Record{}, "For the model `test/model`, N is a number from 0 to 2 with at most two decimals"},
+		{(*Commands).temperature, direct, "warm", sessions.Record{}, "Usage: `/temperature N`"},
+		{(*Commands).temperature, direct, "default", sessions.Record{}, "follows the configuration again"},
+		{(*Commands).temperature, direct, "", sessions.Record{}, "Temperature: as configured."},
+		{(*Commands).maxTokens, direct, "4096", sessions.Record{MaxTokens: 4096}, "at most 4096 tokens"},
+		{(*Commands).maxTokens, direct, "0", sessions.Record{}, "Usage: `/maxtokens N`"},
+		{(*Commands).maxTokens, direct, "1000001", sessions.Record{}, "from 1 to 1000000"},
+		{(*Commands).maxTokens, direct, "inherit", sessions.Record{}, "follows the configuration again"},
+		{(*Commands).maxTokens, direct, "", sessions.Record{}, "Maximum tokens of an answer: as configured."},
 		{(*Commands).model, direct, "test/other", sessions.Record{Model: flow.NewText("test/other", flow.Bottom())}, "`test/other` answers from your next message on."},
 		{(*Commands).model, direct, "default", sessions.Record{}, "The agent's own model answers again: `test/model`."},
 		{(*Commands).model, direct, "", sessions.Record{}, "Model: `test/model` (the agent's own)."},
@@ -255,4 +274,30 @@ func TestMagnitude(t *testing.T) {
 	} {
 		require.Equal(t, want, magnitude(n), n)
 	}
+}
+
+// A model that takes less than the session's temperature gets what it takes, and people are told.
+func TestTemperatureAboveWhatTheModelTakes(t *testing.T) {
+	t.Parallel()
+	k := settingsCommands()
+	cool := flow.NewText("test/cool", flow.Bottom())
+	call := func(record sessions.Record, args string, private bool) Call {
+		c := Call{Args: args, Session: record, Owner: private, Quotes: policy.NewQuotation(flow.Restricted)}
+		c.In.Route.ChatType = sessions.Direct
+		return c
+	}
+	_, text, err := k.temperature(t.Context(), call(sessions.Record{Model: cool}, "1.1", true))
+	require.NoError(t, err)
+	require.Contains(t, text, "For the model `test/cool`, N is a number from 0 to 1 ")
+	_, text, err = k.temperature(t.Context(), call(sessions.Record{Model: cool, Temperature: "1.5"}, "", true))
+	require.NoError(t, err)
+	require.Equal(t, "Temperature: 1.5 (set for this session; the model takes at most 1, so I use 1).", text)
+
+	warm := call(sessions.Record{Temperature: "1.5", MaxTokens: 9}, "test/cool", true)
+	_, text, err = k.model(t.Context(), warm)
+	require.NoError(t, err)
+	require.Equal(t, "`test/cool` answers from your next message on. It takes a temperature of at most 1, so I use 1 instead of 1.5.", text)
+	require.Equal(t, "\n- temperature: 1.5 (set for this session)\n- maximum tokens of an answer: 9 (set for this session)", k.answerLines(warm))
+	require.Empty(t, k.answerLines(call(warm.Session, "", false)), "only an owner in private sees them")
+	require.Empty(t, k.answerLines(call(sessions.Record{}, "", true)))
 }

@@ -52,6 +52,8 @@ func table() []spec {
 		{name: "compact", help: "replace older messages with a summary", order: (*Commands).compact},
 		{name: "usage", help: "show how many tokens this session has used", run: (*Commands).usage},
 		{name: "model", help: "show the model; an owner can set it: PROVIDER/MODEL or default", ownerArgs: true, run: (*Commands).model},
+		{name: "temperature", help: "show or set how freely I choose my words: 0 to 2, or default", owner: true, run: (*Commands).temperature},
+		{name: "maxtokens", help: "show or set the maximum tokens of an answer: a number or default", owner: true, run: (*Commands).maxTokens},
 		{name: "queue", help: "what I do with messages while I work: steer, followup, collect, interrupt or inherit", ownerArgs: true, run: (*Commands).queue},
 		{name: "send", help: "on, off or inherit: whether I write in this conversation", owner: true, run: (*Commands).send},
 		{name: "activation", help: "mention, always or inherit: which messages I answer in this group", owner: true, run: (*Commands).activation},

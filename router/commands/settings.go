@@ -85,11 +85,13 @@ func (k *Commands) model(_ context.Context, c Call) (ledger.Change, string, erro
 	} else if err := k.checkModel(name); err != nil {
 		return ledger.Change{}, sentence(err.Error()), nil
 	}
-	change := k.override(c, sessions.Patch{Model: new(flow.NewText(name, k.Places.Label(c.In.Route, c.Owner)))}, "model", name)
+	model := flow.NewText(name, k.Places.Label(c.In.Route, c.Owner))
+	change := k.override(c, sessions.Patch{Model: &model}, "model", name)
+	text := fmt.Sprintf("%s answers from your next message on.", visible.CodeSpan(name))
 	if name == "" {
-		return change, fmt.Sprintf("The agent's own model answers again: `%s`.", agents), nil
+		text = fmt.Sprintf("The agent's own model answers again: `%s`.", agents)
 	}
-	return change, fmt.Sprintf("%s answers from your next message on.", visible.CodeSpan(name)), nil
+	return change, k.newModelText(c, model, text), nil
 }
 
 // presentModel is the answer to /model.

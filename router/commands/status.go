@@ -30,9 +30,9 @@ func (k *Commands) status(ctx context.Context, c Call) (ledger.Change, string, e
 	if err != nil {
 		return ledger.Change{}, "", err
 	}
-	text := fmt.Sprintf("- session `%s` (`%s`)\n- agent %s, model %s\n- %s, %d waiting\n%s\n- send: %s%s%s",
+	text := fmt.Sprintf("- session `%s` (`%s`)\n- agent %s, model %s\n- %s, %d waiting\n%s%s\n- send: %s%s%s",
 		c.Session.Key, c.Session.ID, c.Session.Agent, k.modelWord(c), busyWord(busy), peopleWaiting(waiting),
-		usageLines(c), override, activationLine(c), levels)
+		usageLines(c), k.answerLines(c), override, activationLine(c), levels)
 	return ledger.Change{}, text, nil
 }
 

@@ -126,5 +126,6 @@ func adjusted(r sessions.Record) bool {
 	if r.Key.SubAgent() || strings.HasPrefix(r.Key.Bare(), "http:") {
 		return false
 	}
-	return r.SendPolicy != "" || r.Activation != "" || r.QueueMode != "" || r.ThinkingLevel != "" || r.VerboseLevel != "" || r.Label.Raw() != ""
+	return r.SendPolicy != "" || r.Activation != "" || r.QueueMode != "" || r.ThinkingLevel != "" || r.VerboseLevel != "" ||
+		r.Temperature != "" || r.MaxTokens != 0 || r.Label.Raw() != ""
 }

@@ -24,6 +24,7 @@ func TestWhatAResetKeeps(t *testing.T) {
 	old.FileAccess = sessions.FileAccess{Read: []string{"a"}, Write: []string{"b"}}
 	old.SendPolicy, old.Activation, old.QueueMode = sessions.SendDeny, sessions.ActivationAlways, sessions.QueueSteer
 	old.ThinkingLevel, old.VerboseLevel = sessions.ThinkingHigh, sessions.VerboseFull
+	old.Temperature, old.MaxTokens = "0.5", 100
 	old.Persistent, old.TTL, old.Metadata = false, time.Hour, json.RawMessage(`{"a":1}`)
 	old.Label = flow.NewText("a name", flow.Bottom())
 	for name, c := range map[string]struct {

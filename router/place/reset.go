@@ -57,6 +57,7 @@ func (pl *Places) Reset(old sessions.Record, least flow.Level) (ledger.Change, s
 	}
 	fresh.SendPolicy, fresh.Activation, fresh.QueueMode = old.SendPolicy, old.Activation, old.QueueMode
 	fresh.ThinkingLevel, fresh.VerboseLevel = old.ThinkingLevel, old.VerboseLevel
+	fresh.Temperature, fresh.MaxTokens = old.Temperature, old.MaxTokens
 	fresh.Persistent, fresh.TTL = old.Persistent, old.TTL
 	if old.Taint.FlowsTo(fresh.Taint.Level()) {
 		fresh.Metadata = old.Metadata

@@ -21,6 +21,8 @@ type Agent struct {
 	Sandbox      SandboxSettings      // of the commands of its tools
 	Thinking     record.ThinkingLevel // default of its sessions; empty leaves it to the provider
 	Verbose      record.VerboseLevel  // default of its sessions
+	Temperature  record.Temperature   // default of its sessions; empty leaves it to the provider
+	MaxTokens    int                  // of an answer, default of its sessions; 0 leaves it to the provider
 }
 
 // SubAgent plans the child session that works a call of a sub-agent tool. An error is

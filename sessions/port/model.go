@@ -39,6 +39,20 @@ type Classified interface {
 	Classification() flow.Level
 }
 
+// MaxTemperature is the highest temperature that a model takes.
+func MaxTemperature(m Model) float32 {
+	if c, ok := m.(Tempered); ok {
+		return c.MaxTemperature()
+	}
+	return record.TemperatureMax
+}
+
+// Tempered is the optional ability of a model to say the highest temperature that it takes. Without it, the model takes
+// [record.TemperatureMax].
+type Tempered interface {
+	MaxTemperature() float32
+}
+
 // Request is one completion's prompt.
 type Request struct {
 	System      string

@@ -51,6 +51,8 @@ type Record struct {
 	Model         flow.Text // override; empty follows the agent
 	ThinkingLevel ThinkingLevel
 	VerboseLevel  VerboseLevel
+	Temperature   Temperature
+	MaxTokens     int               // override of an answer's length in tokens; 0 follows the agent
 	QueueMode     turn.QueueMode    // override; empty follows the configuration
 	Head          address.MessageID // leaf of the selected thread; empty for none
 	Compacted     address.MessageID // summary message that stands before the kept ones; empty for none

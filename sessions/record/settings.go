@@ -3,7 +3,9 @@ package record
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"time"
 	"unicode/utf8"
 
@@ -47,6 +49,46 @@ func (l VerboseLevel) Valid() bool {
 	return slices.Contains([]VerboseLevel{VerboseInherit, VerboseOff, VerboseOn, VerboseFull}, l)
 }
 
+// Temperature is how freely a model chooses its words, as a decimal number from 0 to [TemperatureMax]. An empty one follows
+// the agent. [ParseTemperature] makes it.
+type Temperature string
+
+// TemperatureMax is the highest temperature of any provider. A provider may take less.
+const TemperatureMax = 2
+
+var errTemperature = errors.New("want a number from 0 to 2 with at most two decimals, such as 0.7")
+
+// ParseTemperature reads a temperature. An empty text is an empty temperature.
+func ParseTemperature(text string) (Temperature, error) {
+	if text == "" {
+		return "", nil
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	hundredths := math.Round(v * 100)
+	if err != nil || !(v >= 0 && v <= TemperatureMax) || math.Abs(hundredths-v*100) > 1e-9 {
+		return "", errTemperature
+	}
+	return Temperature(strconv.FormatFloat(hundredths/100+0, 'f', -1, 64)), nil // + 0: -0 becomes 0
+}
+
+// UnmarshalText reads a temperature.
+func (t *Temperature) UnmarshalText(text []byte) (err error) {
+	*t, err = ParseTemperature(string(text))
+	return err
+}
+
+// Value is the temperature as a number; nil if it is empty.
+func (t Temperature) Value() *float32 {
+	v, err := strconv.ParseFloat(string(t), 32)
+	if err != nil {
+		return nil
+	}
+	return new(float32(v))
+}
+
+// OutputTokensMax is the highest limit of an answer's length that can be set, in tokens.
+const OutputTokensMax = 1_000_000
+
 // LabelMax is the length of a session's label in bytes, at most.
 const LabelMax = 512
 
@@ -60,6 +102,8 @@ type Patch struct {
 	Metadata      *[]byte
 	ThinkingLevel *ThinkingLevel
 	VerboseLevel  *VerboseLevel
+	Temperature   *Temperature
+	MaxTokens     *int // of an answer
 	QueueMode     *turn.QueueMode
 	Label         *flow.Text
 	TTL           *time.Duration
@@ -73,6 +117,14 @@ func (p Patch) Check() error {
 	}
 	if p.VerboseLevel != nil && !p.VerboseLevel.Valid() {
 		errs = append(errs, fmt.Errorf("verboseLevel: %q is not off, on or full", *p.VerboseLevel))
+	}
+	if p.Temperature != nil {
+		if same, err := ParseTemperature(string(*p.Temperature)); err != nil || same != *p.Temperature {
+			errs = append(errs, fmt.Errorf("temperature: %q: %w", *p.Temperature, errTemperature))
+		}
+	}
+	if p.MaxTokens != nil && (*p.MaxTokens < 0 || *p.MaxTokens > OutputTokensMax) {
+		errs = append(errs, fmt.Errorf("maxOutputTokens: %d is not from 1 to %d", *p.MaxTokens, OutputTokensMax))
 	}
 	if p.QueueMode != nil && !p.QueueMode.Valid() {
 		errs = append(errs, fmt.Errorf("queueMode: %q is not steer, followup, collect or interrupt", *p.QueueMode))
@@ -107,6 +159,8 @@ func (p Patch) Apply(r *Record) {
 	set(&r.TTL, p.TTL)
 	set(&r.ThinkingLevel, p.ThinkingLevel)
 	set(&r.VerboseLevel, p.VerboseLevel)
+	set(&r.Temperature, p.Temperature)
+	set(&r.MaxTokens, p.MaxTokens)
 	set(&r.QueueMode, p.QueueMode)
 	set(&r.Label, p.Label)
 	if p.Metadata != nil {
@@ -122,6 +176,8 @@ func (p Patch) Join(later Patch) Patch {
 	over(&p.Title, later.Title)
 	over(&p.ThinkingLevel, later.ThinkingLevel)
 	over(&p.VerboseLevel, later.VerboseLevel)
+	over(&p.Temperature, later.Temperature)
+	over(&p.MaxTokens, later.MaxTokens)
 	over(&p.QueueMode, later.QueueMode)
 	over(&p.Label, later.Label)
 	over(&p.TTL, later.TTL)
@@ -134,7 +190,7 @@ func (r Record) Settings() Patch {
 	metadata := []byte(r.Metadata)
 	return Patch{
 		ID: r.ID, SendPolicy: &r.SendPolicy, Activation: &r.Activation, Model: &r.Model, Title: &r.Title, Metadata: &metadata,
-		ThinkingLevel: &r.ThinkingLevel, VerboseLevel: &r.VerboseLevel, QueueMode: &r.QueueMode, Label: &r.Label, TTL: &r.TTL,
+		ThinkingLevel: &r.ThinkingLevel, VerboseLevel: &r.VerboseLevel, Temperature: &r.Temperature, MaxTokens: &r.MaxTokens, QueueMode: &r.QueueMode, Label: &r.Label, TTL: &r.TTL,
 	}
 }
 

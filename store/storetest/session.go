@@ -17,6 +17,7 @@ func testSessionRoundTrip(t *testing.T, b *bundle) {
 	r.Taint, r.Route, r.SendPolicy, r.Activation, r.Model, r.Head, r.Compacted = secret, route, sessions.SendDeny, sessions.ActivationAlways, flow.NewText("p/m", secret), "msg_h", "msg_c"
 	r.Title, r.Metadata = flow.NewText("a title", flow.Bottom()), json.RawMessage(`{"a": [1, 2]}`)
 	r.FileAccess = sessions.FileAccess{Read: []string{"/a"}, Write: []string{""}}
+	r.Temperature, r.MaxTokens = "0.7", 4096
 	r.ThinkingLevel, r.VerboseLevel, r.Label = sessions.ThinkingHigh, sessions.VerboseFull, flow.NewText("a läbel", flow.Top())
 	r.QueueMode = sessions.QueueSteer
 	r.TTL, r.Usage = time.Hour, sessions.Usage{InputTokens: 1, OutputTokens: 2, CachedTokens: 3}
@@ -103,6 +104,7 @@ func testSaveFields(t *testing.T, b *bundle) {
 	changed.Title = flow.NewText("title", secret) // a setting: the one who runs the session must not undo what was patched meanwhile
 	changed.Key, changed.Partition, changed.Clearance = "agent:x:y", 9, flow.Public
 	changed.SendPolicy, changed.Model, changed.Persistent, changed.TTL = sessions.SendDeny, flow.NewText("m", secret), false, time.Hour
+	changed.Temperature, changed.MaxTokens = "", 0
 	changed.ThinkingLevel, changed.VerboseLevel, changed.Label = sessions.ThinkingLow, sessions.VerboseOn, flow.NewText("label", secret)
 	changed.Metadata, changed.Created, changed.Ended = json.RawMessage(`{}`), at(9), at(9)
 	b.commit(ledger.Change{Change: sessions.Change{Save: []sessions.Record{changed}}})
@@ -129,12 +131,16 @@ func testPatchEnd(t *testing.T, b *bundle) {
 	queue := sessions.QueueInterrupt
 	b.commit(patch(sessions.Patch{ThinkingLevel: &thinking, VerboseLevel: &verbose, Label: &name, QueueMode: &queue}))
 	want.ThinkingLevel, want.VerboseLevel, want.Label, want.QueueMode = thinking, verbose, name, queue
+	b.commit(patch(sessions.Patch{Temperature: new(sessions.Temperature("0")), MaxTokens: new(12)}))
+	want.Temperature, want.MaxTokens = "0", 12
 	require.Equal(t, want, b.session(r.ID))
 	none := flow.NewText("", secret) // that it is empty is as secret as what was known to who emptied it
 	follow, quiet := sessions.ThinkingInherit, sessions.VerboseInherit
-	b.commit(patch(sessions.Patch{ThinkingLevel: &follow, VerboseLevel: &quiet, Label: &none, Model: &none}))
+	b.commit(patch(sessions.Patch{ThinkingLevel: &follow, VerboseLevel: &quiet, Label: &none, Model: &none, Temperature: new(sessions.Temperature("")), MaxTokens: new(int)}))
 	cleared := b.session(r.ID)
 	require.Empty(t, string(cleared.ThinkingLevel)+string(cleared.VerboseLevel), "what is empty takes an override back")
+	require.Empty(t, cleared.Temperature)
+	require.Zero(t, cleared.MaxTokens)
 	require.Equal(t, []flow.Text{none, none, title}, []flow.Text{cleared.Label, cleared.Model, cleared.Title})
 	inherit := sessions.SendInherit
 	b.commit(patch(sessions.Patch{SendPolicy: &inherit}))

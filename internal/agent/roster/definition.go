@@ -18,6 +18,8 @@ type Definition struct {
 	Workspace    string // its folder, an absolute path; empty: its sessions have no files
 	Thinking     sessions.ThinkingLevel
 	Verbose      sessions.VerboseLevel
+	Temperature  sessions.Temperature
+	MaxTokens    int                     // of an answer; 0 leaves it to the provider
 	Permission   sessions.PermissionMode // empty is auto
 	Sandbox      sessions.SandboxMode    // empty is off
 	// SeesAll lifts, for its sessions with a sandbox, the clamp to what they have started.

@@ -10,29 +10,31 @@ import (
 
 // Session is a session record.
 type Session struct {
-	ID           string          `json:"id"`
-	Key          string          `json:"key"`
-	Agent        string          `json:"agent"`
-	Title        string          `json:"title"`
-	Taint        json.RawMessage `json:"taint"`
-	Channel      string          `json:"channel"`
-	Clearance    string          `json:"clearance"`
-	Carries      string          `json:"carries"`
-	Held         string          `json:"held"`
-	SendPolicy   string          `json:"send_policy"`
-	Activation   string          `json:"group_activation"`
-	QueueMode    string          `json:"queue_mode"`
-	Thinking     string          `json:"thinking_level"`
-	Verbose      string          `json:"verbose_level"`
-	Label        string          `json:"label"`
-	Model        string          `json:"model"`
-	CreatedAt    Seconds         `json:"created_at"`
-	LastActivity Seconds         `json:"last_activity"`
-	Busy         bool            `json:"busy"`
-	Persistent   bool            `json:"persistent"`
-	TTL          float64         `json:"ttl"`
-	Status       string          `json:"status"`
-	Metadata     json.RawMessage `json:"metadata"`
+	ID              string          `json:"id"`
+	Key             string          `json:"key"`
+	Agent           string          `json:"agent"`
+	Title           string          `json:"title"`
+	Taint           json.RawMessage `json:"taint"`
+	Channel         string          `json:"channel"`
+	Clearance       string          `json:"clearance"`
+	Carries         string          `json:"carries"`
+	Held            string          `json:"held"`
+	SendPolicy      string          `json:"send_policy"`
+	Activation      string          `json:"group_activation"`
+	QueueMode       string          `json:"queue_mode"`
+	Thinking        string          `json:"thinking_level"`
+	Verbose         string          `json:"verbose_level"`
+	Temperature     json.Number     `json:"temperature"`
+	MaxOutputTokens json.Number     `json:"max_output_tokens"`
+	Label           string          `json:"label"`
+	Model           string          `json:"model"`
+	CreatedAt       Seconds         `json:"created_at"`
+	LastActivity    Seconds         `json:"last_activity"`
+	Busy            bool            `json:"busy"`
+	Persistent      bool            `json:"persistent"`
+	TTL             float64         `json:"ttl"`
+	Status          string          `json:"status"`
+	Metadata        json.RawMessage `json:"metadata"`
 }
 
 // State is what the session is doing.

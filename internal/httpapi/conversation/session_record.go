@@ -31,6 +31,8 @@ type sessionRecord struct {
 	QueueMode    string              `json:"queue_mode,omitempty" enum:"steer,followup,collect,interrupt" doc:"override of how messages are handled that arrive during a run; absent: it follows the configuration"`
 	Thinking     string              `json:"thinking_level,omitempty" enum:"off,low,medium,high" doc:"override of how much the model may reason; absent: it follows the agent"`
 	Verbose      string              `json:"verbose_level,omitempty" enum:"off,on,full" doc:"override of how much of the work people are shown; absent: it follows the agent"`
+	Temperature  *float32            `json:"temperature,omitempty" doc:"override of how freely the model chooses its words, from 0 to 2; absent: it follows the agent"`
+	MaxTokens    int                 `json:"max_output_tokens,omitempty" doc:"override of the maximum tokens of an answer; absent: it follows the agent"`
 	Label        string              `json:"label,omitempty" doc:"the name that people gave it"`
 	Title        string              `json:"title,omitempty"`
 	Model        string              `json:"model"`
@@ -44,7 +46,8 @@ func (a *SessionAPI) record(who auth.Caller, r sessions.Record, busy bool) sessi
 		ID: r.ID, CreatedAt: seconds(r.Created), LastActivity: seconds(r.LastActivity), Busy: busy, Persistent: r.Persistent,
 		TTL: int64(r.TTL / time.Second), Status: "ready", Metadata: r.Metadata, FileAccess: r.FileAccess, Key: r.Key, Agent: r.Agent,
 		Taint: r.Taint.String(), Clearance: r.Clearance.String(), SendPolicy: string(r.SendPolicy), Activation: string(r.Activation),
-		QueueMode: string(r.QueueMode), Thinking: string(r.ThinkingLevel), Verbose: string(r.VerboseLevel), Label: quotes.Or(r.Label, ""), Title: quotes.Or(r.Title, ""), Channel: r.Route.Channel,
+		QueueMode: string(r.QueueMode), Thinking: string(r.ThinkingLevel), Verbose: string(r.VerboseLevel), Temperature: r.Temperature.Value(), MaxTokens: r.MaxTokens,
+		Label: quotes.Or(r.Label, ""), Title: quotes.Or(r.Title, ""), Channel: r.Route.Channel,
 	}
 	out.Model = cmp.Or(quotes.Or(r.Model, ""), a.Models.Default(r.Agent))
 	if len(out.Metadata) == 0 {

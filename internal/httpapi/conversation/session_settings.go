@@ -2,12 +2,14 @@ package conversation
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -41,8 +43,11 @@ type setting struct {
 	about string
 	enum  []string // its values besides inherit and null; nil: any text
 	max   int      // bytes of a text; 0: no limit of its own
-	owner bool     // only an owner sets it, as in a chat: it decides where the session speaks and whom it hears
-	set   func(p *sessions.Patch, value flow.Text)
+	// number reads a number, which may also be written as a text; nil: it is no number.
+	number func(text string) (string, error)
+	limits [2]float64 // of a number
+	owner  bool       // only an owner sets it, as in a chat: it decides where the session speaks and whom it hears
+	set    func(p *sessions.Patch, value flow.Text)
 }
 
 func patchable() []setting {
@@ -52,6 +57,8 @@ func patchable() []setting {
 		{name: "queue_mode", about: "how messages are handled that arrive during a run", enum: []string{"steer", "followup", "collect", "interrupt"}, set: into(func(p *sessions.Patch) **sessions.QueueMode { return &p.QueueMode })},
 		{name: "thinking_level", about: "how much the model may reason", enum: []string{"off", "low", "medium", "high"}, set: into(func(p *sessions.Patch) **sessions.ThinkingLevel { return &p.ThinkingLevel })},
 		{name: "verbose_level", about: "how much of the work people are shown", enum: []string{"off", "on", "full"}, set: into(func(p *sessions.Patch) **sessions.VerboseLevel { return &p.VerboseLevel })},
+		{name: temperatureField, about: "how freely the model chooses its words; only with the gateway's own token", owner: true, number: temperatureOf, limits: [2]float64{0, sessions.TemperatureMax}, set: into(func(p *sessions.Patch) **sessions.Temperature { return &p.Temperature })},
+		{name: "max_output_tokens", about: "maximum tokens of an answer; only with the gateway's own token", owner: true, number: tokensOf, limits: [2]float64{1, sessions.OutputTokensMax}, set: setMaxTokens},
 		{name: modelField, about: "<provider>/<model>; empty: the agent's", set: intoText(func(p *sessions.Patch) **flow.Text { return &p.Model })},
 		{name: "label", about: "the name that people gave it", max: sessions.LabelMax, set: intoText(func(p *sessions.Patch) **flow.Text { return &p.Label })},
 		{name: "title", about: "its name for people if it has no label", max: titleMax, set: intoText(func(p *sessions.Patch) **flow.Text { return &p.Title })},
@@ -59,9 +66,30 @@ func patchable() []setting {
 }
 
 const (
-	modelField    = "model"
-	metadataField = "metadata"
+	modelField       = "model"
+	metadataField    = "metadata"
+	temperatureField = "temperature"
 )
+
+// temperatureOf reads a temperature.
+func temperatureOf(text string) (string, error) {
+	t, err := sessions.ParseTemperature(text)
+	return string(t), err
+}
+
+// tokensOf reads a number of tokens.
+func tokensOf(text string) (string, error) {
+	if n, err := strconv.Atoi(text); err != nil || n < 1 || n > sessions.OutputTokensMax {
+		return "", fmt.Errorf("want a whole number from 1 to %d", sessions.OutputTokensMax)
+	}
+	return text, nil
+}
+
+// setMaxTokens sets what tokensOf has read; empty removes the setting.
+func setMaxTokens(p *sessions.Patch, value flow.Text) {
+	n, _ := strconv.Atoi(value.Raw()) //nolint:errcheck // 0 where it is empty
+	p.MaxTokens = &n
+}
 
 // into sets a field of a patch to one of its values.
 func into[T ~string](field func(p *sessions.Patch) **T) func(*sessions.Patch, flow.Text) {
@@ -95,6 +123,9 @@ func (settings) Schema(huma.Registry) *huma.Schema {
 				s.Enum = append(s.Enum, word)
 			}
 			s.Enum = append(s.Enum, nil)
+		}
+		if f.number != nil {
+			s.Type, s.Minimum, s.Maximum = huma.TypeNumber, &f.limits[0], &f.limits[1]
 		}
 		if f.max > 0 {
 			s.MaxLength = &f.max
@@ -156,6 +187,9 @@ func setField(p *sessions.Patch, name string, value json.RawMessage, by patching
 
 // text reads a value; empty removes the setting.
 func (f setting) text(value json.RawMessage) (string, error) {
+	if f.number != nil {
+		return f.numeral(value)
+	}
 	var text *string
 	if err := json.Unmarshal(value, &text); err != nil {
 		return "", fmt.Errorf("want a string or null, not %s", value)
@@ -171,6 +205,18 @@ func (f setting) text(value json.RawMessage) (string, error) {
 		return "", errors.New("has an invalid character: want UTF-8 without NUL")
 	}
 	return *text, nil
+}
+
+// numeral reads a number; empty removes the setting.
+func (f setting) numeral(value json.RawMessage) (string, error) {
+	var text string
+	if err := json.Unmarshal(value, &text); err != nil {
+		text = string(value)
+	}
+	if text == inherit || string(value) == "null" {
+		return "", nil
+	}
+	return f.number(cmp.Or(text, "nothing"))
 }
 
 func setMetadata(p *sessions.Patch, value json.RawMessage) error {
@@ -216,9 +262,26 @@ func (a *SessionAPI) Patch(ctx context.Context, in *patchInput) (*wire.Body[sess
 	if err != nil {
 		return nil, wire.Invalid(strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
+	if err := a.temperatureFits(ctx, r, p); err != nil {
+		return nil, err
+	}
 	p.ID = r.ID
 	if r, err = a.Keeper.PatchSession(ctx, p, who.Actor()); err != nil {
 		return nil, err
 	}
 	return a.show(ctx, r)
+}
+
+// temperatureFits refuses a temperature that the session's model does not take.
+func (a *SessionAPI) temperatureFits(ctx context.Context, r sessions.Record, p sessions.Patch) error {
+	if p.Temperature == nil || *p.Temperature == "" {
+		return nil
+	}
+	p.Apply(&r)
+	limit := a.Models.MaxTemperature(cmp.Or(r.Model.Raw(), a.Models.Default(r.Agent)))
+	if *p.Temperature.Value() <= limit {
+		return nil
+	}
+	model := cmp.Or(auth.CallerOf(ctx).Quotes().Or(r.Model, "the model of this session"), a.Models.Default(r.Agent))
+	return wire.Invalid(fmt.Sprintf("temperature: %s is too high for %s: want a number from 0 to %g", *p.Temperature, model, limit))
 }

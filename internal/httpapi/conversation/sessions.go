@@ -56,6 +56,8 @@ type Models struct {
 	// Check gives nil for a model that may be set, else an error that names the models allowed for a session that has
 	// learnt something of the level.
 	Check func(name string, learnt flow.Level) error
+	// MaxTemperature is the highest temperature that a model takes.
+	MaxTemperature func(name string) float32
 }
 
 // SessionAPI serves sessions as such: their records, settings and end.

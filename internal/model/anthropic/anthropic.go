@@ -16,7 +16,9 @@ const (
 	apiVersion     = "2023-06-01"
 	// defaultMaxTokens bounds an answer: the API wants a bound in each request.
 	defaultMaxTokens = 8192
-	defaultWindow    = 200_000 // of the models of 2024 and later
+	// MaxTemperature is the highest temperature that the API takes.
+	MaxTemperature = 1
+	defaultWindow  = 200_000 // of the models of 2024 and later
 )
 
 // New makes a provider; an empty base URL is [DefaultBaseURL], an unknown window 200,000 tokens.
@@ -38,6 +40,9 @@ func (protocol) Prepare(apiKey, model string, req sessions.Request) (path string
 
 // Tool implements [wire.Protocol].
 func (protocol) Tool(t sessions.ToolSpec) any { return tool{t.Name, t.Description, t.Parameters} }
+
+// MaxTemperature implements [wire.Protocol].
+func (protocol) MaxTemperature() float32 { return MaxTemperature }
 
 // Begin implements [wire.Protocol].
 func (protocol) Begin(on func(sessions.Chunk), fail wire.Fail) wire.Completed {

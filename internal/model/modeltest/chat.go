@@ -66,7 +66,7 @@ func (chatAPI) read(h http.Header, raw []byte) (Request, error) {
 	if err := in.check(); err != nil {
 		return Request{}, err
 	}
-	q := Request{Path: "/v1/chat/completions", Model: in.Model, Raw: raw}
+	q := Request{Path: "/v1/chat/completions", Model: in.Model, Temperature: in.Temperature, Raw: raw}
 	for _, bound := range []*int{in.MaxTokens, in.MaxCompletionTokens} {
 		if bound != nil {
 			q.MaxTokens = *bound

@@ -71,7 +71,7 @@ func (messagesAPI) read(h http.Header, raw []byte) (Request, error) {
 	if err := in.check(); err != nil {
 		return Request{}, err
 	}
-	q := Request{Path: "/v1/messages", Model: in.Model, MaxTokens: in.MaxTokens, Raw: raw}
+	q := Request{Path: "/v1/messages", Model: in.Model, MaxTokens: in.MaxTokens, Temperature: in.Temperature, Raw: raw}
 	var err error
 	if q.System, err = blockText(in.System); err != nil {
 		return Request{}, fmt.Errorf("system: %w", err)

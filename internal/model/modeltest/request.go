@@ -14,13 +14,14 @@ import (
 
 // Request is one accepted request, as both APIs would say it.
 type Request struct {
-	Path      string // "/v1/chat/completions" or "/v1/messages"
-	Model     string
-	System    string
-	Messages  []Message // without the system's
-	Tools     []string  // their names
-	MaxTokens int       // 0 if not said
-	Raw       json.RawMessage
+	Path        string // "/v1/chat/completions" or "/v1/messages"
+	Model       string
+	System      string
+	Messages    []Message // without the system's
+	Tools       []string  // their names
+	MaxTokens   int       // 0 if not said
+	Temperature *float64  // nil if not said
+	Raw         json.RawMessage
 }
 
 // Message is one turn. A tool's result is a turn of the role "tool" of its own, in both APIs.

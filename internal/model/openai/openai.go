@@ -36,6 +36,9 @@ func (protocol) Tool(t sessions.ToolSpec) any {
 	return tool{Type: "function", Function: function{t.Name, t.Description, t.Parameters}}
 }
 
+// MaxTemperature implements [wire.Protocol].
+func (protocol) MaxTemperature() float32 { return sessions.TemperatureMax }
+
 // Begin implements [wire.Protocol].
 func (protocol) Begin(on func(sessions.Chunk), fail wire.Fail) wire.Completed {
 	return &answer{on: on, fail: fail}

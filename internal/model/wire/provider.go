@@ -28,6 +28,8 @@ type Protocol interface {
 	Prepare(apiKey, model string, req sessions.Request) (path string, header http.Header, body any)
 	// Tool is a tool as the body's member "tools" lists it.
 	Tool(t sessions.ToolSpec) any
+	// MaxTemperature is the highest temperature that the API takes.
+	MaxTemperature() float32
 	// Begin makes what puts the answer together. It gives each piece to on, and makes its errors with fail.
 	Begin(on func(sessions.Chunk), fail Fail) Completed
 }
@@ -70,6 +72,7 @@ type Model struct {
 var (
 	_ sessions.Model      = (*Model)(nil)
 	_ sessions.Classified = (*Model)(nil)
+	_ sessions.Tempered   = (*Model)(nil)
 )
 
 // Name implements [sessions.Model].
@@ -80,6 +83,9 @@ func (m *Model) ContextWindow() int { return m.provider.cfg.Window }
 
 // Classification implements [sessions.Classified].
 func (m *Model) Classification() flow.Level { return m.provider.cfg.Level }
+
+// MaxTemperature implements [sessions.Tempered].
+func (m *Model) MaxTemperature() float32 { return m.provider.protocol.MaxTemperature() }
 
 // Complete implements [sessions.Model].
 func (m *Model) Complete(ctx context.Context, req sessions.Request, on func(sessions.Chunk)) (sessions.Completion, error) {

@@ -31,6 +31,8 @@ func (c counting) Tool(t sessions.ToolSpec) any {
 	return map[string]any{"called": t.Name, "takes": t.Parameters}
 }
 
+func (counting) MaxTemperature() float32 { return 2 }
+
 func (counting) Begin(func(sessions.Chunk), wire.Fail) wire.Completed { return finished{} }
 
 // finished is an answer that is complete with the first event.

@@ -1,0 +1,94 @@
+package commands
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+
+	"sluice/policy/flow"
+	"sluice/router/ledger"
+	"sluice/sessions"
+)
+
+// temperature shows or sets how freely the model chooses its words.
+func (k *Commands) temperature(_ context.Context, c Call) (ledger.Change, string, error) {
+	if c.Args == "" {
+		return ledger.Change{}, "Temperature: " + k.temperatureWord(c) + ".", nil
+	}
+	if inherits(c.Args) {
+		return k.override(c, sessions.Patch{Temperature: new(sessions.Temperature(""))}, "temperature", ""), "The temperature follows the configuration again.", nil
+	}
+	t, err := sessions.ParseTemperature(c.Args)
+	if limit := k.maxTemperature(c.Session.Model, c.Session.Agent); err != nil || *t.Value() > limit {
+		return ledger.Change{}, fmt.Sprintf("Usage: `/temperature N` or `/temperature default`. For the model %s, N is a number from 0 to %g with at most two decimals, such as 0.7.", k.modelWord(c), limit), nil
+	}
+	change := k.override(c, sessions.Patch{Temperature: &t}, "temperature", string(t))
+	return change, fmt.Sprintf("From your next message on, I answer with temperature %s.", t), nil
+}
+
+// temperatureWord is the temperature of a session's answers.
+func (k *Commands) temperatureWord(c Call) string {
+	t := c.Session.Temperature
+	switch limit := k.maxTemperature(c.Session.Model, c.Session.Agent); {
+	case t == "":
+		return "as configured"
+	case *t.Value() > limit:
+		return fmt.Sprintf("%s (set for this session; the model takes at most %g, so I use %g)", t, limit, limit)
+	}
+	return string(t) + " (set for this session)"
+}
+
+// maxTemperature is the highest temperature that a session's model takes.
+func (k *Commands) maxTemperature(model flow.Text, agent string) float32 {
+	checker, ok := k.Models.(TemperatureChecker)
+	if !ok {
+		return sessions.TemperatureMax
+	}
+	return checker.MaxTemperature(cmp.Or(model.Raw(), k.Models.ModelName(agent)))
+}
+
+// maxTokens shows or sets how long an answer may be.
+func (k *Commands) maxTokens(_ context.Context, c Call) (ledger.Change, string, error) {
+	switch {
+	case c.Args == "":
+		return ledger.Change{}, "Maximum tokens of an answer: " + maxTokensWord(c) + ".", nil
+	case inherits(c.Args):
+		return k.override(c, sessions.Patch{MaxTokens: new(int)}, "maxOutputTokens", ""), "The length of my answers follows the configuration again.", nil
+	}
+	n, ok := numberUpTo(sessions.OutputTokensMax, c.Args)
+	if !ok {
+		return ledger.Change{}, fmt.Sprintf("Usage: `/maxtokens N` or `/maxtokens default`. N is a whole number from 1 to %d.", sessions.OutputTokensMax), nil
+	}
+	change := k.override(c, sessions.Patch{MaxTokens: &n}, "maxOutputTokens", strconv.Itoa(n))
+	return change, fmt.Sprintf("From your next message on, my answers have at most %d tokens.", n), nil
+}
+
+// maxTokensWord is the maximum length of a session's answers.
+func maxTokensWord(c Call) string {
+	if c.Session.MaxTokens == 0 {
+		return "as configured"
+	}
+	return strconv.Itoa(c.Session.MaxTokens) + " (set for this session)"
+}
+
+// answerLines are the lines of /status about how the model answers, where the session has settings of its own. Only an owner
+// in private sees them.
+func (k *Commands) answerLines(c Call) (lines string) {
+	if c.private() && c.Session.Temperature != "" {
+		lines += "\n- temperature: " + k.temperatureWord(c)
+	}
+	if c.private() && c.Session.MaxTokens != 0 {
+		lines += "\n- maximum tokens of an answer: " + maxTokensWord(c)
+	}
+	return lines
+}
+
+// newModelText is the answer to a new model, which may take less than the session's temperature.
+func (k *Commands) newModelText(c Call, model flow.Text, text string) string {
+	t, limit := c.Session.Temperature, k.maxTemperature(model, c.Session.Agent)
+	if t == "" || *t.Value() <= limit {
+		return text
+	}
+	return text + fmt.Sprintf(" It takes a temperature of at most %g, so I use %g instead of %s.", limit, limit, t)
+}

@@ -127,7 +127,7 @@ func TestListIsBounded(t *testing.T) {
 	}
 	for args, says := range map[string]string{
 		`{"limit":-1}`: "limit: -1 is less than 1", `{"activeMinutes":0}`: "activeMinutes: 0 is less than 1", `{"messageLimit":-1}`: "messageLimit: -1 is less than 0",
-		`{"kinds":"main"}`: "kinds: want an array", `{"kinds":["global"]}`: `kinds[0]: "global" is none of`, `{"messageLimit":1.5}`: "messageLimit: want a whole number",
+		`{"kinds":"main"}`: "kinds: want an array", `{"kinds":["global"]}`: `kinds[0]: "global" is not main, group, cron, hook, node or other`, `{"messageLimit":1.5}`: "messageLimit: want a whole number",
 	} {
 		result := b.tool(t, "sessions_list", args)
 		require.True(t, result.Error)

@@ -75,8 +75,8 @@ func TestMemoryArgumentsAreBounded(t *testing.T) {
 		"time that is by": {"memory_save", params{"key": "k", "content": "x", "expires_at": "1999-01-01T00:00:00Z"}, "expires_at: 1999-01-01T00:00:00Z is in the past"},
 		"level":           {"memory_save", params{"key": "k", "content": "x", "classification": "PUBLIC"}, "classification: unknown parameter"},
 		"namespace":       {"memory_get", params{"key": "k", "namespace": "other"}, "namespace: unknown parameter"},
-		"results":         {"memory_search", params{"query": "x", "max_results": 51}, "max_results: 51 is not between 1 and 50"},
-		"limit":           {"memory_list", params{"limit": 0}, "limit: 0 is not between 1 and 200"},
+		"results":         {"memory_search", params{"query": "x", "max_results": 51}, "max_results: 51, want 1 to 50"},
+		"limit":           {"memory_list", params{"limit": 0}, "limit: 0 is less than 1"},
 		"cursor":          {"memory_list", params{"after": "nonsense"}, "after: want the value of next"},
 		"query":           {"memory_search", params{"query": " "}, "query: is required"},
 	} {

@@ -72,7 +72,8 @@ func TestSummarizeArguments(t *testing.T) {
 		`{"scope":"topic"}`:                            "focus: is required with scope topic",
 		`{"scope":"topic","focus":" "}`:                "focus: is required with scope topic",
 		`{"scope":"topic","focus":"submarines"}`:       "focus: nothing in this conversation is about it",
-		`{"focus":"` + strings.Repeat("x", 501) + `"}`: "focus: is 501 bytes long, the maximum is 500",
+		`{"focus":"` + strings.Repeat("x", 501) + `"}`: "focus: has 501 characters, the maximum is 500",
+		`{"focus":"` + strings.Repeat("é", 251) + `"}`: "focus: is 502 bytes long, the maximum is 500",
 		`{"sessionKey":"main"}`:                        "sessionKey: unknown parameter",
 	} {
 		result := b.summarize(t, args)

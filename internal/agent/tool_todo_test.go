@@ -66,7 +66,7 @@ func TestTodoArguments(t *testing.T) {
 	got, _ := b.todo(t, "todo_add", `{"items":["buy bread"]}`)
 	id := got.Items[0].ID
 	for _, c := range []struct{ tool, args, says string }{
-		{"todo_add", `{}`, "items: want 1 to 50 of them, got 0"},
+		{"todo_add", `{}`, "items: is required"},
 		{"todo_add", `{"items":[]}`, "items: want 1 to 50 of them, got 0"},
 		{"todo_add", `{"items":["` + strings.Repeat(`x","`, 50) + `x"]}`, "items: want 1 to 50 of them, got 51"},
 		{"todo_add", `{"items":"buy"}`, "items: want an array, got a JSON string"},
@@ -78,7 +78,7 @@ func TestTodoArguments(t *testing.T) {
 		{"todo_update", `{"id":"todo_none","status":"done"}`, `id: there is no item "todo_none"; todo_list shows them`},
 		{"todo_update", `{"id":"` + id + `"}`, "status: is required without a text"},
 		{"todo_update", `{"id":"` + id + `","status":""}`, `status: "" is not open, doing or done`},
-		{"todo_update", `{"id":"` + id + `","text":""}`, "text: is empty"},
+		{"todo_update", `{"id":"` + id + `","text":""}`, "text: is required"},
 		{"todo_update", `{"id":"` + id + `","text":"` + strings.Repeat("x", 501) + `"}`, "text: is 501 bytes long, the maximum is 500"},
 		{"todo_clear", `{"done":"yes"}`, "done: want true or false, got a JSON string"},
 	} {

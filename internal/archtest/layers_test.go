@@ -26,7 +26,7 @@ func layers() [][]string {
 		{"sessions/record"},
 		{"sessions/port"},
 		{"sessions", "internal/markdown"},
-		{"policy", "adapters", "announce", "internal/sandbox", "internal/web", "internal/workspace"},
+		{"policy", "adapters", "announce", "internal/sandbox", "internal/schema", "internal/web", "internal/workspace"},
 		{"router/ledger", "router/queue", "router/request"},
 		{"router/decider", "router/lanes", "router/place", "router/speech", "store/engine"},
 		{"router/room"},

@@ -51,6 +51,14 @@ func (v *server) call(ctx context.Context, tool string, args json.RawMessage, ta
 	return result, nil
 }
 
+// misfit is the result of a call whose arguments do not fit the tool's schema. Its text may quote that schema, so it has the
+// server's label. The server is not asked.
+func (v *server) misfit(wrong error, taint flow.Label) sessions.ToolResult {
+	result := sessions.ToolResult{Text: "not called: " + bounded(plain(wrong.Error()), detailMax), Failed: true, Label: taint.Join(v.label())}
+	v.metrics.calls.WithLabelValues(v.Name, outcome(result)).Inc()
+	return result
+}
+
 func outcome(r sessions.ToolResult) string {
 	if r.Failed {
 		return "error"

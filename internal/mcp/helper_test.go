@@ -80,6 +80,9 @@ func behave(how string) {
 		odd(`[{"name":"a.b","inputSchema":{"type":"object"}},{"name":"a/b","inputSchema":{"type":"object"}},{"name":"a.b"},{"name":""},{"name":"  "},
 {"name":"list","inputSchema":{"type":"array"}},{"name":"text","inputSchema":"x"},null,
 {"name":"` + strings.Repeat("long", 100) + `","description":"` + strings.Repeat("d", 5000) + `"},{"name":"ünï","description":"hidden\u200b\u202e\u0007 text"},
+{"name":"remote","inputSchema":{"type":"object","properties":{"a":{"$ref":"https://example.org/a.json"}}}},
+{"name":"deep","inputSchema":` + strings.Repeat(`{"properties":{"a":`, 40) + "{}" + strings.Repeat("}}", 40) + `},
+{"name":"tree","inputSchema":{"type":"object","properties":{"a":{"$ref":"#"}}}},
 {"name":"fat","inputSchema":{"type":"object","description":"` + strings.Repeat("f", 40_000) + `"}}]`)
 	case "old":
 		odd(`[{"name":"plain","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]`)
@@ -178,6 +181,9 @@ func newServer() *sdk.Server {
 		os.Exit(3)
 		return nil, nil
 	})
+	s.AddTool(&sdk.Tool{Name: "strict", InputSchema: anyArgs{
+		"type": "object", "required": []string{"id"}, "properties": anyArgs{"id": anyArgs{"$ref": "#/$defs/id"}}, "$defs": anyArgs{"id": anyArgs{"type": "integer", "minimum": 1}},
+	}}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return said("called"), nil })
 	var more atomic.Int32
 	add("more", "", func(context.Context, json.RawMessage) (*sdk.CallToolResult, error) {
 		add(fmt.Sprintf("extra-%d", more.Add(1)), "", func(context.Context, json.RawMessage) (*sdk.CallToolResult, error) { return said("extra"), nil })

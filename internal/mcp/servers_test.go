@@ -88,6 +88,12 @@ func TestToolsOfAServer(t *testing.T) {
 		require.Equal(t, flow.NewLabel(flow.Internal, flow.Untrusted), failed.Label, "a failure is the server's word too")
 		require.True(t, b.call(t, "mcp_far_refuse", `{}`).Failed)
 		require.Equal(t, adapters.Connected, b.States()[0].Status)
+
+		require.Equal(t, "called", b.call(t, "mcp_far_strict", `{"id":1}`).Text)
+		misfit := b.call(t, "mcp_far_strict", `{"id":0}`)
+		require.True(t, misfit.Failed)
+		require.Contains(t, misfit.Text, "not called: id: ")
+		require.Equal(t, flow.NewLabel(flow.Internal, flow.Untrusted), misfit.Label, "what is wrong may quote the server's schema")
 	})
 }
 
@@ -298,7 +304,7 @@ func TestNamesOfTools(t *testing.T) {
 	b := paced(t, mcp.Pace{Connect: 2 * time.Second}, program(t, "odd", "odd"))
 	b.log.await(t, connected, 1)
 	names := b.names()
-	require.Len(t, names, 3, "%v", names)
+	require.Len(t, names, 4, "%v", names)
 	for _, tool := range b.Tools() {
 		require.Regexp(t, `^mcp_odd_[a-zA-Z0-9_-]{1,56}$`, tool.Spec.Name)
 		require.Less(t, len(tool.Spec.Description), 2300)
@@ -309,7 +315,11 @@ func TestNamesOfTools(t *testing.T) {
 	require.Len(t, names[1], 64)
 	require.Equal(t, "mcp_odd__n_", names[2])
 	require.Contains(t, b.Tools()[2].Spec.Description, "hidden text")
+	require.Equal(t, "mcp_odd_tree", names[3])
 	log := b.log.String()
+	require.Contains(t, log, "the schema refers to another document")
+	require.Contains(t, log, "nested more than 64 deep")
+	require.Contains(t, log, "its arguments are checked by its server only")
 	require.Equal(t, 2, strings.Count(log, "as the tool \\\"a.b\\\" is already"), log)
 	require.Equal(t, 2, strings.Count(log, "it has no name"), log)
 	require.Equal(t, 2, strings.Count(log, "not a JSON Schema of an object"), log)

@@ -1,21 +1,14 @@
-// Package tools has what all tools of agents share: how they read their arguments, give their results and say what is wrong.
+// Package tools has what all tools of agents share: how they declare their parameters, read their arguments, give their results and say what is wrong.
 package tools
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"strings"
 	"unicode/utf8"
 
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -40,50 +33,6 @@ func (e *InsideError) Error() string { return e.what + ": " + e.err.Error() }
 // Unwrap gives the cause.
 func (e *InsideError) Unwrap() error { return e.err }
 
-// DecodeArgs reads a call's arguments strictly. Its errors name the parameter.
-func DecodeArgs(args json.RawMessage, into any) error {
-	dec := json.NewDecoder(bytes.NewReader(args))
-	dec.DisallowUnknownFields()
-	err := dec.Decode(into)
-	if te, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Errorf("%s: want %s, got a JSON %s", te.Field, jsonType(te.Type.Kind().String()), te.Value)
-	}
-	if name, ok := strings.CutPrefix(errText(err), "json: unknown field "); ok {
-		return fmt.Errorf("%s: unknown parameter", strings.Trim(name, `"`))
-	}
-	if err != nil {
-		return fmt.Errorf("arguments: %w", err)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("arguments: more than one JSON value")
-	}
-	return nil
-}
-
-func errText(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
-}
-
-// jsonType is what a model calls a Go kind.
-func jsonType(kind string) string {
-	switch {
-	case strings.HasPrefix(kind, "int"), strings.HasPrefix(kind, "uint"):
-		return "a whole number"
-	case strings.HasPrefix(kind, "float"):
-		return "a number"
-	case kind == "bool":
-		return "true or false"
-	case kind == "slice":
-		return "an array"
-	case kind == "ptr", kind == "struct", kind == "map":
-		return "an object"
-	}
-	return "a " + kind
-}
-
 // JSON is a tool's result as JSON.
 func JSON(v any) (string, error) {
 	text, err := json.Marshal(v)
@@ -91,13 +40,6 @@ func JSON(v any) (string, error) {
 		return "", Inside("encode result", err)
 	}
 	return string(text), nil
-}
-
-// CallKey names a tool call for ever. Its arguments are a part of it, because some models give each
-// answer's calls the same ids.
-func CallKey(caller sessions.Caller, args []byte) string {
-	said := sha256.Sum256(args)
-	return ledger.ToolCallPrefix + string(caller.Run) + "/" + caller.CallID + "/" + hex.EncodeToString(said[:8])
 }
 
 // GateError is a text that the gate would not let out.

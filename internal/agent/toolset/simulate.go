@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"sluice/internal/agent/tools"
+	"sluice/internal/schema"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/sessions"
@@ -16,46 +17,39 @@ import (
 // SimulateName is the name of the tool that says what a call would come to.
 const SimulateName = "simulate_tool_call"
 
-const simulateSchema = `{"type":"object","additionalProperties":false,"required":["tool_name"],"properties":{
-"tool_name":{"type":"string","minLength":1,"description":"the tool that you consider calling"},
-"args":{"type":"object","description":"its arguments; default: none"}}}`
+type simulateArgs struct {
+	ToolName string        `json:"tool_name" jsonschema:"the tool that you consider calling" bounds:"minLength=1"`
+	Args     schema.Object `json:"args,omitempty" jsonschema:"its arguments; default: none"`
+}
 
 // simulateTool asks what real calls ask, without effects.
 func (ts *Toolset) simulateTool() sessions.Tool {
-	return sessions.Tool{
+	return tools.New(sessions.Tool{
 		Spec: sessions.ToolSpec{
-			Name: SimulateName, Parameters: json.RawMessage(simulateSchema),
+			Name:        SimulateName,
 			Description: "Checks whether a call of another tool would be allowed now, and which rules decide, without making the call.",
 		},
 		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone}, Idempotent: true, AsWritten: true,
-		Run: func(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
-			var args struct {
-				ToolName string                     `json:"tool_name"`
-				Args     map[string]json.RawMessage `json:"args"`
-			}
-			if err := tools.DecodeArgs(raw, &args); err != nil {
-				return sessions.ToolResult{}, err
-			}
-			if args.ToolName == "" {
-				return sessions.ToolResult{}, errors.New("tool_name: is required")
-			}
-			call, err := json.Marshal(args.Args)
-			if err != nil {
-				return sessions.ToolResult{}, tools.Inside("encode arguments", err)
-			}
-			record, err := ts.Store.Session(ctx, caller.Session)
-			if err != nil {
-				return sessions.ToolResult{}, tools.Inside("read session", err)
-			}
-			record.Taint = caller.Taint // live
-			s, err := ts.Simulate(ctx, record, caller, args.ToolName, call)
-			if err != nil {
-				return sessions.ToolResult{}, err
-			}
-			text, err := tools.JSON(s)
-			return sessions.ToolResult{Text: text, Label: flow.NewLabel(caller.Taint.Level(), flow.Trusted)}, err
-		},
+	}, tools.Work[simulateArgs]{Run: ts.simulate})
+}
+
+func (ts *Toolset) simulate(ctx context.Context, call tools.Call[simulateArgs]) (sessions.ToolResult, error) {
+	caller := call.Caller
+	args, err := json.Marshal(call.Args.Args)
+	if err != nil {
+		return sessions.ToolResult{}, tools.Inside("encode arguments", err)
 	}
+	record, err := ts.Store.Session(ctx, caller.Session)
+	if err != nil {
+		return sessions.ToolResult{}, tools.Inside("read session", err)
+	}
+	record.Taint = caller.Taint // live
+	s, err := ts.Simulate(ctx, record, caller, call.Args.ToolName, args)
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	text, err := tools.JSON(s)
+	return sessions.ToolResult{Text: text, Label: flow.NewLabel(caller.Taint.Level(), flow.Trusted)}, err
 }
 
 // Simulate says what a call of a session would come to. It asks the monitor, the session's permission mode and the

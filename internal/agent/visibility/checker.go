@@ -6,9 +6,7 @@ package visibility
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"sluice/internal/agent/roster"
@@ -96,18 +94,6 @@ func (st *Checker) Target(ctx context.Context, caller sessions.Caller, name stri
 		return sessions.Record{}, tools.Inside("read session", err)
 	}
 	return sessions.Record{}, NoSession(name)
-}
-
-// SeesTarget is the check of the tools that show one session.
-func (st *Checker) SeesTarget(ctx context.Context, caller sessions.Caller, raw json.RawMessage) error {
-	var args struct {
-		SessionKey string `json:"sessionKey"`
-	}
-	if err := json.Unmarshal(raw, &args); err != nil {
-		return fmt.Errorf("sessionKey: %w", err)
-	}
-	_, err := st.Target(ctx, caller, args.SessionKey)
-	return err
 }
 
 // Deny notes for the operator what a caller was told is not there.

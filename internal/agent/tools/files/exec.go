@@ -2,7 +2,6 @@ package files
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,10 +16,6 @@ import (
 )
 
 const (
-	execSchema = `{"type":"object","additionalProperties":false,"required":["command"],"properties":{
-"command":{"type":"string","description":"run with sh -c in the workspace"},
-"timeoutSeconds":{"type":"integer","minimum":1,"maximum":120,"description":"default 60"},
-"stdin":{"type":"string","description":"the standard input of the command"}}}`
 	execDefault, execMax = 60, 120 // seconds
 	// execOutput is how much of stdout, and of stderr, is shown, in bytes.
 	execOutput = 64 << 10
@@ -30,14 +25,20 @@ const (
 	execTimeout = (execMax + 10) * time.Second
 )
 
+type execArgs struct {
+	Command string `json:"command" jsonschema:"run with sh -c in the workspace"`
+	Timeout *int   `json:"timeoutSeconds,omitempty" jsonschema:"default 60" bounds:"minimum=1,maximum=120"`
+	Stdin   string `json:"stdin,omitempty" jsonschema:"the standard input of the command"`
+}
+
 func (ts *Tools) execTool() sessions.Tool {
-	return sessions.Tool{
+	return tools.New(sessions.Tool{
 		Spec: sessions.ToolSpec{
-			Name: roster.ExecName, Parameters: json.RawMessage(execSchema),
+			Name:        roster.ExecName,
 			Description: "Runs a shell command in the workspace and returns its output. Its background processes end with it.",
 		},
-		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowSession}, Timeout: execTimeout, Run: ts.exec,
-	}
+		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowSession}, Timeout: execTimeout,
+	}, tools.Work[execArgs]{Run: ts.exec})
 }
 
 // Sandbox runs commands apart from the machine. It is called from many goroutines.
@@ -54,15 +55,8 @@ type runner interface {
 	Run(ctx context.Context, c sandbox.Config, command ...string) (sandbox.Result, error)
 }
 
-func (ts *Tools) exec(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
-	var args struct {
-		Command string `json:"command"`
-		Timeout *int   `json:"timeoutSeconds"`
-		Stdin   string `json:"stdin"`
-	}
-	if err := tools.DecodeArgs(raw, &args); err != nil {
-		return sessions.ToolResult{}, err
-	}
+func (ts *Tools) exec(ctx context.Context, call tools.Call[execArgs]) (sessions.ToolResult, error) {
+	caller, args := call.Caller, call.Args
 	seconds := execDefault
 	if args.Timeout != nil {
 		seconds = *args.Timeout
@@ -74,8 +68,6 @@ func (ts *Tools) exec(ctx context.Context, caller sessions.Caller, raw json.RawM
 		return sessions.ToolResult{}, fmt.Errorf("command: is %d bytes, the maximum is %d", len(args.Command), commandMax)
 	case len(args.Stdin) > commandMax:
 		return sessions.ToolResult{}, fmt.Errorf("stdin: is %d bytes, the maximum is %d", len(args.Stdin), commandMax)
-	case seconds < 1 || seconds > execMax:
-		return sessions.ToolResult{}, fmt.Errorf("timeoutSeconds: %d, want 1 to %d", seconds, execMax)
 	}
 	runner, err := ts.runner(ctx, caller)
 	if err != nil {

@@ -2,7 +2,6 @@ package files
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"sluice/internal/agent/tools"
@@ -10,18 +9,13 @@ import (
 	"sluice/sessions"
 )
 
-const findSchema = `{"type":"object","additionalProperties":false,"required":["pattern"],"properties":{
-"pattern":{"type":"string","description":"such as *.go or src/**/*.{ts,tsx}; without a slash it matches file names"},
-"path":{"type":"string","description":"a folder of the workspace; default: all of it"}}}`
+type findArgs struct {
+	Pattern string `json:"pattern" jsonschema:"such as *.go or src/**/*.{ts,tsx}; without a slash it matches file names"`
+	Path    string `json:"path,omitempty" jsonschema:"a folder of the workspace; default: all of it"`
+}
 
-func (ts *Tools) findFiles(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
-	var args struct {
-		Pattern string `json:"pattern"`
-		Path    string `json:"path"`
-	}
-	if err := tools.DecodeArgs(raw, &args); err != nil {
-		return sessions.ToolResult{}, err
-	}
+func (ts *Tools) findFiles(ctx context.Context, call tools.Call[findArgs]) (sessions.ToolResult, error) {
+	caller, args := call.Caller, call.Args
 	glob, err := workspace.ParseGlob(args.Pattern)
 	if err != nil {
 		return sessions.ToolResult{}, fmt.Errorf("pattern: %w", err)

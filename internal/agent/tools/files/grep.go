@@ -2,7 +2,6 @@ package files
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,13 +17,7 @@ import (
 )
 
 const (
-	grepSchema = `{"type":"object","additionalProperties":false,"required":["pattern"],"properties":{
-"pattern":{"type":"string","description":"an RE2 expression"},
-"path":{"type":"string","description":"a folder or a file of the workspace; default: all of it"},
-"files":{"type":"string","description":"only files that match this pattern, as in find"},
-"ignoreCase":{"type":"boolean"},
-"limit":{"type":"integer","minimum":1,"maximum":500,"description":"maximum number of lines; default 100"}}}`
-	grepDefault, grepMax = 100, 500
+	grepDefault = 100
 	// grepLine is how much of a line is shown, in bytes.
 	grepLine = 400
 	// grepBytes is how much text one search reads at most.
@@ -42,11 +35,11 @@ const (
 
 // grepArgs are the arguments of grep.
 type grepArgs struct {
-	Pattern    string  `json:"pattern"`
-	Path       string  `json:"path"`
-	Files      *string `json:"files"`
-	IgnoreCase bool    `json:"ignoreCase"`
-	Limit      *int    `json:"limit"`
+	Pattern    string  `json:"pattern" jsonschema:"an RE2 expression"`
+	Path       string  `json:"path,omitempty" jsonschema:"a folder or a file of the workspace; default: all of it"`
+	Files      *string `json:"files,omitempty" jsonschema:"only files that match this pattern, as in find"`
+	IgnoreCase bool    `json:"ignoreCase,omitempty"`
+	Limit      *int    `json:"limit,omitempty" jsonschema:"maximum number of lines; default 100" bounds:"minimum=1,maximum=500"`
 }
 
 // grep is one search for lines.
@@ -73,11 +66,8 @@ func (a grepArgs) parse() (*grep, error) {
 	if a.Limit != nil {
 		g.limit = *a.Limit
 	}
-	switch {
-	case a.Pattern == "" || len(a.Pattern) > patternMax:
+	if a.Pattern == "" || len(a.Pattern) > patternMax {
 		return nil, fmt.Errorf("pattern: want 1 to %d bytes", patternMax)
-	case g.limit < 1 || g.limit > grepMax:
-		return nil, fmt.Errorf("limit: %d, want 1 to %d", g.limit, grepMax)
 	}
 	var err error
 	if g.pattern, err = parsePattern(a.Pattern, a.IgnoreCase); err != nil {
@@ -93,11 +83,8 @@ func (a grepArgs) parse() (*grep, error) {
 	return g, nil
 }
 
-func (ts *Tools) grepFiles(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
-	var args grepArgs
-	if err := tools.DecodeArgs(raw, &args); err != nil {
-		return sessions.ToolResult{}, err
-	}
+func (ts *Tools) grepFiles(ctx context.Context, call tools.Call[grepArgs]) (sessions.ToolResult, error) {
+	caller, args := call.Caller, call.Args
 	g, err := args.parse()
 	if err != nil {
 		return sessions.ToolResult{}, err

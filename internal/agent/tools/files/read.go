@@ -3,7 +3,6 @@ package files
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,35 +13,37 @@ import (
 	"sluice/sessions"
 )
 
-const (
-	readSchema = `{"type":"object","additionalProperties":false,"required":["path"],"properties":{
-"path":{"type":"string","description":"relative to the workspace"},
-"offset":{"type":"integer","minimum":1,"description":"first line, from 1; default 1"},
-"limit":{"type":"integer","minimum":1,"description":"lines; default: as many as fit into 256 KiB"}}}`
-	listFilesSchema = `{"type":"object","additionalProperties":false,"properties":{
-"path":{"type":"string","description":"a folder of the workspace; default: all of it"}}}`
-	// readMax is how much of a file one call shows, in bytes.
-	readMax = 256 << 10
-)
+// readMax is how much of a file one call shows, in bytes.
+const readMax = 256 << 10
+
+type readArgs struct {
+	Path   string `json:"path" jsonschema:"relative to the workspace"`
+	Offset *int   `json:"offset,omitempty" jsonschema:"first line, from 1; default 1" bounds:"minimum=1"`
+	Limit  *int   `json:"limit,omitempty" jsonschema:"lines; default: as many as fit into 256 KiB" bounds:"minimum=1"`
+}
+
+type listArgs struct {
+	Path string `json:"path,omitempty" jsonschema:"a folder of the workspace; default: all of it"`
+}
 
 // fileTool is a tool over the session's files. One that only reads may be run again.
-func fileTool(name, about, schema string, writes sessions.FlowEnd, run tools.Func) sessions.Tool {
-	return sessions.Tool{
-		Spec: sessions.ToolSpec{Name: name, Description: about, Parameters: json.RawMessage(schema)},
-		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: writes}, Idempotent: writes == sessions.FlowNone, Run: run,
-	}
+func fileTool[A any](name, about string, writes sessions.FlowEnd, run func(context.Context, tools.Call[A]) (sessions.ToolResult, error)) sessions.Tool {
+	return tools.New(sessions.Tool{
+		Spec: sessions.ToolSpec{Name: name, Description: about},
+		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: writes}, Idempotent: writes == sessions.FlowNone,
+	}, tools.Work[A]{Run: run})
 }
 
 // All gives the tools.
 func (ts *Tools) All() []sessions.Tool {
 	none, session := sessions.FlowNone, sessions.FlowSession
 	return []sessions.Tool{
-		fileTool("read", "Reads a text file of the workspace, or some of its lines.", readSchema, none, ts.readFile),
-		fileTool("list", "Lists a folder of the workspace.", listFilesSchema, none, ts.listFiles),
-		fileTool("find", "Finds files of the workspace whose paths match a pattern.", findSchema, none, ts.findFiles),
-		fileTool("grep", "Finds lines that match a regular expression (RE2) in text files of the workspace.", grepSchema, none, ts.grepFiles),
-		fileTool("write", "Creates or replaces a text file in the workspace. Creates folders as needed.", writeSchema, session, ts.writeFile),
-		fileTool("edit", "Replaces a passage in a text file of the workspace. The passage must occur exactly once.", editSchema, session, ts.editFile),
+		fileTool("read", "Reads a text file of the workspace, or some of its lines.", none, ts.readFile),
+		fileTool("list", "Lists a folder of the workspace.", none, ts.listFiles),
+		fileTool("find", "Finds files of the workspace whose paths match a pattern.", none, ts.findFiles),
+		fileTool("grep", "Finds lines that match a regular expression (RE2) in text files of the workspace.", none, ts.grepFiles),
+		fileTool("write", "Creates or replaces a text file in the workspace. Creates folders as needed.", session, ts.writeFile),
+		fileTool("edit", "Replaces a passage in a text file of the workspace. The passage must occur exactly once.", session, ts.editFile),
 		ts.execTool(),
 	}
 }
@@ -64,27 +65,14 @@ func text(files *workspace.Files, path string) (string, error) {
 
 func binary(content []byte) bool { return bytes.IndexByte(content, 0) >= 0 || !utf8.Valid(content) }
 
-func (ts *Tools) readFile(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
-	var args struct {
-		Path   string `json:"path"`
-		Offset *int   `json:"offset"`
-		Limit  *int   `json:"limit"`
-	}
-	if err := tools.DecodeArgs(raw, &args); err != nil {
-		return sessions.ToolResult{}, err
-	}
+func (ts *Tools) readFile(ctx context.Context, call tools.Call[readArgs]) (sessions.ToolResult, error) {
+	caller, args := call.Caller, call.Args
 	offset, limit := 1, 1<<31
 	if args.Offset != nil {
 		offset = *args.Offset
 	}
 	if args.Limit != nil {
 		limit = *args.Limit
-	}
-	switch {
-	case offset < 1:
-		return sessions.ToolResult{}, fmt.Errorf("offset: %d, want a line from 1 on", offset)
-	case limit < 1:
-		return sessions.ToolResult{}, fmt.Errorf("limit: %d, want at least 1 line", limit)
 	}
 	files, err := ts.files(ctx, caller)
 	if err != nil {
@@ -128,13 +116,8 @@ func lines(content string, offset, limit int) (string, error) {
 	return out.String(), nil
 }
 
-func (ts *Tools) listFiles(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
-	var args struct {
-		Path string `json:"path"`
-	}
-	if err := tools.DecodeArgs(raw, &args); err != nil {
-		return sessions.ToolResult{}, err
-	}
+func (ts *Tools) listFiles(ctx context.Context, call tools.Call[listArgs]) (sessions.ToolResult, error) {
+	caller, args := call.Caller, call.Args
 	files, err := ts.files(ctx, caller)
 	if err != nil {
 		return sessions.ToolResult{}, err

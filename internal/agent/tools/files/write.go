@@ -2,7 +2,6 @@ package files
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,62 +10,45 @@ import (
 	"sluice/sessions"
 )
 
-const (
-	writeSchema = `{"type":"object","additionalProperties":false,"required":["path","content"],"properties":{
-"path":{"type":"string","description":"relative to the workspace"},
-"content":{"type":"string","description":"the whole text, at most 256 KiB"}}}`
-	editSchema = `{"type":"object","additionalProperties":false,"required":["path","oldText","newText"],"properties":{
-"path":{"type":"string","description":"relative to the workspace"},
-"oldText":{"type":"string","minLength":1,"description":"the exact text to replace, with enough context to occur only once"},
-"newText":{"type":"string","description":"the new text; empty to delete the old one"}}}`
-	// writeMax is how much one call writes, in bytes.
-	writeMax = 256 << 10
-)
+// writeMax is how much one call writes, in bytes.
+const writeMax = 256 << 10
 
-func (ts *Tools) writeFile(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
-	var args struct {
-		Path    string  `json:"path"`
-		Content *string `json:"content"`
-	}
-	if err := tools.DecodeArgs(raw, &args); err != nil {
-		return sessions.ToolResult{}, err
-	}
-	switch {
-	case args.Path == "":
-		return sessions.ToolResult{}, errors.New("path: is required")
-	case args.Content == nil:
-		return sessions.ToolResult{}, errors.New("content: is required")
-	case len(*args.Content) > writeMax:
-		return sessions.ToolResult{}, fmt.Errorf("content: is %d bytes, the maximum is %d", len(*args.Content), writeMax)
-	}
-	return ts.writeText(ctx, caller, args.Path, func(string) (string, error) { return *args.Content, nil }, false)
+type writeArgs struct {
+	Path    string `json:"path" jsonschema:"relative to the workspace"`
+	Content string `json:"content" jsonschema:"the whole text, at most 256 KiB"`
 }
 
-func (ts *Tools) editFile(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
-	var args struct {
-		Path string  `json:"path"`
-		Old  string  `json:"oldText"`
-		New  *string `json:"newText"`
-	}
-	if err := tools.DecodeArgs(raw, &args); err != nil {
-		return sessions.ToolResult{}, err
-	}
+type editArgs struct {
+	Path string `json:"path" jsonschema:"relative to the workspace"`
+	Old  string `json:"oldText" jsonschema:"the exact text to replace, with enough context to occur only once" bounds:"minLength=1"`
+	New  string `json:"newText" jsonschema:"the new text; empty to delete the old one"`
+}
+
+func (ts *Tools) writeFile(ctx context.Context, call tools.Call[writeArgs]) (sessions.ToolResult, error) {
+	caller, args := call.Caller, call.Args
 	switch {
 	case args.Path == "":
 		return sessions.ToolResult{}, errors.New("path: is required")
-	case args.Old == "":
-		return sessions.ToolResult{}, errors.New("oldText: is required")
-	case args.New == nil:
-		return sessions.ToolResult{}, errors.New("newText: is required")
-	case args.Old == *args.New:
+	case len(args.Content) > writeMax:
+		return sessions.ToolResult{}, fmt.Errorf("content: is %d bytes, the maximum is %d", len(args.Content), writeMax)
+	}
+	return ts.writeText(ctx, caller, args.Path, func(string) (string, error) { return args.Content, nil }, false)
+}
+
+func (ts *Tools) editFile(ctx context.Context, call tools.Call[editArgs]) (sessions.ToolResult, error) {
+	caller, args := call.Caller, call.Args
+	switch {
+	case args.Path == "":
+		return sessions.ToolResult{}, errors.New("path: is required")
+	case args.Old == args.New:
 		return sessions.ToolResult{}, errors.New("newText: is the same as oldText")
-	case len(*args.New) > writeMax:
-		return sessions.ToolResult{}, fmt.Errorf("newText: is %d bytes, the maximum is %d", len(*args.New), writeMax)
+	case len(args.New) > writeMax:
+		return sessions.ToolResult{}, fmt.Errorf("newText: is %d bytes, the maximum is %d", len(args.New), writeMax)
 	}
 	return ts.writeText(ctx, caller, args.Path, func(there string) (string, error) {
 		switch n := strings.Count(there, args.Old); n {
 		case 1:
-			return strings.Replace(there, args.Old, *args.New, 1), nil
+			return strings.Replace(there, args.Old, args.New, 1), nil
 		case 0:
 			return "", errors.New("oldText: is not in the file; read shows it as it is")
 		default:

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,23 +14,24 @@ import (
 	"sluice/sessions"
 )
 
-const (
-	memoryGetSchema = `{"type":"object","additionalProperties":false,"required":["key"],"properties":{
-"key":{"type":"string","minLength":1,"description":"as it was saved"}}}`
-	memorySearchSchema = `{"type":"object","additionalProperties":false,"required":["query"],"properties":{
-"query":{"type":"string","minLength":1,"description":"what to look for, in plain language"},
-"max_results":{"type":"integer","minimum":1,"maximum":50,"description":"default 10"}}}`
-	memoryListSchema = `{"type":"object","additionalProperties":false,"properties":{
-"tag":{"type":"string","description":"only memories with this tag; default: all"},
-"limit":{"type":"integer","minimum":1,"maximum":200,"description":"default 50"},
-"after":{"type":"string","description":"next from the previous page; default: the first page"}}}`
-)
+type getArgs struct {
+	Key string `json:"key" jsonschema:"as it was saved" bounds:"minLength=1"`
+}
+
+type searchArgs struct {
+	Query string `json:"query" jsonschema:"what to look for, in plain language" bounds:"minLength=1"`
+	Max   *int   `json:"max_results,omitempty" jsonschema:"default 10" bounds:"minimum=1,maximum=50"`
+}
+
+type listArgs struct {
+	Tag   string `json:"tag,omitempty" jsonschema:"only memories with this tag; default: all"`
+	Limit *int   `json:"limit,omitempty" jsonschema:"default 50" bounds:"minimum=1,maximum=200"`
+	After string `json:"after,omitempty" jsonschema:"next from the previous page; default: the first page"`
+}
 
 const (
 	memorySearchDefault = 10
-	memorySearchMax     = 50
 	memoryListDefault   = 50
-	memoryListMax       = 200
 	// memoryShown and memoryListed are the bytes of a content that a search and a list show; memory_get shows all of it.
 	memoryShown  = 4000
 	memoryListed = 500
@@ -59,20 +59,21 @@ type Tools struct {
 	Now    func() time.Time
 }
 
+func memoryTool[A any](name, about string, writes sessions.FlowEnd, run func(context.Context, tools.Call[A]) (sessions.ToolResult, error)) sessions.Tool {
+	return tools.New(sessions.Tool{
+		Spec: sessions.ToolSpec{Name: name, Description: about},
+		Flow: sessions.ToolFlow{Reads: sessions.FlowMemory, Writes: writes}, Idempotent: name != "memory_delete",
+	}, tools.Work[A]{Run: run})
+}
+
 // All gives the tools.
 func (ts *Tools) All() []sessions.Tool {
-	tool := func(name, about, schema string, writes sessions.FlowEnd, run tools.Func) sessions.Tool {
-		return sessions.Tool{
-			Spec: sessions.ToolSpec{Name: name, Description: about, Parameters: json.RawMessage(schema)},
-			Flow: sessions.ToolFlow{Reads: sessions.FlowMemory, Writes: writes}, Idempotent: name != "memory_delete", Run: run,
-		}
-	}
 	return []sessions.Tool{
-		tool("memory_save", "Saves something under a key for later conversations. Replaces what was saved under the key before.", memorySaveSchema, sessions.FlowMemory, ts.saveMemory),
-		tool("memory_get", "Shows the memory with a key.", memoryGetSchema, sessions.FlowNone, ts.getMemory),
-		tool("memory_search", "Searches memories by words, best match first.", memorySearchSchema, sessions.FlowNone, ts.searchMemories),
-		tool("memory_list", "Lists memories, ordered by key.", memoryListSchema, sessions.FlowNone, ts.listMemories),
-		tool("memory_delete", "Forgets the memory with a key.", memoryDeleteSchema, sessions.FlowMemory, ts.deleteMemory),
+		memoryTool("memory_save", "Saves something under a key for later conversations. Replaces what was saved under the key before.", sessions.FlowMemory, ts.saveMemory),
+		memoryTool("memory_get", "Shows the memory with a key.", sessions.FlowNone, ts.getMemory),
+		memoryTool("memory_search", "Searches memories by words, best match first.", sessions.FlowNone, ts.searchMemories),
+		memoryTool("memory_list", "Lists memories, ordered by key.", sessions.FlowNone, ts.listMemories),
+		memoryTool("memory_delete", "Forgets the memory with a key.", sessions.FlowMemory, ts.deleteMemory),
 	}
 }
 
@@ -114,13 +115,8 @@ func (ts *Tools) memories(caller sessions.Caller) sessions.MemoryScope {
 	return ts.memoryScope(d, caller.Audience, caller.Taint.Level())
 }
 
-func (ts *Tools) getMemory(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
-	var args struct {
-		Key string `json:"key"`
-	}
-	if err := tools.DecodeArgs(raw, &args); err != nil {
-		return sessions.ToolResult{}, err
-	}
+func (ts *Tools) getMemory(ctx context.Context, call tools.Call[getArgs]) (sessions.ToolResult, error) {
+	caller, args := call.Caller, call.Args
 	if err := checkMemoryKey(args.Key); err != nil {
 		return sessions.ToolResult{}, err
 	}
@@ -148,20 +144,14 @@ func (ts *Tools) getMemory(ctx context.Context, caller sessions.Caller, raw json
 	return sessions.ToolResult{Text: text, Label: label}, err
 }
 
-func (ts *Tools) searchMemories(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
-	var args struct {
-		Query string `json:"query"`
-		Max   *int   `json:"max_results"`
-	}
-	if err := tools.DecodeArgs(raw, &args); err != nil {
-		return sessions.ToolResult{}, err
-	}
+func (ts *Tools) searchMemories(ctx context.Context, call tools.Call[searchArgs]) (sessions.ToolResult, error) {
+	caller, args := call.Caller, call.Args
 	if strings.TrimSpace(args.Query) == "" {
 		return sessions.ToolResult{}, errors.New("query: is required")
 	}
-	limit, err := countOf("max_results", args.Max, memorySearchDefault, memorySearchMax)
-	if err != nil {
-		return sessions.ToolResult{}, err
+	limit := memorySearchDefault
+	if args.Max != nil {
+		limit = *args.Max
 	}
 	found, err := ts.Store.SearchMemories(ctx, sessions.MemorySearch{MemoryScope: ts.memories(caller), Text: args.Query, Limit: limit})
 	if err != nil {
@@ -176,32 +166,15 @@ func (ts *Tools) searchMemories(ctx context.Context, caller sessions.Caller, raw
 	return sessions.ToolResult{Text: text, Label: label}, err
 }
 
-// countOf is a number of rows that a caller wants.
-func countOf(name string, want *int, otherwise, most int) (int, error) {
-	switch {
-	case want == nil:
-		return otherwise, nil
-	case *want < 1 || *want > most:
-		return 0, fmt.Errorf("%s: %d is not between 1 and %d", name, *want, most)
-	}
-	return *want, nil
-}
-
-func (ts *Tools) listMemories(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
-	var args struct {
-		Tag   string `json:"tag"`
-		Limit *int   `json:"limit"`
-		After string `json:"after"`
-	}
-	if err := tools.DecodeArgs(raw, &args); err != nil {
-		return sessions.ToolResult{}, err
-	}
-	limit, err := countOf("limit", args.Limit, memoryListDefault, memoryListMax)
-	if err != nil {
-		return sessions.ToolResult{}, err
+func (ts *Tools) listMemories(ctx context.Context, call tools.Call[listArgs]) (sessions.ToolResult, error) {
+	caller, args := call.Caller, call.Args
+	limit := memoryListDefault
+	if args.Limit != nil {
+		limit = *args.Limit
 	}
 	q := sessions.MemoryQuery{MemoryScope: ts.memories(caller), Tag: args.Tag, Limit: limit + 1}
 	if args.After != "" {
+		var err error
 		if q.After, err = sessions.ParseMemoryPlace(args.After); err != nil {
 			return sessions.ToolResult{}, fmt.Errorf("after: %w of memory_list", err)
 		}

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -15,23 +14,17 @@ import (
 	"sluice/sessions"
 )
 
-const (
-	memorySaveSchema = `{"type":"object","additionalProperties":false,"required":["key","content"],"properties":{
-"key":{"type":"string","minLength":1,"description":"a short name that says what it is about, such as user-name or project-deadline; at most 256 bytes"},
-"content":{"type":"string","minLength":1,"description":"what to remember, at most 64 KiB"},
-"tags":{"type":"array","maxItems":32,"items":{"type":"string","minLength":1},"description":"each at most 64 bytes. Memories tagged persona, rule, preference or project are recalled automatically"},
-"expires_at":{"type":"string","format":"date-time","description":"when to forget it, such as 2027-01-31T18:00:00Z; default: never"}}}`
-	memoryDeleteSchema = `{"type":"object","additionalProperties":false,"required":["key"],"properties":{
-"key":{"type":"string","minLength":1,"description":"as it was saved"},
-"uncover":{"type":"boolean","description":"show here again what less confidential conversations saved under the key; default false: the key becomes empty"}}}`
-)
-
 // memorySaveArgs are the arguments of memory_save.
 type memorySaveArgs struct {
-	Key       string   `json:"key"`
-	Content   string   `json:"content"`
-	Tags      []string `json:"tags"`
-	ExpiresAt string   `json:"expires_at"`
+	Key       string   `json:"key" jsonschema:"a short name that says what it is about, such as user-name or project-deadline; at most 256 bytes" bounds:"minLength=1"`
+	Content   string   `json:"content" jsonschema:"what to remember, at most 64 KiB" bounds:"minLength=1"`
+	Tags      []string `json:"tags,omitempty" jsonschema:"each at most 64 bytes. Memories tagged persona, rule, preference or project are recalled automatically" bounds:"maxItems=32,each.minLength=1"`
+	ExpiresAt string   `json:"expires_at,omitempty" jsonschema:"when to forget it, such as 2027-01-31T18:00:00Z; default: never" bounds:"format=date-time"`
+}
+
+type memoryDeleteArgs struct {
+	Key     string `json:"key" jsonschema:"as it was saved" bounds:"minLength=1"`
+	Uncover bool   `json:"uncover,omitempty" jsonschema:"show here again what less confidential conversations saved under the key; default false: the key becomes empty"`
 }
 
 func (a *memorySaveArgs) check() error {
@@ -43,8 +36,6 @@ func (a *memorySaveArgs) check() error {
 		return errors.New("content: is required")
 	case len(a.Content) > sessions.MemoryContentMax:
 		return fmt.Errorf("content: is %d bytes long, the maximum is %d", len(a.Content), sessions.MemoryContentMax)
-	case len(a.Tags) > sessions.MemoryTagsMax:
-		return fmt.Errorf("tags: want at most %d of them, got %d", sessions.MemoryTagsMax, len(a.Tags))
 	}
 	for i, tag := range a.Tags {
 		if err := checkMemoryName(fmt.Sprintf("tags[%d]", i), tag, sessions.MemoryTagMax); err != nil {
@@ -92,11 +83,8 @@ func (ts *Tools) newMemory(caller sessions.Caller, key string) sessions.Memory {
 	}
 }
 
-func (ts *Tools) saveMemory(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
-	var args memorySaveArgs
-	if err := tools.DecodeArgs(raw, &args); err != nil {
-		return sessions.ToolResult{}, err
-	}
+func (ts *Tools) saveMemory(ctx context.Context, call tools.Call[memorySaveArgs]) (sessions.ToolResult, error) {
+	caller, args := call.Caller, call.Args
 	if err := args.check(); err != nil {
 		return sessions.ToolResult{}, err
 	}
@@ -125,14 +113,8 @@ func (ts *Tools) saveMemory(ctx context.Context, caller sessions.Caller, raw jso
 	return memoryDone(caller, map[string]any{"saved": true, "key": m.Key, "classification": m.Label.Level()})
 }
 
-func (ts *Tools) deleteMemory(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
-	var args struct {
-		Key     string `json:"key"`
-		Uncover bool   `json:"uncover"`
-	}
-	if err := tools.DecodeArgs(raw, &args); err != nil {
-		return sessions.ToolResult{}, err
-	}
+func (ts *Tools) deleteMemory(ctx context.Context, call tools.Call[memoryDeleteArgs]) (sessions.ToolResult, error) {
+	caller, args := call.Caller, call.Args
 	if err := checkMemoryKey(args.Key); err != nil {
 		return sessions.ToolResult{}, err
 	}

@@ -2,9 +2,7 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 
 	"sluice/internal/agent/tools"
 	"sluice/internal/agent/visibility"
@@ -17,25 +15,10 @@ const (
 	historyMax     = 200
 )
 
-const historySchema = `{"type":"object","additionalProperties":false,"required":["sessionKey"],"properties":{
-"sessionKey":{"type":"string","description":"the key or sessionId of a session, as sessions_list shows it; main is your main session"},
-"limit":{"type":"integer","minimum":1,"maximum":200,"description":"how many of the newest messages; default 50"},
-"includeTools":{"type":"boolean","description":"include tool calls and results; default false"}}}`
-
 type historyArgs struct {
-	SessionKey   string `json:"sessionKey"`
-	Limit        *int   `json:"limit"`
-	IncludeTools bool   `json:"includeTools"`
-}
-
-func (a *historyArgs) check() error {
-	if a.SessionKey == "" {
-		return errors.New("sessionKey: is required")
-	}
-	if a.Limit != nil && *a.Limit < 1 {
-		return fmt.Errorf("limit: %d is less than 1", *a.Limit)
-	}
-	return nil
+	SessionKey   string `json:"sessionKey" jsonschema:"the key or sessionId of a session, as sessions_list shows it; main is your main session"`
+	Limit        *int   `json:"limit,omitempty" jsonschema:"how many of the newest messages; default 50" bounds:"minimum=1,maximum=200,lowered"`
+	IncludeTools bool   `json:"includeTools,omitempty" jsonschema:"include tool calls and results; default false"`
 }
 
 func (a *historyArgs) limit() int {
@@ -46,14 +29,16 @@ func (a *historyArgs) limit() int {
 }
 
 func (ts *Tools) historyTool() sessions.Tool {
-	return sessions.Tool{
+	return tools.New(sessions.Tool{
 		Spec: sessions.ToolSpec{
-			Name: "sessions_history", Parameters: json.RawMessage(historySchema),
+			Name:        "sessions_history",
 			Description: "Shows the newest messages of a conversation, oldest first. Long texts are shortened.",
 		},
 		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone}, Idempotent: true,
-		Run: ts.history, Check: ts.Sight.SeesTarget,
-	}
+	}, tools.Work[historyArgs]{Run: ts.history, Check: func(ctx context.Context, call tools.Call[historyArgs]) error {
+		_, err := ts.Sight.Target(ctx, call.Caller, call.Args.SessionKey)
+		return err
+	}})
 }
 
 // read returns a session that the caller may see, with the messages of its thread. A guest of that session gets
@@ -73,13 +58,10 @@ func (ts *Tools) read(ctx context.Context, caller sessions.Caller, key string) (
 	return record, messages, nil
 }
 
-func (ts *Tools) history(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
-	var args historyArgs
-	if err := tools.DecodeArgs(raw, &args); err != nil {
-		return sessions.ToolResult{}, err
-	}
-	if err := args.check(); err != nil {
-		return sessions.ToolResult{}, err
+func (ts *Tools) history(ctx context.Context, call tools.Call[historyArgs]) (sessions.ToolResult, error) {
+	caller, args := call.Caller, call.Args
+	if args.SessionKey == "" {
+		return sessions.ToolResult{}, errors.New("sessionKey: is required")
 	}
 	record, messages, err := ts.read(ctx, caller, args.SessionKey)
 	if err != nil {

@@ -5,8 +5,6 @@ package session
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -26,38 +24,11 @@ const (
 	listPages       = 10
 )
 
-const listSchema = `{"type":"object","additionalProperties":false,"properties":{
-"kinds":{"type":"array","items":{"type":"string","enum":["main","group","cron","hook","node","other"]},"description":"only these kinds; default: all"},
-"limit":{"type":"integer","minimum":1,"maximum":200,"description":"maximum number of rows"},
-"activeMinutes":{"type":"integer","minimum":1,"description":"only sessions active within this many minutes"},
-"messageLimit":{"type":"integer","minimum":0,"maximum":20,"description":"newest messages to show with each; default 0"}}}`
-
 type listArgs struct {
-	Kinds         []sessions.KeyKind `json:"kinds"`
-	Limit         *int               `json:"limit"`
-	ActiveMinutes *int               `json:"activeMinutes"`
-	MessageLimit  int                `json:"messageLimit"`
-}
-
-// check also gives the defaults.
-func (a *listArgs) check() error {
-	kinds := []sessions.KeyKind{sessions.KindMain, sessions.KindGroup, sessions.KindCron, sessions.KindHook, sessions.KindNode, sessions.KindOther}
-	for i, k := range a.Kinds {
-		if !slices.Contains(kinds, k) {
-			return fmt.Errorf("kinds[%d]: %q is none of %v", i, k, kinds)
-		}
-	}
-	if a.Limit != nil && *a.Limit < 1 {
-		return fmt.Errorf("limit: %d is less than 1", *a.Limit)
-	}
-	if a.ActiveMinutes != nil && *a.ActiveMinutes < 1 {
-		return fmt.Errorf("activeMinutes: %d is less than 1", *a.ActiveMinutes)
-	}
-	if a.MessageLimit < 0 {
-		return fmt.Errorf("messageLimit: %d is less than 0", a.MessageLimit)
-	}
-	a.MessageLimit = min(a.MessageLimit, listMessagesMax)
-	return nil
+	Kinds         []sessions.KeyKind `json:"kinds,omitempty" jsonschema:"only these kinds; default: all" bounds:"each.enum=main|group|cron|hook|node|other"`
+	Limit         *int               `json:"limit,omitempty" jsonschema:"maximum number of rows" bounds:"minimum=1,maximum=200,lowered"`
+	ActiveMinutes *int               `json:"activeMinutes,omitempty" jsonschema:"only sessions active within this many minutes" bounds:"minimum=1"`
+	MessageLimit  int                `json:"messageLimit,omitempty" jsonschema:"newest messages to show with each; default 0" bounds:"minimum=0,maximum=20,lowered"`
 }
 
 func (a *listArgs) limit() int {
@@ -94,24 +65,18 @@ func (ts *Tools) All() []sessions.Tool {
 }
 
 func (ts *Tools) listTool() sessions.Tool {
-	return sessions.Tool{
+	return tools.New(sessions.Tool{
 		Spec: sessions.ToolSpec{
-			Name: "sessions_list", Parameters: json.RawMessage(listSchema),
+			Name:        "sessions_list",
 			Description: "Lists the conversations that you can see, most recently active first.",
 		},
 		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone}, Idempotent: true,
-		Run: ts.listSessions,
-	}
+	}, tools.Work[listArgs]{Run: ts.listSessions})
 }
 
-func (ts *Tools) listSessions(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
-	var args listArgs
-	if err := tools.DecodeArgs(raw, &args); err != nil {
-		return sessions.ToolResult{}, err
-	}
-	if err := args.check(); err != nil {
-		return sessions.ToolResult{}, err
-	}
+func (ts *Tools) listSessions(ctx context.Context, call tools.Call[listArgs]) (sessions.ToolResult, error) {
+	caller, args := call.Caller, call.Args
+	args.MessageLimit = min(args.MessageLimit, listMessagesMax)
 	query := ledger.SessionQuery{MaxLevel: caller.Taint.Level(), Limit: listPage}
 	if args.ActiveMinutes != nil {
 		query.ActiveSince = ts.Now().Add(-time.Duration(*args.ActiveMinutes) * time.Minute)

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -14,10 +13,6 @@ import (
 	"sluice/sessions"
 )
 
-const statusSchema = `{"type":"object","additionalProperties":false,"properties":{
-"sessionKey":{"type":"string","description":"the key or sessionId of a session; default: this one"},
-"model":{"type":"string","description":"sets this session's model from the next message on: <provider>/<model>, or default for the agent's own; only if an owner asks for it"}}}`
-
 const (
 	statusMax       = 200 // unfinished runs that are counted
 	statusExchanges = 20  // exchanges that are shown, and that are looked at of each side
@@ -28,8 +23,8 @@ const (
 const modelDefault = "default"
 
 type statusArgs struct {
-	SessionKey string  `json:"sessionKey"`
-	Model      *string `json:"model"`
+	SessionKey string  `json:"sessionKey,omitempty" jsonschema:"the key or sessionId of a session; default: this one"`
+	Model      *string `json:"model,omitempty" jsonschema:"sets this session's model from the next message on: <provider>/<model>, or default for the agent's own; only if an owner asks for it"`
 }
 
 // sessionStatus is the result of session_status.
@@ -60,27 +55,25 @@ type exchangeRow struct {
 // statusTool is idempotent: the same model set twice is the same. What it reads goes
 // nowhere, so that no permission mode is against it; the model is set on an owner's word alone.
 func (ts *Tools) statusTool() sessions.Tool {
-	return sessions.Tool{
+	return tools.New(sessions.Tool{
 		Spec: sessions.ToolSpec{
-			Name: "session_status", Parameters: json.RawMessage(statusSchema),
+			Name:        "session_status",
 			Description: "Shows a conversation's state: model, tokens, queue, exchanges with other agents, sub-agents, where it was last spoken to, and the time now. Can set this conversation's model.",
 		},
 		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone}, Idempotent: true,
-		Run: ts.status, Beyond: statusBeyond, Check: ts.Sight.SeesTarget,
-	}
+	}, tools.Work[statusArgs]{Run: ts.status, Beyond: statusBeyond, Check: func(ctx context.Context, call tools.Call[statusArgs]) error {
+		_, err := ts.Sight.Target(ctx, call.Caller, call.Args.SessionKey)
+		return err
+	}})
 }
 
 // statusBeyond reports whether a call sets a model: it takes all that the session knows from then on.
-func statusBeyond(_ context.Context, caller sessions.Caller, raw json.RawMessage) (bool, error) {
-	var args statusArgs
-	return tools.DecodeArgs(raw, &args) == nil && args.Model != nil && caller.Owner, nil
+func statusBeyond(_ context.Context, call tools.Call[statusArgs]) (bool, error) {
+	return call.Args.Model != nil && call.Caller.Owner, nil
 }
 
-func (ts *Tools) status(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
-	var args statusArgs
-	if err := tools.DecodeArgs(raw, &args); err != nil {
-		return sessions.ToolResult{}, err
-	}
+func (ts *Tools) status(ctx context.Context, call tools.Call[statusArgs]) (sessions.ToolResult, error) {
+	caller, args := call.Caller, call.Args
 	record, err := ts.Sight.Target(ctx, caller, args.SessionKey)
 	if err != nil {
 		return sessions.ToolResult{}, err

@@ -3,7 +3,6 @@ package session
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,10 +15,6 @@ import (
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
-
-const summarizeSchema = `{"type":"object","additionalProperties":false,"properties":{
-"scope":{"type":"string","enum":["session","topic"],"description":"session: all of this conversation; topic: its latest messages about focus; default session"},
-"focus":{"type":"string","maxLength":500,"description":"what to focus on; required with topic"}}}`
 
 const (
 	summarizeFocusMax = 500 // bytes
@@ -40,14 +35,12 @@ const (
 
 // summarizeArgs are a call's arguments; an empty scope is session.
 type summarizeArgs struct {
-	Scope string `json:"scope"`
-	Focus string `json:"focus"`
+	Scope string `json:"scope,omitempty" jsonschema:"session: all of this conversation; topic: its latest messages about focus; default session" bounds:"enum=session|topic,empty"`
+	Focus string `json:"focus,omitempty" jsonschema:"what to focus on; required with topic" bounds:"maxLength=500"`
 }
 
 func (a *summarizeArgs) check() error {
 	switch {
-	case a.Scope != "" && a.Scope != "session" && a.Scope != "topic":
-		return fmt.Errorf("scope: %q is not session or topic", a.Scope)
 	case len(a.Focus) > summarizeFocusMax:
 		return fmt.Errorf("focus: is %d bytes long, the maximum is %d", len(a.Focus), summarizeFocusMax)
 	case a.Scope == "topic" && strings.TrimSpace(a.Focus) == "":
@@ -69,21 +62,17 @@ func (a *summarizeArgs) prompt() string {
 
 // summarizeTool may be repeated after a crash: it changes nothing. Its model is asked a second time then.
 func (ts *Tools) summarizeTool() sessions.Tool {
-	return sessions.Tool{
+	return tools.New(sessions.Tool{
 		Spec: sessions.ToolSpec{
-			Name: "summarize", Parameters: json.RawMessage(summarizeSchema),
+			Name:        "summarize",
 			Description: "Summarizes this conversation, or its latest messages about a topic.",
 		},
 		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone}, Idempotent: true, Timeout: summarizeTimeout,
-		Run: ts.summarize,
-	}
+	}, tools.Work[summarizeArgs]{Run: ts.summarize})
 }
 
-func (ts *Tools) summarize(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
-	var args summarizeArgs
-	if err := tools.DecodeArgs(raw, &args); err != nil {
-		return sessions.ToolResult{}, err
-	}
+func (ts *Tools) summarize(ctx context.Context, call tools.Call[summarizeArgs]) (sessions.ToolResult, error) {
+	caller, args := call.Caller, call.Args
 	if err := args.check(); err != nil {
 		return sessions.ToolResult{}, err
 	}

@@ -2,7 +2,6 @@ package talk
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"sluice/internal/agent/tools"
@@ -18,20 +17,17 @@ type agentRow struct {
 }
 
 func (ts *Tools) agentsTool() sessions.Tool {
-	return sessions.Tool{
+	return tools.New(sessions.Tool{
 		Spec: sessions.ToolSpec{
-			Name: "agents_list", Parameters: json.RawMessage(`{"type":"object","additionalProperties":false,"properties":{}}`),
+			Name:        "agents_list",
 			Description: "Lists the agents that you may start as sub-agents with sessions_spawn, yourself first.",
 		},
 		Flow: sessions.ToolFlow{Reads: sessions.FlowNone, Writes: sessions.FlowNone}, Idempotent: true,
-		Run: ts.listAgents,
-	}
+	}, tools.Work[struct{}]{Run: ts.listAgents})
 }
 
-func (ts *Tools) listAgents(_ context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
-	if err := tools.DecodeArgs(raw, &struct{}{}); err != nil {
-		return sessions.ToolResult{}, err
-	}
+func (ts *Tools) listAgents(_ context.Context, call tools.Call[struct{}]) (sessions.ToolResult, error) {
+	caller := call.Caller
 	own, _ := ts.Roster.Definition(caller.Agent)
 	rows := []agentRow{{ID: caller.Agent, Name: own.Name, Configured: own.ID != ""}}
 	for _, d := range ts.Roster.Settings().Agents {

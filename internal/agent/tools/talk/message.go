@@ -7,7 +7,6 @@ package talk
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -27,27 +26,19 @@ import (
 	"sluice/sessions"
 )
 
-const messageSchema = `{"type":"object","additionalProperties":false,"properties":{
-"message":{"type":"string","description":"the text, in Markdown; may be left out only with media"},
-"channel":{"type":"string","description":"for example telegram; default: this conversation's"},
-"to":{"type":"string","description":"the conversation's id on the channel, owner for its owner, or #name or @name where the channel knows names; default: this conversation"},
-"accountId":{"type":"string","description":"the bot to speak as; default: this conversation's"},
-"threadId":{"type":"string","description":"topic or thread in the conversation"},
-"buttons":{"type":"array","maxItems":5,"description":"shown below the text; pressing one sends you its value, which is never a command","items":{"type":"object","additionalProperties":false,"required":["label","value"],"properties":{
-"label":{"type":"string","minLength":1,"maxLength":40},"value":{"type":"string","minLength":1,"description":"at most 60 bytes"}}}},
-"media":{"type":"array","maxItems":10,"description":"ids of files that this conversation received, sent after the text","items":{"type":"string"}}}}`
-
 type messageArgs struct {
-	Message   string `json:"message"`
-	Channel   string `json:"channel"`
-	To        string `json:"to"`
-	AccountID string `json:"accountId"`
-	ThreadID  string `json:"threadId"`
-	Buttons   []struct {
-		Label string `json:"label"`
-		Value string `json:"value"`
-	} `json:"buttons"`
-	Media []sessions.MediaID `json:"media"`
+	Message   string             `json:"message,omitempty" jsonschema:"the text, in Markdown; may be left out only with media"`
+	Channel   string             `json:"channel,omitempty" jsonschema:"for example telegram; default: this conversation's"`
+	To        string             `json:"to,omitempty" jsonschema:"the conversation's id on the channel, owner for its owner, or #name or @name where the channel knows names; default: this conversation"`
+	AccountID string             `json:"accountId,omitempty" jsonschema:"the bot to speak as; default: this conversation's"`
+	ThreadID  string             `json:"threadId,omitempty" jsonschema:"topic or thread in the conversation"`
+	Buttons   []button           `json:"buttons,omitempty" jsonschema:"shown below the text; pressing one sends you its value, which is never a command" bounds:"maxItems=5"`
+	Media     []sessions.MediaID `json:"media,omitempty" jsonschema:"ids of files that this conversation received, sent after the text" bounds:"maxItems=10"`
+}
+
+type button struct {
+	Label string `json:"label" bounds:"minLength=1,maxLength=40"`
+	Value string `json:"value" jsonschema:"at most 60 bytes" bounds:"minLength=1"`
 }
 
 // messageResult is the result of the message tool.
@@ -94,36 +85,34 @@ func (ts *Tools) All() []sessions.Tool {
 
 // messageTool may be repeated after a crash: its idempotency key is made of the call.
 func (ts *Tools) messageTool() sessions.Tool {
-	return sessions.Tool{
+	return tools.New(sessions.Tool{
 		Spec: sessions.ToolSpec{
-			Name: "message", Parameters: json.RawMessage(messageSchema),
+			Name:        "message",
 			Description: "Sends a separate message besides your answer: to another conversation, or to this one before you have finished.",
 		},
 		Flow: sessions.ToolFlow{Reads: sessions.FlowNone, Writes: sessions.FlowDelivery}, Idempotent: true,
-		Run: ts.message, Beyond: messageBeyond,
-		Check: func(ctx context.Context, caller sessions.Caller, raw json.RawMessage) error {
-			p, err := messagePlan(caller, raw)
-			if err != nil {
-				return err
-			}
-			return ts.leaves(ctx, p)
-		},
-	}
+	}, tools.Work[messageArgs]{Run: ts.message, Beyond: messageBeyond, Check: func(ctx context.Context, call tools.Call[messageArgs]) error {
+		p, err := messagePlan(call)
+		if err != nil {
+			return err
+		}
+		return ts.leaves(ctx, p)
+	}})
 }
 
 // messageBeyond reports whether a message goes to another conversation. What the tool refuses by itself goes nowhere,
 // so that nobody is asked about it.
-func messageBeyond(_ context.Context, caller sessions.Caller, raw json.RawMessage) (bool, error) {
-	p, err := messagePlan(caller, raw)
-	return err == nil && !here(caller, p), nil
+func messageBeyond(_ context.Context, call tools.Call[messageArgs]) (bool, error) {
+	p, err := messagePlan(call)
+	return err == nil && !here(call.Caller, p), nil
 }
 
-func (ts *Tools) message(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
-	request, err := messagePlan(caller, raw)
+func (ts *Tools) message(ctx context.Context, call tools.Call[messageArgs]) (sessions.ToolResult, error) {
+	request, err := messagePlan(call)
 	if err != nil {
 		return sessions.ToolResult{}, err
 	}
-	request.Idempotency = tools.CallKey(caller, raw)
+	request.Idempotency = call.Key()
 	d, err := ts.Send(ctx, request)
 	if err != nil {
 		return sessions.ToolResult{}, publicSendError(err)
@@ -133,15 +122,12 @@ func (ts *Tools) message(ctx context.Context, caller sessions.Caller, raw json.R
 		result.Status, result.Reason = "blocked", d.Decision.Reason
 	}
 	text, err := tools.JSON(result)
-	return sessions.ToolResult{Text: text, Label: flow.NewLabel(caller.Taint.Level(), flow.Trusted)}, err
+	return sessions.ToolResult{Text: text, Label: flow.NewLabel(call.Caller.Taint.Level(), flow.Trusted)}, err
 }
 
-// messagePlan reads a call and says where its message goes, or why it is refused.
-func messagePlan(caller sessions.Caller, raw json.RawMessage) (outbound.Proactive, error) {
-	var args messageArgs
-	if err := tools.DecodeArgs(raw, &args); err != nil {
-		return outbound.Proactive{}, err
-	}
+// messagePlan says where its message goes, or why it is refused.
+func messagePlan(call tools.Call[messageArgs]) (outbound.Proactive, error) {
+	args := call.Args
 	switch silent := sessions.Silent(args.Message); {
 	case silent && len(args.Media) > 0:
 		args.Message = "" // the files come without a word
@@ -150,7 +136,7 @@ func messagePlan(caller sessions.Caller, raw json.RawMessage) (outbound.Proactiv
 	case silent:
 		return outbound.Proactive{}, fmt.Errorf("message: %q means silence: to stay silent, do not send a message", strings.TrimSpace(args.Message))
 	}
-	return addressed(caller, args)
+	return addressed(call.Caller, args)
 }
 
 // addressed completes a message's address from the run's own route. Only an

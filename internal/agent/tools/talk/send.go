@@ -2,7 +2,6 @@ package talk
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -24,15 +23,10 @@ const (
 	sendTextMax     = 64 << 10
 )
 
-const sendSchema = `{"type":"object","additionalProperties":false,"required":["sessionKey","message"],"properties":{
-"sessionKey":{"type":"string","description":"the key or sessionId of the session to speak to, as sessions_list shows it; agent:<id>:main is another agent"},
-"message":{"type":"string","minLength":1,"description":"the question or message for its agent"},
-"timeoutSeconds":{"type":"integer","minimum":0,"maximum":600,"description":"how long to wait for the answer; default 30; 0: do not wait"}}}`
-
 type sendArgs struct {
-	SessionKey     string `json:"sessionKey"`
-	Message        string `json:"message"`
-	TimeoutSeconds *int   `json:"timeoutSeconds"`
+	SessionKey     string `json:"sessionKey" jsonschema:"the key or sessionId of the session to speak to, as sessions_list shows it; agent:<id>:main is another agent"`
+	Message        string `json:"message" jsonschema:"the question or message for its agent" bounds:"minLength=1"`
+	TimeoutSeconds *int   `json:"timeoutSeconds,omitempty" jsonschema:"how long to wait for the answer; default 30; 0: do not wait" bounds:"minimum=0,maximum=600,lowered"`
 }
 
 func (a *sendArgs) check() error {
@@ -43,8 +37,6 @@ func (a *sendArgs) check() error {
 		return errors.New("message: is required")
 	case len(a.Message) > sendTextMax:
 		return fmt.Errorf("message: is %d bytes long, the maximum is %d", len(a.Message), sendTextMax)
-	case a.TimeoutSeconds != nil && *a.TimeoutSeconds < 0:
-		return fmt.Errorf("timeoutSeconds: %d is less than 0", *a.TimeoutSeconds)
 	}
 	return nil
 }
@@ -67,41 +59,40 @@ type sendResult struct {
 
 // sendTool may be repeated after a crash: the call names the exchange, so that it goes on waiting for the same one.
 func (ts *Tools) sendTool() sessions.Tool {
-	return sessions.Tool{
+	return tools.New(sessions.Tool{
 		Spec: sessions.ToolSpec{
-			Name: "sessions_send", Parameters: json.RawMessage(sendSchema),
+			Name:        "sessions_send",
 			Description: "Sends a message to the agent of another session and waits for its answer. Afterwards the two of you may exchange a few more messages, and the other agent may tell the people in its conversation.",
 		},
 		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowAgent}, Idempotent: true, Timeout: (sendWaitMax + 30) * time.Second,
-		Run: ts.sendTo, Beyond: ts.sendBeyond,
-		Check: func(ctx context.Context, caller sessions.Caller, raw json.RawMessage) error {
-			_, _, err := ts.sendPlan(ctx, caller, raw)
-			return err
-		},
-	}
+	}, tools.Work[sendArgs]{Run: ts.sendTo, Beyond: ts.sendBeyond, Check: func(ctx context.Context, call tools.Call[sendArgs]) error {
+		_, err := ts.sendPlan(ctx, call)
+		return err
+	}})
 }
 
 // sendBeyond reports whether people in another conversation would hear of a request: the exchange ends with an announcement
 // where its target is spoken to. A session without people has nobody to tell. A sub-agent's requester is who it works
 // for; and what goes blindly to the main session is always taken in, so that nothing is to be learnt by trying.
-func (ts *Tools) sendBeyond(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (bool, error) {
-	_, to, err := ts.sendPlan(ctx, caller, raw)
+func (ts *Tools) sendBeyond(ctx context.Context, call tools.Call[sendArgs]) (bool, error) {
+	to, err := ts.sendPlan(ctx, call)
 	if broken, ok := errors.AsType[*tools.InsideError](err); ok {
 		return true, broken
 	}
 	if err != nil || to.Blind || to.Parent || to.Record.Route.IsZero() {
 		return false, nil //nolint:nilerr // a request that is wrong is refused by the tool, and reaches nobody
 	}
-	return to.Record.Route.Lane() != caller.Route.Lane(), nil
+	return to.Record.Route.Lane() != call.Caller.Route.Lane(), nil
 }
 
-func (ts *Tools) sendTo(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
-	args, to, err := ts.sendPlan(ctx, caller, raw)
+func (ts *Tools) sendTo(ctx context.Context, call tools.Call[sendArgs]) (sessions.ToolResult, error) {
+	caller, args := call.Caller, call.Args
+	to, err := ts.sendPlan(ctx, call)
 	if err != nil {
 		return sessions.ToolResult{}, err
 	}
 	x, err := ts.Exchanges.StartExchange(ctx, exchange.Ask{
-		Kind: announce.Send, Caller: caller, Target: to.Record, Create: to.Create, Text: args.Message, Label: caller.Taint, Key: tools.CallKey(caller, raw), Blind: to.Blind,
+		Kind: announce.Send, Caller: caller, Target: to.Record, Create: to.Create, Text: args.Message, Label: caller.Taint, Key: call.Key(), Blind: to.Blind,
 	})
 	if to.Blind && errors.Is(err, request.ErrQueueFull) {
 		ts.Log.Warn("message dropped: its sender must not learn that too much waits there", "session", string(to.Record.ID), "run", string(caller.Run))
@@ -123,16 +114,12 @@ func (ts *Tools) sendTo(ctx context.Context, caller sessions.Caller, raw json.Ra
 	return sessions.ToolResult{Text: text, Label: label}, err
 }
 
-// sendPlan reads a call and finds whom it is for, or says why it is refused.
-func (ts *Tools) sendPlan(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (args sendArgs, to visibility.Addressee, err error) {
-	if err := tools.DecodeArgs(raw, &args); err != nil {
-		return args, to, err
+// sendPlan finds whom a call is for, or says why it is refused.
+func (ts *Tools) sendPlan(ctx context.Context, call tools.Call[sendArgs]) (to visibility.Addressee, err error) {
+	if err := call.Args.check(); err != nil {
+		return to, err
 	}
-	if err := args.check(); err != nil {
-		return args, to, err
-	}
-	to, err = ts.Sight.Addressee(ctx, caller, args.SessionKey)
-	return args, to, err
+	return ts.Sight.Addressee(ctx, call.Caller, call.Args.SessionKey)
 }
 
 // answered fills in how the target's run stands. What the target has learnt beyond the caller does not come back.

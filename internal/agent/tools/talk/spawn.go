@@ -2,7 +2,6 @@ package talk
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -17,21 +16,13 @@ import (
 
 const spawnNameMax = 512
 
-const spawnSchema = `{"type":"object","additionalProperties":false,"required":["task"],"properties":{
-"task":{"type":"string","minLength":1,"description":"what to do, with all the context that the sub-agent needs"},
-"label":{"type":"string","maxLength":512,"description":"a short name of the task, for people"},
-"agentId":{"type":"string","description":"the agent to do it; agents_list shows which; default: yourself"},
-"model":{"type":"string","description":"<provider>/<model>; default: the agent's"},
-"runTimeoutSeconds":{"type":"integer","minimum":0,"maximum":86400,"description":"how long the work may take; 0: as configured"},
-"cleanup":{"type":"string","enum":["keep","delete"],"description":"what happens to the sub-agent's session after its report; default keep"}}}`
-
 type spawnArgs struct {
-	Task              string `json:"task"`
-	Label             string `json:"label"`
-	AgentID           string `json:"agentId"`
-	Model             string `json:"model"`
-	RunTimeoutSeconds int    `json:"runTimeoutSeconds"`
-	Cleanup           string `json:"cleanup"`
+	Task              string `json:"task" jsonschema:"what to do, with all the context that the sub-agent needs" bounds:"minLength=1"`
+	Label             string `json:"label,omitempty" jsonschema:"a short name of the task, for people" bounds:"maxLength=512"`
+	AgentID           string `json:"agentId,omitempty" jsonschema:"the agent to do it; agents_list shows which; default: yourself"`
+	Model             string `json:"model,omitempty" jsonschema:"<provider>/<model>; default: the agent's"`
+	RunTimeoutSeconds int    `json:"runTimeoutSeconds,omitempty" jsonschema:"how long the work may take; 0: as configured" bounds:"minimum=0,maximum=86400"`
+	Cleanup           string `json:"cleanup,omitempty" jsonschema:"what happens to the sub-agent's session after its report; default keep" bounds:"enum=keep|delete,empty"`
 }
 
 func (a *spawnArgs) check() error {
@@ -42,10 +33,6 @@ func (a *spawnArgs) check() error {
 		return fmt.Errorf("task: is %d bytes long, the maximum is %d", len(a.Task), sendTextMax)
 	case len(a.Label) > spawnNameMax:
 		return fmt.Errorf("label: is %d bytes long, the maximum is %d", len(a.Label), spawnNameMax)
-	case a.RunTimeoutSeconds < 0 || a.RunTimeoutSeconds > 86400:
-		return fmt.Errorf("runTimeoutSeconds: %d is not between 0 and 86400", a.RunTimeoutSeconds)
-	case a.Cleanup != "" && a.Cleanup != "keep" && a.Cleanup != "delete":
-		return fmt.Errorf("cleanup: %q is not keep or delete", a.Cleanup)
 	}
 	return nil
 }
@@ -59,22 +46,21 @@ type spawnResult struct {
 
 // spawnTool may be repeated after a crash: the call names the task.
 func (ts *Tools) spawnTool() sessions.Tool {
-	return sessions.Tool{
+	return tools.New(sessions.Tool{
 		Spec: sessions.ToolSpec{
-			Name: "sessions_spawn", Parameters: json.RawMessage(spawnSchema),
+			Name:        "sessions_spawn",
 			Description: "Gives a task to a sub-agent with a session of its own and returns at once. The result is announced in this conversation when it is done.",
 		},
 		Flow: sessions.ToolFlow{Reads: sessions.FlowNone, Writes: sessions.FlowAgent}, Idempotent: true,
-		Run: ts.spawn,
-		Check: func(_ context.Context, caller sessions.Caller, raw json.RawMessage) error {
-			_, err := ts.spawnPlan(caller, raw)
-			return err
-		},
-	}
+	}, tools.Work[spawnArgs]{Run: ts.spawn, Check: func(_ context.Context, call tools.Call[spawnArgs]) error {
+		_, err := ts.spawnPlan(call)
+		return err
+	}})
 }
 
-func (ts *Tools) spawn(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
-	args, err := ts.spawnPlan(caller, raw)
+func (ts *Tools) spawn(ctx context.Context, call tools.Call[spawnArgs]) (sessions.ToolResult, error) {
+	caller := call.Caller
+	args, err := ts.spawnPlan(call)
 	if err != nil {
 		return sessions.ToolResult{}, err
 	}
@@ -86,7 +72,7 @@ func (ts *Tools) spawn(ctx context.Context, caller sessions.Caller, raw json.Raw
 		caller.Route = parent.Route
 	}
 	x, err := ts.Exchanges.StartExchange(ctx, exchange.Ask{
-		Kind: announce.Spawn, Caller: caller, Create: true, Text: args.Task, Label: caller.Taint, Key: tools.CallKey(caller, raw),
+		Kind: announce.Spawn, Caller: caller, Create: true, Text: args.Task, Label: caller.Taint, Key: call.Key(),
 		Target: ts.Exchanges.NewSubAgent(parent, args.AgentID, args.Model, args.Label, caller.Taint),
 		Task:   exchange.Task{Name: args.Label, Timeout: time.Duration(args.RunTimeoutSeconds) * time.Second, Discard: args.Cleanup == "delete"},
 	})
@@ -97,15 +83,14 @@ func (ts *Tools) spawn(ctx context.Context, caller sessions.Caller, raw json.Raw
 	return sessions.ToolResult{Text: text, Label: flow.NewLabel(caller.Taint.Level(), flow.Trusted)}, err
 }
 
-// spawnPlan reads a call, or says why it is refused.
-func (ts *Tools) spawnPlan(caller sessions.Caller, raw json.RawMessage) (args spawnArgs, err error) {
-	if err := tools.DecodeArgs(raw, &args); err != nil {
-		return args, err
-	}
+// spawnPlan completes a call's arguments, or says why the call is refused.
+func (ts *Tools) spawnPlan(call tools.Call[spawnArgs]) (spawnArgs, error) {
+	args := call.Args
 	if err := args.check(); err != nil {
 		return args, err
 	}
-	return args, ts.maySpawn(caller, &args)
+	err := ts.maySpawn(call.Caller, &args)
+	return args, err
 }
 
 // maySpawn checks who may start which agent, and completes the arguments.

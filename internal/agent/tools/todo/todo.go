@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,21 +17,17 @@ import (
 	"sluice/sessions"
 )
 
-const (
-	todoAddSchema = `{"type":"object","additionalProperties":false,"required":["items"],"properties":{
-"items":{"type":"array","minItems":1,"maxItems":50,"items":{"type":"string","minLength":1},"description":"the tasks, each at most 500 bytes"}}}`
-	todoListSchema = `{"type":"object","additionalProperties":false,"properties":{
-"status":{"type":"string","enum":["open","doing","done"],"description":"only these; default: all"}}}`
-	todoUpdateSchema = `{"type":"object","additionalProperties":false,"required":["id"],"properties":{
-"id":{"type":"string","description":"as todo_list shows it"},
-"status":{"type":"string","enum":["open","doing","done"]},
-"text":{"type":"string","minLength":1,"description":"at most 500 bytes"}}}`
-	todoClearSchema = `{"type":"object","additionalProperties":false,"properties":{
-"done":{"type":"boolean","description":"only the items that are done; default false: all items"}}}`
-)
+type todoAdd struct {
+	Items []string `json:"items" jsonschema:"the tasks, each at most 500 bytes" bounds:"minItems=1,maxItems=50,each.minLength=1"`
+}
 
-// todoAddMax is how many items one call adds at most.
-const todoAddMax = 50
+type todoList struct {
+	Status *sessions.TodoStatus `json:"status,omitempty" jsonschema:"only these; default: all" bounds:"enum=open|doing|done"`
+}
+
+type todoClear struct {
+	Done bool `json:"done,omitempty" jsonschema:"only the items that are done; default false: all items"`
+}
 
 // todoRow is an item as a model sees it.
 type todoRow struct {
@@ -57,19 +52,20 @@ type Tools struct {
 	Now   func() time.Time
 }
 
+func todoTool[A any](name, about string, run func(context.Context, tools.Call[A]) (sessions.ToolResult, error)) sessions.Tool {
+	return tools.New(sessions.Tool{
+		Spec: sessions.ToolSpec{Name: name, Description: about},
+		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone}, Idempotent: true,
+	}, tools.Work[A]{Run: run})
+}
+
 // All gives the tools.
 func (ts *Tools) All() []sessions.Tool {
-	tool := func(name, about, schema string, run tools.Func) sessions.Tool {
-		return sessions.Tool{
-			Spec: sessions.ToolSpec{Name: name, Description: about, Parameters: json.RawMessage(schema)},
-			Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone}, Idempotent: true, Run: run,
-		}
-	}
 	return []sessions.Tool{
-		tool("todo_add", "Adds items to the to-do list of this conversation, so that nothing is forgotten over many steps.", todoAddSchema, ts.addTodos),
-		tool("todo_list", "Shows the to-do list of this conversation, oldest item first.", todoListSchema, ts.listTodos),
-		tool("todo_update", "Changes an item of this conversation's to-do list: its status, its text or both.", todoUpdateSchema, ts.updateTodo),
-		tool("todo_clear", "Removes all items of this conversation's to-do list, or only those that are done.", todoClearSchema, ts.clearTodos),
+		todoTool("todo_add", "Adds items to the to-do list of this conversation, so that nothing is forgotten over many steps.", ts.addTodos),
+		todoTool("todo_list", "Shows the to-do list of this conversation, oldest item first.", ts.listTodos),
+		todoTool("todo_update", "Changes an item of this conversation's to-do list: its status, its text or both.", ts.updateTodo),
+		todoTool("todo_clear", "Removes all items of this conversation's to-do list, or only those that are done.", ts.clearTodos),
 	}
 }
 
@@ -82,22 +78,14 @@ func (ts *Tools) todos(ctx context.Context, caller sessions.Caller) ([]sessions.
 	return slices.DeleteFunc(items, func(t sessions.Todo) bool { return !policy.CallerOf(caller).May(policy.CheckTodos, t.Label) }), nil
 }
 
-func (ts *Tools) addTodos(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
-	var args struct {
-		Items []string `json:"items"`
-	}
-	if err := tools.DecodeArgs(raw, &args); err != nil {
-		return sessions.ToolResult{}, err
-	}
-	if n := len(args.Items); n == 0 || n > todoAddMax {
-		return sessions.ToolResult{}, fmt.Errorf("items: want 1 to %d of them, got %d", todoAddMax, n)
-	}
+func (ts *Tools) addTodos(ctx context.Context, call tools.Call[todoAdd]) (sessions.ToolResult, error) {
+	caller, args := call.Caller, call.Args
 	change := sessions.TodoChange{Session: caller.Session}
 	for i, text := range args.Items {
 		if err := checkTodo(text); err != nil {
 			return sessions.ToolResult{}, fmt.Errorf("items[%d]: %w", i, err)
 		}
-		named := sha256.Sum256(fmt.Append(nil, tools.CallKey(caller, raw), "/", i))
+		named := sha256.Sum256(fmt.Append(nil, call.Key(), "/", i))
 		change.Add = append(change.Add, sessions.Todo{
 			ID: sessions.TodoID("todo_" + hex.EncodeToString(named[:6])), Session: caller.Session, Text: text, Status: sessions.TodoOpen,
 			Label: caller.Taint, Created: ts.Now(), Place: i, Updated: ts.Now(),
@@ -133,25 +121,8 @@ func checkTodo(text string) error {
 	return nil
 }
 
-func checkTodoStatus(s sessions.TodoStatus) error {
-	if !slices.Contains(sessions.TodoStatuses(), s) {
-		return fmt.Errorf("status: %q is not open, doing or done", s)
-	}
-	return nil
-}
-
-func (ts *Tools) listTodos(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
-	var args struct {
-		Status *sessions.TodoStatus `json:"status"`
-	}
-	if err := tools.DecodeArgs(raw, &args); err != nil {
-		return sessions.ToolResult{}, err
-	}
-	if args.Status != nil {
-		if err := checkTodoStatus(*args.Status); err != nil {
-			return sessions.ToolResult{}, err
-		}
-	}
+func (ts *Tools) listTodos(ctx context.Context, call tools.Call[todoList]) (sessions.ToolResult, error) {
+	caller, args := call.Caller, call.Args
 	items, err := ts.todos(ctx, caller)
 	if err != nil {
 		return sessions.ToolResult{}, err
@@ -161,9 +132,9 @@ func (ts *Tools) listTodos(ctx context.Context, caller sessions.Caller, raw json
 
 // todoUpdate are the arguments of todo_update.
 type todoUpdate struct {
-	ID     sessions.TodoID      `json:"id"`
-	Status *sessions.TodoStatus `json:"status"`
-	Text   *string              `json:"text"`
+	ID     sessions.TodoID      `json:"id" jsonschema:"as todo_list shows it"`
+	Status *sessions.TodoStatus `json:"status,omitempty" bounds:"enum=open|doing|done"`
+	Text   *string              `json:"text,omitempty" jsonschema:"at most 500 bytes" bounds:"minLength=1"`
 }
 
 func (a *todoUpdate) check() error {
@@ -172,11 +143,6 @@ func (a *todoUpdate) check() error {
 		return errors.New("id: is required")
 	case a.Status == nil && a.Text == nil:
 		return errors.New("status: is required without a text")
-	}
-	if a.Status != nil {
-		if err := checkTodoStatus(*a.Status); err != nil {
-			return err
-		}
 	}
 	if a.Text != nil {
 		if err := checkTodo(*a.Text); err != nil {
@@ -198,11 +164,8 @@ func (a *todoUpdate) apply(item sessions.Todo, label flow.Label, now time.Time) 
 	return item
 }
 
-func (ts *Tools) updateTodo(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
-	var args todoUpdate
-	if err := tools.DecodeArgs(raw, &args); err != nil {
-		return sessions.ToolResult{}, err
-	}
+func (ts *Tools) updateTodo(ctx context.Context, call tools.Call[todoUpdate]) (sessions.ToolResult, error) {
+	caller, args := call.Caller, call.Args
 	if err := args.check(); err != nil {
 		return sessions.ToolResult{}, err
 	}
@@ -218,13 +181,8 @@ func (ts *Tools) updateTodo(ctx context.Context, caller sessions.Caller, raw jso
 	return ts.changedTodos(ctx, caller, sessions.TodoChange{Session: caller.Session, Update: []sessions.Todo{item}})
 }
 
-func (ts *Tools) clearTodos(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
-	var args struct {
-		Done bool `json:"done"`
-	}
-	if err := tools.DecodeArgs(raw, &args); err != nil {
-		return sessions.ToolResult{}, err
-	}
+func (ts *Tools) clearTodos(ctx context.Context, call tools.Call[todoClear]) (sessions.ToolResult, error) {
+	caller, args := call.Caller, call.Args
 	items, err := ts.todos(ctx, caller)
 	if err != nil {
 		return sessions.ToolResult{}, err

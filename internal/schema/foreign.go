@@ -1,0 +1,207 @@
+package schema
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+const (
+	// depthMax is how deep a foreign schema may be nested, as JSON.
+	depthMax = 64
+	// partsMax is how many schemas one check visits at most for one value: those of the schema, with each reference
+	// counted as often as it is followed.
+	partsMax = 2000
+)
+
+// dialects are the values of $schema that the library checks by.
+var dialects = []string{"", "http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema"}
+
+// ErrRemote is the error for a schema that refers to another document: the gateway fetches none.
+var ErrRemote = errors.New("the schema refers to another document ($ref), and the gateway fetches none")
+
+// Parse reads the schema of a tool outside the gateway. It refuses a schema that is nested too deep or that refers to other
+// documents. The server of a tool checks arguments itself, so a schema that the gateway can't check passes all of them:
+// one that refers to itself or expands to too many parts, as a check would have no bound, or one that the library can't
+// read. Unchecked then says why.
+func Parse(text json.RawMessage) (s *Schema, unchecked string, err error) {
+	s = &Schema{text: text}
+	var tree any
+	if err := json.Unmarshal(text, &tree); err != nil {
+		return nil, "", fmt.Errorf("read schema: %w", err)
+	}
+	if err := survey(tree, 1, &unchecked); err != nil || unchecked != "" {
+		return s, unchecked, err
+	}
+	s.resolved, unchecked = resolve(tree)
+	return s, unchecked, nil
+}
+
+// survey refuses what no tool may have, and finds names in a schema that would make its references ambiguous.
+func survey(tree any, depth int, unchecked *string) error {
+	if depth > depthMax {
+		return fmt.Errorf("the schema is nested more than %d deep", depthMax)
+	}
+	switch v := tree.(type) {
+	case map[string]any:
+		for key, e := range v {
+			word, isText := e.(string)
+			switch {
+			case isText && key == "$ref" && !strings.HasPrefix(word, "#"):
+				return ErrRemote
+			case isText && (key == "$anchor" || key == "$dynamicAnchor" || key == "$dynamicRef" || key == "$id" && depth > 1):
+				*unchecked = "it names parts with " + key
+			}
+			if err := survey(e, depth+1, unchecked); err != nil {
+				return err
+			}
+		}
+	case []any:
+		for _, e := range v {
+			if err := survey(e, depth+1, unchecked); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// resolve prepares a schema for checks, or says why that can't be done.
+func resolve(tree any) (resolved *jsonschema.Resolved, unchecked string) {
+	defer func() {
+		if p := recover(); p != nil { // an assertion of the library, about a schema from outside
+			resolved, unchecked = nil, clipped(fmt.Sprintf("the library can't read it: %v", p))
+		}
+	}()
+	raw, canonical, err := read(tree)
+	if err != nil {
+		return nil, clipped("the library can't read it: " + err.Error())
+	}
+	if err := survey(canonical, 1, &unchecked); err != nil || unchecked != "" {
+		return nil, cmp.Or(unchecked, fmt.Sprint(err))
+	}
+	x := &expansion{root: canonical}
+	switch x.schema(canonical); {
+	case x.recursive:
+		return nil, "a $ref in it leads back to itself, or nowhere"
+	case x.parts > partsMax:
+		return nil, fmt.Sprintf("it expands to more than %d parts", partsMax)
+	}
+	if !slices.Contains(dialects, raw.Schema) {
+		return nil, clipped("its dialect is unknown: " + raw.Schema)
+	}
+	if resolved, err = raw.Resolve(nil); err != nil {
+		return nil, clipped("the library can't read it: " + err.Error())
+	}
+	return resolved, ""
+}
+
+// read gives a schema as the library understands it. The canonical form is of that, so that what is counted is what is
+// checked, however the server writes its keywords.
+func read(tree any) (raw *jsonschema.Schema, canonical any, err error) {
+	once, err := json.Marshal(tree) // each name once
+	if err != nil {
+		return nil, nil, err
+	}
+	raw = &jsonschema.Schema{}
+	if err := json.Unmarshal(once, raw); err != nil {
+		return nil, nil, err
+	}
+	text, err := json.Marshal(raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	return raw, canonical, json.Unmarshal(text, &canonical)
+}
+
+// expansion counts what a check of a schema visits, with its references followed.
+type expansion struct {
+	root      any
+	parts     int
+	open      []string // references that are being followed
+	recursive bool
+}
+
+// schema counts a schema. It counts also what is perhaps none, so that it never counts too few.
+func (x *expansion) schema(tree any) {
+	if x.parts++; x.parts > partsMax || x.recursive {
+		return
+	}
+	switch v := tree.(type) {
+	case map[string]any:
+		for key, e := range v {
+			ref, isText := e.(string)
+			switch {
+			case key == "$ref" && isText:
+				x.follow(ref)
+			case slices.Contains([]string{"$defs", "definitions", "enum", "const", "default", "examples"}, key): // no checks, but where a reference leads
+			case slices.Contains([]string{"properties", "patternProperties", "dependentSchemas", "dependencies"}, key):
+				x.named(e)
+			default:
+				x.schema(e)
+			}
+		}
+	case []any:
+		for _, e := range v {
+			x.schema(e)
+		}
+	}
+}
+
+// named counts schemas that have names.
+func (x *expansion) named(tree any) {
+	if byName, ok := tree.(map[string]any); ok {
+		for _, e := range byName {
+			x.schema(e)
+		}
+	}
+}
+
+func (x *expansion) follow(ref string) {
+	var target any
+	at, err := url.Parse(ref)
+	found := err == nil
+	if found {
+		target, found = find(x.root, at.Fragment)
+	}
+	if x.recursive = !found || slices.Contains(x.open, ref); x.recursive {
+		return
+	}
+	x.open = append(x.open, ref)
+	x.schema(target)
+	x.open = x.open[:len(x.open)-1]
+}
+
+// find follows a JSON pointer.
+func find(tree any, pointer string) (any, bool) {
+	if pointer == "" {
+		return tree, true
+	}
+	for step := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
+		switch v := tree.(type) {
+		case map[string]any:
+			next, ok := v[step]
+			if !ok {
+				return nil, false
+			}
+			tree = next
+		case []any:
+			i, err := strconv.Atoi(step)
+			if err != nil || i < 0 || i >= len(v) {
+				return nil, false
+			}
+			tree = v[i]
+		default:
+			return nil, false
+		}
+	}
+	return tree, true
+}

@@ -148,7 +148,7 @@ func (r *Router) newWork(c Config) {
 	metrics := work.NewMetrics(c.Registerer)
 	r.acks = work.NewAcks(c.Adapters, r.settings.Load, c.Log, metrics.Acks)
 	r.working = work.Config{
-		Store: r.store, Monitor: c.Monitor, Gate: c.Gate, Composer: r.compose, Receipts: r.receipts, Exchanges: r.exchanges,
+		Store: r.store, Monitor: c.Monitor, Gate: c.Gate, Composer: r.compose, Outbox: r.outbox, Receipts: r.receipts, Exchanges: r.exchanges,
 		Approvals: r.Approvals,
 		Rooms:     r.room, Lanes: r.lanes, Acks: r.acks, Places: r.places, Adapters: c.Adapters, Emit: c.Bus.Emit, Now: c.Now, Log: c.Log,
 		Metrics: metrics, Sent: r.sent, CachedSessions: c.CachedSessions,

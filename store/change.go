@@ -54,6 +54,9 @@ func changeWrite(c ledger.Change) (engine.Write, engine.Trail, error) {
 	for _, d := range c.Deliver {
 		b.deliver(d)
 	}
+	for _, d := range c.Begin {
+		b.beginDelivery(d)
+	}
 	for _, m := range c.Deliveries {
 		b.moveDelivery(m)
 	}

@@ -15,10 +15,12 @@ const (
 	deliveryColumns = `seq, id, lane, partition_no, kind, route, body, level, trust, session_id, run_id, idempotency, resend_of, status,
 		epoch, attempts, next_try, expires, chunks, receipts, preview_id, decision, last_error, created, finished,
 		sent_at, lost_preview, buttons, files, controls, asks, revises`
-	insertDelivery = `INSERT INTO deliveries (id, lane, partition_no, kind, route, body, level, trust, session_id, run_id, idempotency,
+	intoDeliveries = `INSERT INTO deliveries (id, lane, partition_no, kind, route, body, level, trust, session_id, run_id, idempotency,
 		resend_of, status, epoch, attempts, next_try, expires, chunks, receipts, preview_id, decision, last_error, created, finished, channel,
-		sent_at, lost_preview, buttons, files, controls, asks, revises)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		sent_at, lost_preview, buttons, files, controls, asks, revises) `
+	deliveryMarks  = `?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?`
+	insertDelivery = intoDeliveries + `VALUES (` + deliveryMarks + `)`
+	beginDelivery  = intoDeliveries + `SELECT ` + deliveryMarks + ` WHERE NOT EXISTS (SELECT 1 FROM deliveries o WHERE o.lane = ? AND ` + openDeliveries + `)` + fence
 	// openDeliveries is the condition of the partial index that keeps looking for work independent of what is stored.
 	openDeliveries = `status IN ('queued', 'sending')`
 	// previews is that of the index of previews. It is a list, with a status that none
@@ -33,7 +35,7 @@ const (
 		resend_of = ?, sent_at = ?, lost_preview = ? WHERE id = ? AND status = ? AND attempts <= ? AND epoch <= ?` + fence
 )
 
-// deliveryValues are the columns that both an insert and a move write.
+// deliveryTexts are the lists and the decision, as both an insert and a move write them.
 func (b *writer) deliveryTexts(d ledger.Delivery) (chunks, receipts, decision string) {
 	if len(d.Parts) > 0 {
 		chunks = b.Text(d.Parts)
@@ -48,6 +50,17 @@ func (b *writer) deliveryTexts(d ledger.Delivery) (chunks, receipts, decision st
 }
 
 func (b *writer) deliver(d ledger.Delivery) {
+	b.add(engine.Statement{SQL: insertDelivery, Duplicate: sessions.ErrDuplicate, Args: b.deliveryValues(d)})
+}
+
+// beginDelivery inserts a delivery that is being sent, if it is the next of its lane and the sender owns the lane.
+func (b *writer) beginDelivery(d ledger.Delivery) {
+	args := append(b.deliveryValues(d), engine.Indexed(d.Lane), d.Epoch, d.Partition, d.Epoch)
+	b.add(engine.Statement{SQL: beginDelivery, Duplicate: sessions.ErrDuplicate, Else: sessions.ErrConflict, Args: args})
+}
+
+// deliveryValues are the values of all columns but the sequence number.
+func (b *writer) deliveryValues(d ledger.Delivery) []any {
 	level, trust := engine.Label(d.Label)
 	var buttons, files, controls string
 	if len(d.Controls) > 0 {
@@ -60,12 +73,12 @@ func (b *writer) deliver(d ledger.Delivery) {
 		files = b.Text(d.Files)
 	}
 	chunks, receipts, decision := b.deliveryTexts(d)
-	b.add(engine.Statement{SQL: insertDelivery, Duplicate: sessions.ErrDuplicate, Args: []any{
+	return []any{
 		string(d.ID), engine.Indexed(d.Lane), d.Partition, string(d.Kind), b.route(d.Route), d.Text, level, trust, string(d.Session), string(d.Run),
 		engine.Indexed(d.Idempotency), string(d.ResendOf), string(d.Status), d.Epoch, d.Attempts, engine.Micros(d.NextTry), engine.Micros(d.Expires),
 		chunks, receipts, string(d.PreviewID), decision, d.LastError, engine.Micros(d.Created), engine.Micros(d.Finished), d.Route.Channel,
 		engine.Micros(d.SentAt), d.LostPreview, buttons, files, controls, string(d.Asks), string(d.Revises),
-	}})
+	}
 }
 
 func (b *writer) retire(id ledger.DeliveryID) {

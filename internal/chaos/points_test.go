@@ -31,9 +31,11 @@ func steps() []step {
 		switch p {
 		case faultpoint.ToolBeforeIntent, faultpoint.ToolAfterCall:
 			s.words = "[tool]"
-		case faultpoint.PreviewBeforeSend, faultpoint.PreviewAfterSend, faultpoint.PreviewBeforeFinal:
+		case faultpoint.PreviewBeforeSend, faultpoint.PreviewAfterSend, faultpoint.PreviewBeforeFinal, faultpoint.FinishAfterCommit:
+			// An answer with a preview is queued when its run ends. The intent to send any other answer is stored with the end
+			// of its run, so that this end is the step SendAfterIntent.
 			s.words = "[slow]"
-			s.unknown = p != faultpoint.PreviewBeforeFinal
+			s.unknown = p == faultpoint.PreviewBeforeSend || p == faultpoint.PreviewAfterSend
 		case faultpoint.SendBetweenParts:
 			s.words, s.unknown = "[long]", true
 		case faultpoint.SendAfterIntent, faultpoint.SendAfterCall:

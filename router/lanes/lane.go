@@ -55,6 +55,14 @@ func newOwnership(parent context.Context, partition int, epoch int64) *ownership
 	return &ownership{partition: partition, epoch: epoch, ctx: ctx, cancel: cancel, lanes: map[sessions.Lane]*Lane{}}
 }
 
+// open adds a lane, whose goroutine the caller starts. The caller holds mu.
+func (o *ownership) open(name sessions.Lane) *Lane {
+	lane := &Lane{Name: name, owner: o, woken: make(chan struct{}, 1)}
+	o.lanes[name] = lane
+	o.wg.Add(1)
+	return lane
+}
+
 // stop ends all work of the partition: it waits for the grace period, then cancels the work and waits again, for a
 // bounded time. It reports whether everything has ended. Work that is still going on can't write once the partition
 // has its next owner.

@@ -188,7 +188,9 @@ func (l *Lanes) WakeFor(change ledger.Change) {
 		l.Wake(run.Partition, sessions.SessionLane(run.Session))
 	}
 	for _, d := range change.Deliver {
-		l.Wake(d.Partition, d.Lane)
+		if d.Status != ledger.DeliverySending { // else its worker waits for the commit, see [Lanes.Reserve]
+			l.Wake(d.Partition, d.Lane)
+		}
 	}
 	for _, m := range change.Deliveries {
 		l.Wake(m.Delivery.Partition, m.Delivery.Lane)
@@ -218,13 +220,40 @@ func (l *Lanes) wakeLane(o *ownership, name sessions.Lane) {
 		lane.nudge()
 		return
 	}
-	lane := &Lane{Name: name, owner: o, woken: make(chan struct{}, 1)}
-	o.lanes[name] = lane
-	o.wg.Add(1)
+	lane := o.open(name)
 	go func() {
 		defer o.wg.Done()
 		turn := l.Worker(lane)
 		l.work(lane, turn, turn)
+	}()
+}
+
+// Reserved is an idle lane that starts no worker until the caller calls [Reserved.Start]. The caller must do so.
+type Reserved struct {
+	*Lane
+	lanes *Lanes
+}
+
+// Reserve reserves an idle lane. It reports false if the lane has a worker, or if this replica does not own the
+// partition.
+func (l *Lanes) Reserve(partition int, name sessions.Lane) (Reserved, bool) {
+	o := l.owner(partition)
+	if o == nil {
+		return Reserved{}, false
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, busy := o.lanes[name]; busy || o.closed {
+		return Reserved{}, false
+	}
+	return Reserved{Lane: o.open(name), lanes: l}, true
+}
+
+// Start runs step on a reserved lane, then turns as for any lane.
+func (r Reserved) Start(step, turn Turn) {
+	go func() {
+		defer r.owner.wg.Done()
+		r.lanes.work(r.Lane, step, turn)
 	}()
 }
 

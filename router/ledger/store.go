@@ -16,6 +16,10 @@ type Change struct {
 	Media []Media
 	// Deliver inserts deliveries; the store gives them their Seq. A known id or idempotency key is ErrDuplicate.
 	Deliver []Delivery
+	// Begin inserts deliveries in status sending: their lane's worker sends them once the change is stored. A delivery in
+	// Begin must be the first of its lane that is queued or sending, and the epoch of its partition must be its Epoch;
+	// else ErrConflict.
+	Begin []Delivery
 	// Deliveries moves deliveries from one status to another.
 	Deliveries []DeliveryMove
 	// AppendHistory appends group messages that were not for the agent; only the newest Keep lines of a lane stay.

@@ -10,6 +10,9 @@
 //	           │
 //	           └── blocked, or held until somebody decides ([Holds])
 //
+// If nothing is queued before an answer, [Outbox.Begin] asks the gate before the run ends, and the commit that ends the
+// run stores "sending".
+//
 // # Failure rules
 //
 // The intent is stored before the platform call, the receipt after each part. The receipt is stored before anything else

@@ -51,7 +51,19 @@ func AnswerID(run sessions.Run) string { return string(cmp.Or(run.Leader, run.ID
 
 // Egress is a delivery as the gate sees it, without effects.
 func (c *Composer) Egress(ctx context.Context, d ledger.Delivery, record sessions.Record) (policy.Egress, error) {
+	return c.egress(ctx, d, record, nil)
+}
+
+// egress is Egress with the runs that the delivery answers; nil: they are read.
+func (c *Composer) egress(ctx context.Context, d ledger.Delivery, record sessions.Record, batch []sessions.Run) (policy.Egress, error) {
+	if batch == nil && d.Run != "" {
+		var err error
+		if batch, err = c.Store.Batch(ctx, d.Run); err != nil {
+			return policy.Egress{}, fmt.Errorf("read runs: %w", err)
+		}
+	}
 	l := Outgoing{ID: string(d.ID), Now: c.Now(), Kind: d.Kind, Route: d.Route, Label: d.Label, Record: record}
+	l.addSpeaker(d, batch)
 	var err error
 	if l.Override, err = c.sendOverride(ctx, d, record); err != nil {
 		return policy.Egress{}, err
@@ -60,9 +72,6 @@ func (c *Composer) Egress(ctx context.Context, d ledger.Delivery, record session
 		return policy.Egress{}, err
 	}
 	if l.Oldest, err = c.Places.OldestID(ctx, d.Route); err != nil {
-		return policy.Egress{}, err
-	}
-	if err := c.addSpeaker(ctx, d, &l); err != nil {
 		return policy.Egress{}, err
 	}
 	if err := c.addRecipient(ctx, d, &l); err != nil {
@@ -93,16 +102,9 @@ func (c *Composer) Texts(ctx context.Context, d ledger.Delivery) ([]string, erro
 }
 
 // addSpeaker adds the run that a delivery answers, with the speaker of all runs in its batch.
-func (c *Composer) addSpeaker(ctx context.Context, d ledger.Delivery, l *Outgoing) error {
-	if d.Run == "" {
-		return nil
-	}
-	batch, err := c.Store.Batch(ctx, d.Run)
-	if err != nil {
-		return fmt.Errorf("read runs: %w", err)
-	}
+func (l *Outgoing) addSpeaker(d ledger.Delivery, batch []sessions.Run) {
 	if len(batch) == 0 {
-		return nil
+		return
 	}
 	run := batch[0]
 	if answers(d) {
@@ -110,7 +112,6 @@ func (c *Composer) addSpeaker(ctx context.Context, d ledger.Delivery, l *Outgoin
 	}
 	queue.SetSpeaker(&run, batch)
 	l.Answered = &run
-	return nil
 }
 
 // addRecipient adds the recipient, and for a proactive message whether anybody has spoken there before.

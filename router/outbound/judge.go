@@ -10,13 +10,13 @@ import (
 )
 
 // judge asks the gate about a delivery that is about to be sent, and redacts it. The audit entry is for the following
-// commit; it is nil if the decision has not changed.
-func (w *worker) judge(ctx context.Context, d *ledger.Delivery) ([]sessions.AuditEntry, error) {
+// commit; it is nil if the decision has not changed. batch has the runs that the delivery answers; if it is nil, they are read.
+func (w *worker) judge(ctx context.Context, d *ledger.Delivery, batch []sessions.Run) ([]sessions.AuditEntry, error) {
 	record, err := w.sessionOf(ctx, *d)
 	if err != nil {
 		return nil, err
 	}
-	leaving, err := w.out.Composer.Egress(ctx, *d, record)
+	leaving, err := w.out.Composer.egress(ctx, *d, record, batch)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func (w *worker) judge(ctx context.Context, d *ledger.Delivery) ([]sessions.Audi
 	before := d.Decision
 	decision.KeepRedaction(before)
 	if decision.Action != policy.Block {
-		w.redact(d, &decision)
+		redact(d, &decision)
 	}
 	d.Decision = &decision
 	if decision.Same(before) {
@@ -42,7 +42,7 @@ func (w *worker) judge(ctx context.Context, d *ledger.Delivery) ([]sessions.Audi
 }
 
 // redact redacts a delivery's texts. A delivery that is partly sent can't be changed any more.
-func (w *worker) redact(d *ledger.Delivery, decision *policy.Decision) {
+func redact(d *ledger.Delivery, decision *policy.Decision) {
 	if !decision.Redacts() {
 		return
 	}

@@ -42,7 +42,7 @@ type Outbox struct {
 	Holds    *Holds
 	Receipts *Receipts
 	Decided  Signal
-	Lanes    Committer
+	Lanes    Reserver
 	Adapter  adapters.Finder
 	Now      func() time.Time
 	Log      *slog.Logger
@@ -111,10 +111,15 @@ func (w *worker) deliver(ctx context.Context, d ledger.Delivery) (time.Duration,
 	case late:
 		return 0, w.discard(ctx, from, d, "its question is already decided")
 	}
-	judged, err := w.judge(ctx, &d)
+	judged, err := w.judge(ctx, &d, nil)
 	if err != nil {
 		return 0, err
 	}
+	return w.follow(ctx, from, d, judged)
+}
+
+// follow does with a delivery what the gate has decided.
+func (w *worker) follow(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, judged []sessions.AuditEntry) (time.Duration, error) {
 	if d.Decision.Action == policy.Hold {
 		return 0, w.hold(ctx, from, d, judged)
 	}

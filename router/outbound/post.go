@@ -21,6 +21,12 @@ func (w *worker) send(ctx context.Context, from ledger.DeliveryStatus, d ledger.
 	if err := w.intend(ctx, from, &d, judged...); err != nil {
 		return 0, err
 	}
+	return w.postAll(ctx, d, a, parts)
+}
+
+// postAll posts the parts that the platform has not taken yet. The intent is stored.
+func (w *worker) postAll(ctx context.Context, d ledger.Delivery, a adapters.Adapter, parts []part) (time.Duration, error) {
+	faultpoint.Hit(faultpoint.SendAfterIntent)
 	for i := len(d.Receipts); i < len(parts); i++ {
 		receipt, err := w.post(ctx, a, &d, parts[i])
 		if err != nil {
@@ -57,7 +63,6 @@ func (w *worker) intend(ctx context.Context, from ledger.DeliveryStatus, d *ledg
 		return err
 	}
 	w.unsent = ""
-	faultpoint.Hit(faultpoint.SendAfterIntent)
 	return nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"sluice/router/exchange"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/sessions"
 )
 
@@ -23,6 +24,7 @@ type finisher struct {
 	store     Store
 	lanes     Lanes
 	composer  Composer
+	outbox    Outbox
 	receipts  Receipts
 	exchanges Exchanges
 	acks      *Acks
@@ -65,12 +67,16 @@ func (f *finisher) finish(ctx context.Context, j *job, answer answered) error {
 	if last.Kind == sessions.KindCommand {
 		kind, label = ledger.KindCommand, quoted(answer.Answer)
 	}
-	if !sessions.Silent(say) && !last.Route.IsZero() {
+	var begun *outbound.Begun
+	switch silent := sessions.Silent(say) || last.Route.IsZero(); {
+	case !silent && len(preview) == 0:
+		begun = f.outbox.Begin(ctx, &change, f.reply(last, kind, say, label), batch)
+	case !silent:
 		f.deliver(&change, f.reply(last, kind, say, label), preview)
-	} else {
+	default:
 		change.Deliveries = f.composer.Withdraw(preview)
 	}
-	if err := f.commitEnd(ctx, change); err != nil {
+	if err := f.commitBegun(ctx, &change, begun); err != nil {
 		return err
 	}
 	session.Saved(change.Change)
@@ -209,6 +215,29 @@ func (f *finisher) touch(change *ledger.Change, route sessions.Route) {
 			change.Save[i].Route = route.Place()
 		}
 	}
+}
+
+// commitBegun stores the end of runs, and with it the intent to send their answer. If somebody else has queued something
+// before the answer, or owns its conversation by now, the answer is queued.
+func (f *finisher) commitBegun(ctx context.Context, change *ledger.Change, begun *outbound.Begun) error {
+	if begun == nil {
+		return f.commitEnd(ctx, *change)
+	}
+	stored := false
+	defer func() {
+		if stored {
+			begun.Stored()
+		} else {
+			begun.NotStored()
+		}
+	}()
+	err := f.commitEnd(ctx, *change)
+	if errors.Is(err, sessions.ErrConflict) {
+		begun.Undo(change)
+		return f.commitEnd(ctx, *change)
+	}
+	stored = err == nil
+	return err
 }
 
 func (f *finisher) commitEnd(ctx context.Context, change ledger.Change) error {

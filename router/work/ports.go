@@ -8,6 +8,7 @@ import (
 	"sluice/router/exchange"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/router/room"
 	"sluice/sessions"
 )
@@ -50,6 +51,12 @@ type Composer interface {
 	Delivery(kind ledger.DeliveryKind, route sessions.Route, text string, label flow.Label) ledger.Delivery
 	// Withdraw ends previews that have no answer.
 	Withdraw(preview []ledger.DeliveryMove) []ledger.DeliveryMove
+}
+
+// Outbox sends answers, see [outbound.Outbox].
+type Outbox interface {
+	// Begin adds an answer to a change, with the intent to send it if it can be sent at once.
+	Begin(ctx context.Context, change *ledger.Change, d ledger.Delivery, batch []sessions.Run) *outbound.Begun
 }
 
 // Receipts has platform answers that the store does not have yet.

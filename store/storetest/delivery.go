@@ -205,3 +205,37 @@ func testForeignText(t *testing.T, b *bundle) {
 	b.enqueue(r)
 	require.Equal(t, "nul \x00", b.run(r.ID).Input.Text)
 }
+
+// testDeliveryBegins: sending begins in the commit that makes a delivery only if it is its lane's turn, and the lane's
+// partition is the sender's.
+func testDeliveryBegins(t *testing.T, b *bundle) {
+	old := b.take(3, "a")
+	epoch := b.take(3, "b")
+	begin := func(epoch int64) ledger.Delivery {
+		d := newDelivery("c|x")
+		d.Partition, d.Status, d.Epoch, d.SentAt = 3, ledger.DeliverySending, epoch, at(1)
+		d.Decision = &policy.Decision{Action: policy.Allow}
+		return d
+	}
+	change := func(d ledger.Delivery) ledger.Change { return ledger.Change{Begin: []ledger.Delivery{d}} }
+	for _, foreign := range []int64{old, epoch + 1} {
+		b.refuse(sessions.ErrConflict, change(begin(foreign)))
+	}
+	first := begin(epoch)
+	b.commit(change(first))
+	got := b.delivery(first.ID)
+	first.Seq = got.Seq
+	require.Equal(t, first, got)
+	b.refuse(sessions.ErrConflict, change(begin(epoch))) // the first is being sent
+	b.refuse(sessions.ErrDuplicate, ledger.Change{Deliver: []ledger.Delivery{first}})
+	first.Status = ledger.DeliverySent
+	b.commit(moveDelivery(ledger.DeliverySending, first))
+	waiting, elsewhere := newDelivery("c|x"), begin(epoch)
+	b.commit(ledger.Change{Deliver: []ledger.Delivery{waiting}})
+	b.refuse(sessions.ErrConflict, change(begin(epoch)))
+	elsewhere.Lane = "c|y"
+	b.commit(change(elsewhere))
+	waiting.Status = ledger.DeliveryDiscarded
+	b.commit(moveDelivery(ledger.DeliveryQueued, waiting))
+	b.commit(change(begin(epoch)))
+}

@@ -82,6 +82,7 @@ func hotChanges() []ledger.Change {
 				Audit: []sessions.AuditEntry{{Action: "a", Label: secret}},
 			},
 			Deliver:       []ledger.Delivery{d},
+			Begin:         []ledger.Delivery{d},
 			Deliveries:    []ledger.DeliveryMove{{From: ledger.DeliveryQueued, Delivery: d}},
 			AppendHistory: []ledger.HistoryAppend{{Lane: "c|x", Keep: 3}},
 			TrimHistory:   []ledger.HistoryTrim{{Lane: "c|x", Through: start}},

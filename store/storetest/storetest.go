@@ -159,6 +159,7 @@ func conversationCases() map[string]func(*testing.T, *bundle) {
 		"run move expects status and epoch": testRunMove,
 		"runs that were worked together":    testRunBatch,
 		"run move is fenced":                testRunFence,
+		"sending begins with its delivery":  testDeliveryBegins,
 		"abort":                             testAbort,
 		"abort of a step":                   testAbortOfStep,
 		"abort of a note":                   testAbortOfNote,

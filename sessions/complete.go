@@ -100,14 +100,22 @@ func (s completion) beginStep(system string) (Model, Request, error) {
 	return s.model, s.request(system), nil
 }
 
+// keepEncodedFrom is how many messages a thread has from which on their encoded form is kept: short ones are encoded sooner than remembered.
+const keepEncodedFrom = 8
+
 func (s completion) request(system string) Request {
 	if s.briefing != "" {
 		system += "\n\n" + s.briefing
 	}
-	return Request{
-		System: system, Messages: slices.Clone(s.messages), Tools: s.specs,
+	r := Request{
+		System: system, Messages: slices.Clip(s.messages), Tools: s.specs,
 		Temperature: s.temperature(), MaxTokens: s.maxTokens(), Thinking: s.thinking(),
 	}
+	s.lent = true
+	if len(s.messages) >= keepEncodedFrom {
+		r.Encoded = &s.encoded
+	}
+	return r
 }
 
 func (s completion) runStep(ctx context.Context, model Model, request Request, on func(Chunk)) (completion Completion, err error) {
@@ -116,7 +124,7 @@ func (s completion) runStep(ctx context.Context, model Model, request Request, o
 			err = &ModelError{Kind: ModelRefused, Model: model.Name(), Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
 		}
 		s.mu.Lock()
-		s.building = nil
+		s.building, s.lent = nil, false
 		s.mu.Unlock()
 	}()
 	completion, err = model.Complete(ctx, request, func(c Chunk) {

@@ -133,13 +133,22 @@ func (s *state) replace(m *Message, parts []Part) {
 	}
 }
 
+// find gives a message of the thread to be changed.
 func (s *state) find(id MessageID) (*Message, error) {
+	s.own()
 	for i := len(s.messages) - 1; i >= 0; i-- {
 		if s.messages[i].ID == id {
 			return &s.messages[i], nil
 		}
 	}
 	return nil, fmt.Errorf("message %s in session %s: %w", id, s.record.ID, ErrNotFound)
+}
+
+// own makes the messages the session's own if a request has them.
+func (s *state) own() {
+	if s.lent {
+		s.messages, s.lent = slices.Clone(s.messages), false
+	}
 }
 
 // last is the newest message of the thread, or nil.

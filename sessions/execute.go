@@ -289,6 +289,7 @@ func argsOf(call Part) (json.RawMessage, error) {
 func (s calls) addResult(call, result Part) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.own()
 	delete(s.children, call.CallID)
 	result.Type, result.CallID, result.Tool = PartToolResult, call.CallID, call.Tool
 	if !result.Label.Valid() {

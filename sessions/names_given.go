@@ -12,7 +12,9 @@ type (
 	Chunk           = port.Chunk
 	Classified      = port.Classified
 	Completion      = port.Completion
+	Encoded         = port.Encoded
 	FlowEnd         = port.FlowEnd
+	Form            = port.Form
 	Model           = port.Model
 	ModelError      = port.ModelError
 	ModelErrorKind  = port.ModelErrorKind

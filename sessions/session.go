@@ -57,6 +57,10 @@ type state struct {
 	briefing   string     // of the present run
 	model      Model
 	messages   []Message
+	lent       bool                  // a request has the messages: what it has is not changed in place
+	encoded    Encoded               // what models were told of them
+	weighed    int                   // how many messages are in weight
+	weight     int                   // of messages, in bytes, about
 	aside      map[MessageID]Message // messages of other branches that are not stored yet
 	unsaved    map[MessageID]int     // messages that are not stored as they are here, with the order in which they came about
 	serial     int                   // grows with each of unsaved
@@ -145,6 +149,33 @@ func (s *Session) Last() Message {
 	return cloneMessage(*last)
 }
 
+// HasRun reports whether a message of the thread belongs to a run.
+func (s *Session) HasRun(run RunID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := len(s.messages) - 1; i >= 0; i-- {
+		if s.messages[i].Run == run {
+			return true
+		}
+	}
+	return false
+}
+
+// Size is about how many bytes of memory the session takes.
+func (s *Session) Size() int {
+	const base, each = 4 << 10, 512 // of a session, and of a message besides its texts
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.weighed > len(s.messages) {
+		s.weighed, s.weight = 0, 0
+	}
+	for _, m := range s.messages[s.weighed:] {
+		s.weight += each + textSize(m)
+	}
+	s.weighed = len(s.messages)
+	return base + s.weight + s.encoded.Size()
+}
+
 // cloneMessage is a message that shares no memory with m.
 func cloneMessage(m Message) Message {
 	m.Parts = slices.Clone(m.Parts)
@@ -159,7 +190,9 @@ func cloneMessage(m Message) Message {
 func (s *Session) SetAgent(agent Agent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.agent, s.specs = agent, specsOf(agent.Tools)
+	if s.agent, s.specs = agent, agent.Specs; s.specs == nil {
+		s.specs = specsOf(agent.Tools)
+	}
 	if s.record.Agent != agent.ID {
 		s.record.Agent, s.changed = agent.ID, true
 	}
@@ -182,6 +215,7 @@ func (s *Session) ReplaceTools(drop func(Tool) bool, with []Tool) {
 	tools := slices.DeleteFunc(slices.Clone(s.agent.Tools), drop) // the agent's own list may be shared
 	s.agent.Tools = slices.Concat(tools, with)
 	s.specs = specsOf(s.agent.Tools)
+	s.agent.Specs = s.specs
 }
 
 func specsOf(tools []Tool) []ToolSpec {

@@ -1,6 +1,7 @@
 package sessions_test
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -13,8 +14,10 @@ import (
 	"sluice/policy/flow"
 	"sluice/sessions"
 	"sluice/sessions/sessiontest"
+	"sluice/store/postgres"
 	"sluice/store/sqlite"
 	"sluice/store/sqlite/sqlitetest"
+	"sluice/store/storetest"
 )
 
 // treeMachine drives a session and the naive tree with the same operations.
@@ -26,6 +29,7 @@ type treeMachine struct {
 	looked int   // at the stored one, when the store had been called so often
 	texts  int
 	taint  flow.Label
+	kept   sessions.Encoded // what a model was told
 }
 
 func (m *treeMachine) text() string {
@@ -234,7 +238,53 @@ func texts(messages []sessions.Message) []string {
 	return all
 }
 
+// plain is the form of a thread for tests. Messages of one role share a line, which stays open for the next.
+type plain struct{}
+
+func (plain) Append(text []byte, open string, msg sessions.Message) ([]byte, string, error) {
+	if open != string(msg.Role) {
+		text = append(text, "\n"+string(msg.Role)...)
+	}
+	return fmt.Append(text, " ", msg.ID, msg.Text()), string(msg.Role), nil
+}
+
+func (plain) Close(open string) string { return " end of " + open }
+
+// listener is a model that compares what is kept of a thread with the thread. It never answers.
+type listener struct {
+	*sessiontest.Scripted
+	t    *rapid.T
+	kept *sessions.Encoded
+	told string
+}
+
+func (l *listener) Complete(ctx context.Context, req sessions.Request, on func(sessions.Chunk)) (sessions.Completion, error) {
+	l.told = told(l.t, nil, req.Messages)
+	for _, kept := range []*sessions.Encoded{l.kept, req.Encoded} {
+		require.Equal(l.t, l.told, told(l.t, kept, req.Messages))
+	}
+	return l.Scripted.Complete(ctx, req, on)
+}
+
+func told(t *rapid.T, kept *sessions.Encoded, thread []sessions.Message) string {
+	text, end, err := kept.Text(plain{}, thread)
+	require.NoError(t, err)
+	return string(text) + end
+}
+
+// ask has the session ask a model, which fails. What the model is told is what a session says that was loaded just now.
+func (m *treeMachine) ask(t *rapid.T) {
+	l := &listener{Scripted: &sessiontest.Scripted{Level: flow.Restricted}, t: t, kept: &m.kept}
+	m.s.SetModel(l)
+	_, err := m.s.Complete(t.Context(), func(sessions.Chunk) {})
+	require.ErrorAs(t, err, new(*sessions.ModelError))
+	if !m.s.Dirty() {
+		require.Equal(t, told(t, nil, m.load(t).Messages()), l.told)
+	}
+}
+
 func (m *treeMachine) check(t *rapid.T) {
+	m.ask(t)
 	require.Equal(t, m.want.head, m.s.Record().Head)
 	require.Equal(t, m.want.thread(), texts(m.s.Messages()))
 	require.True(t, m.taint.FlowsTo(m.s.Taint().Level()), "a move never lowers the taint")
@@ -247,12 +297,19 @@ func (m *treeMachine) check(t *rapid.T) {
 
 func TestTreeProperty(t *testing.T) {
 	t.Parallel()
-	db, err := sqlite.Open(t.Context(), sqlite.Config{Dir: sqlitetest.Dir(t), Log: slog.New(slog.DiscardHandler)})
+	quiet := slog.New(slog.DiscardHandler)
+	db, err := sqlite.Open(t.Context(), sqlite.Config{Dir: sqlitetest.Dir(t), Log: quiet})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	slow, err := postgres.Open(t.Context(), postgres.Config{URL: storetest.Postgres(t), Log: quiet})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, slow.Close()) })
 	rapid.Check(t, func(t *rapid.T) {
 		id := sessions.NewID()
 		m := &treeMachine{store: &sessiontest.Faulty{Store: db}, want: newNaive(), taint: flow.Bottom()}
+		if rapid.IntRange(0, 9).Draw(t, "database") == 0 {
+			m.store.Store = slow
+		}
 		m.s = sessions.NewSession(m.store, sessions.Record{
 			ID: id, Key: sessions.Key("agent:main:" + string(id)), Agent: "main", Taint: flow.Bottom(), Clearance: flow.Restricted,
 		}, time.Now)

@@ -29,7 +29,7 @@ func (l *Loop) equip(ctx context.Context, s *sessions.Session, d roster.Definiti
 	agent := sessions.Agent{
 		Temperature: d.Temperature, MaxTokens: d.MaxTokens,
 		ID: d.ID, Name: d.Name, Prompt: prompt, Workspace: d.Workspace, Thinking: d.Thinking, Verbose: d.Verbose,
-		Sandbox: sessions.SandboxSettings{Mode: d.Sandbox}, Tools: kit.Tools,
+		Sandbox: sessions.SandboxSettings{Mode: d.Sandbox}, Tools: kit.Tools, Specs: kit.Specs,
 	}
 	if l.sandbox != nil {
 		agent.Sandbox.Sandbox = l.sandbox

@@ -17,7 +17,7 @@ import (
 )
 
 // Of implements [work.Approvals].
-func (d *Approvals) Of(session *sessions.Session, record sessions.Record, run *sessions.Run) work.Approver {
+func (d *Approvals) Of(session *sessions.Session, record *sessions.Record, run *sessions.Run) work.Approver {
 	return &calls{by: d, session: session, record: record, run: run}
 }
 
@@ -25,7 +25,7 @@ func (d *Approvals) Of(session *sessions.Session, record sessions.Record, run *s
 type calls struct {
 	by      *Approvals
 	session *sessions.Session
-	record  sessions.Record // as it was when the run started
+	record  *sessions.Record // as it was when the run started
 	run     *sessions.Run
 }
 

@@ -162,15 +162,11 @@ type refusedMessage struct {
 
 // admit adds the new messages of a batch to the thread, in memory. It fails if the batch is a single refused message.
 func (c *claimer) admit(ctx context.Context, j *job) (admittedBatch, error) {
-	known := map[sessions.RunID]bool{}
-	for _, m := range j.session.Messages() { // added by an earlier worker
-		known[m.Run] = true
-	}
 	said := queue.Messages(j.batch)
 	b := admittedBatch{runs: j.batch}
 	room := c.intake.rooms.Of(j.id)
 	for _, message := range said {
-		if message[0].Status != sessions.RunRunning && !known[message[0].ID] {
+		if message[0].Status != sessions.RunRunning && !j.session.HasRun(message[0].ID) { // else an earlier worker has brought it in
 			whole := queue.Joined(message)
 			c.intake.readThread(ctx, &whole)
 			got := c.intake.fetch(ctx, &whole, room)

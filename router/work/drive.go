@@ -52,7 +52,7 @@ func (d *driver) drive(ctx context.Context, j *job) error {
 	show.begin()
 	answer, err := Answer{}, context.Cause(runCtx)
 	if err == nil {
-		answer, err = d.perform(runCtx, Assignment{Session: j.session, Run: run, Emit: show.emit, Inbox: d.steering.of(j, run), Approver: d.approvals.Of(j.session, j.record, run)})
+		answer, err = d.perform(runCtx, Assignment{Session: j.session, Run: run, Emit: show.emit, Inbox: d.steering.of(j, run), Approver: d.approvals.Of(j.session, &j.record, run)})
 	}
 	j.lane.EndRun()
 	err = d.conclude(ctx, runCtx, j, worked{answer, err, show})

@@ -79,5 +79,5 @@ type Exchanges interface {
 // Approvals lets people decide about tool calls.
 type Approvals interface {
 	// Of creates the approver of a run of an opened session; record is the session at the start of the run.
-	Of(session *sessions.Session, record sessions.Record, run *sessions.Run) Approver
+	Of(session *sessions.Session, record *sessions.Record, run *sessions.Run) Approver
 }

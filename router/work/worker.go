@@ -57,7 +57,7 @@ type Workers struct {
 // New creates Workers. Nothing runs before a lane asks for its worker.
 func New(c Config) *Workers {
 	settings := c.Places.Settings
-	cache := newSessionCache(cmp.Or(c.CachedSessions, 512))
+	cache := newSessionCache(cmp.Or(c.CachedSessions, 512), cachedBytes)
 	in := &intake{
 		monitor: c.Monitor, adapter: c.Adapters, places: c.Places, rooms: c.Rooms, settings: settings, now: c.Now, log: c.Log,
 		fetches: make(chan struct{}, fetchesMax),
@@ -163,6 +163,7 @@ func (w *worker) turn() (lanes.Rest, error) {
 	return lanes.Rest{Then: func() (lanes.Rest, error) {
 		defer leave()
 		err := w.of.drives.drive(ctx, job)
+		w.of.cache.grown(w.id)
 		return lanes.Rest{Again: more && job.aside == 0, Wait: job.aside}, err
 	}}, nil
 }

@@ -13,11 +13,12 @@ import (
 // Agent is what an agent brings to a session.
 type Agent struct {
 	ID           string
-	Name         string         // how it calls itself; empty: the id
-	SystemPrompt string         // fixed text; used where there is no Prompt
-	Prompt       *prompt.Prompt // template of the system prompt
-	Workspace    string         // its folder, an absolute path; empty for none
-	Tools        []Tool
+	Name         string               // how it calls itself; empty: the id
+	SystemPrompt string               // fixed text; used where there is no Prompt
+	Prompt       *prompt.Prompt       // template of the system prompt
+	Workspace    string               // its folder, an absolute path; empty for none
+	Tools        []Tool               // not to be changed: sessions may share the list
+	Specs        []ToolSpec           // of Tools, where they are there already; nil: the session makes them
 	Sandbox      SandboxSettings      // of the commands of its tools
 	Thinking     record.ThinkingLevel // default of its sessions; empty leaves it to the provider
 	Verbose      record.VerboseLevel  // default of its sessions

@@ -56,7 +56,8 @@ type Tempered interface {
 // Request is one completion's prompt.
 type Request struct {
 	System      string
-	Messages    []message.Message    // oldest first; tool calls and their results stand in pairs
+	Messages    []message.Message    // oldest first; tool calls and their results stand in pairs; not to be changed or kept
+	Encoded     *Encoded             // of the session's messages, from one completion to the next; nil: nothing is kept
 	Tools       []ToolSpec           // not to be changed: all requests of a session share the list
 	MaxTokens   int                  // of the answer; 0 for the provider's default
 	Temperature *float32             // nil for the provider's default

@@ -42,8 +42,10 @@ func (m *Scripted) Asked() []sessions.Request {
 
 // Complete implements [sessions.Model].
 func (m *Scripted) Complete(ctx context.Context, req sessions.Request, on func(sessions.Chunk)) (sessions.Completion, error) {
+	kept := req
+	kept.Messages = slices.Clone(req.Messages) // a request's are the session's own
 	m.mu.Lock()
-	m.asked = append(m.asked, req)
+	m.asked = append(m.asked, kept)
 	if len(m.Answers) == 0 {
 		m.mu.Unlock()
 		return sessions.Completion{}, &sessions.ModelError{Kind: sessions.ModelRefused, Model: m.Name(), Err: errors.New("the script has ended")}

@@ -47,6 +47,7 @@ type Toolset struct {
 	web    func() []sessions.Tool
 	remote func() []sessions.Tool
 	runner *toolRunner
+	shared sharedKits
 }
 
 // New makes a Toolset. It adds the tool simulate_tool_call to those of every agent.
@@ -63,21 +64,6 @@ func (ts *Toolset) guarded(tools []sessions.Tool) []sessions.Tool {
 		tools[i].Run = ts.runner.guarded(tools[i].Spec.Name, tools[i].Run)
 	}
 	return tools
-}
-
-// Kit is what a session may use.
-type Kit struct {
-	Tools      []sessions.Tool
-	Permission sessions.PermissionMode
-}
-
-// Kit gives the tools and the permission mode of a session of an agent.
-func (ts *Toolset) Kit(ctx context.Context, d roster.Definition, record sessions.Record) (Kit, error) {
-	starter, err := ts.requester(ctx, d, record)
-	if err != nil {
-		return Kit{}, err
-	}
-	return Kit{Tools: ts.allowed(slices.Concat(ts.own, ts.web(), ts.remoteTools()), d, starter, record), Permission: permission(d, starter)}, nil
 }
 
 // fileTools are those of an agent with a workspace.

@@ -31,11 +31,12 @@ func New(cfg wire.ProviderConfig) *wire.Provider {
 type protocol struct{}
 
 // Prepare implements [wire.Protocol].
-func (protocol) Prepare(apiKey, model string, req sessions.Request) (path string, header http.Header, body any) {
+func (protocol) Prepare(apiKey, model string, req *sessions.Request) (path string, header http.Header, body wire.Body) {
 	header = http.Header{}
 	header.Set("X-Api-Key", apiKey)
 	header.Set("Anthropic-Version", apiVersion)
-	return "/v1/messages", header, newRequest(model, req)
+	body.Object = newRequest(model, req)
+	return "/v1/messages", header, body
 }
 
 // Tool implements [wire.Protocol].

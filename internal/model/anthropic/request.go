@@ -11,16 +11,10 @@ import (
 type request struct {
 	Model       string    `json:"model"`
 	System      string    `json:"system,omitempty"`
-	Messages    []message `json:"messages"`
 	MaxTokens   int       `json:"max_tokens"`
 	Temperature *float32  `json:"temperature,omitempty"`
 	Thinking    *thinking `json:"thinking,omitempty"`
 	Stream      bool      `json:"stream"`
-}
-
-type message struct {
-	Role    string    `json:"role"`
-	Content []content `json:"content"`
 }
 
 // content is one block; which fields it has depends on its type.
@@ -51,28 +45,43 @@ type tool struct {
 	InputSchema json.RawMessage `json:"input_schema"`
 }
 
-func newRequest(model string, req sessions.Request) request {
+func newRequest(model string, req *sessions.Request) request {
 	r := request{Model: model, System: req.System, MaxTokens: req.MaxTokens, Temperature: req.Temperature, Stream: true}
 	if r.MaxTokens == 0 {
 		r.MaxTokens = defaultMaxTokens
 	}
-	for _, m := range req.Messages {
-		r.add(roleOf(m.Role), blocksOf(m))
-	}
-	r.think(req.Thinking)
+	r.think(req.Thinking, req.Messages)
 	return r
 }
 
-// add appends blocks. The API wants the roles to alternate, so that messages of one role become one.
-func (r *request) add(role string, blocks []content) {
-	if len(blocks) == 0 {
-		return
+// Append implements [sessions.Form]. The API wants the roles to alternate, so that messages of one role become one: it stays
+// open for the next, and open is its role.
+func (protocol) Append(list []byte, open string, m sessions.Message) ([]byte, string, error) {
+	role := roleOf(m.Role)
+	for _, b := range blocksOf(m) {
+		block, err := json.Marshal(b)
+		if err != nil {
+			return nil, "", err
+		}
+		if open == role {
+			list = append(list, ',')
+		} else {
+			list = append(list, closing(open)...)
+			list = append(list, `,{"role":"`+role+`","content":[`...)
+		}
+		list, open = append(list, block...), role
 	}
-	if n := len(r.Messages); n > 0 && r.Messages[n-1].Role == role {
-		r.Messages[n-1].Content = append(r.Messages[n-1].Content, blocks...)
-		return
+	return list, open, nil
+}
+
+// Close implements [sessions.Form].
+func (protocol) Close(open string) string { return closing(open) }
+
+func closing(open string) string {
+	if open == "" {
+		return ""
 	}
-	r.Messages = append(r.Messages, message{role, blocks})
+	return "]}"
 }
 
 func roleOf(role sessions.Role) string {

@@ -1,6 +1,10 @@
 package anthropic
 
-import "sluice/sessions"
+import (
+	"slices"
+
+	"sluice/sessions"
+)
 
 // thinking asks for reasoning before the answer.
 type thinking struct {
@@ -23,11 +27,11 @@ func budget(level sessions.ThinkingLevel) int {
 
 // think sets how much the model reasons. The reasoning counts among the answer's tokens, so there are
 // as many more of them, and the API takes no temperature with it.
-func (r *request) think(level sessions.ThinkingLevel) {
+func (r *request) think(level sessions.ThinkingLevel, thread []sessions.Message) {
 	switch tokens := budget(level); {
 	case level == sessions.ThinkingOff:
 		r.Thinking = &thinking{Type: "disabled"}
-	case tokens > 0 && r.canThink():
+	case tokens > 0 && canThink(thread):
 		r.Thinking = &thinking{Type: "enabled", Budget: tokens}
 		r.MaxTokens += tokens
 		r.Temperature = nil
@@ -36,10 +40,28 @@ func (r *request) think(level sessions.ThinkingLevel) {
 
 // canThink reports whether the conversation may go on with reasoning: an answer whose tools have just been
 // run must have begun with it, as the API takes one turn either with it or without.
-func (r *request) canThink() bool {
-	n := len(r.Messages)
-	if n < 2 || r.Messages[n-1].Content[0].Type != "tool_result" {
+func canThink(thread []sessions.Message) bool {
+	last, before := lastTurn(thread)
+	if last != "tool_result" {
 		return true
 	}
-	return r.Messages[n-2].Content[0].Type == "thinking"
+	answer, _ := lastTurn(before)
+	return answer == "" || answer == "thinking"
+}
+
+// lastTurn gives the type of the first block of the newest turn, empty for none, and the messages before the turn. A turn is what
+// follows each other from one role.
+func lastTurn(thread []sessions.Message) (first string, before []sessions.Message) {
+	role := ""
+	for i, m := range slices.Backward(thread) {
+		blocks := blocksOf(m)
+		if len(blocks) == 0 {
+			continue
+		}
+		if role != "" && roleOf(m.Role) != role {
+			return first, thread[:i+1]
+		}
+		role, first = roleOf(m.Role), blocks[0].Type
+	}
+	return first, nil
 }

@@ -3,6 +3,7 @@ package openai
 
 import (
 	"cmp"
+	"encoding/json"
 	"net/http"
 	"strings"
 
@@ -23,13 +24,32 @@ func New(cfg wire.ProviderConfig) *wire.Provider {
 type protocol struct{}
 
 // Prepare implements [wire.Protocol].
-func (protocol) Prepare(apiKey, model string, req sessions.Request) (path string, header http.Header, body any) {
+func (protocol) Prepare(apiKey, model string, req *sessions.Request) (path string, header http.Header, body wire.Body) {
 	header = http.Header{}
 	if apiKey != "" {
 		header.Set("Authorization", "Bearer "+apiKey)
 	}
-	return "/chat/completions", header, newRequest(model, req)
+	body.Object = newRequest(model, req)
+	if req.System != "" {
+		body.First = text("system", req.System)
+	}
+	return "/chat/completions", header, body
 }
+
+// Append implements [sessions.Form].
+func (protocol) Append(list []byte, _ string, m sessions.Message) ([]byte, string, error) {
+	for _, form := range messagesOf(m) {
+		element, err := json.Marshal(form)
+		if err != nil {
+			return nil, "", err
+		}
+		list = append(append(list, ','), element...)
+	}
+	return list, "", nil
+}
+
+// Close implements [sessions.Form].
+func (protocol) Close(string) string { return "" }
 
 // Tool implements [wire.Protocol].
 func (protocol) Tool(t sessions.ToolSpec) any {

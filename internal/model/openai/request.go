@@ -11,7 +11,6 @@ import (
 
 type request struct {
 	Model         string        `json:"model"`
-	Messages      []message     `json:"messages"`
 	Stream        bool          `json:"stream"`
 	StreamOptions streamOptions `json:"stream_options"`
 	MaxTokens     int           `json:"max_completion_tokens,omitempty"`
@@ -71,18 +70,11 @@ func effort(level sessions.ThinkingLevel) string {
 	return string(level)
 }
 
-func newRequest(model string, req sessions.Request) request {
-	r := request{
+func newRequest(model string, req *sessions.Request) request {
+	return request{
 		Model: model, Stream: true, StreamOptions: streamOptions{IncludeUsage: true},
 		MaxTokens: req.MaxTokens, Temperature: req.Temperature, Effort: effort(req.Thinking),
 	}
-	if req.System != "" {
-		r.Messages = append(r.Messages, text("system", req.System))
-	}
-	for _, m := range req.Messages {
-		r.Messages = append(r.Messages, messagesOf(m)...)
-	}
-	return r
 }
 
 func text(role, content string) message { return message{Role: role, Content: content} }

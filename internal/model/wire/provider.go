@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -21,11 +22,13 @@ type ProviderConfig struct {
 	FirstByte, Idle time.Duration // 0 for the defaults
 }
 
-// Protocol is how one kind of provider is spoken to.
+// Protocol is how one kind of provider is spoken to. Its form is that of the elements of the body's member "messages",
+// each behind a comma.
 type Protocol interface {
+	sessions.Form
 	// Prepare makes the request of one completion: the path below the base URL,
-	// what its header has besides the content's type, and the body without its tools.
-	Prepare(apiKey, model string, req sessions.Request) (path string, header http.Header, body any)
+	// what its header has besides the content's type, and the body without its messages and tools.
+	Prepare(apiKey, model string, req *sessions.Request) (path string, header http.Header, body Body)
 	// Tool is a tool as the body's member "tools" lists it.
 	Tool(t sessions.ToolSpec) any
 	// MaxTemperature is the highest temperature that the API takes.
@@ -118,8 +121,12 @@ func (m *Model) begin(req sessions.Request, on func(sessions.Chunk)) (*call, err
 	if err != nil {
 		return nil, c.client.Fail(sessions.ModelRefused, err)
 	}
-	path, header, body := m.provider.protocol.Prepare(cfg.APIKey, m.name, req)
-	c.url, c.header, c.body = cfg.BaseURL+path, header, Body{Object: body, Tools: tools}
+	path, header, body := m.provider.protocol.Prepare(cfg.APIKey, m.name, &req)
+	body.Tools = tools
+	if body.Messages.Text, body.Messages.Close, err = req.Encoded.Text(m.provider.protocol, req.Messages); err != nil {
+		return nil, c.client.Fail(sessions.ModelRefused, fmt.Errorf("encode messages: %w", err))
+	}
+	c.url, c.header, c.body = cfg.BaseURL+path, header, body
 	c.answer = m.provider.protocol.Begin(on, c.client.Fail)
 	return c, nil
 }

@@ -67,21 +67,3 @@ func (c *toolCache) find(specs []sessions.ToolSpec) []byte {
 func sameTool(a, b sessions.ToolSpec) bool {
 	return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Parameters, b.Parameters)
 }
-
-// Body is what a request says: an object, and its member "tools", which is encoded already.
-type Body struct {
-	Object any    // without "tools", and not empty
-	Tools  []byte // a JSON array; nil for none
-}
-
-// encode gives the pieces of the body's text.
-func (b Body) encode() ([][]byte, error) {
-	text, err := json.Marshal(b.Object)
-	if err != nil {
-		return nil, fmt.Errorf("encode request: %w", err)
-	}
-	if b.Tools == nil {
-		return [][]byte{text}, nil
-	}
-	return [][]byte{text[:len(text)-1], []byte(`,"tools":`), b.Tools, []byte("}")}, nil
-}

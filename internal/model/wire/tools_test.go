@@ -22,9 +22,15 @@ var one = wire.Body{Object: 1} //nolint:gochecknoglobals // never changed
 // counting is a protocol that counts the tools that it brings into its form.
 type counting struct{ tools *atomic.Int64 }
 
-func (counting) Prepare(_, model string, req sessions.Request) (path string, header http.Header, body any) {
-	return "/", nil, map[string]any{"model": model, "system": req.System}
+func (counting) Prepare(_, model string, req *sessions.Request) (path string, header http.Header, body wire.Body) {
+	return "/", nil, wire.Body{Object: map[string]any{"model": model, "system": req.System}}
 }
+
+func (counting) Append(text []byte, _ string, _ sessions.Message) ([]byte, string, error) {
+	return text, "", nil
+}
+
+func (counting) Close(string) string { return "" }
 
 func (c counting) Tool(t sessions.ToolSpec) any {
 	c.tools.Add(1)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"mime"
 	"net/http"
@@ -49,12 +48,15 @@ func NewClient(cfg Config) *Client {
 	return &Client{cfg: cfg}
 }
 
+// writeBuffer is the size of a connection's buffer.
+const writeBuffer = 1 << 10
+
 // NewTransport makes the way to a provider. Its buffers are small because
 // thousands of requests may wait at once, each on a connection of its own.
 func NewTransport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // it is one, see net/http
 	t.MaxIdleConnsPerHost, t.MaxIdleConns = 256, 0
-	t.ReadBufferSize, t.WriteBufferSize = 1<<10, 1<<10
+	t.ReadBufferSize, t.WriteBufferSize = 1<<10, writeBuffer
 	t.ForceAttemptHTTP2 = false
 	t.Protocols = new(http.Protocols)
 	t.Protocols.SetHTTP1(true)
@@ -132,25 +134,22 @@ func Ended(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", ctx.Err(), cause)
 }
 
-// newRequest makes the request. Its text is let go of as soon as it is sent,
-// because many requests wait long; net/http asks for it again if an idle
-// connection turns out to be closed before anything was written.
+// newRequest makes the request.
 func newRequest(ctx context.Context, url string, header http.Header, body Body) (*http.Request, error) {
-	text, err := body.encode()
+	pieces, err := body.encode()
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, &once{text: text})
+	text := newOutgoing(pieces)
+	once, err := text.again()
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, once)
 	if err != nil {
 		return nil, fmt.Errorf("make request: %w", err)
 	}
-	for _, piece := range text {
-		req.ContentLength += int64(len(piece))
-	}
-	req.GetBody = func() (io.ReadCloser, error) {
-		again, err := body.encode()
-		return &once{text: again}, err
-	}
+	req.ContentLength, req.GetBody = text.size, text.again
 	if user := req.URL.User; user != nil { // what an http.Client would have done
 		password, _ := user.Password()
 		req.SetBasicAuth(user.Username(), password)
@@ -160,28 +159,6 @@ func newRequest(ctx context.Context, url string, header http.Header, body Body) 
 	req.Header.Set("Accept", "text/event-stream")
 	return req, nil
 }
-
-// once is a body that forgets its text when it has been read.
-type once struct {
-	text [][]byte // pieces that are not empty
-}
-
-func (o *once) Read(p []byte) (n int, err error) {
-	for len(o.text) > 0 && n < len(p) {
-		copied := copy(p[n:], o.text[0])
-		n += copied
-		if o.text[0] = o.text[0][copied:]; len(o.text[0]) == 0 {
-			o.text[0] = nil
-			o.text = o.text[1:]
-		}
-	}
-	if len(o.text) == 0 {
-		o.text, err = nil, io.EOF
-	}
-	return n, err
-}
-
-func (*once) Close() error { return nil }
 
 // isJSON recognizes a server that gives one document where a stream was asked for.
 func isJSON(h http.Header) bool {

@@ -22,6 +22,7 @@ const (
 	connectTimeout = 10 * time.Second // for the first connection
 	requestTimeout = 2 * time.Second  // of one call of the server
 	reconnectWait  = 250 * time.Millisecond
+	pingEvery      = 2 * time.Second // how often a server is asked whether it is still there
 	// outbox bounds what is kept for publishing while the server is away.
 	outbox = 4 << 20
 	// writeTimeout bounds how long a caller of Wake or Emit may be held up by a
@@ -44,9 +45,11 @@ type Config struct {
 type Bus struct {
 	cfg     Config
 	metrics *metrics
-	server  *server.Server // nil for a cluster
-	conn    *nats.Conn
-	js      jetstream.JetStream
+
+	embedding sync.Mutex     // held while the embedded server is started or ended
+	server    *server.Server // nil for a cluster, and while the embedded one is not needed
+	conn      *nats.Conn     // nil as long as the embedded server
+	js        jetstream.JetStream
 
 	ctx    context.Context // ends with Stop
 	cancel context.CancelFunc
@@ -70,44 +73,26 @@ type Bus struct {
 
 var _ router.Bus = (*Bus)(nil)
 
-// Start connects, and with an empty URL starts the server first.
+// Start connects. With an empty URL the server is embedded, and is started when it is first needed.
 func Start(ctx context.Context, cfg Config) (*Bus, error) {
 	b := &Bus{
 		cfg: cfg, metrics: newMetrics(cfg.Registerer), held: map[string]*lease{}, repair: make(chan struct{}, 1),
 		roster: newRoster(cfg.Replica, cfg.Now), owned: newOwned(cfg.Log),
 	}
-	b.gather.publish = func(subject string, text []byte) {
-		if err := b.conn.Publish(subject, text); err != nil {
-			b.metrics.dropped.WithLabelValues("event").Inc()
-		}
+	b.gather = gatherer{
+		publish: b.publishEvent, embed: b.embedSoon, now: cfg.Now,
+		left: func(events int) { b.metrics.dropped.WithLabelValues("event").Add(float64(events)) },
 	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.soft, b.endSoft = context.WithCancel(context.Background())
-	if err := b.start(ctx); err != nil {
+	if b.solo() {
+		return b, nil
+	}
+	if err := b.open(ctx); err != nil {
 		b.Stop(ctx)
 		return nil, err
 	}
 	return b, nil
-}
-
-func (b *Bus) start(ctx context.Context) error {
-	if b.solo() {
-		if err := b.startServer(); err != nil {
-			return err
-		}
-	}
-	if err := b.connect(); err != nil {
-		return err
-	}
-	var err error
-	if b.js, err = jetstream.New(b.conn); err != nil {
-		return fmt.Errorf("use JetStream: %w", err)
-	}
-	if err := b.ensure(ctx); err != nil {
-		return err
-	}
-	b.wg.Go(b.repairer)
-	return nil
 }
 
 // solo reports whether this is the only replica.
@@ -116,7 +101,7 @@ func (b *Bus) solo() bool { return b.cfg.URL == "" }
 func (b *Bus) connect() error {
 	options := []nats.Option{
 		nats.Name("sluice " + b.cfg.Replica), nats.Timeout(connectTimeout), nats.MaxReconnects(-1),
-		nats.ReconnectWait(reconnectWait), nats.ReconnectBufSize(outbox), nats.FlusherTimeout(writeTimeout), nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2),
+		nats.ReconnectWait(reconnectWait), nats.ReconnectBufSize(outbox), nats.FlusherTimeout(writeTimeout), nats.MaxPingsOutstanding(2),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
 				b.cfg.Log.Warn("bus connection lost", "err", err)
@@ -127,6 +112,8 @@ func (b *Bus) connect() error {
 	}
 	if b.server != nil {
 		options = append(options, nats.InProcessServer(b.server))
+	} else {
+		options = append(options, nats.PingInterval(pingEvery))
 	}
 	if !b.readable() {
 		return errAddress
@@ -136,7 +123,17 @@ func (b *Bus) connect() error {
 		return fmt.Errorf("connect to bus (is NATS running, with JetStream, at bus.url?): %w", err)
 	}
 	b.conn = conn
+	if b.js, err = jetstream.New(b.conn); err != nil {
+		return fmt.Errorf("use JetStream: %w", err)
+	}
 	return nil
+}
+
+// publishEvent gives an event to the server.
+func (b *Bus) publishEvent(subject string, text []byte) {
+	if err := b.conn.Publish(subject, text); err != nil {
+		b.metrics.dropped.WithLabelValues("event").Inc()
+	}
 }
 
 // reconnected makes good for what the server may have lost: it may have been
@@ -146,8 +143,16 @@ func (b *Bus) reconnected() {
 	b.damaged()
 }
 
-// Ready returns nil if the bus is connected, else what is wrong.
+// Ready returns nil if the bus is connected, or needs no connection yet; else what is wrong.
 func (b *Bus) Ready() error {
+	if b.ctx.Err() != nil {
+		return errClosed
+	}
+	b.embedding.Lock()
+	defer b.embedding.Unlock()
+	if b.solo() && b.conn == nil {
+		return nil
+	}
 	if !b.conn.IsConnected() {
 		return fmt.Errorf("bus is not connected to %s; it reconnects on its own once NATS is back", b.address())
 	}
@@ -188,14 +193,9 @@ func (b *Bus) Stop(ctx context.Context) {
 	b.mu.Unlock()
 	b.wg.Wait()
 	b.endSoft()
-	if b.conn != nil {
-		b.gather.close()
-		b.conn.Close()
-	}
-	if b.server != nil {
-		b.server.Shutdown()
-		b.server.WaitForShutdown()
-	}
+	b.embedding.Lock()
+	defer b.embedding.Unlock()
+	b.shut()
 }
 
 // errClosed: the bus was stopped.

@@ -31,7 +31,8 @@
 // and ends nothing else.
 //
 // With the embedded server there is one replica, which owns all partitions and
-// has every lease at once. While no one follows a session there, events wait up to gatherFor and are published together.
+// has every lease at once; wakes do not go over the server. It is started when someone first follows a session, or when more
+// events wait than gatherMax. While no one follows a session, events wait there and are published together.
 //
 // # Goroutines
 //

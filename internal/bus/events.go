@@ -40,11 +40,16 @@ func (b *Bus) Emit(event sessions.Event) {
 		b.gather.emit(eventsSubject+string(event.Session), text)
 		return
 	}
-	b.gather.publish(eventsSubject+string(event.Session), text)
+	b.publishEvent(eventsSubject+string(event.Session), text)
 }
 
 // Follow implements [router.Bus].
 func (b *Bus) Follow(ctx context.Context, id sessions.ID, after uint64) (<-chan sessions.Event, error) {
+	if b.solo() {
+		if err := b.embed(); err != nil {
+			return nil, fmt.Errorf("follow session %s: %w", id, err)
+		}
+	}
 	b.mu.Lock()
 	stream := b.events
 	b.mu.Unlock()

@@ -1,0 +1,72 @@
+package bus
+
+import "context"
+
+// embed starts the embedded server and connects to it, unless that is done. A gateway needs the server only for live events
+// that someone follows; until then it costs neither memory nor timers. An error leaves nothing behind, and the next call
+// tries again.
+func (b *Bus) embed() error {
+	b.embedding.Lock()
+	defer b.embedding.Unlock()
+	if b.ctx.Err() != nil {
+		return errClosed
+	}
+	if b.conn != nil {
+		return nil
+	}
+	err := b.open(b.ctx)
+	if err != nil {
+		b.shut()
+		b.conn, b.server = nil, nil
+		return err
+	}
+	b.gather.opened()
+	return nil
+}
+
+// open connects to the server, and with an empty URL starts it first.
+func (b *Bus) open(ctx context.Context) error {
+	if b.solo() {
+		if err := b.startServer(); err != nil {
+			return err
+		}
+	}
+	if err := b.connect(); err != nil {
+		return err
+	}
+	if err := b.ensure(ctx); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ctx.Err() != nil {
+		return errClosed
+	}
+	b.wg.Go(b.repairer)
+	return nil
+}
+
+// shut ends the connection and the embedded server.
+func (b *Bus) shut() {
+	if b.conn != nil {
+		b.conn.Close()
+	}
+	if b.server != nil {
+		b.server.Shutdown()
+		b.server.WaitForShutdown()
+	}
+}
+
+// embedSoon starts the embedded server beside the caller, because more events wait than can be kept here.
+func (b *Bus) embedSoon() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ctx.Err() != nil {
+		return
+	}
+	b.wg.Go(func() {
+		if err := b.embed(); err != nil && b.ctx.Err() == nil {
+			b.cfg.Log.Warn("live events are kept only for a short time", "err", err)
+		}
+	})
+}

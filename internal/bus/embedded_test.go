@@ -1,0 +1,101 @@
+package bus_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"sluice/internal/bus"
+	"sluice/sessions"
+)
+
+// The embedded server is started when someone follows a session. What was emitted before can still be read by who comes back.
+func TestEmbeddedServerIsStartedWhenItIsNeeded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b := startIn(t, dir)
+	b.Emit(sessions.Event{Session: "sess_1", Text: "before"})
+	require.NoError(t, b.Ready())
+	require.NoFileExists(t, filepath.Join(dir, "nats"))
+
+	live, err := b.Follow(t.Context(), "sess_1", 0)
+	require.NoError(t, err)
+	b.Emit(sessions.Event{Session: "sess_1", Text: "after"})
+	first := receive(t, live)
+	require.Equal(t, "after", first.Text, "a follower begins now")
+	require.NoError(t, b.Ready())
+
+	back, err := b.Follow(t.Context(), "sess_1", uint64(time.Now().Add(time.Hour).UnixMicro()))
+	require.NoError(t, err)
+	require.Equal(t, "before", receive(t, back).Text, "who comes back from an earlier life gets all there is")
+
+	b.Stop(t.Context())
+	b.Emit(sessions.Event{Session: "sess_1", Text: "too late"})
+	require.Error(t, b.Ready())
+	_, err = b.Follow(t.Context(), "sess_1", 0)
+	require.Error(t, err)
+}
+
+// A server that can't be started is an error of who follows, and the next one tries again.
+func TestEmbeddedServerIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	inTheWay := filepath.Join(dir, "nats")
+	require.NoError(t, os.WriteFile(inTheWay, nil, 0o600))
+	b := startIn(t, dir)
+	_, err := b.Follow(t.Context(), "sess_1", 0)
+	require.ErrorContains(t, err, "embedded NATS")
+	require.NoError(t, b.Ready(), "messages need no server")
+	b.Emit(sessions.Event{Session: "sess_1", Text: "before"})
+	require.NoError(t, os.Remove(inTheWay))
+	live, err := b.Follow(t.Context(), "sess_1", 0)
+	require.NoError(t, err)
+	b.Emit(sessions.Event{Session: "sess_1", Text: "after"})
+	require.Equal(t, "after", receive(t, live).Text)
+}
+
+// So many events that they can't all wait start the server too.
+func TestManyEventsAreKeptByTheServer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b := startIn(t, dir)
+	const all = 1500 // fewer than a session may have
+	for n := range all {
+		b.Emit(sessions.Event{Session: "sess_1", Text: fmt.Sprint(n)})
+	}
+	require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(dir, "nats")); return err == nil }, patience, time.Millisecond)
+	var seen []string
+	for last := uint64(time.Now().Add(time.Hour).UnixMicro()); len(seen) < all; {
+		ctx, leave := context.WithCancel(t.Context())
+		back, err := b.Follow(ctx, "sess_1", last)
+		require.NoError(t, err)
+		for e := range back { // it ends where this reader is too slow
+			seen, last = append(seen, e.Text), e.Seq
+			if len(seen) == all {
+				break
+			}
+		}
+		leave()
+	}
+	for n, text := range seen {
+		require.Equal(t, fmt.Sprint(n), text)
+	}
+}
+
+// startIn starts a bus with the embedded server in a folder.
+func startIn(t *testing.T, dir string) *bus.Bus {
+	t.Helper()
+	b, err := bus.Start(t.Context(), bus.Config{
+		Dir: dir, Partitions: partitions, Replica: "one", Now: time.Now, Registerer: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { b.Stop(t.Context()) })
+	return b
+}

@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+
+	"sluice/sessions/message"
 )
 
 // Step is one event of a completion. The last one of each completion, and no
@@ -151,27 +153,10 @@ func (s completion) answered(model Model, completion Completion) {
 	for i := range m.Parts {
 		m.Parts[i].Label = s.record.Taint
 	}
-	nameCalls(m.Parts)
+	message.NameCalls(m.Parts)
 	s.append(m)
 	s.record.Usage = s.record.Usage.Add(completion.Usage)
 	s.record.ContextSize = completion.Usage.InputTokens + completion.Usage.OutputTokens
-}
-
-// nameCalls gives a call an id of its own that has none, or that of another call in
-// the same answer: some models do so, and a result must belong to one call.
-func nameCalls(parts []Part) {
-	seen := map[string]bool{}
-	for i := range parts {
-		if parts[i].Type != PartToolCall {
-			continue
-		}
-		id := parts[i].CallID
-		for n := 2; id == "" || seen[id]; n++ {
-			id = fmt.Sprintf("%s_%d", parts[i].CallID, n)
-		}
-		seen[id] = true
-		parts[i].CallID = id
-	}
 }
 
 // CurrentParts is what the completion under way has said so far; nil when none is.

@@ -4,6 +4,7 @@ package message
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -125,4 +126,21 @@ func (u Usage) Add(v Usage) Usage {
 // TextPart is a text with its label.
 func TextPart(text string, label flow.Label) Part {
 	return Part{Type: PartText, Text: text, Label: label}
+}
+
+// NameCalls gives a call an id of its own that has none, or that of another call in
+// the same answer: some models do so, and a result must belong to one call.
+func NameCalls(parts []Part) {
+	seen := map[string]bool{}
+	for i := range parts {
+		if parts[i].Type != PartToolCall {
+			continue
+		}
+		id := parts[i].CallID
+		for n := 2; id == "" || seen[id]; n++ {
+			id = fmt.Sprintf("%s_%d", parts[i].CallID, n)
+		}
+		seen[id] = true
+		parts[i].CallID = id
+	}
 }

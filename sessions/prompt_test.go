@@ -174,3 +174,67 @@ func TestReadInstructions(t *testing.T) {
 		require.Empty(t, file+text)
 	}
 }
+
+// A folder that had no instructions is not looked through again until it changes: a file that comes later counts, also
+// one to which a link has led before it was there.
+func TestInstructionsThatComeLater(t *testing.T) {
+	t.Parallel()
+	newPrompt := func(t *testing.T) *sessions.Prompt {
+		t.Helper()
+		prompt, err := sessions.ParsePrompt("{{.Instructions}}{{.Spine}}")
+		require.NoError(t, err)
+		return prompt
+	}
+	long := time.Now().Add(-time.Hour)
+	for name, write := range map[string]func(t *testing.T, dir string){
+		"instructions": func(t *testing.T, dir string) {
+			t.Helper()
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "CLAUDE.md"), []byte("later"), 0o600))
+		},
+		"spine": func(t *testing.T, dir string) {
+			t.Helper()
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "SPINE.md"), []byte("later"), 0o600))
+		},
+		"another folder": func(t *testing.T, dir string) {
+			t.Helper()
+			require.NoError(t, os.Rename(dir, dir+".old"))
+			require.NoError(t, os.Mkdir(dir, 0o700))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "AGENT.md"), []byte("later"), 0o600))
+			require.NoError(t, os.Chtimes(dir, long, long))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			prompt, dir := newPrompt(t), filepath.Join(t.TempDir(), "workspace")
+			require.NoError(t, os.Mkdir(dir, 0o700))
+			require.NoError(t, os.Chtimes(dir, long, long))
+			for range 3 {
+				text, err := prompt.Render(sessions.TemplateData{Workspace: dir})
+				require.NoError(t, err)
+				require.Empty(t, text)
+			}
+			write(t, dir)
+			for range 2 {
+				text, err := prompt.Render(sessions.TemplateData{Workspace: dir})
+				require.NoError(t, err)
+				require.Equal(t, "later", text)
+			}
+		})
+	}
+	t.Run("link", func(t *testing.T) {
+		t.Parallel()
+		prompt, dir := newPrompt(t), filepath.Join(t.TempDir(), "workspace")
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, "notes"), 0o700))
+		require.NoError(t, os.Symlink(filepath.Join("notes", "agent"), filepath.Join(dir, "AGENT.md")))
+		require.NoError(t, os.Chtimes(dir, long, long))
+		for range 2 {
+			text, err := prompt.Render(sessions.TemplateData{Workspace: dir})
+			require.NoError(t, err)
+			require.Empty(t, text)
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "notes", "agent"), []byte("later"), 0o600))
+		text, err := prompt.Render(sessions.TemplateData{Workspace: dir})
+		require.NoError(t, err)
+		require.Equal(t, "later", text)
+	})
+}

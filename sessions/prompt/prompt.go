@@ -47,6 +47,7 @@ type Prompt struct {
 	template     *template.Template
 	instructions bool // it uses .Instructions
 	spine        bool // it uses .Spine
+	bare         bareFolder
 }
 
 // ParsePrompt reads a template in the language of text/template over [TemplateData].
@@ -91,6 +92,9 @@ func (p *Prompt) Execute(data TemplateData) (string, error) {
 
 // Render makes the system prompt. It reads the owner's files in the workspace if the template uses them.
 func (p *Prompt) Render(data TemplateData) (string, error) {
+	if !p.instructions && !p.spine || p.bare.is(data.Workspace) {
+		return p.Execute(data)
+	}
 	var err error
 	if p.instructions {
 		if _, data.Instructions, err = ReadInstructions(data.Workspace); err != nil {

@@ -32,6 +32,7 @@ func (unreadable) Apply(context.Context, []engine.Write, engine.Trail) (int, err
 	return -1, errBroken
 }
 func (unreadable) Workers() int                           { return 1 }
+func (unreadable) Alone() bool                            { return false }
 func (unreadable) WordQuery(int, engine.WordField) string { return "SELECT" }
 func (unreadable) Close() error                           { return errBroken }
 

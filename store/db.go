@@ -34,15 +34,18 @@ type DB struct {
 // The kinds of rows. A table has the reads of its kind, and the writes that need no other; what belongs to a message's
 // life goes through [DB.Commit].
 type (
-	inboxTable     struct{ *engine.Conn } // what has come in: events, what groups have said, edits
-	peopleTable    struct{ *engine.Conn } // who writes: pairings, and other names of conversations
-	sessionTable   struct{ *engine.Conn }
-	messageTree    struct{ *engine.Conn } // what was said in sessions
-	runTable       struct{ *engine.Conn }
-	deliveryTable  struct{ *engine.Conn }
-	approvalTable  struct{ *engine.Conn }
-	exchangeTable  struct{ *engine.Conn } // exchanges between agents, and their chains
-	memoryTable    struct{ *engine.Conn }
+	inboxTable    struct{ *engine.Conn } // what has come in: events, what groups have said, edits
+	peopleTable   struct{ *engine.Conn } // who writes: pairings, and other names of conversations
+	sessionTable  struct{ *engine.Conn }
+	messageTree   struct{ *engine.Conn } // what was said in sessions
+	runTable      struct{ *engine.Conn }
+	deliveryTable struct{ *engine.Conn }
+	approvalTable struct{ *engine.Conn }
+	exchangeTable struct{ *engine.Conn } // exchanges between agents, and their chains
+	memoryTable   struct {
+		*engine.Conn
+		begun *namespaces
+	}
 	todoTable      struct{ *engine.Conn }
 	mediaTable     struct{ *engine.Conn }
 	auditTable     struct{ *engine.Conn }
@@ -62,7 +65,7 @@ func New(e engine.Engine, log *slog.Logger) *DB {
 	return &DB{
 		conn: c, inboxTable: inboxTable{c}, peopleTable: peopleTable{c}, sessionTable: sessionTable{c}, messageTree: messageTree{c},
 		runTable: runTable{c}, deliveryTable: deliveryTable{c}, approvalTable: approvalTable{c}, exchangeTable: exchangeTable{c},
-		memoryTable: memoryTable{c}, todoTable: todoTable{c}, mediaTable: mediaTable{c}, auditTable: auditTable{c},
+		memoryTable: memoryTable{c, newNamespaces(e.Alone())}, todoTable: todoTable{c}, mediaTable: mediaTable{c}, auditTable: auditTable{c},
 		cursorTable: cursorTable{c}, partitionTable: partitionTable{c}, retention: retention{c},
 	}
 }

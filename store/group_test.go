@@ -50,6 +50,7 @@ func (s *scripted) Apply(_ context.Context, writes []engine.Write, _ engine.Trai
 
 func (s *scripted) Query(context.Context, string, []any, func(engine.Row) error) error { return nil }
 func (s *scripted) Workers() int                                                       { return 1 }
+func (s *scripted) Alone() bool                                                        { return false }
 func (s *scripted) WordQuery(int, engine.WordField) string                             { return "" }
 
 func (s *scripted) Close() error {

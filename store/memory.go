@@ -73,9 +73,11 @@ func (db memoryTable) SaveMemory(ctx context.Context, s sessions.MemorySave) err
 }
 
 // changeMemory applies a write until it did not meet another one that began the same namespace.
-func (db memoryTable) changeMemory(ctx context.Context, m sessions.Memory, write func() engine.Write, trail engine.Trail) error {
+func (db memoryTable) changeMemory(ctx context.Context, m sessions.Memory, write func() engine.Write, trail engine.Trail) (err error) {
+	ended := db.begun.saving(m.Namespace)
+	defer func() { ended(ctx.Err() != nil || engine.IsUnavailable(err)) }()
 	for range memoryTries {
-		err := db.Apply(ctx, write(), trail)
+		err = db.Apply(ctx, write(), trail)
 		if !errors.Is(err, sessions.ErrConflict) {
 			return err
 		}

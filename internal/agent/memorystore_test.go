@@ -18,11 +18,20 @@ import (
 type memoryStore struct{ memories }
 
 type memories interface {
+	Remembers(ctx context.Context, namespace string) (bool, error)
 	SaveMemory(ctx context.Context, s sessions.MemorySave) error
 	DeleteMemory(ctx context.Context, d sessions.MemoryDelete) error
 	MemoriesByKey(ctx context.Context, s sessions.MemoryScope, key string) ([]sessions.Memory, error)
 	Memories(ctx context.Context, q sessions.MemoryQuery) ([]sessions.Memory, error)
 	SearchMemories(ctx context.Context, q sessions.MemorySearch) ([]sessions.Memory, error)
+}
+
+// Remembers implements [agent.Store].
+func (m memoryStore) Remembers(ctx context.Context, namespace string) (bool, error) {
+	if m.memories == nil {
+		return false, nil
+	}
+	return m.memories.Remembers(ctx, namespace)
 }
 
 // Memories implements [agent.Store].

@@ -131,11 +131,27 @@ func TestRecallIsBounded(t *testing.T) {
 // Without its store an agent does not answer as if it remembered nothing.
 func TestRecallNeedsTheStore(t *testing.T) {
 	t.Parallel()
-	b := recalling(t, 4000)
-	b.store.memories = unreadable{b.store.memories}
-	_, err := b.ask(t.Context(), "hello")
-	require.ErrorIs(t, err, sessions.ErrUnavailable)
-	require.Empty(t, b.model.Asked())
+	for name, broken := range map[string]func(memories) memories{
+		"whether something is remembered": func(m memories) memories { return unaskable{m} },
+		"what is remembered":              func(m memories) memories { return unreadable{m} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := recalling(t, 4000)
+			b.remember(t, "memory_save", params{"key": "tea", "content": "ginger"})
+			asked := len(b.model.Asked())
+			b.store.memories = broken(b.store.memories)
+			_, err := b.ask(t.Context(), "hello")
+			require.ErrorIs(t, err, sessions.ErrUnavailable)
+			require.Len(t, b.model.Asked(), asked)
+		})
+	}
+}
+
+type unaskable struct{ memories }
+
+func (unaskable) Remembers(context.Context, string) (bool, error) {
+	return false, sessions.ErrUnavailable
 }
 
 type unreadable struct{ memories }

@@ -23,6 +23,8 @@ type Engine interface {
 	WordQuery(level int, field WordField) string
 	// Workers is how many transactions the engine can have under way at once.
 	Workers() int
+	// Alone reports that no other process writes to the database.
+	Alone() bool
 	Close() error
 }
 

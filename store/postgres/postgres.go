@@ -174,6 +174,9 @@ func schemaVersion(ctx context.Context, pool *pgxpool.Pool) (have int64, err err
 // Workers implements [engine.Engine].
 func (e *database) Workers() int { return writers }
 
+// Alone implements [engine.Engine]: other gateways may share the database.
+func (e *database) Alone() bool { return false }
+
 // Close implements [engine.Engine].
 func (e *database) Close() error {
 	e.pool.Close()

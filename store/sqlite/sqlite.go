@@ -232,6 +232,9 @@ func sealAudit() *goose.Migration {
 // Workers is one: SQLite has one writer.
 func (e *database) Workers() int { return 1 }
 
+// Alone implements [engine.Engine]: the folder's lock keeps other gateways away.
+func (e *database) Alone() bool { return true }
+
 // Close implements [engine.Engine]. It waits for the reads that are under way.
 func (e *database) Close() error {
 	var errs []error

@@ -295,6 +295,35 @@ func testMemoryRace(t *testing.T, b *bundle) {
 	require.Len(t, b.searched(everything, "tea"), 4)
 }
 
+// testRemembers: a namespace was begun as soon as a save in it has returned, whatever was read before and meanwhile.
+func testRemembers(t *testing.T, b *bundle) {
+	remembers := func(namespace string) bool {
+		begun, err := b.Remembers(b.ctx, namespace)
+		require.NoError(t, err)
+		return begun
+	}
+	for i := range 10 {
+		namespace := strconv.Itoa(i)
+		require.False(t, remembers(namespace))
+		require.False(t, remembers(namespace))
+		var reads sync.WaitGroup
+		for range 4 {
+			reads.Go(func() { _, _ = b.Remembers(b.ctx, namespace) }) // either answer is right, unless it is kept
+		}
+		m := newMemory("tea", "ginger", flow.Internal)
+		m.Namespace = namespace
+		b.save(m)
+		require.True(t, remembers(namespace))
+		reads.Wait()
+		require.True(t, remembers(namespace))
+		deleted := tombstone("tea", flow.Internal, at(1))
+		deleted.Namespace = namespace
+		require.NoError(t, b.DeleteMemory(b.ctx, deleted))
+		require.True(t, remembers(namespace), "there is a version of it still")
+	}
+	require.False(t, remembers("10"))
+}
+
 // testMemorySearch: words are found by their stems, in any script; those in keys and tags and those that few have count more.
 func testMemorySearch(t *testing.T, b *bundle) {
 	for i, m := range []sessions.Memory{

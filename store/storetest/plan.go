@@ -44,6 +44,7 @@ func (r *recorder) Query(_ context.Context, sql string, args []any, _ func(engin
 func (r *recorder) WordQuery(int, engine.WordField) string { return "" }
 
 func (r *recorder) Workers() int { return 1 }
+func (r *recorder) Alone() bool  { return false }
 func (r *recorder) Close() error { return nil }
 
 // HotStatements are the statements whose cost must not grow with what is
@@ -237,6 +238,7 @@ func memoryReads(ctx context.Context, db *store.DB) []func() error {
 			_, err := db.Memories(ctx, q)
 			return err
 		},
+		func() error { _, err := db.Remembers(ctx, "main"); return err },
 		func() error { _, err := db.SweepMemories(ctx, start, 10); return err },
 	}
 }

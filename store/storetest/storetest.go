@@ -254,6 +254,7 @@ func memoryCases() map[string]func(*testing.T, *bundle) {
 		"audiences of memories":          testMemoryAudiences,
 		"bounds of memory":               testMemoryQuota,
 		"memories saved in parallel":     testMemoryRace,
+		"where something was saved":      testRemembers,
 		"memory search":                  testMemorySearch,
 		"foreign texts in memory":        testForeignMemory,
 		"every program of saves":         testMemoryProperty,

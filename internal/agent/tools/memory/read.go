@@ -39,6 +39,8 @@ const (
 
 // Store stores memories.
 type Store interface {
+	// Remembers reports whether anything was ever saved in a namespace.
+	Remembers(ctx context.Context, namespace string) (bool, error)
 	// SaveMemory applies a save in one transaction.
 	SaveMemory(ctx context.Context, s sessions.MemorySave) error
 	// DeleteMemory applies a deletion in one transaction.

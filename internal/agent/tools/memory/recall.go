@@ -50,6 +50,9 @@ func (ts *Tools) Recall(ctx context.Context, session *sessions.Session, run *ses
 	d, _ := ts.Roster.Definition(session.Record().Agent)
 	taint := session.Taint()
 	scope := ts.memoryScope(d, audience, taint.Level())
+	if begun, err := ts.Store.Remembers(ctx, scope.Namespace); err != nil || !begun {
+		return "", err
+	}
 	found, err := ts.tagged(ctx, scope, audience)
 	if err != nil {
 		return "", err

@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"strings"
+	"sync"
 
 	"github.com/go-telegram/bot/models"
 
@@ -28,13 +29,18 @@ func (s *sender) linkPreviews() *models.LinkPreviewOptions {
 	return &models.LinkPreviewOptions{IsDisabled: &off}
 }
 
+// parsed gives the text of a message as Markdown. It is parsed once, when it is first needed.
+func parsed(out adapters.Outbound) func() markdown.Text {
+	return sync.OnceValue(func() markdown.Text { return markdown.Parse(valid(out.Text)) })
+}
+
 // render gives the text and its parse mode. A text that renders to nothing goes out as it is.
-func render(out adapters.Outbound) (string, models.ParseMode) {
+func render(out adapters.Outbound, shown func() markdown.Text) (string, models.ParseMode) {
 	text := valid(out.Text)
 	if out.Plain {
 		return plain(out), ""
 	}
-	html := markdown.TelegramHTML(text)
+	html := shown().TelegramHTML()
 	if strings.TrimSpace(html) == "" {
 		return text, ""
 	}

@@ -34,7 +34,8 @@ type richMessage struct {
 	Markdown string `json:"markdown"`
 }
 
-func (s *sender) wantsRich(out adapters.Outbound) bool {
+// wantsRich reports whether a message shall be a rich one. shown is its text.
+func (s *sender) wantsRich(out adapters.Outbound, shown func() markdown.Text) bool {
 	if out.Plain || s.noRich.Load() {
 		return false
 	}
@@ -42,7 +43,7 @@ func (s *sender) wantsRich(out adapters.Outbound) bool {
 	case RichOn:
 		return true
 	case RichAuto:
-		return markdown.Structured(out.Text)
+		return shown().Structured()
 	}
 	return false
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/go-telegram/bot"
 
 	"sluice/adapters"
+	"sluice/internal/markdown"
 	"sluice/sessions"
 )
 
@@ -117,13 +118,14 @@ func permanent(err error) *adapters.Failure {
 // post sends to one address: rich where that is wanted and known, else HTML, and
 // as plain text what Telegram refuses as HTML.
 func (s *sender) post(ctx context.Context, out adapters.Outbound, to address) (adapters.Receipt, error) {
-	if s.wantsRich(out) {
+	shown := parsed(out)
+	if s.wantsRich(out, shown) {
 		receipt, done, err := s.postRich(ctx, out, to)
 		if done {
 			return receipt, err
 		}
 	}
-	params := s.sendParams(out, to)
+	params := s.sendParams(out, to, shown)
 	var m sent
 	err := s.api.client.call(ctx, methodSend, params, &m)
 	if badMarkup(err) && params.ParseMode != "" {
@@ -141,8 +143,8 @@ func (s *sender) receiptOf(m sent) adapters.Receipt {
 	return adapters.NewReceipt(messageID(m.ID), time.Unix(m.Date, 0), s.cfg.Now())
 }
 
-func (s *sender) sendParams(out adapters.Outbound, to address) *bot.SendMessageParams {
-	text, mode := render(out)
+func (s *sender) sendParams(out adapters.Outbound, to address, shown func() markdown.Text) *bot.SendMessageParams {
+	text, mode := render(out, shown)
 	p := &bot.SendMessageParams{
 		ChatID: to.chat, Text: text, ParseMode: mode,
 		DisableNotification: out.Silent, LinkPreviewOptions: s.linkPreviews(),
@@ -179,13 +181,14 @@ func (a *Adapter) Edit(ctx context.Context, id sessions.PlatformMessageID, out a
 // edit tries the forms of a text in the same order as [Adapter.post].
 func (s *sender) edit(ctx context.Context, id int, out adapters.Outbound, to address) error {
 	var m sent
-	if s.wantsRich(out) {
+	shown := parsed(out)
+	if s.wantsRich(out, shown) {
 		p := richEdit{ChatID: to.chat, MessageID: id, RichMessage: richMessage{Markdown: valid(out.Text)}, ReplyMarkup: keyboardOf(out.Buttons)}
 		if err := s.api.client.call(ctx, methodEdit, p, &m); !refusedWith(err, "") || notModified(err) {
 			return err
 		}
 	}
-	text, mode := render(out)
+	text, mode := render(out, shown)
 	params := &bot.EditMessageTextParams{
 		ChatID: to.chat, MessageID: id, Text: text, ParseMode: mode, LinkPreviewOptions: s.linkPreviews(),
 	}

@@ -107,7 +107,7 @@ func (s *sender) uploadRequest(ctx context.Context, how upload, out adapters.Out
 func uploadFields(out adapters.Outbound, to address) map[string]string {
 	fields := map[string]string{}
 	if strings.TrimSpace(out.Text) != "" {
-		text, mode := render(out)
+		text, mode := render(out, parsed(out))
 		fields["caption"] = text
 		if mode != "" {
 			fields["parse_mode"] = string(mode)

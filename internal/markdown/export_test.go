@@ -12,6 +12,16 @@ func RoundTrip(text string) (first, second, written string) {
 	return telegramHTML(blocks), telegramHTML(parse(written)), written
 }
 
+// TelegramHTML and Structured parse a text for one thing of it.
+func TelegramHTML(text string) string { return Parse(text).TelegramHTML() }
+
+func Structured(text string) bool { return Parse(text).Structured() }
+
+// SurelyFits is what Split asks before it parses a text, and Fits what it would find out by parsing.
+func SurelyFits(text string, limit int) bool { return surelyFits(text, limit) }
+
+func Fits(text string, limit int) bool { return len(split(text, telegram(limit))) == 1 }
+
 // Units is the length in UTF-16 code units.
 func Units(s string) int { return units(s) }
 

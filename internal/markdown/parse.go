@@ -21,17 +21,34 @@ const rule = "———"
 // spareMore is what addresses of link definitions may add to any text, in bytes, besides its own length.
 const spareMore = 4 << 10
 
-// parse reads Markdown. Blocks that show nothing are left out.
-func parse(source string) []block {
+// Text is Markdown that was parsed, for a caller who needs more than one thing of it.
+type Text struct {
+	blocks     []block
+	structured bool
+}
+
+// Parse reads Markdown.
+func Parse(source string) Text {
 	source = plainSource(source)
 	if isPlain(source) {
-		return plainBlocks(source)
+		return Text{blocks: plainBlocks(source)}
 	}
+	structured := false
 	p := &builder{spare: len(source) + spareMore}
-	forest(source, p.section)
+	forest(source, func(s section, bytes []byte, tree ast.Node) {
+		structured = structured || tree != nil && isStructured(tree)
+		p.section(s, bytes, tree)
+	})
 	p.finish()
-	return p.blocks
+	return Text{p.blocks, structured}
 }
+
+// Structured reports whether the text has what flat messages can't show well: a
+// table, or a list inside a list.
+func (t Text) Structured() bool { return t.structured }
+
+// parse reads Markdown. Blocks that show nothing are left out.
+func parse(source string) []block { return Parse(source).blocks }
 
 // reader is shared by all: it does not change once it is made.
 var reader = newParser()

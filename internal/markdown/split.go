@@ -6,21 +6,40 @@ import "strings"
 // styles of those beyond a hundred.
 const maxEntities = 90
 
-// surelyFits is true for the usual short answer, whose tree need not be made to
-// know that it is one piece. Rendered, a text is at most a few times as long as
-// it was, but for tables, and it has no more styled runs than half its marks.
+// surelyFits is true for the usual answer, whose tree need not be made to know
+// that it is one piece. Rendered, a text grows only where a line or a list item
+// begins, by its indent, its marker and a space between blocks. Tables are not
+// counted, and a text has no more styled runs than half its marks.
 func surelyFits(text string, limit int) bool {
-	const longer = 4
-	if len(text) > limit/longer || strings.ContainsRune(text, '|') {
+	const grows = 32 // units at a place where a line or an item may begin: the deepest indent has 24
+	size, marks := len(text), 0
+	if size > limit {
 		return false
 	}
-	marks := 0
 	for i := range len(text) {
-		if strings.IndexByte("*_~`[<#!:", text[i]) >= 0 { // also bare addresses and headings
+		switch c := text[i]; {
+		case c == '|':
+			return false
+		case strings.IndexByte("*_~`[<#!:", c) >= 0: // also bare addresses and headings
 			marks++
 		}
+		if beginsLine(text, i) {
+			size += grows
+		}
 	}
-	return marks < maxEntities
+	return size <= limit && marks < maxEntities
+}
+
+// beginsLine reports whether a byte of a text may begin a line or a list item when the text is rendered: a line end, or
+// the marker of an item or a quote.
+func beginsLine(text string, i int) bool {
+	switch text[i] {
+	case '\n', '\r', '>':
+		return true
+	case '-', '+', '*', '.', ')':
+		return i+1 == len(text) || strings.IndexByte(" \t\n\r", text[i+1]) >= 0
+	}
+	return false
 }
 
 // Split cuts Markdown into pieces of at most limit UTF-16 code units each, as

@@ -49,6 +49,39 @@ func TestSplitPrefersParagraphs(t *testing.T) {
 	require.True(t, strings.HasPrefix(pieces[1], "another"))
 }
 
+// What is said to fit without a look at its tree does fit.
+func TestWhatSurelyFits(t *testing.T) {
+	t.Parallel()
+	for _, unit := range []string{"- ", "+ ", "* ", "1. ", "23) ", "> ", "- > ", "> - ", "#\n", "-\n", "1.\n", "- a\n  - b\n    - c\n", "***\n", "    a\n", "a\n\n", "\r", "-\t", "`a` ", "**a** _b_ "} {
+		for n := range 100 {
+			for _, text := range []string{strings.Repeat(unit, n) + "x", nested(n%20, unit)} {
+				for limit := 20; limit < 2*len(text)+40; limit += 1 + limit/3 {
+					if markdown.SurelyFits(text, limit) {
+						require.True(t, markdown.Fits(text, limit), "%q at %d", text, limit)
+					}
+				}
+			}
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		text, limit := document().Draw(t, "text"), rapid.IntRange(20, 1000).Draw(t, "limit")
+		if markdown.SurelyFits(text, limit) {
+			require.True(t, markdown.Fits(text, limit), "%q", text)
+		}
+	})
+	require.True(t, markdown.SurelyFits(strings.Repeat("A sentence of **an answer** that has some words.\n", 20), 4096), "an ordinary answer is not parsed to be cut")
+	require.False(t, markdown.SurelyFits(strings.Repeat("a\n", 1000), 4096))
+}
+
+// nested are items inside items, each with a line.
+func nested(depth int, unit string) string {
+	var out strings.Builder
+	for i := range depth {
+		out.WriteString(strings.Repeat(" ", 2*i) + unit + "x\n")
+	}
+	return out.String()
+}
+
 func TestSplitLongAnswer(t *testing.T) {
 	t.Parallel()
 	unit := "# Part\n\nSome *text* with [link](https://example.org) and `code`.\n\n- a\n- b\n\n```go\nfunc f() {}\n```\n\n> quoted\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n"

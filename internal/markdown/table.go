@@ -111,17 +111,6 @@ func writeRule(out *strings.Builder, widths []int) {
 	out.WriteByte('\n')
 }
 
-// Structured reports whether a text has what flat messages can't show well: a
-// table, or a list inside a list.
-func Structured(source string) (found bool) {
-	source = plainSource(source)
-	if isPlain(source) {
-		return false
-	}
-	forest(source, func(_ section, _ []byte, tree ast.Node) { found = found || tree != nil && isStructured(tree) })
-	return found
-}
-
 func isStructured(tree ast.Node) (found bool) {
 	_ = ast.Walk(tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the walker gives no error
 		_, table := n.(*extast.Table)

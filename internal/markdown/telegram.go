@@ -2,9 +2,9 @@ package markdown
 
 import "strings"
 
-// TelegramHTML renders Markdown as the HTML that Telegram's Bot API takes. It is
+// TelegramHTML renders the text as the HTML that Telegram's Bot API takes. It is
 // empty for a text that shows nothing.
-func TelegramHTML(text string) string { return telegramHTML(parse(text)) }
+func (t Text) TelegramHTML() string { return telegramHTML(t.blocks) }
 
 func telegramHTML(blocks []block) string {
 	var out strings.Builder

@@ -132,6 +132,12 @@ func TestTreeCommands(t *testing.T) {
 		want string
 	}{
 		"nothing to retry":      {[]string{"/retry"}, "nothing to answer again"},
+		"nothing to edit":       {[]string{"/edit two"}, "nothing to edit"},
+		"nothing left to edit":  {[]string{"one", "/undo", "/edit two"}, "nothing to edit"},
+		"no new text":           {[]string{"one", "/edit"}, "Usage: `/edit TEXT`"},
+		"the same text":         {[]string{"one", "/edit one"}, "already says that"},
+		"an edit":               {[]string{"one", "/edit two\nlines"}, "echo: two\nlines"},
+		"an edit of an edit":    {[]string{"one", "/edit two", "/edit three", "/branch"}, "1. “one” → “echo: one”\n2. “two” → “echo: two”\n3. “three” → “echo: three” (current)"},
 		"nothing to undo":       {[]string{"/undo"}, "nothing to undo"},
 		"nothing left to undo":  {[]string{"one", "/undo", "/undo"}, "nothing to undo"},
 		"all is undone":         {[]string{"one", "/undo", "/retry"}, "nothing to answer again"},

@@ -96,7 +96,7 @@ func (s *Session) SetParts(id MessageID, parts []Part) error {
 	return nil
 }
 
-// SetMessage replaces a message's role, sender, model and parts. Its place in the tree stays.
+// SetMessage replaces a message's role, sender, model, run and parts. Its place in the tree stays.
 func (s *Session) SetMessage(id MessageID, with Message) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +104,7 @@ func (s *Session) SetMessage(id MessageID, with Message) error {
 	if err != nil {
 		return err
 	}
-	m.Role, m.Sender, m.Model, m.Usage = with.Role, with.Sender, with.Model, with.Usage
+	m.Role, m.Sender, m.Model, m.Run, m.Usage = with.Role, with.Sender, with.Model, with.Run, with.Usage
 	s.replace(m, slices.Clone(with.Parts))
 	return nil
 }

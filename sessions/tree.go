@@ -52,18 +52,9 @@ func (s *Session) Switch(ctx context.Context, id MessageID) error {
 }
 
 // Edit puts another version of a user's or assistant's message beside it and selects it; the
-// old one and what follows it stay on their branch. It gives the new message's id.
-// [Session.SetParts] changes a message in its place instead.
+// old one and what follows it stay on their branch. It returns the new message's id.
+// [Session.SetMessage] may then change more of the new version than its parts.
 func (s *Session) Edit(ctx context.Context, id MessageID, parts []Part) (MessageID, error) {
-	old, err := s.tree.lookup(ctx, id)
-	if err != nil {
-		return "", fmt.Errorf("edit message: %w", err)
-	}
-	return s.EditMessage(ctx, id, Message{Role: old.Role, Sender: old.Sender, Model: old.Model, Run: old.Run, Parts: parts})
-}
-
-// EditMessage is [Session.Edit] with all of the new version, but for its place in the tree.
-func (s *Session) EditMessage(ctx context.Context, id MessageID, with Message) (MessageID, error) {
 	old, err := s.tree.lookup(ctx, id)
 	if err != nil {
 		return "", fmt.Errorf("edit message: %w", err)
@@ -74,10 +65,9 @@ func (s *Session) EditMessage(ctx context.Context, id MessageID, with Message) (
 	if err := s.tree.move(ctx, old.Parent, false); err != nil {
 		return "", fmt.Errorf("edit message %s: %w", id, err)
 	}
-	with.Revision = 0
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.append(with)
+	s.append(Message{Role: old.Role, Sender: old.Sender, Model: old.Model, Run: old.Run, Parts: parts})
 	return s.record.Head, nil
 }
 

@@ -86,7 +86,7 @@ func FuzzParseCommand(f *testing.F) {
 		cmd, ok := Parse(text)
 		if ok {
 			require.NotEmpty(t, cmd.Name)
-			require.True(t, cmd.Name == "new" || cmd.Name == "reset" || !strings.Contains(cmd.Args, "\n"), cmd)
+			require.True(t, cmd.Name == "new" || cmd.Name == "reset" || cmd.Name == "edit" || !strings.Contains(cmd.Args, "\n"), cmd)
 		}
 	})
 }

@@ -30,6 +30,8 @@ type spec struct {
 	ownerArgs bool
 	// talk: the text after the name goes to the agent, in a new session.
 	talk bool
+	// lines: its argument may have several lines.
+	lines bool
 	// guesses: it takes a code, so only one such command runs at a time.
 	guesses bool
 	run     func(k *Commands, ctx context.Context, c Call) (ledger.Change, string, error)
@@ -47,6 +49,7 @@ func table() []spec {
 		{name: "reset", help: "same as /new", talk: true, run: (*Commands).reset},
 		{name: "stop", help: "stop my work in this conversation", run: (*Commands).stop},
 		{name: "retry", help: "answer the last message again", order: (*Commands).retry},
+		{name: "edit", help: "TEXT: replace your last message with TEXT and answer again", lines: true, order: (*Commands).edit},
 		{name: "undo", help: "take back the last turn; /undo N takes back the last N turns", order: (*Commands).undo},
 		{name: "branch", help: "list the branches of the last turn; /branch N continues from one", order: (*Commands).branch},
 		{name: "compact", help: "replace older messages with a summary", order: (*Commands).compact},
@@ -135,7 +138,7 @@ func Parse(text string) (Command, bool) {
 		name = "help"
 	}
 	known := slices.ContainsFunc(table(), func(c spec) bool {
-		return c.name == name && (c.talk || !strings.Contains(rest, "\n"))
+		return c.name == name && (c.talk || c.lines || !strings.Contains(rest, "\n"))
 	})
 	return Command{name, args}, known
 }

@@ -11,6 +11,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/place"
+	"sluice/router/queue"
 	"sluice/router/speech"
 	"sluice/sessions"
 )
@@ -28,6 +29,47 @@ func (k *Commands) retry(_ context.Context, c Call) (*sessions.Order, string, er
 		return nil, "There is nothing to answer again.", nil
 	}
 	return &sessions.Order{Do: sessions.OrderRetry}, "", nil
+}
+
+// edit replaces the newest message of the conversation with another version, as if its author had edited it on the platform.
+// Only its author and an owner may do so.
+func (k *Commands) edit(ctx context.Context, c Call) (*sessions.Order, string, error) {
+	const nothing = "There is nothing to edit."
+	switch {
+	case c.Args == "":
+		return nil, "Usage: `/edit TEXT` replaces your last message with TEXT, and I answer again.", nil
+	case c.Fresh:
+		return nil, nothing, nil
+	}
+	run, author, err := k.newest(ctx, c.Session)
+	switch {
+	case err != nil:
+		return nil, "", err
+	case run == "":
+		return nil, nothing, nil
+	case !c.Owner && author != c.In.Sender.ID:
+		return nil, "Only the author of the last message and my owner can edit it.", nil
+	}
+	return &sessions.Order{Do: sessions.OrderEdit, Run: run}, "", nil
+}
+
+// newest is the run of the newest message that a person has written in a session, waiting or not; empty if there is none.
+func (k *Commands) newest(ctx context.Context, record sessions.Record) (sessions.RunID, sessions.UserID, error) {
+	waiting, err := k.Store.WaitingRuns(ctx, record.ID, queue.MaxWaiting)
+	if err != nil {
+		return "", "", fmt.Errorf("read queue: %w", err)
+	}
+	for _, run := range slices.Backward(queue.Queued(waiting)) {
+		if run.Kind == sessions.KindMessage && (run.Input.Order == nil || run.Input.Order.Do == sessions.OrderEdit) {
+			return run.ID, run.Input.Sender.ID, nil
+		}
+	}
+	session, err := sessions.LoadSession(ctx, k.Tree, record, k.Now)
+	if err != nil {
+		return "", "", err
+	}
+	m := speech.Newest(session.Messages())
+	return m.Run, m.Sender.ID, nil
 }
 
 func (k *Commands) undo(_ context.Context, c Call) (*sessions.Order, string, error) {
@@ -158,7 +200,7 @@ func saidIn(record sessions.Record, m sessions.Message) flow.Text {
 
 func listBranches(quotes *policy.Quotation, branches []version) string {
 	if len(branches) < 2 {
-		return "The last turn has no other branch. Edit your last message or say `/retry` to start one."
+		return "The last turn has no other branch. Edit your last message, or send `/edit TEXT` or `/retry`, to start one."
 	}
 	var b strings.Builder
 	b.WriteString("The branches of the last turn. `/branch N` continues from branch N.\n")

@@ -41,6 +41,9 @@ func (i *Intake) command(ctx context.Context, s *place.Settings, in Admission, o
 	if err != nil {
 		return Admitted{}, fmt.Errorf("command /%s: %w", cmd.Name, err)
 	}
+	if answer.Order != nil && answer.Order.Do == sessions.OrderEdit {
+		return i.editAgain(ctx, s, in, owner, edit{answer.Order.Run, cmd.Args})
+	}
 	if answer.Order != nil { // a run carries it out
 		in.order, in.More = answer.Order, false
 		return i.admitRun(ctx, s, in, owner)

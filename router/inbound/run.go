@@ -20,7 +20,7 @@ func (i *Intake) admitRun(ctx context.Context, s *place.Settings, in Admission, 
 		return Admitted{}, err
 	}
 	fresh := len(change.Create) > 0
-	if in.Edited && !fresh {
+	if in.Edited && in.order == nil && !fresh {
 		if in.order, err = editOrder(ctx, i.Store, in, record.ID); err != nil {
 			return Admitted{}, err
 		}

@@ -90,11 +90,16 @@ func (c *claimer) claim(ctx context.Context, j *job) (started bool, err error) {
 	return err == nil && len(j.batch) > 0, err
 }
 
-// open takes the session from the cache if its record has not changed and all of it is stored, so that interrupted
-// work leaves no trace in memory.
+// open takes the session from the cache. It reloads a session that somebody else has stored since, or in which work was
+// broken off: such work leaves no trace in memory.
 func (c *claimer) open(ctx context.Context, record sessions.Record) (*sessions.Session, error) {
-	if s, ok := c.cache.get(record.ID); ok {
-		if cached := s.Record(); cached.Revision == record.Revision && cached.Model == record.Model && !s.Dirty() {
+	if s, ok := c.cache.get(record.ID); ok && s.Record().Model == record.Model {
+		if s.Record().Revision != record.Revision || s.Dirty() {
+			if err := s.Reload(ctx, true); err != nil && !errors.Is(err, sessions.ErrStepBusy) {
+				return nil, err
+			}
+		}
+		if s.Record().Revision == record.Revision && !s.Dirty() {
 			s.Adopt(record)
 			return s, nil
 		}

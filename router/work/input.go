@@ -58,8 +58,12 @@ func takeUp(ctx context.Context, session *sessions.Session, run sessions.Run, fi
 		session.Append(userMessage(run, files))
 	case order.Do == sessions.OrderEdit:
 		if old := speech.Newest(session.Messages()); old.Run == order.Run {
-			_, err := session.EditMessage(ctx, old.ID, userMessage(run, files))
-			return err
+			m := userMessage(run, files)
+			id, err := session.Edit(ctx, old.ID, m.Parts)
+			if err != nil {
+				return err
+			}
+			return session.SetMessage(id, m)
 		}
 		session.Append(userMessage(run, files))
 	case order.Do == sessions.OrderRetry:

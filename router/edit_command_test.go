@@ -70,8 +70,14 @@ func TestWhoMayEdit(t *testing.T) {
 		owners := b.ended(b.hear(inGroup("g", "owner", "4", "/edit four", true)).Run)
 		b.await(1)
 		require.False(t, owners.Input.Owner, "others have written what the message quotes")
-		require.Len(t, b.thread(first.Session), 2)
-		require.Contains(t, b.thread(first.Session)[0], "four")
+		record, err := b.store.Session(t.Context(), first.Session)
+		require.NoError(t, err)
+		thread, err := b.store.Thread(t.Context(), record)
+		require.NoError(t, err)
+		require.Len(t, thread, 2)
+		require.Contains(t, thread[0].Text(), "four")
+		require.Equal(t, sessions.UserID("owner"), thread[0].Sender.ID)
+		require.Equal(t, owners.ID, thread[0].Run)
 	})
 }
 

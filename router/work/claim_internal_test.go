@@ -37,7 +37,7 @@ func TestAnOpenSessionIsReloaded(t *testing.T) {
 	first.Append(said("one"))
 	require.NoError(t, first.Persist(t.Context()))
 	agent := &opening{store: store}
-	c := &claimer{agent: agent, cache: newSessionCache(2)}
+	c := &claimer{agent: agent, cache: newSessionCache(2, cachedBytes)}
 	opened := func() *sessions.Session {
 		record, err := store.Session(t.Context(), first.Record().ID)
 		require.NoError(t, err)

@@ -37,6 +37,8 @@ require (
 
 require zombiezen.com/go/sqlite v1.4.2
 
+require github.com/bmatcuk/doublestar/v4 v4.10.4
+
 require (
 	cel.dev/expr v0.25.1 // indirect
 	github.com/antithesishq/antithesis-sdk-go v0.8.0-default-no-op // indirect

@@ -2,22 +2,17 @@ package policy
 
 import (
 	"errors"
-	"path"
-	"slices"
+
+	"sluice/internal/glob"
 )
 
 // NameMatches reports whether one of the patterns is that of a name, as tools and agents have. A pattern is a name,
 // in which a * stands for any characters, such as mcp_github_*.
-func NameMatches(patterns []string, name string) bool {
-	return slices.ContainsFunc(patterns, func(pattern string) bool {
-		ok, err := path.Match(pattern, name)
-		return ok && err == nil
-	})
-}
+func NameMatches(patterns []string, name string) bool { return glob.Names(patterns, name) }
 
 // CheckNamePattern says what is wrong with a pattern for [NameMatches].
 func CheckNamePattern(pattern string) error {
-	if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+	if !glob.ValidName(pattern) {
 		return errors.New("want a name, or a pattern with *")
 	}
 	return nil

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -15,6 +14,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"sluice/internal/glob"
 	"sluice/internal/schema"
 	"sluice/sessions"
 )
@@ -96,14 +96,11 @@ func (l *listing) report() {
 
 // chosen applies the configured choice to a tool's own name.
 func (v *server) chosen(name string) bool {
-	matches := func(pattern string) bool {
-		ok, err := path.Match(noSlash(pattern), noSlash(name))
-		return ok && err == nil
-	}
+	matches := func(pattern string) bool { return glob.Names([]string{noSlash(pattern)}, noSlash(name)) }
 	return !slices.ContainsFunc(v.Deny, matches) && (len(v.Allow) == 0 || slices.ContainsFunc(v.Allow, matches))
 }
 
-// noSlash lets a * stand for slashes too.
+// noSlash takes a slash for a _, as the gateway's own names of the tools do.
 func noSlash(name string) string { return strings.ReplaceAll(name, "/", "_") }
 
 func (l *listing) make(t *sdk.Tool) (sessions.Tool, error) {

@@ -10,12 +10,13 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"path"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 	"unicode/utf8"
+
+	"sluice/internal/glob"
 )
 
 const (
@@ -110,17 +111,10 @@ func (r Rules) check(u *url.URL) error {
 		return &AddressError{"want a host of plain letters"}
 	case u.User != nil:
 		return &AddressError{"contains a user name or password, which is refused"}
-	case matches(r.Deny, host) || !matches(r.Allow, host):
+	case glob.Names(r.Deny, host) || !glob.Names(r.Allow, host):
 		return &AddressError{fmt.Sprintf("the host %s is not allowed: an owner can change tools.web.allow and tools.web.deny", host)}
 	}
 	return nil
-}
-
-func matches(patterns []string, host string) bool {
-	return slices.ContainsFunc(patterns, func(pattern string) bool {
-		ok, err := path.Match(pattern, host)
-		return ok && err == nil
-	})
 }
 
 // redirect checks where a server sends us on to.

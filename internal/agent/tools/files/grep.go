@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"sluice/internal/agent/tools"
+	"sluice/internal/glob"
 	"sluice/internal/workspace"
 	"sluice/policy"
 	"sluice/sessions"
@@ -45,7 +46,7 @@ type grepArgs struct {
 // grep is one search for lines.
 type grep struct {
 	pattern pattern
-	only    *workspace.Glob
+	only    *glob.Path
 	limit   int
 	found   []grepMatch
 	skipped int // files that are too big or no text

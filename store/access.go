@@ -111,8 +111,16 @@ func (db peopleTable) ListPairings(ctx context.Context, channel, account string,
 // aliasesMax bounds how often a conversation's id is followed.
 const aliasesMax = 16
 
+// anyAlias is the key of whether any conversation has another id.
+const anyAlias = ""
+
 // CanonicalConversation implements [ledger.Store].
 func (db peopleTable) CanonicalConversation(ctx context.Context, channel, account string, id sessions.ConversationID) (sessions.ConversationID, error) {
+	if db.aliased.keepsAbsence() {
+		if some, err := db.aliased.ask(ctx, db.Conn, anyAlias, `SELECT 1 FROM aliases LIMIT 1`); err != nil || !some {
+			return id, err
+		}
+	}
 	for range aliasesMax {
 		var older string
 		err := db.One(ctx, `SELECT older FROM aliases WHERE channel = ? AND account = ? AND known_as = ?`,

@@ -34,8 +34,11 @@ type DB struct {
 // The kinds of rows. A table has the reads of its kind, and the writes that need no other; what belongs to a message's
 // life goes through [DB.Commit].
 type (
-	inboxTable    struct{ *engine.Conn } // what has come in: events, what groups have said, edits
-	peopleTable   struct{ *engine.Conn } // who writes: pairings, and other names of conversations
+	inboxTable  struct{ *engine.Conn } // what has come in: events, what groups have said, edits
+	peopleTable struct {               // who writes: pairings, and other names of conversations
+		*engine.Conn
+		aliased *presence
+	}
 	sessionTable  struct{ *engine.Conn }
 	messageTree   struct{ *engine.Conn } // what was said in sessions
 	runTable      struct{ *engine.Conn }
@@ -44,7 +47,7 @@ type (
 	exchangeTable struct{ *engine.Conn } // exchanges between agents, and their chains
 	memoryTable   struct {
 		*engine.Conn
-		begun *namespaces
+		begun *presence
 	}
 	todoTable      struct{ *engine.Conn }
 	mediaTable     struct{ *engine.Conn }
@@ -63,9 +66,9 @@ var (
 func New(e engine.Engine, log *slog.Logger) *DB {
 	c := engine.NewConn(e, log)
 	return &DB{
-		conn: c, inboxTable: inboxTable{c}, peopleTable: peopleTable{c}, sessionTable: sessionTable{c}, messageTree: messageTree{c},
+		conn: c, inboxTable: inboxTable{c}, peopleTable: peopleTable{c, newPresence(e.Alone())}, sessionTable: sessionTable{c}, messageTree: messageTree{c},
 		runTable: runTable{c}, deliveryTable: deliveryTable{c}, approvalTable: approvalTable{c}, exchangeTable: exchangeTable{c},
-		memoryTable: memoryTable{c, newNamespaces(e.Alone())}, todoTable: todoTable{c}, mediaTable: mediaTable{c}, auditTable: auditTable{c},
+		memoryTable: memoryTable{c, newPresence(e.Alone())}, todoTable: todoTable{c}, mediaTable: mediaTable{c}, auditTable: auditTable{c},
 		cursorTable: cursorTable{c}, partitionTable: partitionTable{c}, retention: retention{c},
 	}
 }
@@ -81,6 +84,10 @@ func (db *DB) Commit(ctx context.Context, change ledger.Change) error {
 	write, trail, err := changeWrite(change)
 	if err != nil {
 		return err
+	}
+	if len(change.Aliases) > 0 {
+		ended := db.aliased.adding(anyAlias)
+		defer func() { ended(ctx.Err() != nil || engine.IsUnavailable(err)) }()
 	}
 	err = db.conn.Apply(ctx, write, trail)
 	if errors.Is(err, sessions.ErrConflict) {

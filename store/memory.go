@@ -60,6 +60,12 @@ func keyOf(m sessions.Memory) []any {
 	return []any{m.Namespace, string(m.Audience), m.Key, m.Label.Level().Rank()}
 }
 
+// Remembers reports whether anything was ever saved in a namespace of memories. Where nothing was, there is no memory to
+// ask for.
+func (db memoryTable) Remembers(ctx context.Context, namespace string) (bool, error) {
+	return db.begun.ask(ctx, db.Conn, namespace, `SELECT no FROM memory_namespaces WHERE namespace = ?`, namespace)
+}
+
 // SaveMemory applies a save in one transaction.
 func (db memoryTable) SaveMemory(ctx context.Context, s sessions.MemorySave) error {
 	if !s.Label.Valid() || s.Namespace == "" || s.Audience == "" {
@@ -74,7 +80,7 @@ func (db memoryTable) SaveMemory(ctx context.Context, s sessions.MemorySave) err
 
 // changeMemory applies a write until it did not meet another one that began the same namespace.
 func (db memoryTable) changeMemory(ctx context.Context, m sessions.Memory, write func() engine.Write, trail engine.Trail) (err error) {
-	ended := db.begun.saving(m.Namespace)
+	ended := db.begun.adding(m.Namespace)
 	defer func() { ended(ctx.Err() != nil || engine.IsUnavailable(err)) }()
 	for range memoryTries {
 		err = db.Apply(ctx, write(), trail)

@@ -81,6 +81,11 @@ func testAliases(t *testing.T, b *bundle) {
 	alias := func(from, to sessions.ConversationID) ledger.Alias {
 		return ledger.Alias{Channel: "telegram", Account: "default", From: from, To: to}
 	}
+	for range 2 {
+		got, err := b.CanonicalConversation(b.ctx, "telegram", "default", "c")
+		require.NoError(t, err)
+		require.Equal(t, sessions.ConversationID("c"), got, "no conversation has another id yet")
+	}
 	b.commit(ledger.Change{Aliases: []ledger.Alias{alias("a", "b"), alias("b", "c")}})
 	b.commit(ledger.Change{Aliases: []ledger.Alias{alias("a", "b")}}) // a repeat
 	for id, want := range map[sessions.ConversationID]sessions.ConversationID{"c": "a", "b": "a", "a": "a", "z": "z"} {

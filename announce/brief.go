@@ -7,14 +7,14 @@ import (
 	"sluice/sessions"
 )
 
-// announceRequest is what the target's session is asked in the announcing step; what it is about stands in the brief.
+// announceRequest is the input of the target's session in the announcing step; the brief says what it is about.
 const announceRequest = "Now write what the people in this conversation should know about this exchange."
 
-// reportRequest is what a sub-agent is asked when its work has ended.
+// reportRequest is the input of a sub-agent's session when its work has ended.
 const reportRequest = "Now report the result of your task."
 
-// Brief is what the model of a step's session is told for this step alone. It
-// is composed when the step runs and never stored: what steers an exchange is no part of what was said.
+// Brief is the part of the prompt that explains a step to the model. It is composed when the step runs and never
+// stored, because it is not part of the conversation.
 func Brief(x Exchange) string {
 	var lines []string
 	switch {

@@ -31,18 +31,18 @@ type Party struct {
 	Agent   string       `json:"agent"`
 }
 
-// Exchange is where one sessions_send stands.
+// Exchange is the state of one sessions_send or sessions_spawn.
 type Exchange struct {
 	ID        string  `json:"id"`
 	Kind      Kind    `json:"kind"`
-	Requester Party   `json:"requester"` // zero where a person or program asked
+	Requester Party   `json:"requester"` // zero if a person or program asked
 	Target    Party   `json:"target"`
-	Request   string  `json:"request"` // what was asked
-	Reply     string  `json:"reply"`   // of the first round
-	Latest    string  `json:"latest"`  // what was said last by either side
-	Turn      int     `json:"turn"`    // of the present or last reply step, from 1; 0 before
+	Request   string  `json:"request"` // the request's text
+	Reply     string  `json:"reply"`   // of the first run
+	Latest    string  `json:"latest"`  // the last message of either side
+	Turn      int     `json:"turn"`    // current or last reply turn, from 1; 0 before
 	MaxTurns  int     `json:"maxTurns"`
-	Blind     bool    `json:"blind,omitempty"`   // the requester may not see the target: nothing comes back to it
+	Blind     bool    `json:"blind,omitempty"`   // the requester may not see the target: nothing comes back
 	Name      string  `json:"name,omitempty"`    // of a task, for people
 	Discard   bool    `json:"discard,omitempty"` // of a task: its session ends with the report
 	Phase     Phase   `json:"phase"`
@@ -52,20 +52,20 @@ type Exchange struct {
 	// Usage and Runtime are those of the target's first run.
 	Usage   sessions.Usage `json:"usage,omitzero"`
 	Runtime time.Duration  `json:"runtime,omitempty"`
-	Detail  string         `json:"detail,omitempty"` // why it ended so, for both sides to read
-	// Audience is whose memories the requester may read. A sub-agent may read the same.
+	Detail  string         `json:"detail,omitempty"` // why it ended this way, for both sides
+	// Audience says whose memories the requester may read. A sub-agent may read the same.
 	Audience sessions.Audience `json:"audience,omitempty"`
 	Started  time.Time         `json:"started"`
 	Ended    time.Time         `json:"ended,omitzero"`
 }
 
-// Kind tells a request from a task.
+// Kind distinguishes a request from a task.
 type Kind string
 
 // The kinds.
 const (
-	Send  Kind = "send"  // to a session that is there
-	Spawn Kind = "spawn" // to a sub-agent that was made for it
+	Send  Kind = "send"  // to an existing session
+	Spawn Kind = "spawn" // to a sub-agent created for it
 )
 
 // Phase is the step that an exchange waits for.
@@ -75,7 +75,7 @@ type Phase string
 const (
 	Asking     Phase = "asking"     // the target works on the request
 	Replying   Phase = "replying"   // one side answers the other
-	Announcing Phase = "announcing" // the target says what its people shall hear
+	Announcing Phase = "announcing" // the target writes what its people should know
 	Ended      Phase = "ended"
 )
 
@@ -86,39 +86,39 @@ type Outcome string
 const (
 	Announced Outcome = "announced" // the target's people were told
 	Silent    Outcome = "silent"    // the target chose to say nothing to them
-	NoAnswer  Outcome = "no_reply"  // the target had nothing to say to the request
-	Failed    Outcome = "failed"    // a step that could not be left out failed
+	NoAnswer  Outcome = "no_reply"  // the target had no answer
+	Failed    Outcome = "failed"    // a step failed that could not be skipped
 	Stopped   Outcome = "stopped"   // by a person, a cycle or a budget
 )
 
 // Step is the next run of an exchange.
 type Step struct {
 	Phase Phase
-	Party Party // whose session works it
+	Party Party // the side whose session runs it
 	Turn  int   // of phase replying
-	// Text is what the session is given: the request, what the other side said, or that it shall announce.
+	// Text is the input of the session: the request, the other side's message, or the order to announce.
 	Text string
 }
 
-// Result is how a step's run ended.
+// Result is the end of a step's run.
 type Result struct {
 	Status sessions.RunStatus // a terminal one
 	Text   string             // of status done
-	Error  string             // public text of any other status
-	// Usage and Runtime are what the run has cost.
+	Error  string             // public error text of any other status
+	// Usage and Runtime are the cost of the run.
 	Usage   sessions.Usage
 	Runtime time.Duration
 }
 
-// Start begins an exchange: its first step is the target's work on the request.
+// Start starts an exchange: its first step is the target's work on the request.
 func Start(x Exchange) (Exchange, Step) {
 	x.MaxTurns = min(max(x.MaxTurns, 0), TurnsMax)
 	x.Phase = Asking
 	return x, Step{Phase: Asking, Party: x.Target, Text: x.Request}
 }
 
-// Next takes the result of the step that the exchange waited for. The step is
-// nil once the exchange has ended. An exchange that has ended stays as it is.
+// Next takes the result of the current step. The returned step is nil once the exchange has ended. An ended exchange
+// does not change.
 func Next(x Exchange, r Result, now time.Time) (Exchange, *Step) {
 	switch x.Phase {
 	case Asking:
@@ -171,7 +171,7 @@ func (x Exchange) next() (Exchange, *Step) {
 	return x, &Step{Phase: Replying, Party: x.Speaker(), Turn: x.Turn, Text: x.Latest}
 }
 
-// Speaker is who works the present step: the requester has the odd turns.
+// Speaker is the side of the current step: the requester has the odd turns.
 func (x Exchange) Speaker() Party {
 	if x.Phase == Replying && x.Turn%2 == 1 {
 		return x.Requester
@@ -205,7 +205,7 @@ func (x Exchange) announced(r Result, now time.Time) Exchange {
 	switch {
 	case r.Status == sessions.RunAborted:
 		return x.end(Stopped, "the announcement was stopped", now)
-	case x.Kind == Spawn && (!ok || strings.TrimSpace(r.Text) != sessions.AnnounceSkip): // whatever else it says, there is a report
+	case x.Kind == Spawn && (!ok || strings.TrimSpace(r.Text) != sessions.AnnounceSkip): // a task is reported whatever else it says
 		return x.end(Announced, x.Detail, now)
 	case !ok:
 		return x.end(Failed, "the announcement ended as "+string(r.Status)+": "+r.Error, now)
@@ -220,7 +220,7 @@ func (x Exchange) end(o Outcome, detail string, now time.Time) Exchange {
 	return x
 }
 
-// words are what a step said; not ok if its run did not end well.
+// words is the text of a step; not ok if its run failed.
 func words(r Result) (string, bool) {
 	return sessions.VisibleText(r.Text), r.Status == sessions.RunDone
 }

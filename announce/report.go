@@ -8,7 +8,7 @@ import (
 	"sluice/sessions"
 )
 
-// ReportOf is the report of a task whose sub-agent has said something for it, or nothing.
+// ReportOf is the report of a task; said is the sub-agent's text and may be empty.
 func ReportOf(x Exchange, said string) Report {
 	if said == "" {
 		said = x.Reply
@@ -18,11 +18,11 @@ func ReportOf(x Exchange, said string) Report {
 	}
 }
 
-// Report is what those who speak to the requester hear of a sub-agent's task.
+// Report is what the people of the requester's conversation read about a sub-agent's task.
 type Report struct {
 	Name    string             // of the task; may be empty
-	Status  sessions.RunStatus // of the task's run: never what the model says of it
-	Result  string             // the sub-agent's own words
+	Status  sessions.RunStatus // of the task's run; the model does not set it
+	Result  string             // the sub-agent's text
 	Notes   string             // what went wrong; may be empty
 	Runtime time.Duration
 	Usage   sessions.Usage
@@ -35,7 +35,7 @@ var statusWords = map[sessions.RunStatus]string{
 	sessions.RunDone: "success", sessions.RunFailed: "error", sessions.RunTimeout: "timeout", sessions.RunAborted: "stopped",
 }
 
-// TranscriptPath is where the gateway's API gives what was said in a session.
+// TranscriptPath is the path of a session's transcript in the gateway's API.
 func TranscriptPath(id sessions.ID) string { return "/v1/sessions/" + string(id) + "/history" }
 
 // Text is the report as Markdown: status, result, notes, and a line of statistics.

@@ -6,7 +6,7 @@ import (
 	"errors"
 )
 
-// mapStrings applies f to each string value in a JSON text, not to the names of its fields.
+// mapStrings applies f to each string value in a JSON text, but not to field names.
 func mapStrings(text json.RawMessage, f func(string) string) (json.RawMessage, error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()

@@ -18,23 +18,23 @@ import (
 )
 
 const (
-	// whenMax is the length of an expression, in bytes, at most.
+	// whenMax is the maximum length of an expression in bytes.
 	whenMax = 4 << 10
 	// costMax bounds the steps of one evaluation, in CEL's units of cost.
 	costMax = 1_000_000
-	// conditionDeadline bounds one decision. What is not decided by then is blocked.
+	// conditionDeadline bounds one decision. An undecided condition blocks.
 	conditionDeadline = 100 * time.Millisecond
-	// interruptEvery is how many rounds of a comprehension pass between two looks at the deadline.
+	// interruptEvery is how many rounds of a comprehension run between two checks of the deadline.
 	interruptEvery = 100
 )
 
 // condition is a compiled expression.
 type condition struct {
 	program cel.Program
-	partial cel.Program // of which the text may be unknown
+	partial cel.Program // for an unknown text
 }
 
-// environment is made once: it costs more than all the rules of a configuration.
+// environment is created once: it costs more than all the rules of a configuration.
 var environment = sync.OnceValues(func() (*cel.Env, error) {
 	object := func(name string, v any) cel.EnvOption {
 		return cel.Variable(name, cel.ObjectType(strings.ReplaceAll(reflect.TypeOf(v).String(), "*", "")))
@@ -54,7 +54,8 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 	return cel.NewEnv(options...)
 })
 
-// newCondition compiles an expression; an empty one is nil. An error says where in it the fault is.
+// newCondition compiles an expression; the condition of an empty one is nil. The error names the position of the
+// fault.
 func newCondition(expression string) (*condition, error) {
 	if strings.TrimSpace(expression) == "" {
 		return nil, nil //nolint:nilnil // no condition is always true
@@ -88,7 +89,7 @@ func newCondition(expression string) (*condition, error) {
 	return &condition{program, partial}, nil
 }
 
-// ConditionError is a fault of an expression. Its place counts characters from 1.
+// ConditionError is a fault in an expression. Its position counts characters from 1.
 type ConditionError struct {
 	Line, Column int
 	Text         string
@@ -98,13 +99,14 @@ func (e *ConditionError) Error() string {
 	return fmt.Sprintf("line %d, column %d of the expression: %s", e.Line, e.Column, e.Text)
 }
 
-// faultOf is the first fault of an expression with its place.
+// faultOf is the first fault of an expression with its position.
 func faultOf(issues *cel.Issues) error {
 	first := issues.Errors()[0]
 	return &ConditionError{first.Location.Line(), first.Location.Column() + 1, first.Message}
 }
 
-// bounded refuses what would not be linear in its input: a walk over a list within another, and a pattern that comes from the input.
+// bounded refuses expressions that are not linear in their input: a loop over a list within another, and a pattern
+// that comes from the input.
 func bounded(e ast.Expr, depth int) error {
 	switch e.Kind() {
 	case ast.ComprehensionKind:
@@ -161,7 +163,7 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// holds evaluates the condition. An error says why nobody knows.
+// holds evaluates the condition. An error says why that failed.
 func (c *condition) holds(ctx context.Context, vars map[string]any) (bool, error) {
 	if c == nil {
 		return true, nil

@@ -11,15 +11,15 @@ import (
 	"sluice/sessions"
 )
 
-// Action is what a decision says.
+// Action is the action of a decision.
 type Action string
 
-// The names of the fixed checks among the rules that a decision looked at.
+// The names of the fixed checks, as decisions list them.
 const (
 	RuleFlow       = "flow"       // what was learnt may reach the place
 	RuleClearance  = "clearance"  // the session may ever learn it
-	RuleEscalation = "escalation" // the session could still answer where it is spoken to
-	RuleTrust      = "trust"      // no stranger has led to it
+	RuleEscalation = "escalation" // the session could still answer in its own conversation
+	RuleTrust      = "trust"      // no stranger influenced it
 	RuleSecret     = "secret"     // the secret may be given to the tool
 )
 
@@ -27,12 +27,12 @@ const (
 const (
 	Allow Action = "allow"
 	Block Action = "block"
-	// Redact lets through what is left when something was taken out.
+	// Redact allows the rest of the text after redaction.
 	Redact Action = "redact"
 	Hold   Action = "hold" // waits for an approval
 )
 
-// Decision is a gate's answer with every rule that it looked at, in order.
+// Decision is a gate's or monitor's answer with every rule that it checked, in order.
 type Decision struct {
 	Action Action `json:"action"`
 	// Reason is one sentence for the operator: which rule decided, and what to change.
@@ -40,58 +40,60 @@ type Decision struct {
 	Rules  []CheckResult `json:"rules"`
 	// Terms are those of a hold.
 	Terms *sessions.Terms `json:"terms,omitempty"`
-	// Removed: what it takes out is gone from the text as it is kept.
+	// Removed: the stored text no longer contains what was redacted.
 	Removed bool `json:"taken,omitempty"`
 
-	redact []*regexp.Regexp // what is taken out
-	hide   *Secrets         // that are taken out, too; nil for none
-	takes  bool             // something of either was in the text that was decided about, or may yet be
+	redact []*regexp.Regexp // what is redacted
+	hide   *Secrets         // secrets that are redacted as well; may be nil
+	takes  bool             // whether either matched the text, or may match what it becomes
 }
 
-// allowedDecision is a decision before anything was found that forbids it.
+// allowedDecision is a decision before any check.
 func allowedDecision() Decision {
 	return Decision{Action: Allow, Reason: "nothing forbids it", Rules: make([]CheckResult, 0, 4)}
 }
 
-// CheckResult is one rule that was looked at.
+// CheckResult is the result of one rule.
 type CheckResult struct {
 	Rule    string `json:"rule"`             // for example "flow", "override", "sendPolicy.rules[2]", "sendPolicy.default"
 	Matched bool   `json:"matched"`          // the rule applies to this case
-	Action  Action `json:"action,omitempty"` // what it says if it matches; of one that redacts allow where nothing was there to be taken out
+	Action  Action `json:"action,omitempty"` // the rule's action if it matches; allow if it redacts but the text contained nothing to redact
 	Detail  string `json:"detail,omitempty"`
 }
 
-// Egress is one text about to leave.
+// Egress is one outgoing text.
 type Egress struct {
-	ID   string // of the delivery, or of the answer that it is: it counts once for a rate, however often it is tried or told
+	ID   string // of the delivery, or of the answer in it: a rate counts it once, however often it is tried or shown
 	Now  time.Time
-	Text string // all that is said: the text, its buttons and the names of its files, a line each
-	// Parts are these, each by itself, as it is redacted; nil: Text is one piece.
+	Text string // the whole text: the text, its buttons and the names of its files, one per line
+	// Parts are these texts, redacted separately; nil: Text is the only part.
 	Parts []string
 	Label flow.Label     // of the text
 	Route sessions.Route // where to
-	// Oldest is the conversation's first id, where it has got a new one since; may be empty. What is written about it still holds.
+	// Oldest is the conversation's first id if it has got a new one since; may be empty. Configuration for it still
+	// applies.
 	Oldest   sessions.ConversationID
 	Agent    string              // whose session; empty if none
 	Kind     string              // delivery kind: reply, notice, message, …
 	Key      sessions.Key        // the session's key; empty if none
 	Override sessions.SendPolicy // the session's
 	Session  SessionInput        // as rules see it
-	// UnknownPlace: nobody has ever been heard there, and nobody there is let in by name. Where it is not
-	// among the sinks either, it may be anybody's.
+	// UnknownPlace: nobody has ever spoken there, and nobody there is admitted by name. Unless the sinks list it, it
+	// may be anybody's.
 	UnknownPlace bool
-	// Reader is the level of who reads the text with a token of their own, wherever it was said; invalid: who is in that place.
+	// Reader is the level of a caller that reads the text with its own token; invalid: the readers are the people in
+	// the place.
 	Reader flow.Level
-	// Partial: the text is still being written. A rule that might apply to what it becomes applies.
+	// Partial: the text is unfinished. A rule that might match the finished text applies.
 	Partial bool
-	// Effects: the text is about to be sent, and counts.
+	// Effects: the text is about to be sent, and counts for rates.
 	Effects bool
 }
 
-// Passes reports whether the text may leave, without what the decision takes out.
+// Passes reports whether the text may be sent, after redaction.
 func (d *Decision) Passes() bool { return d.Action == Allow || d.Action == Redact }
 
-// Holding are the rules that hold the text, in order.
+// Holding lists the rules that hold the text, in order.
 func (d *Decision) Holding() (rules []string) {
 	for _, r := range d.Rules {
 		if r.Matched && r.Action == Hold {
@@ -101,7 +103,7 @@ func (d *Decision) Holding() (rules []string) {
 	return rules
 }
 
-// Approve lets pass what is held, as somebody has allowed it; what was to be taken out of it still is.
+// Approve allows a held text because somebody approved it; redactions still apply.
 func (d *Decision) Approve(by string) {
 	d.Action, d.Reason = Allow, "allowed by "+by+": "+d.Reason
 	if d.takes {
@@ -109,15 +111,16 @@ func (d *Decision) Approve(by string) {
 	}
 }
 
-// takeNothing makes a decision that would take something out allow what it is about as it is.
+// takeNothing turns a decision that would redact something into one that allows it unchanged.
 func (d *Decision) takeNothing() {
 	d.redact, d.hide, d.takes = nil, nil, false
 	if d.Action == Redact {
-		d.Action, d.Reason = Allow, "arguments that are only judged are not redacted"
+		d.Action, d.Reason = Allow, "arguments that are only checked are not redacted"
 	}
 }
 
-// KeepRedaction makes a decision about what an earlier one has left of a text say what was taken out: it can't be found any more.
+// KeepRedaction copies the redaction of an earlier decision about a text that is now redacted: the rules no longer
+// find anything there.
 func (d *Decision) KeepRedaction(before *Decision) {
 	if before == nil || !before.Removed {
 		return
@@ -141,17 +144,17 @@ func (d *Decision) SendDenied() bool {
 	return last.Rule == ruleOverride || strings.HasPrefix(last.Rule, "sendPolicy.")
 }
 
-// AbovePlace reports whether the flow check forbids the text: its place carries less.
+// AbovePlace reports whether the flow check forbids the text, because the level of its place is too low.
 func (d *Decision) AbovePlace() bool {
 	return slices.ContainsFunc(d.Rules, func(l CheckResult) bool { return l.Rule == RuleFlow && l.Matched })
 }
 
-// Same reports whether two decisions say the same for the same reasons.
+// Same reports whether two decisions have the same result and reasons.
 func (d *Decision) Same(other *Decision) bool {
 	return d != nil && other != nil && d.Action == other.Action && d.Reason == other.Reason && slices.Equal(d.Rules, other.Rules)
 }
 
-// addCheck records a rule that was looked at.
+// addCheck records the result of a rule.
 func (d *Decision) addCheck(rule string, matched bool, action Action, detail string) {
 	d.Rules = append(d.Rules, CheckResult{Rule: rule, Matched: matched, Action: action, Detail: detail})
 }
@@ -168,13 +171,13 @@ func (d *Decision) tighten(action Action, reason string) {
 	}
 }
 
-// Add takes what another check says into the decision.
+// Add adds the result of another check to the decision.
 func (d *Decision) Add(rule string, action Action, reason string) {
 	d.addCheck(rule, true, action, "")
 	d.tighten(action, reason)
 }
 
-// hold adds the terms of a rule to those of others: all of them must be met.
+// hold adds the terms of a rule to those of other rules: all of them must be met.
 func (d *Decision) hold(name string, r Rule) {
 	timeout := r.Timeout
 	if timeout == 0 {
@@ -188,7 +191,7 @@ func (d *Decision) hold(name string, r Rule) {
 	d.Terms.Approvers, d.Terms.Rules = append(d.Terms.Approvers, r.Approvers), append(d.Terms.Rules, name)
 }
 
-// Redacted is a text without what the decision takes out of it. To redact twice is to redact once.
+// Redacted is a text after redaction. Redacting twice equals redacting once.
 func (d *Decision) Redacted(text string) string {
 	text = d.hide.Redact(text)
 	for _, pattern := range d.redact {
@@ -197,10 +200,10 @@ func (d *Decision) Redacted(text string) string {
 	return text
 }
 
-// Redacts reports whether the decision may take anything out of texts.
+// Redacts reports whether the decision may redact texts.
 func (d *Decision) Redacts() bool { return len(d.redact) > 0 || d.hide != nil }
 
-// RedactedArgs are a call's arguments without what the decision takes out of their strings.
+// RedactedArgs are a call's arguments after redaction of their strings.
 func (d *Decision) RedactedArgs(args json.RawMessage) (json.RawMessage, error) {
 	if !d.Redacts() {
 		return args, nil

@@ -15,12 +15,12 @@ type Entry struct {
 	Route  sessions.Route // of its run
 	Label  flow.Label
 	Source string // message, agent, note or memory
-	User   string // who says it, as a principal
+	User   string // the sender, as a principal
 	Owner  bool
 	Texts  []string
 }
 
-// Enter judges what is about to become part of a session's thread. Redacted gives what may.
+// Enter decides about a text that is about to become part of a session's thread. Redacted returns what may enter.
 func (m *Monitor) Enter(e Entry) Decision {
 	d := allowedDecision()
 	who := SubjectOf(e.Record)
@@ -36,8 +36,8 @@ func (m *Monitor) Enter(e Entry) Decision {
 	return d
 }
 
-// MayRise reports whether a session may rise to a label by what nobody has asked for: it could still answer
-// where it is spoken to, or policy.escalation is auto.
+// MayRise reports whether a session may rise to a label without anybody asking for it: either it could still answer
+// in its own conversation, or policy.escalation is auto.
 func (m *Monitor) MayRise(record sessions.Record, route sessions.Route, label flow.Label) bool {
 	if m.escalation == EscalationAuto || CheckReport.skipped() {
 		return true
@@ -46,8 +46,9 @@ func (m *Monitor) MayRise(record sessions.Record, route sessions.Route, label fl
 	return !above
 }
 
-// Reset judges whether a session may be replaced by an empty one, or deleted. who is a principal, "operator", or "gateway", which is no owner, where
-// its time is over or a sub-agent has done its work. Every end of a session is asked about.
+// Reset decides whether a session may be replaced by an empty one, or deleted. who is a principal, "operator", or
+// "gateway" for expired sessions and finished sub-agents; the gateway does not count as an owner. Every end of a
+// session is checked.
 func (m *Monitor) Reset(record sessions.Record, who string, owner bool) Decision {
 	d := allowedDecision()
 	in := Input{ID: string(record.ID), Hook: SessionReset, Now: m.now(), Session: SessionOf(record)}
@@ -56,7 +57,7 @@ func (m *Monitor) Reset(record sessions.Record, who string, owner bool) Decision
 	return d
 }
 
-// Invocation is one session's words that another is about to work on.
+// Invocation is a text of one session that another one is about to work on.
 type Invocation struct {
 	ID   string // names the step for ever
 	From sessions.Record
@@ -65,7 +66,8 @@ type Invocation struct {
 	Text string
 }
 
-// Invoke judges a step of an exchange. What would need somebody's word is blocked: nobody waits for it there.
+// Invoke decides about a step of an exchange. A step that would need approval is blocked, because nobody waits for
+// it.
 func (m *Monitor) Invoke(v Invocation) Decision {
 	d := allowedDecision()
 	in := Input{ID: v.ID, Hook: AgentInvocation, Now: m.now(), Session: SessionOf(v.From), Text: v.Text, Agent: AgentInput{Kind: v.Kind, To: string(v.To.Key)}}

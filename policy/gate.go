@@ -9,18 +9,18 @@ import (
 	"sluice/sessions"
 )
 
-// KindNotice is the delivery kind of the gateway's own words. They answer
-// commands, so the send policy does not gate them: /send on must always answer.
+// KindNotice is the delivery kind of the gateway's own texts. They answer commands, so the send policy does not apply
+// to them: /send on must always answer.
 const KindNotice = "notice"
 
-// KindCommand is the delivery kind of answers to commands that took their turn; they are the gateway's own words too.
+// KindCommand is the delivery kind of answers to queued commands; they are the gateway's own texts, too.
 const KindCommand = "command"
 
 // anyGroup is the entry for the groups that are not listed.
 const anyGroup = "*"
 
-// Sink is the level of a channel and of the places in it that have a level of
-// their own. A place without one has the channel's; an invalid channel level is PUBLIC.
+// Sink is the level of a channel and of the places in it that have their own. A place without one has the channel's;
+// an invalid channel level is PUBLIC.
 type Sink struct {
 	Level         flow.Level
 	Accounts      map[string]flow.Level
@@ -30,8 +30,7 @@ type Sink struct {
 	Recipients map[string]flow.Level
 }
 
-// Gate is the one way out. It is immutable and safe for concurrent use; a new
-// configuration is a new Gate.
+// Gate checks every outgoing text. It is immutable and safe for concurrent use; a new configuration is a new Gate.
 type Gate struct {
 	sinks map[string]Sink
 	send  *SendPolicy
@@ -40,7 +39,8 @@ type Gate struct {
 	secrets *Secrets
 }
 
-// NewGate makes a gate. A channel that is not among the sinks is PUBLIC; a nil send policy allows everything, and so do no rules.
+// NewGate creates a gate. A channel that is not among the sinks is PUBLIC. A nil send policy allows everything, and
+// so do nil rules.
 func NewGate(sinks map[string]Sink, send *SendPolicy, rules *Rules) *Gate {
 	if send == nil {
 		send = &SendPolicy{}
@@ -48,14 +48,15 @@ func NewGate(sinks map[string]Sink, send *SendPolicy, rules *Rules) *Gate {
 	return &Gate{sinks: sinks, send: send, rules: rules}
 }
 
-// Hiding is the same gate, which takes known secrets out of what leaves.
+// Hiding is the same gate with redaction of known secrets.
 func (g *Gate) Hiding(s *Secrets) *Gate {
 	hiding := *g
 	hiding.secrets = s
 	return &hiding
 }
 
-// SinkLevel is the highest level that may be said by a route: the lowest of channel, account, space, conversation and recipient.
+// SinkLevel is the highest level that may be sent on a route: the lowest of channel, account, space, conversation and
+// recipient.
 func (g *Gate) SinkLevel(route sessions.Route) flow.Level {
 	sink, ok := g.sinks[route.Channel]
 	if !ok || !sink.Level.Valid() {
@@ -72,7 +73,7 @@ func (g *Gate) SinkLevel(route sessions.Route) flow.Level {
 	return flow.Min(level, sink.recipientLevel(route))
 }
 
-// recipientLevel is the level of whoever is spoken to: of the conversation, and in a direct chat of the person.
+// recipientLevel is the level of the recipient: of the conversation, and in a direct chat of the person.
 func (s Sink) recipientLevel(route sessions.Route) flow.Level {
 	level := flow.Restricted
 	if l := s.Recipients[string(route.Conversation)]; l.Valid() {
@@ -84,7 +85,7 @@ func (s Sink) recipientLevel(route sessions.Route) flow.Level {
 	return level
 }
 
-// lists reports whether a place, or who is spoken to there, has a level of its own.
+// lists reports whether a place or its recipient has its own level.
 func (s Sink) lists(route sessions.Route) bool {
 	_, place := s.Conversations[route.Conversation]
 	_, space := s.Spaces[route.Space]
@@ -93,8 +94,8 @@ func (s Sink) lists(route sessions.Route) bool {
 	return place || recipient || space && route.ChatType != sessions.Direct || peer && route.ChatType == sessions.Direct
 }
 
-// spaceLevel is the level of the space that a group is in. A program may not say
-// in which it is; it might then be in any, and the lowest counts.
+// spaceLevel is the level of a group's space. A program may not name the space; then it might be any of them, and the
+// lowest level applies.
 func (s Sink) spaceLevel(route sessions.Route) flow.Level {
 	level := s.Level
 	if route.ChatType == sessions.Direct {
@@ -108,8 +109,8 @@ func (s Sink) spaceLevel(route sessions.Route) flow.Level {
 	return level
 }
 
-// otherLevel is the level of a group of which neither it nor its space is listed: that of the group "*". It bounds what
-// is said there, not what is heard: which id a group is listed under is known on the way out alone.
+// otherLevel is the level of a group if neither it nor its space is listed: that of the group "*". It limits only
+// what is sent there, because the id under which a group is listed is known only for outgoing texts.
 func (s Sink) otherLevel(e *Egress) flow.Level {
 	_, now := s.Conversations[e.Route.Conversation]
 	_, before := s.Conversations[e.Oldest]
@@ -121,7 +122,8 @@ func (s Sink) otherLevel(e *Egress) flow.Level {
 	return l
 }
 
-// Decide says whether a text may leave, and why. With [Egress.Effects] it counts for the rates of rules; there is no other effect.
+// Decide decides whether a text may be sent, and why. With [Egress.Effects] it counts for the rates of rules; there
+// is no other effect.
 func (g *Gate) Decide(e Egress) Decision {
 	d := Decision{Rules: make([]CheckResult, 0, 3+len(g.send.deny)+len(g.send.allow)+len(g.rules.of(PreOutput)))}
 	level := g.Carries(e)
@@ -144,7 +146,8 @@ func (g *Gate) Decide(e Egress) Decision {
 	return d
 }
 
-// Carries is the highest level that may be said where a text is to go: in that place under all the ids that it has had.
+// Carries is the highest level that may be sent to a text's destination, considering all ids that the conversation
+// has had.
 func (g *Gate) Carries(e Egress) flow.Level {
 	if e.Reader.Valid() {
 		return e.Reader
@@ -194,7 +197,7 @@ func (g *Gate) held(e *Egress, level flow.Level) string {
 		e.Label.Level(), place(e.Route), level, strings.Join(low, " and "))
 }
 
-// low is each setting that is below the text, as all of them count.
+// low lists the settings whose level is below the text's, because all of them apply.
 func (g *Gate) low(e *Egress) (raise []string) {
 	sink, path := g.sinks[e.Route.Channel], "channels."+e.Route.Channel
 	if !e.Label.FlowsTo(sink.Level) {

@@ -2,8 +2,8 @@ package policy
 
 import "slices"
 
-// Hook is a place in the life of a datum at which rules are asked. All of them fire at once, on the
-// goroutine that does the work, before the effect that they are about.
+// Hook is a point at which rules are evaluated. They run on the goroutine that does the work, before the effect that
+// they are about.
 type Hook string
 
 // The hooks.
@@ -12,17 +12,17 @@ const (
 	PreContextInjection Hook = "PRE_CONTEXT_INJECTION"
 	// PreToolCall: a tool is about to run.
 	PreToolCall Hook = "PRE_TOOL_CALL"
-	// PostToolResponse: a tool has answered; its session has not read that yet.
+	// PostToolResponse: a tool has returned; its session has not read the result yet.
 	PostToolResponse Hook = "POST_TOOL_RESPONSE"
-	// PreOutput: a text is about to leave by a channel.
+	// PreOutput: a text is about to be sent through a channel.
 	PreOutput Hook = "PRE_OUTPUT"
-	// SecretAccess: a call names a secret, which is about to be put in its place.
+	// SecretAccess: a call names a secret, which is about to be inserted.
 	SecretAccess Hook = "SECRET_ACCESS"
 	// SessionReset: a session is about to be replaced by an empty one, or deleted.
 	SessionReset Hook = "SESSION_RESET"
-	// AgentInvocation: a session's words are about to be worked by another session.
+	// AgentInvocation: another session is about to work on a session's text.
 	AgentInvocation Hook = "AGENT_INVOCATION"
-	// MCPToolCall: a tool of an MCP server is about to run. It fires behind PRE_TOOL_CALL.
+	// MCPToolCall: a tool of an MCP server is about to run. It fires after PRE_TOOL_CALL.
 	MCPToolCall Hook = "MCP_TOOL_CALL"
 )
 
@@ -31,8 +31,8 @@ func Hooks() []Hook {
 	return []Hook{PreContextInjection, PreToolCall, PostToolResponse, PreOutput, SecretAccess, SessionReset, AgentInvocation, MCPToolCall}
 }
 
-// Actions are those that a rule of the hook may have. None allows: what no rule forbids is
-// decided by the fixed checks and the send policy, which no rule can overrule.
+// Actions are the possible actions of the hook's rules. No rule allows anything: the fixed checks and the send policy
+// decide what no rule forbids, and no rule can overrule them.
 func (h Hook) Actions() []Action {
 	switch h {
 	case PreToolCall, MCPToolCall, AgentInvocation, PreOutput:

@@ -6,10 +6,10 @@ import (
 	"sluice/sessions"
 )
 
-// Input is what the rules of a hook see. What a hook does not have is empty. In the expressions the
-// fields have the names of their cel tags, and levels are the numbers PUBLIC < INTERNAL < CONFIDENTIAL < RESTRICTED.
+// Input is what the rules of a hook see. Fields that do not apply to a hook are empty. In the expressions the fields
+// have the names of their cel tags, and levels are the numbers PUBLIC < INTERNAL < CONFIDENTIAL < RESTRICTED.
 type Input struct {
-	// ID names what is decided about, so that it counts once for a rate however often it is asked.
+	// ID names the object of the decision, so that a rate counts it once however often it is checked.
 	ID   string
 	Hook Hook
 	Now  time.Time
@@ -19,17 +19,17 @@ type Input struct {
 	Output  OutputInput
 	Secret  SecretInput
 	Agent   AgentInput
-	// Text is what enters, leaves or was answered.
+	// Text is the text that enters, was returned or is sent.
 	Text string
-	// Parts are what Text was put together from, each redacted by itself; nil: it is one piece.
+	// Parts are the parts of Text, redacted separately; nil: Text is the only part.
 	Parts []string
-	// Partial: Text is the beginning of one that is still being written.
+	// Partial: Text is the beginning of an unfinished text.
 	Partial bool
-	// Source says where a text of PRE_CONTEXT_INJECTION is from: message, agent, note, memory.
+	// Source is the source of a text of PRE_CONTEXT_INJECTION: message, agent, note or memory.
 	Source string
 }
 
-// redactable are the texts out of which a rule takes something, each by itself: of a call the strings of its arguments.
+// redactable are the texts that a rule redacts separately: for a call, the strings in its arguments.
 func (in *Input) redactable() []string {
 	switch {
 	case in.Hook == PreToolCall, in.Hook == MCPToolCall, in.Hook == AgentInvocation && in.Tool.Name != "":
@@ -45,7 +45,7 @@ func (in *Input) redactable() []string {
 	return []string{in.Text}
 }
 
-// SessionInput is the session that acts.
+// SessionInput is the acting session.
 type SessionInput struct {
 	ID        string `cel:"id"`
 	Key       string `cel:"key"`
@@ -55,8 +55,8 @@ type SessionInput struct {
 	Clearance int    `cel:"clearance"`
 	Channel   string `cel:"channel"` // of the run's conversation
 	ChatType  string `cel:"chatType"`
-	User      string `cel:"user"`  // who speaks, "<channel>:<id>"; empty for nobody
-	Owner     bool   `cel:"owner"` // an owner speaks
+	User      string `cel:"user"`  // the speaker, "<channel>:<id>"; may be empty
+	Owner     bool   `cel:"owner"` // whether the speaker is an owner
 }
 
 // ToolInput is a call.
@@ -66,10 +66,10 @@ type ToolInput struct {
 	Server string         `cel:"server"` // MCP server; empty for the gateway's own tools
 	Reads  string         `cel:"reads"`
 	Writes string         `cel:"writes"`
-	Sink   int            `cel:"sink"` // level of the outside that it writes to; 0: none
+	Sink   int            `cel:"sink"` // level of the destination outside the gateway; 0: none
 }
 
-// OutputInput is where a text is to go.
+// OutputInput is the destination of a text.
 type OutputInput struct {
 	Channel  string `cel:"channel"`
 	Account  string `cel:"account"`
@@ -93,7 +93,8 @@ type AgentInput struct {
 	To   string `cel:"to"`   // the session or agent as the call names it, or the session's key
 }
 
-// InvocationKinds lists how one session has another work: by the tool that it calls, and by the steps that follow from it.
+// InvocationKinds lists the ways in which one session gives another work: the tools that start it, and the steps that
+// follow.
 func InvocationKinds() []string {
 	return []string{"sessions_send", "sessions_spawn", string(sessions.KindReply), string(sessions.KindAnnounce), string(sessions.KindReport)}
 }
@@ -107,7 +108,7 @@ func SessionOf(record sessions.Record) SessionInput {
 	}
 }
 
-// SpokenTo says who speaks to the session, a principal, and by which route; a zero one is where it was last spoken to.
+// SpokenTo sets the speaker, a principal, and the route of their message; with a zero route, the session's last one.
 func (s *SessionInput) SpokenTo(route sessions.Route, user string, owner bool) {
 	if !route.IsZero() {
 		s.Channel, s.ChatType = route.Channel, string(route.ChatType)

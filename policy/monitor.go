@@ -12,8 +12,8 @@ import (
 	"sluice/sessions"
 )
 
-// Escalation says what becomes of a read that would raise a session above what its own conversation may carry:
-// it could then not answer there any more.
+// Escalation says what happens to a read that would raise a session above its own conversation, so that it could no
+// longer answer there.
 type Escalation string
 
 // The escalations.
@@ -23,9 +23,9 @@ const (
 	EscalationDeny Escalation = "deny" // the read is refused
 )
 
-// Monitor answers the two questions of information flow, and what the rules say besides: may this session
-// read that, and may it write there. The fixed checks come first, and no rule overrules
-// them. It is immutable and safe for concurrent use; a new configuration is a new Monitor.
+// Monitor decides what a session may read and write: by the fixed checks of information flow first, which no rule
+// overrules, and then by the rules. It is immutable and safe for concurrent use; a new configuration is a new
+// Monitor.
 type Monitor struct {
 	rules      *Rules
 	sink       func(sessions.Route) flow.Level
@@ -34,10 +34,10 @@ type Monitor struct {
 	now        func() time.Time
 }
 
-// MonitorConfig is what a Monitor is made of. All fields but Rules and Secrets are required.
+// MonitorConfig has the dependencies of a Monitor. All fields but Rules and Secrets are required.
 type MonitorConfig struct {
 	Rules *Rules
-	// SinkLevel is the highest level that may be said by a route.
+	// SinkLevel is the highest level that may be sent on a route.
 	SinkLevel  func(sessions.Route) flow.Level
 	Escalation Escalation
 	Secrets    *Secrets
@@ -57,7 +57,7 @@ func NewMonitor(c MonitorConfig) (*Monitor, error) {
 	return &Monitor{rules: c.Rules, sink: c.SinkLevel, escalation: c.Escalation, secrets: c.Secrets, now: c.Now}, nil
 }
 
-// Subject is who reads or writes.
+// Subject is a reader or writer.
 type Subject struct {
 	Taint     flow.Label // what it has learnt
 	Clearance flow.Level // the highest level that it may ever reach
@@ -69,7 +69,7 @@ func SubjectOf(r sessions.Record) Subject { return Subject{r.Taint, r.Clearance}
 // CallerOf is the caller of a tool as a subject.
 func CallerOf(c sessions.Caller) Subject { return Subject{c.Taint, c.Clearance} }
 
-// May reports whether a subject may read an object as it is: the object is not above what the subject has learnt.
+// May reports whether a subject may read an object without rising: the object is not above the subject's label.
 func (s Subject) May(at Checkpoint, object flow.Label) bool {
 	return at.skipped() || object.Valid() && flow.CanFlow(object.Level(), s.Taint.Level())
 }
@@ -79,7 +79,7 @@ func (s Subject) MayLearn(at Checkpoint, object flow.Label) bool {
 	return at.skipped() || object.FlowsTo(s.Clearance)
 }
 
-// MayTell reports whether what a subject has learnt may reach a place of a level.
+// MayTell reports whether a subject's data may reach a place of a level.
 func (s Subject) MayTell(at Checkpoint, sink flow.Level) bool {
 	return at.skipped() || s.Taint.FlowsTo(sink)
 }
@@ -88,11 +88,11 @@ func (s Subject) MayTell(at Checkpoint, sink flow.Level) bool {
 type Call struct {
 	sessions.MonitoredCall
 	Route sessions.Route // of the run
-	User  string         // who speaks, as a principal; empty for nobody
+	User  string         // the speaker, as a principal; may be empty
 	Owner bool
 }
 
-// FirstRoute is the first of some routes that leads somewhere, or the zero value.
+// FirstRoute is the first route that is not zero, or the zero value.
 func FirstRoute(routes ...sessions.Route) sessions.Route {
 	for _, r := range routes {
 		if !r.IsZero() {
@@ -102,9 +102,9 @@ func FirstRoute(routes ...sessions.Route) sessions.Route {
 	return sessions.Route{}
 }
 
-// Ask judges a call that is about to run: the outside that it tells something, what it brings in, what it would
-// raise the session to, whether strangers' words would reach another conversation, and then
-// the rules of each hook that it passes. Without effects nothing is counted. resolved are the arguments that the tool gets.
+// Ask decides about a call that is about to run: what it sends outside, what it reads, to which level it would raise
+// the session, and whether text from strangers would reach another conversation; then the rules of each of its hooks.
+// Without effects nothing is counted. resolved are the arguments for the tool.
 func (m *Monitor) Ask(c Call, effects bool) (d Decision, resolved json.RawMessage) {
 	d = allowedDecision()
 	m.fixed(&c, &d)
@@ -143,14 +143,14 @@ func (m *Monitor) Ask(c Call, effects bool) (d Decision, resolved json.RawMessag
 	return d, args
 }
 
-// askRules adds what the rules of an input's hook say.
+// askRules adds the results of the rules of an input's hook.
 func (m *Monitor) askRules(at Checkpoint, in *Input, d *Decision, effects bool) {
 	if !at.skipped() {
 		m.rules.Decide(in, d, effects)
 	}
 }
 
-// hooksOf are the hooks that a call passes, in their order. The one for secrets is asked once for each secret that the call names.
+// hooksOf lists the hooks of a call in their order, with the hook for secrets once per secret that the call names.
 func hooksOf(c *Call) []Hook {
 	hooks := []Hook{PreToolCall}
 	if c.Tool.Remote != nil {
@@ -162,7 +162,7 @@ func hooksOf(c *Call) []Hook {
 	return append(hooks, SecretAccess)
 }
 
-// fixed are the checks that no configuration takes away.
+// fixed adds the checks that no configuration can turn off.
 func (m *Monitor) fixed(c *Call, d *Decision) {
 	f, who := c.Tool.Flow, SubjectOf(c.Record)
 	if f.Writes == sessions.FlowOutside {
@@ -189,16 +189,16 @@ func (m *Monitor) fixed(c *Call, d *Decision) {
 	}
 }
 
-// asksReach reports whether it counts where a call goes: strangers may have led to it.
+// asksReach reports whether the destination of a call matters, because strangers may have influenced it.
 func asksReach(c *Call) bool {
 	return c.Tool.Beyond != nil && c.Record.Taint.Trust() != flow.Trusted
 }
 
-// reachTimeout bounds the look-up of where a call goes.
+// reachTimeout bounds the lookup of a call's destination.
 const reachTimeout = 5 * time.Second
 
-// Reach looks up where a call goes, for [Monitor.Ask], if that counts for it. It may wait for the store: ask it without a lock. The
-// error says why it is unknown.
+// Reach looks up the destination of a call for [Monitor.Ask], if it matters. It may wait for the store, so callers
+// must not hold a lock. The error says why the destination is unknown.
 func (m *Monitor) Reach(ctx context.Context, c Call) (sessions.Reach, error) {
 	if !asksReach(&c) {
 		return sessions.ReachUnknown, nil
@@ -215,13 +215,13 @@ func (m *Monitor) Reach(ctx context.Context, c Call) (sessions.Reach, error) {
 	return sessions.ReachHere, nil
 }
 
-// StartOverHint says what /new does for a conversation that has learnt too much for a place of a level: it starts over at the
-// level of what is said in it, which may be above the place, too.
+// StartOverHint says what /new does for a conversation whose label is too high for a place of a level: it starts over
+// at the level of the conversation, which may be too high as well.
 func StartOverHint(place flow.Level) string {
 	return "/new starts over, which helps if the messages here are not themselves above " + place.String()
 }
 
-// reads are the checks of what a call brings in.
+// reads adds the checks of what a call reads.
 func (m *Monitor) reads(c *Call, who Subject, d *Decision) {
 	source := c.Tool.Flow.Source
 	ok := who.MayLearn(CheckClearance, source)
@@ -245,7 +245,7 @@ func (m *Monitor) reads(c *Call, who Subject, d *Decision) {
 
 // rises reports whether learning a label raises a session above what its conversation carries.
 func (m *Monitor) rises(who Subject, route sessions.Route, object flow.Label) (bool, flow.Level) {
-	carries := flow.Restricted // a run that answers nobody
+	carries := flow.Restricted // a run without a conversation
 	if !route.IsZero() {
 		carries = m.sink(route)
 	}
@@ -253,8 +253,9 @@ func (m *Monitor) rises(who Subject, route sessions.Route, object flow.Label) (b
 	return !CheckEscalation.skipped() && raised.Level() != who.Taint.Level() && !raised.FlowsTo(carries), carries
 }
 
-// ApprovalLevel is the most that a call may let its session learn or tell: what it knows, what the call brings in from outside and the secrets
-// that it names. What other sessions or memories have may be anything up to the session's clearance.
+// ApprovalLevel is the highest level that a call may let its session learn or send: the session's own level, that of
+// external data that the call reads, and that of the secrets that it names. Data of other sessions and memories may
+// have any level up to the session's clearance.
 func (m *Monitor) ApprovalLevel(c sessions.MonitoredCall) flow.Level {
 	f, level := c.Tool.Flow, c.Record.Taint.Level()
 	switch {
@@ -282,7 +283,7 @@ func higher(a, b flow.Level) flow.Level {
 	return a
 }
 
-// caller is who calls, as far as the call says.
+// caller is the caller, as far as the call names it.
 func (m *Monitor) caller(c *Call) sessions.Caller {
 	return sessions.Caller{
 		Session: c.Record.ID, Key: c.Record.Key, Agent: c.Record.Agent, CallID: c.CallID,
@@ -298,14 +299,14 @@ func (m *Monitor) input(c *Call) Input {
 	if c.Tool.Remote != nil {
 		in.Tool.Server = c.Tool.Remote.Server
 	}
-	_ = json.Unmarshal(c.Args, &in.Tool.Args) // what is not an object has no fields; its tool refuses it
+	_ = json.Unmarshal(c.Args, &in.Tool.Args) // arguments that are not an object have no fields; the tool refuses them
 	if c.Tool.Flow.Writes == sessions.FlowAgent {
 		in.Agent = invocation(&in.Tool)
 	}
 	return in
 }
 
-// invocation is whom a call of an agent's tool is for, as the model wrote it.
+// invocation is the target of a call to another agent, as the model wrote it.
 func invocation(t *ToolInput) AgentInput {
 	for _, name := range []string{"sessionKey", "agentId"} {
 		if to, ok := t.Args[name].(string); ok {
@@ -315,7 +316,7 @@ func invocation(t *ToolInput) AgentInput {
 	return AgentInput{Kind: t.Name}
 }
 
-// Answer judges what a call gave before its session learns it, and gives what the session may learn.
+// Answer decides about a call's result before its session learns it, and returns what the session may learn.
 func (m *Monitor) Answer(c Call, r sessions.Response) (Decision, sessions.Response) {
 	d := allowedDecision()
 	who, f := SubjectOf(c.Record), c.Tool.Flow

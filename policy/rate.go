@@ -8,18 +8,19 @@ import (
 	"time"
 )
 
-// Rate bounds how often something may happen, for each level of the sessions that do it: what is done below a level counts there too. It is counted in each gateway process by itself, and
-// anew when the process, the rule or its rate is new; a session has one process, so what is counted by session is exact.
+// Rate limits how often something may happen, separately for each level of the sessions that do it; an event counts
+// for its own level and all higher ones. Each gateway process counts for itself, and starts at zero when the process,
+// the rule or its rate is new. A session belongs to one process, so counts per session are exact.
 type Rate struct {
-	Limit int           // at most so many
-	Per   time.Duration // in each time of this length
-	By    RateBy        // counted apart for each of these; empty: all together
+	Limit int           // number of allowed events
+	Per   time.Duration // in each period of this length
+	By    RateBy        // counted separately for each; empty: all together
 }
 
-// RateBy says what is counted apart.
+// RateBy says what is counted separately.
 type RateBy string
 
-// What can be counted apart.
+// The values of RateBy.
 const (
 	RateByAll          RateBy = ""
 	RateBySession      RateBy = "session"
@@ -30,13 +31,14 @@ const (
 )
 
 const (
-	// rateMax bounds the limit of a rate, since each event in its time is remembered.
+	// rateMax is the maximum limit of a rate, because each event in its period is remembered.
 	rateMax = 10_000
-	// rateKeys bounds how many things a rate counts apart at one level; the one that was quiet the longest is forgotten first.
+	// rateKeys is the maximum number of keys that a rate counts per level; the key that was idle for longest is
+	// dropped first.
 	rateKeys = 10_000
 )
 
-// RateBys lists what can be counted apart.
+// RateBys lists the values of RateBy.
 func RateBys() []RateBy {
 	return []RateBy{RateBySession, RateByAgent, RateByTool, RateByUser, RateByConversation}
 }
@@ -53,7 +55,7 @@ func (r *Rate) check() error {
 	return nil
 }
 
-// key is what an input counts for.
+// key is the key under which an input is counted.
 func (r *Rate) key(in *Input) string {
 	switch r.By {
 	case RateBySession:
@@ -73,11 +75,12 @@ func (r *Rate) key(in *Input) string {
 	return ""
 }
 
-// counter counts the events of one rule, apart for each level of the sessions that cause them. An event counts for its own level and for
-// those above: else who is at a low level would learn from what is left of a rate how often others above it have done something.
+// counter counts the events of one rule, separately for each level of the sessions that cause them. An event counts
+// for its own level and all higher ones: otherwise a session at a low level could learn from the remaining rate what
+// higher sessions have done.
 type counter struct {
 	mu     sync.Mutex
-	levels [topRank + 1]map[string][]event // by the rank of the level; 0: an invalid one
+	levels [topRank + 1]map[string][]event // by the rank of the level; 0: invalid
 }
 
 // topRank is the rank of the highest level.
@@ -88,8 +91,8 @@ type event struct {
 	at time.Time
 }
 
-// over reports whether an input goes beyond the rate. With count it is remembered if it does not; one
-// that was counted before is not beyond it.
+// over reports whether an input exceeds the rate. With count, an input that does not is remembered; one that was
+// counted before never exceeds it.
 func (c *counter) over(r *Rate, in *Input, count bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,12 +117,12 @@ func (c *counter) over(r *Rate, in *Input, count bool) bool {
 	return over
 }
 
-// rankOf is the level of an input: that of what its session has learnt, or of the text where that is higher.
+// rankOf is the level of an input: that of its session, or of its text if that is higher.
 func rankOf(in *Input) int {
 	return min(max(in.Session.Level, in.Output.Level, 0), topRank)
 }
 
-// fresh are the events of a key that are not older than a rate's time.
+// fresh are the events of a key within a rate's period.
 func (c *counter) fresh(rank int, key string, per time.Duration, now time.Time) []event {
 	events := c.levels[rank][key]
 	first := slices.IndexFunc(events, func(e event) bool { return now.Sub(e.at) < per })
@@ -129,7 +132,7 @@ func (c *counter) fresh(rank int, key string, per time.Duration, now time.Time) 
 	return events[first:]
 }
 
-// keep remembers the events of a key, of which there may be none.
+// keep stores the events of a key; may be none.
 func (c *counter) keep(rank int, key string, events []event) {
 	of := c.levels[rank]
 	if len(events) == 0 {
@@ -146,7 +149,7 @@ func (c *counter) keep(rank int, key string, events []event) {
 	of[key] = events
 }
 
-// forget drops what was quiet the longest.
+// forget drops the key that was idle for longest.
 func forget(of map[string][]event) {
 	var oldest string
 	var at time.Time

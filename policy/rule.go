@@ -8,30 +8,30 @@ import (
 	"time"
 )
 
-// Rule is one configured rule: where it is asked, when it applies and what it then says.
+// Rule is one configured rule: its hook, its condition and its action.
 type Rule struct {
 	Name string // unique
 	Hook Hook
-	// Tools are patterns of tool names ("mcp_github_*"); empty is every tool, or none at hooks without one.
+	// Tools are patterns of tool names ("mcp_github_*"); empty means every tool, or none for hooks without a tool.
 	Tools []string
-	// When is a CEL expression over [Input]; empty is always.
+	// When is a CEL expression over [Input]; empty means always.
 	When   string
 	Action Action
-	// Message is told to the operator, and for a call to the model; empty: that the rule says so.
+	// Message is the reason for the operator, and for a call also for the model; empty: that the rule says so.
 	Message string
-	// Redact is the pattern (RE2) of what [Redact] takes out.
+	// Redact is the pattern (RE2) of what [Redact] removes.
 	Redact string
-	// Approvers are the principals who may approve what is held; empty: the owners.
+	// Approvers are the principals who may approve; empty: the owners.
 	Approvers []string
-	// Timeout is how long a decision is waited for; 0 is [ApprovalTimeout].
+	// Timeout is how long to wait for a decision; 0 is [ApprovalTimeout].
 	Timeout time.Duration
-	// OnTimeout is what no decision in time means: Block, which an empty one is too, or Allow.
+	// OnTimeout is the result without a decision in time: Block (also if empty) or Allow.
 	OnTimeout Action
-	// Rate lets the rule apply only to what goes beyond it.
+	// Rate makes the rule apply only above this rate.
 	Rate *Rate
 }
 
-// ApprovalTimeout is how long a decision is waited for where no rule says otherwise.
+// ApprovalTimeout is how long to wait for a decision if no rule says otherwise.
 const ApprovalTimeout = 10 * time.Minute
 
 // RuleError says what is wrong with a rule.
@@ -47,7 +47,7 @@ func (e *RuleError) Error() string {
 
 func (e *RuleError) Unwrap() error { return e.Err }
 
-// checked is a rule that is ready to be asked.
+// checked is a compiled rule.
 type checked struct {
 	Rule
 	when   *condition // nil: always
@@ -117,12 +117,12 @@ func (c *checked) compileRedact() (err error) {
 	if pattern.MatchString("") {
 		return errors.New("matches the empty text: make it match at least one character")
 	}
-	// What stands for something taken out is matched first, so that it is not taken out again.
+	// The replacement text matches first, so that it is not redacted again.
 	c.redact, err = regexp.Compile(regexp.QuoteMeta(redacted) + `|(?:` + c.Rule.Redact + `)`)
 	return err
 }
 
-// takesOut reports whether the rule takes anything out of a text.
+// takesOut reports whether the rule redacts anything in a text.
 func (c *checked) takesOut(text string) bool {
 	return c.redact.ReplaceAllLiteralString(text, redacted) != text
 }
@@ -136,7 +136,7 @@ func (h Hook) ofTool() bool {
 	return false
 }
 
-// about reports whether the rule is for a tool.
+// about reports whether the rule applies to a tool.
 func (c *checked) about(tool string) bool {
 	return len(c.Tools) == 0 || NameMatches(c.Tools, tool)
 }

@@ -7,25 +7,25 @@ import (
 	"slices"
 )
 
-// redacted stands where something was taken out.
+// redacted replaces removed text.
 const redacted = "[redacted]"
 
-// nothingThere is said of a rule that redacts and applies to a text in which its pattern finds nothing.
+// nothingThere is the reason of a rule that redacts and applies to a text without a match of its pattern.
 const nothingThere = "there is nothing to redact"
 
-// Rules are the configured rules, ready to be asked. They are safe for concurrent use.
+// Rules are the compiled rules. They are safe for concurrent use.
 type Rules struct {
 	byHook map[Hook][]*asked
 }
 
-// asked is a rule in its place.
+// asked is a rule with its position.
 type asked struct {
 	*checked
 	name    string // as decisions show it
 	counted *counter
 }
 
-// NewRules compiles rules. Its error joins a [RuleError] for each fault.
+// NewRules compiles rules. Its error joins a [RuleError] per fault.
 func NewRules(rules []Rule) (*Rules, error) {
 	set := &Rules{byHook: map[Hook][]*asked{}}
 	var faults []error
@@ -43,8 +43,8 @@ func NewRules(rules []Rule) (*Rules, error) {
 	return set, nil
 }
 
-// Continue goes on counting where other rules are: for each rule that stands there with the same name, hook and rate.
-// It is for rules that nobody asks yet; the others may be asked meanwhile, and afterwards.
+// Continue copies the counts of earlier rules: for each rule with the same position, name, hook and rate. The new
+// rules must not be in use yet; the earlier ones may be, during and after the call.
 func (r *Rules) Continue(before *Rules) {
 	for hook, rules := range r.byHook {
 		for _, rule := range rules {
@@ -58,9 +58,9 @@ func (r *Rules) Continue(before *Rules) {
 	}
 }
 
-// Decide asks all rules of the input's hook that are about its tool and adds to the decision what
-// each says. The strictest counts: block, then hold, then redact. Without effects nothing is counted for a rate.
-// A rule that can't be evaluated applies.
+// Decide evaluates all rules of the input's hook that apply to its tool and adds the results to the decision. The
+// strictest applies: block, then hold, then redact. Without effects no rate is counted. A rule that can't be
+// evaluated applies.
 func (r *Rules) Decide(in *Input, d *Decision, effects bool) {
 	if !in.Hook.known() {
 		d.tighten(Block, "unknown hook "+string(in.Hook)+": its possible actions are unknown")
@@ -87,7 +87,7 @@ func (r *Rules) of(h Hook) []*asked {
 	return r.byHook[h]
 }
 
-// ask adds what one rule says.
+// ask adds the result of one rule.
 func (a *asked) ask(ctx context.Context, in *Input, vars map[string]any, d *Decision, effects bool) {
 	ask := a.when.holds
 	if in.Partial {
@@ -104,10 +104,10 @@ func (a *asked) ask(ctx context.Context, in *Input, vars map[string]any, d *Deci
 	}
 	action := a.Action
 	if err != nil && action == Redact {
-		action = Block // nobody knows what would have to be taken out
+		action = Block // it is unknown what would have to be redacted
 	}
 	if holds && action == Redact {
-		d.redact = append(d.redact, a.redact) // whatever is there now: others may yet change the text
+		d.redact = append(d.redact, a.redact) // added even without a match: others may still change the text
 		if !in.Partial && !slices.ContainsFunc(in.redactable(), a.takesOut) {
 			action, detail = Allow, nothingThere
 		}

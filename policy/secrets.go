@@ -15,24 +15,25 @@ import (
 	"sluice/sessions"
 )
 
-// SecretLengthMin is the shortest value that is looked for in texts, in bytes: shorter ones stand in any text.
+// SecretLengthMin is the minimum length in bytes of a value that is searched for in texts: shorter values would match
+// too often.
 const SecretLengthMin = 6
 
-// Secret is a value that models know by its name alone. In a call's arguments "{{secret:NAME}}" stands for it;
-// the value is put there below the model, for the tools that may have it: of those that it names the ones that write outside
-// the gateway, to a place whose level is not below its own.
+// Secret is a value that models know only by name. In a call's arguments, "{{secret:NAME}}" stands for it; the
+// gateway inserts the value after the model, and only for tools that may have it: those that its list names, that
+// write outside the gateway, to a place whose level is not below the secret's.
 type Secret struct {
 	Name  string
 	Value string
 	Level flow.Level
-	Tools []string // patterns of the names of tools that it may be given to
+	Tools []string // patterns of the names of tools that may receive it
 }
 
-// Secrets are all that is known of secrets. A nil one knows none. It is immutable.
+// Secrets are the configured secrets. A nil value has none. It is immutable.
 type Secrets struct {
 	byName map[string]Secret
 	hide   *strings.Replacer // nil: nothing to hide
-	forms  []string          // in which secrets may stand in texts
+	forms  []string          // the forms in which secrets may appear in texts
 }
 
 var (
@@ -40,11 +41,11 @@ var (
 	secretRef  = pattern.New(`\{\{\s*secret:\s*([A-Za-z0-9][A-Za-z0-9_.-]{0,63})\s*\}\}`)
 )
 
-// IsSecretName reports whether a secret can have a name.
+// IsSecretName reports whether a name is valid for a secret.
 func IsSecretName(name string) bool { return secretName.MatchString(name) }
 
-// NewSecrets makes the secrets. hidden are values that no model has a name for, such as the gateway's own keys; they too
-// are taken out of what leaves.
+// NewSecrets creates the secrets. hidden are values without a name for models, such as the gateway's own keys; they
+// are redacted as well.
 func NewSecrets(secrets []Secret, hidden []string) (*Secrets, error) {
 	s := &Secrets{byName: map[string]Secret{}}
 	var pairs []string
@@ -76,12 +77,12 @@ func NewSecrets(secrets []Secret, hidden []string) (*Secrets, error) {
 	return s, nil
 }
 
-// appendForms adds the forms in which a value may stand in a text, each with what is shown instead.
+// appendForms adds the forms in which a value may appear in a text, each with its replacement.
 func appendForms(pairs []string, value, shown string) []string {
 	if len(value) < SecretLengthMin {
 		return pairs
 	}
-	quoted, _ := json.Marshal(value) // a string always can
+	quoted, _ := json.Marshal(value) // encoding a string can't fail
 	raw := []byte(value)
 	for _, form := range []string{
 		value, string(quoted[1 : len(quoted)-1]), url.QueryEscape(value), url.PathEscape(value), hex.EncodeToString(raw),
@@ -95,10 +96,10 @@ func appendForms(pairs []string, value, shown string) []string {
 	return pairs
 }
 
-// within64 are the forms in which a value stands in the base64 of something longer, such as a header with a name and a
-// password: what of it hangs on nothing around it, for each place at which it may begin.
+// within64 are the forms of a value in the base64 of a longer text, such as a header with a name and a password: the
+// part that does not depend on the surrounding text, for each alignment.
 func within64(value []byte) (forms []string) {
-	for before := range 3 { // bytes of what is around it in the first group
+	for before := range 3 { // bytes before the value in the first group
 		whole := append(make([]byte, before), value...)
 		whole = whole[:len(whole)/3*3]
 		for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
@@ -114,14 +115,14 @@ func within64(value []byte) (forms []string) {
 	return forms
 }
 
-// longestFirst orders pairs so that a value that begins like another is found whole.
+// longestFirst orders pairs so that a value that starts like another one is found as a whole.
 func longestFirst(pairs []string) []string {
 	two := slices.Collect(slices.Chunk(pairs, 2))
 	slices.SortStableFunc(two, func(a, b []string) int { return len(b[0]) - len(a[0]) })
 	return slices.Concat(two...)
 }
 
-// Redact takes known secrets out of a text.
+// Redact removes known secrets from a text.
 func (s *Secrets) Redact(text string) string {
 	if s == nil || s.hide == nil {
 		return text
@@ -137,7 +138,7 @@ func (s *Secrets) shows(text string, partial bool) bool {
 	return s.hide.Replace(text) != text || partial && slices.ContainsFunc(s.forms, func(form string) bool { return endsWithin(text, form) })
 }
 
-// hideIn takes known secrets out of a text, whatever else was decided about it.
+// hideIn redacts known secrets in a text, whatever else was decided about it.
 func (d *Decision) hideIn(s *Secrets, text string, partial bool) {
 	if d.Action == Block || !s.shows(text, partial) {
 		return
@@ -146,7 +147,7 @@ func (d *Decision) hideIn(s *Secrets, text string, partial bool) {
 	d.Add(RuleSecret, Redact, "known secrets are redacted")
 }
 
-// endsWithin reports whether a text ends with the beginning of a form of a secret.
+// endsWithin reports whether a text ends with the beginning of a secret's form.
 func endsWithin(text, form string) bool {
 	for n := min(len(form)-1, len(text)); n >= SecretLengthMin; n-- {
 		if strings.HasSuffix(text, form[:n]) {
@@ -162,7 +163,7 @@ func (s *Secrets) named(args json.RawMessage) []string {
 		return nil
 	}
 	var names []string
-	_, _ = mapStrings(args, func(text string) string { // what is no JSON names nothing, and its tool refuses it
+	_, _ = mapStrings(args, func(text string) string { // text that is not JSON names nothing, and its tool refuses it
 		for _, found := range secretRef.Regexp().FindAllStringSubmatch(text, -1) {
 			if !slices.Contains(names, found[1]) {
 				names = append(names, found[1])
@@ -185,7 +186,8 @@ func (s *Secrets) resolved(args json.RawMessage, names []string) (json.RawMessag
 	})
 }
 
-// secret judges whether a call may have a secret. The error for one that is not for the tool is that for one that is not there.
+// secret decides whether a call may use a secret. A secret that is not for the tool and one that does not exist give
+// the same error.
 func (m *Monitor) secret(c *Call, in *Input, d *Decision, name string, effects bool) {
 	if CheckSecret.skipped() {
 		return
@@ -218,7 +220,7 @@ func (m *Monitor) secret(c *Call, in *Input, d *Decision, name string, effects b
 	m.askRules(CheckRules, in, d, effects)
 }
 
-// HideSecrets takes out of the rules why a secret is not given: that would tell of one that there is.
+// HideSecrets removes the reasons why secrets are withheld, because they would reveal that a secret exists.
 func (d *Decision) HideSecrets() {
 	d.Rules = slices.Clone(d.Rules)
 	for i, r := range d.Rules {

@@ -13,8 +13,8 @@ type SendRule struct {
 	Action Action // Allow or Block
 }
 
-// SendMatch is what a rule looks at; an empty field matches anything. Letter
-// case counts only in the ids: To, Thread and the key prefixes.
+// SendMatch is the condition of a rule; an empty field matches anything. Letter case matters only in ids: To, Thread
+// and the key prefixes.
 type SendMatch struct {
 	Channel      string
 	ChatType     string // direct (or dm), group, channel

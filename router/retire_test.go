@@ -97,7 +97,7 @@ func TestButtonsGoWhenTheirQuestionIsDecided(t *testing.T) {
 		"by silence": {func(*bundle, ledger.Approval, ledger.Delivery) { time.Sleep(11 * time.Minute) }, "No answer came in time, which counts as a no."},
 		"with the run's end": {func(b *bundle, _ ledger.Approval, _ ledger.Delivery) {
 			b.hear(in("owner", "2", "/stop"))
-		}, "This is over."},
+		}, "This question has expired."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -239,7 +239,7 @@ func TestABareQuestionDoesNotTellItsAnswer(t *testing.T) {
 		require.NoError(t, err)
 		synctest.Wait()
 		require.Zero(t, k.open())
-		require.Contains(t, b.chat.texts("owner")[0], "This is decided.", "the later order is of the bare question")
+		require.Contains(t, b.chat.texts("owner")[0], "This has been decided.", "the later order is of the bare question")
 	})
 }
 

@@ -98,7 +98,7 @@ func MakeFolder(workspace string, id ID) (string, error) {
 		return "", fmt.Errorf("make folder of session: %w", err)
 	}
 	if !info.IsDir() {
-		return "", fmt.Errorf("make folder of session: %s is no folder", folder)
+		return "", fmt.Errorf("make folder of session: %s is not a folder", folder)
 	}
 	return filepath.Join(workspace, folder), nil
 }

@@ -76,7 +76,7 @@ func TestWorkspaceStaysWhereItIs(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(workspace, "sessions")))
 	require.NoError(t, os.MkdirAll(filepath.Join(workspace, "sessions", "other"), 0o700))
 	require.NoError(t, os.Symlink("other", filepath.Join(workspace, "sessions", string(b.Record().ID))))
-	require.ErrorContains(t, b.SetupSandbox(t.Context()), "is no folder", "another session's folder")
+	require.ErrorContains(t, b.SetupSandbox(t.Context()), "is not a folder", "another session's folder")
 	entries, err := os.ReadDir(outside)
 	require.NoError(t, err)
 	require.Empty(t, entries)

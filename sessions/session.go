@@ -15,8 +15,8 @@ import (
 var (
 	// ErrDirty: the session has changes that are not stored, and the call would lose them.
 	ErrDirty = errors.New("session has changes that are not stored")
-	// ErrStepBusy: a completion is under way.
-	ErrStepBusy = errors.New("a completion is under way")
+	// ErrStepBusy: a completion is in progress.
+	ErrStepBusy = errors.New("a completion is in progress")
 	// ErrNoToolCall: the last message asks for no tools, or all its calls have results.
 	ErrNoToolCall = errors.New("the last message has no open tool call")
 )

@@ -41,11 +41,11 @@ func TestToolFlowIsDeclared(t *testing.T) {
 	outside := sessions.ToolFlow{Reads: sessions.FlowOutside, Writes: sessions.FlowOutside, Source: flow.Bottom(), Sink: flow.Public, Setting: "tools.web"}
 	require.NoError(t, outside.Check())
 	for want, change := range map[string]func(*sessions.ToolFlow){
-		"does not declare what it reads and writes":         func(f *sessions.ToolFlow) { f.Reads = "" },
-		"does not declare what it reads and writes\n":       func(f *sessions.ToolFlow) { f.Writes = "everywhere" },
-		"does not declare the label of what it brings in":   func(f *sessions.ToolFlow) { f.Source = flow.Label{} },
-		"does not declare the level of what it may be told": func(f *sessions.ToolFlow) { f.Sink = flow.Level{} },
-		"does not name the setting of its level":            func(f *sessions.ToolFlow) { f.Setting = "" },
+		"does not declare what it reads and writes":              func(f *sessions.ToolFlow) { f.Reads = "" },
+		"does not declare what it reads and writes\n":            func(f *sessions.ToolFlow) { f.Writes = "everywhere" },
+		"does not declare the label of its results":              func(f *sessions.ToolFlow) { f.Source = flow.Label{} },
+		"does not declare the highest level that it may receive": func(f *sessions.ToolFlow) { f.Sink = flow.Level{} },
+		"does not name the setting of its level":                 func(f *sessions.ToolFlow) { f.Setting = "" },
 	} {
 		f := outside
 		change(&f)

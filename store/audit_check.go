@@ -46,7 +46,7 @@ func (c *chainCheck) next(l link) {
 	switch {
 	case c.broken && fits:
 		c.faults[c.stray].Kind = ledger.AuditOrder
-		c.faults[c.stray].Text = fmt.Sprintf("the entry that belongs here stands at %d", l.Seq)
+		c.faults[c.stray].Text = fmt.Sprintf("the entry that belongs here is at %d", l.Seq)
 	case c.broken:
 	case fits && l.Seq == place:
 		c.good(l.Head)
@@ -68,11 +68,11 @@ func (c *chainCheck) bad(place int64, l link, fits bool) {
 	c.broken, c.stray = true, len(c.faults)
 	switch {
 	case fits:
-		c.fault(place, ledger.AuditOrder, "the entry that belongs here stands at %d", l.Seq)
+		c.fault(place, ledger.AuditOrder, "the entry that belongs here is at %d", l.Seq)
 	case l.Seq > place:
-		c.fault(place, ledger.AuditMissing, "it is missing: the next entry that is there is %d", l.Seq)
+		c.fault(place, ledger.AuditMissing, "it is missing: the next existing entry is %d", l.Seq)
 	case l.Seq < place:
-		c.fault(l.Seq, ledger.AuditOrder, "it stands where no entry was written")
+		c.fault(l.Seq, ledger.AuditOrder, "it is in a place where no entry was written")
 	default:
 		c.fault(place, ledger.AuditChanged, "it, or its link to the one before it, was changed after it was written")
 	}
@@ -87,11 +87,11 @@ func (c *chainCheck) end(latest int64) {
 	case last < c.head.Seq:
 		c.fault(last+1, ledger.AuditMissing, "it is missing: the chain has had %d entries and ends at %d", c.head.Seq, last)
 	case last > latest:
-		c.fault(latest+1, ledger.AuditOrder, "it stands behind the head: it was not written by a gateway, or the head was set back")
+		c.fault(latest+1, ledger.AuditOrder, "it is after the head: no gateway wrote it, or the head was set back")
 	}
 	for k, met := range c.kept {
 		if !met {
-			c.fault(k.Seq, ledger.AuditHeadBad, "the entry with the kept hash %s is not there: it was changed or removed, or every entry from an earlier one on was rewritten", k.Hash)
+			c.fault(k.Seq, ledger.AuditHeadBad, "the entry with the kept hash %s does not exist: it was changed or removed, or all entries since an earlier one were rewritten", k.Hash)
 		}
 	}
 }

@@ -95,7 +95,7 @@ func (db memoryTable) changeMemory(ctx context.Context, m sessions.Memory, write
 			return err
 		}
 	}
-	return fmt.Errorf("change memory: %w: others change it over and over", sessions.ErrConflict)
+	return fmt.Errorf("change memory: %w: other writers keep changing it", sessions.ErrConflict)
 }
 
 // inMemoryPlace makes the place of a save and takes it, before anything else of the write.

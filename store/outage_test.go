@@ -92,16 +92,16 @@ func TestOutageIsSaidOnce(t *testing.T) {
 	for n := 1; n <= 3; n++ {
 		engine.down.Store(true)
 		everybody()
-		require.Equal(t, n, log.count("database is away"))
-		require.Equal(t, n-1, log.count("database is back"))
+		require.Equal(t, n, log.count("database is unavailable"))
+		require.Equal(t, n-1, log.count("database is available again"))
 		engine.down.Store(false)
 		everybody()
-		require.Equal(t, n, log.count("database is back"))
+		require.Equal(t, n, log.count("database is available again"))
 	}
 	engine.readOnly.Store(true)
 	everybody()
-	require.Equal(t, 4, log.count("database is away"))
-	require.Equal(t, 3, log.count("database is back"), "reads that work do not end an outage of writes")
+	require.Equal(t, 4, log.count("database is unavailable"))
+	require.Equal(t, 3, log.count("database is available again"), "reads that work do not end an outage of writes")
 	engine.readOnly.Store(false)
 	everybody()
 	require.Equal(t, 8, log.count("\n"))
@@ -122,9 +122,9 @@ func TestOutageIsSeenByLists(t *testing.T) {
 		}
 		engine.down.Store(true)
 		require.ErrorIs(t, list(), errGone)
-		require.Equal(t, 1, log.count("database is away"))
+		require.Equal(t, 1, log.count("database is unavailable"))
 		engine.down.Store(false)
 		require.NoError(t, list())
-		require.Equal(t, 1, log.count("database is back"), "%d rows", rows)
+		require.Equal(t, 1, log.count("database is available again"), "%d rows", rows)
 	}
 }

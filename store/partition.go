@@ -21,7 +21,7 @@ func (db partitionTable) FixPartitions(ctx context.Context, n int) error {
 			return nil
 		case err == nil:
 			return &engine.Unavailable{
-				Reason: fmt.Sprintf("its work is cut into %d parts, the configuration says %d", last+1, n),
+				Reason: fmt.Sprintf("its work is divided into %d partitions, but the configuration says %d", last+1, n),
 				Fix:    fmt.Sprintf("set limits.partitions to %d", last+1),
 			}
 		case !errors.Is(err, sessions.ErrNotFound):
@@ -49,7 +49,7 @@ func (db partitionTable) TakePartition(ctx context.Context, partition int, owner
 			return 0, fmt.Errorf("take partition: %w", err)
 		}
 	}
-	return 0, fmt.Errorf("take partition %d: %w: others take it over and over", partition, sessions.ErrConflict)
+	return 0, fmt.Errorf("take partition %d: %w: other replicas keep taking it", partition, sessions.ErrConflict)
 }
 
 // takePartition makes the epoch that it has read greater by one, unless another has.

@@ -33,7 +33,7 @@ func (s *shard) catchUp(ctx context.Context, channelID string) bool {
 	}
 	missed, err := s.missed(ctx, channelID, s.inbox.cursors.place(channelID))
 	if err != nil {
-		s.cfg.Log.Error("could not fetch the discord messages of an outage", "conversation", channelID, "error", err)
+		s.cfg.Log.Error("could not fetch the discord messages sent during an outage", "conversation", channelID, "error", err)
 		return ctx.Err() == nil
 	}
 	self := s.bot.self.Load()
@@ -92,7 +92,7 @@ func (s *shard) after(ctx context.Context, channelID, last string) (all []messag
 		}
 		last = page[len(page)-1].ID
 	}
-	s.cfg.Log.Warn("a discord channel got more messages during an outage than are fetched", "conversation", channelID, "fetched", len(all))
+	s.cfg.Log.Warn("a discord channel received more messages during an outage than can be fetched", "conversation", channelID, "fetched", len(all))
 	return all, nil
 }
 

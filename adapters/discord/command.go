@@ -63,7 +63,7 @@ func menuEntry(name, description string) menuCommand {
 		Name: name, Description: shorten(or(strings.TrimSpace(valid(description)), name), maxDescription),
 		Type: discordgo.ChatApplicationCommand,
 		Options: []menuOption{{
-			Type: discordgo.ApplicationCommandOptionString, Name: argumentsName, Description: "What to say with it",
+			Type: discordgo.ApplicationCommandOptionString, Name: argumentsName, Description: "Arguments of the command",
 		}},
 	}
 }

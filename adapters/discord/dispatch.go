@@ -141,7 +141,7 @@ func (b *inbox) take(ctx context.Context, m *message, edited bool) bool {
 	if edited {
 		return b.accept(ctx, in)
 	}
-	err := b.api.retry(ctx, "keep the place of a new channel", func(ctx context.Context) error {
+	err := b.api.retry(ctx, "store the position in a new channel", func(ctx context.Context) error {
 		return b.cursors.addChannel(ctx, m.ChannelID, m.ID)
 	})
 	if err != nil {

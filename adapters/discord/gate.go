@@ -30,7 +30,7 @@ type bucket struct {
 // newGate asks Discord for the address and the number of shards.
 func newGate(ctx context.Context, c *api) (*gate, error) {
 	g := &gate{cfg: c.cfg, api: c, state: c.state}
-	if err := g.api.retry(ctx, "ask for the gateway", g.refresh); err != nil {
+	if err := g.api.retry(ctx, "get the address of the gateway", g.refresh); err != nil {
 		return nil, err
 	}
 	for range min(max(1, g.info.Limit.MaxConcurrency), g.info.Shards) { // more would stay empty
@@ -93,7 +93,7 @@ func (g *gate) enter(ctx context.Context, shard int) (leave func(identified bool
 // afford takes one identify from the budget of the day, and waits for the next day where it is used up.
 func (g *gate) afford(ctx context.Context, shard int) error {
 	for !g.takeOne() {
-		if err := g.api.retry(ctx, "ask for the gateway", g.refresh); err != nil {
+		if err := g.api.retry(ctx, "get the address of the gateway", g.refresh); err != nil {
 			return err
 		}
 		wait, left := g.budget()

@@ -50,9 +50,9 @@ const closeResumable = 4000
 // How a connection ends by what Discord says or doesn't say.
 var (
 	errReconnect = errors.New("discord asked to connect again")
-	errInvalid   = errors.New("discord does not know the session any more")
+	errInvalid   = errors.New("discord no longer knows the session")
 	errDeaf      = errors.New("connected, but no heartbeat was answered")
-	errNoGateway = errors.New("discord did not say where its gateway is")
+	errNoGateway = errors.New("discord did not return the address of its gateway")
 )
 
 // connection is one websocket to the gateway. Its goroutines: the reader (the

@@ -10,7 +10,7 @@ import (
 	"sluice/adapters"
 )
 
-var errNobody = errors.New("discord did not say who the bot is")
+var errNobody = errors.New("discord did not return the bot's identity")
 
 // identity asks Discord who the bot is. Safe for concurrent use.
 type identity struct {

@@ -29,7 +29,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_discord_events_total",
-			Help: "Events from Discord by outcome: accepted, ignored, malformed, failed (tried again); partial counts those with a field that could not be read, besides.",
+			Help: "Events from Discord by outcome: accepted, ignored, malformed, failed (tried again); partial additionally counts those with an unreadable field.",
 		}, []string{"account", "outcome"}),
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_discord_calls_total",
@@ -37,7 +37,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 		}, []string{"account", "route", "result"}),
 		sessions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_discord_sessions_total",
-			Help: "Gateway sessions by how they began: identified or resumed.",
+			Help: "Gateway sessions by start: identified or resumed.",
 		}, []string{"account", "how"}),
 	}
 	return m, adapters.Shared(r, &m.events, &m.calls, &m.sessions)

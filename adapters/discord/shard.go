@@ -125,7 +125,7 @@ func (s *shard) connect(ctx context.Context, tries int) error {
 	leave = func(bool) {}
 	if err != nil {
 		c.close(closeResumable)
-		return fmt.Errorf("greet the gateway: %w", err)
+		return fmt.Errorf("identify to the gateway: %w", err)
 	}
 	return s.live(ctx, c)
 }
@@ -222,10 +222,10 @@ func (s *shard) forget(err error) {
 // fatalCloses are the codes after which only a person can help.
 var fatalCloses = map[int]string{
 	4004: "the bot token is not valid (reset or mistyped): copy the current one from the developer portal (Bot → Reset Token) into the configuration",
-	4010: "Discord refuses the shard's number: set shards to 0 in the configuration, so that Discord's own count is used",
-	4011: "the bot is in too many servers for so few connections: set shards to 0 in the configuration, so that Discord's own count is used",
-	4012: "Discord does not speak this version of its gateway any more: update the program, and look at gatewayURL in the configuration",
-	4013: "Discord does not know the events that were asked for: update the program",
+	4010: "Discord rejects the shard's number: set shards to 0 in the configuration to use the number that Discord recommends",
+	4011: "the bot is in too many servers for this number of connections: set shards to 0 in the configuration to use the number that Discord recommends",
+	4012: "Discord no longer supports this version of its gateway: update the program, and check gatewayURL in the configuration",
+	4013: "Discord does not know the requested events: update the program",
 	4014: noContent,
 }
 

@@ -26,13 +26,13 @@ func remedy(code string) string {
 	case "channel_not_found":
 		return "the conversation does not exist, or the app is not in it: invite it"
 	case "is_archived":
-		return "the channel is archived: unarchive it or speak elsewhere"
+		return "the channel is archived: unarchive it or use another one"
 	case "msg_too_long", "msg_blocks_too_long":
 		return "the text is longer than Slack accepts"
 	case "missing_scope", "no_permission":
 		return "the app lacks a permission: add it to the manifest and install the app again"
 	case "restricted_action":
-		return "a workspace rule forbids this to the app here"
+		return "a workspace rule forbids the app to do this here"
 	case "user_not_found":
 		return "the workspace has no such person"
 	case "cannot_dm_bot":

@@ -19,7 +19,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_slack_events_total",
-			Help: "Events from Slack by outcome: accepted, ignored, malformed, failed (not confirmed, given again), dropped (queue full, given again); partial counts those with a field that could not be read, besides.",
+			Help: "Events from Slack by outcome: accepted, ignored, malformed, failed (not confirmed, delivered again), dropped (queue full, delivered again); partial additionally counts those with an unreadable field.",
 		}, []string{"account", "outcome"}),
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_slack_calls_total",

@@ -19,7 +19,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		updates: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_telegram_updates_total",
-			Help: "Updates from Telegram by outcome: accepted, ignored, malformed, failed (kept by Telegram and given again); partial counts those with a field that could not be read, besides.",
+			Help: "Updates from Telegram by outcome: accepted, ignored, malformed, failed (kept by Telegram and delivered again); partial additionally counts those with an unreadable field.",
 		}, []string{"account", "outcome"}),
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sluice_telegram_calls_total",

@@ -31,7 +31,7 @@ func (s *state) read() adapters.State {
 	out := s.s
 	if silent := s.now().Sub(s.lastHeard); out.Status == adapters.Connected && !s.lastHeard.IsZero() && silent > s.deaf {
 		out.Status = adapters.Deaf
-		out.Detail = "connected, but nothing was heard from Telegram for " + silent.Round(time.Second).String()
+		out.Detail = "connected, but no response from Telegram for " + silent.Round(time.Second).String()
 	}
 	return out
 }

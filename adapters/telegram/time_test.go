@@ -182,6 +182,6 @@ func TestStuckPollerShowsInState(t *testing.T) {
 			}
 			<-ctx.Done()
 		}))
-		require.Equal(t, []string{"connected ", "deaf connected, but nothing was heard from Telegram for 2m0s"}, seen)
+		require.Equal(t, []string{"connected ", "deaf connected, but no response from Telegram for 2m0s"}, seen)
 	})
 }

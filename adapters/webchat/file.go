@@ -19,7 +19,7 @@ const MaxFile = 256 << 20
 func (a *Adapter) SendFile(_ context.Context, out adapters.Outbound, f adapters.File) (adapters.Receipt, error) {
 	if f.Size > MaxFile {
 		return adapters.Receipt{}, &adapters.Failure{
-			Kind: adapters.TooLarge, Certain: true, Err: fmt.Errorf("%q has %d bytes, the page takes %d", f.Name, f.Size, MaxFile),
+			Kind: adapters.TooLarge, Certain: true, Err: fmt.Errorf("%q has %d bytes; the page accepts at most %d", f.Name, f.Size, MaxFile),
 		}
 	}
 	now := a.now()

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	bytesPerToken = 4 // a rough measure, good enough to choose where to cut
+	bytesPerToken = 4 // a rough estimate, good enough to choose where to cut
 	// keepShare is the part of a model's context that the kept messages may fill after compaction.
 	keepShare = 0.3
 )
@@ -25,7 +25,7 @@ func (w *work) nearlyFull() bool {
 	return window > 0 && float64(w.session.Record().ContextSize) > max(room, keepShare*window)
 }
 
-// shorten answers the model's complaint that the thread is too long.
+// shorten reacts to the model's error that the thread is too long.
 func (w *work) shorten(ctx context.Context, complaint *sessions.ModelError) error {
 	if w.compactions >= compactionsMax {
 		return complaint
@@ -37,13 +37,13 @@ func (w *work) shorten(ctx context.Context, complaint *sessions.ModelError) erro
 	return err
 }
 
-// compact lets a summary stand for the older part of the thread, and stores it.
+// compact replaces the older part of the thread by a summary and stores it.
 func (w *work) compact(ctx context.Context) error {
 	w.compactions++
 	return w.compactTo(ctx, w.keepBytes())
 }
 
-// compactTo keeps so many bytes of the newest text as they are, if the turns there allow it.
+// compactTo keeps this many bytes of the newest text, if the borders of turns allow it.
 func (w *work) compactTo(ctx context.Context, keep int) error {
 	n := w.session.CompactionPoint(keep)
 	if n == 0 {
@@ -54,7 +54,7 @@ func (w *work) compactTo(ctx context.Context, keep int) error {
 	}
 	summary, err := summarize.Of(summarize.Counting(ctx, &w.usage), w.session.Model(), summarize.Request{Prompt: summaryPrompt, Messages: w.session.Messages()[:n], Label: w.session.Taint()})
 	if err != nil {
-		w.compactions-- // it may be tried again
+		w.compactions-- // it may be retried
 		return err
 	}
 	if err := w.session.Compact(summary, n); err != nil {
@@ -65,7 +65,7 @@ func (w *work) compactTo(ctx context.Context, keep int) error {
 	return w.session.Persist(ctx)
 }
 
-// keepBytes is how much of the newest text is kept as it is. Each further compaction of a run keeps less.
+// keepBytes is how much of the newest text is kept. Each further compaction of a run keeps less.
 func (w *work) keepBytes() int {
 	keep := 0
 	if window := w.session.Model().ContextWindow(); window > 0 {

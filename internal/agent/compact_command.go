@@ -10,7 +10,7 @@ import (
 
 var _ runs.Compactor = (*Loop)(nil)
 
-// commandKeeps is which part of a thread somebody keeps who asks for it to be shortened, at most.
+// commandKeeps: the command keeps at most 1/commandKeeps of a thread.
 const commandKeeps = 4
 
 // Compact implements [runs.Compactor].
@@ -30,7 +30,7 @@ func (l *Loop) Compact(ctx context.Context, a runs.Assignment) (runs.Compacted, 
 	return runs.Compacted{Messages: messages - kept + 1, Before: before, After: after, Usage: w.usage.Get()}, nil
 }
 
-// threadSize is how much a model reads of a thread: its text in bytes, and its messages.
+// threadSize is the size of a thread as models read it: bytes of text, and messages.
 func threadSize(s *sessions.Session) (size, messages int) {
 	thread := s.Messages()
 	for _, m := range thread {

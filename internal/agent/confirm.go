@@ -7,19 +7,19 @@ import (
 	"sluice/sessions"
 )
 
-// confirm puts into confirmations what people have decided about the calls that need it.
-// The approver's word counts even after a crash: it knows which of them may have begun.
+// confirm replaces confirmations by people's decisions. The approver also decides after a crash, because it knows
+// which calls may have started.
 func (w *work) confirm(ctx context.Context, asked []sessions.CallToConfirm, confirmations []sessions.Confirmation) error {
 	if len(asked) == 0 {
 		return nil
 	}
 	if w.approver == nil {
 		for _, p := range asked {
-			replace(confirmations, sessions.Confirmation{CallID: p.CallID, Reason: "its approval can't be asked for"})
+			replace(confirmations, sessions.Confirmation{CallID: p.CallID, Reason: "its approval can't be requested"})
 		}
 		return nil
 	}
-	if err := w.session.Persist(ctx); err != nil { // the run may be laid aside here, and gone on with elsewhere
+	if err := w.session.Persist(ctx); err != nil { // the run may be suspended here and continue on another replica
 		return err
 	}
 	decided, err := w.approver.Decide(ctx, w.asking(), asked)
@@ -27,7 +27,7 @@ func (w *work) confirm(ctx context.Context, asked []sessions.CallToConfirm, conf
 	return err
 }
 
-// applyDenials takes the approval from calls that somebody has denied, though nobody would have to be asked about them any more.
+// applyDenials refuses calls that somebody has denied, even if they need no approval any more.
 func (w *work) applyDenials(ctx context.Context, calls []sessions.Part, confirmations []sessions.Confirmation) error {
 	if w.approver == nil {
 		return nil
@@ -37,7 +37,7 @@ func (w *work) applyDenials(ctx context.Context, calls []sessions.Part, confirma
 	return err
 }
 
-// replace puts what was decided about calls in the place of their confirmations.
+// replace replaces the confirmations of decided calls.
 func replace(confirmations []sessions.Confirmation, decided ...sessions.Confirmation) {
 	for _, d := range decided {
 		if i := slices.IndexFunc(confirmations, func(c sessions.Confirmation) bool { return c.CallID == d.CallID }); i >= 0 {
@@ -46,7 +46,7 @@ func replace(confirmations []sessions.Confirmation, decided ...sessions.Confirma
 	}
 }
 
-// asking is the answer whose calls are open.
+// asking is the id of the answer with the open calls.
 func (w *work) asking() sessions.MessageID {
 	last := w.session.Last()
 	if last.Role == sessions.RoleToolResult {

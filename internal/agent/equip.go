@@ -10,7 +10,7 @@ import (
 	"sluice/sessions"
 )
 
-// equip gives an opened session what its agent brings: prompt, tools, folder and bounds.
+// equip gives an opened session what its agent defines: prompt, tools, folder and limits.
 func (l *Loop) equip(ctx context.Context, s *sessions.Session, d roster.Definition) error {
 	prompt, err := d.Prompt()
 	if err != nil {
@@ -38,7 +38,7 @@ func (l *Loop) equip(ctx context.Context, s *sessions.Session, d roster.Definiti
 	if err := s.SetPermission(kit.Permission); err != nil {
 		return err
 	}
-	// Without a sandbox that is required the session still talks; the tool exec says what is missing.
+	// If a required sandbox is missing, the session still talks; the tool exec says what is missing.
 	if err := s.SetupSandbox(ctx); err != nil && !errors.Is(err, sessions.ErrNoSandbox) {
 		return failed(err, "My workspace can't be used. My owner needs to check agents.list[].workspace in the configuration.")
 	}

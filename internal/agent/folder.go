@@ -13,7 +13,7 @@ func (l *Loop) FileLevel(record sessions.Record) flow.Level {
 	return record.Taint.Level()
 }
 
-// Folder is the folder of a session's files, which is made where it is missing; empty where its agent has none.
+// Folder is the folder of a session's files, which is created if necessary; empty if its agent has no files.
 func (l *Loop) Folder(record sessions.Record) (string, error) {
 	d, _ := l.roster.Definition(record.Agent)
 	if d.Workspace == "" {

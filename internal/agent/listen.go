@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// skipped is what a model reads of a call that was not started because somebody has spoken.
+// skipped is the result of a call that was not started because a new message arrived.
 const skipped = "skipped: a newer message came before this call ran"
 
-// listen gives the run what people have said to it since it began.
+// listen gives the run the messages that arrived since it started.
 func (w *work) listen(ctx context.Context) error {
 	if w.inbox == nil {
 		return nil
@@ -19,7 +19,7 @@ func (w *work) listen(ctx context.Context) error {
 	return nil
 }
 
-// skip says before each tool call whether the run has to listen first.
+// skip says before each tool call whether new messages must be read first.
 func (w *work) skip(ctx context.Context) (string, error) {
 	if w.inbox == nil {
 		return "", nil

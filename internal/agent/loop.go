@@ -34,7 +34,7 @@ import (
 // Models finds a model by its name "<provider>/<model>". Its error names what to configure.
 type Models func(name string) (sessions.Model, error)
 
-// Store is what the loop and its tools read and write of sessions.
+// Store is the database as the loop and its tools use it for sessions.
 type Store interface {
 	sessions.Store
 	SessionByKey(ctx context.Context, key sessions.Key) (sessions.Record, error)
@@ -47,13 +47,14 @@ type Store interface {
 // Sender queues a proactive message.
 type Sender func(ctx context.Context, p outbound.Proactive) (ledger.Delivery, error)
 
-// Exchanges begins exchanges with other sessions, see [exchange.Exchanges].
+// Exchanges starts exchanges with other sessions, see [exchange.Exchanges].
 type Exchanges interface {
 	talk.Exchanges
 	NewAgentSession(agent string) sessions.Record
 }
 
-// Config is what a Loop is made of. All fields but Media, RetryBudget, Sandbox, Remote, Pages, Quota and CommandLimits are required.
+// Config has the dependencies of a Loop. All fields but Media, RetryBudget, Sandbox, Remote, Pages, Quota and
+// CommandLimits are required.
 type Config struct {
 	Roster     *roster.Roster
 	Store      Store
@@ -66,20 +67,20 @@ type Config struct {
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 
-	// Media reads the content of a file that came with a message; nil: models are shown none.
+	// Media reads the content of an attached file; nil: models see no pictures.
 	Media       func(ctx context.Context, id sessions.MediaID) ([]byte, error)
-	RetryBudget time.Duration // for a model that fails, from its first failure; default 5 minutes
-	// CheckPolicy says what the gate would decide, see [router.Router]; required.
+	RetryBudget time.Duration // how long a failing model is retried; default 5 minutes
+	// CheckPolicy returns the gate's decision without effects, see [outbound.Sender.CheckPolicy]; required.
 	CheckPolicy func(ctx context.Context, c outbound.Check) (policy.Decision, error)
 	Sandbox     files.Sandbox // runs the commands of the tool exec; may be nil
-	// Remote are the tools of servers outside the gateway as they are now; nil: none. A run has those of its beginning.
+	// Remote are the current tools of external servers; nil: none. A run uses the tools at its start.
 	Remote func() []sessions.Tool
-	// Choose gives an error for a model that no session may be given. It names those that a session may be given that knows
-	// what is of a level. Nil: any that Models finds.
+	// Choose returns an error for a model that no session may use. The error names the models that a session with
+	// data of the level may use. Nil: any model that Models finds.
 	Choose func(name string, knows flow.Level) error
-	Pages  webfetch.Pages   // gets the pages of web_fetch; nil: there is no such tool
-	Quota  *workspace.Quota // bounds the files of sessions; nil: nothing does
-	// CommandLimits are what a command of the tool exec may use as it is configured now; nil: [sandbox.Limits] at its zero value.
+	Pages  webfetch.Pages   // fetches pages for web_fetch; nil: the tool does not exist
+	Quota  *workspace.Quota // limits the files of sessions; nil: no limit
+	// CommandLimits are the current limits of a command of the tool exec; nil: those of a zero [sandbox.Limits].
 	CommandLimits func() sandbox.Limits
 }
 
@@ -93,7 +94,7 @@ func (c *Config) check() error {
 	return nil
 }
 
-// checkModel gives an error for a model that no session may be given that knows what is of a level.
+// checkModel returns an error for a model that a session with data of the level may not use.
 func (c *Config) checkModel(name string, knows flow.Level) error {
 	if c.Choose != nil {
 		return c.Choose(name, knows)
@@ -156,7 +157,7 @@ func New(c Config) (*Loop, error) {
 	}, nil
 }
 
-// ownTools are the tools of every agent, by what they are for.
+// ownTools are the tools of every agent, by purpose.
 type ownTools struct {
 	files   files.Tools
 	memory  memory.Tools
@@ -188,7 +189,7 @@ func (o *ownTools) all() []sessions.Tool {
 	return slices.Concat(o.session.All(), o.talk.All(), o.todo.All(), o.memory.All(), o.files.All())
 }
 
-// ToolNames are the names of the tools that agents have by themselves, whatever is configured.
+// ToolNames are the names of the built-in tools, whatever is configured.
 func ToolNames() []string {
 	names := []string{webfetch.Name, toolset.SimulateName}
 	for _, tool := range (&ownTools{}).all() {
@@ -197,7 +198,7 @@ func ToolNames() []string {
 	return names
 }
 
-// Simulate says what a call of a session would come to, see [Toolset.Simulate].
+// Simulate returns the decision about a session's call, see [toolset.Toolset.Simulate].
 func (l *Loop) Simulate(ctx context.Context, record sessions.Record, caller sessions.Caller, tool string, args json.RawMessage) (policy.Simulation, error) {
 	return l.tools.Simulate(ctx, record, caller, tool, args)
 }
@@ -210,7 +211,7 @@ func (l *Loop) Open(ctx context.Context, record sessions.Record) (*sessions.Sess
 			"The agent of this conversation no longer exists. My owner can add it to agents.list again.")
 	}
 	model, err := l.models(cmp.Or(record.Model.Raw(), d.Model))
-	if err != nil { // its name is as secret as who has set it
+	if err != nil { // the name is as secret as the session that set it
 		return nil, failed(err, "My model is not configured. If it was set for this conversation, an owner can reset it with `/model default`. Otherwise my owner can see why with `sluice doctor`.")
 	}
 	s, err := sessions.LoadSession(ctx, l.store, record, l.now)

@@ -12,19 +12,19 @@ import (
 	"sluice/sessions"
 )
 
-// Bounds of the pictures that one request shows, the newest first: they are sent again with each completion.
+// Limits of the pictures in one request, newest first: they are sent again with each completion.
 const (
 	picturesMax     = 8
 	pictureBytesMax = 16 << 20
 )
 
-// seeing is a model that is shown the pictures of the thread. A message has
-// only a reference; the content is put in for the time of a request.
+// seeing is a model that sees the pictures of the thread. Messages only have references; the content is added for
+// each request.
 type seeing struct {
 	sessions.Model
 	read func(ctx context.Context, id sessions.MediaID) ([]byte, error)
 	log  *slog.Logger
-	// blind: the model has refused a request with pictures and then taken it without.
+	// blind: the model has refused a request with pictures and then accepted it without them.
 	blind atomic.Bool
 }
 
@@ -40,7 +40,7 @@ func (m *seeing) Classification() flow.Level { return sessions.ModelLevel(m.Mode
 // MaxTemperature implements [sessions.Tempered].
 func (m *seeing) MaxTemperature() float32 { return sessions.MaxTemperature(m.Model) }
 
-// Complete implements [sessions.Model]. Where the model takes no pictures it is told of them in words.
+// Complete implements [sessions.Model]. A model that does not accept pictures gets a description in words.
 func (m *seeing) Complete(ctx context.Context, req sessions.Request, on func(sessions.Chunk)) (sessions.Completion, error) {
 	if m.blind.Load() {
 		return m.Model.Complete(ctx, req, on)
@@ -91,12 +91,12 @@ func (m *seeing) withPictures(ctx context.Context, req sessions.Request) (shown 
 	return shown, found
 }
 
-// named tells the model by which id it can send on the picture before it.
+// named tells the model the id with which it can send the preceding picture.
 func named(picture sessions.Part) sessions.Part {
 	return sessions.TextPart(fmt.Sprintf("[the %s above has the id %s]", picture.Attachment.Kind, picture.Attachment.Media), picture.Label)
 }
 
-// content reads a file; nil if it can't be had any more.
+// content reads a file; nil if it is no longer stored.
 func (m *seeing) content(ctx context.Context, id sessions.MediaID) []byte {
 	content, err := m.read(ctx, id)
 	if err != nil && !errors.Is(err, sessions.ErrNotFound) && ctx.Err() == nil {

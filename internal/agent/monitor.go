@@ -10,7 +10,8 @@ import (
 	"sluice/sessions"
 )
 
-// runMonitor is the monitor of one run. It knows whose words the run works on, and judges by the rules as they are at each call.
+// runMonitor is the monitor of one run. It knows the speaker of the run, and uses the rules that are current at each
+// call.
 type runMonitor struct {
 	roster *roster.Roster
 	now    func() time.Time
@@ -21,7 +22,7 @@ type runMonitor struct {
 
 var _ sessions.Monitor = runMonitor{}
 
-// monitored gives the session the monitor of the run until done is called.
+// monitored sets the run's monitor on the session until done is called.
 func (w *work) monitored(report sessions.Route) (done func()) {
 	w.session.SetMonitor(runMonitor{w.roster, w.now, w.log, w.run, report})
 	return func() { w.session.SetMonitor(nil) }
@@ -68,7 +69,7 @@ func (m runMonitor) Response(c sessions.MonitoredCall, r sessions.Response) (ses
 	return r, []sessions.AuditEntry{m.entry(c, "response.", d)}
 }
 
-// Model implements [sessions.Monitor]. What is allowed is not recorded: the message that follows says it.
+// Model implements [sessions.Monitor]. An allowed request is not recorded, because the following message shows it.
 func (m runMonitor) Model(record sessions.Record, model sessions.Model) (may bool, entries []sessions.AuditEntry) {
 	level := sessions.ModelLevel(model)
 	if policy.SubjectOf(record).MayTell(policy.CheckModel, level) {
@@ -80,7 +81,7 @@ func (m runMonitor) Model(record sessions.Record, model sessions.Model) (may boo
 	}}
 }
 
-// entry is a decision about a call as the audit keeps it.
+// entry is the audit entry of a decision about a call.
 func (m runMonitor) entry(c sessions.MonitoredCall, kind string, d policy.Decision) sessions.AuditEntry {
 	return sessions.AuditEntry{
 		At: m.now(), Actor: "agent:" + c.Record.Agent, Action: kind + string(d.Action), Object: c.Tool.Spec.Name, Session: c.Record.ID, Label: c.Record.Taint,

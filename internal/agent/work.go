@@ -25,10 +25,10 @@ const (
 	nearlyFull = 0.85
 )
 
-// truncated is what stands behind an answer that hit the model's limit.
+// truncated is appended to an answer that reached the model's limit.
 const truncated = "\n\n_(The answer ends here because it reached the model's limit.)_"
 
-// work is one run being worked. It is used by one goroutine.
+// work is the work on one run. One goroutine uses it.
 type work struct {
 	parts
 	session     *sessions.Session
@@ -39,7 +39,7 @@ type work struct {
 	usage       summarize.Tally
 	compactions int
 	usedTools   bool
-	cut         bool // the last answer hit the model's limit
+	cut         bool // whether the last answer reached the model's limit
 }
 
 // Work implements [runs.Agent].
@@ -82,8 +82,8 @@ func (w *work) event(e sessions.Event) {
 	w.emit(e)
 }
 
-// brief tells the model what it remembers of what the run is about, and, where the run is a step, of what. It gives the
-// route by which a sub-agent's work is reported.
+// brief tells the model what it remembers about the topic and, in a step of an exchange, what the step is about. It
+// returns the route on which a sub-agent's work is reported.
 func (w *work) brief(ctx context.Context) (report sessions.Route, err error) {
 	remembered, err := w.recall(ctx)
 	if err != nil {
@@ -101,7 +101,7 @@ func (w *work) brief(ctx context.Context) (report sessions.Route, err error) {
 	return x.Route, nil
 }
 
-// recall is what the prompt says by itself of what is remembered.
+// recall is the part of the prompt about memories.
 func (w *work) recall(ctx context.Context) (string, error) {
 	if !w.memories.Recalls(w.session) {
 		return "", nil
@@ -113,8 +113,8 @@ func (w *work) recall(ctx context.Context) (string, error) {
 	return w.memories.Recall(ctx, w.session, w.run, audience)
 }
 
-// resume goes on with tool calls that were open when the run's worker ended. Only the first of them may have begun, as
-// each one's result is stored before the next begins.
+// resume continues with tool calls that were open when the run's worker ended. Only the first of them may have
+// started, because each result is stored before the next call starts.
 func (w *work) resume(ctx context.Context) error {
 	calls := w.session.PendingToolCalls()
 	if len(calls) == 0 {
@@ -134,8 +134,8 @@ func (w *work) resume(ctx context.Context) error {
 	return w.executeOpen(ctx)
 }
 
-// executeOpen runs the open calls until none is: what one of them has taught the session may
-// mean that somebody must be asked about those behind it.
+// executeOpen runs the open calls until none are left: what one of them teaches the session may require approval for
+// later ones.
 func (w *work) executeOpen(ctx context.Context) error {
 	for range stepsMax {
 		calls := w.session.PendingToolCalls()
@@ -157,8 +157,8 @@ func approveAll(calls []sessions.Part) []sessions.Confirmation {
 	return confirmations
 }
 
-// execute runs tool calls and shows it. Calls that somebody has to decide about wait for that, and those behind them with
-// them; those before the first of them don't.
+// execute runs tool calls and emits their events. It runs the calls before the first one that needs approval; that
+// one and those behind it wait.
 func (w *work) execute(ctx context.Context, calls []sessions.Part, confirmations []sessions.Confirmation) error {
 	w.usedTools = true
 	run := w.session.ConfirmAndExecuteTools
@@ -186,7 +186,7 @@ func (w *work) execute(ctx context.Context, calls []sessions.Part, confirmations
 	}
 	for _, part := range w.session.Last().Parts[before:] {
 		if part.Type != sessions.PartToolResult {
-			continue // the answer: even its first call has to wait
+			continue // even the answer's first call has to wait
 		}
 		result := "ok"
 		if part.Error {
@@ -198,7 +198,7 @@ func (w *work) execute(ctx context.Context, calls []sessions.Part, confirmations
 	return nil
 }
 
-// results are how many calls of the answer have results.
+// results is how many calls of the answer have results.
 func (w *work) results() int {
 	if last := w.session.Last(); last.Role == sessions.RoleToolResult {
 		return len(last.Parts)
@@ -206,8 +206,7 @@ func (w *work) results() int {
 	return 0
 }
 
-// complete brings one completion to its end: it tries again what may be tried
-// again, and shortens a thread that is too long.
+// complete finishes one completion: it retries failures, and shortens a thread that is too long.
 func (w *work) complete(ctx context.Context) error {
 	full := w.nearlyFull()
 	waits := backoff.NewExponentialBackOff()
@@ -234,8 +233,8 @@ func (w *work) complete(ctx context.Context) error {
 	}
 }
 
-// try asks the model once, and shortens the thread before it if it is nearly
-// full, and as often as the model says that it is too long. A summary may fail like any other completion.
+// try asks the model once. It shortens the thread first if it is nearly full, and again whenever the model says that
+// it is too long. A summary may fail like any completion.
 func (w *work) try(ctx context.Context, full *bool) error {
 	if *full {
 		if err := w.compact(ctx); err != nil && !errors.Is(err, sessions.ErrNothingToCompact) {
@@ -266,7 +265,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// step asks the model once and passes on what it says.
+// step asks the model once and emits its answer.
 func (w *work) step(ctx context.Context) error {
 	model := w.session.Model().Name()
 	started := w.now()
@@ -302,7 +301,7 @@ func failureKind(err error) string {
 	return "not_asked"
 }
 
-// answer is the run's end: the last message is a plain answer.
+// answer is the run's result: the last message is a plain answer.
 func (w *work) answer() (runs.Answer, error) {
 	last := w.session.Last()
 	text := last.Text()
@@ -315,7 +314,7 @@ func (w *work) answer() (runs.Answer, error) {
 	return runs.Answer{Text: text, Model: last.Model, Usage: w.usage.Get()}, nil
 }
 
-// ended says how the run failed, to the person who waits and to the operator.
+// ended describes the run's failure for the person who waits and for the operator.
 func (w *work) ended(ctx context.Context, err error) error {
 	if known, ok := errors.AsType[*sessions.WorkError](err); ok {
 		return known

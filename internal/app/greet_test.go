@@ -22,7 +22,7 @@ func TestTheTokenIsPrintedForAPersonOnly(t *testing.T) {
 		want    string
 	}{
 		"made, collected":       {"", false, "it is in the file "},
-		"configured, collected": {own, false, "the configuration has it in gateway.token"},
+		"configured, collected": {own, false, "it is gateway.token in the configuration"},
 		"made, for a person":    {"", true, "/#token="},
 		"configured, a person":  {own, true, "/#token=" + own},
 	} {

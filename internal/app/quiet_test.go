@@ -22,7 +22,7 @@ func TestLogIsQuietInAnOutage(t *testing.T) {
 		away := fmt.Errorf("read lane: %w", &engine.Unavailable{Reason: "PostgreSQL can't be reached"})
 		log.Error("lane failed", "lane", "x", "err", away)
 		log.Error("lane failed", "lane", "x", "err", errors.New("something else"))
-		log.Error("the database is away", "reason", "PostgreSQL can't be reached")
+		log.Error("the database is unavailable", "reason", "PostgreSQL can't be reached")
 		require.Equal(t, lines, bytes.Count(text.Bytes(), []byte("\n")), text.String())
 	}
 }

@@ -125,7 +125,7 @@ func (a *App) greet(o Options, path string) {
 		fmt.Fprintf(o.Stdout, "  Open  %s#token=%s\n\n", a.pageURL(), a.token) // no browser sends a fragment to any server
 		return
 	}
-	token := "the configuration has it in gateway.token"
+	token := "it is gateway.token in the configuration"
 	if a.cfg.Gateway.Token == "" {
 		token = "it is in the file " + filepath.Join(a.cfg.State, tokenFile)
 	}

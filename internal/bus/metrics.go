@@ -14,8 +14,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		return prometheus.CounterOpts{Namespace: "sluice", Subsystem: "bus", Name: name, Help: help}
 	}
 	m := &metrics{
-		dropped:    prometheus.NewCounterVec(counter("dropped_total", "Wakes and events that could not be published; the store makes good for them."), []string{"what"}),
-		reconnects: prometheus.NewCounter(counter("reconnects_total", "Times the connection was made again.")),
+		dropped:    prometheus.NewCounterVec(counter("dropped_total", "Wakes and events that could not be published; the store still has the work."), []string{"what"}),
+		reconnects: prometheus.NewCounter(counter("reconnects_total", "Reconnections.")),
 		lost:       prometheus.NewCounter(counter("leases_lost_total", "Leases that could not be renewed in time.")),
 		followers: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: "sluice", Subsystem: "bus", Name: "followers", Help: "Live views of sessions.",

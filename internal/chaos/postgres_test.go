@@ -89,9 +89,9 @@ func TestDatabaseIsKilled(t *testing.T) {
 func (w *world) saysOutagesOnce(kills int) {
 	w.t.Helper()
 	log := w.log()
-	gone, back := strings.Count(log, "database is away"), strings.Count(log, "database is back")
+	gone, back := strings.Count(log, "database is unavailable"), strings.Count(log, "database is available again")
 	lines := strings.Count(log, "\n")
-	w.t.Logf("%d outages: %d lines say that it is away, %d that it is back; %d lines in all", kills, gone, back, lines)
+	w.t.Logf("%d outages: %d lines say that it is unavailable, %d that it is available again; %d lines in all", kills, gone, back, lines)
 	require.Equal(w.t, gone, back)
 	require.GreaterOrEqual(w.t, gone, kills, "each is said")
 	require.LessOrEqual(w.t, gone, 2*kills, "a line for each outage, or two where it fails again while it recovers")

@@ -51,7 +51,7 @@ func (k checker) gateway() {
 	_, port, err := net.SplitHostPort(g.Listen)
 	_, bad := strconv.ParseUint(port, 10, 16)
 	k.must(err == nil && bad == nil, "gateway.listen", "%q: want address:port, for example %s", g.Listen, DefaultListen)
-	k.must(g.Token == "" || printable(g.Token.Reveal()), "gateway.token", "has a space or an unprintable character: a header can't carry it")
+	k.must(g.Token == "" || printable(g.Token.Reveal()), "gateway.token", "has a space or an unprintable character, which a header can't contain")
 	k.longEnough("gateway.token", g.Token)
 	k.must(g.PublicURL == "" || isURL(g.PublicURL, "http", "https"), "gateway.publicURL", "%q: want an http or https address", g.PublicURL)
 	for i, host := range g.AllowedHosts {
@@ -66,13 +66,13 @@ func (k checker) tokens() {
 		path := fmt.Sprintf("gateway.tokens[%d]", i)
 		k.must(t.Name != "", path+".name", "is missing")
 		k.must(t.Name == "" || accountShape.MatchString(t.Name), path+".name", "%q: want A-Z a-z 0-9 _ -", t.Name)
-		k.must(!named[t.Name], path+".name", "%q stands twice: give each token its own", t.Name)
+		k.must(!named[t.Name], path+".name", "%q is used twice: give each token its own name", t.Name)
 		named[t.Name] = true
-		k.must(t.Token != "", path+".token", "is missing: make one, for example with `openssl rand -base64 32`")
-		k.must(printable(t.Token.Reveal()), path+".token", "has a space or an unprintable character: a header can't carry it")
+		k.must(t.Token != "", path+".token", "is missing: generate one, for example with `openssl rand -base64 32`")
+		k.must(printable(t.Token.Reveal()), path+".token", "has a space or an unprintable character, which a header can't contain")
 		k.longEnough(path+".token", t.Token)
 		other, twice := borne[t.Token]
-		k.must(t.Token == "" || !twice, path+".token", "is that of %s: give each its own", other)
+		k.must(t.Token == "" || !twice, path+".token", "is the same as %s: use different ones", other)
 		borne[t.Token] = path
 	}
 }
@@ -83,7 +83,7 @@ const tokenLengthMin = 16
 // longEnough refuses a token that can be guessed, where the gateway can be reached from other machines.
 func (k checker) longEnough(path string, token Secret) {
 	k.must(token == "" || !short(token) || policy.CheckToken.Skipped() || k.c.Gateway.local(), path,
-		"is too short: want at least %d characters, because gateway.listen, gateway.publicURL or gateway.allowedHosts lets other machines reach the gateway. Make one, for example with `openssl rand -base64 32`", tokenLengthMin)
+		"is too short: want at least %d characters, because gateway.listen, gateway.publicURL or gateway.allowedHosts lets other machines reach the gateway. Generate one, for example with `openssl rand -base64 32`", tokenLengthMin)
 }
 
 // short reports whether a token of the API can be guessed.
@@ -112,7 +112,7 @@ func (k checker) stores() {
 		k.must(bus == "" || isURL(strings.TrimSpace(address), "nats", "tls", "ws", "wss"), "bus.url", "want nats://host:port (several with commas), or nothing for the embedded bus")
 	}
 	_, tilde := trimHome(k.c.State)
-	k.must(k.c.State != "" && !tilde, "state", "has no folder: there is no home folder, so set state or $%s", EnvState)
+	k.must(k.c.State != "" && !tilde, "state", "has no default, because there is no home folder: set state or $%s", EnvState)
 }
 
 func (k checker) owners() {
@@ -151,7 +151,7 @@ func (k checker) models() {
 		k.must(name != OfflineProvider, path, "is built in: choose another name")
 		k.must(p.Kind != "", path+".kind", "is missing: want anthropic or openai")
 		k.must(p.BaseURL == "" || isURL(p.BaseURL, "http", "https"), path+".baseURL", "%q: want an http or https address", p.BaseURL)
-		k.must(p.APIKey != "" || p.BaseURL != "", path+".apiKey", "is missing: set it, or baseURL for a server that needs none")
+		k.must(p.APIKey != "" || p.BaseURL != "", path+".apiKey", "is missing: set it, or set baseURL for a server that needs no key")
 		for i, model := range p.Models {
 			k.must(strings.TrimSpace(model) != "" && !strings.HasPrefix(model, name+"/"), fmt.Sprintf("%s.models[%d]", path, i), "%q: want a model's name without the provider before it, or \"*\" for any", model)
 		}
@@ -192,12 +192,12 @@ func (k checker) agents() {
 		path := fmt.Sprintf("agents.list[%d]", i)
 		k.must(a.ID != "", path+".id", "is missing")
 		k.must(agentShape.MatchString(a.ID), path+".id", "%q: want a-z 0-9 _ -", a.ID)
-		k.must(!seen[a.ID], path+".id", "%q stands twice: give each agent its own", a.ID)
+		k.must(!seen[a.ID], path+".id", "%q is used twice: give each agent its own id", a.ID)
 		seen[a.ID] = true
 		if a.Default {
 			defaults++
 		}
-		k.must(defaults < 2, path+".default", "another agent is the default already: keep one")
+		k.must(defaults < 2, path+".default", "another agent is already the default: keep one")
 		if a.Model != k.c.Agents.Defaults.Model {
 			k.model(path+".model", a.Model)
 		}
@@ -229,7 +229,7 @@ func (k checker) prompt(path, text string) {
 
 func (k checker) workspace(path, folder string) {
 	_, tilde := trimHome(folder)
-	k.must(filepath.IsAbs(folder) && !tilde, path+".workspace", "%q: there is no home folder, so name the folder from / on", folder)
+	k.must(filepath.IsAbs(folder) && !tilde, path+".workspace", "%q: there is no home folder, so use an absolute path", folder)
 }
 
 // agent checks an agent's id that stands somewhere else.
@@ -253,10 +253,10 @@ func (k checker) bindings() {
 
 // bindingPlace checks that the parts of a match can be so at once.
 func (k checker) bindingPlace(path string, m BindingMatch) {
-	k.must(m.Guild == "" || m.Channel == "" || m.Channel == "discord", path+".guild", "guilds are Discord's: take it out, or make channel discord")
-	k.must(m.Team == "" || m.Channel == "" || m.Channel == "slack", path+".team", "teams are Slack's: take it out, or make channel slack")
-	k.must(m.Guild == "" || m.Team == "", path+".team", "nothing is in a guild and a team: keep one")
-	k.must(m.Peer == "" || m.Group == "", path+".peer", "a direct chat is not in a group: keep peer or group")
+	k.must(m.Guild == "" || m.Channel == "" || m.Channel == "discord", path+".guild", "only Discord has guilds: remove it, or set channel to discord")
+	k.must(m.Team == "" || m.Channel == "" || m.Channel == "slack", path+".team", "only Slack has teams: remove it, or set channel to slack")
+	k.must(m.Guild == "" || m.Team == "", path+".team", "no conversation is in both a guild and a team: keep one")
+	k.must(m.Peer == "" || m.Group == "", path+".peer", "a direct chat is not in a group: keep either peer or group")
 }
 
 // identityLinks checks that a person's name can't be taken for somebody's id, and that nobody is two people.
@@ -272,7 +272,7 @@ func (k checker) identityLinks() {
 			if ok && !k.faulty[at] {
 				k.channel(at, channel)
 			}
-			k.must(whose[id] == "", at, "%s is %s already: keep one", id, whose[id])
+			k.must(whose[id] == "", at, "%s is already %s: keep one", id, whose[id])
 			whose[id] = name
 		}
 	}
@@ -283,7 +283,7 @@ func (k checker) session() {
 	k.identityLinks()
 	k.must(agentShape.MatchString(s.MainKey), "session.mainKey", "%q: want a-z 0-9 _ -", s.MainKey)
 	for _, word := range []string{"global", "unknown", "direct", "subagent", "http"} {
-		k.must(s.MainKey != word, "session.mainKey", "%q has a meaning of its own: choose another", word)
+		k.must(s.MainKey != word, "session.mainKey", "%q is a reserved word: choose another", word)
 	}
 	k.resets()
 	for i, rule := range s.SendPolicy.Rules {

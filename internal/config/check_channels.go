@@ -59,7 +59,7 @@ func (k checker) platform(p Platform) {
 	path, shape := "channels."+p.Name, idShapes[p.Name]
 	_, given := k.places[path]
 	_, said := k.places[path+".accounts"] // an empty list is somebody's word, and what config show prints
-	k.must(!given || said, path, "has no account: add accounts.default with its token, or take it out")
+	k.must(!given || said, path, "has no account: add accounts.default with its token, or remove it")
 	for _, name := range p.Accounts {
 		k.must(accountShape.MatchString(name), join(path+".accounts", name), "want a name of A-Z a-z 0-9 _ -")
 	}
@@ -86,7 +86,7 @@ func (k checker) group(path, channel string, g Group) {
 	}
 	k.must(len(g.AllowRoles) == 0 || channel == "discord", path+".allowRoles", "only Discord has roles: use allowFrom")
 	for i, id := range g.AllowRoles {
-		k.must(snowflake.MatchString(id), fmt.Sprintf("%s.allowRoles[%d]", path, i), "%q: want the id of a role (a number): it is copied from the role's menu in developer mode", id)
+		k.must(snowflake.MatchString(id), fmt.Sprintf("%s.allowRoles[%d]", path, i), "%q: want the id of a role (a number); in developer mode, the role's menu copies it", id)
 	}
 }
 
@@ -97,24 +97,24 @@ func (k checker) telegramAccount(path string, a TelegramAccount) {
 	if a.Mode != "webhook" {
 		return
 	}
-	k.must(isURL(a.WebhookURL, "http", "https"), path+".webhookURL", "mode webhook wants the public https address: set it, or gateway.publicURL")
-	k.must(secretShape.MatchString(a.Secret.Reveal()), path+".secret", "mode webhook wants 1 to 256 characters of A-Z a-z 0-9 _ -")
+	k.must(isURL(a.WebhookURL, "http", "https"), path+".webhookURL", "mode webhook needs the public https address: set it, or gateway.publicURL")
+	k.must(secretShape.MatchString(a.Secret.Reveal()), path+".secret", "mode webhook needs 1 to 256 characters of A-Z a-z 0-9 _ -")
 }
 
 func (k checker) slackAccount(path string, a SlackAccount) {
-	k.must(a.BotToken != "", path+".botToken", "is missing: it stands under OAuth & Permissions of the app, after it was installed")
+	k.must(a.BotToken != "", path+".botToken", "is missing: find it under OAuth & Permissions after you install the app")
 	k.must(slackBotShape.MatchString(a.BotToken.Reveal()), path+".botToken", "want a bot token, xoxb-…")
 	k.must(isURL(a.APIBase, "http", "https"), path+".apiBase", "%q: want an http or https address", a.APIBase)
 	if a.Mode == "http" {
-		k.must(a.SigningSecret != "", path+".signingSecret", "mode http wants it: it stands under Basic Information of the app")
+		k.must(a.SigningSecret != "", path+".signingSecret", "is missing: mode http needs it; find it under Basic Information of the app")
 		return
 	}
-	k.must(a.AppToken != "", path+".appToken", "mode socket wants it: make an app-level token with connections:write under Basic Information of the app")
+	k.must(a.AppToken != "", path+".appToken", "is missing: mode socket needs it; create an app-level token with connections:write under Basic Information of the app")
 	k.must(slackAppShape.MatchString(a.AppToken.Reveal()), path+".appToken", "want an app-level token, xapp-…")
 }
 
 func (k checker) discordAccount(path string, a DiscordAccount) {
-	k.must(a.Token != "", path+".token", "is missing: it stands under Bot of the application in the developer portal")
+	k.must(a.Token != "", path+".token", "is missing: find it under Bot of the application in the developer portal")
 	k.must(discordShape.MatchString(a.Token.Reveal()), path+".token", "want the bot token of the developer portal, without the word Bot")
 	k.must(isURL(a.APIBase, "http", "https"), path+".apiBase", "%q: want an http or https address", a.APIBase)
 	k.must(a.GatewayURL == "" || isURL(a.GatewayURL, "ws", "wss"), path+".gatewayURL", "%q: want a ws or wss address, or nothing", a.GatewayURL)

@@ -29,23 +29,23 @@ func (k checker) vault() {
 	for _, name := range slices.Sorted(maps.Keys(k.c.Vault)) {
 		s, path := k.c.Vault[name], "secrets."+name
 		k.must(policy.IsSecretName(name), path, "%q: a name has letters, digits, dots, - and _, 64 at most", name)
-		k.must(s.Value != "", path+".value", "is missing: say ${VARIABLE} or ${file:/path}")
-		k.must(s.Value == "" || len(s.Value) >= policy.SecretLengthMin, path+".value", "has %d characters: what is shorter than %d could not be told from other text and kept out of it", len(s.Value), policy.SecretLengthMin)
-		k.must(len(s.Tools) > 0, path+".tools", "is missing: say which tools it may be given to, for example [mcp_%s_*]", name)
+		k.must(s.Value != "", path+".value", "is missing: use ${VARIABLE} or ${file:/path}")
+		k.must(s.Value == "" || len(s.Value) >= policy.SecretLengthMin, path+".value", "has %d characters: want at least %d, because shorter values can't be recognized and removed reliably", len(s.Value), policy.SecretLengthMin)
+		k.must(len(s.Tools) > 0, path+".tools", "is missing: list the tools that may receive it, for example [mcp_%s_*]", name)
 		k.patterns(path+".tools", s.Tools)
 	}
 }
 
 // rule checks what the engine would say in other words than the file's.
 func (k checker) rule(path string, r Rule) {
-	k.must(r.Name != "", path+".name", "is missing: decisions show the rule by it")
+	k.must(r.Name != "", path+".name", "is missing: decisions and errors show it")
 	k.must(r.Hook != "", path+".hook", "is missing: want one of %v", policy.Hooks())
 	k.must(r.Action != "", path+".action", "is missing: want block, redact or require_approval")
 	if possible := actionsAt(r.hook()); r.Action != "" && len(possible) > 0 {
 		k.must(slices.Contains(possible, r.Action), path+".action", "%s has no %s: want %s", r.hook(), r.Action, choices(possible))
 	}
 	_, rated := k.places[path+".rate"]
-	k.must(!rated || r.Rate != (Rate{}), path+".rate", "is empty: say limit and per, for example { limit: 10, per: 1h }")
+	k.must(!rated || r.Rate != (Rate{}), path+".rate", "is empty: set limit and per, for example { limit: 10, per: 1h }")
 	for i, who := range r.Approvers {
 		k.principal(fmt.Sprintf("%s.approvers[%d]", path, i), who)
 	}

@@ -22,5 +22,5 @@ func (k checker) resets() {
 }
 
 func (k checker) reset(path string, r Reset) {
-	k.must(r.Mode != "idle" || r.IdleMinutes > 0, path+".idleMinutes", "is missing: mode idle wants to know after how many minutes")
+	k.must(r.Mode != "idle" || r.IdleMinutes > 0, path+".idleMinutes", "is missing: mode idle needs a number of minutes")
 }

@@ -56,21 +56,21 @@ func (k checker) mcp() {
 	for _, name := range slices.Sorted(maps.Keys(k.c.MCP.Servers)) {
 		at, s := join("mcp.servers", name), k.c.MCP.Servers[name]
 		k.must(mcpShape.MatchString(name), at, "want a name of at most 31 of a-z 0-9 -")
-		k.must(len(s.Command) > 0 || s.URL != "", at, "says nothing of where it is: set command or url")
+		k.must(len(s.Command) > 0 || s.URL != "", at, "has neither command nor url: set one of them")
 		k.must(len(s.Command) == 0 || s.URL == "", at, "has a command and a url: keep one")
-		k.must(len(s.Command) == 0 || s.Command[0] != "", at+".command", "begins with nothing: want the program first")
+		k.must(len(s.Command) == 0 || s.Command[0] != "", at+".command", "starts with an empty text: want the program first")
 		k.must(s.URL == "" || isURL(s.URL.Reveal(), "http", "https"), at+".url", "want an http or https address")
-		k.must(s.URL == "" || len(s.Env) == 0, at+".env", "is the environment of a command: take it out")
-		k.must(s.URL != "" || len(s.Headers) == 0, at+".headers", "are for requests to a url: take them out")
+		k.must(s.URL == "" || len(s.Env) == 0, at+".env", "is only for a command: remove it")
+		k.must(s.URL != "" || len(s.Headers) == 0, at+".headers", "are only for a url: remove them")
 		k.patterns(at+".tools.allow", s.Tools.Allow)
 		k.patterns(at+".tools.deny", s.Tools.Deny)
 		for key, value := range s.Env {
 			k.must(envShape.MatchString(key), join(at+".env", key), "want a name of A-Z a-z 0-9 _")
-			k.must(!hasZero(value.Reveal()), join(at+".env", key), "has a zero byte, which no environment can carry")
+			k.must(!hasZero(value.Reveal()), join(at+".env", key), "has a zero byte, which an environment variable can't contain")
 		}
 		for key, value := range s.Headers {
 			k.must(httpguts.ValidHeaderFieldName(key), join(at+".headers", key), "want the name of a header")
-			k.must(httpguts.ValidHeaderFieldValue(value.Reveal()), join(at+".headers", key), "has a character that a header can't carry")
+			k.must(httpguts.ValidHeaderFieldValue(value.Reveal()), join(at+".headers", key), "has a character that a header can't contain")
 		}
 	}
 }

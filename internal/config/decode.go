@@ -34,7 +34,7 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, f field, path string) {
 	}
 	if d.nodes++; d.nodes > maxNodes {
 		if d.nodes == maxNodes+1 {
-			d.addAt(d.places[""], "", "is too large when its aliases are put in: write fewer")
+			d.addAt(d.places[""], "", "is too large after its aliases are expanded: use fewer")
 		}
 		return
 	}
@@ -71,11 +71,11 @@ func (d *decoder) entries(n *yaml.Node, path string, on func(key, value *yaml.No
 		}
 		at := Place{n.Content[i].Line, n.Content[i].Column}
 		if key.Kind != yaml.ScalarNode || key.Value == "" {
-			d.addAt(at, path, "has a key that is not a name: write a plain word")
+			d.addAt(at, path, "has a key that is not a plain word: use a name")
 			continue
 		}
 		if line, ok := seen[key.Value]; ok {
-			d.addAt(at, join(path, key.Value), "stands twice: it is at line %d already", line)
+			d.addAt(at, join(path, key.Value), "is repeated: it is already set in line %d", line)
 			continue
 		}
 		seen[key.Value] = at.Line
@@ -94,10 +94,10 @@ func (d *decoder) structure(n *yaml.Node, v reflect.Value, path string) {
 			return
 		}
 		if slices.Contains(s.later, key.Value) {
-			d.add(p, "is not in this version: take it out")
+			d.add(p, "is not supported in this version: remove it")
 			return
 		}
-		d.add(p, "is no key of %s: %s", or(path, "the configuration"), hint(key.Value, s.names()))
+		d.add(p, "is not a key of %s: %s", or(path, "the configuration"), hint(key.Value, s.names()))
 	})
 }
 

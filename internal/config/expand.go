@@ -50,7 +50,7 @@ func (e expander) lookup(ref string) (string, error) {
 	}
 	value, ok := e.getenv(name)
 	if !ok {
-		return "", fmt.Errorf("the environment variable %s is not set: set it, or take %s out", name, ref)
+		return "", fmt.Errorf("the environment variable %s is not set: set it, or remove %s", name, ref)
 	}
 	return value, nil
 }

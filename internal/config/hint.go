@@ -2,7 +2,7 @@ package config
 
 import "strings"
 
-// hint says what was probably meant by a word that is none of those known.
+// hint suggests the known word that was probably meant, or lists the known words.
 func hint(word string, known []string) string {
 	best, least := "", len(word)/2+1
 	for _, k := range known {
@@ -13,10 +13,10 @@ func hint(word string, known []string) string {
 	if best != "" {
 		return "did you mean " + best + "?"
 	}
-	return "known are " + strings.Join(known, ", ")
+	return "want one of " + strings.Join(known, ", ")
 }
 
-// distance is how many letters must be put in, taken out or changed to make a into b.
+// distance is the edit distance between a and b: inserted, removed and changed letters.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	row := make([]int, len(y)+1)

@@ -147,15 +147,15 @@ session:
 `)
 	require.Equal(t, []string{
 		`sluice.yaml:2:11: gateway.listen: "nowhere": want address:port, for example 127.0.0.1:8484`,
-		`sluice.yaml:3:1: chanels: is no key of the configuration: did you mean channels?`,
+		`sluice.yaml:3:1: chanels: is not a key of the configuration: did you mean channels?`,
 		`sluice.yaml:6:15: channels.telegram.dmPolicy: want pairing, allowlist, open or disabled`,
-		`sluice.yaml:8:25: channels.telegram.accounts.default.token: the environment variable TELEGRAM_TOKEN is not set: set it, or take ${TELEGRAM_TOKEN} out`,
+		`sluice.yaml:8:25: channels.telegram.accounts.default.token: the environment variable TELEGRAM_TOKEN is not set: set it, or remove ${TELEGRAM_TOKEN}`,
 		`sluice.yaml:10:17: session.queue.cap: want a whole number from 1 to 1000, not a text`,
 	}, got)
 }
 
 // tooShort is said of a token that can be guessed from other machines.
-const tooShort = ": is too short: want at least 16 characters, because gateway.listen, gateway.publicURL or gateway.allowedHosts lets other machines reach the gateway. Make one, for example with `openssl rand -base64 32`"
+const tooShort = ": is too short: want at least 16 characters, because gateway.listen, gateway.publicURL or gateway.allowedHosts lets other machines reach the gateway. Generate one, for example with `openssl rand -base64 32`"
 
 func TestFaults(t *testing.T) {
 	t.Parallel()
@@ -163,49 +163,49 @@ func TestFaults(t *testing.T) {
 		"no YAML":           {"a: [", "sluice.yaml:1:1: is not YAML: did not find expected node content"},
 		"a list":            {"[]", "sluice.yaml:1:1: want keys with values, not a list"},
 		"two documents":     {"state: /a\n---\nstate: /b", "sluice.yaml:2:1: has a second document: keep one"},
-		"key twice":         {"state: /a\nlog: {}\nstate: /b", "sluice.yaml:3:1: state: stands twice: it is at line 1 already"},
-		"later key":         {"cron: { jobs: [] }", "sluice.yaml:1:1: cron: is not in this version: take it out"},
-		"no app":            {"channels:\n  slack: {}", "sluice.yaml:2:3: channels.slack: has no account: add accounts.default with its token, or take it out"},
-		"no app token":      {"channels: { slack: { accounts: { a: { botToken: xoxb-1 } } } }", "sluice.yaml:1:34: channels.slack.accounts.a.appToken: mode socket wants it: make an app-level token with connections:write under Basic Information of the app"},
-		"no secret":         {"channels: { slack: { accounts: { a: { botToken: xoxb-1, mode: http } } } }", "sluice.yaml:1:34: channels.slack.accounts.a.signingSecret: mode http wants it: it stands under Basic Information of the app"},
-		"no bot":            {"channels: { discord: { accounts: { a: {} } } }", "sluice.yaml:1:36: channels.discord.accounts.a.token: is missing: it stands under Bot of the application in the developer portal"},
+		"key twice":         {"state: /a\nlog: {}\nstate: /b", "sluice.yaml:3:1: state: is repeated: it is already set in line 1"},
+		"later key":         {"cron: { jobs: [] }", "sluice.yaml:1:1: cron: is not supported in this version: remove it"},
+		"no app":            {"channels:\n  slack: {}", "sluice.yaml:2:3: channels.slack: has no account: add accounts.default with its token, or remove it"},
+		"no app token":      {"channels: { slack: { accounts: { a: { botToken: xoxb-1 } } } }", "sluice.yaml:1:34: channels.slack.accounts.a.appToken: is missing: mode socket needs it; create an app-level token with connections:write under Basic Information of the app"},
+		"no secret":         {"channels: { slack: { accounts: { a: { botToken: xoxb-1, mode: http } } } }", "sluice.yaml:1:34: channels.slack.accounts.a.signingSecret: is missing: mode http needs it; find it under Basic Information of the app"},
+		"no bot":            {"channels: { discord: { accounts: { a: {} } } }", "sluice.yaml:1:36: channels.discord.accounts.a.token: is missing: find it under Bot of the application in the developer portal"},
 		"short bot token":   {"channels: { discord: { accounts: { a: { token: short } } } }", "sluice.yaml:1:48: channels.discord.accounts.a.token: want the bot token of the developer portal, without the word Bot"},
 		"foreign group":     {"channels: { discord: { accounts: { a: { token: discord-token-123456 } }, groups: { general: {} } } }", "sluice.yaml:1:84: channels.discord.groups.general: want the id of a group such as \"41771983423143937\", or \"*\""},
 		"unknown owner":     {"owners: [telegramm:1]", "sluice.yaml:1:10: owners[0]: no channel \"telegramm\": did you mean telegram?"},
-		"far from any":      {"zzz: 1", "sluice.yaml:1:1: zzz: is no key of the configuration: known are gateway, state, store, bus, log, owners, channels, models, agents, bindings, session, tools, mcp, policy, secrets, limits, retention"},
+		"far from any":      {"zzz: 1", "sluice.yaml:1:1: zzz: is not a key of the configuration: want one of gateway, state, store, bus, log, owners, channels, models, agents, bindings, session, tools, mcp, policy, secrets, limits, retention"},
 		"text for a list":   {"owners: telegram:1", "sluice.yaml:1:9: owners: want a list, not a text: write [ … ]"},
 		"number for yes":    {"channels: { webchat: { enabled: 1 } }", "sluice.yaml:1:33: channels.webchat.enabled: want true or false, not a number"},
 		"yes is a text":     {"channels: { webchat: { enabled: yes } }", "sluice.yaml:1:33: channels.webchat.enabled: want true or false, not a text"},
 		"list for text":     {"state: [a]", "sluice.yaml:1:1: state: want a text (put it in quotes), not a list"},
 		"level":             {"channels: { webchat: { classification: SECRET } }", "sluice.yaml:1:40: channels.webchat.classification: want PUBLIC, INTERNAL, CONFIDENTIAL or RESTRICTED"},
 		"duration":          {"session: { runTimeout: 5 }", "sluice.yaml:1:24: session.runTimeout: want a time span such as 90s, 10m or 24h"},
-		"no account":        {"channels: { telegram: {} }", "sluice.yaml:1:13: channels.telegram: has no account: add accounts.default with its token, or take it out"},
+		"no account":        {"channels: { telegram: {} }", "sluice.yaml:1:13: channels.telegram: has no account: add accounts.default with its token, or remove it"},
 		"no token":          {"channels: { telegram: { accounts: { default: {} } } }", "sluice.yaml:1:37: channels.telegram.accounts.default.token: is missing: get one from @BotFather"},
 		"no provider":       {"models: { default: opanai/x, providers: { openai: { kind: openai, apiKey: k } } }", "sluice.yaml:1:20: models.default: no provider \"opanai\" under models.providers: did you mean openai?"},
-		"no key":            {"models: { providers: { openai: { kind: openai } } }", "sluice.yaml:1:24: models.providers.openai.apiKey: is missing: set it, or baseURL for a server that needs none"},
-		"agent twice":       {"agents: { list: [{ id: a }, { id: a }] }", "sluice.yaml:1:35: agents.list[1].id: \"a\" stands twice: give each agent its own"},
-		"two defaults":      {"agents: { list: [{ id: a, default: true }, { id: b, default: true }] }", "sluice.yaml:1:62: agents.list[1].default: another agent is the default already: keep one"},
+		"no key":            {"models: { providers: { openai: { kind: openai } } }", "sluice.yaml:1:24: models.providers.openai.apiKey: is missing: set it, or set baseURL for a server that needs no key"},
+		"agent twice":       {"agents: { list: [{ id: a }, { id: a }] }", "sluice.yaml:1:35: agents.list[1].id: \"a\" is used twice: give each agent its own id"},
+		"two defaults":      {"agents: { list: [{ id: a, default: true }, { id: b, default: true }] }", "sluice.yaml:1:62: agents.list[1].default: another agent is already the default: keep one"},
 		"unbound":           {"bindings: [{ agent: mein }]", "sluice.yaml:1:21: bindings[0].agent: no agent \"mein\" in agents.list: did you mean main?"},
 		"role elsewhere":    {"channels: { slack: { accounts: { a: { botToken: xoxb-1, appToken: xapp-1 } }, groups: { C1: { allowRoles: [1] } } } }", "sluice.yaml:1:95: channels.slack.groups.C1.allowRoles: only Discord has roles: use allowFrom"},
-		"role by name":      {"channels: { discord: { accounts: { a: { token: discord-token-123456 } }, groups: { 1: { allowRoles: [mods] } } } }", "sluice.yaml:1:102: channels.discord.groups.1.allowRoles[0]: \"mods\": want the id of a role (a number): it is copied from the role's menu in developer mode"},
+		"role by name":      {"channels: { discord: { accounts: { a: { token: discord-token-123456 } }, groups: { 1: { allowRoles: [mods] } } } }", "sluice.yaml:1:102: channels.discord.groups.1.allowRoles[0]: \"mods\": want the id of a role (a number); in developer mode, the role's menu copies it"},
 		"foreign owner":     {"channels: { telegram: { accounts: { a: { token: '1:a' } } } }\nowners: [\"telegram:@ada\"]", "sluice.yaml:2:10: owners[0]: \"telegram:@ada\": want a user id such as \"1001\" behind telegram:"},
 		"foreign member":    {"channels: { discord: { accounts: { a: { token: discord-token-123456 } }, groups: { 1: { allowFrom: [ada] } } } }", "sluice.yaml:1:101: channels.discord.groups.1.allowFrom[0]: \"ada\": want a user id such as \"80351110224678912\", or \"*\""},
-		"guild of another":  {"bindings: [{ match: { channel: slack, guild: 7 }, agent: main }]", "sluice.yaml:1:46: bindings[0].match.guild: guilds are Discord's: take it out, or make channel discord"},
-		"two spaces":        {"bindings: [{ match: { guild: 7, team: T1 }, agent: main }]", "sluice.yaml:1:39: bindings[0].match.team: nothing is in a guild and a team: keep one"},
+		"guild of another":  {"bindings: [{ match: { channel: slack, guild: 7 }, agent: main }]", "sluice.yaml:1:46: bindings[0].match.guild: only Discord has guilds: remove it, or set channel to discord"},
+		"two spaces":        {"bindings: [{ match: { guild: 7, team: T1 }, agent: main }]", "sluice.yaml:1:39: bindings[0].match.team: no conversation is in both a guild and a team: keep one"},
 		"person is an id":   {"session: { identityLinks: { U1: [\"slack:U1\"] } }", "sluice.yaml:1:29: session.identityLinks.U1: want a name of a-z 0-9 _ - that begins with a letter"},
 		"no channel":        {"owners: [':1001']", "sluice.yaml:1:10: owners[0]: \":1001\": want <channel>:<user id>, for example telegram:1001"},
 		"bare id":           {"session: { identityLinks: { ada: [1001] } }", "sluice.yaml:1:35: session.identityLinks.ada[0]: \"1001\": want <channel>:<user id>, for example telegram:1001"},
-		"two people":        {"session: { identityLinks: { ada: [\"slack:U1\"], bob: [\"slack:U1\"] } }", "sluice.yaml:1:54: session.identityLinks.bob[0]: slack:U1 is ada already: keep one"},
+		"two people":        {"session: { identityLinks: { ada: [\"slack:U1\"], bob: [\"slack:U1\"] } }", "sluice.yaml:1:54: session.identityLinks.bob[0]: slack:U1 is already ada: keep one"},
 		"no action":         {"session: { sendPolicy: { rules: [{ match: { channel: telegram } }] } }", "sluice.yaml:1:34: session.sendPolicy.rules[0].action: is missing: want allow or deny"},
 		"open reference":    {"state: ${A", "sluice.yaml:1:8: state: ${A has no }: close it, or write $${ for a plain ${"},
 		"strange reference": {"state: \"${A-B}\"", "sluice.yaml:1:8: state: ${A-B}: want ${NAME} or ${file:/path}"},
 		"unnamed token":     {"gateway: { tokens: [{ token: a }] }", "sluice.yaml:1:21: gateway.tokens[0].name: is missing"},
 		"odd token name":    {"gateway: { tokens: [{ name: a b, token: a }] }", "sluice.yaml:1:29: gateway.tokens[0].name: \"a b\": want A-Z a-z 0-9 _ -"},
-		"two of a name":     {"gateway: { tokens: [{ name: ops, token: a }, { name: ops, token: b }] }", "sluice.yaml:1:54: gateway.tokens[1].name: \"ops\" stands twice: give each token its own"},
-		"name, no token":    {"gateway: { tokens: [{ name: ops }] }", "sluice.yaml:1:21: gateway.tokens[0].token: is missing: make one, for example with `openssl rand -base64 32`"},
-		"the owner's token": {"gateway: { token: a, tokens: [{ name: ops, token: a }] }", "sluice.yaml:1:51: gateway.tokens[0].token: is that of gateway.token: give each its own"},
-		"another's token":   {"gateway: { tokens: [{ name: ops, token: a }, { name: eve, token: a }] }", "sluice.yaml:1:66: gateway.tokens[1].token: is that of gateway.tokens[0]: give each its own"},
-		"token with space":  {"gateway: { tokens: [{ name: ops, token: 'a b' }] }", "sluice.yaml:1:41: gateway.tokens[0].token: has a space or an unprintable character: a header can't carry it"},
+		"two of a name":     {"gateway: { tokens: [{ name: ops, token: a }, { name: ops, token: b }] }", "sluice.yaml:1:54: gateway.tokens[1].name: \"ops\" is used twice: give each token its own name"},
+		"name, no token":    {"gateway: { tokens: [{ name: ops }] }", "sluice.yaml:1:21: gateway.tokens[0].token: is missing: generate one, for example with `openssl rand -base64 32`"},
+		"the owner's token": {"gateway: { token: a, tokens: [{ name: ops, token: a }] }", "sluice.yaml:1:51: gateway.tokens[0].token: is the same as gateway.token: use different ones"},
+		"another's token":   {"gateway: { tokens: [{ name: ops, token: a }, { name: eve, token: a }] }", "sluice.yaml:1:66: gateway.tokens[1].token: is the same as gateway.tokens[0]: use different ones"},
+		"token with space":  {"gateway: { tokens: [{ name: ops, token: 'a b' }] }", "sluice.yaml:1:41: gateway.tokens[0].token: has a space or an unprintable character, which a header can't contain"},
 		"token to guess":    {"gateway: { listen: 0.0.0.0:8484, token: abc }", "sluice.yaml:1:41: gateway.token" + tooShort},
 		"another to guess":  {"gateway: { listen: \":8484\", tokens: [{ name: ops, token: abc }] }", "sluice.yaml:1:58: gateway.tokens[0].token" + tooShort},
 		"behind a proxy":    {"gateway: { publicURL: https://a.example, token: abc }", "sluice.yaml:1:49: gateway.token" + tooShort},
@@ -214,7 +214,7 @@ func TestFaults(t *testing.T) {
 		"no such level":     {"gateway: { tokens: [{ name: ops, token: a, classification: SECRET }] }", "sluice.yaml:1:60: gateway.tokens[0].classification: want PUBLIC, INTERNAL, CONFIDENTIAL or RESTRICTED"},
 		"no owner's level":  {"gateway: { classification: '' }", "sluice.yaml:1:12: gateway.classification: want PUBLIC, INTERNAL, CONFIDENTIAL or RESTRICTED"},
 		"no file":           {"gateway: { token: \"${file:/nowhere/x}\" }", "sluice.yaml:1:19: gateway.token: the file /nowhere/x cannot be read: no such file or directory"},
-		"mcp without place": {"mcp: { servers: { a: {} } }", "sluice.yaml:1:19: mcp.servers.a: says nothing of where it is: set command or url"},
+		"mcp without place": {"mcp: { servers: { a: {} } }", "sluice.yaml:1:19: mcp.servers.a: has neither command nor url: set one of them"},
 		"mcp in two places": {"mcp: { servers: { a: { command: [a], url: 'http://a' } } }", "sluice.yaml:1:19: mcp.servers.a: has a command and a url: keep one"},
 		"mcp by a long way": {"mcp: { servers: { a: { url: 'ftp://a' } } }", "sluice.yaml:1:29: mcp.servers.a.url: want an http or https address"},
 		"mcp name":          {"mcp: { servers: { a_b: { command: [a] } } }", "sluice.yaml:1:19: mcp.servers.a_b: want a name of at most 31 of a-z 0-9 -"},
@@ -222,7 +222,7 @@ func TestFaults(t *testing.T) {
 		"mcp no level":      {"mcp: { servers: { a: { command: [a], classification: '' } } }", "sluice.yaml:1:38: mcp.servers.a.classification: want PUBLIC, INTERNAL, CONFIDENTIAL or RESTRICTED"},
 		"mcp env":           {"mcp: { servers: { a: { command: [a], env: { A=B: c } } } }", "sluice.yaml:1:45: mcp.servers.a.env.A=B: want a name of A-Z a-z 0-9 _"},
 		"mcp header":        {"mcp: { servers: { a: { url: 'http://a', headers: { 'A B': c } } } }", "sluice.yaml:1:52: mcp.servers.a.headers[\"A B\"]: want the name of a header"},
-		"mcp env of a url":  {"mcp: { servers: { a: { url: 'http://a', env: { A: c } } } }", "sluice.yaml:1:41: mcp.servers.a.env: is the environment of a command: take it out"},
+		"mcp env of a url":  {"mcp: { servers: { a: { url: 'http://a', env: { A: c } } } }", "sluice.yaml:1:41: mcp.servers.a.env: is only for a command: remove it"},
 		"tool pattern":      {"agents: { defaults: { tools: { allow: ['a['] } } }", "sluice.yaml:1:40: agents.defaults.tools.allow[0]: \"a[\": want a name, or a pattern with *"},
 		"web host":          {"tools: { web: { allow: ['http://a/'] } }", "sluice.yaml:1:25: tools.web.allow[0]: \"http://a/\": want a host in small letters, or a pattern such as *.example.org, without scheme, path or port"},
 		"too warm":          {"agents: { defaults: { temperature: 2.1 } }", "sluice.yaml:1:36: agents.defaults.temperature: want a number from 0 to 2 with at most two decimals, such as 0.7"},
@@ -242,8 +242,8 @@ func TestFaults(t *testing.T) {
 func TestWebhookModeWantsItsAddressAndSecret(t *testing.T) {
 	t.Parallel()
 	got := strings.Join(faults(t, "channels: { telegram: { accounts: { default: { token: '1:a', mode: webhook } } } }"), "\n")
-	require.Contains(t, got, "accounts.default.webhookURL: mode webhook wants")
-	require.Contains(t, got, "accounts.default.secret: mode webhook wants")
+	require.Contains(t, got, "accounts.default.webhookURL: mode webhook needs")
+	require.Contains(t, got, "accounts.default.secret: mode webhook needs")
 }
 
 func TestReferencesAreTextAndNeverYAML(t *testing.T) {
@@ -311,7 +311,7 @@ func TestAliasesArePutInButNotWithoutEnd(t *testing.T) {
 
 	many := "owners: &o [" + strings.Repeat("x,", 60_000) + "]\nchannels: { telegram: { allowFrom: *o } }"
 	_, err := loader(t).Parse("sluice.yaml", []byte(many))
-	require.ErrorContains(t, err, "too large when its aliases are put in")
+	require.ErrorContains(t, err, "too large after its aliases are expanded")
 }
 
 func TestFind(t *testing.T) {

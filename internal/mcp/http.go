@@ -35,7 +35,7 @@ func (v *server) openHTTP(c *connection) transport {
 
 // refuseRedirect: another address would get the headers' secrets.
 func refuseRedirect(next *http.Request, _ []*http.Request) error {
-	return fmt.Errorf("it sends us on to another address at %s: set url to that if it is right", next.URL.Host)
+	return fmt.Errorf("it redirects to another address at %s: set url to it if it is correct", next.URL.Host)
 }
 
 // requester sends requests with the configured headers, for as long as the connection

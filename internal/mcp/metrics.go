@@ -14,7 +14,7 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 			Namespace: "sluice", Subsystem: "mcp", Name: "up", Help: "1 while an MCP server is connected.",
 		}, []string{"server"}),
 		restarts: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: "sluice", Subsystem: "mcp", Name: "restarts_total", Help: "Times the connection to an MCP server ended and was made again.",
+			Namespace: "sluice", Subsystem: "mcp", Name: "restarts_total", Help: "Reconnections to an MCP server.",
 		}, []string{"server"}),
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: "sluice", Subsystem: "mcp", Name: "calls_total", Help: "Calls of an MCP server's tools, by their result.",

@@ -172,7 +172,7 @@ func (w patientWriter) Write(p []byte) (int, error) {
 		n, err = w.File.Write(p)
 	}
 	if err != nil {
-		w.fail(fmt.Errorf("the program does not read what it is told: %w", err))
+		w.fail(fmt.Errorf("the program does not read its input: %w", err))
 	}
 	return n, err
 }

@@ -193,7 +193,7 @@ func (v *server) watch(ctx context.Context, conn *connection) error {
 				silent = 0
 			}
 			if silent >= pingsMax {
-				return errors.New("it does not answer any more")
+				return errors.New("it no longer responds")
 			}
 		}
 	}

@@ -23,7 +23,7 @@ func (r *Registry) Choose(name string, knows flow.Level) error {
 	if ok && model != "" && r.listed(provider, model) {
 		return nil
 	}
-	return fmt.Errorf("no model %q may be chosen: want %s (models.providers.<provider>.models in the configuration says which)", name, r.choices(knows))
+	return fmt.Errorf("the model %q can't be chosen: want %s (see models.providers.<provider>.models in the configuration)", name, r.choices(knows))
 }
 
 func (r *Registry) listed(provider, model string) bool {
@@ -56,7 +56,7 @@ func (r *Registry) choices(knows flow.Level) string {
 	}
 	switch {
 	case len(names) == 0:
-		return "none that may be told what this conversation has learnt"
+		return "one that may see what this conversation has learnt, but none is configured"
 	case len(names) > choicesMax:
 		return fmt.Sprintf("one of %s and %d others", strings.Join(names[:choicesMax], ", "), len(names)-choicesMax)
 	}

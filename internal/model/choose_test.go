@@ -28,7 +28,7 @@ func TestChoose(t *testing.T) {
 	_, err = r.Model("local/the-secret")
 	require.NoError(t, err, "one that was set before works on")
 	require.EqualError(t, r.Choose("far/x", flow.Public),
-		`no model "far/x" may be chosen: want one of offline/echo, offline/guide, offline/slow-2s, any/<any name>, far/large, far/small, local/llama/3.3 (models.providers.<provider>.models in the configuration says which)`)
+		`the model "far/x" can't be chosen: want one of offline/echo, offline/guide, offline/slow-2s, any/<any name>, far/large, far/small, local/llama/3.3 (see models.providers.<provider>.models in the configuration)`)
 	require.ErrorContains(t, r.Choose("far/x", flow.Confidential), "want one of offline/echo, offline/guide, offline/slow-2s, any/<any name>, local/llama/3.3 (")
 }
 

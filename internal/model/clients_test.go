@@ -332,14 +332,14 @@ func TestRequestOnTheWire(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{
 		kindOpenAI: `{"model":"m","stream":true,"stream_options":{"include_usage":true},
-			"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"[What was said before, in short]\nThey met."},
+			"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"[Summary of the earlier conversation]\nThey met."},
 			{"role":"user","content":"Look there."},
 			{"role":"assistant","content":null,"tool_calls":[{"id":"call_0","type":"function","function":{"name":"look","arguments":"{\"at\":0}"}}]},
 			{"role":"tool","content":"nothing","tool_call_id":"call_0"},{"role":"user","content":"And there?"},
 			{"role":"user","content":"[attached photo, cat.jpg, 10 bytes; its content is not available]"}],
 			"tools":[{"type":"function","function":{"name":"look","description":"Looks.","parameters":{"type":"object"}}}]}`,
 		kindAnthropic: `{"model":"m","stream":true,"max_tokens":8192,"system":"Be brief.",
-			"messages":[{"role":"user","content":[{"type":"text","text":"[What was said before, in short]\nThey met."},{"type":"text","text":"Look there."}]},
+			"messages":[{"role":"user","content":[{"type":"text","text":"[Summary of the earlier conversation]\nThey met."},{"type":"text","text":"Look there."}]},
 			{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"sig"},{"type":"tool_use","id":"call_0","name":"look","input":{"at":0}}]},
 			{"role":"user","content":[{"type":"tool_result","tool_use_id":"call_0","content":"nothing","is_error":true},{"type":"text","text":"And there?"},
 			{"type":"text","text":"[attached photo, cat.jpg, 10 bytes; its content is not available]"}]}],

@@ -87,7 +87,7 @@ func checkURL(s string) error {
 	}
 	u, err := url.Parse(s)
 	if err != nil {
-		return errors.New("it is no URL") // the parser's error repeats the text, and that may hold a password
+		return errors.New("it is not a URL") // the parser's error repeats the text, and that may hold a password
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return errors.New("want http://… or https://… with a host")

@@ -61,7 +61,7 @@ func socketFilter(arch uint32, socket, pair uint32, without []uint32) []bpf.Inst
 }
 
 // errNoFilter says that there is no filter for this machine, and so no sandbox.
-var errNoFilter = errors.New("the sandbox can't bound the sockets of programs on this kind of processor (" + runtime.GOARCH + "): use amd64, arm64 or riscv64")
+var errNoFilter = errors.New("the sandbox can't restrict sockets on this processor architecture (" + runtime.GOARCH + "): use amd64, arm64 or riscv64")
 
 // openFilter gives the filter as bwrap reads it: struct sock_filter after struct sock_filter.
 func openFilter() (*os.File, error) {

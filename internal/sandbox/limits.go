@@ -77,7 +77,7 @@ func (c Config) supervise(ctx context.Context, stop context.CancelCauseFunc, cmd
 		err = bound(pid, c.Limits.complete(), orDefault(c.Timeout, defaultTimeout))
 	}
 	if err != nil { // it has ended already, which Wait says better, or it can't be bounded
-		stop(&overuse{"it could not be bounded: " + err.Error()})
+		stop(&overuse{"its limits could not be set: " + err.Error()})
 	} else {
 		gate.open()
 	}
@@ -125,7 +125,7 @@ func (l Limits) watcher(pid int) func(context.Context) error {
 		case u.memory > l.Memory:
 			return fmt.Errorf("it used %s of memory: the maximum is %s (limits.commandMemory)", humanize.IBytes(uint64(u.memory)), humanize.IBytes(uint64(l.Memory)))
 		case u.short:
-			return errors.New("the machine ran short of memory")
+			return errors.New("the machine ran low on memory")
 		}
 		return nil
 	}
@@ -169,7 +169,7 @@ func (g *gate) waiting(started int) (int, error) {
 		Child int `json:"child-pid"`
 	}
 	if err := json.NewDecoder(g.infoR).Decode(&made); err != nil {
-		return 0, fmt.Errorf("bubblewrap did not begin: %w", err)
+		return 0, fmt.Errorf("bubblewrap did not start: %w", err)
 	}
 	return made.Child, nil
 }

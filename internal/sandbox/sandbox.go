@@ -148,7 +148,7 @@ func run(ctx context.Context, stop context.CancelCauseFunc, c Config, cmd *exec.
 		return result, err
 	}
 	if errors.Is(err, exec.ErrWaitDelay) {
-		return result, fmt.Errorf("a child of the command does not die: %w", err)
+		return result, fmt.Errorf("a child process of the command could not be killed: %w", err)
 	}
 	return result, nil
 }

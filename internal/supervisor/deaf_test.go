@@ -104,7 +104,7 @@ func TestRefusedEventsShow(t *testing.T) {
 		require.Equal(t, adapters.Connected, state().Status, "it may pass")
 		time.Sleep(time.Hour)
 		require.Equal(t, adapters.Deaf, state().Status)
-		require.Regexp(t, `messages have not been taken for 1h0m\d+s: the disk is full`, state().Detail)
+		require.Regexp(t, `messages have not been accepted for 1h0m\d+s: the disk is full`, state().Detail)
 		require.Len(t, said(), 1, "once, not with each try")
 		count, err := testutil.GatherAndCount(registry, "sluice_adapter_deaf")
 		require.NoError(t, err)
@@ -143,7 +143,7 @@ func TestWaitingEventsShow(t *testing.T) {
 		require.Equal(t, 7, state().Pending)
 		time.Sleep(3 * time.Minute)
 		require.Equal(t, adapters.Deaf, state().Status)
-		require.Regexp(t, `7 events wait on the platform, and none has come for \d+m\d+s: Wrong response from the webhook: 502`, state().Detail)
+		require.Regexp(t, `7 events are waiting on the platform, and none has arrived for \d+m\d+s: Wrong response from the webhook: 502`, state().Detail)
 		require.LessOrEqual(t, p.calls.Load(), int64(5), "the platform is asked once a minute")
 
 		p.gives.Store(true)

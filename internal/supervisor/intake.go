@@ -100,7 +100,7 @@ func (e *intake) deaf() string {
 	defer e.mu.Unlock()
 	if !e.failing.IsZero() {
 		if d := e.now().Sub(e.failing); d > deafAfter {
-			return fmt.Sprintf("messages have not been taken for %s: %s", d.Round(time.Second), e.why)
+			return fmt.Sprintf("messages have not been accepted for %s: %s", d.Round(time.Second), e.why)
 		}
 	}
 	for _, began := range e.running {
@@ -109,7 +109,7 @@ func (e *intake) deaf() string {
 		}
 	}
 	if d := e.now().Sub(e.waits); !e.waits.IsZero() && d > deafAfter {
-		text := fmt.Sprintf("%d events wait on the platform, and none has come for %s", e.pending, d.Round(time.Second))
+		text := fmt.Sprintf("%d events are waiting on the platform, and none has arrived for %s", e.pending, d.Round(time.Second))
 		if e.detail != "" {
 			text += ": " + e.detail
 		}

@@ -69,7 +69,7 @@ func New(cfg Config) *Supervisor {
 			Namespace: "sluice", Subsystem: "adapter", Name: "up", Help: "1 while this replica receives for the account.",
 		}, []string{"channel", "account"}),
 		deaf: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Namespace: "sluice", Subsystem: "adapter", Name: "deaf", Help: "1 while the account is connected, but its events do not come in or are not taken.",
+			Namespace: "sluice", Subsystem: "adapter", Name: "deaf", Help: "1 while the account is connected, but its events do not arrive or are not accepted.",
 		}, []string{"channel", "account"}),
 		restarts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: "sluice", Subsystem: "adapter", Name: "restarts_total", Help: "Restarts of an account.",
@@ -91,10 +91,10 @@ func (s *Supervisor) Start() {
 	for _, acc := range s.accounts {
 		s.wg.Go(func() {
 			name := "adapter." + acc.adapter.Channel() + "." + acc.adapter.Account()
-			standby := func() { s.set(acc, adapters.Standby, "another replica has the account") }
+			standby := func() { s.set(acc, adapters.Standby, "another replica serves the account") }
 			err := s.cfg.Leases.Lease(ctx, name, standby, func(ctx context.Context) error { return s.hold(ctx, acc) })
 			if err != nil && ctx.Err() == nil {
-				s.cfg.Log.Error("account is not supervised any more", "channel", acc.adapter.Channel(), "account", acc.adapter.Account(), "err", err)
+				s.cfg.Log.Error("account is no longer supervised", "channel", acc.adapter.Channel(), "account", acc.adapter.Account(), "err", err)
 			}
 			s.set(acc, adapters.Stopped, "")
 		})
@@ -197,7 +197,7 @@ func (s *Supervisor) hold(ctx context.Context, acc *account) error {
 	}
 }
 
-var errEnded = errors.New("it ended by itself")
+var errEnded = errors.New("it ended unexpectedly")
 
 func orEnded(err error) error {
 	if err == nil {

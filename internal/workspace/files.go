@@ -28,7 +28,7 @@ var (
 	ErrFolder   = errors.New("it is a folder")
 	ErrTooLarge = fmt.Errorf("it has more than %d bytes", FileMax)
 	ErrNotEmpty = errors.New("the folder is not empty")
-	ErrReadOnly = errors.New("the session may read it and not change it")
+	ErrReadOnly = errors.New("the session may read it but not change it")
 )
 
 // Files are a session's files. It is safe for concurrent use; Close ends it.

@@ -112,13 +112,13 @@ func (q *Quota) Reserve(folder string, n int64) error {
 func (q *Quota) reserved(folder string, b Bounds, n int64) error {
 	free, total, err := q.disk(folder)
 	if err != nil {
-		return fmt.Errorf("look at free space: %w", err)
+		return fmt.Errorf("read free space: %w", err)
 	}
 	reserve := min(b.Reserve, total/reserveShare)
 	if free-n >= reserve || b.Reserve == 0 {
 		return nil
 	}
-	return spaceError("the disk is short of space: what is left is kept for messages (limits.reserveBytes); the owner of this gateway has to make room")
+	return spaceError("the disk is low on space: the rest is reserved for messages (limits.reserveBytes); the owner of this gateway has to free some")
 }
 
 // fits says whether a session's folder and the workspace have room for n bytes more.
@@ -277,7 +277,7 @@ func (w *Watch) Check(ctx context.Context) error {
 	}
 	free, _, err := w.quota.disk(w.folder)
 	if err != nil {
-		return fmt.Errorf("look at free space: %w", err)
+		return fmt.Errorf("read free space: %w", err)
 	}
 	// It is measured when the disk has lost what could fill half of the room, and now and then in any case.
 	if w.free-free < (w.limit-w.used)/2 && w.quota.now().Sub(w.at) < max(time.Second, 20*w.took) {
@@ -297,7 +297,7 @@ func (w *Watch) measure(ctx context.Context) error {
 	began := w.quota.now()
 	free, _, err := w.quota.disk(w.folder)
 	if err != nil {
-		return fmt.Errorf("look at free space: %w", err)
+		return fmt.Errorf("read free space: %w", err)
 	}
 	used, err := measure(ctx, w.folder, func() error { return w.quota.reserved(w.folder, w.bounds, 0) })
 	if err != nil {

@@ -2,14 +2,14 @@ package flow
 
 import "fmt"
 
-// Text is a text with the label of whoever wrote it. It does not print itself: who shows it must look at the label
-// first (policy.Quotation does), and a log or an error gets the label alone. Its zero value is a text that nobody has written.
+// Text is a text with the label of its writer. It does not print itself: code that shows it must check the label
+// first (policy.Quotation does), and logs and errors get only the label. The zero value is a text that nobody wrote.
 type Text struct {
 	text  string
 	label Label
 }
 
-// NewText makes a text. With an invalid label it is labelled [Top]. No text that tells nothing is the zero Text.
+// NewText creates a text. An invalid label becomes [Top]. An empty text with the bottom label is the zero Text.
 func NewText(text string, label Label) Text {
 	switch {
 	case !label.Valid():
@@ -20,7 +20,7 @@ func NewText(text string, label Label) Text {
 	return Text{text, label}
 }
 
-// Label is the label of the text, an empty one's too: that somebody has emptied it says something of what they know.
+// Label is the label of the text, even if it is empty: the fact that somebody emptied it may be secret.
 func (t Text) Label() Label {
 	if t == (Text{}) {
 		return Bottom()
@@ -28,17 +28,17 @@ func (t Text) Label() Label {
 	return t.label
 }
 
-// Raw is the text itself, to work with. What is made of it has its label.
+// Raw is the text itself, for processing. Anything derived from it has its label.
 func (t Text) Raw() string { return t.text }
 
 // Empty reports whether there is no text.
 func (t Text) Empty() bool { return t.text == "" }
 
-// String is the label, in place of the text.
+// String returns the label instead of the text.
 func (t Text) String() string { return fmt.Sprintf("<%s text>", t.Label()) }
 
 // GoString is the same as String, so that no format shows the text.
 func (t Text) GoString() string { return t.String() }
 
-// MarshalText writes the label, in place of the text.
+// MarshalText writes the label instead of the text.
 func (t Text) MarshalText() ([]byte, error) { return []byte(t.String()), nil }

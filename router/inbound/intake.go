@@ -124,9 +124,9 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "sluice", Subsystem: "router", Name: name, Help: help}, labels)
 	}
 	m := &Metrics{
-		Accepted: counter("events_total", "Inbound events by what became of them.", "channel", "outcome"),
+		Accepted: counter("events_total", "Inbound events by outcome.", "channel", "outcome"),
 		Ignored:  counter("events_ignored_total", "Inbound events that were not admitted.", "channel", "reason"),
-		Dropped:  counter("queue_dropped_total", "Messages that a full queue left out.", "which"),
+		Dropped:  counter("queue_dropped_total", "Messages dropped because the queue was full.", "which"),
 		Seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Namespace: "sluice", Subsystem: "router", Name: "accept_seconds", Help: "From an event to its commit.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},

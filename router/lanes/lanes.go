@@ -77,7 +77,7 @@ func (l *Lanes) Release(ctx context.Context, partition int) {
 	}
 	l.Owned.Dec()
 	if !o.stop(ctx, l.Grace) {
-		l.Log.Error("partition given back while work goes on that does not look at its context; it writes nothing any more", "partition", partition)
+		l.Log.Error("partition released while work that ignores its context continues; it can no longer write", "partition", partition)
 	}
 	l.Released(partition)
 }

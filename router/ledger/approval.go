@@ -116,9 +116,9 @@ func ApprovalIDOf(names ...string) ApprovalID {
 
 const (
 	// OverText replaces a question that ended without a decision.
-	OverText = "This is over."
+	OverText = "This question has expired."
 	// DecidedText replaces a question if the reader may not know the decision.
-	DecidedText = "This is decided."
+	DecidedText = "This has been decided."
 )
 
 // Outcome says what was decided about a call or a message; empty while it is open. It does not give the reason of a

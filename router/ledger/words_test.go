@@ -37,8 +37,8 @@ func TestOutcomeOfAQuestion(t *testing.T) {
 		"Allowed.": {Status: ApprovalUsed, By: person},
 		"No answer came in time, which counts as a yes.": {Status: ApprovalAllowed, By: gateway},
 		"No answer came in time, which counts as a no.":  {Status: ApprovalDenied, By: gateway, Reason: GatewaySays(TooLate)},
-		"This is over.": {Status: ApprovalDenied, By: gateway, Reason: GatewaySays("the run has ended")},
-		"Denied.":       {Status: ApprovalDenied, By: person, Reason: GatewaySays(TooLate)},
+		"This question has expired.":                     {Status: ApprovalDenied, By: gateway, Reason: GatewaySays("the run has ended")},
+		"Denied.":                                        {Status: ApprovalDenied, By: person, Reason: GatewaySays(TooLate)},
 	} {
 		require.Equal(t, want, p.Outcome())
 	}

@@ -43,7 +43,7 @@ const (
 func over(e ledger.Expiry, r sessions.Record) (why string) {
 	switch {
 	case r.TTL > 0 && !r.Created.Add(r.TTL).After(e.Now), !r.Persistent && r.LastActivity.Before(e.IdleSince):
-		return "its time was over"
+		return "it had expired"
 	case r.Persistent && r.LastActivity.Before(e.KeptSince):
 		return "it was inactive for longer than retention.sessions"
 	}

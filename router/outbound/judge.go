@@ -52,7 +52,7 @@ func redact(d *ledger.Delivery, decision *policy.Decision) {
 		changed = changed || decision.Redacted(chunk) != chunk
 	}
 	if changed && len(d.Receipts) > 0 {
-		decision.Action, decision.Reason = policy.Block, "a rule now redacts it that did not when sending began: the rest stays unsent"
+		decision.Action, decision.Reason = policy.Block, "a rule redacts it now, but did not when sending began: the rest is not sent"
 		return
 	}
 	if changed {

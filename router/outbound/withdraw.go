@@ -59,7 +59,7 @@ func (w *worker) takeBack(ctx context.Context, from ledger.DeliveryStatus, d led
 	f.Certain = true // repeating a deletion is harmless
 	switch f.Kind {
 	case adapters.Permanent, adapters.Unsupported, adapters.TooLarge:
-		return 0, w.discard(ctx, d.Status, d, "its preview could not be taken back: "+f.Error())
+		return 0, w.discard(ctx, d.Status, d, "its preview could not be deleted: "+f.Error())
 	}
 	return w.failed(ctx, a, d, &f)
 }

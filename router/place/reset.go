@@ -196,7 +196,7 @@ func (pl *Places) SessionOf(ctx context.Context, s *Settings, in Arrival, owner 
 		if err != nil || !stale {
 			return record, change, err
 		}
-		why = "its time was over"
+		why = "it had expired"
 	}
 	change, record, _ = pl.Renew(in, owner, record, why) // a session that a rule keeps continues
 	return record, change, nil

@@ -73,9 +73,9 @@ func (f ToolFlow) Check() error {
 	case !slices.Contains(ends, f.Reads) || !slices.Contains(ends, f.Writes):
 		return errors.New("does not declare what it reads and writes")
 	case f.Reads == FlowOutside && !f.Source.Valid():
-		return errors.New("does not declare the label of what it brings in")
+		return errors.New("does not declare the label of its results")
 	case f.Writes == FlowOutside && !f.Sink.Valid():
-		return errors.New("does not declare the level of what it may be told")
+		return errors.New("does not declare the highest level that it may receive")
 	case f.Writes == FlowOutside && f.Setting == "":
 		return errors.New("does not name the setting of its level")
 	}

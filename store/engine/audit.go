@@ -96,8 +96,8 @@ func (t Trail) Link(h Head) (statements []Statement, next Head) {
 // BrokenTrail is the error for a trail that can't be added to. Nothing is done that it does not tell of.
 func BrokenTrail(err error) *Unavailable {
 	return &Unavailable{
-		Reason: "the audit trail can't be added to",
-		Fix:    "see with `sluice audit verify` what was done to it, keep a copy of the database, and restore a backup",
+		Reason: "the audit trail can't be extended",
+		Fix:    "run `sluice audit verify` to see what was changed, keep a copy of the database, and restore a backup",
 		Err:    fmt.Errorf("add to audit trail: %w", err),
 	}
 }

@@ -53,7 +53,7 @@ func (o *outage) failed(began int64, write bool, fault *Unavailable) {
 	if fault.Err != nil {
 		cause = fault.Err.Error()
 	}
-	o.log.Error("the database is away: what can't be stored waits", "reason", fault.Reason, "fix", fault.Fix, "cause", cause)
+	o.log.Error("the database is unavailable: writes wait", "reason", fault.Reason, "fix", fault.Fix, "cause", cause)
 }
 
 func (o *outage) worked(began int64, write bool) {
@@ -64,5 +64,5 @@ func (o *outage) worked(began int64, write bool) {
 	}
 	o.writes = false
 	o.turns.Add(1)
-	o.log.Info("the database is back", "away_for", time.Since(o.since).Round(time.Millisecond).String(), "failed", o.faults)
+	o.log.Info("the database is available again", "away_for", time.Since(o.since).Round(time.Millisecond).String(), "failed", o.faults)
 }

@@ -38,7 +38,7 @@ func (*Unavailable) Is(target error) bool { return target == sessions.ErrUnavail
 func NewerSchema(have, known int64) *Unavailable {
 	return &Unavailable{
 		Reason: fmt.Sprintf("its schema has version %d, this program knows up to %d", have, known),
-		Fix:    "run the newer sluice that made it, or restore the backup from before the upgrade", Lasting: true,
+		Fix:    "run the newer version of sluice that created it, or restore the backup from before the upgrade", Lasting: true,
 	}
 }
 

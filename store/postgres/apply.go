@@ -19,7 +19,7 @@ import (
 const tries = 6
 
 // errUndone marks a transaction that was certainly not committed and may be tried again.
-var errUndone = errors.New("transaction was undone")
+var errUndone = errors.New("transaction was rolled back")
 
 // Apply implements [engine.Engine].
 func (e *database) Apply(ctx context.Context, writes []engine.Write, trail engine.Trail) (guilty int, err error) {

@@ -49,7 +49,7 @@ func TestLostHead(t *testing.T) {
 	url := storetest.Postgres(t)
 	db := open(t, url)
 	execute(t, url, `ALTER TABLE audit_heads DISABLE TRIGGER USER; DELETE FROM audit_heads`)
-	unavailable(t, tell(t.Context(), db, "1", 1), "the audit trail can't be added to")
+	unavailable(t, tell(t.Context(), db, "1", 1), "the audit trail can't be extended")
 	_, err := db.Event(t.Context(), "1-0")
 	require.ErrorIs(t, err, sessions.ErrNotFound)
 	require.NoError(t, db.Commit(t.Context(), event("2")))
@@ -62,7 +62,7 @@ func TestBrokenChain(t *testing.T) {
 	db := open(t, url)
 	require.NoError(t, tell(t.Context(), db, "first", 1))
 	execute(t, url, `ALTER TABLE audit_heads DISABLE TRIGGER USER; UPDATE audit_heads SET seq = 0, hash = ''`)
-	unavailable(t, tell(t.Context(), db, "second", 1), "the audit trail can't be added to")
+	unavailable(t, tell(t.Context(), db, "second", 1), "the audit trail can't be extended")
 	_, err := db.Event(t.Context(), "second-0")
 	require.ErrorIs(t, err, sessions.ErrNotFound)
 }

@@ -90,5 +90,5 @@ func commitFault(err error) error {
 	if undone(err) {
 		return errors.Join(errUndone, err)
 	}
-	return unavailable("the connection broke during a commit", "nothing: what was not stored is tried again; see that the server runs", err)
+	return unavailable("the connection broke during a commit", "nothing: writes are retried; check that the server is running", err)
 }

@@ -33,7 +33,7 @@ func unavailable(reason, fix string, err error) error {
 
 // hangs is for what was given up after the longest time that it may take.
 func hangs(err error) error {
-	return unavailable("PostgreSQL does not answer in time", "look at its load and its locks; the gateway goes on by itself", err)
+	return unavailable("PostgreSQL does not answer in time", "check its load and its locks; the gateway continues automatically", err)
 }
 
 // explain turns a fault of the server or of the way to it into an error that says what to do; others stay as they are.
@@ -46,7 +46,7 @@ func explain(err error) error {
 	}
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
 	if connecting && !errors.Is(err, context.DeadlineExceeded) || broken(err) {
-		return unavailable("PostgreSQL can't be reached", "start it, or correct store.url; the gateway goes on by itself", err)
+		return unavailable("PostgreSQL can't be reached", "start it, or correct store.url; the gateway continues automatically", err)
 	}
 	return err
 }
@@ -58,19 +58,19 @@ func explainServer(e *pgconn.PgError, err error) error {
 	case e.Code == tooManyConnections:
 		return unavailable("PostgreSQL has no connection left", "raise its max_connections, or lower pool_max_conns in store.url", err)
 	case e.Code == readOnly:
-		return unavailable("the database can only be read", "point store.url at the primary server", err)
+		return unavailable("the database is read-only", "point store.url at the primary server", err)
 	case e.Code == noDatabase:
-		return unavailable("there is no such database", "make it with createdb, or correct store.url", err)
+		return unavailable("there is no such database", "create it with createdb, or correct store.url", err)
 	case e.Code == noTable:
-		return unavailable("the database has lost its tables", "restore a backup, or start with an empty database", err)
+		return unavailable("the database's tables are missing", "restore a backup, or start with an empty database", err)
 	case e.Code == noPrivilege:
 		return unavailable("PostgreSQL denies a privilege", "make the user of store.url the owner of the database", err)
 	case strings.HasPrefix(e.Code, "28"):
-		return unavailable("PostgreSQL refuses the user", "correct user and password in store.url", err)
+		return unavailable("PostgreSQL rejects the user or the password", "correct user and password in store.url", err)
 	case strings.HasPrefix(e.Code, "57P"):
-		return unavailable("PostgreSQL is shutting down or starting", "wait; the gateway goes on by itself", err)
+		return unavailable("PostgreSQL is shutting down or starting", "wait; the gateway continues automatically", err)
 	case strings.HasPrefix(e.Code, "XX"), strings.HasPrefix(e.Code, "58"):
-		return unavailable("PostgreSQL has an internal fault", "look at its log; its data may be damaged", err)
+		return unavailable("PostgreSQL reports an internal error", "check its log; its data may be damaged", err)
 	}
 	return err
 }

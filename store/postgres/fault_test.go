@@ -111,8 +111,8 @@ func TestReadOnly(t *testing.T) {
 	require.NoError(t, open(t, url).Close())
 	execute(t, url, `ALTER ROLE sluice IN DATABASE `+database(t, url)+` SET default_transaction_read_only = on`)
 	db := open(t, url)
-	unavailable(t, db.Commit(t.Context(), event("1")), "can only be read")
-	unavailable(t, db.Ready(t.Context()), "can only be read")
+	unavailable(t, db.Commit(t.Context(), event("1")), "the database is read-only")
+	unavailable(t, db.Ready(t.Context()), "the database is read-only")
 }
 
 func database(t *testing.T, text string) string {

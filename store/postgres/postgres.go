@@ -84,7 +84,7 @@ func Open(ctx context.Context, c Config) (*store.DB, error) {
 		return nil, explain(err)
 	}
 	if applied > 0 {
-		c.Log.Info("database schema brought up to date", "migrations", applied)
+		c.Log.Info("database schema migrated", "migrations", applied)
 	}
 	return store.New(&database{pool: pool}, c.Log), nil
 }
@@ -100,7 +100,7 @@ func readable(address string) error {
 	}
 	authority, _, _ := strings.Cut(rest, "?")
 	if strings.Count(authority, "@") > 1 {
-		return errors.New("read database URL: it has an @ too many; write an @ in a user, password or database as %40")
+		return errors.New("read database URL: it has one @ too many; write an @ in a user, password or database as %40")
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func TestLostHead(t *testing.T) {
 	}
 	told := event("1")
 	told.Audit = []sessions.AuditEntry{{Action: "told"}}
-	unavailable(t, db.Commit(t.Context(), told), "the audit trail can't be added to")
+	unavailable(t, db.Commit(t.Context(), told), "the audit trail can't be extended")
 	_, err := db.Event(t.Context(), "1")
 	require.ErrorIs(t, err, sessions.ErrNotFound)
 	require.NoError(t, db.Commit(t.Context(), event("2")))

@@ -28,18 +28,18 @@ func explain(err error, dir string) error {
 	case sqlite.ResultFull:
 		return unavailable("the disk is full", "free space for "+dir)
 	case sqlite.ResultReadOnly:
-		return unavailable("the database can only be read", "give write permission on "+path+" and its folder")
+		return unavailable("the database is read-only", "give write permission on "+path+" and its folder")
 	case sqlite.ResultBusy, sqlite.ResultLocked:
-		return unavailable("another program holds the database's lock", "close what has "+path+" open")
+		return unavailable("another program holds the database's lock", "close the program that has "+path+" open")
 	case sqlite.ResultCorrupt, sqlite.ResultNotADB:
 		return unavailable("the database is damaged", "stop, keep a copy of "+path+", and restore a backup or salvage it with: sqlite3 "+FileName+" .recover")
 	case sqlite.ResultIOErr:
 		if full(dir) { // SQLite can't tell what has kept it from making its shared memory file greater
 			return unavailable("the disk is full", "free space for "+dir)
 		}
-		return unavailable("the disk gives errors", "look at the system's log for the disk of "+dir+", and at what its user may write (quota, ulimit -f)")
+		return unavailable("the disk reports errors", "check the system log for errors of the disk of "+dir+", and the write limits of its user (quota, ulimit -f)")
 	case sqlite.ResultCantOpen:
-		return unavailable("the database can't be opened", "see that "+path+" is a file that this user can read and write")
+		return unavailable("the database can't be opened", "make sure that "+path+" is a file that this user can read and write")
 	}
 	return err
 }

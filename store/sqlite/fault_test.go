@@ -212,7 +212,7 @@ func TestReadOnly(t *testing.T) {
 	t.Parallel()
 	db, alter := sqlite.OpenAltered(t.Context(), t, config(t.TempDir()))
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	recovers(t, db, func() { alter(`PRAGMA query_only = 1`) }, func() { alter(`PRAGMA query_only = 0`) }, "the database can only be read")
+	recovers(t, db, func() { alter(`PRAGMA query_only = 1`) }, func() { alter(`PRAGMA query_only = 0`) }, "the database is read-only")
 
 	dir, ok := mounted(t)
 	if !ok {
@@ -246,7 +246,7 @@ func TestFilesMayNotGrow(t *testing.T) {
 	limit := func(bytes uint64) {
 		require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: bytes, Max: free.Max}))
 	}
-	recovers(t, open(t, t.TempDir()), func() { limit(4096) }, func() { limit(free.Cur) }, "the disk gives errors")
+	recovers(t, open(t, t.TempDir()), func() { limit(4096) }, func() { limit(free.Cur) }, "the disk reports errors")
 }
 
 func TestSystemErrorsAreExplained(t *testing.T) {

@@ -100,7 +100,7 @@ func (e *database) open(ctx context.Context, log *slog.Logger) (err error) {
 			return err
 		}
 		if applied > 0 {
-			log.Info("database schema brought up to date", "migrations", applied)
+			log.Info("database schema migrated", "migrations", applied)
 		}
 	}
 	for range readersMax {
@@ -163,7 +163,7 @@ func private(path string) error {
 		return err
 	}
 	if err != nil {
-		return fmt.Errorf("make database: %w", err)
+		return fmt.Errorf("create database: %w", err)
 	}
 	return f.Close()
 }

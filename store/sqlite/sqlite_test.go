@@ -38,7 +38,7 @@ func TestPartitionsAreFixed(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 1, epoch)
 	for _, other := range []int{8, 32} {
-		require.ErrorContains(t, db.FixPartitions(t.Context(), other), "its work is cut into 16 parts, the configuration says")
+		require.ErrorContains(t, db.FixPartitions(t.Context(), other), "its work is divided into 16 partitions, but the configuration says")
 		require.ErrorContains(t, db.FixPartitions(t.Context(), other), "set limits.partitions to 16")
 	}
 }

@@ -221,7 +221,7 @@ func (b *tamper) nextEntries(head ledger.AuditHead) {
 		want := 1
 		if refused {
 			want = 0
-			require.ErrorContains(b.t, err, "the audit trail can't be added to", change)
+			require.ErrorContains(b.t, err, "the audit trail can't be extended", change)
 		} else {
 			require.NoError(b.t, err, change)
 		}

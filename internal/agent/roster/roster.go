@@ -11,7 +11,7 @@ import (
 	"sluice/sessions"
 )
 
-// Settings is what the configuration says to the loop.
+// Settings is the configuration of the agents.
 type Settings struct {
 	Agents     []Definition
 	Keyer      sessions.Keyer
@@ -19,18 +19,19 @@ type Settings struct {
 	Visibility Visibility
 	// AgentToAgent says which agents may speak to each other.
 	AgentToAgent AgentToAgent
-	// SubagentTools are the tools of sub-agents: all but those of sessions, unless Allow names them, and but for Deny.
+	// SubagentTools are the tools of sub-agents: all but the session tools, unless Allow names them, and without
+	// those that Deny names.
 	SubagentTools ToolFilter
 	Web           Web
-	// Monitor judges what their tools read and write; required.
+	// Monitor checks what their tools read and write; required.
 	Monitor *policy.Monitor
 }
 
-// Visibility says which sessions an agent's tools can see at all. Labels restrict it further.
+// Visibility says which sessions an agent's tools can see. Labels restrict it further.
 type Visibility string
 
-// The visibilities. Tree is the own session and those that it has started; an
-// owner who speaks in the agent's main session sees all of that agent's.
+// The visibilities. Tree is the own session and those that it started; an owner who speaks in the agent's main
+// session sees all sessions of that agent.
 const (
 	VisibleSelf  Visibility = "self"
 	VisibleTree  Visibility = "tree"
@@ -44,19 +45,19 @@ type AgentToAgent struct {
 	Allow   []string // patterns of agent ids; empty allows any
 }
 
-// Allows reports whether an agent is among those that may speak to each other.
+// Allows reports whether an agent may talk to other agents.
 func (a AgentToAgent) Allows(agent string) bool {
 	return len(a.Allow) == 0 || policy.NameMatches(a.Allow, agent)
 }
 
-// Web is what the configuration says of the tool web_fetch.
+// Web is the configuration of the tool web_fetch.
 type Web struct {
 	Enabled        bool
-	Classification flow.Level // what an address may have learnt, and the level of what a page says
+	Classification flow.Level // the highest level that may be sent to a server, and the level of its pages
 	Rules          web.Rules
 }
 
-// Roster is the settings as they are now. It is safe for concurrent use.
+// Roster has the current settings. It is safe for concurrent use.
 type Roster struct{ settings atomic.Pointer[Settings] }
 
 // New makes a Roster.
@@ -75,7 +76,7 @@ func (r *Roster) Configure(s Settings) {
 	r.settings.Store(&s)
 }
 
-// Settings are the present settings. They must not be changed.
+// Settings are the current settings. Callers must not change them.
 func (r *Roster) Settings() *Settings { return r.settings.Load() }
 
 // Definition finds an agent by its id.

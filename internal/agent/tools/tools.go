@@ -1,4 +1,5 @@
-// Package tools has what all tools of agents share: how they declare their parameters, read their arguments, give their results and say what is wrong.
+// Package tools has what all tools of agents share: declaring parameters, reading arguments, formatting results and
+// reporting errors.
 package tools
 
 import (
@@ -15,7 +16,7 @@ import (
 // Func does the work of a tool, see [sessions.Tool].
 type Func func(ctx context.Context, caller sessions.Caller, args json.RawMessage) (sessions.ToolResult, error)
 
-// ErrInside is all that a model learns of a fault that is not its own.
+// ErrInside is the text that a model reads instead of an internal fault.
 var ErrInside = errors.New("the tool failed with an internal error; try again later")
 
 // InsideError is a fault that the model's arguments did not cause.
@@ -24,7 +25,7 @@ type InsideError struct {
 	err  error
 }
 
-// Inside makes such a fault: what was being done, and why it failed.
+// Inside creates an internal fault: what was being done, and why it failed.
 func Inside(what string, err error) error { return &InsideError{what, err} }
 
 // Error implements error.
@@ -48,10 +49,10 @@ type GateError struct{ policy.Decision }
 // Error implements error.
 func (e *GateError) Error() string { return e.Reason }
 
-// HiddenFrom reports whether something is above what who is told of a simulation may see.
+// HiddenFrom reports whether a label is above the reader of a simulation.
 func HiddenFrom(reader flow.Level, l flow.Label) bool { return reader.Valid() && !l.FlowsTo(reader) }
 
-// CutText is the beginning of a text with whole characters, at most so many bytes.
+// CutText is the beginning of a text, cut between characters, of at most this many bytes.
 func CutText(text string, most int) (cut string, shorter bool) {
 	if len(text) <= most {
 		return text, false

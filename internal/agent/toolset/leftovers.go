@@ -13,25 +13,25 @@ import (
 )
 
 const (
-	// toolGrace is how long a call may go on when its context has ended. Then it is left behind.
+	// toolGrace is how long a call may continue after its context has ended. Then it is abandoned.
 	toolGrace = 2 * time.Second
-	// leftMax is how many calls of one tool may be left behind at once. Further ones are refused.
+	// leftMax is how many calls of one tool may be abandoned at the same time. Further calls are refused.
 	leftMax = 8
 )
 
-// leftovers runs calls of tools, and leaves behind those that do not end when their context does: so
-// neither a run, nor /stop, nor the end of the gateway waits for a tool that looks at no context.
+// leftovers runs tool calls, and abandons those that do not end soon after their context: no run, /stop or shutdown
+// waits for a tool that ignores its context.
 //
-// Each call has one goroutine. It ends with the call, whose caller waits for it; one that is left behind ends
-// whenever its tool does. It is safe for concurrent use.
+// Each call has one goroutine. It ends with the call, whose caller waits for it; the goroutine of an abandoned call
+// ends when its tool does. It is safe for concurrent use.
 type leftovers struct {
 	log     *slog.Logger
 	now     func() time.Time
-	calls   *prometheus.CounterVec // of those ever left behind, by tool
-	current *prometheus.GaugeVec   // of those that have not ended yet, by tool
+	calls   *prometheus.CounterVec // all abandoned calls, by tool
+	current *prometheus.GaugeVec   // abandoned calls that are still running, by tool
 
 	mu   sync.Mutex
-	left map[string]int // calls that have not ended yet, by tool
+	left map[string]int // running abandoned calls, by tool
 }
 
 func newLeftovers(log *slog.Logger, now func() time.Time, reg prometheus.Registerer) *leftovers {
@@ -48,20 +48,20 @@ func newLeftovers(log *slog.Logger, now func() time.Time, reg prometheus.Registe
 	return l
 }
 
-// toolCall is one call of a tool while it is worked.
+// toolCall is one running call of a tool.
 type toolCall struct {
 	tool   string
 	run    sessions.RunID
 	began  time.Time
 	result sessions.ToolResult
 	err    error
-	done   chan struct{} // closed when result and err are there
+	done   chan struct{} // closed when result and err are set
 
 	// Guarded by leftovers.mu.
 	ended, left bool
 }
 
-// do works a call, and gives its result, or an error when it did not end within toolGrace after ctx.
+// do runs a call and returns its result, or an error if it did not end within toolGrace after ctx.
 func (l *leftovers) do(ctx context.Context, tool string, run sessions.RunID, work func() (sessions.ToolResult, error)) (sessions.ToolResult, error) {
 	if n := l.count(tool); n >= leftMax {
 		return sessions.ToolResult{}, fmt.Errorf("not run: %d earlier calls of %s have not ended yet; use another tool, or try again later", n, tool)
@@ -85,7 +85,7 @@ func (l *leftovers) do(ctx context.Context, tool string, run sessions.RunID, wor
 		if l.leave(c) {
 			return sessions.ToolResult{}, fmt.Errorf("the tool did not end, and may still take effect: %w", context.Cause(ctx))
 		}
-		<-c.done // it has ended just now
+		<-c.done // it has just ended
 	}
 	return c.result, c.err
 }
@@ -96,7 +96,7 @@ func (l *leftovers) count(tool string) int {
 	return l.left[tool]
 }
 
-// leave reports whether a call is left behind: it is not if it has ended.
+// leave abandons a call; it returns false if the call has ended.
 func (l *leftovers) leave(c *toolCall) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -24,8 +24,8 @@ func newToolRunner(log *slog.Logger, now func() time.Time, reg prometheus.Regist
 	return &toolRunner{leftovers: newLeftovers(log, now, reg), log: log}
 }
 
-// guarded lets nothing of a tool but its result reach the run: neither a panic nor a call that does not end. Only the operator
-// sees what went wrong inside.
+// guarded isolates the run from a tool's panics and from calls that do not end. Only the operator sees internal
+// errors.
 func (r *toolRunner) guarded(name string, run tools.Func) tools.Func {
 	return func(ctx context.Context, caller sessions.Caller, args json.RawMessage) (sessions.ToolResult, error) {
 		return r.leftovers.do(ctx, name, caller.Run, func() (sessions.ToolResult, error) {
@@ -34,7 +34,7 @@ func (r *toolRunner) guarded(name string, run tools.Func) tools.Func {
 	}
 }
 
-// attempt runs a tool and turns its panic, and what failed inside it, into the failure of its call.
+// attempt runs a tool and turns a panic or an internal fault into a failed call.
 func (r *toolRunner) attempt(ctx context.Context, name string, run tools.Func, caller sessions.Caller, args json.RawMessage) (result sessions.ToolResult, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -14,7 +14,7 @@ import (
 	"sluice/sessions"
 )
 
-// SimulateName is the name of the tool that says what a call would come to.
+// SimulateName is the name of the tool that checks a call without making it.
 const SimulateName = "simulate_tool_call"
 
 type simulateArgs struct {
@@ -22,7 +22,7 @@ type simulateArgs struct {
 	Args     schema.Object `json:"args,omitempty" jsonschema:"its arguments; default: none"`
 }
 
-// simulateTool asks what real calls ask, without effects.
+// simulateTool does the checks of real calls, without effects.
 func (ts *Toolset) simulateTool() sessions.Tool {
 	return tools.New(sessions.Tool{
 		Spec: sessions.ToolSpec{
@@ -52,9 +52,9 @@ func (ts *Toolset) simulate(ctx context.Context, call tools.Call[simulateArgs]) 
 	return sessions.ToolResult{Text: text, Label: flow.NewLabel(caller.Taint.Level(), flow.Trusted)}, err
 }
 
-// Simulate says what a call of a session would come to. It asks the monitor, the session's permission mode and the
-// tool's own checks as a call does, with their effects off. Of the caller Route, User, Owner and Reader count; the rest is the session's. What
-// is above Reader is not there.
+// Simulate returns the decision about a session's call. It asks the monitor, the session's permission mode and the
+// tool's own checks as a real call does, but without effects. Of the caller, Route, User, Owner and Reader are used;
+// the rest comes from the session. Data above Reader is treated as missing.
 func (ts *Toolset) Simulate(ctx context.Context, record sessions.Record, caller sessions.Caller, tool string, args json.RawMessage) (policy.Simulation, error) {
 	if len(args) == 0 || string(args) == "null" {
 		args = json.RawMessage("{}")
@@ -63,7 +63,7 @@ func (ts *Toolset) Simulate(ctx context.Context, record sessions.Record, caller 
 		return policy.Simulation{}, fmt.Errorf("args: want an object: %w", err)
 	}
 	caller.Session, caller.Key, caller.Agent, caller.Taint, caller.Clearance = record.ID, record.Key, record.Agent, record.Taint, record.Clearance
-	caller.Trail = &sessions.Trail{} // what is only thought of is no denial
+	caller.Trail = &sessions.Trail{} // a simulated call is not recorded as denied
 	s := policy.Simulation{Tool: tool, Level: record.Taint.Level(), ResultingLevel: record.Taint.Level()}
 	t, mode, err := ts.named(ctx, record, tool)
 	if err != nil {
@@ -98,7 +98,7 @@ func (ts *Toolset) Simulate(ctx context.Context, record sessions.Record, caller 
 	return s, nil
 }
 
-// judged is what the monitor says of a call, with its effects off.
+// judged is the monitor's decision about a call, without effects.
 func (ts *Toolset) judged(ctx context.Context, call policy.Call) policy.Decision {
 	monitor := ts.Roster.Settings().Monitor
 	reach, err := monitor.Reach(ctx, call)
@@ -110,12 +110,12 @@ func (ts *Toolset) judged(ctx context.Context, call policy.Call) policy.Decision
 	return d
 }
 
-// above reports whether an end of a tool is outside of what a reader may see; an invalid one sees what the session does.
+// above reports whether one end of a tool is above a reader's level; an invalid reader sees what the session does.
 func above(f sessions.ToolFlow, reader flow.Level) bool {
 	return f.Reads == sessions.FlowOutside && tools.HiddenFrom(reader, f.Source) || f.Writes == sessions.FlowOutside && tools.HiddenFrom(reader, flow.NewLabel(f.Sink, flow.Trusted))
 }
 
-// named is a session's tool of a name, without Run if it has none, and how its calls are permitted.
+// named finds a session's tool by name, without Run if it has none, and the permission mode of its calls.
 func (ts *Toolset) named(ctx context.Context, record sessions.Record, tool string) (sessions.Tool, sessions.PermissionMode, error) {
 	d, ok := ts.Roster.Definition(record.Agent)
 	if !ok {
@@ -132,7 +132,7 @@ func (ts *Toolset) named(ctx context.Context, record sessions.Record, tool strin
 	return kit.Tools[i], kit.Permission, nil
 }
 
-// refused takes a tool's own refusal into a decision.
+// refused adds a tool's own refusal to a decision.
 func refused(d *policy.Decision, err error) {
 	if gate, ok := errors.AsType[*tools.GateError](err); ok {
 		d.Rules = append(d.Rules, gate.Rules...)

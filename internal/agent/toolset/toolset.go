@@ -26,13 +26,13 @@ type SessionReader interface {
 	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
 }
 
-// Config is what a Toolset is made of. All fields but Remote are required.
+// Config has the dependencies of a Toolset. All fields but Remote are required.
 type Config struct {
 	Roster     *roster.Roster
 	Store      SessionReader
 	Own        []sessions.Tool        // those of every agent
 	Web        func() []sessions.Tool // as configured now
-	Remote     func() []sessions.Tool // of servers outside the gateway, as they are now; nil: none
+	Remote     func() []sessions.Tool // current tools of external servers; may be nil
 	Now        func() time.Time
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
@@ -50,7 +50,7 @@ type Toolset struct {
 	shared sharedKits
 }
 
-// New makes a Toolset. It adds the tool simulate_tool_call to those of every agent.
+// New creates a Toolset. It adds the tool simulate_tool_call to those of every agent.
 func New(c Config) (*Toolset, error) {
 	ts := &Toolset{Roster: c.Roster, Store: c.Store, Log: c.Log, remote: c.Remote, runner: newToolRunner(c.Log, c.Now, c.Registerer)}
 	ts.own = ts.guarded(append(slices.Clone(c.Own), ts.simulateTool()))
@@ -66,10 +66,10 @@ func (ts *Toolset) guarded(tools []sessions.Tool) []sessions.Tool {
 	return tools
 }
 
-// fileTools are those of an agent with a workspace.
+// fileTools are the tools that need a workspace.
 var fileTools = []string{"read", "list", "find", "grep", "write", "edit", roster.ExecName}
 
-// Refresh gives a session that may have been opened long ago the tools that the servers outside have now.
+// Refresh gives a session that may have been opened long ago the current tools of external servers.
 func (ts *Toolset) Refresh(ctx context.Context, s *sessions.Session) error {
 	record := s.Record()
 	d, ok := ts.Roster.Definition(record.Agent)
@@ -88,11 +88,11 @@ func (ts *Toolset) Refresh(ctx context.Context, s *sessions.Session) error {
 	return nil
 }
 
-// sessionTools are those that a sub-agent does not have by itself.
+// sessionTools are the tools that sub-agents do not have by default.
 var sessionTools = []string{"sessions_list", "sessions_history", "sessions_send", "session_status", "agents_list", "message"}
 
-// remoteTools are the tools of servers outside the gateway, as they are now. One that does not say where its data
-// comes from and goes to, or that has another's name, is none.
+// remoteTools are the current tools of external servers. A tool without a declared data flow, or with the name of
+// another tool, is left out.
 func (ts *Toolset) remoteTools() []sessions.Tool {
 	if ts.remote == nil {
 		return nil
@@ -102,14 +102,14 @@ func (ts *Toolset) remoteTools() []sessions.Tool {
 		return nil
 	}
 	if err := checkTools(append(slices.Clone(ts.own), tools...)); err != nil {
-		ts.Log.Error("tools of MCP servers not taken", "err", err)
+		ts.Log.Error("tools of MCP servers not used", "err", err)
 		return nil
 	}
 	return ts.guarded(tools)
 }
 
-// allowed are those of some tools that a session has; it changes the list. A sub-agent never starts others, and reaches
-// outside the gateway only by tools that the agent that has started it has too.
+// allowed selects the tools that a session has; it changes the list. A sub-agent never starts others, and uses only
+// those external tools that the agent that started it has, too.
 func (ts *Toolset) allowed(tools []sessions.Tool, d, starter roster.Definition, record sessions.Record) []sessions.Tool {
 	tools = slices.DeleteFunc(tools, func(t sessions.Tool) bool {
 		return !d.Tools.Has(t.Spec.Name, d.Sandbox) || (d.Workspace == "" && slices.Contains(fileTools, t.Spec.Name))
@@ -129,7 +129,7 @@ func (ts *Toolset) allowed(tools []sessions.Tool, d, starter roster.Definition, 
 	})
 }
 
-// checkTools refuses a tool that does not say where its data comes from and goes to.
+// checkTools refuses a tool without a declared data flow.
 func checkTools(tools []sessions.Tool) error {
 	seen := map[string]bool{}
 	for _, t := range tools {
@@ -149,7 +149,7 @@ func checkTools(tools []sessions.Tool) error {
 	return nil
 }
 
-// requester is the agent that has started a session: its own where no other has. One that is gone may nothing.
+// requester is the agent that started a session; its own agent if no other did. A missing agent has no tools.
 func (ts *Toolset) requester(ctx context.Context, d roster.Definition, record sessions.Record) (roster.Definition, error) {
 	if record.SpawnedBy == "" {
 		return d, nil
@@ -168,7 +168,7 @@ func (ts *Toolset) requester(ctx context.Context, d roster.Definition, record se
 	return nobody, nil
 }
 
-// permission is the mode of a session's calls. A sub-agent is never allowed more than who has started it.
+// permission is the permission mode of a session. A sub-agent's mode is never weaker than that of its starter.
 func permission(d, starter roster.Definition) sessions.PermissionMode {
 	return cmp.Or(d.Permission, sessions.PermissionAuto).Narrow(cmp.Or(starter.Permission, sessions.PermissionAuto))
 }

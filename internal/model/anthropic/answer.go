@@ -73,7 +73,7 @@ const blocksMax = 256
 func (a *answer) Event(_ string, data []byte) (end bool, err error) {
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil {
-		return false, a.fail(sessions.ModelCut, fmt.Errorf("an event is no JSON: %w", err))
+		return false, a.fail(sessions.ModelCut, fmt.Errorf("an event is not JSON: %w", err))
 	}
 	switch e.Type {
 	case "message_start":
@@ -114,7 +114,7 @@ func (a *answer) failed(e event) error {
 // begin opens a block. Blocks that are only for the provider stay without a type.
 func (a *answer) begin(e event) error {
 	if e.Index < 0 || e.Index >= blocksMax {
-		return a.fail(sessions.ModelRefused, fmt.Errorf("the answer has a block %d: more than %d are not taken", e.Index, blocksMax))
+		return a.fail(sessions.ModelRefused, fmt.Errorf("the answer has a block %d: at most %d are accepted", e.Index, blocksMax))
 	}
 	for len(a.blocks) <= e.Index {
 		a.blocks = append(a.blocks, &block{})

@@ -12,7 +12,7 @@ import (
 	"sluice/sessions"
 )
 
-const help = `I am **Sluice's offline guide**: a demonstration that runs without a key and without a network. I am not an AI; I understand a few plain sentences and do them with the real tools:
+const help = `I am **Sluice's offline guide**: a demonstration that runs without a key and without a network. I am not an AI; I understand a few plain sentences and act on them with the real tools:
 
 - **list sessions** – the conversations that you may see
 - **show history of main** – what was said in one
@@ -186,7 +186,7 @@ func cutFold(s, prefix string) (string, bool) {
 func calls(tool string, args map[string]any, asked sessions.MessageID) sessions.Completion {
 	text, err := json.Marshal(args)
 	if err != nil {
-		return says("I could not write down the call: " + err.Error())
+		return says("I could not encode the call: " + err.Error())
 	}
 	return sessions.Completion{Parts: []sessions.Part{{
 		Type: sessions.PartToolCall, CallID: "call_" + strings.TrimPrefix(string(asked), "msg_"), Tool: tool, Args: text,

@@ -85,7 +85,7 @@ func (a *answer) Event(_ string, data []byte) (end bool, err error) {
 	}
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
-		return false, a.fail(sessions.ModelCut, fmt.Errorf("an event is no JSON: %w", err))
+		return false, a.fail(sessions.ModelCut, fmt.Errorf("an event is not JSON: %w", err))
 	}
 	if c.Error != nil {
 		return false, a.failed(c.Error.Type, c.Error.code(), c.Error.Message)

@@ -10,7 +10,7 @@ import (
 )
 
 // SummaryHead stands before a summary, which is sent as a user's message.
-const SummaryHead = "[What was said before, in short]\n"
+const SummaryHead = "[Summary of the earlier conversation]\n"
 
 // AgentHead stands before what another agent has said, which is sent as a user's message.
 func AgentHead(m sessions.Message) string {

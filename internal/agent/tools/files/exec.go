@@ -21,7 +21,7 @@ const (
 	execOutput = 64 << 10
 	// commandMax is the length of a command and of its input, in bytes, at most.
 	commandMax = 128 << 10
-	// execTimeout leaves a command that is killed the time to die.
+	// execTimeout leaves time for a killed command to end.
 	execTimeout = (execMax + 10) * time.Second
 )
 
@@ -41,7 +41,7 @@ func (ts *Tools) execTool() sessions.Tool {
 	}, tools.Work[execArgs]{Run: ts.exec})
 }
 
-// Sandbox runs commands apart from the machine. It is called from many goroutines.
+// Sandbox runs commands isolated from the machine. It is called from many goroutines.
 type Sandbox interface {
 	sessions.Sandbox
 	// Run runs a program to its end, see [sandbox.Bubblewrap].
@@ -94,7 +94,7 @@ func (ts *Tools) exec(ctx context.Context, call tools.Call[execArgs]) (sessions.
 	return execResult(caller, result, host || config.Network)
 }
 
-// execResult is what a command came to. What one prints that reaches the world may come from anywhere.
+// execResult is the result of a command. The output of a command with network access may come from anywhere.
 func execResult(caller sessions.Caller, r sandbox.Result, world bool) (sessions.ToolResult, error) {
 	answer := map[string]any{"exitCode": r.ExitCode, "stdout": r.Stdout, "stderr": r.Stderr, "timedOut": r.TimedOut, "truncated": r.Truncated}
 	if r.Stopped != "" {
@@ -123,7 +123,7 @@ func (ts *Tools) runner(ctx context.Context, caller sessions.Caller) (runner, er
 	missing := error(nil)
 	if roster.Sandboxed(mode) {
 		if missing = errors.New("this gateway has none"); ts.Sandbox != nil {
-			missing = ts.Sandbox.Available(ctx) // it may have been installed meanwhile
+			missing = ts.Sandbox.Available(ctx) // it may have been installed since
 		}
 		if missing == nil {
 			return ts.Sandbox, nil

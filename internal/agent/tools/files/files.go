@@ -27,13 +27,13 @@ type fileSessions interface {
 type Tools struct {
 	Store   fileSessions
 	Roster  *roster.Roster
-	Quota   *workspace.Quota      // bounds the files; nil: nothing does
+	Quota   *workspace.Quota      // limits the files; nil: no limit
 	Sandbox Sandbox               // runs the commands; may be nil
 	Limits  func() sandbox.Limits // of a command, as configured now
 	Log     *slog.Logger
 }
 
-// files opens the files of the calling session, within its present file access.
+// files opens the files of the calling session with its current file access.
 func (ts *Tools) files(ctx context.Context, caller sessions.Caller) (*workspace.Files, error) {
 	record, err := ts.Store.Session(ctx, caller.Session)
 	if err != nil {

@@ -25,12 +25,12 @@ const (
 	grepBytes = 256 << 20
 	// patternMax is the length of a pattern in bytes, at most.
 	patternMax = 1000
-	// programMax is how many instructions a compiled pattern has at most. Each character of a text may take a step for
-	// each instruction; nested repetitions make many.
+	// programMax is the maximum number of instructions of a compiled pattern. Each character of a text may take a
+	// step per instruction; nested repetitions multiply them.
 	programMax = 10_000
-	// searchSteps is how many such steps one search takes at most: some seconds.
+	// searchSteps is the maximum number of steps of one search: some seconds.
 	searchSteps = 1_000_000_000
-	// sliceSteps is how many steps a search takes before it looks at its context again: some milliseconds.
+	// sliceSteps is how many steps a search takes between two checks of its context: some milliseconds.
 	sliceSteps = 1 << 20
 )
 
@@ -49,11 +49,11 @@ type grep struct {
 	only    *glob.Path
 	limit   int
 	found   []grepMatch
-	skipped int // files that are too big or no text
+	skipped int // files that are too big or not text
 	more    bool
-	steps   int    // that it may still take
-	bytes   int    // that it may still read
-	stopped string // where it ended before it had seen everything, and why; empty: it has not
+	steps   int    // steps left
+	bytes   int    // bytes left
+	stopped string // where it stopped early, and why; empty if it did not
 }
 
 type grepMatch struct {
@@ -124,7 +124,7 @@ func (g *grep) look(ctx context.Context, e workspace.Entry, read func() ([]byte,
 	}
 	content, err := read()
 	if errors.Is(err, sessions.ErrNotFound) {
-		return true // gone meanwhile
+		return true // deleted in the meantime
 	}
 	if err != nil || binary(content) {
 		g.skipped++
@@ -163,7 +163,7 @@ func clipped(line string) string {
 	return line
 }
 
-// pattern is a regular expression of which it is known what a match costs at most.
+// pattern is a regular expression with a known maximum cost.
 type pattern struct {
 	expression *regexp.Regexp
 	size       int // instructions
@@ -189,10 +189,10 @@ func parsePattern(text string, ignoreCase bool) (pattern, error) {
 	return pattern{expression, size}, err
 }
 
-// steps is how many steps it takes at most to match a text.
+// steps is the maximum number of steps to match a text.
 func (p pattern) steps(text string) int { return len(text) * p.size }
 
-// match reports whether a text matches. When ctx ends it returns soon, with a result that means nothing.
+// match reports whether a text matches. When ctx ends it returns soon, and the result is meaningless.
 func (p pattern) match(ctx context.Context, text string) bool {
 	if p.steps(text) <= sliceSteps {
 		return p.expression.MatchString(text)
@@ -201,12 +201,12 @@ func (p pattern) match(ctx context.Context, text string) bool {
 	return p.expression.MatchReader(&watchedText{ctx: ctx, text: text, every: every, look: every})
 }
 
-// watchedText is a text that ends with its context.
+// watchedText is a text that ends when its context ends.
 type watchedText struct {
 	ctx         context.Context //nolint:containedctx // it is a reader of one call
 	text        string
 	at          int
-	every, look int // ctx is looked at when at has reached look, and so often
+	every, look int // ctx is checked when at reaches look, then after every further characters
 }
 
 // ReadRune implements [io.RuneReader].

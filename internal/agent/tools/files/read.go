@@ -26,7 +26,7 @@ type listArgs struct {
 	Path string `json:"path,omitempty" jsonschema:"a folder of the workspace; default: all of it"`
 }
 
-// fileTool is a tool over the session's files. One that only reads may be run again.
+// fileTool is a tool over the session's files. A read-only tool is safe to repeat.
 func fileTool[A any](name, about string, writes sessions.FlowEnd, run func(context.Context, tools.Call[A]) (sessions.ToolResult, error)) sessions.Tool {
 	return tools.New(sessions.Tool{
 		Spec: sessions.ToolSpec{Name: name, Description: about},
@@ -87,7 +87,7 @@ func (ts *Tools) readFile(ctx context.Context, call tools.Call[readArgs]) (sessi
 	return sessions.ToolResult{Text: shown, Label: caller.Taint}, err
 }
 
-// lines cuts lines out of a text, and says so below them.
+// lines cuts lines out of a text, and adds a note about the rest.
 func lines(content string, offset, limit int) (string, error) {
 	total := strings.Count(content, "\n")
 	if content != "" && !strings.HasSuffix(content, "\n") {
@@ -97,7 +97,7 @@ func lines(content string, offset, limit int) (string, error) {
 		return "", fmt.Errorf("offset: the file has %d lines", total)
 	}
 	var out strings.Builder
-	n := 0 // lines that are passed or shown
+	n := 0 // lines skipped or shown
 	for line := range strings.Lines(content) {
 		if n+1 >= offset {
 			if n-offset+1 == limit || out.Len()+len(line) > readMax {
@@ -130,7 +130,7 @@ func (ts *Tools) listFiles(ctx context.Context, call tools.Call[listArgs]) (sess
 	return entriesResult(caller, entries, more)
 }
 
-// entriesResult is a list of files; more says that it is not all.
+// entriesResult is a list of files; more says that it is incomplete.
 func entriesResult(caller sessions.Caller, entries []workspace.Entry, more bool) (sessions.ToolResult, error) {
 	if entries == nil {
 		entries = []workspace.Entry{}

@@ -26,12 +26,12 @@ type Audiences struct {
 	Roster *roster.Roster
 }
 
-// Of is the audience of a run: whose memories a run may read and where what it saves belongs.
+// Of is the audience of a run: whose memories the run may read, and to whom the memories that it saves belong.
 //
-// What owners say to an agent in private belongs to them: a run has their audience only if owners alone have caused it,
-// in a direct chat, in a session that is theirs. Any other run has the audience of its conversation, so that
-// nobody reads by any wording what an agent was told elsewhere. What agents say to each
-// other has no owner's word: the answer goes to whoever asked.
+// What owners say to an agent in private belongs to them: a run has their audience only if owners alone have caused
+// it, in a direct chat, in a session that is theirs. Any other run has the audience of its conversation, so that no
+// wording of a question reveals what an agent was told elsewhere. Messages between agents do not count as an owner's:
+// the answer goes to the agent that asked.
 func (a *Audiences) Of(ctx context.Context, record sessions.Record, run *sessions.Run) (sessions.Audience, error) {
 	if record.Key.SubAgent() {
 		return a.ofTask(ctx, record, run)
@@ -41,7 +41,7 @@ func (a *Audiences) Of(ctx context.Context, record sessions.Record, run *session
 	if run.Input.Owner && direct && !s.Keyer.Global && ofOwners(s, record.Key) {
 		return sessions.AudienceOwner, nil
 	}
-	if direct && !s.Keyer.Global && record.Key == s.Keyer.Main(record.Key.Agent()) { // which hears direct chats of several people
+	if direct && !s.Keyer.Global && record.Key == s.Keyer.Main(record.Key.Agent()) { // it may contain direct chats of several people
 		apart := sessions.Keyer{Scope: sessions.ScopePerAccountChannelPeer}
 		return sessions.Audience(apart.Key(record.Key.Agent(), run.Route, sessions.UserID(run.Route.Conversation))), nil
 	}
@@ -63,7 +63,7 @@ func ofOwners(s *roster.Settings, key sessions.Key) bool {
 	}
 }
 
-// directWith reports whether a key, without its agent, is that of a person's direct chat, in any scope.
+// directWith reports whether a key, without its agent, belongs to the person's direct chat, in any scope.
 func directWith(bare, channel, who string) bool {
 	where, ok := strings.CutSuffix(bare, "direct:"+who)
 	if !ok || where == "" {
@@ -74,8 +74,8 @@ func directWith(bare, channel, who string) bool {
 	return ok && first == channel && !strings.Contains(account, ":")
 }
 
-// ofTask is that of a sub-agent's run: the audience of the run that started the sub-agent, as long as
-// whoever speaks to it now has the same. Anybody else speaks to it alone.
+// ofTask is the audience of a sub-agent's run: that of the run that started it, as long as the current speaker has
+// the same audience. Any other speaker gets the sub-agent's own audience.
 func (a *Audiences) ofTask(ctx context.Context, record sessions.Record, run *sessions.Run) (sessions.Audience, error) {
 	alone := sessions.Audience(record.Key)
 	tasks, err := a.Store.ListExchanges(ctx, ledger.ExchangeQuery{MaxLevel: flow.Restricted, Target: record.ID, Kind: announce.Spawn, Limit: 1})

@@ -32,7 +32,7 @@ type listArgs struct {
 const (
 	memorySearchDefault = 10
 	memoryListDefault   = 50
-	// memoryShown and memoryListed are the bytes of a content that a search and a list show; memory_get shows all of it.
+	// memoryShown and memoryListed limit the content that a search and a list show, in bytes; memory_get shows all of it.
 	memoryShown  = 4000
 	memoryListed = 500
 )
@@ -45,16 +45,16 @@ type Store interface {
 	SaveMemory(ctx context.Context, s sessions.MemorySave) error
 	// DeleteMemory applies a deletion in one transaction.
 	DeleteMemory(ctx context.Context, d sessions.MemoryDelete) error
-	// MemoriesByKey reads what is in a scope under a key: one at most of each audience, the newest first.
+	// MemoriesByKey reads the memories of a key in a scope: at most one per audience, newest first.
 	MemoriesByKey(ctx context.Context, s sessions.MemoryScope, key string) ([]sessions.Memory, error)
-	// Memories lists what is in a scope.
+	// Memories lists the memories in a scope.
 	Memories(ctx context.Context, q sessions.MemoryQuery) ([]sessions.Memory, error)
-	// SearchMemories finds memories by words, the best first and of equals the newest.
+	// SearchMemories finds memories by words, best match first, then newest first.
 	SearchMemories(ctx context.Context, q sessions.MemorySearch) ([]sessions.Memory, error)
 }
 
-// Tools are what an agent remembers with across sessions. Where a memory goes and what is seen of
-// it depends on the caller alone: its level, its trust and its audience. No parameter says anything of them.
+// Tools are the memory tools. Only the caller's level, trust and audience decide where a memory is stored and which
+// ones are visible; no parameter changes that.
 type Tools struct {
 	Store  Store
 	Roster *roster.Roster
@@ -79,7 +79,7 @@ func (ts *Tools) All() []sessions.Tool {
 	}
 }
 
-// memoryRow is a memory as a model sees it.
+// memoryRow is a memory as a model reads it.
 type memoryRow struct {
 	Key       string            `json:"key"`
 	Content   string            `json:"content"`
@@ -88,14 +88,14 @@ type memoryRow struct {
 	Tags      []string          `json:"tags"`
 	Updated   time.Time         `json:"updated_at"`
 	Expires   *time.Time        `json:"expires_at,omitempty"`
-	Audience  sessions.Audience `json:"audience,omitempty"` // the conversation that told it, where it is not the caller's
+	Audience  sessions.Audience `json:"audience,omitempty"` // the conversation it comes from, if not the caller's
 }
 
-// memoryRows shows memories to a caller, and says how they are labelled together.
+// memoryRows shows memories to a caller, with their joint label.
 func memoryRows(caller sessions.Caller, found []sessions.Memory, most int) ([]memoryRow, flow.Label, error) {
 	rows, label := []memoryRow{}, flow.NewLabel(flow.Public, flow.Trusted)
 	for _, m := range found {
-		if !flow.CanFlow(m.Label.Level(), caller.Taint.Level()) { // the store has selected them; this is the last line of defence
+		if !flow.CanFlow(m.Label.Level(), caller.Taint.Level()) { // the store has filtered them; this is the last line of defence
 			return nil, flow.Top(), tools.Inside("read memories", errors.New("the store gave one above the caller's level"))
 		}
 		row := memoryRow{Key: m.Key, Level: m.Label.Level(), Tags: slices.Concat([]string{}, m.Tags), Updated: m.Updated}
@@ -126,7 +126,7 @@ func (ts *Tools) getMemory(ctx context.Context, call tools.Call[getArgs]) (sessi
 	if err != nil {
 		return sessions.ToolResult{}, tools.Inside("read memory", err)
 	}
-	// What others have told under the same key never takes the place of what the caller's own conversation did.
+	// A memory of the caller's own conversation always comes before other conversations' memories with the same key.
 	if own := slices.IndexFunc(found, func(m sessions.Memory) bool { return m.Audience == caller.Audience }); own >= 0 {
 		found = found[own:]
 	}
@@ -197,7 +197,7 @@ func (ts *Tools) listMemories(ctx context.Context, call tools.Call[listArgs]) (s
 	}
 	result := struct {
 		Memories []memoryRow `json:"memories"`
-		Next     string      `json:"next,omitempty"` // there are more: after for the page that follows
+		Next     string      `json:"next,omitempty"` // there are more: after for the next page
 	}{rows, next}
 	text, err := tools.JSON(result)
 	return sessions.ToolResult{Text: text, Label: label}, err

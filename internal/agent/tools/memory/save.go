@@ -74,7 +74,7 @@ func checkMemoryName(parameter, text string, most int) error {
 	return nil
 }
 
-// newMemory is a version as a caller saves it. Its label is the caller's: who could say another one could say too little.
+// newMemory is a new version from a caller. It always has the caller's label: a chosen one could be too low.
 func (ts *Tools) newMemory(caller sessions.Caller, key string) sessions.Memory {
 	d, _ := ts.Roster.Definition(caller.Agent)
 	return sessions.Memory{
@@ -128,7 +128,7 @@ func (ts *Tools) deleteMemory(ctx context.Context, call tools.Call[memoryDeleteA
 	return memoryDone(caller, map[string]any{"deleted": true, "key": args.Key})
 }
 
-// memoryDone is the answer of a call that has written. It tells nothing that the caller did not say.
+// memoryDone is the result of a write. It contains nothing that the caller did not provide.
 func memoryDone(caller sessions.Caller, result map[string]any) (sessions.ToolResult, error) {
 	text, err := tools.JSON(result)
 	return sessions.ToolResult{Text: text, Label: flow.NewLabel(caller.Taint.Level(), flow.Trusted)}, err

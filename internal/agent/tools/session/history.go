@@ -69,7 +69,7 @@ func (ts *Tools) history(ctx context.Context, call tools.Call[historyArgs]) (ses
 	}
 	label := record.Taint
 	for _, m := range messages {
-		label = label.Join(m.Label) // written since the record was read
+		label = label.Join(m.Label) // written after the record was read
 	}
 	if !policy.CallerOf(caller).May(policy.CheckSessionsHistory, label) {
 		record.Taint = label

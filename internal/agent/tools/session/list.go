@@ -20,7 +20,7 @@ import (
 const (
 	listMax         = 200  // rows of one call
 	listMessagesMax = 20   // messages of a row
-	listPage        = 1000 // sessions that one look takes
+	listPage        = 1000 // sessions per query
 	listPages       = 10
 )
 
@@ -38,7 +38,7 @@ func (a *listArgs) limit() int {
 	return min(*a.Limit, listMax)
 }
 
-// Store reads what the tools show of sessions, and stores the model that one of them sets.
+// Store reads sessions, and stores the model that session_status sets.
 type Store interface {
 	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
 	Thread(ctx context.Context, record sessions.Record) ([]sessions.Message, error)
@@ -54,7 +54,7 @@ type Tools struct {
 	Sight  *visibility.Checker
 	Roster *roster.Roster
 	Models func(name string) (sessions.Model, error)
-	// CheckModel gives an error for a model that no session may be given that knows what is of a level.
+	// CheckModel returns an error for a model that a session with data of the level may not use.
 	CheckModel func(name string, knows flow.Level) error
 	Now        func() time.Time
 }
@@ -107,7 +107,7 @@ type listing struct {
 	label    flow.Label   // join of what the rows were made of
 }
 
-// list adds the sessions of a page that the caller sees and has asked for.
+// list adds the sessions of a page that the caller sees and asked for.
 func (ts *Tools) list(ctx context.Context, caller sessions.Caller, args *listArgs, page []sessions.Record, to *listing) error {
 	for _, record := range page {
 		if len(to.Sessions) == args.limit() {
@@ -125,7 +125,7 @@ func (ts *Tools) list(ctx context.Context, caller sessions.Caller, args *listArg
 				return err
 			}
 			if !policy.CallerOf(caller).May(policy.CheckSessionsHistory, label) {
-				continue // it has learnt more since the page was read
+				continue // its label has risen since the page was read
 			}
 		}
 		to.Sessions = append(to.Sessions, row)
@@ -134,5 +134,5 @@ func (ts *Tools) list(ctx context.Context, caller sessions.Caller, args *listArg
 	return nil
 }
 
-// reserved are the words that are no sessions' keys: they are never listed, whoever stored them.
+// reserved words are not keys: they are never listed, even if something stored them.
 func reserved(key sessions.Key) bool { return key == "global" || key == "unknown" }

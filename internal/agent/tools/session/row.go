@@ -12,8 +12,8 @@ import (
 	"sluice/sessions"
 )
 
-// sessionRow is a row of sessions_list. A transcript is rows of a database
-// and no file: its path is that of the gateway's own API.
+// sessionRow is a row of sessions_list. A transcript consists of database rows and has no file, so its path is that
+// of the gateway's own API.
 type sessionRow struct {
 	Key             sessions.Key           `json:"key"`
 	Kind            sessions.KeyKind       `json:"kind"`
@@ -22,13 +22,13 @@ type sessionRow struct {
 	DisplayName     string                 `json:"displayName,omitempty"`
 	UpdatedAt       int64                  `json:"updatedAt"` // Unix milliseconds
 	SessionID       sessions.ID            `json:"sessionId"`
-	SpawnedBy       sessions.Key           `json:"spawnedBy,omitempty"` // of a sub-agent, where the caller can see who started it
+	SpawnedBy       sessions.Key           `json:"spawnedBy,omitempty"` // of a sub-agent, if the caller may see the session that started it
 	Model           string                 `json:"model"`
 	ContextTokens   int                    `json:"contextTokens"` // of its last prompt
 	TotalTokens     int                    `json:"totalTokens"`
 	ThinkingLevel   sessions.ThinkingLevel `json:"thinkingLevel,omitempty"` // empty: the agent's
 	VerboseLevel    sessions.VerboseLevel  `json:"verboseLevel,omitempty"`
-	SystemSent      bool                   `json:"systemSent"` // a model has been asked in it
+	SystemSent      bool                   `json:"systemSent"` // a model was called in it
 	AbortedLastRun  bool                   `json:"abortedLastRun"`
 	SendPolicy      sessions.SendPolicy    `json:"sendPolicy,omitempty"`
 	LastChannel     string                 `json:"lastChannel,omitempty"`
@@ -44,10 +44,10 @@ type deliveryContext struct {
 	AccountID string `json:"accountId"`
 }
 
-// row shows what the caller may be shown of a session, and is labelled with what it shows of what others have set.
+// row shows the parts of a session that the caller may see. Its label covers the shown texts of other people.
 func (ts *Tools) row(ctx context.Context, caller sessions.Caller, record sessions.Record) (sessionRow, flow.Label) {
 	if ts.Sight.GuestIn(caller, record.ID) {
-		record.Route, record.Title, record.Label = caller.Route, flow.Text{}, flow.Text{} // not where and how its owner talks there
+		record.Route, record.Title, record.Label = caller.Route, flow.Text{}, flow.Text{} // hide where and how its owner talks there
 	}
 	quotes := policy.NewQuotation(caller.Taint.Level())
 	row := sessionRow{
@@ -65,7 +65,7 @@ func (ts *Tools) row(ctx context.Context, caller sessions.Caller, record session
 	return row, quotes.Label()
 }
 
-// starter is the key of the session that has started a sub-agent, as far as the caller may know of it.
+// starter is the key of the session that started a sub-agent, if the caller may see it.
 func (ts *Tools) starter(ctx context.Context, caller sessions.Caller, record sessions.Record) sessions.Key {
 	switch record.SpawnedBy {
 	case "":
@@ -80,7 +80,7 @@ func (ts *Tools) starter(ctx context.Context, caller sessions.Caller, record ses
 	return parent.Key
 }
 
-// modelOf is the model of a session; the agent's where the caller may not be shown which was set for it.
+// modelOf is the model of a session; the agent's model if the caller may not see the override.
 func (ts *Tools) modelOf(quotes *policy.Quotation, record sessions.Record) string {
 	return cmp.Or(quotes.Or(record.Model, ""), ts.Roster.ModelName(record.Agent))
 }
@@ -92,7 +92,7 @@ func displayName(quotes *policy.Quotation, record sessions.Record) string {
 	return quotes.Or(record.Title, "")
 }
 
-// channelOf is a row's channel: that of its last route, else of its key, "internal" for what no chat began.
+// channelOf is the channel of a row: that of its last route, else that of its key, or "internal" without a chat.
 func channelOf(kind sessions.KeyKind, record sessions.Record) string {
 	switch {
 	case kind == sessions.KindCron, kind == sessions.KindHook, kind == sessions.KindNode, record.Key.SubAgent():
@@ -106,7 +106,7 @@ func channelOf(kind sessions.KeyKind, record sessions.Record) string {
 	return "unknown"
 }
 
-// newest are the newest messages of a session without those of tools, and what they are labelled.
+// newest returns the newest messages of a session without tool messages, and their label.
 func (ts *Tools) newest(ctx context.Context, record sessions.Record, n int) ([]historyMessage, flow.Label, error) {
 	messages, err := ts.Store.Thread(ctx, record)
 	if err != nil {
@@ -114,7 +114,7 @@ func (ts *Tools) newest(ctx context.Context, record sessions.Record, n int) ([]h
 	}
 	label := record.Taint
 	for _, m := range messages {
-		label = label.Join(m.Label) // written since the record was read
+		label = label.Join(m.Label) // written after the record was read
 	}
 	return historyOf(messages, n, false).Messages, label, nil
 }

@@ -15,11 +15,11 @@ import (
 
 const (
 	statusMax       = 200 // unfinished runs that are counted
-	statusExchanges = 20  // exchanges that are shown, and that are looked at of each side
-	statusEnded     = 5   // exchanges that are shown although they have ended
+	statusExchanges = 20  // exchanges shown, and read per side
+	statusEnded     = 5   // ended exchanges shown
 )
 
-// modelDefault takes a session's own model back.
+// modelDefault clears a session's model.
 const modelDefault = "default"
 
 type statusArgs struct {
@@ -35,7 +35,7 @@ type sessionStatus struct {
 	Running   int           `json:"running"`
 	Queued    int           `json:"queued"`
 	Exchanges []exchangeRow `json:"exchanges,omitempty"` // those that have not ended, and the newest that have
-	SubAgents []exchangeRow `json:"subAgents,omitempty"` // the tasks that it has given
+	SubAgents []exchangeRow `json:"subAgents,omitempty"` // the tasks that it started
 	Now       int64         `json:"now"`                 // Unix milliseconds
 }
 
@@ -43,17 +43,17 @@ type sessionStatus struct {
 type exchangeRow struct {
 	ID      string           `json:"id"`
 	With    sessions.Key     `json:"with"`  // the other side
-	Asked   bool             `json:"asked"` // this side has asked
+	Asked   bool             `json:"asked"` // whether this side asked
 	Name    string           `json:"name,omitempty"`
 	Phase   announce.Phase   `json:"phase"`
 	Turn    int              `json:"turn,omitempty"`
 	Outcome announce.Outcome `json:"outcome,omitempty"` // once it has ended
-	Detail  string           `json:"detail,omitempty"`  // why it ended so
+	Detail  string           `json:"detail,omitempty"`  // why it ended this way
 	Started int64            `json:"startedAt"`         // Unix milliseconds
 }
 
-// statusTool is idempotent: the same model set twice is the same. What it reads goes
-// nowhere, so that no permission mode is against it; the model is set on an owner's word alone.
+// statusTool is idempotent: setting the same model twice changes nothing. Its data stays in the session, so every
+// permission mode allows it; only an owner may have the model set.
 func (ts *Tools) statusTool() sessions.Tool {
 	return tools.New(sessions.Tool{
 		Spec: sessions.ToolSpec{
@@ -67,7 +67,7 @@ func (ts *Tools) statusTool() sessions.Tool {
 	}})
 }
 
-// statusBeyond reports whether a call sets a model: it takes all that the session knows from then on.
+// statusBeyond reports whether a call sets a model, which then receives everything that the session knows.
 func statusBeyond(_ context.Context, call tools.Call[statusArgs]) (bool, error) {
 	return call.Args.Model != nil && call.Caller.Owner, nil
 }
@@ -96,7 +96,7 @@ func (ts *Tools) status(ctx context.Context, call tools.Call[statusArgs]) (sessi
 	return sessions.ToolResult{Text: text, Label: record.Taint.Join(shown).Join(label)}, err
 }
 
-// setModel gives the caller's own session another model, from its next message on.
+// setModel sets another model for the caller's own session, from its next message on.
 func (ts *Tools) setModel(ctx context.Context, caller sessions.Caller, record *sessions.Record, name string) error {
 	switch {
 	case record.ID != caller.Session:
@@ -150,8 +150,8 @@ func (ts *Tools) countRuns(ctx context.Context, status *sessionStatus) error {
 	return nil
 }
 
-// exchangesOf fills in the exchanges of a session that the caller may know of:
-// all that have not ended, and the newest that have. It returns their label.
+// exchangesOf adds the exchanges of a session that the caller may see: all open ones, and the newest ended ones. It
+// returns their label.
 func (ts *Tools) exchangesOf(ctx context.Context, caller sessions.Caller, status *sessionStatus) (flow.Label, error) {
 	label := flow.NewLabel(flow.Public, flow.Trusted)
 	if ts.Sight.GuestIn(caller, status.SessionID) {
@@ -163,7 +163,7 @@ func (ts *Tools) exchangesOf(ctx context.Context, caller sessions.Caller, status
 			left = statusEnded
 		}
 		for _, q := range []ledger.ExchangeQuery{{Requester: status.SessionID}, {Target: status.SessionID}} {
-			q.Open, q.Limit, q.MaxLevel = open, statusExchanges, caller.Taint.Level() // hidden ones take no place
+			q.Open, q.Limit, q.MaxLevel = open, statusExchanges, caller.Taint.Level() // hidden ones do not count towards the limit
 			found, err := ts.Store.ListExchanges(ctx, q)
 			if err != nil {
 				return label, tools.Inside("list exchanges", err)

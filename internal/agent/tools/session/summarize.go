@@ -18,11 +18,11 @@ import (
 
 const (
 	summarizeFocusMax = 500 // bytes
-	summarizeMessages = 400 // newest messages of a session that are looked at
+	summarizeMessages = 400 // newest messages that are read
 	summarizeTurns    = 20  // newest turns about a topic
 	summarizeTokens   = 2048
 	summarizeTimeout  = 5 * time.Minute
-	// focusMin is how long a word of a focus must be to be looked for.
+	// focusMin is the minimum length of a word of a focus that is searched for.
 	focusMin = 3
 )
 
@@ -49,7 +49,7 @@ func (a *summarizeArgs) check() error {
 	return nil
 }
 
-// prompt is what the model is told to do.
+// prompt is the instruction for the model.
 func (a *summarizeArgs) prompt() string {
 	switch {
 	case a.Focus == "":
@@ -60,7 +60,7 @@ func (a *summarizeArgs) prompt() string {
 	return gistPrompt + gistFocus + a.Focus
 }
 
-// summarizeTool may be repeated after a crash: it changes nothing. Its model is asked a second time then.
+// summarizeTool may be repeated after a crash: it changes nothing, and only asks its model again.
 func (ts *Tools) summarizeTool() sessions.Tool {
 	return tools.New(sessions.Tool{
 		Spec: sessions.ToolSpec{
@@ -92,7 +92,7 @@ func (ts *Tools) summarize(ctx context.Context, call tools.Call[summarizeArgs]) 
 	if err != nil {
 		return sessions.ToolResult{}, tools.Inside("find model", err)
 	}
-	asked := label.Join(caller.Taint) // the focus is the caller's own words
+	asked := label.Join(caller.Taint) // the focus is the caller's own text
 	summary, err := summarize.Of(ctx, model, summarize.Request{Prompt: args.prompt(), Messages: about, Label: asked, MaxTokens: summarizeTokens})
 	if err != nil {
 		return sessions.ToolResult{}, summarizeError(err, ts.modelOf(policy.NewQuotation(caller.Taint.Level()), record), asked)
@@ -101,7 +101,7 @@ func (ts *Tools) summarize(ctx context.Context, call tools.Call[summarizeArgs]) 
 	return sessions.ToolResult{Text: text, Label: label}, err
 }
 
-// summarizeError says to the model that has called what it or an owner can do.
+// summarizeError tells the calling model what it or an owner can do.
 func summarizeError(err error, model string, label flow.Label) error {
 	if errors.Is(err, sessions.ErrModelLevel) {
 		provider, _, _ := strings.Cut(model, "/")
@@ -119,10 +119,10 @@ func summarizeError(err error, model string, label flow.Label) error {
 	return tools.Inside("summarize", err)
 }
 
-// pick are the messages that the summary is of, without the call for it.
+// pick selects the messages to summarize, without the call for it.
 func (a *summarizeArgs) pick(thread []sessions.Message) []sessions.Message {
 	if n := len(thread); n > 0 && thread[n-1].Role == sessions.RoleToolResult {
-		thread = thread[:n-1] // of calls of the same answer
+		thread = thread[:n-1] // of calls in the same answer
 	}
 	if n := len(thread); n > 0 && len(thread[n-1].ToolCalls()) > 0 {
 		thread = thread[:n-1]
@@ -142,7 +142,7 @@ func (a *summarizeArgs) pick(thread []sessions.Message) []sessions.Message {
 	return slices.Concat(picked...)
 }
 
-// turnsOf cuts a thread before each message that was said to the agent.
+// turnsOf splits a thread before each message to the agent.
 func turnsOf(thread []sessions.Message) (turns [][]sessions.Message) {
 	begin := 0
 	for i, m := range thread {
@@ -157,7 +157,7 @@ func turnsOf(thread []sessions.Message) (turns [][]sessions.Message) {
 	return turns
 }
 
-// mentions reports whether any of the words stands in a turn; where there are none, the whole focus.
+// mentions reports whether a turn contains one of the words; if there are none, the whole focus.
 func mentions(turn []sessions.Message, words []string, focus string) bool {
 	if len(words) == 0 {
 		words = []string{strings.ToLower(strings.TrimSpace(focus))}

@@ -14,11 +14,11 @@ const (
 	historySizeMax = 80 * 1024 // bytes of all messages as JSON
 )
 
-// History is a transcript as a model sees it, with what it leaves out.
+// History is a transcript as a model reads it, and what it omits.
 type History struct {
 	Messages         []historyMessage `json:"messages"`
 	Truncated        bool             `json:"truncated"`        // there are older messages
-	DroppedMessages  int              `json:"droppedMessages"`  // so many
+	DroppedMessages  int              `json:"droppedMessages"`  // number of omitted messages
 	ContentTruncated bool             `json:"contentTruncated"` // texts were shortened, or a message left out of its row
 	Bytes            int              `json:"bytes"`            // of messages as JSON
 }
@@ -31,8 +31,8 @@ type historyMessage struct {
 	Timestamp int64           `json:"timestamp"` // Unix milliseconds
 }
 
-// historyOf shortens a transcript to its newest messages. A last message that is
-// too big on its own has a row that says so.
+// historyOf shortens a transcript to its newest messages. A last message that is too big by itself is replaced by a
+// note.
 func historyOf(messages []sessions.Message, limit int, tools bool) History {
 	h := History{Messages: []historyMessage{}}
 	for _, m := range slices.Backward(messages) {
@@ -59,7 +59,7 @@ func historyOf(messages []sessions.Message, limit int, tools bool) History {
 	return h
 }
 
-// sizeOf is a row's size as JSON. What can't be encoded is as big as can be.
+// sizeOf is a row's size as JSON. A row that can't be encoded counts as infinitely big.
 func sizeOf(row historyMessage) int {
 	text, err := json.Marshal(row)
 	if err != nil {
@@ -72,7 +72,7 @@ func tooBig(m sessions.Message, size int) sessions.Part {
 	return sessions.TextPart(fmt.Sprintf("[message not shown: it has %d bytes, the maximum is %d]", size, historySizeMax), m.Label)
 }
 
-// visibleParts leaves out reasoning, and without tools what belongs to them. cut: something was shortened.
+// visibleParts omits reasoning and, without tools, the parts of tools. cut: something was shortened.
 func visibleParts(m sessions.Message, tools bool) (parts []sessions.Part, cut bool) {
 	for _, p := range m.Parts {
 		switch p.Type {

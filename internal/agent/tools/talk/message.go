@@ -68,11 +68,11 @@ type Tools struct {
 	Sight     *visibility.Checker
 	Roster    *roster.Roster
 	Exchanges Exchanges
-	// Send queues a message of the agent's own.
+	// Send queues a proactive message.
 	Send func(ctx context.Context, p outbound.Proactive) (ledger.Delivery, error)
-	// CheckPolicy says what the gate would decide.
+	// CheckPolicy returns the gate's decision without effects.
 	CheckPolicy func(ctx context.Context, c outbound.Check) (policy.Decision, error)
-	// CheckModel gives an error for a model that no session may be given that knows what is of a level.
+	// CheckModel returns an error for a model that a session with data of the level may not use.
 	CheckModel func(name string, knows flow.Level) error
 	Now        func() time.Time
 	Log        *slog.Logger
@@ -83,7 +83,7 @@ func (ts *Tools) All() []sessions.Tool {
 	return []sessions.Tool{ts.messageTool(), ts.sendTool(), ts.spawnTool(), ts.agentsTool()}
 }
 
-// messageTool may be repeated after a crash: its idempotency key is made of the call.
+// messageTool may be repeated after a crash: its idempotency key is derived from the call.
 func (ts *Tools) messageTool() sessions.Tool {
 	return tools.New(sessions.Tool{
 		Spec: sessions.ToolSpec{
@@ -100,8 +100,8 @@ func (ts *Tools) messageTool() sessions.Tool {
 	}})
 }
 
-// messageBeyond reports whether a message goes to another conversation. What the tool refuses by itself goes nowhere,
-// so that nobody is asked about it.
+// messageBeyond reports whether a message goes to another conversation. A call that the tool refuses goes nowhere, so
+// nobody is asked about it.
 func messageBeyond(_ context.Context, call tools.Call[messageArgs]) (bool, error) {
 	p, err := messagePlan(call)
 	return err == nil && !here(call.Caller, p), nil
@@ -130,7 +130,7 @@ func messagePlan(call tools.Call[messageArgs]) (outbound.Proactive, error) {
 	args := call.Args
 	switch silent := sessions.Silent(args.Message); {
 	case silent && len(args.Media) > 0:
-		args.Message = "" // the files come without a word
+		args.Message = "" // the files are sent without a text
 	case args.Message == "":
 		return outbound.Proactive{}, errors.New("message: is required")
 	case silent:
@@ -139,8 +139,8 @@ func messagePlan(call tools.Call[messageArgs]) (outbound.Proactive, error) {
 	return addressed(call.Caller, args)
 }
 
-// addressed completes a message's address from the run's own route. Only an
-// owner's words may make an agent speak somewhere else.
+// addressed completes a message's address from the run's own route. Only an owner's message may make an agent write
+// elsewhere.
 func addressed(caller sessions.Caller, args messageArgs) (outbound.Proactive, error) {
 	p := outbound.Proactive{
 		Channel: args.Channel, Account: args.AccountID, To: args.To, Thread: args.ThreadID, Text: args.Message,
@@ -172,13 +172,14 @@ func addressed(caller sessions.Caller, args messageArgs) (outbound.Proactive, er
 	return p, nil
 }
 
-// here reports whether a message goes to the conversation of the run. A name that means it counts as another.
+// here reports whether a message goes to the conversation of the run. Another name of the same conversation counts as
+// another one.
 func here(caller sessions.Caller, p outbound.Proactive) bool {
 	own := caller.Route
 	return p.Channel == own.Channel && p.Account == own.Account && p.To == string(own.Conversation)
 }
 
-// publicSendError lets a model see what is wrong with what it asked for, and nothing else.
+// publicSendError lets a model read what is wrong with its request, and nothing else.
 func publicSendError(err error) error {
 	if wrong, ok := errors.AsType[*request.Error](err); ok {
 		return wrong
@@ -186,7 +187,7 @@ func publicSendError(err error) error {
 	return tools.Inside("queue message", err)
 }
 
-// leaves says whether the gate would let a message out.
+// leaves asks whether the gate would let a message out.
 func (ts *Tools) leaves(ctx context.Context, p outbound.Proactive) error {
 	d, err := ts.CheckPolicy(ctx, outbound.Check{
 		Channel: p.Channel, Account: p.Account, To: p.To, Thread: p.Thread, ChatType: p.ChatType, Label: p.Label, Kind: ledger.KindMessage, Text: p.Text, Reader: p.Reader,

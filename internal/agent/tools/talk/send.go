@@ -57,7 +57,7 @@ type sendResult struct {
 	Error      string         `json:"error,omitempty"`
 }
 
-// sendTool may be repeated after a crash: the call names the exchange, so that it goes on waiting for the same one.
+// sendTool may be repeated after a crash: the call names the exchange, so that it waits for the same one.
 func (ts *Tools) sendTool() sessions.Tool {
 	return tools.New(sessions.Tool{
 		Spec: sessions.ToolSpec{
@@ -71,9 +71,10 @@ func (ts *Tools) sendTool() sessions.Tool {
 	}})
 }
 
-// sendBeyond reports whether people in another conversation would hear of a request: the exchange ends with an announcement
-// where its target is spoken to. A session without people has nobody to tell. A sub-agent's requester is who it works
-// for; and what goes blindly to the main session is always taken in, so that nothing is to be learnt by trying.
+// sendBeyond reports whether people in another conversation would see the effects of a request: the exchange ends
+// with an announcement in the target's conversation. A target without people announces nothing. A sub-agent's message
+// to its requester stays with those it works for. A message to a hidden main session always counts as accepted, so
+// that trying reveals nothing.
 func (ts *Tools) sendBeyond(ctx context.Context, call tools.Call[sendArgs]) (bool, error) {
 	to, err := ts.sendPlan(ctx, call)
 	if broken, ok := errors.AsType[*tools.InsideError](err); ok {
@@ -95,7 +96,7 @@ func (ts *Tools) sendTo(ctx context.Context, call tools.Call[sendArgs]) (session
 		Kind: announce.Send, Caller: caller, Target: to.Record, Create: to.Create, Text: args.Message, Label: caller.Taint, Key: call.Key(), Blind: to.Blind,
 	})
 	if to.Blind && errors.Is(err, request.ErrQueueFull) {
-		ts.Log.Warn("message dropped: its sender must not learn that too much waits there", "session", string(to.Record.ID), "run", string(caller.Run))
+		ts.Log.Warn("message dropped: the target's queue is full, and the sender must not learn that", "session", string(to.Record.ID), "run", string(caller.Run))
 		x.First, err = sessions.NewRunID(), nil
 	}
 	if err != nil {
@@ -114,7 +115,7 @@ func (ts *Tools) sendTo(ctx context.Context, call tools.Call[sendArgs]) (session
 	return sessions.ToolResult{Text: text, Label: label}, err
 }
 
-// sendPlan finds whom a call is for, or says why it is refused.
+// sendPlan finds the target of a call, or says why it is refused.
 func (ts *Tools) sendPlan(ctx context.Context, call tools.Call[sendArgs]) (to visibility.Addressee, err error) {
 	if err := call.Args.check(); err != nil {
 		return to, err
@@ -122,7 +123,7 @@ func (ts *Tools) sendPlan(ctx context.Context, call tools.Call[sendArgs]) (to vi
 	return ts.Sight.Addressee(ctx, call.Caller, call.Args.SessionKey)
 }
 
-// answered fills in how the target's run stands. What the target has learnt beyond the caller does not come back.
+// answered adds the state of the target's run. Data above the caller's level is left out.
 func answered(result *sendResult, run sessions.Run, caller sessions.Caller) flow.Label {
 	label := flow.NewLabel(caller.Taint.Level(), flow.Trusted)
 	switch {

@@ -93,7 +93,7 @@ func (ts *Tools) spawnPlan(call tools.Call[spawnArgs]) (spawnArgs, error) {
 	return args, err
 }
 
-// maySpawn checks who may start which agent, and completes the arguments.
+// maySpawn checks who may start which agent, and fills in the arguments.
 func (ts *Tools) maySpawn(caller sessions.Caller, args *spawnArgs) error {
 	if caller.Key.SubAgent() {
 		return errors.New("a sub-agent can't start others")

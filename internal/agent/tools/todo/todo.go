@@ -44,9 +44,8 @@ type Store interface {
 	ChangeTodos(ctx context.Context, c sessions.TodoChange) error
 }
 
-// Tools keep the to-do list in a session. All of them are
-// idempotent: an item's id is made of the call that adds it. What they note goes nowhere
-// but back to the same session, so that no permission mode is against them.
+// Tools keep the to-do list of a session. All of them are idempotent: an item's id is derived from the call that adds
+// it. Their data stays in the session, so every permission mode allows them.
 type Tools struct {
 	Store Store
 	Now   func() time.Time
@@ -69,7 +68,7 @@ func (ts *Tools) All() []sessions.Tool {
 	}
 }
 
-// todos are the items that the caller may know of. Others are not there for it.
+// todos are the items that the caller may see.
 func (ts *Tools) todos(ctx context.Context, caller sessions.Caller) ([]sessions.Todo, error) {
 	items, err := ts.Store.Todos(ctx, caller.Session)
 	if err != nil {
@@ -101,7 +100,7 @@ func (ts *Tools) addTodos(ctx context.Context, call tools.Call[todoAdd]) (sessio
 	return ts.changedTodos(ctx, caller, change)
 }
 
-// countNew counts the items that are not there yet: a call that is run again finds its own.
+// countNew counts the new items: a repeated call finds its own items.
 func countNew(there, add []sessions.Todo) (n int) {
 	for _, t := range add {
 		if !slices.ContainsFunc(there, func(o sessions.Todo) bool { return o.ID == t.ID }) {
@@ -152,7 +151,7 @@ func (a *todoUpdate) check() error {
 	return nil
 }
 
-// apply changes an item. It is then as secret as who changes it.
+// apply changes an item, which then has the label of the writer.
 func (a *todoUpdate) apply(item sessions.Todo, label flow.Label, now time.Time) sessions.Todo {
 	item.Label, item.Updated = item.Label.Join(label), now
 	if a.Status != nil {
@@ -196,7 +195,7 @@ func (ts *Tools) clearTodos(ctx context.Context, call tools.Call[todoClear]) (se
 	return ts.changedTodos(ctx, caller, change)
 }
 
-// changedTodos stores a change and shows the list as it then is.
+// changedTodos stores a change and shows the new list.
 func (ts *Tools) changedTodos(ctx context.Context, caller sessions.Caller, change sessions.TodoChange) (sessions.ToolResult, error) {
 	err := ts.Store.ChangeTodos(ctx, change)
 	if errors.Is(err, sessions.ErrNotFound) {

@@ -18,7 +18,7 @@ import (
 
 const (
 	webChars = 20_000
-	// webSpare lets the page's own time-out speak first.
+	// webSpare gives the page's own timeout time to report first.
 	webSpare = 10 * time.Second
 )
 
@@ -39,12 +39,12 @@ const Name = "web_fetch"
 
 // Tools are the tools that read the public web.
 type Tools struct {
-	Pages  Pages // gets the pages; nil: there are no such tools
+	Pages  Pages // fetches the pages; nil: the tool does not exist
 	Roster *roster.Roster
 	Log    *slog.Logger
 }
 
-// All gives the tool web_fetch, where it is configured.
+// All returns the tool web_fetch, if it is configured.
 func (ts *Tools) All() []sessions.Tool {
 	settings := ts.Roster.Settings().Web
 	if !settings.Enabled || ts.Pages == nil {
@@ -66,7 +66,7 @@ func (ts *Tools) All() []sessions.Tool {
 	}, tools.Work[fetchArgs]{Run: run})}
 }
 
-// fetch reads a page by the settings that the tool was declared with, as long as they hold.
+// fetch reads a page with the settings that the tool was declared with, if they are still current.
 func (ts *Tools) fetch(ctx context.Context, call tools.Call[fetchArgs], declared roster.Web) (sessions.ToolResult, error) {
 	caller, args := call.Caller, call.Args
 	most := webChars
@@ -88,7 +88,7 @@ func (ts *Tools) fetch(ctx context.Context, call tools.Call[fetchArgs], declared
 	if answer, ok := errors.AsType[*web.AnswerError](err); ok {
 		return sessions.ToolResult{Text: "the page can't be read: " + answer.Error(), Failed: true, Label: label}, nil
 	}
-	if err != nil { // one sentence for all, or it would tell of the gateway's own network
+	if err != nil { // one sentence for all failures, because details would reveal the gateway's own network
 		ts.Log.Info("page not read", "run", string(caller.Run), "err", err)
 		return sessions.ToolResult{Text: "the page can't be read: its server does not exist, does not respond, or is not on the public web", Failed: true, Label: label}, nil
 	}
@@ -100,7 +100,7 @@ func (ts *Tools) fetch(ctx context.Context, call tools.Call[fetchArgs], declared
 	return sessions.ToolResult{Text: text, Label: label}, err
 }
 
-// firstChars is the beginning of a text, so many characters at most.
+// firstChars is the beginning of a text, at most this many characters.
 func firstChars(text string, most int) (string, bool) {
 	if utf8.RuneCountInString(text) <= most {
 		return text, false

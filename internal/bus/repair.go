@@ -62,12 +62,12 @@ func (b *Bus) repairer() {
 		case b.ctx.Err() != nil:
 			return
 		case err != nil:
-			b.cfg.Log.Warn("bus is not whole; trying again", "err", err)
+			b.cfg.Log.Warn("bus is incomplete; trying again", "err", err)
 			whole = false
 			b.damaged()
 		default:
 			if !whole {
-				b.cfg.Log.Info("bus is whole again")
+				b.cfg.Log.Info("bus is complete again")
 				whole = true
 			}
 			b.owned.rescan()

@@ -33,7 +33,7 @@ func newSaid(word string) *said { return &said{word: word, now: make(chan struct
 func TestMendingIsTriedUntilItSucceeds(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	broken, whole := newSaid("not whole"), newSaid("whole again")
+	broken, whole := newSaid("bus is incomplete"), newSaid("bus is complete again")
 	startWith(t, c.url(), "one", prometheus.NewRegistry(), broken, whole)
 
 	c.stop()

@@ -119,14 +119,14 @@ func (g *gateway) add(r sessions.Record) sessions.Record {
 	return r
 }
 
-func (g *gateway) Told(ctx context.Context, run sessions.Run, reader flow.Level) (outbound.Disclosure, error) {
+func (g *gateway) Disclose(ctx context.Context, run sessions.Run, reader flow.Level) (outbound.Disclosure, error) {
 	run.Route = sessions.Route{Channel: "webchat"}
-	tell, _ := g.Teller(ctx, run, reader) // it never fails
+	tell, _ := g.Discloser(ctx, run, reader) // it never fails
 	return tell(ctx, run.Reply)
 }
 
-// Teller withholds what is forbidden, and takes the word out of what says more.
-func (g *gateway) Teller(_ context.Context, run sessions.Run, _ flow.Level) (outbound.Discloser, error) {
+// Discloser withholds what is forbidden, and takes the word out of what says more.
+func (g *gateway) Discloser(_ context.Context, run sessions.Run, _ flow.Level) (outbound.Discloser, error) {
 	return func(_ context.Context, text string) (outbound.Disclosure, error) {
 		if text == "forbidden" && !run.Route.IsZero() {
 			return outbound.Disclosure{Withheld: &outbound.Withheld{
@@ -140,7 +140,7 @@ func (g *gateway) Teller(_ context.Context, run sessions.Run, _ flow.Level) (out
 	}, nil
 }
 
-func (g *gateway) Standing(_ context.Context, record sessions.Record, _ sessions.Route) (outbound.SendPermission, error) {
+func (g *gateway) SendPermission(_ context.Context, record sessions.Record, _ sessions.Route) (outbound.SendPermission, error) {
 	stands := outbound.SendPermission{Carries: flow.Internal}
 	if !record.Taint.FlowsTo(stands.Carries) {
 		stands.Held = "the text is " + record.Taint.Level().String()

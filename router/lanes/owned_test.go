@@ -121,7 +121,7 @@ func TestReleaseWaits(t *testing.T) {
 			cancel()
 			return ctx
 		}},
-		"work that goes on": {turn: func(*Lane) (Rest, error) { time.Sleep(time.Hour); return Rest{}, nil }, took: testGrace + releaseWait, log: "work goes on"},
+		"work that goes on": {turn: func(*Lane) (Rest, error) { time.Sleep(time.Hour); return Rest{}, nil }, took: testGrace + releaseWait, log: "work that ignores its context"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inScene(t, func(t *testing.T, s *scene) {

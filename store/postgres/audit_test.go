@@ -25,7 +25,7 @@ func rawDatabase(t *testing.T, url string) *sql.DB {
 
 func TestTamper(t *testing.T) {
 	t.Parallel()
-	url := storetest.Postgres(t)
+	url := migrated.Copy(t)
 	storetest.Tamper(t, storetest.Tampering{
 		DB: open(t, url), Raw: rawDatabase(t, url),
 		Refused: []string{
@@ -46,7 +46,7 @@ func TestOlderTrailIsSealed(t *testing.T) {
 // TestLostHead: where the trail can't be added to, nothing is done that it would have to tell of.
 func TestLostHead(t *testing.T) {
 	t.Parallel()
-	url := storetest.Postgres(t)
+	url := migrated.Copy(t)
 	db := open(t, url)
 	execute(t, url, `ALTER TABLE audit_heads DISABLE TRIGGER USER; DELETE FROM audit_heads`)
 	unavailable(t, tell(t.Context(), db, "1", 1), "the audit trail can't be extended")
@@ -58,7 +58,7 @@ func TestLostHead(t *testing.T) {
 // TestBrokenChain sets a head back, so that the next entry has the place of one that is there.
 func TestBrokenChain(t *testing.T) {
 	t.Parallel()
-	url := storetest.Postgres(t)
+	url := migrated.Copy(t)
 	db := open(t, url)
 	require.NoError(t, tell(t.Context(), db, "first", 1))
 	execute(t, url, `ALTER TABLE audit_heads DISABLE TRIGGER USER; UPDATE audit_heads SET seq = 0, hash = ''`)
@@ -72,7 +72,7 @@ func TestBrokenChain(t *testing.T) {
 func TestReplicasTell(t *testing.T) {
 	t.Parallel()
 	const each, writers = 30, 8
-	url := storetest.Postgres(t)
+	url := migrated.Copy(t)
 	replicas := []*store.DB{open(t, url), open(t, url)}
 	release := hold(t, url, `SELECT 1 FROM audit_heads FOR UPDATE`)
 	results := make(chan error, len(replicas)*writers)
@@ -152,6 +152,6 @@ func TestServerCrashesWhileTelling(t *testing.T) {
 
 func TestEarlierTexts(t *testing.T) {
 	t.Parallel()
-	url := storetest.Postgres(t)
+	url := migrated.Copy(t)
 	storetest.Earlier(t, open(t, url), rawDatabase(t, url))
 }

@@ -98,7 +98,7 @@ func TestNoDatabase(t *testing.T) {
 
 func TestNewerSchema(t *testing.T) {
 	t.Parallel()
-	url := storetest.Postgres(t)
+	url := migrated.Copy(t)
 	open(t, url)
 	execute(t, url, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, true)`)
 	_, err := postgres.Open(t.Context(), config(url))
@@ -107,7 +107,7 @@ func TestNewerSchema(t *testing.T) {
 
 func TestReadOnly(t *testing.T) {
 	t.Parallel()
-	url := storetest.Postgres(t)
+	url := migrated.Copy(t)
 	require.NoError(t, open(t, url).Close())
 	execute(t, url, `ALTER ROLE sluice IN DATABASE `+database(t, url)+` SET default_transaction_read_only = on`)
 	db := open(t, url)

@@ -9,6 +9,6 @@ import (
 
 // Whatever is asked, memory answers, and with nothing that is hidden.
 func FuzzMemorySearch(f *testing.F) {
-	db := open(f, storetest.Postgres(f))
+	db := open(f, migrated.Copy(f))
 	storetest.FuzzMemorySearch(f, db, func(s sessions.MemorySave) error { return db.SaveMemory(f.Context(), s) })
 }

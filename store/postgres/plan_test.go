@@ -24,7 +24,7 @@ var sorted = regexp.MustCompile(`status = \$1 AND status (NOT )?IN|FROM pairings
 // TestPlans forbids the planner all that reads or sorts whole tables: where it does so still, there is no index.
 func TestPlans(t *testing.T) {
 	t.Parallel()
-	url := storetest.Postgres(t)
+	url := migrated.Copy(t)
 	open(t, url)
 	conn, err := pgx.Connect(t.Context(), url)
 	require.NoError(t, err)

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"log/slog"
 	"testing"
 
@@ -14,6 +15,15 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// migrated is a database without rows whose schema is up to date.
+var migrated = storetest.NewTemplate(func(url string) error { //nolint:gochecknoglobals // one for all tests of the process
+	db, err := postgres.Open(context.Background(), postgres.Config{URL: url})
+	if err != nil {
+		return err
+	}
+	return db.Close()
+})
+
 func open(t testing.TB, url string) *store.DB {
 	t.Helper()
 	db, err := postgres.Open(t.Context(), postgres.Config{URL: url, Log: slog.New(slog.DiscardHandler)})
@@ -24,5 +34,5 @@ func open(t testing.TB, url string) *store.DB {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T) *store.DB { return open(t, storetest.Postgres(t)) })
+	storetest.Run(t, func(t *testing.T) *store.DB { return open(t, migrated.Copy(t)) })
 }

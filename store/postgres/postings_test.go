@@ -10,13 +10,12 @@ import (
 
 	"sluice/policy/flow"
 	"sluice/sessions"
-	"sluice/store/storetest"
 )
 
 // What has ended, by whatever way, has no words any more, and what has not has all of them.
 func TestPostingsAreOfWhatHasNotEnded(t *testing.T) {
 	t.Parallel()
-	url := storetest.Postgres(t)
+	url := migrated.Copy(t)
 	db, raw := open(t, url), rawDatabase(t, url)
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	memory := func(key, content string, level flow.Level) sessions.Memory {

@@ -9,7 +9,6 @@ import (
 
 	"sluice/router/ledger"
 	"sluice/sessions"
-	"sluice/store/storetest"
 )
 
 // TestTakeWaitsForTheFence holds an owner's transaction up after it has passed
@@ -17,7 +16,7 @@ import (
 // committed: else the new owner would act on rows that still change under it.
 func TestTakeWaitsForTheFence(t *testing.T) {
 	t.Parallel()
-	url := storetest.Postgres(t)
+	url := migrated.Copy(t)
 	owner, other := open(t, url), open(t, url)
 	epoch, err := owner.TakePartition(t.Context(), 1, "owner")
 	require.NoError(t, err)
@@ -85,7 +84,7 @@ func waiters(t *testing.T, url string, n int, results <-chan error) bool {
 // TestDeadlocksAreUndone lets two gateways change the same rows in opposite order.
 func TestDeadlocksAreUndone(t *testing.T) {
 	t.Parallel()
-	url := storetest.Postgres(t)
+	url := migrated.Copy(t)
 	first, second := open(t, url), open(t, url)
 	var rows []ledger.Delivery
 	for i := range 300 {

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"net/url"
 	"os"
 	"strings"
@@ -26,12 +27,52 @@ var shared = sync.OnceValues(func() (*Server, error) { return newServer(programs
 func Postgres(t testing.TB) string {
 	t.Helper()
 	if given := os.Getenv(EnvPostgres); given != "" {
-		return create(t, given, true)
+		return create(t, given, creation{drop: true})
 	}
 	needPrograms(t)
 	server, err := shared()
 	require.NoError(t, err)
-	return create(t, server.url("postgres"), false)
+	return create(t, server.url("postgres"), creation{})
+}
+
+// Template is a database that is filled once, and of which tests then get copies: a copy takes less than the migrations.
+type Template struct {
+	fill func(url string) error
+	made func() (string, error) // its name on the shared server
+}
+
+// NewTemplate makes a template. What fill opens it closes again, because PostgreSQL copies only databases that nobody uses.
+func NewTemplate(fill func(url string) error) *Template {
+	p := &Template{fill: fill}
+	p.made = sync.OnceValues(p.make)
+	return p
+}
+
+func (p *Template) make() (string, error) {
+	server, err := shared()
+	if err != nil {
+		return "", err
+	}
+	const name = "template_of_tests"
+	if err := execute(server.url("postgres"), "CREATE DATABASE "+name); err != nil {
+		return "", err
+	}
+	return name, p.fill(server.url(name))
+}
+
+// Copy gives the URL of a copy on a real server. On the server of [EnvPostgres] it is an empty database, because a template
+// would stay there when the tests have ended.
+func (p *Template) Copy(t testing.TB) string {
+	t.Helper()
+	if os.Getenv(EnvPostgres) != "" {
+		return Postgres(t)
+	}
+	needPrograms(t)
+	name, err := p.made()
+	require.NoError(t, err)
+	server, err := shared()
+	require.NoError(t, err)
+	return create(t, server.url("postgres"), creation{template: name})
 }
 
 // NewServer starts a server that only this test uses, with the durability that PostgreSQL has by default.
@@ -47,7 +88,7 @@ func NewServer(t testing.TB) *Server {
 // Database makes an empty database and gives its URL.
 func (s *Server) Database(t testing.TB) string {
 	t.Helper()
-	return create(t, s.url("postgres"), false)
+	return create(t, s.url("postgres"), creation{})
 }
 
 // Stop ends the server at once, as a crash would.
@@ -80,13 +121,23 @@ func needPrograms(t testing.TB) {
 	t.Skip(missing)
 }
 
-// create makes a database with a name of its own and, on a server that outlives the test, drops it at the end.
-func create(t testing.TB, admin string, drop bool) string {
+// creation says how a database is made.
+type creation struct {
+	template string // what it is a copy of; empty: PostgreSQL's own
+	drop     bool   // at the end of the test, on a server that outlives it
+}
+
+// create makes a database with a name of its own.
+func create(t testing.TB, admin string, c creation) string {
 	t.Helper()
 	name := "test_" + strings.ToLower(rand.Text())
-	execute(t, admin, "CREATE DATABASE "+name)
-	if drop {
-		t.Cleanup(func() { execute(t, admin, "DROP DATABASE "+name+" WITH (FORCE)") })
+	statement := "CREATE DATABASE " + name
+	if c.template != "" {
+		statement += " TEMPLATE " + c.template
+	}
+	require.NoError(t, execute(admin, statement))
+	if c.drop {
+		t.Cleanup(func() { require.NoError(t, execute(admin, "DROP DATABASE "+name+" WITH (FORCE)")) })
 	}
 	u, err := url.Parse(admin)
 	require.NoError(t, err)
@@ -94,13 +145,13 @@ func create(t testing.TB, admin string, drop bool) string {
 	return u.String()
 }
 
-func execute(t testing.TB, admin, sql string) {
-	t.Helper()
+func execute(admin, sql string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, admin)
-	require.NoError(t, err)
-	defer conn.Close(ctx) //nolint:errcheck // what it did was checked
+	if err != nil {
+		return err
+	}
 	_, err = conn.Exec(ctx, sql)
-	require.NoError(t, err)
+	return errors.Join(err, conn.Close(ctx))
 }

@@ -180,12 +180,7 @@ func covertDifference(t testing.TB, seed uint64, planted func(*twoRun)) (found s
 // uses, which model it takes, whom it has work, which tools it asks for, how often it does what a rule counts, and why it was denied.
 func TestTwoRunCommands(t *testing.T) {
 	t.Parallel()
-	total := 0
-	for seed := range uint64(covertPrograms) {
-		found, calls := covertDifference(t, seed, soundly)
-		require.Empty(t, found)
-		total += calls
-	}
+	total := programs(t, covertPrograms, covertDifference)
 	t.Logf("%d orders in %d programs of two runs each", total, covertPrograms)
 	keep(t, "commands.json", twoRunRow{Calls: total, Programs: covertPrograms})
 }

@@ -279,12 +279,7 @@ func soundly(*twoRun) {}
 // the same, byte for byte. Over all programs more than ten thousand calls are made.
 func TestTwoRunNoninterference(t *testing.T) {
 	t.Parallel()
-	total := 0
-	for seed := range uint64(twoRunPrograms) {
-		found, calls := difference(t, seed, soundly)
-		require.Empty(t, found)
-		total += calls
-	}
+	total := programs(t, twoRunPrograms, difference)
 	require.Greater(t, total, 10_000)
 	t.Logf("%d calls in %d programs of two runs each", total, twoRunPrograms)
 	keep(t, "tworun.json", twoRunRow{Calls: total, Programs: twoRunPrograms})

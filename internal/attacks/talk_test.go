@@ -400,12 +400,7 @@ func talkDifference(t testing.TB, seed uint64, planted func(*twoRun)) (found str
 // high ones do, and whatever those have learnt with whom they talk.
 func TestTwoRunTalk(t *testing.T) {
 	t.Parallel()
-	total := 0
-	for seed := range uint64(talkPrograms) {
-		found, calls := talkDifference(t, seed, soundly)
-		require.Empty(t, found)
-		total += calls
-	}
+	total := programs(t, talkPrograms, talkDifference)
 	t.Logf("%d orders in %d programs of two runs each", total, talkPrograms)
 	keep(t, "talk.json", twoRunRow{Calls: total, Programs: talkPrograms})
 }

@@ -142,12 +142,7 @@ func threadsDifference(t testing.TB, seed uint64, planted func(*twoRun)) (found 
 // knows and does.
 func TestTwoRunThreads(t *testing.T) {
 	t.Parallel()
-	total := 0
-	for seed := range uint64(threadPrograms) {
-		found, calls := threadsDifference(t, seed, soundly)
-		require.Empty(t, found)
-		total += calls
-	}
+	total := programs(t, threadPrograms, threadsDifference)
 	t.Logf("%d orders in %d programs of two runs each", total, threadPrograms)
 	keep(t, "threads.json", twoRunRow{Calls: total, Programs: threadPrograms})
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"regexp"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -156,8 +157,7 @@ func compare(seed uint64, steps int, planted func(*twoRun), runs ...script) (fou
 	planted(other)
 	for n := range steps {
 		from := len(one.seen)
-		runs[0].step(n)
-		runs[1].step(n)
+		stepBoth(n, runs[0], runs[1])
 		for i := from; i < max(len(one.seen), len(other.seen)); i++ {
 			if a, b := seenAt(one, i), seenAt(other, i); a != b {
 				return fmt.Sprintf("program %d, step %d: %q, and in the other run %q", seed, n, a, b), 0
@@ -165,6 +165,36 @@ func compare(seed uint64, steps int, planted func(*twoRun), runs ...script) (fou
 		}
 	}
 	return "", one.called + other.called
+}
+
+// stepBoth lets both runs go a step beside each other: each has its own gateway and its own clock.
+func stepBoth(n int, one, other script) {
+	t := one.gateway()
+	t.Helper()
+	var both sync.WaitGroup
+	both.Go(func() { one.step(n) })
+	both.Go(func() { other.step(n) })
+	both.Wait()
+	if t.Failed() { // a failed check ends only its goroutine
+		t.FailNow()
+	}
+}
+
+// programs compares the two runs of n programs, each in a parallel test of its own, and gives how many calls they made.
+func programs(t *testing.T, n int, difference func(t testing.TB, seed uint64, planted func(*twoRun)) (found string, calls int)) int {
+	t.Helper()
+	var total atomic.Int64
+	t.Run("programs", func(t *testing.T) {
+		for seed := range uint64(n) {
+			t.Run(fmt.Sprint(seed), func(t *testing.T) {
+				t.Parallel()
+				found, calls := difference(t, seed, soundly)
+				require.Empty(t, found)
+				total.Add(int64(calls))
+			})
+		}
+	})
+	return int(total.Load())
 }
 
 func seenAt(w *twoRun, i int) string {

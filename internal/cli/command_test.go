@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -77,12 +78,21 @@ type result struct {
 // execute runs a command line in this process.
 func execute(t *testing.T, env map[string]string, args ...string) result {
 	t.Helper()
-	var out, stderr bytes.Buffer
-	code := cli.Execute(t.Context(), cli.Deps{
-		Args: args, Version: "v1", Stdin: strings.NewReader(""), Stdout: &out, Stderr: &stderr, Now: func() time.Time { return now },
-		Loader: config.Loader{Getenv: func(name string) (string, bool) { v, ok := env[name]; return v, ok }, Home: t.TempDir(), Dir: t.TempDir()},
-	})
+	var out bytes.Buffer
+	d, stderr := deps(t, env, args...)
+	d.Stdout = &out
+	code := cli.Execute(t.Context(), d)
 	return result{code, out.String(), stderr.String()}
+}
+
+// deps are what a command line is given, without an output.
+func deps(t *testing.T, env map[string]string, args ...string) (d cli.Deps, stderr *bytes.Buffer) {
+	t.Helper()
+	stderr = &bytes.Buffer{}
+	return cli.Deps{
+		Args: args, Version: "v1", Stdin: strings.NewReader(""), Stderr: stderr, Now: func() time.Time { return now },
+		Loader: config.Loader{Getenv: func(name string) (string, bool) { v, ok := env[name]; return v, ok }, Home: t.TempDir(), Dir: t.TempDir()},
+	}, stderr
 }
 
 func (g *gateway) env() map[string]string {
@@ -130,6 +140,7 @@ func check(t *testing.T, commands map[string]command) {
 				checkJSON(t, c)
 			}
 			checkFailures(t, c)
+			checkOutput(t, c)
 		})
 	}
 }
@@ -174,6 +185,37 @@ func checkFailures(t *testing.T, c command) {
 		require.Contains(t, got.err, "sluice: read the gateway's answer: ")
 		require.Empty(t, got.out)
 	}
+}
+
+// checkOutput runs a command whose output ends before each line that it prints: every time it stops there, and says why.
+func checkOutput(t *testing.T, c command) {
+	t.Helper()
+	g := newGateway(t, http.StatusOK, c.next, c.answer)
+	d, stderr := deps(t, g.env(), c.args...)
+	for room := range len(c.out) {
+		if room > 0 && c.out[room-1] != '\n' {
+			continue
+		}
+		out := &narrow{room: room}
+		d.Stdout = out
+		stderr.Reset()
+		require.Equal(t, cli.ExitFailed, cli.Execute(t.Context(), d), "after %d bytes", room)
+		require.Equal(t, "sluice: broken pipe\n", stderr.String(), "after %d bytes", room)
+		require.True(t, strings.HasPrefix(c.out, out.text.String()), "nothing is written after a write that failed")
+	}
+}
+
+// narrow is an output that takes some bytes and then breaks.
+type narrow struct {
+	room int
+	text strings.Builder
+}
+
+func (n *narrow) Write(p []byte) (int, error) {
+	if n.room -= len(p); n.room < 0 {
+		return 0, errors.New("broken pipe")
+	}
+	return n.text.Write(p)
 }
 
 // misuse runs commands that are used wrongly: they end with code 2 and ask the gateway nothing.

@@ -252,6 +252,27 @@ func TestADecisionThatFails(t *testing.T) {
 	k.ended(nil)
 }
 
+// The question is still open, but the decision itself is refused: the person can try again.
+func TestADecisionThatIsRefusedCanBeRepeated(t *testing.T) {
+	t.Parallel()
+	k := newTalk(t, true)
+	k.refusePosts.Store(http.StatusConflict)
+	k.waiting.Store(`{"approvals":[{"id":"apr_1"}]}`)
+	x := k.working("do it")
+	x.send("%s", question("apr_1"))
+	k.sees("Type y")
+	k.types("y")
+	k.called("GET /v1/approvals")
+	k.sees("sluice: not now\n")
+	k.refusePosts.Store(0)
+	k.types("n")
+	k.called("GET /v1/approvals")
+	k.called("POST /v1/approvals/apr_1/deny")
+	k.sees("[denied]\n")
+	x.ends(done)
+	k.ended(nil)
+}
+
 // From a pipe, lines are read while an answer arrives only after a question: they may be meant for later.
 func TestAScriptAnswersAQuestion(t *testing.T) {
 	t.Parallel()

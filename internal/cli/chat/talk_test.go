@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -64,8 +65,9 @@ type talk struct {
 	calls   chan string // other requests
 	done    chan error
 
-	refuse  atomic.Int32 // other requests are answered with this status; 0: with what they ask for
-	waiting atomic.Value // the answer that lists open approvals, a string
+	refusePosts atomic.Int32 // requests that change something get this status; 0: what they ask for
+	refuse      atomic.Int32 // other requests are answered with this status; 0: with what they ask for
+	waiting     atomic.Value // the answer that lists open approvals, a string
 }
 
 // turnOf is a message that the gateway got. The test answers it; the gateway's handler alone writes to the response.
@@ -158,7 +160,11 @@ func (k *talk) message(w http.ResponseWriter, r *http.Request) {
 }
 
 func (k *talk) call(w http.ResponseWriter, r *http.Request) {
-	if status := k.refuse.Load(); status != 0 {
+	status := k.refuse.Load()
+	if r.Method == http.MethodPost {
+		status = cmp.Or(status, k.refusePosts.Load())
+	}
+	if status != 0 {
 		w.WriteHeader(int(status))
 		fmt.Fprint(w, `{"message":"not now"}`)
 		return

@@ -486,10 +486,30 @@ note  j                  k
 
 1 problem found.
 `, out.String())
-	require.Error(t, report(terminal.Screen{Out: full{}}, []finding{healthy("a", "b")}))
+	some := []finding{problem("a", "b", "c"), note("d", "e", "f")} // two lines each, and then the sum
+	for room := range 5 {
+		require.EqualError(t, report(terminal.Screen{Out: &full{room: room}}, some), "no space left", "after %d lines", room)
+	}
+	require.ErrorIs(t, report(terminal.Screen{Out: &full{room: 5}}, some), terminal.ErrReported)
+	require.EqualError(t, report(terminal.Screen{Out: &full{room: 1}}, []finding{healthy("a", "b")}), "no space left")
 }
 
-// full is an output that can't be written.
-type full struct{}
+// full is an output that has room for some lines.
+type full struct{ room int }
 
-func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+func (f *full) Write(p []byte) (int, error) {
+	if f.room == 0 {
+		return 0, errors.New("no space left")
+	}
+	f.room--
+	return len(p), nil
+}
+
+// The path stands beside the error already.
+func TestCauseLeavesThePathOut(t *testing.T) {
+	t.Parallel()
+	_, err := os.ReadFile(filepath.Join(t.TempDir(), "none"))
+	require.Equal(t, "no such file or directory", cause(fmt.Errorf("create: %w", err)).Error())
+	plain := errors.New("disk quota exceeded")
+	require.Equal(t, plain, cause(plain))
+}

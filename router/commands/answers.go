@@ -21,7 +21,7 @@ func (k *Commands) temperature(_ context.Context, c Call) (ledger.Change, string
 	}
 	t, err := sessions.ParseTemperature(c.Args)
 	if limit := k.maxTemperature(c.Session.Model, c.Session.Agent); err != nil || *t.Value() > limit {
-		return ledger.Change{}, fmt.Sprintf("Usage: `/temperature N` or `/temperature default`. For the model %s, N is a number from 0 to %g with at most two decimals, such as 0.7.", k.modelWord(c), limit), nil
+		return ledger.Change{}, fmt.Sprintf("Usage: `/temperature N` or `/temperature default`. For the model %s, N is a number from 0 to %g with at most two decimals, such as 0.7.", k.modelWord(c), limit), nil //nolint:nilerr // the usage is the answer
 	}
 	change := k.override(c, sessions.Patch{Temperature: &t}, "temperature", string(t))
 	return change, fmt.Sprintf("From your next message on, I answer with temperature %s.", t), nil

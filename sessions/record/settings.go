@@ -118,14 +118,7 @@ func (p Patch) Check() error {
 	if p.VerboseLevel != nil && !p.VerboseLevel.Valid() {
 		errs = append(errs, fmt.Errorf("verboseLevel: %q is not off, on or full", *p.VerboseLevel))
 	}
-	if p.Temperature != nil {
-		if same, err := ParseTemperature(string(*p.Temperature)); err != nil || same != *p.Temperature {
-			errs = append(errs, fmt.Errorf("temperature: %q: %w", *p.Temperature, errTemperature))
-		}
-	}
-	if p.MaxTokens != nil && (*p.MaxTokens < 0 || *p.MaxTokens > OutputTokensMax) {
-		errs = append(errs, fmt.Errorf("maxOutputTokens: %d is not from 1 to %d", *p.MaxTokens, OutputTokensMax))
-	}
+	errs = append(errs, p.checkAnswers()...)
 	if p.QueueMode != nil && !p.QueueMode.Valid() {
 		errs = append(errs, fmt.Errorf("queueMode: %q is not steer, followup, collect or interrupt", *p.QueueMode))
 	}
@@ -142,6 +135,19 @@ func (p Patch) Check() error {
 		errs = append(errs, fmt.Errorf("metadata: %d bytes, the maximum is %d", len(*p.Metadata), MetadataMax))
 	}
 	return errors.Join(errs...)
+}
+
+// checkAnswers checks the settings of how a model answers.
+func (p Patch) checkAnswers() (errs []error) {
+	if p.Temperature != nil {
+		if same, err := ParseTemperature(string(*p.Temperature)); err != nil || same != *p.Temperature {
+			errs = append(errs, fmt.Errorf("temperature: %q: %w", *p.Temperature, errTemperature))
+		}
+	}
+	if p.MaxTokens != nil && (*p.MaxTokens < 0 || *p.MaxTokens > OutputTokensMax) {
+		errs = append(errs, fmt.Errorf("maxOutputTokens: %d is not from 1 to %d", *p.MaxTokens, OutputTokensMax))
+	}
+	return errs
 }
 
 // MetadataMax is the length of a session's metadata in bytes, at most. Rows of before this bound may have more.

@@ -87,7 +87,7 @@ func tokensOf(text string) (string, error) {
 
 // setMaxTokens sets what tokensOf has read; empty removes the setting.
 func setMaxTokens(p *sessions.Patch, value flow.Text) {
-	n, _ := strconv.Atoi(value.Raw()) //nolint:errcheck // 0 where it is empty
+	n, _ := strconv.Atoi(value.Raw()) // 0 where it is empty
 	p.MaxTokens = &n
 }
 

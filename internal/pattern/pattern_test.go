@@ -14,7 +14,8 @@ func TestPatternsMatch(t *testing.T) {
 	require.True(t, p.MatchString("aab"))
 	require.False(t, p.MatchString("b"))
 	require.Equal(t, []string{"aab", "aa"}, p.Regexp().FindStringSubmatch("aab"))
-	require.Same(t, p.Regexp(), p.Regexp(), "compiled once")
+	first := p.Regexp()
+	require.Same(t, first, p.Regexp(), "compiled once")
 }
 
 func TestWrongPatternsAreFoundByEveryTest(t *testing.T) {

@@ -126,22 +126,15 @@ func (e *database) Query(ctx context.Context, text string, args []any, scan func
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	select {
-	case reader, open := <-e.readers:
-		if !open {
-			return errClosed
-		}
-		defer func() { e.readers <- reader }()
-		if reader == nil {
-			var err error
-			if reader, err = e.reader(); err != nil {
-				return explain(err, e.dir)
-			}
-		}
-		return explain(reader.query(text, args, scan), e.dir)
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	reader, err := e.readers.take(ctx)
+	switch {
+	case errors.Is(err, errClosed), err != nil && ctx.Err() != nil:
+		return err
+	case err != nil:
+		return explain(err, e.dir)
 	}
+	defer e.readers.giveBack(reader)
+	return explain(reader.query(text, args, scan), e.dir)
 }
 
 func isUnique(err error) bool {

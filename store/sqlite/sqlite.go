@@ -31,9 +31,6 @@ var migrations embed.FS
 // FileName is the database's name in the state folder.
 const FileName = "sluice.db"
 
-// readersMax is the number of connections for reads. SQLite's readers do not wait for its writer.
-const readersMax = 4
-
 // Config says where the database is.
 type Config struct {
 	Dir string       // state folder; made if it is not there
@@ -48,8 +45,7 @@ type database struct {
 	stmts *statements  // of the writing connection; used by the one worker
 	head  *engine.Head // of the audit trail as this process has left it; nil: to be read
 
-	places  int              // of readers
-	readers chan *statements // those at rest, and nil for each that is not open yet; closed after Close has collected them all
+	readers *readers // nil until the database is open
 }
 
 // errClosed: the database was closed.
@@ -78,7 +74,7 @@ func openEngine(ctx context.Context, c Config) (*database, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	e := &database{dir: c.Dir, lock: lock, readers: make(chan *statements, readersMax), hears: trace.Of(ctx)}
+	e := &database{dir: c.Dir, lock: lock, hears: trace.Of(ctx)}
 	if err := e.open(ctx, c.Log); err != nil {
 		return nil, errors.Join(explain(err, c.Dir), e.Close())
 	}
@@ -103,11 +99,8 @@ func (e *database) open(ctx context.Context, log *slog.Logger) (err error) {
 			log.Info("database schema migrated", "migrations", applied)
 		}
 	}
-	for range readersMax {
-		e.readers <- nil
-		e.places++
-	}
-	return nil
+	e.readers, err = newReaders(e.reader)
+	return err
 }
 
 // reader opens a connection for reads.
@@ -238,12 +231,9 @@ func (e *database) Alone() bool { return true }
 // Close implements [engine.Engine]. It waits for the reads that are under way.
 func (e *database) Close() error {
 	var errs []error
-	for range e.places {
-		if reader := <-e.readers; reader != nil {
-			errs = append(errs, reader.close())
-		}
+	if e.readers != nil {
+		errs = append(errs, e.readers.close())
 	}
-	close(e.readers)
 	if e.stmts != nil {
 		errs = append(errs, e.stmts.close())
 	}

@@ -38,21 +38,30 @@ API_SPECS := $(abspath $(CURDIR)/../shared/data)
 NO_RACE := modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory
 RACE    := -race $(NO_RACE:%=-gcflags=%=-race=false)
 
+# The packages whose tests wait most come first, so that something else is built and tested meanwhile.
+LONGEST := ./internal/bus ./store/postgres ./internal/app ./router ./adapters/telegram ./store/sqlite ./adapters/slack ./internal/mcp
+
+# The compiler works a quarter less if it collects its garbage less often, and so do the tests. A process under the
+# race detector sleeps for a second when it ends, so that other goroutines can still be caught; the tests look for
+# goroutines that were left behind themselves. `make lint` has every check of `go vet`.
+#
 # The attacks drive whole gateways, whose packages the race detector sees in their own tests; with it
 # they would take minutes. They run once, built so that a test can take a check away. The same holds for
 # hostile and random Markdown: the tests before have shown the race detector a few of those texts.
 # The budget counts allocations, which the race detector changes. Its log says which limits can be lowered.
 # The kill tests build the gateway themselves, so their cached results may be
-# old. They mostly wait, and what they check does not depend on how busy the machine is: the stage without
+# old, and their gateways' files are on the disk. They mostly wait, and what they check does not depend on how busy the machine is: the stage without
 # the race detector runs beside them.
 test: ## run every test under the race detector, installing what they need where that is possible
 	@tools/testdeps
-	@export CI=true; \
+	@export CI=true GORACE="atexit_sleep_ms=0 $${GORACE:-}" GOGC=$${GOGC:-400} GOTMPDIR=$${GOTMPDIR:-$${TMPDIR:-/tmp}}; \
+	TMPDIR=$$(tools/testtmp); export TMPDIR; trap 'rm -rf "$$TMPDIR"' EXIT; \
 	if [ -z "$${SLUICE_API_SPECS:-}" ] && [ -d '$(API_SPECS)' ]; then export SLUICE_API_SPECS='$(API_SPECS)'; fi; \
-	go test $(RACE) -timeout $(TESTTIMEOUT) $$(go list ./... | grep -v -e '/internal/chaos$$' -e '/internal/attacks$$' -e '/internal/budget$$'); \
-	go test -v -timeout $(TESTTIMEOUT) ./internal/budget; \
-	go test $(RACE) -timeout $(TESTTIMEOUT) -count 1 ./internal/chaos & chaos=$$!; \
-	failed=0; go test -tags mutants -timeout $(TESTTIMEOUT) ./internal/attacks ./internal/markdown || failed=1; \
+	check() { go test -vet=off -timeout $(TESTTIMEOUT) "$$@"; }; \
+	check $(RACE) -p 3 $(LONGEST) $$(go list ./... | grep -v -e '/internal/chaos$$' -e '/internal/attacks$$' -e '/internal/budget$$'); \
+	check -v ./internal/budget; \
+	TMPDIR=$$GOTMPDIR check $(RACE) -count 1 ./internal/chaos & chaos=$$!; \
+	failed=0; check -tags mutants ./internal/attacks ./internal/markdown || failed=1; \
 	wait $$chaos || failed=1; exit $$failed
 
 lint: $(BIN)/golangci-lint $(BIN)/gofumpt ## check style, suspicious code, formatting and the module files

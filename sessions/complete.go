@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"sluice/internal/aside"
 	"sluice/sessions/message"
 )
 
@@ -54,11 +55,15 @@ func (s *Session) RequestCompletion(ctx context.Context) (steps <-chan Step, can
 // the caller's goroutine. A gateway with thousands of sessions that wait for
 // their models saves a goroutine for each.
 func (s *Session) Complete(ctx context.Context, on func(Chunk)) (Completion, error) {
-	system, err := s.SystemPrompt()
-	if err != nil {
-		return Completion{}, err
-	}
-	model, request, err := s.completion.beginStep(system)
+	var model Model
+	var request Request
+	var err error
+	aside.Do(func() {
+		var system string
+		if system, err = s.SystemPrompt(); err == nil {
+			model, request, err = s.completion.beginStep(system)
+		}
+	})
 	if err != nil {
 		return Completion{}, err
 	}

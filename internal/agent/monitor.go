@@ -22,10 +22,9 @@ type runMonitor struct {
 
 var _ sessions.Monitor = runMonitor{}
 
-// monitored sets the run's monitor on the session until done is called.
-func (w *work) monitored(report sessions.Route) (done func()) {
+// monitor sets the run's monitor on the session.
+func (w *work) monitor(report sessions.Route) {
 	w.session.SetMonitor(runMonitor{w.roster, w.now, w.log, w.run, report})
-	return func() { w.session.SetMonitor(nil) }
 }
 
 func (m runMonitor) call(c sessions.MonitoredCall) policy.Call {

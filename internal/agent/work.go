@@ -12,6 +12,7 @@ import (
 
 	"sluice/announce"
 	"sluice/internal/agent/summarize"
+	"sluice/internal/aside"
 	runs "sluice/router/work"
 	"sluice/sessions"
 )
@@ -48,32 +49,51 @@ func (l *Loop) Work(ctx context.Context, a runs.Assignment) (runs.Answer, error)
 	w.session.SetSkip(w.skip)
 	defer w.session.SetSkip(nil)
 	w.event(sessions.Event{Type: sessions.EventStarted})
-	if err := w.tools.Refresh(ctx, w.session); err != nil {
-		return runs.Answer{}, w.ended(ctx, err)
+	var err error
+	aside.Do(func() { err = w.prepare(ctx) })
+	defer w.session.SetMonitor(nil)
+	if err == nil {
+		err = w.steps(ctx)
 	}
-	report, err := w.brief(ctx)
 	if err != nil {
 		return runs.Answer{}, w.ended(ctx, err)
 	}
-	defer w.monitored(report)()
+	return w.answer()
+}
+
+// prepare gives the session what the run brings.
+func (w *work) prepare(ctx context.Context) error {
+	if err := w.tools.Refresh(ctx, w.session); err != nil {
+		return err
+	}
+	report, err := w.brief(ctx)
+	if err != nil {
+		return err
+	}
+	w.monitor(report)
+	return nil
+}
+
+// steps asks the model and runs the tools that it calls, until it answers.
+func (w *work) steps(ctx context.Context) error {
 	if err := w.resume(ctx); err != nil {
-		return runs.Answer{}, w.ended(ctx, err)
+		return err
 	}
 	for range stepsMax {
 		if err := w.listen(ctx); err != nil {
-			return runs.Answer{}, w.ended(ctx, err)
+			return err
 		}
 		if err := w.complete(ctx); err != nil {
-			return runs.Answer{}, w.ended(ctx, err)
+			return err
 		}
 		if len(w.session.PendingToolCalls()) == 0 {
-			return w.answer()
+			return nil
 		}
 		if err := w.executeOpen(ctx); err != nil {
-			return runs.Answer{}, w.ended(ctx, err)
+			return err
 		}
 	}
-	return runs.Answer{}, failed(fmt.Errorf("no final answer after %d completions", stepsMax),
+	return failed(fmt.Errorf("no final answer after %d completions", stepsMax),
 		"I kept using my tools without reaching an answer, and gave up. Please rephrase the question.")
 }
 
@@ -209,14 +229,17 @@ func (w *work) results() int {
 // complete finishes one completion: it retries failures, and shortens a thread that is too long.
 func (w *work) complete(ctx context.Context) error {
 	full := w.nearlyFull()
-	waits := backoff.NewExponentialBackOff()
-	waits.InitialInterval, waits.MaxInterval = firstRetry, retryMax
+	var waits *backoff.ExponentialBackOff
 	var giveUp time.Time
 	for attempt := 1; ; attempt++ {
 		err := w.try(ctx, &full)
 		me, ok := errors.AsType[*sessions.ModelError](err)
 		if !ok || ctx.Err() != nil || !me.Retryable() {
 			return err
+		}
+		if waits == nil {
+			waits = backoff.NewExponentialBackOff()
+			waits.InitialInterval, waits.MaxInterval = firstRetry, retryMax
 		}
 		if giveUp.IsZero() {
 			giveUp = w.now().Add(w.budget)

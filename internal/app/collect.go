@@ -1,6 +1,7 @@
 package app
 
 import (
+	"math"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -8,14 +9,14 @@ import (
 )
 
 const (
-	// gcPercent is how much may be allocated between two collections, in percent of what is in use. It keeps
-	// memory low where thousands of sessions wait for their models (see docs/benchmarks.md).
-	gcPercent = 50
 	// gcSpare is how many bytes may be allocated between two collections however little is in use: a gateway with
 	// little to do would else collect every few messages, and a collection costs as much as several messages.
 	gcSpare = 48 << 20
-	// gcPercentMax bounds the percentage.
-	gcPercentMax = 400
+	// gcFull is how much is in use where that is half of it. From there on what may be allocated grows with the square root of
+	// what is in use: the more sessions wait for their models, the more a percent of their memory is (see docs/benchmarks.md).
+	gcFull = 2 * gcSpare
+	// gcPercentMin and gcPercentMax bound the percentage.
+	gcPercentMin, gcPercentMax = 25, 400
 )
 
 // collector sets after each collection how much may be allocated until the next one.
@@ -29,7 +30,7 @@ type marker struct{ _ *byte }
 
 // collectRarely begins to set the percentage. The function that it gives ends that.
 func collectRarely() (stop func()) {
-	c := &collector{percent: gcPercent}
+	c := &collector{percent: gcPercentMax}
 	c.arm()
 	return func() { c.stopped.Store(true) }
 }
@@ -61,12 +62,16 @@ func inUse() uint64 {
 	return sum
 }
 
-// percentFor is the percentage for so many bytes in use. It comes in steps of ten, as each change stops the program for a moment.
+// percentFor is the percentage for so many bytes in use. It comes in steps, as each change stops the program for a moment.
 func percentFor(used uint64) int {
-	const step = 10
+	const step = 5
 	if used == 0 {
 		return gcPercentMax
 	}
-	percent := gcSpare * 100 / used / step * step
-	return int(min(max(percent, gcPercent), gcPercentMax))
+	spare := float64(gcSpare)
+	if used > gcFull {
+		spare *= math.Sqrt(float64(used) / gcFull)
+	}
+	percent := int(spare*100/float64(used)) / step * step
+	return min(max(percent, gcPercentMin), gcPercentMax)
 }

@@ -17,7 +17,10 @@ func TestCollectionsAreRareWhereLittleIsInUse(t *testing.T) {
 		{"an empty gateway", 4 << 20, gcPercentMax},
 		{"a few people", 20 << 20, 240},
 		{"as much as may be allocated", gcSpare, 100},
-		{"ten thousand waiting sessions", 300 << 20, gcPercent},
+		{"half as much as is in use", gcFull, 50},
+		{"thousands of waiting sessions", 200 << 20, 30},
+		{"ten thousand waiting sessions", 400 << 20, gcPercentMin},
+		{"more than that", 4 << 30, gcPercentMin},
 	} {
 		require.Equal(t, c.percent, percentFor(c.used), c.name)
 	}

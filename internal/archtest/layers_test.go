@@ -19,7 +19,7 @@ const module = "sluice"
 // down here before it can be used.
 func layers() [][]string {
 	return [][]string{
-		{"policy/flow", "internal/faultpoint", "internal/glob", "internal/pattern", "internal/visible", "internal/archtest"},
+		{"policy/flow", "internal/aside", "internal/faultpoint", "internal/glob", "internal/pattern", "internal/visible", "internal/archtest"},
 		{"sessions/address"},
 		{"sessions/audit", "sessions/message", "sessions/prompt"},
 		{"sessions/notes", "sessions/turn"},

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"sluice/internal/aside"
 	"sluice/router/lanes"
 	"sluice/router/place"
 	"sluice/sessions"
@@ -33,15 +35,15 @@ type driver struct {
 // drive lets the agent work and stores the result. Most goroutines of a busy gateway spend most of their time here,
 // so it passes values by reference to keep the stack small.
 func (d *driver) drive(ctx context.Context, j *job) error {
-	leader := j.batch[0] // a copy: the batch may grow
-	run := &leader
+	run := &slices.Clone(j.batch[:1])[0] // a copy: the batch may grow
 	j.speak(run)
 	runCtx, cancel := d.runContext(ctx, j.lane, run)
 	defer cancel(nil)
 	if err := d.abortedBefore(ctx, j, cancel); err != nil {
 		return err
 	}
-	show := d.shows.of(ctx, j)
+	var show *show
+	aside.Do(func() { show = d.shows.of(ctx, j) })
 	whole := false
 	defer func() {
 		if !whole { // after a panic, typing stops
@@ -50,12 +52,13 @@ func (d *driver) drive(ctx context.Context, j *job) error {
 		}
 	}()
 	show.begin()
-	answer, err := Answer{}, context.Cause(runCtx)
-	if err == nil {
-		answer, err = d.perform(runCtx, Assignment{Session: j.session, Run: run, Emit: show.emit, Inbox: d.steering.of(j, run), Approver: d.approvals.Of(j.session, &j.record, run)})
+	result := &worked{err: context.Cause(runCtx), show: show}
+	if result.err == nil {
+		a := &Assignment{Session: j.session, Run: run, Emit: show.emit, Inbox: d.steering.of(j, run), Approver: d.approvals.Of(j.session, &j.record, run)}
+		d.perform(runCtx, a, result)
 	}
 	j.lane.EndRun()
-	err = d.conclude(ctx, runCtx, j, worked{answer, err, show})
+	err := d.conclude(ctx, runCtx, j, result)
 	whole = true
 	return err
 }
@@ -68,7 +71,7 @@ type worked struct {
 }
 
 // conclude stores the result of the agent's work.
-func (d *driver) conclude(ctx, runCtx context.Context, j *job, w worked) error {
+func (d *driver) conclude(ctx, runCtx context.Context, j *job, w *worked) error {
 	preview, err := w.show.close(), w.err
 	if ctx.Err() != nil {
 		return d.ends.handBack(j.batch, context.Cause(ctx))
@@ -145,9 +148,10 @@ func asWorkError(err error) *sessions.WorkError {
 }
 
 // perform does a run's work: the agent's work, or a command's order.
-func (d *driver) perform(ctx context.Context, a Assignment) (Answer, error) {
+func (d *driver) perform(ctx context.Context, a *Assignment, result *worked) {
 	if a.Run.Kind == sessions.KindCommand {
-		return d.orders.carryOut(ctx, a)
+		result.answer, result.err = d.orders.carryOut(ctx, *a)
+		return
 	}
-	return d.agent.Work(ctx, a)
+	result.answer, result.err = d.agent.Work(ctx, *a)
 }

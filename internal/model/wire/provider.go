@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/internal/aside"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -92,11 +93,13 @@ func (m *Model) MaxTemperature() float32 { return m.provider.protocol.MaxTempera
 
 // Complete implements [sessions.Model].
 func (m *Model) Complete(ctx context.Context, req sessions.Request, on func(sessions.Chunk)) (sessions.Completion, error) {
-	c, err := m.begin(req, on)
-	if err != nil {
-		return sessions.Completion{}, err
+	var c *call
+	var err error
+	aside.Do(func() { c, err = m.begin(ctx, &req, on) })
+	if err == nil {
+		err = c.client.finish(c.request, c.answer)
 	}
-	if err := c.client.Stream(ctx, c.url, c.header, c.body, c.answer); err != nil {
+	if err != nil {
 		return sessions.Completion{}, err
 	}
 	return c.answer.Completion(), nil
@@ -104,15 +107,13 @@ func (m *Model) Complete(ctx context.Context, req sessions.Request, on func(sess
 
 // call is one completion that is ready to be asked for.
 type call struct {
-	client *Client
-	url    string
-	header http.Header
-	body   Body
-	answer Completed
+	client  *Client
+	request *ongoing
+	answer  Completed
 }
 
-// begin makes the call. It is apart from the waiting, which so needs little stack.
-func (m *Model) begin(req sessions.Request, on func(sessions.Chunk)) (*call, error) {
+// begin makes the call.
+func (m *Model) begin(ctx context.Context, req *sessions.Request, on func(sessions.Chunk)) (*call, error) {
 	cfg := &m.provider.cfg
 	c := &call{client: NewClient(Config{
 		Transport: m.provider.transport, Model: m.Name(), Secret: cfg.APIKey, FirstByte: cfg.FirstByte, Idle: cfg.Idle,
@@ -121,12 +122,14 @@ func (m *Model) begin(req sessions.Request, on func(sessions.Chunk)) (*call, err
 	if err != nil {
 		return nil, c.client.Fail(sessions.ModelRefused, err)
 	}
-	path, header, body := m.provider.protocol.Prepare(cfg.APIKey, m.name, &req)
+	path, header, body := m.provider.protocol.Prepare(cfg.APIKey, m.name, req)
 	body.Tools = tools
 	if body.Messages.Text, body.Messages.Close, err = req.Encoded.Text(m.provider.protocol, req.Messages); err != nil {
 		return nil, c.client.Fail(sessions.ModelRefused, fmt.Errorf("encode messages: %w", err))
 	}
-	c.url, c.header, c.body = cfg.BaseURL+path, header, body
+	if c.request, err = c.client.begin(ctx, cfg.BaseURL+path, header, body); err != nil {
+		return nil, err
+	}
 	c.answer = m.provider.protocol.Begin(on, c.client.Fail)
 	return c, nil
 }

@@ -78,21 +78,49 @@ var errStalled = errors.New("the provider sent nothing for too long")
 // It returns nil only if the answer is whole. An error is a *[sessions.ModelError];
 // that the caller's context ended is found in it by [errors.Is].
 func (c *Client) Stream(ctx context.Context, url string, header http.Header, body Body, a Answer) error {
-	caller := ctx
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	watch := time.AfterFunc(c.cfg.FirstByte, func() { cancel(errStalled) })
-	defer watch.Stop()
-	req, err := newRequest(ctx, url, header, body)
+	o, err := c.begin(ctx, url, header, body)
 	if err != nil {
-		return c.Fail(sessions.ModelRefused, err)
+		return err
 	}
+	return c.finish(o, a)
+}
+
+// ongoing is a request that is ready to be sent. Its own context ends when the provider is silent for too long.
+type ongoing struct {
+	caller context.Context
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	req    *http.Request
+}
+
+// begin makes a request, which must be finished.
+func (c *Client) begin(ctx context.Context, url string, header http.Header, body Body) (*ongoing, error) {
+	o := &ongoing{caller: ctx}
+	o.ctx, o.cancel = context.WithCancelCause(ctx)
+	var err error
+	if o.req, err = newRequest(o.ctx, url, header, body); err != nil {
+		o.cancel(nil)
+		return nil, c.Fail(sessions.ModelRefused, err)
+	}
+	return o, nil
+}
+
+// finish sends a request and reads the answer. Thousands of them wait at once: what it needs of the stack is little.
+func (c *Client) finish(o *ongoing, a Answer) error {
+	defer o.cancel(nil)
+	watch := time.AfterFunc(c.cfg.FirstByte, func() { o.cancel(errStalled) })
+	defer watch.Stop()
 	// Not through an http.Client: it would follow redirects, which carry the key to
 	// another host, and its frames would double the stack of a request that waits.
-	resp, err := c.cfg.Transport.RoundTrip(req)
+	resp, err := c.cfg.Transport.RoundTrip(o.req)
 	if err != nil {
-		return c.broken(caller, ctx, sessions.ModelUnavailable, err)
+		return c.broken(o, sessions.ModelUnavailable, err)
 	}
+	return c.read(o, resp, watch, a)
+}
+
+// read gives the events of a response to an answer.
+func (c *Client) read(o *ongoing, resp *http.Response, watch *time.Timer, a Answer) error {
 	defer resp.Body.Close() //nolint:errcheck // nothing follows from it
 	if resp.StatusCode != http.StatusOK || isJSON(resp.Header) {
 		return c.refused(resp)
@@ -106,21 +134,21 @@ func (c *Client) Stream(ctx context.Context, url string, header http.Header, bod
 	case end:
 		s.drain()
 		return nil
-	case a.Whole() && caller.Err() == nil:
+	case a.Whole() && o.caller.Err() == nil:
 		return nil
 	case errors.Is(err, errTooLarge):
 		return c.Fail(sessions.ModelRefused, err)
 	}
-	return c.broken(caller, ctx, sessions.ModelCut, fmt.Errorf("the stream ended before its end marker: %w", err))
+	return c.broken(o, sessions.ModelCut, fmt.Errorf("the stream ended before its end marker: %w", err))
 }
 
 // broken names the caller's own end or the provider's silence instead of the broken connection.
-func (c *Client) broken(caller, request context.Context, kind sessions.ModelErrorKind, err error) error {
+func (c *Client) broken(o *ongoing, kind sessions.ModelErrorKind, err error) error {
 	switch {
-	case caller.Err() != nil:
-		return c.Fail(sessions.ModelUnavailable, Ended(caller))
-	case request.Err() != nil:
-		return c.Fail(sessions.ModelUnavailable, context.Cause(request))
+	case o.caller.Err() != nil:
+		return c.Fail(sessions.ModelUnavailable, Ended(o.caller))
+	case o.ctx.Err() != nil:
+		return c.Fail(sessions.ModelUnavailable, context.Cause(o.ctx))
 	}
 	return c.Fail(kind, err)
 }

@@ -1,0 +1,24 @@
+package aside_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/internal/aside"
+)
+
+// What is done aside has ended when Do returns, and a panic there is one of its caller.
+func TestDo(t *testing.T) {
+	t.Parallel()
+	done := false
+	aside.Do(func() { done = true })
+	require.True(t, done)
+	defer func() {
+		err, ok := recover().(error)
+		require.True(t, ok)
+		require.ErrorContains(t, err, "it broke")
+		require.ErrorContains(t, err, "aside_test.go", "its stack is kept")
+	}()
+	aside.Do(func() { panic("it broke") })
+}

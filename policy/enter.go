@@ -62,7 +62,7 @@ type Invocation struct {
 	ID   string // names the step for ever
 	From sessions.Record
 	To   sessions.Record
-	Kind string // one of [InvocationKinds]
+	Kind string // see [AgentInput]
 	Text string
 }
 

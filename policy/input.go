@@ -89,14 +89,8 @@ type SecretInput struct {
 
 // AgentInput is an invocation of another session.
 type AgentInput struct {
-	Kind string `cel:"kind"` // one of [InvocationKinds]
+	Kind string `cel:"kind"` // sessions_send, sessions_spawn, reply, announce or report
 	To   string `cel:"to"`   // the session or agent as the call names it, or the session's key
-}
-
-// InvocationKinds lists the ways in which one session gives another work: the tools that start it, and the steps that
-// follow.
-func InvocationKinds() []string {
-	return []string{"sessions_send", "sessions_spawn", string(sessions.KindReply), string(sessions.KindAnnounce), string(sessions.KindReport)}
 }
 
 // SessionOf is the part of a session in an input.

@@ -283,6 +283,3 @@ func (a *App) closeStore(ctx context.Context) error {
 
 // Addr is the address on which the gateway serves.
 func (a *App) Addr() net.Addr { return a.listener.Addr() }
-
-// Token is the HTTP API's token.
-func (a *App) Token() string { return a.token }

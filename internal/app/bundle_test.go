@@ -89,7 +89,7 @@ func loadText(t *testing.T, text string) *config.Config {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "sluice.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	cfg, err := config.Load(path)
+	cfg, err := config.System().Load(path)
 	require.NoError(t, err)
 	return cfg
 }

@@ -11,6 +11,9 @@ import (
 // Store is the gateway's, so that tests can put things there that take an agent long to make.
 func (a *App) Store() *store.DB { return a.store }
 
+// Token is the HTTP API's token.
+func (a *App) Token() string { return a.token }
+
 // Emit publishes a live event.
 func (a *App) Emit(e sessions.Event) { a.bus.Emit(e) }
 

@@ -21,7 +21,7 @@ store: { url: "postgres://sluice:pass-word-1@db.example/sluice" }
 models: { providers: { openai: { kind: openai, apiKey: key-of-the-model, baseURL: "http://127.0.0.1:1/v1" } } }
 secrets: { crm: { value: "c\"rm-secret", tools: [mcp_crm_*] } }
 `), 0o600))
-	cfg, err := config.Load(file)
+	cfg, err := config.System().Load(file)
 	require.NoError(t, err)
 	known, err := newSecrets(cfg, "token-of-the-api")
 	require.NoError(t, err)

@@ -13,7 +13,7 @@ import (
 // The server answers before partitions and channels are taken; until then the gateway is not ready.
 func TestNotReadyWhileItStarts(t *testing.T) {
 	t.Parallel()
-	cfg, err := config.Load("")
+	cfg, err := config.System().Load("")
 	require.NoError(t, err)
 	cfg.State, cfg.Gateway.Token = t.TempDir(), "token"
 	a := New(cfg, "test", slog.New(slog.DiscardHandler))

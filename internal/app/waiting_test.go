@@ -83,7 +83,7 @@ type starter struct {
 
 func startWaiting(t *testing.T, change func(*config.Config)) *starter {
 	t.Helper()
-	cfg, err := config.Load("")
+	cfg, err := config.System().Load("")
 	require.NoError(t, err)
 	cfg.State, cfg.Gateway.Token, cfg.Gateway.Listen = t.TempDir(), "token-of-the-test", freeAddr(t)
 	change(cfg)

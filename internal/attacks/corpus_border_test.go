@@ -49,7 +49,7 @@ func borderAttacks() []attack {
 				for _, tokens := range []string{"token: abc", "token: long-enough-for-everybody, tokens: [{ name: low, token: abc }]"} {
 					path := filepath.Join(s.t.TempDir(), "sluice.yaml")
 					require.NoError(s.t, os.WriteFile(path, []byte("gateway: { "+gateway+", "+tokens+" }\n"), 0o600))
-					_, err := config.Load(path)
+					_, err := config.System().Load(path)
 					if err == nil {
 						s.leak("configuration: it is taken: %s, %s", gateway, tokens)
 						continue

@@ -167,7 +167,7 @@ func newWorld(t testing.TB, policy string) *world {
 	w.slack.Join(slackGroup, "channel", "general", slacktest.Person(1), slacktest.Person(2))
 	path := filepath.Join(t.TempDir(), "sluice.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(w.settings(policy)), 0o600))
-	cfg, err := config.Load(path)
+	cfg, err := config.System().Load(path)
 	require.NoError(t, err)
 	w.App = app.New(cfg, "test", slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	require.NoError(t, w.Start(t.Context()))

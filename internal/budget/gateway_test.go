@@ -64,7 +64,7 @@ channels:
     groups: { "*": { requireMention: false } }
     accounts: { default: { token: "`+g.chats.Token()+`", apiBase: "`+g.chats.URL()+`" } }
 `), 0o600))
-	cfg, err := config.Load(path)
+	cfg, err := config.System().Load(path)
 	require.NoError(t, err)
 	a := app.New(cfg, "test", slog.New(slog.DiscardHandler))
 	require.NoError(t, a.Start(trace.With(t.Context(), g.meter.hear)))

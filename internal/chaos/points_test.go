@@ -3,6 +3,11 @@ package chaos_test
 import (
 	"context"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -23,10 +28,32 @@ type step struct {
 	unknown bool
 }
 
+// points are all fault points, as the program declares them.
+func points(t *testing.T) (all []faultpoint.Point) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "faultpoint", "point.go"), nil, parser.SkipObjectResolution)
+	require.NoError(t, err)
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		if kind, ok := spec.Type.(*ast.Ident); ok && kind.Name == "Point" {
+			name, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+			require.NoError(t, err)
+			all = append(all, faultpoint.Point(name))
+		}
+		return true
+	})
+	require.NotEmpty(t, all)
+	return all
+}
+
 // steps are all points. A point that is missing here fails the test.
-func steps() []step {
+func steps(t *testing.T) []step {
+	t.Helper()
 	var all []step
-	for _, p := range faultpoint.Points() {
+	for _, p := range points(t) {
 		s := step{point: p}
 		switch p {
 		case faultpoint.ToolBeforeIntent, faultpoint.ToolAfterCall:
@@ -54,7 +81,7 @@ func TestKillAtEveryStep(t *testing.T) {
 			for _, mode := range modes("followup", "collect") {
 				t.Run(mode, func(t *testing.T) {
 					w := newWorld(t, options{platform: name, queue: mode, slow: 1500 * time.Millisecond, binary: built.faulty, seedPlus: 10})
-					w.dieAtAll(steps())
+					w.dieAtAll(steps(t))
 				})
 			}
 		})

@@ -94,7 +94,7 @@ func newTalk(t *testing.T, terminal bool, replies []modeltest.Reply, args ...str
 	path := filepath.Join(t.TempDir(), "sluice.yaml")
 	require.NoError(t, os.WriteFile(path, []byte("gateway: { listen: 127.0.0.1:0, token: "+fakeToken+" }\nstate: "+sqlitetest.Dir(t)+
 		"\nagents: { defaults: { permission: ask } }\nmodels: { default: p/m, providers: { p: { kind: openai, apiKey: key, baseURL: \""+models.OpenAIURL()+"\" } } }\n"), 0o600))
-	cfg, err := config.Load(path)
+	cfg, err := config.System().Load(path)
 	require.NoError(t, err)
 	g := app.New(cfg, "test", slog.New(slog.DiscardHandler))
 	require.NoError(t, g.Start(t.Context()))

@@ -38,7 +38,7 @@ func scripted() {
 		if err != nil {
 			return err
 		}
-		if _, err := config.Load(path); err != nil {
+		if _, err := config.System().Load(path); err != nil {
 			return err
 		}
 		_, err = o.Stdout.Write([]byte("served " + o.Listen + "\n"))

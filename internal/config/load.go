@@ -47,9 +47,6 @@ func System() Loader {
 // A file that is named must be there.
 func Find(explicit string) (string, error) { return System().Find(explicit) }
 
-// Load reads and checks a file; an empty path gives the defaults. The error is a [Faults] with all that is wrong.
-func Load(path string) (*Config, error) { return System().Load(path) }
-
 // Find is the package function Find for what this loader knows.
 func (l Loader) Find(explicit string) (string, error) {
 	named := explicit

@@ -28,16 +28,6 @@ const (
 	SendAfterReceipt   Point = "send-after-receipt"   // "sent" is stored
 )
 
-// Points are all of them.
-func Points() []Point {
-	return []Point{
-		PollBeforeAccept, AcceptBeforeCommit, AcceptAfterCommit, ClaimBeforeCommit, ClaimAfterCommit,
-		ModelCall, ToolBeforeIntent, ToolAfterCall, PreviewBeforeSend, PreviewAfterSend, PreviewBeforeFinal,
-		FinishBeforeCommit, FinishAfterCommit, SendBeforeIntent, SendAfterIntent, SendAfterCall,
-		SendBetweenParts, SendAfterReceipt,
-	}
-}
-
 // Env is the environment variable that arms a point: its name kills the process
 // when the point is reached, "<name>:<n>" when it is reached for the n-th time.
 const Env = "SLUICE_FAULTPOINT"

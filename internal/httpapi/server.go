@@ -154,9 +154,6 @@ func bodyLimit(maxBody, maxUpload int64) func(method, path string) int64 {
 	}
 }
 
-// Handler is everything that the server serves.
-func (s *Server) Handler() http.Handler { return s.handler }
-
 // Start serves on a listener, which Stop closes.
 func (s *Server) Start(l net.Listener) {
 	s.denials.Start()

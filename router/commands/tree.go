@@ -92,10 +92,10 @@ func (k *Commands) compact(_ context.Context, c Call) (*sessions.Order, string, 
 
 // raise raises the session to a level.
 func (k *Commands) raise(_ context.Context, c Call) (*sessions.Order, string, error) {
-	level, err := flow.ParseLevel(c.Args)
+	level, _ := flow.ParseLevel(c.Args) // the usage says more than its error
 	switch {
-	case err != nil:
-		return nil, "Usage: `/raise LEVEL`, with PUBLIC, INTERNAL, CONFIDENTIAL or RESTRICTED. Only `/new` lowers it again.", nil //nolint:nilerr // the usage is the answer
+	case !level.Valid():
+		return nil, "Usage: `/raise LEVEL`, with PUBLIC, INTERNAL, CONFIDENTIAL or RESTRICTED. Only `/new` lowers it again.", nil
 	case !flow.CanFlow(level, c.Session.Clearance):
 		return nil, place.AboveClearance(c.Session, level), nil
 	}

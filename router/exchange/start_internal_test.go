@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/announce"
-	"sluice/policy"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -18,7 +17,7 @@ func TestStepsAreWaysToInvoke(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []announce.Kind{announce.Send, announce.Spawn} {
 		for _, phase := range []announce.Phase{announce.Replying, announce.Announcing} {
-			require.Contains(t, policy.InvocationKinds(), string(stepKind(kind, phase)), "%s %s", kind, phase)
+			require.Contains(t, []string{"reply", "announce", "report"}, string(stepKind(kind, phase)), "%s %s", kind, phase)
 		}
 	}
 }

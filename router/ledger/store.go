@@ -83,7 +83,8 @@ type Store struct {
 	Maintenance
 }
 
-// NewStore makes a Store of a value that has all roles.
+// NewStore makes a Store of a value that has all roles. The list stands here again for the compiler: it refuses a value that
+// lacks one. An interface of all of them would be the one big port that the roles replace.
 func NewStore[S interface {
 	sessions.Store
 	Committer

@@ -250,6 +250,6 @@ func Fetch(ctx context.Context, client *http.Client, address, token string) (sta
 
 // readAll reads an answer, at most maxAnswerBytes of it, and closes it.
 func readAll(resp *http.Response) ([]byte, error) {
-	defer resp.Body.Close() //nolint:errcheck // nothing is written
+	defer resp.Body.Close() //nolint:errcheck // it was only read from, and an error of the reading is returned
 	return io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes))
 }

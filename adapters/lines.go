@@ -12,7 +12,7 @@ type Lines struct {
 	full bool
 }
 
-// NewLines makes an empty text of at most so many bytes, without the note at its end.
+// NewLines makes an empty text of at most this many bytes, without the note at its end.
 func NewLines(bytes int) *Lines { return &Lines{max: bytes} }
 
 // Write adds to the present line.

@@ -8,7 +8,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// Retry is how an adapter tries again what failed: after pauses that double, each up to
+// Retry is how an adapter retries what failed: after pauses that double, each up to
 // a quarter longer, and never sooner than the platform asked for.
 type Retry struct {
 	First, Longest time.Duration // pauses

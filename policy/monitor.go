@@ -44,7 +44,7 @@ type MonitorConfig struct {
 	Now        func() time.Time
 }
 
-// NewMonitor makes a Monitor.
+// NewMonitor creates a Monitor.
 func NewMonitor(c MonitorConfig) (*Monitor, error) {
 	switch c.Escalation {
 	case EscalationAsk, EscalationAuto, EscalationDeny:

@@ -109,7 +109,7 @@ func TestWhoMayDecideAboutACall(t *testing.T) {
 	}
 }
 
-// Who is no owner is asked in their own chat, by the gate's leave, and a denial is not said to be the owner's.
+// Who is not an owner is asked in their own chat, by the gate's leave, and a denial is not said to be the owner's.
 func TestWhomARuleNamesIsAsked(t *testing.T) {
 	t.Parallel()
 	for level, want := range map[flow.Level]string{

@@ -35,7 +35,7 @@ func (b *bundle) rival(t *testing.T, chat adapters.Adapter) *router.Router {
 	return r
 }
 
-// An owner that lost its partition without knowing finishes its run in vain: the new owner's answer is the only one.
+// An owner that lost its partition without knowing finishes its run without success: the new owner's answer is the only one.
 func TestStaleOwnerWritesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -125,7 +125,7 @@ func TestWorkWhileTheDatabaseFails(t *testing.T) {
 			require.Contains(b.t, b.persist(b.press(question, 0, "owner")).Notice, "I will run `exec`")
 			b.calm()
 			want := "call_1 true "
-			if b.failing.after { // it is stored that the yes is used up, and nobody knows whether the call was made
+			if b.failing.after { // it is stored that the yes is used up, and it is unknown whether the call was made
 				want = "call_1 false interrupted: "
 			}
 			require.Contains(b.t, b.stands(run.Run).Reply, want)

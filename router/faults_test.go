@@ -118,7 +118,7 @@ func TestStopWithALostWakeIsHeard(t *testing.T) {
 	})
 }
 
-// A database that is away for a while ends no run: it is gone on with.
+// A database that is unavailable for a while ends no run: it is continued.
 func TestStoreOutageEndsNoRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -213,7 +213,7 @@ func TestPanicLeavesNoTrace(t *testing.T) {
 	})
 }
 
-// What a worker had only in memory when its work broke off is not gone on with, however it broke off.
+// What a worker had only in memory when its work broke off is not continued, however it broke off.
 func TestHalfDoneWorkIsForgotten(t *testing.T) {
 	t.Parallel()
 	for name, breakOff := range map[string]func() error{
@@ -340,7 +340,7 @@ func TestPoisonLeavesNoOpenToolCall(t *testing.T) {
 	})
 }
 
-// A session whose rows can't be read is told of; a store that is away is waited for.
+// A session whose rows can't be read is told of; a store that is unavailable is waited for.
 func TestSessionThatCannotBeOpened(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -171,7 +171,7 @@ func TestOthersMayApproveWhereARuleSaysSo(t *testing.T) {
 	})
 }
 
-// Who is told that something was decided finds it decided, also where others changed the rows meanwhile.
+// Who is told that something was decided finds it decided, also where others changed the rows in the meantime.
 func TestADecisionThatMeetsAnotherChangeIsStored(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

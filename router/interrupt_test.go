@@ -128,7 +128,7 @@ func TestInterruptLeavesStepsAlone(t *testing.T) {
 	})
 }
 
-// A conflict in the middle of a run is no failure of it: it is gone on with as it is stored.
+// A conflict in the middle of a run is no failure of it: it is continued as it is stored.
 func TestConflictInWorkIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

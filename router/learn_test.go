@@ -15,7 +15,7 @@ import (
 
 var strangers = flow.NewLabel(flow.Public, flow.Untrusted)
 
-// What reaches a session beside its runs is known to the run that works meanwhile: it repeats its step, with what
+// What reaches a session beside its runs is known to the run that works in the meantime: it repeats its step, with what
 // the session has learnt since.
 func TestASessionLearnsWhileItWorks(t *testing.T) {
 	t.Parallel()

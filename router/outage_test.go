@@ -94,7 +94,7 @@ func (b *bundle) sentOnce(texts ...string) {
 	}
 }
 
-// A process that has a receipt in hand keeps it until it is stored, also where it loses the partition meanwhile.
+// A process that has a receipt in hand keeps it until it is stored, also where it loses the partition in the meantime.
 func TestReceiptIsKeptWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	for name, meanwhile := range map[string]func(b *bundle){

@@ -358,7 +358,7 @@ func TestConflictsEnd(t *testing.T) {
 	})
 }
 
-// A file whose row can't be read is read again soon, and the message that it belongs to is not forgotten meanwhile.
+// A file whose row can't be read is read again soon, and the message that it belongs to is not forgotten in the meantime.
 func TestMessageWithAFileThatCanNotBeReadYet(t *testing.T) {
 	t.Parallel()
 	for name, option := range map[string]func(*bundle){

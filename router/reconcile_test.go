@@ -262,7 +262,7 @@ func TestSentAgainAsTheSame(t *testing.T) {
 	})
 }
 
-// Where the platform can't be asked yet it is asked again with backoff; nothing is sent meanwhile.
+// Where the platform can't be asked yet it is asked again with backoff; nothing is sent in the meantime.
 func TestLookupIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

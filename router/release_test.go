@@ -12,7 +12,7 @@ import (
 	"sluice/sessions"
 )
 
-// Neither a stop nor the move of a partition waits for work that looks at no context; what that comes to changes nothing any more.
+// Neither a stop nor the move of a partition waits for work that ignores its context; what that comes to changes nothing any more.
 func TestReleaseDoesNotWaitForDeafWork(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -108,7 +108,7 @@ type Router struct {
 	sweepDone chan struct{}
 }
 
-// New makes a Router. It does nothing before Start and before the bus gives it partitions.
+// New creates a Router. It does nothing before Start and before the bus gives it partitions.
 func New(c Config) (*Router, error) {
 	if c.Store == nil || c.Bus == nil || c.Models == nil || c.Gate == nil || c.Monitor == nil || c.Adapters == nil || c.Settings == nil || c.Now == nil || c.Log == nil || c.Registerer == nil {
 		return nil, errors.New("new router: a required field is not set")

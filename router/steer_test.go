@@ -15,7 +15,7 @@ import (
 )
 
 // listening makes an agent that works until it is released, then looks for what was said to it
-// meanwhile, and answers all that is open.
+// in the meantime, and answers all that is open.
 func (b *bundle) listening() (release func()) {
 	held := make(chan struct{})
 	b.agent.work = func(ctx context.Context, s *sessions.Session, _ *sessions.Run) (string, error) {

@@ -51,7 +51,7 @@ func (k *talk) notes(id sessions.ID) (texts []string) {
 	return texts
 }
 
-// A requester that was reset meanwhile is told where it asked, and the session that came after it knows.
+// A requester that was reset in the meantime is told where it asked, and the session that came after it knows.
 func TestReportFindsTheSuccessor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -41,7 +41,7 @@ func textSize(m Message) int {
 	return n
 }
 
-// Compact lets a summary stand for the n oldest messages of the thread. They
+// Compact replaces the n oldest messages of the thread by a summary. They
 // stay stored; the thread that a model sees begins with the summary.
 func (s *Session) Compact(summary string, n int) error {
 	s.mu.Lock()
@@ -68,7 +68,7 @@ func (s *Session) Compact(summary string, n int) error {
 	return nil
 }
 
-// lastTreeNode is the newest of the n oldest messages that is a node of the tree; a summary stands beside it.
+// lastTreeNode is the newest of the n oldest messages that is a node of the tree; a summary is stored beside it.
 func (s *state) lastTreeNode(n int) MessageID {
 	last := s.messages[n-1]
 	if last.Role == RoleSummary {

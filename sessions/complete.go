@@ -51,7 +51,7 @@ func (s *Session) RequestCompletion(ctx context.Context) (steps <-chan Step, can
 	return out, cancel
 }
 
-// Complete is RequestCompletion for a caller that waits: on gets each piece, on
+// Complete is RequestCompletion for a caller that waits: on gets each chunk, on
 // the caller's goroutine. A gateway with thousands of sessions that wait for
 // their models saves a goroutine for each.
 func (s *Session) Complete(ctx context.Context, on func(Chunk)) (Completion, error) {
@@ -164,7 +164,7 @@ func (s completion) answered(model Model, completion Completion) {
 	s.record.ContextSize = completion.Usage.InputTokens + completion.Usage.OutputTokens
 }
 
-// CurrentParts is what the completion under way has said so far; nil when none is.
+// CurrentParts is what the completion in progress has said so far; nil when none is.
 func (s *Session) CurrentParts() []Part {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,7 +178,7 @@ func (s *Session) CurrentParts() []Part {
 	return parts
 }
 
-// builder puts the pieces of a streamed answer together.
+// builder joins the chunks of a streamed answer.
 type builder struct {
 	done []Part
 	kind PartType

@@ -33,7 +33,7 @@ func (s *state) append(m Message) {
 }
 
 // relabel makes the message's label the join of what it says and of its parts,
-// and the session's taint at least that. A part without a label is as secret as can be.
+// and the session's taint at least that. A part without a label is RESTRICTED.
 func (s *state) relabel(m *Message) {
 	label := m.Label
 	if !label.Valid() {

@@ -54,7 +54,7 @@ func openCalls(thread []Message) []Part {
 	return open
 }
 
-// Interrupted refuses a call of which nobody knows whether it ran.
+// Interrupted refuses a call of which it is unknown whether it ran.
 func Interrupted(callID string) Confirmation {
 	return Confirmation{CallID: callID, Reason: interrupted}
 }
@@ -86,7 +86,7 @@ func (s *state) tool(name string) (Tool, bool) {
 // complete, unless the call is refused; else it is an error before anything runs.
 //
 // A call runs at most once: it is stored before it runs and its result after, one
-// after the other. A call that fails gives the model its error and is no error here; an error
+// after the other. A call that fails gives the model its error and is not an error here; an error
 // means that the session could not be stored, or that ctx ended. caller is
 // completed with the session's own identity and taint.
 //
@@ -101,7 +101,7 @@ func (s *Session) ConfirmAndExecuteTools(ctx context.Context, caller Caller, con
 }
 
 // ExecuteUntilApproval is [Session.ConfirmAndExecuteTools] of the open calls before the first one that somebody has to decide about.
-// So whoever waits for that decision waits with all done that needs none, and of the calls that
+// So the caller that waits for that decision waits with all done that needs none, and of the calls that
 // are then open only the first may ever have begun. It is [ErrNoToolCall] where there is no such call.
 func (s *Session) ExecuteUntilApproval(ctx context.Context, caller Caller, confirmations []Confirmation, subAgents ...*PendingSubAgentToolCall) (allRejected bool, err error) {
 	decisions, err := s.calls.decide(ctx, true, confirmations, subAgents)

@@ -285,7 +285,7 @@ func TestFailedCommitIsMadeAgain(t *testing.T) {
 	require.Equal(t, "again", b.load(t).Last().Text())
 }
 
-// A session that another process has made meanwhile is gone on with after it is read again.
+// A session that another process has made in the meantime is continued after it is read again.
 func TestReloadOfASessionThatAnotherMade(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
@@ -363,7 +363,7 @@ func TestAnotherSessionHasTheID(t *testing.T) {
 	require.Equal(t, sessions.Key("agent:main:other"), b.load(t).Record().Key)
 }
 
-// A sub-agent is the same one after a restart, also when another call of the answer has got its result meanwhile.
+// A sub-agent is the same one after a restart, also when another call of the answer has got its result in the meantime.
 func TestSubAgentIsFoundBehindOtherResults(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, func(context.Context, sessions.Request, func(sessions.Chunk)) (sessions.Completion, error) {

@@ -91,7 +91,7 @@ type (
 	Usage         = message.Usage
 )
 
-// Roles, kinds of parts and quotations, words of silence and types of events.
+// Roles, kinds of parts and quotations, silent answers and types of events.
 const (
 	AnnounceSkip   = message.AnnounceSkip
 	EventAborted   = message.EventAborted

@@ -29,7 +29,7 @@ func (s *Session) SetPermission(mode PermissionMode) error {
 // CallToConfirm is an open call that somebody has to decide about.
 type CallToConfirm struct {
 	Part
-	Why   string // it has to be decided about, for who decides; empty: the permission mode says so
+	Why   string // it has to be decided about, for the person who decides; empty: the permission mode says so
 	Terms Terms
 }
 

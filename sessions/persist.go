@@ -107,7 +107,7 @@ func sameState(a, b Record) bool {
 // Persist stores what is not stored yet in one transaction. [ErrConflict] says
 // that somebody else has stored the session since: nothing was written; Reload and do the step again.
 //
-// While the store is away it waits for it until ctx ends: an answer that was paid for and the result of a tool that has
+// While the store is unavailable it waits for it until ctx ends: an answer that was paid for and the result of a tool that has
 // run must outlive an outage that the process outlives.
 //
 // After any other error it may be called again: if the answer to a commit was

@@ -68,7 +68,7 @@ func (s calls) lookUpNew(ctx context.Context) (map[openCall]Reach, error) {
 	if err != nil {
 		return nil, err
 	}
-	for call, reach := range found { // the map itself may be replaced meanwhile, and is never changed
+	for call, reach := range found { // the map itself may be replaced in the meantime, and is never changed
 		if more == nil {
 			more = map[openCall]Reach{}
 		}

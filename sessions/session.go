@@ -30,7 +30,7 @@ var (
 //
 // It can stop between any two steps; a session that was loaded while its last
 // message asks for tools goes on with ConfirmAndExecuteTools. One goroutine
-// drives a session; any may read it meanwhile: every method locks, and what is
+// drives a session; any may read it in the meantime: every method locks, and what is
 // returned is a copy.
 //
 // Its only goroutine is that of RequestCompletion, which ends before the event channel is closed.
@@ -73,8 +73,8 @@ type state struct {
 	reached    map[openCall]Reach                    // what CallsToConfirm found; never changed, only replaced
 	skip       func(context.Context) (string, error) // nil: no call is skipped
 	children   map[string]*PendingSubAgentToolCall   // of the open calls, by call id
-	attempt    *Change                               // was to be stored, and nobody knows whether it was
-	building   *builder                              // nil while no completion is under way
+	attempt    *Change                               // was to be stored, and it is unknown whether it was
+	building   *builder                              // nil while no completion is in progress
 }
 
 // newSession makes a session of what is stored of it.

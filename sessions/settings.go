@@ -6,7 +6,7 @@ import (
 )
 
 // Patch sets settings of this session, in memory until it is stored. The id may be
-// left out. A value that is none is an error, and nothing is set.
+// left out. An invalid value is an error, and nothing is set.
 func (s *Session) Patch(p Patch) error {
 	if err := p.Check(); err != nil {
 		return fmt.Errorf("patch session: %w", err)

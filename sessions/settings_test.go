@@ -176,12 +176,12 @@ func TestMessageEditedWhileItIsStored(t *testing.T) {
 	require.Equal(t, "two", b.load(t).Last().Text())
 }
 
-// gone is a store that is away.
+// gone is a store that is unavailable.
 type gone struct{ *sessiontest.Memory }
 
 func (gone) CommitSession(context.Context, sessions.Change) error { return sessions.ErrUnavailable }
 
-// Who stores something while the store is away is told so when they do not wait any longer.
+// Who stores something while the store is unavailable is told so when they do not wait any longer.
 func TestPersistEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -40,7 +40,7 @@ func drain(steps <-chan sessions.Step, each func()) (terminal, behind int, err e
 	return terminal, behind, err
 }
 
-// One goroutine drives the session; others read all of it meanwhile and scribble over what they got.
+// One goroutine drives the session; others read all of it in the meantime and scribble over what they got.
 func TestReadersOfAStreamingSession(t *testing.T) {
 	t.Parallel()
 	const rounds, readers = 20, 2

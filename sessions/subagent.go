@@ -74,7 +74,7 @@ func (p *PendingSubAgentToolCall) result() Part {
 // sub-agent tool that the session's mode does not refuse; nil if there are none. Asked again, it gives the same ones.
 //
 // A child's id and key follow from the call, so that after a restart the child that
-// was stored is loaded and gone on with. A sub-agent starts no sub-agents of its own.
+// was stored is loaded and continued. A sub-agent starts no sub-agents of its own.
 func (s *Session) PendingSubAgentToolCalls(ctx context.Context) ([]*PendingSubAgentToolCall, error) {
 	var pending []*PendingSubAgentToolCall
 	for _, call := range s.PendingToolCalls() {

@@ -42,7 +42,7 @@ func (l link) record() ledger.AuditRecord {
 	return r
 }
 
-// detailOf is a stored detail. One that is no JSON any more has been tampered with, and is shown as what it is.
+// detailOf is a stored detail. One that is not JSON any more has been tampered with, and is shown as what it is.
 func detailOf(text string) any {
 	if json.Valid([]byte(text)) {
 		return json.RawMessage(text)

@@ -50,7 +50,7 @@ func (db auditTable) auditHeads(ctx context.Context) ([]engine.Head, error) {
 		})
 }
 
-// verifyChain reads a chain page by page. What is added meanwhile is looked at too,
+// verifyChain reads a chain page by page. What is added in the meantime is looked at too,
 // so the head is read before, for what must be there, and after, for what may be.
 func (db auditTable) verifyChain(ctx context.Context, c *chainCheck) error {
 	for from, n := int64(math.MinInt64), verifyPage; n == verifyPage; {

@@ -177,7 +177,7 @@ func TestWhoGaveUpIsLeftOut(t *testing.T) {
 		require.ErrorIs(t, <-second, context.Canceled)
 		close(s.gate)
 		require.NoError(t, db.Close())
-		require.Equal(t, []string{"under way"}, s.committed) // begun and so brought to its end
+		require.Equal(t, []string{"under way"}, s.committed) // begun and so finished
 	})
 }
 

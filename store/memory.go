@@ -17,7 +17,7 @@ import (
 
 const (
 	memoryColumns = `id, namespace, audience, level, trust, mkey, content, tags, session_id, run_id, created, updated, expires, deleted, ended, ending`
-	// memoryPlace is the seq of the save under way, see the migration.
+	// memoryPlace is the seq of the save in progress, see the migration.
 	memoryPlace = `(SELECT n.no * 4503599627370496 + a.no * 268435456 + n.saves FROM memory_namespaces n
 		JOIN memory_audiences a ON a.namespace_no = n.no WHERE n.namespace = ? AND a.audience = ?)`
 	ofKey = `namespace = ? AND audience = ? AND mkey = ? AND level = ?`
@@ -30,7 +30,7 @@ const (
 		SELECT n.no, /*pg CAST(*/?/*pg AS TEXT)*/, (SELECT COALESCE(max(a.no), 0) + 1 FROM memory_audiences a WHERE a.namespace_no = n.no)
 		FROM memory_namespaces n WHERE n.namespace = ? ON CONFLICT (namespace_no, audience) DO NOTHING`
 	endMemory = `UPDATE memories SET ended = ?, ending = CASE WHEN expires > 0 AND expires <= ? THEN 'expired' ELSE ? END WHERE ` + ofKey + ` AND ended = 0`
-	// createdBefore is when the version was created that the save under way has replaced.
+	// createdBefore is when the version was created that the save in progress has replaced.
 	createdBefore = `(SELECT CASE WHEN v.ending = 'replaced' AND v.deleted = 0 THEN v.created END FROM memories v
 		WHERE v.namespace = ? AND v.audience = ? AND v.mkey = ? AND v.level = ? ORDER BY v.seq DESC LIMIT 1)`
 	memoryFits = `COALESCE((SELECT u.entries FROM memory_usage u WHERE u.place = p.seq >> 28 AND u.level = ?), 0) < ?

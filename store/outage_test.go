@@ -107,7 +107,7 @@ func TestOutageIsSaidOnce(t *testing.T) {
 	require.Equal(t, 8, log.count("\n"))
 }
 
-// A page of a list that is bounded in bytes shows like any other read that the database is away or back, also where it
+// A page of a list that is bounded in bytes shows like any other read that the database is unavailable or back, also where it
 // stops at its bound.
 func TestOutageIsSeenByLists(t *testing.T) {
 	t.Parallel()

@@ -9,7 +9,7 @@ import (
 
 const (
 	todoColumns = `id, session_id, text, status, level, trust, created, place, updated`
-	// inLiveSession takes the session's row, so that nobody ends it meanwhile.
+	// inLiveSession takes the session's row, so that nobody ends it in the meantime.
 	inLiveSession = `UPDATE sessions SET ended = ended WHERE id = ? AND ended = 0`
 	insertTodo    = `INSERT INTO todos (` + todoColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`
 	updateTodo    = `UPDATE todos SET text = ?, status = ?, level = ?, trust = ?, updated = ? WHERE id = ? AND session_id = ?`

@@ -12,7 +12,7 @@ import (
 	"sluice/store/engine"
 )
 
-// A label whose columns make none was lost, and is as secret as can be.
+// A label whose columns make none was lost, and is RESTRICTED.
 func TestLabelsThatWereLost(t *testing.T) {
 	t.Parallel()
 	for _, l := range flow.Levels() {

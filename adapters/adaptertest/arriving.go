@@ -113,7 +113,7 @@ func garbled(w *world) {
 	w.confirmed(said)
 }
 
-// garbledMissed has people write while the adapter is away: it reads all of that at once. Only a
+// garbledMissed has people write while the adapter is unavailable: it reads all of that at once. Only a
 // platform that spreads its events over connections may give them in another order.
 func garbledMissed(w *world) {
 	garbler, ok := w.Platform.(Garbler)

@@ -83,7 +83,7 @@ func (w *world) only(place sessions.Route, from sessions.Peer) adapters.Inbound 
 	return all[0]
 }
 
-// signal tells whoever waits, once; an event that is given again waits for nobody.
+// signal tells the caller that waits, once; an event that is given again waits for nobody.
 func signal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -42,7 +42,7 @@ func (c *api) retry(ctx context.Context, what string, call func(context.Context)
 	return c.cfg.again().Do(ctx, what, call)
 }
 
-// again is how failures are tried again that may pass.
+// again is how failures are retried that may pass.
 func (c Config) again() adapters.Retry {
 	return adapters.Retry{
 		First: c.pace.firstPause, Longest: c.pace.longest, Log: c.Log,

@@ -32,7 +32,7 @@ type Cursors interface {
 	// Load gives all that was saved. It is called once at the start of each Run.
 	Load(ctx context.Context) (map[string]string, error)
 	// Save replaces the value of one name. It is called from many goroutines, for one
-	// name from one at a time. An error at a channel's first message is tried again before the message is
+	// name from one at a time. An error at a channel's first message is retried before the message is
 	// accepted; any other is logged, and made up for by the next save.
 	Save(ctx context.Context, channel, lastID string) error
 }

@@ -77,7 +77,7 @@ func TestResumes(t *testing.T) {
 	}
 }
 
-// The session is over in each of these ways; what was said meanwhile is fetched.
+// The session is over in each of these ways; what was said in the meantime is fetched.
 func TestIdentifiesAgain(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*discordtest.Server){

@@ -23,7 +23,7 @@ type messages struct {
 
 // normalise makes an Inbound of a message that was written or, with edited, changed. ok is
 // false for what is not a message to the agent: Discord's own notices, the bot's own messages.
-// An error is a call that failed; the same message may be tried again.
+// An error is a call that failed; the same message may be retried.
 func (ms *messages) normalise(ctx context.Context, m *message, edited bool) (in adapters.Inbound, ok bool, err error) {
 	self, err := ms.bot.whoami(ctx)
 	if err != nil {

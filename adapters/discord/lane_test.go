@@ -29,7 +29,7 @@ func TestOrderOfManyEvents(t *testing.T) {
 	require.Equal(t, want, texts(s.inbox.wait(t, n)))
 }
 
-// A full lane stops the reading; nothing is lost, also when the connection breaks meanwhile.
+// A full lane stops the reading; nothing is lost, also when the connection breaks in the meantime.
 func TestFullLaneHoldsUpTheConnection(t *testing.T) {
 	t.Parallel()
 	const n = 3 * 64

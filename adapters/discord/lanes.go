@@ -30,7 +30,7 @@ func newLanes(ctx context.Context, idle func(ctx context.Context, key string)) *
 }
 
 // push puts work at a lane's end. It waits for room till all end: a connection that breaks
-// meanwhile takes nothing with it.
+// in the meantime takes nothing with it.
 func (l *lanes) push(key string, do func(context.Context)) error {
 	for {
 		room, ok := l.tryPush(key, do)
@@ -95,7 +95,7 @@ func (l *lanes) next(key string) func(context.Context) {
 	return queue[0]
 }
 
-// end forgets a lane, unless it has got new work meanwhile.
+// end forgets a lane, unless it has got new work in the meantime.
 func (l *lanes) end(key string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

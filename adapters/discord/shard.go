@@ -194,7 +194,7 @@ func (s *shard) read(ctx context.Context, c *connection) error {
 }
 
 // trusted reports whether the token may be sent to an address to resume at: it was stored
-// meanwhile, where somebody else may write too.
+// in the meantime, where somebody else may write too.
 func (s *shard) trusted(address string) bool {
 	if !isURL(address, "wss", "ws") {
 		return false

@@ -52,7 +52,7 @@ func (s *state) setLocked(status adapters.Status, detail string) {
 	s.s.Status, s.s.Detail = status, detail
 }
 
-// fail shows a failure: one that needs a person, or one that is tried again.
+// fail shows a failure: one that needs a person, or one that is retried.
 func (s *state) fail(f *adapters.Failure) {
 	status := adapters.Retrying
 	if f.Kind == adapters.Auth {
@@ -84,7 +84,7 @@ func (s *state) shard(id int, status adapters.Status, detail string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if id >= len(s.shards) {
-		return // the run has ended meanwhile
+		return // the run has ended in the meantime
 	}
 	s.shards[id] = shardState{status, detail}
 	s.sum()

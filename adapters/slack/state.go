@@ -38,7 +38,7 @@ func (s *state) set(status adapters.Status, detail string) {
 	s.s.Status, s.s.Detail = status, detail
 }
 
-// fail shows a failure: one that needs a person, or one that is tried again.
+// fail shows a failure: one that needs a person, or one that is retried.
 func (s *state) fail(f *adapters.Failure) {
 	status := adapters.Retrying
 	if f.Kind == adapters.Auth {

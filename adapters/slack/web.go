@@ -75,7 +75,7 @@ func (w *web) failure(method string, err error) *adapters.Failure {
 	return f
 }
 
-// again is how failures that are shown to show are tried again.
+// again is how failures that are shown to show are retried.
 func (w *web) again(show func(*adapters.Failure)) adapters.Retry {
 	return adapters.Retry{First: firstPause, Longest: longestPause, Log: w.cfg.Log, Show: show}
 }

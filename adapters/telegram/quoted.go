@@ -30,7 +30,7 @@ type externalReply struct {
 	Origin json.RawMessage `json:"origin"`
 }
 
-// forwarded reports whether a message was forwarded, and from whom as far as that is known.
+// forwarded reports whether a message was forwarded, and from whom if known.
 func (o origins) forwarded() (sessions.Peer, bool) {
 	if len(o.ForwardOrigin) > 0 && string(o.ForwardOrigin) != "null" {
 		return writer(o.ForwardOrigin), true

@@ -52,7 +52,7 @@ func (s *state) setLocked(status adapters.Status, detail string) {
 	}
 }
 
-// fail shows a failure: one that needs a person, or one that is tried again.
+// fail shows a failure: one that needs a person, or one that is retried.
 func (s *state) fail(f *adapters.Failure) {
 	status := adapters.Retrying
 	if f.Kind == adapters.Auth || f.RetryAfter == conflictPause {

@@ -74,7 +74,7 @@ func (a *Adapter) show(status adapters.Status, detail string) {
 	a.state.Store(&s)
 }
 
-// Run receives until ctx ends. Only a refused token ends it early; all else passes and is tried again.
+// Run receives until ctx ends. Only a refused token ends it early; all else passes and is retried.
 func (a *Adapter) Run(ctx context.Context, in adapters.Acceptor) error {
 	a.show(adapters.Connecting, "")
 	for after := int64(0); ; {

@@ -106,7 +106,7 @@ func TestTheFocusOfASummaryIsAsSecretAsTheSession(t *testing.T) {
 	b.model.Level = flow.Restricted
 	b.model.Answers = []sessiontest.Answer{
 		func(ctx context.Context, r sessions.Request, on func(sessions.Chunk)) (sessions.Completion, error) {
-			b.model.Level = flow.Public // as a model that was chosen for the session meanwhile
+			b.model.Level = flow.Public // as a model that was chosen for the session in the meantime
 			return sessiontest.Calls("summarize", `{"scope":"topic","focus":"ferry. The salary is 100"}`, "call_1")(ctx, r, on)
 		}, sessiontest.Says("late"),
 	}

@@ -112,7 +112,7 @@ func TestAnAwaitedCallRunsLater(t *testing.T) {
 }
 
 // While one call of an answer waits for its decision, what stands before it is done and what stands behind it waits with
-// it. Neither is taken for interrupted when the run is gone on with.
+// it. Neither is taken for interrupted when the run is continued.
 func TestCallsBesideAnAwaitedOneRunOnce(t *testing.T) {
 	t.Parallel()
 	for name, yes := range map[string]bool{"allowed": true, "denied": false} {

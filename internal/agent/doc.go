@@ -15,7 +15,7 @@
 //	summarize   summaries of conversations
 //
 // Failure rules: a completion that failed leaves the session as it was. A tool
-// call is stored before it runs; one that was under way when the process died is
+// call is stored before it runs; one that was in progress when the process died is
 // reported to the model as interrupted, unless the tool is safe to repeat.
 //
 // Goroutines: none here; package toolset starts one for each tool call.

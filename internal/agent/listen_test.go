@@ -40,7 +40,7 @@ func (m *mail) Take(ctx context.Context) (bool, error) {
 	return taken, errors.Join(m.broken, m.session.Persist(ctx))
 }
 
-// calls asks for todo_list twice in one answer, and says meanwhile what then.
+// calls asks for todo_list twice in one answer, and says in the meantime what then.
 func calls(then func()) sessiontest.Answer {
 	return func(context.Context, sessions.Request, func(sessions.Chunk)) (sessions.Completion, error) {
 		then()
@@ -115,7 +115,7 @@ func (i inboxFunc) Waiting(ctx context.Context) (bool, error) {
 	return i.mail.Waiting(ctx)
 }
 
-// A look that fails ends the work: it is gone on with from what is stored.
+// A look that fails ends the work: it is continued from what is stored.
 func TestBrokenInboxEndsTheWork(t *testing.T) {
 	t.Parallel()
 	m := &mail{broken: sessions.ErrUnavailable}

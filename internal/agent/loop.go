@@ -132,7 +132,7 @@ type exchangeReader interface {
 
 var _ runs.Agent = (*Loop)(nil)
 
-// New makes a Loop.
+// New creates a Loop.
 func New(c Config) (*Loop, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("new agent loop: %w", err)

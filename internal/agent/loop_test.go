@@ -233,7 +233,7 @@ func TestRoomForTheAnswer(t *testing.T) {
 	}
 }
 
-// A summary that fails for a while is tried again like any other completion.
+// A summary that fails for a while is retried like any other completion.
 func TestFailedSummaryIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -58,7 +58,7 @@ func TestGrepRefusesAnEnormousPattern(t *testing.T) {
 	require.Contains(t, part.Text, "pattern: its repetitions make it too big")
 }
 
-// deaf is a tool that does not look at its context. It ends when release is called.
+// deaf is a tool that does not check its context. It ends when release is called.
 func deaf(name string) (tool sessions.Tool, called <-chan struct{}, release func()) {
 	calls, free := make(chan struct{}, 100), make(chan struct{})
 	tool = remote(name, func() (sessions.ToolResult, error) {
@@ -93,7 +93,7 @@ func TestAToolThatDoesNotEndIsLeftBehind(t *testing.T) {
 	})
 }
 
-// Neither the end of a run nor of the gateway waits for a tool that does not look at its context.
+// Neither the end of a run nor of the gateway waits for a tool that does not check its context.
 func TestAStoppedRunDoesNotWaitForItsTool(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

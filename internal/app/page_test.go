@@ -182,7 +182,7 @@ func TestPageOfAConversationAboveIt(t *testing.T) {
 	b.shows("echo: hello")
 }
 
-// While the gateway is away a message waits with a button; once it is back the same message is sent, once.
+// While the gateway is unavailable a message waits with a button; once it is back the same message is sent, once.
 func TestPageSurvivesARestart(t *testing.T) {
 	t.Parallel()
 	g := start(t, "models: { default: offline/echo }\n")

@@ -8,7 +8,7 @@ import (
 	"sluice/sessions"
 )
 
-// quiet is a log in which the lines that only say that the database is away are of level debug: the store says once when
+// quiet is a log in which the lines that only say that the database is unavailable are of level debug: the store says once when
 // it goes and once when it is back, and every lane, poll and sweep would say it again with each try.
 type quiet struct{ slog.Handler }
 
@@ -23,7 +23,7 @@ func (q quiet) Handle(ctx context.Context, r slog.Record) error {
 	return q.Handler.Handle(ctx, r)
 }
 
-// tellsOfOutage reports whether a line's error is that the database is away.
+// tellsOfOutage reports whether a line's error is that the database is unavailable.
 func tellsOfOutage(r slog.Record) bool {
 	found := false
 	r.Attrs(func(a slog.Attr) bool {

@@ -19,7 +19,7 @@ import (
 	"sluice/store/sqlite"
 )
 
-// costAttacks take what others need: time, disk and memory. What they take is counted in work and bytes, and others must be answered meanwhile.
+// costAttacks take what others need: time, disk and memory. What they take is counted in work and bytes, and others must be answered in the meantime.
 func costAttacks() []attack {
 	search := []policy.Checkpoint{policy.CheckSearch}
 	size := []policy.Checkpoint{policy.CheckSize}

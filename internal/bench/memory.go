@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	memorySavers   = 64     // saves under way at once
+	memorySavers   = 64     // saves in progress at once
 	memoryWords    = 30_000 // different words
 	memoryQueries  = 200    // of each kind, five times
 	memoryRepeat   = 5

@@ -149,7 +149,7 @@ func difference(long, short cost, steps float64) cost {
 	return d
 }
 
-// add notes what a case costs. A count is rounded: what the gateway does now and then by itself is no part of a message.
+// add notes what a case costs. A count is rounded: what the gateway does now and then by itself is not part of a message.
 func (b *book) add(database, scene string, c cost) {
 	byName, sums := map[string]float64{}, map[string]float64{}
 	kinds := map[string]string{}

@@ -23,14 +23,14 @@ const (
 	requestTimeout = 2 * time.Second  // of one call of the server
 	reconnectWait  = 250 * time.Millisecond
 	pingEvery      = 2 * time.Second // how often a server is asked whether it is still there
-	// outbox bounds what is kept for publishing while the server is away.
+	// outbox bounds what is kept for publishing while the server is unavailable.
 	outbox = 4 << 20
 	// writeTimeout bounds how long a caller of Wake or Emit may be held up by a
 	// connection that takes nothing; it is then given up and made again.
 	writeTimeout = time.Second
 )
 
-// Config is what a Bus is made of.
+// Config has the dependencies of a Bus.
 type Config struct {
 	URL        string // "nats://a,nats://b"; empty: an embedded server
 	Dir        string // state folder, for the embedded server's files

@@ -50,7 +50,7 @@ func (b *Bus) ownAll() error {
 }
 
 // Handover lets go of all partitions and takes none any more. Other replicas
-// take them at once. It waits for work under way as long as the owner does; when
+// take them at once. It waits for work in progress as long as the owner does; when
 // ctx ends, so does the owner's time.
 func (b *Bus) Handover(ctx context.Context) {
 	first := b.roster.leave()

@@ -201,7 +201,7 @@ func (w *world) pause(d time.Duration) {
 func (w *world) noteShown() {
 	select {
 	case w.shown <- struct{}{}:
-	default: // whoever waits has not looked yet
+	default: // the caller that waits has not looked yet
 	}
 }
 

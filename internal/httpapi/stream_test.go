@@ -156,7 +156,7 @@ func TestSlowBodyIsCutOff(t *testing.T) {
 	})
 }
 
-// Streams end with the server; requests under way are answered first.
+// Streams end with the server; requests in progress are answered first.
 func TestStopEndsStreamsAndLetsRequestsFinish(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -89,7 +89,7 @@ func TestAQuietStreamEndsWhenTheSessionRises(t *testing.T) {
 	})
 }
 
-// Who has asked is told that the answer is there, and nothing of it, where the session has risen above them meanwhile.
+// Who has asked is told that the answer is there, and nothing of it, where the session has risen above them in the meantime.
 func TestAnAnswerAboveItsAskerIsNotShown(t *testing.T) {
 	t.Parallel()
 	for name, live := range map[string]bool{"by the bus": true, "by the row": false} {

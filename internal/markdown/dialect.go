@@ -81,7 +81,7 @@ func (w *lineWriter) begin(b block) {
 
 func (w *lineWriter) line() { w.raw("\n") }
 
-// raw writes what is no text.
+// raw writes what is not text.
 func (w *lineWriter) raw(s string) {
 	if s != "" {
 		w.WriteString(s)

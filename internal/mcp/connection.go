@@ -29,7 +29,7 @@ type connection struct {
 	changed chan struct{} // the server says that it has other tools now
 }
 
-// transport is what a connection is made of.
+// transport has the dependencies of a connection.
 type transport struct {
 	sdk.Transport
 	why  func(error) error // the reason of its end, where more is known than the session's own error

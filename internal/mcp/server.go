@@ -25,7 +25,7 @@ type server struct {
 	cfg     Config
 	metrics *metrics
 	cancel  context.CancelFunc
-	slots   chan struct{} // one for each call under way
+	slots   chan struct{} // one for each call in progress
 
 	legacy bool // of run alone: the next connection begins as servers of old expect it
 
@@ -187,7 +187,7 @@ func (v *server) watch(ctx context.Context, conn *connection) error {
 			}
 		case <-ticker.C:
 			if len(v.slots) > 0 {
-				continue // one that works on a call need not answer anything else meanwhile
+				continue // one that works on a call need not answer anything else in the meantime
 			}
 			if silent++; conn.answers(ctx, v.cfg.Pace.Ping) {
 				silent = 0

@@ -31,7 +31,7 @@ type Server struct {
 	Timeout        time.Duration
 }
 
-// Config is what Servers are made of. All fields but Pace are required.
+// Config has the dependencies of Servers. All fields but Pace are required.
 type Config struct {
 	Version    string // of the gateway
 	Now        func() time.Time

@@ -17,7 +17,7 @@ const (
 	linesRate  = 1       // and then a second
 )
 
-// logErrors writes a program's stderr into the log until it ends: so many lines, each of so many bytes, without the program's own secrets.
+// logErrors writes a program's stderr into the log until it ends: so many lines, each of this many bytes, without the program's own secrets.
 func (v *server) logErrors(stderr io.Reader) {
 	limit := rate.NewLimiter(linesRate, linesBurst)
 	hide := redactor(v.Env)

@@ -216,7 +216,7 @@ func plain(text string) string {
 	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
-// bounded is the beginning of a text, at most so many bytes and a mark.
+// bounded is the beginning of a text, at most this many bytes and a mark.
 func bounded(text string, most int) string {
 	if len(text) <= most {
 		return text

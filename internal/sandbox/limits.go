@@ -174,7 +174,7 @@ func (g *gate) waiting(started int) (int, error) {
 	return made.Child, nil
 }
 
-func (g *gate) open() { _, _ = g.blockW.WriteString("\n") } // where the command has ended meanwhile, its end says it
+func (g *gate) open() { _, _ = g.blockW.WriteString("\n") } // where the command has ended in the meantime, its end says it
 
 // close closes what is open still.
 func (g *gate) close() {

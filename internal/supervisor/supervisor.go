@@ -29,7 +29,7 @@ type Leaser interface {
 	Lease(ctx context.Context, name string, standby func(), hold func(ctx context.Context) error) error
 }
 
-// Config is what a Supervisor is made of.
+// Config has the dependencies of a Supervisor.
 type Config struct {
 	Adapters   []adapters.Adapter
 	Acceptor   adapters.Acceptor
@@ -61,7 +61,7 @@ type account struct {
 	deaf    bool // it was said in the log that the account is deaf
 }
 
-// New makes a Supervisor; nothing runs before Start.
+// New creates a Supervisor; nothing runs before Start.
 func New(cfg Config) *Supervisor {
 	s := &Supervisor{
 		cfg: cfg,

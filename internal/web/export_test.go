@@ -14,7 +14,7 @@ func Public(a netip.Addr) bool { return public(a) }
 // Guard is guard, for tests.
 func Guard(network, address string) error { return guard(network, address, nil) }
 
-// NewLocal makes a Fetcher that reaches one address of this machine and no other. Only tests have it.
+// NewLocal creates a Fetcher that reaches one address of this machine and no other. Only tests have it.
 func NewLocal(address string) *Fetcher {
 	return guarded(func(network, to string, c syscall.RawConn) error {
 		if to == address {

@@ -57,7 +57,7 @@ func (e *AnswerError) Error() string { return e.Why }
 // Fetcher gets pages. It is safe for concurrent use.
 type Fetcher struct{ way *http.Transport }
 
-// New makes a Fetcher that reaches the public web only.
+// New creates a Fetcher that reaches the public web only.
 func New() *Fetcher { return guarded(guard) }
 
 // guarded is a Fetcher whose connections pass a check. Tests alone have another than guard.

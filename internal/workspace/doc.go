@@ -6,6 +6,6 @@
 // begin with /workspace/, are taken too. Everything goes through [os.Root], so that
 // no link leads out of the folder, or out of a part of it that the session may use.
 //
-// What is outside, what a link leads out to, what is no regular file and what is not
+// What is outside, what a link leads out to, what is not a regular file and what is not
 // there give one error, [sessions.ErrNotFound]: nobody learns by it what is elsewhere.
 package workspace

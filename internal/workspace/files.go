@@ -185,7 +185,7 @@ func (p place) read() ([]byte, error) {
 	case info.Size() > FileMax:
 		return nil, ErrTooLarge
 	}
-	content, err := io.ReadAll(io.LimitReader(file, FileMax+1)) // it may grow meanwhile
+	content, err := io.ReadAll(io.LimitReader(file, FileMax+1)) // it may grow in the meantime
 	if err == nil && len(content) > FileMax {
 		return nil, ErrTooLarge
 	}
@@ -193,7 +193,7 @@ func (p place) read() ([]byte, error) {
 }
 
 // Write makes or replaces a file, and the folders that it is in. Who reads it
-// meanwhile sees the old content or the new. It reports whether the file is new. What the quota refuses is [ErrNoSpace].
+// in the meantime sees the old content or the new. It reports whether the file is new. What the quota refuses is [ErrNoSpace].
 func (f *Files) Write(ctx context.Context, name string, content []byte) (made bool, err error) {
 	if len(content) > FileMax {
 		return false, ErrTooLarge

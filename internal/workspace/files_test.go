@@ -62,7 +62,7 @@ func TestWriteReadRemove(t *testing.T) {
 	require.Empty(t, entries, "no drafts are left")
 }
 
-// Whatever leads out of the folder, or is no file, is not there.
+// Whatever leads out of the folder, or is not a file, is not there.
 func TestOneNotFound(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()

@@ -90,7 +90,7 @@ func (m *meter) add(root *os.Root, depth int) error {
 	}
 }
 
-// entry adds a file, or a folder with what is in it. What is gone meanwhile takes nothing.
+// entry adds a file, or a folder with what is in it. What is gone in the meantime takes nothing.
 func (m *meter) entry(root *os.Root, name string, depth int) error {
 	info, err := root.Lstat(name)
 	if err != nil {

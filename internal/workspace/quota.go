@@ -21,7 +21,7 @@ type Bounds struct {
 const (
 	// entryCost is what each file and folder counts besides its content: so their number is bounded too.
 	entryCost = 4 << 10
-	// freshFor is how long the measured size of a folder is relied on; own writes are added to it meanwhile.
+	// freshFor is how long the measured size of a folder is relied on; own writes are added to it in the meantime.
 	freshFor = 10 * time.Minute
 	// sumFor is the same for the sum of a workspace.
 	sumFor = 30 * time.Second
@@ -66,7 +66,7 @@ type size struct {
 	at    time.Time
 }
 
-// NewQuota makes a Quota. bounds gives those that hold now; a nil disk is the machine's.
+// NewQuota creates a Quota. bounds gives those that hold now; a nil disk is the machine's.
 func NewQuota(bounds func() Bounds, disk Disk, now func() time.Time) *Quota {
 	if disk == nil {
 		disk = freeSpace
@@ -292,7 +292,7 @@ func (w *Watch) Check(ctx context.Context) error {
 	return spaceError(fmt.Sprintf("the files of this conversation take %s: the maximum is %s for one conversation (limits.sessionBytes) and %s for all with the agent (limits.workspaceBytes); delete some of them", text(w.used), text(w.bounds.Session), text(w.bounds.Workspace)))
 }
 
-// measure measures the folder, and looks at the reserve meanwhile.
+// measure measures the folder, and looks at the reserve in the meantime.
 func (w *Watch) measure(ctx context.Context) error {
 	began := w.quota.now()
 	free, _, err := w.quota.disk(w.folder)

@@ -83,7 +83,7 @@ func Menu() []adapters.Command {
 }
 
 // Of is the command in an event. The sender must have typed the whole message, now, without forwarding anything. A
-// message that was only partly read is no command, because the missing part may change its meaning.
+// message that was only partly read is not a command, because the missing part may change its meaning.
 func Of(in adapters.Inbound) (Command, bool) {
 	text := in.Text
 	switch {

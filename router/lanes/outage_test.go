@@ -12,7 +12,7 @@ import (
 	"sluice/sessions"
 )
 
-// What can't be done while the database is away is done when it is back, and given up with the one who waits.
+// What can't be done while the database is unavailable is done when it is back, and given up with the one who waits.
 func TestPatiently(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

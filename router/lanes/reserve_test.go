@@ -11,7 +11,7 @@ import (
 	"sluice/sessions"
 )
 
-// A reserved lane does nothing before its start. Then it takes the step that it was given, and a turn if it was woken meanwhile.
+// A reserved lane does nothing before its start. Then it takes the step that it was given, and a turn if it was woken in the meantime.
 func TestReservedLaneWaitsForItsStart(t *testing.T) {
 	inScene(t, func(t *testing.T, s *scene) {
 		require.NoError(t, s.Acquire(t.Context(), 1))

@@ -91,7 +91,7 @@ func TestLaneKnowsItsPartition(t *testing.T) {
 	})
 }
 
-// A turn that fails or panics is tried again after a growing pause; a good one ends the row.
+// A turn that fails or panics is retried after a growing pause; a good one ends the row.
 func TestFailuresInARow(t *testing.T) {
 	inScene(t, func(t *testing.T, s *scene) {
 		var failures []int

@@ -36,7 +36,7 @@ func TestBoundsOfAChain(t *testing.T) {
 	require.Empty(t, ExchangeSettings{}.Spent(ledger.ChainUse{ID: "c", Steps: 1000, Tokens: 1 << 40, Started: now.Add(-10_000 * time.Hour)}, now))
 }
 
-// The most that a session may learn: what is configured, and for who is no owner what may be said where it began.
+// The most that a session may learn: what is configured, and for who is not an owner what may be said where it began.
 func TestClearance(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -13,7 +13,7 @@ import (
 
 var errDisk = errors.New("disk I/O error")
 
-// counted is a store with so many bytes of files.
+// counted is a store with this many bytes of files.
 type counted struct {
 	held  int64
 	err   error

@@ -45,7 +45,7 @@ type Route struct {
 	Handle string `json:"handle,omitempty"`
 }
 
-// Person is who is spoken to in a direct chat, as far as anybody knows.
+// Person is who is spoken to in a direct chat, if known.
 func (r Route) Person() UserID {
 	if r.Peer != "" {
 		return r.Peer

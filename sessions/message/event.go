@@ -27,7 +27,7 @@ type Event struct {
 	Usage    *Usage        `json:"usage,omitempty"`   // run.done
 	Attempt  int           `json:"attempt,omitempty"` // run.retrying: what was streamed so far is void
 	At       time.Time     `json:"at"`
-	// Label is how secret the event is. Where it was lost, it is as secret as can be.
+	// Label is how secret the event is. Where it was lost, it is RESTRICTED.
 	Label flow.Label `json:"label,omitzero"`
 }
 

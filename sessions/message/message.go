@@ -39,7 +39,7 @@ const (
 	PartAttachment PartType = "attachment"
 )
 
-// Part is one piece of a message. Which fields count depends on Type.
+// Part is one element of a message. Which fields count depends on Type.
 type Part struct {
 	Type PartType `json:"type"`
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The words of silence. An agent that answers exactly one of them has nothing to say, and nobody is shown the word.
+// The silent answers. An agent that answers exactly one of them has nothing to say, and nobody is shown the word.
 const (
 	NoReply      = "NO_REPLY"
 	ReplySkip    = "REPLY_SKIP"    // ends the turns of an exchange with another agent
@@ -14,10 +14,10 @@ const (
 
 func silences() []string { return []string{NoReply, ReplySkip, AnnounceSkip} }
 
-// Silent reports whether an answer says nothing: it is empty or exactly a word of silence.
+// Silent reports whether an answer says nothing: it is empty or exactly one of the silent answers.
 func Silent(answer string) bool { return VisibleText(answer) == "" }
 
-// VisibleText is what people and other agents are shown of an answer: nothing where it is silent.
+// VisibleText is the part of an answer that people and other agents see: nothing if it is silent.
 func VisibleText(answer string) string {
 	answer = strings.TrimSpace(answer)
 	if slices.Contains(silences(), answer) {
@@ -38,7 +38,7 @@ type SilenceFilter struct {
 	speaking bool
 }
 
-// Add takes the next piece of the answer and gives what may be shown now.
+// Add takes the next chunk of the answer and returns the text that may be shown now.
 func (h *SilenceFilter) Add(piece string) string {
 	if h.speaking {
 		return piece
@@ -51,7 +51,7 @@ func (h *SilenceFilter) Add(piece string) string {
 	return h.held
 }
 
-// End ends the answer, and gives what was held back of one that was not silent. The next piece begins another answer.
+// End ends the answer, and gives what was held back of one that was not silent. The next chunk starts another answer.
 func (h *SilenceFilter) End() string {
 	rest := h.held
 	if h.speaking || Silent(rest) {

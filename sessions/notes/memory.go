@@ -140,6 +140,6 @@ func ParseMemoryPlace(cursor string) (MemoryPlace, error) {
 // MemorySearch finds what is in a scope by words, the best first.
 type MemorySearch struct {
 	MemoryScope
-	Text  string // any; what are no words in it does not count
+	Text  string // any; what are not words in it does not count
 	Limit int
 }

@@ -17,7 +17,7 @@ import (
 type Model interface {
 	// Name is "<provider>/<model>".
 	Name() string
-	// Complete runs one completion. It calls on for each piece as it arrives, from
+	// Complete runs one completion. It calls on for each chunk as it arrives, from
 	// the calling goroutine, and returns the whole message. An error is a
 	// *[ModelError]; a stream that was cut short is [ModelCut] and never a success.
 	Complete(ctx context.Context, req Request, on func(Chunk)) (Completion, error)
@@ -64,7 +64,7 @@ type Request struct {
 	Thinking    record.ThinkingLevel // empty for the provider's default
 }
 
-// Chunk is one piece of a streamed answer.
+// Chunk is a part of a streamed answer.
 type Chunk struct {
 	Type   message.PartType // text, thinking or toolCall
 	Text   string           // text and thinking: what was added
@@ -83,7 +83,7 @@ type Completion struct {
 // ModelErrorKind classifies a failed completion.
 type ModelErrorKind string
 
-// The kinds. RateLimited, Overloaded, Unavailable and Cut may be tried again.
+// The kinds. RateLimited, Overloaded, Unavailable and Cut may be retried.
 const (
 	ModelRateLimited ModelErrorKind = "rate_limited"
 	ModelOverloaded  ModelErrorKind = "overloaded"       // 5xx

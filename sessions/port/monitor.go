@@ -54,7 +54,7 @@ const (
 // CallVerdict is what the monitor says of a call.
 type CallVerdict struct {
 	Ruling Ruling
-	Reason string          // of an ask, for who decides; of a refusal, for the model
+	Reason string          // of an ask, for the person who decides; of a refusal, for the model
 	Terms  Terms           // of an ask
 	Args   json.RawMessage // what the tool gets
 	Audit  []audit.Entry   // with effects
@@ -68,7 +68,7 @@ type Terms struct {
 	Timeout   time.Duration `json:"timeout,omitempty"` // 0: as long as it usually waits
 	// AllowOnTimeout: no decision in time is a yes.
 	AllowOnTimeout bool `json:"lapse,omitempty"`
-	// Rules are the rules and checks that ask, for who decides.
+	// Rules are the rules and checks that ask, for the person who decides.
 	Rules []string `json:"rules,omitempty"`
 	// Level is the most that a yes may let the session learn or tell. Invalid: it is not known, and may be anything.
 	Level flow.Level `json:"level,omitzero"`

@@ -92,7 +92,7 @@ const OutputTokensMax = 1_000_000
 // LabelMax is the length of a session's label in bytes, at most.
 const LabelMax = 512
 
-// Patch sets a session's settings; nil leaves a field as it is, and what is empty takes an override back.
+// Patch sets a session's settings; nil leaves a field as it is, and what is empty clears an override.
 type Patch struct {
 	ID            address.ID
 	SendPolicy    *SendPolicy
@@ -109,7 +109,7 @@ type Patch struct {
 	TTL           *time.Duration
 }
 
-// Check refuses a value that is none. The error names the field.
+// Check refuses an invalid value. The error names the field.
 func (p Patch) Check() error {
 	var errs []error
 	if p.ThinkingLevel != nil && !p.ThinkingLevel.Valid() {

@@ -26,7 +26,7 @@ const (
 	OrderEdit    OrderKind = "edit"    // the input is another version of a message: it is answered on a branch of its own
 	OrderRetry   OrderKind = "retry"   // the last message is answered again, on a branch of its own
 	OrderUndo    OrderKind = "undo"    // the last turns are taken back
-	OrderSwitch  OrderKind = "switch"  // another branch is gone on with
+	OrderSwitch  OrderKind = "switch"  // another branch is continued
 	OrderRaise   OrderKind = "raise"   // the session rises to a level, and can read what is at it
 	OrderCompact OrderKind = "compact" // a summary takes the place of what was said before
 )

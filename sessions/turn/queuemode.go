@@ -12,7 +12,7 @@ const (
 	QueueSteer QueueMode = "steer"
 	// QueueFollowup works each message as a run of its own, one after the other.
 	QueueFollowup QueueMode = "followup"
-	// QueueCollect works all that has come meanwhile as one run.
+	// QueueCollect works all that has come in the meantime as one run.
 	QueueCollect QueueMode = "collect"
 	// QueueInterrupt ends the run that works and goes on with the message.
 	QueueInterrupt QueueMode = "interrupt"

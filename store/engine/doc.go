@@ -8,13 +8,13 @@
 //
 // Waiting writes are merged into one transaction (group commit), so that many callers share the wait for the disk. If
 // a statement has not done what it must, the transaction is rolled back, the writes before the guilty one
-// are committed, and it is tried again at the head of the next transaction. Only
+// are committed, and it is retried at the head of the next transaction. Only
 // there does it fail for good: what it was refused for is then durable.
 //
 // # Failure rules
 //
 // An [Unavailable] error says what is wrong with the database and what to do; nothing of the write was stored, unless
-// the connection broke during the commit itself. One log line says that the database is away, one that it is back.
+// the connection broke during the commit itself. One log line says that the database is unavailable, one that it is back.
 //
 // # Goroutines
 //

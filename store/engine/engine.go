@@ -21,7 +21,7 @@ type Engine interface {
 	// field's name and their seqs less the first argument, with commas between them. The other arguments are the word, and the
 	// least and the greatest seq. Several of these texts are put together with UNION ALL.
 	WordQuery(level int, field WordField) string
-	// Workers is how many transactions the engine can have under way at once.
+	// Workers is how many transactions the engine can have in progress at once.
 	Workers() int
 	// Alone reports that no other process writes to the database.
 	Alone() bool

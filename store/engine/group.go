@@ -45,7 +45,7 @@ func newGroup(engine Engine) *group {
 }
 
 // commit returns when the write is durable or was refused. Where ctx ends while
-// the transaction is under way, nobody knows which.
+// the transaction is in progress, nobody knows which.
 func (g *group) commit(ctx context.Context, write Write, trail Trail) error {
 	if len(write) == 0 && len(trail) == 0 {
 		return nil
@@ -144,7 +144,7 @@ func answer(batch []*waiting, err error) {
 	}
 }
 
-// apply is not tied to any one caller: a transaction that has begun is brought to its end.
+// apply is not tied to any one caller: a transaction that has begun is finished.
 func (g *group) apply(batch []*waiting) (guilty int, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// outage knows whether the database is away, and says it once when it goes and once when it is back. While it is there,
+// outage knows whether the database is unavailable, and says it once when it goes and once when it is back. While it is there,
 // this costs one look at a number.
 type outage struct {
 	log *slog.Logger
-	// turns is how often the database has gone or come back: while it is odd, the database is away.
+	// turns is how often the database has gone or come back: while it is odd, the database is unavailable.
 	turns atomic.Int64
 
 	mu     sync.Mutex

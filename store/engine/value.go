@@ -46,7 +46,7 @@ func FromMicros(us int64) time.Time {
 	return time.UnixMicro(us).UTC()
 }
 
-// Label is a label's two columns. An invalid label is never stored: what has lost its label is as secret as can be.
+// Label is a label's two columns. An invalid label is never stored: what has lost its label is RESTRICTED.
 func Label(l flow.Label) (level, trust int) {
 	if !l.Valid() {
 		l = flow.Top()

@@ -18,7 +18,7 @@ import (
 // its own: another replica's locks stood in the way, or an idle connection was dead.
 const tries = 6
 
-// errUndone marks a transaction that was certainly not committed and may be tried again.
+// errUndone marks a transaction that was certainly not committed and may be retried.
 var errUndone = errors.New("transaction was rolled back")
 
 // Apply implements [engine.Engine].

@@ -28,7 +28,7 @@ import (
 var migrations embed.FS
 
 const (
-	writers       = 4                // transactions under way at once
+	writers       = 4                // transactions in progress at once
 	connections   = 12               // of one gateway, unless the URL's pool_max_conns says otherwise
 	connectWithin = 5 * time.Second  // unless the URL's connect_timeout says otherwise
 	readWithin    = 30 * time.Second // for one read, whatever its caller allows

@@ -177,7 +177,7 @@ func closeToOthers(path string, log *slog.Logger) {
 	}
 }
 
-// pragmas of every connection: synchronous=FULL makes a commit durable when it returns; WAL lets readers go on meanwhile;
+// pragmas of every connection: synchronous=FULL makes a commit durable when it returns; WAL lets readers go on in the meantime;
 // the journal is cut back to 64 MB after a burst.
 func pragmas() []string {
 	return []string{
@@ -228,7 +228,7 @@ func (e *database) Workers() int { return 1 }
 // Alone implements [engine.Engine]: the folder's lock keeps other gateways away.
 func (e *database) Alone() bool { return true }
 
-// Close implements [engine.Engine]. It waits for the reads that are under way.
+// Close implements [engine.Engine]. It waits for the reads that are in progress.
 func (e *database) Close() error {
 	var errs []error
 	if e.readers != nil {

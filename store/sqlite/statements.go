@@ -17,7 +17,7 @@ const (
 )
 
 // statements is a connection with its prepared statements. One goroutine at a
-// time uses it. It takes no caller's context: statements are short, and a transaction that has begun is brought to its end.
+// time uses it. It takes no caller's context: statements are short, and a transaction that has begun is finished.
 // It is below database/sql, which copies each argument and each name of a column for every call.
 type statements struct {
 	conn     *sqlite.Conn

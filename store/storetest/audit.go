@@ -93,7 +93,7 @@ func testAuditPages(t *testing.T, b *bundle) {
 	require.Empty(t, b.audit(ledger.AuditQuery{MaxLevel: flow.Public, After: hidden.ID}))
 }
 
-// testAuditChain commits from several goroutines, some of it in vain: the trail
+// testAuditChain commits from several goroutines, some of it without success: the trail
 // tells exactly of what was committed, and is whole.
 func testAuditChain(t *testing.T, b *bundle) {
 	const writers, commits = 8, 30
@@ -145,5 +145,5 @@ func testAuditForeign(t *testing.T, b *bundle) {
 	}
 	b.sound(5)
 	require.Len(t, b.audit(ledger.AuditQuery{MaxLevel: flow.Restricted}), 5)
-	require.Empty(t, b.audit(ledger.AuditQuery{MaxLevel: flow.Confidential})) // an entry with no label is as secret as can be
+	require.Empty(t, b.audit(ledger.AuditQuery{MaxLevel: flow.Confidential})) // an entry with no label is RESTRICTED
 }

@@ -295,7 +295,7 @@ func testMemoryRace(t *testing.T, b *bundle) {
 	require.Len(t, b.searched(everything, "tea"), 4)
 }
 
-// testRemembers: a namespace was begun as soon as a save in it has returned, whatever was read before and meanwhile.
+// testRemembers: a namespace was begun as soon as a save in it has returned, whatever was read before and in the meantime.
 func testRemembers(t *testing.T, b *bundle) {
 	remembers := func(namespace string) bool {
 		begun, err := b.Remembers(b.ctx, namespace)

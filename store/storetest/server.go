@@ -143,7 +143,7 @@ func (s *Server) kill() error {
 		return fmt.Errorf("kill server: %w", err)
 	}
 	for _, pid := range children {
-		_ = syscall.Kill(pid, syscall.SIGKILL) // one that has ended meanwhile is as good
+		_ = syscall.Kill(pid, syscall.SIGKILL) // one that has ended in the meantime is as good
 	}
 	return s.stop(true)
 }
@@ -158,7 +158,7 @@ func childrenOf(parent int) ([]int, error) {
 	for _, path := range stats {
 		text, err := os.ReadFile(path)
 		if err != nil {
-			continue // it has ended meanwhile
+			continue // it has ended in the meantime
 		}
 		_, after, _ := strings.Cut(string(text), ") ") // behind its name: state and parent
 		if fields := strings.Fields(after); len(fields) > 1 && fields[1] == strconv.Itoa(parent) {

@@ -101,7 +101,7 @@ func testSaveFields(t *testing.T, b *bundle) {
 	changed.Usage, changed.ContextSize, changed.AbortedLast = sessions.Usage{InputTokens: 5}, 6, true
 	changed.LastActivity, changed.Agent = at(5), "coder"
 	want := changed
-	changed.Title = flow.NewText("title", secret) // a setting: the one who runs the session must not undo what was patched meanwhile
+	changed.Title = flow.NewText("title", secret) // a setting: the one who runs the session must not undo what was patched in the meantime
 	changed.Key, changed.Partition, changed.Clearance = "agent:x:y", 9, flow.Public
 	changed.SendPolicy, changed.Model, changed.Persistent, changed.TTL = sessions.SendDeny, flow.NewText("m", secret), false, time.Hour
 	changed.Temperature, changed.MaxTokens = "", 0

@@ -160,7 +160,7 @@ func (s *Server) Mute(mute bool) {
 func (s *Server) Reconnect() { s.broadcast(encode(obj{"op": opReconnect, "d": nil})) }
 
 // ForgetSessions ends all sessions: connections are told so (operation 9), and who
-// comes to resume too. What happens meanwhile can only be fetched.
+// comes to resume too. What happens in the meantime can only be fetched.
 func (s *Server) ForgetSessions() {
 	s.mu.Lock()
 	clear(s.sessions)

@@ -133,7 +133,7 @@ func (s *Server) Close() {
 	s.wg.Wait()
 }
 
-// notify wakes whoever waits for a change. The caller holds mu.
+// notify wakes the caller that waits for a change. The caller holds mu.
 func (s *Server) notify() {
 	close(s.changed)
 	s.changed = make(chan struct{})

@@ -69,7 +69,7 @@ type Server struct {
 	answered   int // pings of the server
 	asked      int // pings of the app
 	callback   string
-	posting    map[string]bool // conversations of which a request is under way
+	posting    map[string]bool // conversations of which a request is in progress
 	calls      map[string]int
 }
 

@@ -27,7 +27,7 @@ type parameter struct {
 var published = sync.OnceValues(func() (*specs, error) {
 	folder := os.Getenv("SLUICE_API_SPECS")
 	if folder == "" {
-		return nil, nil //nolint:nilnil // nothing to hold requests against is no error
+		return nil, nil //nolint:nilnil // nothing to hold requests against is not an error
 	}
 	return readSpecs(folder)
 })

@@ -14,7 +14,7 @@ import (
 // webhookParallel is how many updates are posted at once, each of another chat.
 const webhookParallel = 4
 
-// The pauses before a webhook is tried again; shorter than Telegram's, for tests.
+// The pauses before a webhook is retried; shorter than Telegram's, for tests.
 const (
 	webhookPause    = 20 * time.Millisecond
 	webhookMaxPause = time.Second

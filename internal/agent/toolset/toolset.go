@@ -1,7 +1,7 @@
 // Package toolset decides which tools a session has, runs their calls, and says what a call would come to.
 //
 // Goroutines: one for each call of a tool, see leftovers. The caller waits for it, but not much longer than the call may
-// take: a tool that does not look at its context is left behind.
+// take: a tool that does not check its context is left behind.
 package toolset
 
 import (

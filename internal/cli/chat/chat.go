@@ -3,7 +3,7 @@
 // or n, and commands work while an answer arrives.
 //
 // Goroutines: one reads the input, see [input]. Each turn has one that reads the
-// answer's stream, and one for each command that is typed meanwhile; all of a
+// answer's stream, and one for each command that is typed in the meantime; all of a
 // turn's end with the turn.
 package chat
 

@@ -21,7 +21,7 @@ type turn struct {
 	ended  chan error     // how its stream ended
 	cancel context.CancelFunc
 	sides  sync.WaitGroup
-	noted  chan api.Event // of commands that are typed meanwhile
+	noted  chan api.Event // of commands that are typed in the meantime
 	beside int            // commands that were not answered yet
 
 	interrupts int
@@ -30,7 +30,7 @@ type turn struct {
 	asked      []string // approvals that were shown and may be open
 }
 
-// turn sends one message and prints the answer as it arrives. [turn.typed] handles what is typed meanwhile.
+// turn sends one message and prints the answer as it arrives. [turn.typed] handles what is typed in the meantime.
 func (c *Chat) turn(ctx context.Context, text string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	t := &turn{chat: c, print: printer{screen: c.Screen}, events: make(chan api.Event), ended: make(chan error, 1), cancel: cancel, noted: make(chan api.Event)}

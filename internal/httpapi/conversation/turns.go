@@ -252,7 +252,7 @@ func (a *TurnAPI) stream(ctx context.Context, w http.ResponseWriter, id sessions
 	return nil
 }
 
-// follow passes on the events of one run until the run has ended, and the questions that its session asks meanwhile, since
+// follow passes on the events of one run until the run has ended, and the questions that its session asks in the meantime, since
 // the run may wait for the answer to one.
 func (a *TurnAPI) follow(ctx context.Context, out *eventStream, id sessions.RunID, events <-chan sessions.Event) error {
 	look := time.NewTicker(lookInterval)

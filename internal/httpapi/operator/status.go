@@ -71,7 +71,7 @@ func (a *StatusAPI) Get(ctx context.Context, _ *struct{}) (*wire.Body[statusReco
 	}
 	out.Ready, out.Parts = a.health(ctx, who)
 	counts, err := a.Deliveries.CountDeliveries(ctx, who.Level)
-	if err == nil { // if the store is away, the parts say so
+	if err == nil { // if the store is unavailable, the parts say so
 		out.Deliveries = counts
 	}
 	return wire.NewBody(out), nil

@@ -60,7 +60,7 @@ func TooLarge(message string) *Error {
 	return NewError(http.StatusRequestEntityTooLarge, codeOf(http.StatusRequestEntityTooLarge), message)
 }
 
-// Unavailable reports that something the request needs is away for now.
+// Unavailable reports that something the request needs is unavailable for now.
 func Unavailable(message string) *Error {
 	return NewError(http.StatusServiceUnavailable, "unavailable", message)
 }

@@ -55,7 +55,7 @@ const (
 	Break           // the connection breaks
 	HalfBreak       // the connection breaks inside an event
 	Stall           // nothing more comes, and the connection stays
-	Malformed       // one event is no JSON; then the response ends
+	Malformed       // one event is not JSON; then the response ends
 	Failure         // an error of an overloaded service comes as an event; then the response ends
 )
 

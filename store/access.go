@@ -116,8 +116,8 @@ const anyAlias = ""
 
 // CanonicalConversation implements [ledger.Store].
 func (db peopleTable) CanonicalConversation(ctx context.Context, channel, account string, id sessions.ConversationID) (sessions.ConversationID, error) {
-	if db.aliased.keepsAbsence() {
-		if some, err := db.aliased.ask(ctx, db.Conn, anyAlias, `SELECT 1 FROM aliases LIMIT 1`); err != nil || !some {
+	if db.aliased.KeepsAbsence() {
+		if some, err := db.aliased.Ask(ctx, db.Conn, anyAlias, `SELECT 1 FROM aliases LIMIT 1`); err != nil || !some {
 			return id, err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store/engine"
+	"sluice/store/memories"
 )
 
 // DB is the store on one engine: the reads of each kind of row, and one commit for all of them. It is safe for concurrent
@@ -22,7 +23,7 @@ type DB struct {
 	deliveryTable
 	approvalTable
 	exchangeTable
-	memoryTable
+	memories.Table
 	todoTable
 	mediaTable
 	auditTable
@@ -37,18 +38,14 @@ type (
 	inboxTable  struct{ *engine.Conn } // what has come in: events, what groups have said, edits
 	peopleTable struct {               // who writes: pairings, and other names of conversations
 		*engine.Conn
-		aliased *presence
+		aliased *engine.Presence
 	}
-	sessionTable  struct{ *engine.Conn }
-	messageTree   struct{ *engine.Conn } // what was said in sessions
-	runTable      struct{ *engine.Conn }
-	deliveryTable struct{ *engine.Conn }
-	approvalTable struct{ *engine.Conn }
-	exchangeTable struct{ *engine.Conn } // exchanges between agents, and their chains
-	memoryTable   struct {
-		*engine.Conn
-		begun *presence
-	}
+	sessionTable   struct{ *engine.Conn }
+	messageTree    struct{ *engine.Conn } // what was said in sessions
+	runTable       struct{ *engine.Conn }
+	deliveryTable  struct{ *engine.Conn }
+	approvalTable  struct{ *engine.Conn }
+	exchangeTable  struct{ *engine.Conn } // exchanges between agents, and their chains
 	todoTable      struct{ *engine.Conn }
 	mediaTable     struct{ *engine.Conn }
 	auditTable     struct{ *engine.Conn }
@@ -66,9 +63,9 @@ var (
 func New(e engine.Engine, log *slog.Logger) *DB {
 	c := engine.NewConn(e, log)
 	return &DB{
-		conn: c, inboxTable: inboxTable{c}, peopleTable: peopleTable{c, newPresence(e.Alone())}, sessionTable: sessionTable{c}, messageTree: messageTree{c},
+		conn: c, inboxTable: inboxTable{c}, peopleTable: peopleTable{c, engine.NewPresence(e.Alone())}, sessionTable: sessionTable{c}, messageTree: messageTree{c},
 		runTable: runTable{c}, deliveryTable: deliveryTable{c}, approvalTable: approvalTable{c}, exchangeTable: exchangeTable{c},
-		memoryTable: memoryTable{c, newPresence(e.Alone())}, todoTable: todoTable{c}, mediaTable: mediaTable{c}, auditTable: auditTable{c},
+		Table: memories.NewTable(c, e.Alone()), todoTable: todoTable{c}, mediaTable: mediaTable{c}, auditTable: auditTable{c},
 		cursorTable: cursorTable{c}, partitionTable: partitionTable{c}, retention: retention{c},
 	}
 }
@@ -86,7 +83,7 @@ func (db *DB) Commit(ctx context.Context, change ledger.Change) error {
 		return err
 	}
 	if len(change.Aliases) > 0 {
-		ended := db.aliased.adding(anyAlias)
+		ended := db.aliased.Adding(anyAlias)
 		defer func() { ended(ctx.Err() != nil || engine.IsUnavailable(err)) }()
 	}
 	err = db.conn.Apply(ctx, write, trail)

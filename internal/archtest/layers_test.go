@@ -35,6 +35,7 @@ func layers() [][]string {
 		{"router/approvals", "router/commands"},
 		{"router/inbound"},
 		{"router"},
+		{"store/memories"},
 		{"store", "store/trace", "internal/model/wire"},
 		{"internal/model/anthropic", "internal/model/offline", "internal/model/openai"},
 		{"internal/httpapi/wire"},

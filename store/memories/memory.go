@@ -1,4 +1,4 @@
-package store
+package memories
 
 import (
 	"cmp"
@@ -53,6 +53,17 @@ const (
 	uncovered = `NOT EXISTS (SELECT 1 FROM memory_veils v WHERE v.seq = m.seq AND v.level <= ? AND (v.expires = 0 OR v.expires > ?))`
 )
 
+// Table has the memories of agents. It is safe for concurrent use.
+type Table struct {
+	conn  *engine.Conn
+	begun *engine.Presence // by namespace
+}
+
+// NewTable makes a Table on an engine.
+func NewTable(c *engine.Conn, alone bool) Table {
+	return Table{conn: c, begun: engine.NewPresence(alone)}
+}
+
 // memoryTries bounds how often a save is tried that met another first one of its namespace.
 const memoryTries = 20
 
@@ -62,12 +73,12 @@ func keyOf(m sessions.Memory) []any {
 
 // Remembers reports whether anything was ever saved in a namespace of memories. Where nothing was, there is no memory to
 // ask for.
-func (db memoryTable) Remembers(ctx context.Context, namespace string) (bool, error) {
-	return db.begun.ask(ctx, db.Conn, namespace, `SELECT no FROM memory_namespaces WHERE namespace = ?`, namespace)
+func (t Table) Remembers(ctx context.Context, namespace string) (bool, error) {
+	return t.begun.Ask(ctx, t.conn, namespace, `SELECT no FROM memory_namespaces WHERE namespace = ?`, namespace)
 }
 
 // SaveMemory applies a save in one transaction.
-func (db memoryTable) SaveMemory(ctx context.Context, s sessions.MemorySave) error {
+func (t Table) SaveMemory(ctx context.Context, s sessions.MemorySave) error {
 	if !s.Label.Valid() || s.Namespace == "" || s.Audience == "" {
 		return errors.New("save memory: it has no label, no namespace or no audience")
 	}
@@ -75,19 +86,19 @@ func (db memoryTable) SaveMemory(ctx context.Context, s sessions.MemorySave) err
 	if err != nil {
 		return err
 	}
-	return db.changeMemory(ctx, s.Memory, func() engine.Write { return saveMemory(s, tags) }, nil)
+	return t.changeMemory(ctx, s.Memory, func() engine.Write { return saveMemory(s, tags) }, nil)
 }
 
 // changeMemory applies a write until it did not meet another one that began the same namespace.
-func (db memoryTable) changeMemory(ctx context.Context, m sessions.Memory, write func() engine.Write, trail engine.Trail) (err error) {
-	ended := db.begun.adding(m.Namespace)
+func (t Table) changeMemory(ctx context.Context, m sessions.Memory, write func() engine.Write, trail engine.Trail) (err error) {
+	ended := t.begun.Adding(m.Namespace)
 	defer func() { ended(ctx.Err() != nil || engine.IsUnavailable(err)) }()
 	for range memoryTries {
-		err = db.Apply(ctx, write(), trail)
+		err = t.conn.Apply(ctx, write(), trail)
 		if !errors.Is(err, sessions.ErrConflict) {
 			return err
 		}
-		_, err = db.Memory(ctx, m.ID, m.Label.Level())
+		_, err = t.Memory(ctx, m.ID, m.Label.Level())
 		if err == nil {
 			return sessions.ErrDuplicate
 		}
@@ -130,7 +141,7 @@ func saveMemory(s sessions.MemorySave, tags string) engine.Write {
 }
 
 // DeleteMemory applies a deletion in one transaction.
-func (db memoryTable) DeleteMemory(ctx context.Context, d sessions.MemoryDelete) error {
+func (t Table) DeleteMemory(ctx context.Context, d sessions.MemoryDelete) error {
 	if !d.Label.Valid() {
 		return errors.New("delete memory: it has no label")
 	}
@@ -139,9 +150,9 @@ func (db memoryTable) DeleteMemory(ctx context.Context, d sessions.MemoryDelete)
 	if e.Err != nil {
 		return e.Err
 	}
-	err := db.changeMemory(ctx, d.Memory, func() engine.Write { return deleteMemory(d) }, trail)
+	err := t.changeMemory(ctx, d.Memory, func() engine.Write { return deleteMemory(d) }, trail)
 	if errors.Is(err, sessions.ErrNotFound) { // unless it is because this has been done already
-		if _, known := db.Memory(ctx, d.ID, d.Label.Level()); known == nil {
+		if _, known := t.Memory(ctx, d.ID, d.Label.Level()); known == nil {
 			return sessions.ErrDuplicate
 		}
 	}
@@ -185,20 +196,20 @@ func scanMemory(row engine.Row) (sessions.Memory, error) {
 }
 
 // Memory reads a version by its id; one above the level is [sessions.ErrNotFound].
-func (db memoryTable) Memory(ctx context.Context, id sessions.MemoryID, upTo flow.Level) (sessions.Memory, error) {
-	return engine.Single(ctx, db.Conn, `SELECT `+memoryColumns+` FROM memories WHERE id = ? AND level <= ?`, []any{string(id), upTo.Rank()}, scanMemory)
+func (t Table) Memory(ctx context.Context, id sessions.MemoryID, upTo flow.Level) (sessions.Memory, error) {
+	return engine.Single(ctx, t.conn, `SELECT `+memoryColumns+` FROM memories WHERE id = ? AND level <= ?`, []any{string(id), upTo.Rank()}, scanMemory)
 }
 
 // MemoryVersions reads the versions and tombstones of a memory's key in its audience at its level, the newest first.
-func (db memoryTable) MemoryVersions(ctx context.Context, m sessions.Memory, limit int) ([]sessions.Memory, error) {
-	return engine.All(ctx, db.Conn, `SELECT `+memoryColumns+` FROM memories WHERE `+ofKey+` ORDER BY seq DESC`+engine.Limit(limit), keyOf(m), scanMemory)
+func (t Table) MemoryVersions(ctx context.Context, m sessions.Memory, limit int) ([]sessions.Memory, error) {
+	return engine.All(ctx, t.conn, `SELECT `+memoryColumns+` FROM memories WHERE `+ofKey+` ORDER BY seq DESC`+engine.Limit(limit), keyOf(m), scanMemory)
 }
 
 // MemoriesByKey reads what is in a scope under a key: one at most of each audience, the newest first.
-func (db memoryTable) MemoriesByKey(ctx context.Context, s sessions.MemoryScope, key string) ([]sessions.Memory, error) {
+func (t Table) MemoriesByKey(ctx context.Context, s sessions.MemoryScope, key string) ([]sessions.Memory, error) {
 	f := inScope(s)
 	f.Add(`m.mkey = ?`, key)
-	found, err := engine.All(ctx, db.Conn, `SELECT `+memoryColumns+` FROM memories m`+f.Where(), f.Args, scanMemory)
+	found, err := engine.All(ctx, t.conn, `SELECT `+memoryColumns+` FROM memories m`+f.Where(), f.Args, scanMemory)
 	slices.SortFunc(found, func(a, b sessions.Memory) int {
 		return cmp.Or(b.Updated.Compare(a.Updated), cmp.Compare(a.Audience, b.Audience))
 	})
@@ -206,9 +217,9 @@ func (db memoryTable) MemoriesByKey(ctx context.Context, s sessions.MemoryScope,
 }
 
 // Memories lists what is in a scope.
-func (db memoryTable) Memories(ctx context.Context, q sessions.MemoryQuery) ([]sessions.Memory, error) {
+func (t Table) Memories(ctx context.Context, q sessions.MemoryQuery) ([]sessions.Memory, error) {
 	if len(q.Tags) > 0 {
-		return db.taggedMemories(ctx, q)
+		return t.taggedMemories(ctx, q)
 	}
 	f := inScope(q.MemoryScope)
 	from := ` FROM memories m`
@@ -223,11 +234,11 @@ func (db memoryTable) Memories(ctx context.Context, q sessions.MemoryQuery) ([]s
 	default:
 		f.Add(`(m.namespace, m.mkey, m.audience) > (?, ?, ?)`, a.Namespace, a.Key, string(a.Audience))
 	}
-	return engine.All(ctx, db.Conn, `SELECT `+memoryColumns+from+f.Where()+` ORDER BY m.namespace, m.mkey, m.audience`+engine.Limit(q.Limit), f.Args, scanMemory)
+	return engine.All(ctx, t.conn, `SELECT `+memoryColumns+from+f.Where()+` ORDER BY m.namespace, m.mkey, m.audience`+engine.Limit(q.Limit), f.Args, scanMemory)
 }
 
 // taggedMemories reads the memories of several tags with one statement.
-func (db memoryTable) taggedMemories(ctx context.Context, q sessions.MemoryQuery) ([]sessions.Memory, error) {
+func (t Table) taggedMemories(ctx context.Context, q sessions.MemoryQuery) ([]sessions.Memory, error) {
 	parts, args := make([]string, len(q.Tags)), []any(nil)
 	for i, tag := range q.Tags {
 		f := inScope(q.MemoryScope)
@@ -236,7 +247,7 @@ func (db memoryTable) taggedMemories(ctx context.Context, q sessions.MemoryQuery
 			` ORDER BY m.namespace, m.mkey, m.audience` + engine.Limit(q.Limit) + `) t` + strconv.Itoa(i)
 		args = append(args, f.Args...)
 	}
-	return engine.All(ctx, db.Conn, `SELECT `+memoryColumns+` FROM (`+strings.Join(parts, ` UNION ALL `)+`) u ORDER BY n, namespace, mkey, audience`, args, scanMemory)
+	return engine.All(ctx, t.conn, `SELECT `+memoryColumns+` FROM (`+strings.Join(parts, ` UNION ALL `)+`) u ORDER BY n, namespace, mkey, audience`, args, scanMemory)
 }
 
 // inScope selects what a reader may see, before anything else selects.
@@ -255,12 +266,12 @@ func inScope(s sessions.MemoryScope) engine.Filter {
 const memoryKept = 365 * 24 * time.Hour
 
 // SweepMemories ends what has expired, and deletes what ended long ago; at most limit of each. It returns how many.
-func (db memoryTable) SweepMemories(ctx context.Context, now time.Time, limit int) (int, error) {
-	expired, err := db.memorySeqs(ctx, `SELECT seq FROM memories WHERE ended = 0 AND expires > 0 AND expires <= ? ORDER BY expires`+engine.Limit(limit), engine.Micros(now))
+func (t Table) SweepMemories(ctx context.Context, now time.Time, limit int) (int, error) {
+	expired, err := t.memorySeqs(ctx, `SELECT seq FROM memories WHERE ended = 0 AND expires > 0 AND expires <= ? ORDER BY expires`+engine.Limit(limit), engine.Micros(now))
 	if err != nil {
 		return 0, err
 	}
-	old, err := db.memorySeqs(ctx, `SELECT seq FROM memories WHERE ended > 0 AND ended <= ? ORDER BY ended`+engine.Limit(limit), engine.Micros(now.Add(-memoryKept)))
+	old, err := t.memorySeqs(ctx, `SELECT seq FROM memories WHERE ended > 0 AND ended <= ? ORDER BY ended`+engine.Limit(limit), engine.Micros(now.Add(-memoryKept)))
 	if err != nil {
 		return 0, err
 	}
@@ -271,11 +282,11 @@ func (db memoryTable) SweepMemories(ctx context.Context, now time.Time, limit in
 	for _, seq := range old {
 		write = append(write, engine.Statement{SQL: `DELETE FROM memories WHERE seq = ?`, Args: []any{seq}})
 	}
-	return len(write), db.Change(ctx, write)
+	return len(write), t.conn.Change(ctx, write)
 }
 
-func (db memoryTable) memorySeqs(ctx context.Context, query string, args ...any) ([]int64, error) {
-	return engine.All(ctx, db.Conn, query, args, func(row engine.Row) (int64, error) {
+func (t Table) memorySeqs(ctx context.Context, query string, args ...any) ([]int64, error) {
+	return engine.All(ctx, t.conn, query, args, func(row engine.Row) (int64, error) {
 		var seq int64
 		err := row.Scan(&seq)
 		return seq, err

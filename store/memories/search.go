@@ -1,4 +1,4 @@
-package store
+package memories
 
 import (
 	"cmp"
@@ -43,45 +43,45 @@ type hit struct {
 }
 
 // SearchMemories finds memories by words, the best first and of equals the newest.
-func (db memoryTable) SearchMemories(ctx context.Context, q sessions.MemorySearch) ([]sessions.Memory, error) {
+func (t Table) SearchMemories(ctx context.Context, q sessions.MemorySearch) ([]sessions.Memory, error) {
 	asked := question(q.Text)
 	if len(asked) == 0 || q.Limit <= 0 || !q.MaxLevel.Valid() {
 		return nil, nil
 	}
-	where, err := db.spanOf(ctx, q.MemoryScope)
+	where, err := t.spanOf(ctx, q.MemoryScope)
 	if errors.Is(err, sessions.ErrNotFound) {
 		return nil, nil // nothing was ever saved there
 	}
 	if err != nil {
 		return nil, err
 	}
-	hidden, err := db.hidden(ctx, q.MemoryScope, where)
+	hidden, err := t.hidden(ctx, q.MemoryScope, where)
 	if err != nil {
 		return nil, err
 	}
 	lists := make([]occurrence, len(asked))
 	for i, word := range asked {
-		if lists[i], err = db.occurrences(ctx, q.MemoryScope, where, word, hidden); err != nil {
+		if lists[i], err = t.occurrences(ctx, q.MemoryScope, where, word, hidden); err != nil {
 			return nil, err
 		}
 	}
-	return db.best(ctx, q, weigh(lists))
+	return t.best(ctx, q, weigh(lists))
 }
 
 // occurrence is where a word of the question is, ascending.
 type occurrence struct{ labels, body []int64 }
 
 // occurrences asks each index that the reader sees for a word, all at once.
-func (db memoryTable) occurrences(ctx context.Context, s sessions.MemoryScope, in span, word string, hidden map[int64]bool) (o occurrence, err error) {
+func (t Table) occurrences(ctx context.Context, s sessions.MemoryScope, in span, word string, hidden map[int64]bool) (o occurrence, err error) {
 	var texts []string
 	var args []any
 	for _, level := range upTo(s.MaxLevel) {
 		for _, field := range []engine.WordField{engine.WordLabels, engine.WordBody} {
-			texts = append(texts, db.WordQuery(level.Rank(), field))
+			texts = append(texts, t.conn.WordQuery(level.Rank(), field))
 			args = append(args, in.low, word, in.low, in.high)
 		}
 	}
-	err = db.Query(ctx, strings.Join(texts, " UNION ALL "), args, func(row engine.Row) error {
+	err = t.conn.Query(ctx, strings.Join(texts, " UNION ALL "), args, func(row engine.Row) error {
 		var field, list string
 		if err := row.Scan(&field, &list); err != nil {
 			return err
@@ -138,32 +138,32 @@ func weigh(lists []occurrence) map[int64]int {
 }
 
 // spanOf is the range of a scope, or returns ErrNotFound.
-func (db memoryTable) spanOf(ctx context.Context, s sessions.MemoryScope) (span, error) {
+func (t Table) spanOf(ctx context.Context, s sessions.MemoryScope) (span, error) {
 	if s.Namespace == "" {
 		return span{0, 1<<63 - 1}, nil
 	}
 	var namespace, audience int64
 	if s.Audience == "" {
-		err := db.One(ctx, `SELECT no FROM memory_namespaces WHERE namespace = ?`, []any{s.Namespace}, &namespace)
+		err := t.conn.One(ctx, `SELECT no FROM memory_namespaces WHERE namespace = ?`, []any{s.Namespace}, &namespace)
 		low := namespace << namespaceBits
 		return span{low, low + 1<<namespaceBits - 1}, err
 	}
-	err := db.One(ctx, `SELECT n.no, a.no FROM memory_namespaces n JOIN memory_audiences a ON a.namespace_no = n.no
+	err := t.conn.One(ctx, `SELECT n.no, a.no FROM memory_namespaces n JOIN memory_audiences a ON a.namespace_no = n.no
 		WHERE n.namespace = ? AND a.audience = ?`, []any{s.Namespace, string(s.Audience)}, &namespace, &audience)
 	low := namespace<<namespaceBits + audience<<audienceBits
 	return span{low, low + 1<<audienceBits - 1}, err
 }
 
 // hidden are the memories of a range that its reader does not see: those that a higher level covers, and those that have expired.
-func (db memoryTable) hidden(ctx context.Context, s sessions.MemoryScope, in span) (map[int64]bool, error) {
+func (t Table) hidden(ctx context.Context, s sessions.MemoryScope, in span) (map[int64]bool, error) {
 	hidden, now := map[int64]bool{}, engine.Micros(s.Now)
 	for _, level := range upTo(s.MaxLevel) {
-		covered, err := db.memorySeqs(ctx, `SELECT seq FROM memory_veils WHERE level = ? AND seq BETWEEN ? AND ? AND (expires = 0 OR expires > ?)`,
+		covered, err := t.memorySeqs(ctx, `SELECT seq FROM memory_veils WHERE level = ? AND seq BETWEEN ? AND ? AND (expires = 0 OR expires > ?)`,
 			level.Rank(), in.low, in.high, now)
 		if err != nil {
 			return nil, err
 		}
-		expired, err := db.memorySeqs(ctx, `SELECT seq FROM memories WHERE ended = 0 AND expires > 0 AND expires <= ? AND level = ? AND seq BETWEEN ? AND ?`,
+		expired, err := t.memorySeqs(ctx, `SELECT seq FROM memories WHERE ended = 0 AND expires > 0 AND expires <= ? AND level = ? AND seq BETWEEN ? AND ?`,
 			now, level.Rank(), in.low, in.high)
 		if err != nil {
 			return nil, err
@@ -234,7 +234,7 @@ type numbered struct {
 func (n numbered) Scan(dest ...any) error { return n.Row.Scan(append(dest, n.seq)...) }
 
 // best reads the memories with the highest scores. What has ended since it was found is left out.
-func (db memoryTable) best(ctx context.Context, q sessions.MemorySearch, scores map[int64]int) ([]sessions.Memory, error) {
+func (t Table) best(ctx context.Context, q sessions.MemorySearch, scores map[int64]int) ([]sessions.Memory, error) {
 	scope := q.MemoryScope
 	scope.Namespace, scope.Audience = "", "" // the hits are of these already, and named again they would lead to a walk through all of them
 	f := inScope(scope)
@@ -247,7 +247,7 @@ func (db memoryTable) best(ctx context.Context, q sessions.MemorySearch, scores 
 			args = append(args, hits[min(i, len(hits)-1)].seq)
 		}
 		there := map[int64]sessions.Memory{}
-		err := db.Query(ctx, text, args, func(row engine.Row) error {
+		err := t.conn.Query(ctx, text, args, func(row engine.Row) error {
 			var seq int64
 			m, err := scanMemory(numbered{row, &seq})
 			there[seq] = m

@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"testing"
@@ -13,57 +13,57 @@ func TestPresence(t *testing.T) {
 	const name = "main"
 	for what, c := range map[string]struct {
 		alone bool
-		do    func(p *presence)
+		do    func(p *Presence)
 		known bool
 		there bool
 	}{
-		"nothing was saved": {alone: true, known: true, do: func(p *presence) {
+		"nothing was saved": {alone: true, known: true, do: func(p *Presence) {
 			_, _, adds := p.look(name)
 			p.learn(name, false, adds)
 		}},
-		"something was saved": {alone: true, known: true, there: true, do: func(p *presence) {
+		"something was saved": {alone: true, known: true, there: true, do: func(p *Presence) {
 			_, _, adds := p.look(name)
 			p.learn(name, true, adds)
 		}},
-		"others save": {do: func(p *presence) {
+		"others save": {do: func(p *Presence) {
 			_, _, adds := p.look(name)
 			p.learn(name, false, adds)
 		}},
-		"others have saved": {known: true, there: true, do: func(p *presence) {
+		"others have saved": {known: true, there: true, do: func(p *Presence) {
 			_, _, adds := p.look(name)
 			p.learn(name, true, adds)
 		}},
-		"read before a save": {alone: true, do: func(p *presence) {
+		"read before a save": {alone: true, do: func(p *Presence) {
 			_, _, adds := p.look(name)
-			p.adding(name)(false)
+			p.Adding(name)(false)
 			p.learn(name, false, adds)
 		}},
-		"read during a save": {alone: true, do: func(p *presence) {
-			ended := p.adding(name)
+		"read during a save": {alone: true, do: func(p *Presence) {
+			ended := p.Adding(name)
 			_, _, adds := p.look(name)
 			p.learn(name, false, adds)
 			ended(false)
 		}},
-		"learnt after a save": {alone: true, do: func(p *presence) {
-			ended := p.adding(name)
+		"learnt after a save": {alone: true, do: func(p *Presence) {
+			ended := p.Adding(name)
 			_, _, adds := p.look(name)
 			ended(false)
 			p.learn(name, false, adds)
 		}},
-		"a save in doubt": {alone: true, do: func(p *presence) {
-			p.adding("other")(true)
+		"a save in doubt": {alone: true, do: func(p *Presence) {
+			p.Adding("other")(true)
 			_, _, adds := p.look(name)
 			p.learn(name, false, adds)
 		}},
-		"known before a save in doubt": {alone: true, do: func(p *presence) {
+		"known before a save in doubt": {alone: true, do: func(p *Presence) {
 			_, _, adds := p.look(name)
 			p.learn(name, false, adds)
-			p.adding(name)(true)
+			p.Adding(name)(true)
 		}},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			p := newPresence(c.alone)
+			p := NewPresence(c.alone)
 			c.do(p)
 			there, known, _ := p.look(name)
 			require.Equal(t, []bool{c.known, c.there}, []bool{known, there})

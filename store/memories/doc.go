@@ -1,0 +1,11 @@
+// Package memories has the SQL of agents' memories, which both databases share: saving versions, reading them by key or tag, and
+// searching their words.
+//
+// What comes in: calls of the agents' memory tools and of the sweep, through the store's ports. What goes out: statements
+// on an [engine.Conn].
+//
+// # Failure rules
+//
+// A save whose namespace somebody else has just begun is tried again, at most twenty times. A save that does not fit into the
+// limits of its place changes nothing.
+package memories

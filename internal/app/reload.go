@@ -138,12 +138,11 @@ func waitsForRestart(old, next *config.Config) []string {
 	return keys
 }
 
-// watch applies the configuration file whenever it changes, until ctx ends. A
-// file with faults changes nothing: the last good configuration holds.
-func (a *App) watch(ctx context.Context, path string, load func() (*config.Config, error)) {
+// watch applies the configuration file whenever it differs from the version seen last, until ctx ends. A file with faults
+// changes nothing: the last good configuration stays in effect.
+func (a *App) watch(ctx context.Context, path string, seen fileState, load func() (*config.Config, error)) {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
-	seen := stateOf(path)
 	for {
 		select {
 		case <-ctx.Done():

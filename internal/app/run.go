@@ -33,6 +33,7 @@ func Run(ctx context.Context, o Options) error {
 	loader := config.System()
 	loader.Listen = o.Listen
 	load := func() (*config.Config, error) { return loader.Load(path) }
+	loaded := stateOf(path) // before it is read: a change while the gateway starts is applied later
 	cfg, err := load()
 	if err != nil {
 		return err
@@ -68,7 +69,7 @@ func Run(ctx context.Context, o Options) error {
 	if path == "" {
 		<-ctx.Done()
 	} else {
-		a.watch(ctx, path, load)
+		a.watch(ctx, path, loaded, load)
 	}
 	log.Info("stopping")
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)

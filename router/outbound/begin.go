@@ -28,7 +28,7 @@ type Begun struct {
 // conversation's worker finds the answer in the store.
 func (o *Outbox) Begin(ctx context.Context, change *ledger.Change, d ledger.Delivery, batch []sessions.Run) *Begun {
 	if len(change.Deliver) == 0 { // else the answer is not the first
-		if b := o.begin(ctx, d, batch); b != nil {
+		if b := o.begin(ctx, d, &ending{runs: batch, saved: change.Save}); b != nil {
 			change.Begin, change.Audit = []ledger.Delivery{b.intent}, append(change.Audit, b.judged...)
 			return b
 		}
@@ -37,7 +37,24 @@ func (o *Outbox) Begin(ctx context.Context, change *ledger.Change, d ledger.Deli
 	return nil
 }
 
-func (o *Outbox) begin(ctx context.Context, d ledger.Delivery, batch []sessions.Run) *Begun {
+// ending has the rows of a change that ends runs, as far as the gate needs them.
+type ending struct {
+	runs  []sessions.Run
+	saved []sessions.Record
+}
+
+// session is a stored session as it will be once the change is stored: an answer may contain what the session has
+// learnt since it was stored last.
+func (e *ending) session(stored sessions.Record) sessions.Record {
+	for _, r := range e.saved {
+		if r.ID == stored.ID {
+			stored.Agent, stored.Taint, stored.Route = r.Agent, r.Taint, r.Route
+		}
+	}
+	return stored
+}
+
+func (o *Outbox) begin(ctx context.Context, d ledger.Delivery, end *ending) *Begun {
 	a, ok := o.Adapter(d.Route.Channel, d.Route.Account)
 	if !ok {
 		return nil
@@ -56,7 +73,7 @@ func (o *Outbox) begin(ctx context.Context, d ledger.Delivery, batch []sessions.
 	b.intent.Epoch = lane.Epoch()
 	// What fails here fails again, and is reported, when the conversation's worker does it.
 	var err error
-	if b.judged, err = b.worker.judge(ctx, &b.intent, batch); err != nil || b.intent.Decision.Action == policy.Hold || !b.intent.Decision.Passes() {
+	if b.judged, err = b.worker.judge(ctx, &b.intent, end); err != nil || b.intent.Decision.Action == policy.Hold || !b.intent.Decision.Passes() {
 		return nil
 	}
 	if b.parts, err = b.worker.parts(ctx, &b.intent, a); err != nil {
@@ -74,9 +91,17 @@ func (b *Begun) Undo(change *ledger.Change) {
 	change.Audit = change.Audit[:len(change.Audit)-len(b.judged)]
 }
 
-// Stored begins to send the answer: the intent is stored.
+// lateAfter is how long after the gate's decision an answer may still be sent with it, and with the time in its intent.
+const lateAfter = SettleAfter / 2
+
+// Stored begins to send the answer: the intent is stored. If that took long, because the database was unavailable, the
+// gate is asked again, and the intent gets the time of the call, from which a lookup counts.
 func (b *Begun) Stored() {
 	w := b.worker
+	if w.out.Now().Sub(b.intent.SentAt) > lateAfter {
+		b.NotStored()
+		return
+	}
 	b.lane.Start(func() (lanes.Rest, error) {
 		if w.lane.Stopping() {
 			return lanes.Rest{}, w.handBack(b.intent)
@@ -86,13 +111,13 @@ func (b *Begun) Stored() {
 	}, w.turn)
 }
 
-// NotStored gives the conversation back to its worker. The intent was not stored, or it is not known whether it was; the
-// answer was certainly not sent.
+// NotStored gives the conversation back to its worker. The answer was certainly not sent, whether or not its intent was
+// stored.
 func (b *Begun) NotStored() {
 	w := b.worker
 	w.unsent = b.intent.ID
 	b.lane.Start(func() (lanes.Rest, error) {
-		if w.lane.Context().Err() != nil { // the next owner must not take the answer for one that may have been sent
+		if w.lane.Stopping() || w.lane.Context().Err() != nil { // the next owner must not take the answer for one that may have been sent
 			return lanes.Rest{}, w.handBack(b.intent)
 		}
 		return w.turn()

@@ -174,6 +174,88 @@ func TestBegunAnswerOfALostCommitIsHandedBack(t *testing.T) {
 	})
 }
 
+// The commit that begins an answer also stores what its session has learnt: the gate's rules see the session as it is then.
+func TestGateSeesTheSessionOfTheCommit(t *testing.T) {
+	begins(t, nil, func(t *testing.T, s *beginning) {
+		learnt := flow.NewLabel(flow.Confidential, flow.Untrusted)
+		stored := sessions.Record{ID: "sess_1", Key: "k", Agent: "old", Taint: flow.Bottom(), Clearance: flow.Restricted, SendPolicy: sessions.SendAllow}
+		s.store.session = func(sessions.ID) (sessions.Record, error) { return stored, nil }
+		var seen policy.SessionInput
+		s.Composer.Gate = fakeGate{level: flow.Internal, decide: func(e policy.Egress) policy.Decision { seen = e.Session; return s.gate }}
+		now := stored
+		now.Agent, now.Taint, now.Route = "main", learnt, sessions.Route{Channel: "test", ChatType: sessions.Direct}
+		change := ledger.Change{Change: sessions.Change{Save: []sessions.Record{{ID: "sess_2"}, now}}}
+		b := s.Begin(t.Context(), &change, s.answer, s.batch)
+		require.NotNil(t, b)
+		require.Equal(t, learnt.Level().Rank(), seen.Level)
+		require.Equal(t, learnt.Trust().String(), seen.Trust)
+		require.Equal(t, "main", seen.Agent)
+		b.Stored()
+	})
+}
+
+// The call is made long after the gate was asked and the intent was dated, because the database was away: both are done again.
+func TestAnswerOfALateCommitBeginsAgain(t *testing.T) {
+	begins(t, func(s *beginning) []ledger.Delivery {
+		d := s.answer
+		d.Status, d.Epoch = ledger.DeliverySending, 7
+		if len(s.shown) > 0 || len(s.store.moved) > 1 {
+			return nil
+		}
+		return []ledger.Delivery{d}
+	}, func(t *testing.T, s *beginning) {
+		now := time.Now
+		s.Now, s.Composer.Now = now, now
+		s.answer.Expires = now().Add(time.Hour)
+		s.Composer.Store.(*fakeStore).batch = s.batch
+		b, _ := s.begin(t)
+		time.Sleep(time.Minute)
+		called := now()
+		b.Stored()
+		require.Equal(t, []ledger.DeliveryStatus{ledger.DeliverySending, ledger.DeliverySent}, s.statuses())
+		require.Equal(t, called, s.store.moved[0].SentAt, "a lookup waits from the call on")
+		require.Equal(t, []string{"yes"}, s.shown)
+	})
+}
+
+// What the gate allowed before an outage it may hold back after it.
+func TestAnswerOfALateCommitIsJudgedAgain(t *testing.T) {
+	begins(t, func(s *beginning) []ledger.Delivery {
+		d := s.answer
+		d.Status, d.Epoch = ledger.DeliverySending, 7
+		return []ledger.Delivery{d}
+	}, func(t *testing.T, s *beginning) {
+		s.Now, s.Composer.Now = time.Now, time.Now
+		s.answer.Expires = time.Now().Add(time.Hour)
+		s.Composer.Store.(*fakeStore).batch = s.batch
+		asked := 0
+		s.Composer.Gate = fakeGate{level: flow.Internal, decide: func(policy.Egress) policy.Decision { asked++; return s.gate }}
+		b, _ := s.begin(t)
+		time.Sleep(time.Minute)
+		s.gate.Action = policy.Block
+		b.Stored()
+		synctest.Wait()
+		require.Equal(t, 2, asked)
+		require.Empty(t, s.shown)
+	})
+}
+
+// While the partition is being released nothing new is sent, but the answer must not look as if it may have been.
+func TestBegunAnswerOfALostCommitIsHandedBackWithinTheGrace(t *testing.T) {
+	begins(t, func(s *beginning) []ledger.Delivery {
+		d := s.answer
+		d.Status, d.Epoch = ledger.DeliverySending, 7
+		return []ledger.Delivery{d}
+	}, func(t *testing.T, s *beginning) {
+		b, _ := s.begin(t)
+		go s.lanes.Release(context.Background(), 1)
+		synctest.Wait()
+		b.NotStored()
+		require.Equal(t, []ledger.DeliveryStatus{ledger.DeliveryQueued}, s.statuses())
+		require.Empty(t, s.shown)
+	})
+}
+
 // What could not be stored as begun is stored as queued, without what begins it.
 func TestUndoneAnswerIsQueued(t *testing.T) {
 	begins(t, nil, func(t *testing.T, s *beginning) {

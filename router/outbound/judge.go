@@ -10,11 +10,16 @@ import (
 )
 
 // judge asks the gate about a delivery that is about to be sent, and redacts it. The audit entry is for the following
-// commit; it is nil if the decision has not changed. batch has the runs that the delivery answers; if it is nil, they are read.
-func (w *worker) judge(ctx context.Context, d *ledger.Delivery, batch []sessions.Run) ([]sessions.AuditEntry, error) {
+// commit; it is nil if the decision has not changed. end is the change that the delivery is a part of; nil if the delivery
+// is stored already.
+func (w *worker) judge(ctx context.Context, d *ledger.Delivery, end *ending) ([]sessions.AuditEntry, error) {
 	record, err := w.sessionOf(ctx, *d)
 	if err != nil {
 		return nil, err
+	}
+	var batch []sessions.Run // nil: they are read
+	if end != nil {
+		record, batch = end.session(record), end.runs
 	}
 	leaving, err := w.out.Composer.egress(ctx, *d, record, batch)
 	if err != nil {

@@ -43,21 +43,22 @@ LONGEST := ./internal/bus ./store/postgres ./internal/app ./router ./adapters/te
 
 # The compiler works a quarter less if it collects its garbage less often, and so do the tests. A process under the
 # race detector sleeps for a second when it ends, so that other goroutines can still be caught; the tests look for
-# goroutines that were left behind themselves. `make lint` has every check of `go vet`.
+# goroutines that were left behind themselves. `make lint` has every check of `go vet`. The tests' files are in memory,
+# if there is room (tools/testtmp); the programs that go builds, which are larger, stay on the disk (GOTMPDIR).
 #
 # The attacks drive whole gateways, whose packages the race detector sees in their own tests; with it
 # they would take minutes. They run once, built so that a test can take a check away. The same holds for
 # hostile and random Markdown: the tests before have shown the race detector a few of those texts.
 # The budget counts allocations, which the race detector changes. Its log says which limits can be lowered.
 # The kill tests build the gateway themselves, so their cached results may be
-# old, and their gateways' files are on the disk. They mostly wait, and what they check does not depend on how busy the machine is: the stage without
-# the race detector runs beside them.
+# old, and their gateways' files are on the disk. They mostly wait, and what they check does not depend on how
+# busy the machine is: the stage without the race detector runs beside them.
 test: ## run every test under the race detector, installing what they need where that is possible
 	@tools/testdeps
 	@export CI=true GORACE="atexit_sleep_ms=0 $${GORACE:-}" GOGC=$${GOGC:-400} GOTMPDIR=$${GOTMPDIR:-$${TMPDIR:-/tmp}}; \
 	TMPDIR=$$(tools/testtmp); export TMPDIR; trap 'rm -rf "$$TMPDIR"' EXIT; \
 	if [ -z "$${SLUICE_API_SPECS:-}" ] && [ -d '$(API_SPECS)' ]; then export SLUICE_API_SPECS='$(API_SPECS)'; fi; \
-	check() { go test -vet=off -timeout $(TESTTIMEOUT) "$$@"; }; \
+	check() { go test -vet=off -exec 'env -u GOTMPDIR' -timeout $(TESTTIMEOUT) "$$@"; }; \
 	check $(RACE) -p 3 $(LONGEST) $$(go list ./... | grep -v -e '/internal/chaos$$' -e '/internal/attacks$$' -e '/internal/budget$$'); \
 	check -v ./internal/budget; \
 	TMPDIR=$$GOTMPDIR check $(RACE) -count 1 ./internal/chaos & chaos=$$!; \

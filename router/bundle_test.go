@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -301,7 +302,7 @@ func (c *chat) texts(to string) []string {
 	return texts
 }
 
-// await waits until n more messages were shown.
+// await waits until n more messages were shown, and until nothing goes on.
 func (b *bundle) await(n int) {
 	b.t.Helper()
 	for range n {
@@ -311,6 +312,7 @@ func (b *bundle) await(n int) {
 			b.t.Fatal("nothing was shown")
 		}
 	}
+	synctest.Wait() // an answer may be shown before the worker of its session has finished
 }
 
 // editable is a chat that can edit and shows typing.

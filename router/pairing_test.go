@@ -156,18 +156,20 @@ func TestWrongCodesLockPairing(t *testing.T) {
 // Two first messages of one stranger, taken at once by two gateways.
 func TestStrangersFirstMessagesMakeOneCode(t *testing.T) {
 	t.Parallel()
-	b := newBundle(t, pairing)
-	var wg sync.WaitGroup
-	for i := range 8 {
-		wg.Go(func() {
-			_, err := b.Intake.Admit(t.Context(), inbound.Admission{Inbound: in("ann", fmt.Sprint(i), "hi")})
-			require.NoError(t, err)
-		})
-	}
-	wg.Wait()
-	b.await(2)
-	require.Len(t, b.chat.texts("ann"), 1)
-	require.Contains(t, b.chat.texts("ann")[0], b.code())
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, pairing)
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() {
+				_, err := b.Intake.Admit(t.Context(), inbound.Admission{Inbound: in("ann", fmt.Sprint(i), "hi")})
+				require.NoError(t, err)
+			})
+		}
+		wg.Wait()
+		b.await(2)
+		require.Len(t, b.chat.texts("ann"), 1)
+		require.Contains(t, b.chat.texts("ann")[0], b.code())
+	})
 }
 
 // A press and a bot's word ask for nothing.

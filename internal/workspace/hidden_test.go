@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -35,7 +36,9 @@ func TestAFolderThatCannotBeReadIsMeasured(t *testing.T) {
 	hidden := filepath.Join(folder, "hidden")
 	require.NoError(t, os.Mkdir(hidden, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(hidden, "x"), make([]byte, 2<<20), 0o600))
-	for path := hidden; os.Getuid() == 0 && path != os.TempDir(); path = filepath.Dir(path) {
+	above := filepath.Dir(filepath.Dir(t.TempDir())) // of the test's folders
+	for path := hidden; os.Getuid() == 0 && path != above; path = filepath.Dir(path) {
+		require.True(t, strings.HasPrefix(path, above))
 		require.NoError(t, os.Chown(path, 65534, -1))
 	}
 	if os.Getuid() == 0 {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 )
 
@@ -17,10 +18,27 @@ const detailMax = 300
 func Decode[T any](args json.RawMessage) (into T, err error) {
 	s := Of[T]()
 	wrong := s.Check(args)
-	if err := decode(args, &into); err != nil { // of two errors, this one is the plainer
+	if err := decode(s.once(args), &into); err != nil { // of two errors, this one is the plainer
 		return into, err
 	}
 	return into, wrong
+}
+
+// once leaves of each parameter what [Schema.Check] checks: the last of its values, unless that counts as missing. A Go
+// struct would keep a part of the values before. Other JSON than an object stays as it is.
+func (s *Schema) once(args json.RawMessage) json.RawMessage {
+	var last map[string]json.RawMessage
+	if json.Unmarshal(args, &last) != nil {
+		return args
+	}
+	maps.DeleteFunc(last, func(name string, v json.RawMessage) bool {
+		return string(v) == "null" || string(v) == `""` && s.empty[name]
+	})
+	text, err := json.Marshal(last)
+	if err != nil {
+		return args
+	}
+	return text
 }
 
 // Check checks arguments against the schema. Its errors name the parameter.
@@ -37,6 +55,9 @@ func (s *Schema) Check(args json.RawMessage) error {
 	}
 	if value == nil {
 		value = map[string]any{}
+	}
+	if !s.cost.affordable(args, value) {
+		return nil
 	}
 	err := s.resolved.Validate(value)
 	if err == nil {

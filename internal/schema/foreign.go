@@ -30,7 +30,7 @@ var ErrRemote = errors.New("the schema refers to another document ($ref), and th
 // Parse reads the schema of a tool outside the gateway. It refuses a schema that is nested too deep or that refers to other
 // documents. The server of a tool checks arguments itself, so a schema that the gateway can't check passes all of them:
 // one that refers to itself or expands to too many parts, as a check would have no bound, or one that the library can't
-// read. Unchecked then says why.
+// read. Unchecked then says why. Arguments whose check would take more than about a second pass too.
 func Parse(text json.RawMessage) (s *Schema, unchecked string, err error) {
 	s = &Schema{text: text}
 	var tree any
@@ -40,7 +40,7 @@ func Parse(text json.RawMessage) (s *Schema, unchecked string, err error) {
 	if err := survey(tree, 1, &unchecked); err != nil || unchecked != "" {
 		return s, unchecked, err
 	}
-	s.resolved, unchecked = resolve(tree)
+	unchecked = s.resolve(tree)
 	return s, unchecked, nil
 }
 
@@ -74,33 +74,37 @@ func survey(tree any, depth int, unchecked *string) error {
 }
 
 // resolve prepares a schema for checks, or says why that can't be done.
-func resolve(tree any) (resolved *jsonschema.Resolved, unchecked string) {
+func (s *Schema) resolve(tree any) (unchecked string) {
 	defer func() {
 		if p := recover(); p != nil { // an assertion of the library, about a schema from outside
-			resolved, unchecked = nil, clipped(fmt.Sprintf("the library can't read it: %v", p))
+			unchecked = clipped(fmt.Sprintf("the library can't read it: %v", p))
 		}
 	}()
 	raw, canonical, err := read(tree)
 	if err != nil {
-		return nil, clipped("the library can't read it: " + err.Error())
+		return clipped("the library can't read it: " + err.Error())
 	}
 	if err := survey(canonical, 1, &unchecked); err != nil || unchecked != "" {
-		return nil, cmp.Or(unchecked, fmt.Sprint(err))
+		return cmp.Or(unchecked, fmt.Sprint(err))
 	}
 	x := &expansion{root: canonical}
 	switch x.schema(canonical); {
 	case x.recursive:
-		return nil, "a $ref in it leads back to itself, or nowhere"
+		return "a $ref in it leads back to itself, or nowhere"
 	case x.parts > partsMax:
-		return nil, fmt.Sprintf("it expands to more than %d parts", partsMax)
+		return fmt.Sprintf("it expands to more than %d parts", partsMax)
+	case x.cost.instructions > instructionsMax:
+		return "its patterns are too big"
+	case !slices.Contains(dialects, raw.Schema):
+		return clipped("its dialect is unknown: " + raw.Schema)
 	}
-	if !slices.Contains(dialects, raw.Schema) {
-		return nil, clipped("its dialect is unknown: " + raw.Schema)
+	resolved, err := raw.Resolve(nil)
+	if err != nil {
+		return clipped("the library can't read it: " + err.Error())
 	}
-	if resolved, err = raw.Resolve(nil); err != nil {
-		return nil, clipped("the library can't read it: " + err.Error())
-	}
-	return resolved, ""
+	s.resolved, s.cost = resolved, x.cost
+	s.cost.parts += x.parts
+	return ""
 }
 
 // read gives a schema as the library understands it. The canonical form is of that, so that what is counted is what is
@@ -125,25 +129,30 @@ func read(tree any) (raw *jsonschema.Schema, canonical any, err error) {
 type expansion struct {
 	root      any
 	parts     int
+	cost      cost     // of patterns and of the values of enums
 	open      []string // references that are being followed
 	recursive bool
 }
 
 // schema counts a schema. It counts also what is perhaps none, so that it never counts too few.
 func (x *expansion) schema(tree any) {
-	if x.parts++; x.parts > partsMax || x.recursive {
+	if x.parts++; x.parts > partsMax || x.recursive || x.cost.instructions > instructionsMax {
 		return
 	}
 	switch v := tree.(type) {
 	case map[string]any:
 		for key, e := range v {
-			ref, isText := e.(string)
+			text, isText := e.(string)
 			switch {
 			case key == "$ref" && isText:
-				x.follow(ref)
-			case slices.Contains([]string{"$defs", "definitions", "enum", "const", "default", "examples"}, key): // no checks, but where a reference leads
+				x.follow(text)
+			case key == "pattern" && isText:
+				x.cost.pattern(text)
+			case key == "enum", key == "const":
+				x.cost.parts += valuesIn(e)
+			case slices.Contains([]string{"$defs", "definitions", "default", "examples"}, key): // no checks, but where a reference leads
 			case slices.Contains([]string{"properties", "patternProperties", "dependentSchemas", "dependencies"}, key):
-				x.named(e)
+				x.named(e, key == "patternProperties")
 			default:
 				x.schema(e)
 			}
@@ -155,10 +164,13 @@ func (x *expansion) schema(tree any) {
 	}
 }
 
-// named counts schemas that have names.
-func (x *expansion) named(tree any) {
+// named counts schemas that have names, which may be patterns.
+func (x *expansion) named(tree any, patterns bool) {
 	if byName, ok := tree.(map[string]any); ok {
-		for _, e := range byName {
+		for name, e := range byName {
+			if patterns {
+				x.cost.pattern(name)
+			}
 			x.schema(e)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 type Schema struct {
 	text     json.RawMessage
 	resolved *jsonschema.Resolved // nil: the schema can't be checked here
+	cost     cost                 // of a check; nothing for an own schema
 	own      bool                 // inferred from a struct: null counts as missing, and numbers are lowered
 	lowered  map[string]float64   // maximum of each parameter that is lowered to it
 	empty    map[string]bool      // parameters that an empty text leaves out

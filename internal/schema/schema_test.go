@@ -86,32 +86,32 @@ func TestArgumentsAreCheckedAndDecoded(t *testing.T) {
 		`{"name":"ok","limit":11,"share":0.5,"words":["y"],"mode":""}`:                         "",
 		`{"name":"ok","rows":[{"label":"a","size":3}],"any":{"x":[1]},"on":true,"many":[1,2]}`: "",
 
-		``:                                    "arguments: ",
-		`[]`:                                  "arguments: ",
-		`{"name":"ok"} {}`:                    "arguments: ",
-		`null`:                                "name: is required",
-		`{}`:                                  "name: is required",
-		`{"name":null}`:                       "name: is required",
-		`{"name":""}`:                         "name: is required",
-		`{"name":"x"}`:                        "name: has 1 characters, the minimum is 2",
-		`{"nonsense":1}`:                      "nonsense: unknown parameter",
-		`{"name":"ok","Kept":"x"}`:            "Kept: unknown parameter",
-		`{"Name":"ok"}`:                       "Name: unknown parameter",
-		`{"name":7}`:                          "name: want a string, got a JSON number",
-		`{"name":"ok","kind":"d"}`:            `kind: "d" is not a, b or c`,
-		`{"name":"ok","kind":""}`:             `kind: "" is not a, b or c`,
-		`{"name":"ok","mode":"c"}`:            `mode: "c" is not a or b`,
-		`{"name":"ok","limit":0}`:             "limit: 0 is less than 1",
-		`{"name":"ok","limit":1.5}`:           "limit: want a whole number, got a JSON number 1.5",
-		`{"name":"ok","limit":"1"}`:           "limit: want a whole number, got a JSON string",
-		`{"name":"ok","share":0.6}`:           "share: 0.6, want 0 to 0.5",
-		`{"name":"ok","words":[]}`:            "words: want 1 to 2 of them, got 0",
-		`{"name":"ok","words":["x","y","x"]}`: "words: want 1 to 2 of them, got 3",
-		`{"name":"ok","words":["x","z"]}`:     `words[1]: "z" is not x or y`,
-		`{"name":"ok","many":[1]}`:            "many: want at least 2 of them, got 1",
-		`{"name":"ok","rows":[{},{},{}]}`:     "rows: want at most 2 of them, got 3",
-		`{"name":"ok","rows":[{"label":"a"},{}]}`:           "rows[1].label: is required",
-		`{"name":"ok","rows":[{"label":"long"}]}`:           "rows[0].label: has 4 characters, the maximum is 3",
+		``:                                        "arguments: ",
+		`[]`:                                      "arguments: ",
+		`{"name":"ok"} {}`:                        "arguments: ",
+		`null`:                                    "name: is required",
+		`{}`:                                      "name: is required",
+		`{"name":null}`:                           "name: is required",
+		`{"name":""}`:                             "name: is required",
+		`{"name":"x"}`:                            "name: has 1 characters, the minimum is 2",
+		`{"nonsense":1}`:                          "nonsense: unknown parameter",
+		`{"name":"ok","Kept":"x"}`:                "Kept: unknown parameter",
+		`{"Name":"ok"}`:                           "Name: unknown parameter",
+		`{"name":7}`:                              "name: want a string, got a JSON number",
+		`{"name":"ok","kind":"d"}`:                `kind: "d" is not a, b or c`,
+		`{"name":"ok","kind":""}`:                 `kind: "" is not a, b or c`,
+		`{"name":"ok","mode":"c"}`:                `mode: "c" is not a or b`,
+		`{"name":"ok","limit":0}`:                 "limit: 0 is less than 1",
+		`{"name":"ok","limit":1.5}`:               "limit: want a whole number, got a JSON number 1.5",
+		`{"name":"ok","limit":"1"}`:               "limit: want a whole number, got a JSON string",
+		`{"name":"ok","share":0.6}`:               "share: 0.6, want 0 to 0.5",
+		`{"name":"ok","words":[]}`:                "words: want 1 to 2 of them, got 0",
+		`{"name":"ok","words":["x","y","x"]}`:     "words: want 1 to 2 of them, got 3",
+		`{"name":"ok","words":["x","z"]}`:         `words[1]: "z" is not x or y`,
+		`{"name":"ok","many":[1]}`:                "many: want at least 2 of them, got 1",
+		`{"name":"ok","rows":[{},{},{}]}`:         "rows: want at most 2 of them, got 3",
+		`{"name":"ok","rows":[{"label":"a"},{}]}`: "rows[1].label: is required",
+		`{"name":"ok","rows":[{"label":"long"}]}`: "rows[0].label: has 4 characters, the maximum is 3",
 		`{"name":"ok","rows":[{"label":"ääää"}]}`:           "rows[0].label: has 4 characters, the maximum is 3",
 		`{"name":"ok","rows":[{"label":"a","colour":"x"}]}`: "unknown parameter",
 		`{"name":"ok","any":[]}`:                            "any: want an object",
@@ -211,6 +211,30 @@ func TestForeignArguments(t *testing.T) {
 	}
 }
 
+// The server of a tool writes its schema, and may get a model to call the tool with any arguments. A check takes a second at
+// most; without the bound, these take minutes.
+func TestNoCheckTakesLong(t *testing.T) {
+	t.Parallel()
+	list := func(n int, one string) string { return strings.TrimSuffix(strings.Repeat(one+",", n), ",") }
+	enum := `"$defs":{"e":{"enum":[` + list(8000, `1`) + `]}}`
+	for name, c := range map[string]struct{ schema, small, big string }{
+		"enums":    {`{"properties":{"a":{"items":{"anyOf":[` + list(20, `{"$ref":"#/$defs/e"}`) + `]}}},` + enum + `}`, `{"a":[2]}`, `{"a":[` + list(5000, `2`) + `]}`},
+		"patterns": {`{"properties":{"a":{"allOf":[` + list(10, `{"pattern":"^(x?){1000}y"}`) + `]}}}`, `{"a":"z"}`, `{"a":"` + strings.Repeat("x", 50_000) + `"}`},
+		"names":    {`{"patternProperties":{"^(x?){1000}y":{"type":"integer"}}}`, `{"y":"z"}`, `{"` + strings.Repeat("x", 100_000) + `":"y"}`},
+		"objects":  {`{"additionalProperties":{"allOf":[` + list(900, `{"minimum":3}`) + `]}}`, `{"a":2}`, `{"a":[` + list(5000, `2`) + `],"b":2}`},
+	} {
+		s, unchecked, err := schema.Parse(json.RawMessage(c.schema))
+		require.NoError(t, err, name)
+		require.Empty(t, unchecked, name)
+		require.Error(t, s.Check(json.RawMessage(c.small)), name)
+		require.NoError(t, s.Check(json.RawMessage(c.big)), "%s: its server checks it", name)
+	}
+	s, unchecked, err := schema.Parse(json.RawMessage(`{"properties":{"a":{"allOf":[` + list(900, `{"pattern":"^(x?){1000}y"}`) + `]}}}`))
+	require.NoError(t, err)
+	require.Equal(t, "its patterns are too big", unchecked)
+	require.NoError(t, s.Check(json.RawMessage(`{"a":"z"}`)))
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add(`{"type":"object","properties":{"a":{"$ref":"#/$defs/x"}},"$defs":{"x":{"enum":[1,"a"]}}}`, `{"a":1}`)
 	f.Add(`{"$ref":"#"}`, `{}`)
@@ -219,4 +243,15 @@ func FuzzParse(f *testing.F) {
 			_ = s.Check(json.RawMessage(args)) // ends, without a panic
 		}
 	})
+}
+
+// Of a parameter that stands twice, the last one counts, in the check as in what the tool gets: a null behind a value that
+// the schema refuses leaves nothing of it.
+func TestRepeatedParameters(t *testing.T) {
+	t.Parallel()
+	for _, args := range []string{`{"name":"ok","limit":-7,"limit":null}`, `{"name":"ok","share":7,"share":null}`, `{"name":"ok","kind":"d","kind":null}`, `{"name":"ok","mode":"c","mode":""}`} {
+		got, err := schema.Decode[params](json.RawMessage(args))
+		require.NoError(t, err, args)
+		require.Equal(t, params{Name: "ok"}, got, args)
+	}
 }

@@ -95,3 +95,18 @@ func TestEditCommandFromAnotherChat(t *testing.T) {
 		require.Equal(t, []string{"user: one", "assistant: echo: one"}, b.thread(first.Session))
 	})
 }
+
+// A file that comes with /edit is not lost in silence: its sender reads that it has to be sent again.
+func TestEditCommandWithAFile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		first := b.hear(in("ann", "1", "one"))
+		b.await(1)
+		with := in("ann", "2", "/edit two")
+		with.Attachments = []sessions.Attachment{{Kind: "photo", Name: "a.png", Ref: "f1"}}
+		require.Contains(t, b.hear(with).Notice, "can't add a file")
+		b.await(1)
+		require.Equal(t, []string{"user: one", "assistant: echo: one"}, b.thread(first.Session))
+	})
+}

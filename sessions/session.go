@@ -107,7 +107,7 @@ func LoadSession(ctx context.Context, store Store, record Record, now func() tim
 // reset makes the session what is stored.
 func (s *state) reset(record Record, messages []Message) {
 	s.record, s.messages, s.changed, s.settings, s.attempt = record, messages, false, Patch{ID: record.ID}, nil
-	s.audit = nil
+	s.audit, s.reached, s.weighed, s.weight = nil, nil, 0, 0
 	s.aside, s.unsaved, s.children = map[MessageID]Message{}, map[MessageID]int{}, map[string]*PendingSubAgentToolCall{}
 	if record.Compacted != "" && (len(messages) == 0 || messages[0].Role != RoleSummary) {
 		s.record.Compacted = "" // its summary stands on another branch

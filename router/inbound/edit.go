@@ -19,6 +19,9 @@ type edit struct {
 // editAgain carries out /edit: it takes the command as the platform's edit of the message. The message keeps its files and
 // what it quotes.
 func (i *Intake) editAgain(ctx context.Context, s *place.Settings, in Admission, owner bool, e edit) (Admitted, error) {
+	if len(in.Attachments) > 0 {
+		return i.answerEvent(ctx, in, ledger.OutcomeCommand, "I can't add a file to your last message. Please send the file without `/edit`.")
+	}
 	old, err := i.Store.Run(ctx, e.run)
 	switch {
 	case errors.Is(err, sessions.ErrNotFound):

@@ -143,12 +143,15 @@ func (b *Bus) reconnected() {
 	b.damaged()
 }
 
-// Ready returns nil if the bus is connected, or needs no connection yet; else what is wrong.
+// Ready returns nil if the bus is connected, or needs no connection yet; else what is wrong. It does not wait for an
+// embedded server that starts.
 func (b *Bus) Ready() error {
 	if b.ctx.Err() != nil {
 		return errClosed
 	}
-	b.embedding.Lock()
+	if !b.embedding.TryLock() {
+		return nil // the server starts for a follower; messages do not need it
+	}
 	defer b.embedding.Unlock()
 	if b.solo() && b.conn == nil {
 		return nil

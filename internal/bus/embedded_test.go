@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -51,7 +52,7 @@ func TestEmbeddedServerIsTriedAgain(t *testing.T) {
 	require.NoError(t, os.WriteFile(inTheWay, nil, 0o600))
 	b := startIn(t, dir)
 	_, err := b.Follow(t.Context(), "sess_1", 0)
-	require.ErrorContains(t, err, "embedded NATS")
+	require.ErrorContains(t, err, inTheWay, "at once, and with the reason")
 	require.NoError(t, b.Ready(), "messages need no server")
 	b.Emit(sessions.Event{Session: "sess_1", Text: "before"})
 	require.NoError(t, os.Remove(inTheWay))
@@ -98,4 +99,33 @@ func startIn(t *testing.T, dir string) *bus.Bus {
 	require.NoError(t, err)
 	t.Cleanup(func() { b.Stop(t.Context()) })
 	return b
+}
+
+// The first followers may come while the gateway ends: each is either served or told so, and nothing keeps running.
+func TestEmbeddedServerStartsWhileTheBusStops(t *testing.T) {
+	t.Parallel()
+	for _, starting := range []bool{false, true} {
+		dir := t.TempDir()
+		b := startIn(t, dir)
+		b.Emit(sessions.Event{Session: "sess_1", Text: "before"})
+		var following sync.WaitGroup
+		for range 4 {
+			following.Go(func() {
+				live, err := b.Follow(context.Background(), "sess_1", 0)
+				_ = b.Ready()
+				b.Emit(sessions.Event{Session: "sess_1", Text: "live"})
+				for err == nil {
+					if _, ok := <-live; !ok {
+						return
+					}
+				}
+			})
+		}
+		if starting {
+			require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(dir, "nats")); return err == nil }, patience, time.Millisecond)
+		}
+		b.Stop(t.Context())
+		following.Wait()
+		require.Error(t, b.Ready())
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync"
 
 	"github.com/nats-io/nats-server/v2/server"
 )
@@ -13,15 +14,22 @@ const serverMemory = 64 << 20
 
 // startServer starts the embedded server. It listens nowhere.
 func (b *Bus) startServer() error {
+	folder := filepath.Join(b.cfg.Dir, "nats")
 	s, err := server.NewServer(&server.Options{
 		ServerName: b.cfg.Replica, DontListen: true, NoSigs: true, NoLog: true,
-		JetStream: true, StoreDir: filepath.Join(b.cfg.Dir, "nats"),
+		JetStream: true, StoreDir: folder,
 		JetStreamMaxMemory: serverMemory, JetStreamMaxStore: serverMemory,
 	})
 	if err != nil {
 		return fmt.Errorf("configure embedded NATS: %w", err)
 	}
+	log := &serverLog{}
+	s.SetLogger(log, false, false)
 	s.Start()
+	if err := log.fatal(); err != nil { // it would never become ready
+		s.Shutdown()
+		return fmt.Errorf("start embedded NATS in %s: %w", folder, err)
+	}
 	if !s.ReadyForConnections(connectTimeout) {
 		s.Shutdown()
 		return errors.New("start embedded NATS: it did not become ready in time")
@@ -29,3 +37,31 @@ func (b *Bus) startServer() error {
 	b.server = s
 	return nil
 }
+
+// serverLog keeps the first fault that the embedded server can't work with: the server tells it to its log alone. It is
+// safe for concurrent use.
+type serverLog struct {
+	mu  sync.Mutex
+	err error
+}
+
+func (l *serverLog) fatal() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
+
+// Fatalf implements [server.Logger].
+func (l *serverLog) Fatalf(format string, v ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err == nil {
+		l.err = fmt.Errorf(format, v...)
+	}
+}
+
+func (*serverLog) Noticef(string, ...any) {}
+func (*serverLog) Warnf(string, ...any)   {}
+func (*serverLog) Errorf(string, ...any)  {}
+func (*serverLog) Debugf(string, ...any)  {}
+func (*serverLog) Tracef(string, ...any)  {}

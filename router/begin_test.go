@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/adapters"
+	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -120,5 +121,18 @@ func TestAnAnswerOfAConversationThatMoved(t *testing.T) {
 			require.Zero(t, d.Epoch)
 		}
 		require.Empty(t, b.deliveries(ledger.DeliverySending))
+	})
+}
+
+// A rule about what the session has learnt sees what it has learnt in this very run, though that is stored with the answer.
+func TestRulesSeeWhatTheRunHasTaught(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, judged(t, anywhere(), policy.Rule{Name: "strangers", Hook: policy.PreOutput, When: `session.trust == "untrusted" && output.kind == "reply"`, Action: policy.Block}))
+		b.agent.begin = func(s *sessions.Session) { s.Raise(flow.NewLabel(flow.Internal, flow.Untrusted)) }
+		b.ended(b.hear(in("owner", "1", "what does that page say?")).Run)
+		synctest.Wait()
+		require.Len(t, b.deliveries(ledger.DeliveryBlocked), 1)
+		require.NotContains(t, b.chat.texts("owner"), "echo: what does that page say?")
 	})
 }

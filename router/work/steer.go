@@ -30,7 +30,7 @@ type steering struct {
 type inbox struct {
 	with *steering
 	job  *job
-	run  *sessions.Run // refused are messages that the monitor refuses, by their first run: they wait for their own turn.
+	run  *sessions.Run
 	// refused are the messages, by their first run, that the monitor has not let in: they wait for their own turn.
 	refused map[sessions.RunID]bool
 }

@@ -116,6 +116,7 @@ const (
 	DeliveryDiscarded DeliveryStatus = "discarded"
 )
 
+// DeliveryKind is the kind of a delivery.
 type DeliveryKind string
 
 // The delivery kinds.

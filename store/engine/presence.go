@@ -8,12 +8,12 @@ import (
 	"sluice/sessions"
 )
 
-// presenceMax is how many keys are kept in mind.
+// presenceMax is how many keys are remembered.
 const presenceMax = 1024
 
-// Presence keeps in mind whether there are rows of a kind, by key, so that a feature which nobody uses costs no reads. What
-// is there once stays there. That nothing is there is kept in mind only where no other process can add it, and until a row
-// of the kind is added here. It is safe for concurrent use.
+// Presence remembers, by key, whether the database has rows of some kind, so that an unused feature costs no reads. Rows
+// that were found are taken to stay. The absence of rows is remembered only if no other process can add some, and until
+// this process adds one. It is safe for concurrent use.
 type Presence struct {
 	mu    sync.Mutex
 	alone bool // nothing is added that this process does not know of
@@ -21,6 +21,7 @@ type Presence struct {
 	adds  uint64 // beginnings and ends of additions so far
 }
 
+// NewPresence makes a Presence. alone says that no other process writes to the database.
 func NewPresence(alone bool) *Presence {
 	return &Presence{alone: alone, there: map[string]bool{}}
 }

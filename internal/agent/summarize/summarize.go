@@ -1,4 +1,4 @@
-// Package gist asks a model for the gist of a conversation, and counts what that costs to the run that asked.
+// Package summarize asks a model for a summary of a conversation, and counts what that costs to the run that asked.
 package summarize
 
 import (

@@ -1,4 +1,4 @@
-// Package sight decides which sessions the tools of a caller can see, and which it may speak to.
+// Package visibility decides which sessions the tools of a caller can see, and which it may speak to.
 //
 // Two things decide: the configuration (tools.sessions.visibility, tools.agentToAgent, the sandbox) and the labels. A session
 // that a caller may not know of gives the same error as one that does not exist; only the audit trail has the reason.

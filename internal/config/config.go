@@ -10,7 +10,7 @@ import (
 	"sluice/sessions"
 )
 
-// Config is the whole configuration. What [Load] returns is complete: every
+// Config is the whole configuration. What a [Loader] returns is complete: every
 // default is filled in and every level is valid.
 type Config struct {
 	Gateway   Gateway   `yaml:"gateway" doc:"The gateway's HTTP server: web page, API and platform callbacks."`

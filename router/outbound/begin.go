@@ -91,14 +91,11 @@ func (b *Begun) Undo(change *ledger.Change) {
 	change.Audit = change.Audit[:len(change.Audit)-len(b.judged)]
 }
 
-// lateAfter is how long after the gate's decision an answer may still be sent with it, and with the time in its intent.
-const lateAfter = SettleAfter / 2
-
 // Stored begins to send the answer: the intent is stored. If that took long, because the database was unavailable, the
 // gate is asked again, and the intent gets the time of the call, from which a lookup counts.
 func (b *Begun) Stored() {
 	w := b.worker
-	if w.out.Now().Sub(b.intent.SentAt) > lateAfter {
+	if w.late(b.intent) {
 		b.NotStored()
 		return
 	}

@@ -240,6 +240,29 @@ func TestAnswerOfALateCommitIsJudgedAgain(t *testing.T) {
 	})
 }
 
+// The intent of a later part, too, has the time of the part's call, however long the store took for the receipt before it.
+func TestIntentOfALatePartIsDatedAgain(t *testing.T) {
+	begins(t, nil, func(t *testing.T, s *beginning) {
+		s.Now, s.Composer.Now = time.Now, time.Now
+		s.answer.Expires, s.answer.Parts = time.Now().Add(time.Hour), []string{"a", "b"}
+		slow := true
+		s.store.commit = func(m ledger.DeliveryMove) error {
+			if slow {
+				time.Sleep(2500 * time.Millisecond)
+			}
+			slow = false
+			return nil
+		}
+		b, _ := s.begin(t)
+		b.Stored()
+		time.Sleep(time.Minute)
+		require.Equal(t, []string{"a", "b"}, s.shown)
+		require.Equal(t, []ledger.DeliveryStatus{ledger.DeliverySending, ledger.DeliverySending, ledger.DeliverySent}, s.statuses())
+		require.Equal(t, 2500*time.Millisecond, s.store.moved[1].SentAt.Sub(s.store.moved[0].SentAt))
+		require.Len(t, s.store.moved[1].Receipts, 1)
+	})
+}
+
 // While the partition is being released nothing new is sent, but the answer must not look as if it may have been.
 func TestBegunAnswerOfALostCommitIsHandedBackWithinTheGrace(t *testing.T) {
 	begins(t, func(s *beginning) []ledger.Delivery {

@@ -28,6 +28,9 @@ func (w *worker) send(ctx context.Context, from ledger.DeliveryStatus, d ledger.
 func (w *worker) postAll(ctx context.Context, d ledger.Delivery, a adapters.Adapter, parts []part) (time.Duration, error) {
 	faultpoint.Hit(faultpoint.SendAfterIntent)
 	for i := len(d.Receipts); i < len(parts); i++ {
+		if err := w.date(ctx, &d); err != nil {
+			return 0, err
+		}
 		receipt, err := w.post(ctx, a, &d, parts[i])
 		if err != nil {
 			return w.failed(ctx, a, d, adapters.AsFailure(err))
@@ -49,6 +52,27 @@ func (w *worker) postAll(ctx context.Context, d ledger.Delivery, a adapters.Adap
 		}
 	}
 	return 0, w.sent(ctx, d)
+}
+
+// lateAfter is how old an intent may be when the platform is called: a lookup counts from its time.
+const lateAfter = SettleAfter / 2
+
+// late reports whether an intent became too old while it was stored, because the database was slow or unavailable.
+func (w *worker) late(d ledger.Delivery) bool { return w.out.Now().Sub(d.SentAt) > lateAfter }
+
+// date stores a late intent again, with the present time. If the partition has moved in the meantime, the next owner
+// sends the part.
+func (w *worker) date(ctx context.Context, d *ledger.Delivery) error {
+	for w.late(*d) {
+		err := w.intend(ctx, ledger.DeliverySending, d)
+		if errors.Is(err, sessions.ErrFenced) {
+			return errors.Join(err, w.handBack(*d))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // intend stores that a platform call follows, with the gate's decision.

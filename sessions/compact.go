@@ -7,12 +7,12 @@ import (
 	"sluice/policy/flow"
 )
 
-// ErrNothingToCompact: the thread has nothing before its newest turn that a summary could stand for.
+// ErrNothingToCompact: the thread has nothing before its newest turn that a summary could replace.
 var ErrNothingToCompact = errors.New("nothing to compact")
 
-// CompactionPoint says how many of the oldest messages a summary may stand for,
-// so that what is kept has at most keep bytes of text, begins with what a user or
-// another agent has said, and contains at least the newest of these. So no tool call loses its result. It is 0 if there are none.
+// CompactionPoint returns how many of the oldest messages a summary may replace. The rest has at most keep bytes of text,
+// begins with a message of a user or another agent, and contains at least the newest such message, so that no tool call
+// loses its result. It returns 0 if no message can be replaced.
 func (s *Session) CompactionPoint(keep int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,8 +12,7 @@ import (
 	"sluice/sessions/message"
 )
 
-// Step is one event of a completion. The last one of each completion, and no
-// other, is Done; then the channel is closed.
+// Step is one event of a completion. Only the last event of a completion is Done; then the channel is closed.
 type Step struct {
 	Chunk Chunk
 	Done  bool
@@ -25,10 +24,10 @@ type Step struct {
 	Truncated bool
 }
 
-// ErrModelLevel: what the session has learnt is too secret for its model's provider.
+// ErrModelLevel: the session's level is above what its model's provider may see.
 var ErrModelLevel = errors.New("the session has learnt more than its model may see")
 
-// stepBuffer is how many events wait for a slow reader before the model is held up.
+// stepBuffer is how many events wait for a slow reader before the model has to wait.
 const stepBuffer = 16
 
 // RequestCompletion begins one completion of the thread. The reader drains the
@@ -70,7 +69,7 @@ func (s *Session) Complete(ctx context.Context, on func(Chunk)) (Completion, err
 	return s.completion.runStep(ctx, model, request, on)
 }
 
-// finish sends the last event even to a reader that has stopped reading: a piece makes room for it.
+// finish sends the last event even if the reader has stopped reading: a buffered event is dropped to make room.
 func finish(out chan Step, last Step) {
 	for {
 		select {
@@ -88,7 +87,7 @@ func finish(out chan Step, last Step) {
 // completion asks the model.
 type completion struct{ *state }
 
-// beginStep takes the session for one completion and makes its request.
+// beginStep reserves the session for one completion and makes its request.
 func (s completion) beginStep(system string) (Model, Request, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,7 +106,8 @@ func (s completion) beginStep(system string) (Model, Request, error) {
 	return s.model, s.request(system), nil
 }
 
-// keepEncodedFrom is how many messages a thread has from which on their encoded form is kept: short ones are encoded sooner than remembered.
+// keepEncodedFrom is the number of messages from which a thread keeps their encoded form. Encoding a shorter thread again
+// costs less than keeping it.
 const keepEncodedFrom = 8
 
 func (s completion) request(system string) Request {
@@ -147,7 +147,7 @@ func (s completion) runStep(ctx context.Context, model Model, request Request, o
 	return completion, nil
 }
 
-// answered appends the model's message. All of it is as secret as what the model has seen.
+// answered appends the model's message. Its label is that of everything the model has seen.
 func (s completion) answered(model Model, completion Completion) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +164,7 @@ func (s completion) answered(model Model, completion Completion) {
 	s.record.ContextSize = completion.Usage.InputTokens + completion.Usage.OutputTokens
 }
 
-// CurrentParts is what the completion in progress has said so far; nil when none is.
+// CurrentParts returns what the completion in progress has produced so far; nil without a completion in progress.
 func (s *Session) CurrentParts() []Part {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,7 +205,7 @@ func (b *builder) flush() {
 	}
 }
 
-// parts is never nil: a completion that has said nothing yet has none.
+// parts returns an empty slice, not nil, for a completion that has produced nothing yet.
 func (b *builder) parts() []Part {
 	parts := append([]Part{}, b.done...)
 	if b.text.Len() > 0 {

@@ -9,16 +9,16 @@ import (
 	"sluice/policy/flow"
 )
 
-// decision is what becomes of one open call.
+// decision is the outcome for one open call.
 type decision struct {
 	call     Part
 	tool     Tool
 	known    bool // the agent has the tool
 	reach    Reach
 	approved bool
-	asked    bool                     // somebody was asked
+	asked    bool                     // a person was asked
 	terms    Terms                    // under which
-	barred   bool                     // the monitor refuses it, which is still to be recorded
+	barred   bool                     // the monitor refuses the call; not recorded yet
 	learnt   flow.Label               // by the session, when it was decided
 	args     json.RawMessage          // that the tool gets
 	reason   string                   // of a refusal
@@ -26,8 +26,8 @@ type decision struct {
 	child    *PendingSubAgentToolCall // that has worked the call; nil for other tools
 }
 
-// decide brings the open calls together with what was said of them, all or those before the first that
-// somebody has to decide about. Nothing has run when it fails.
+// decide matches the open calls with their confirmations: all calls, or those before the first one that a person must
+// decide about. If it fails, nothing has run.
 func (s calls) decide(ctx context.Context, unasked bool, confirmations []Confirmation, subAgents []*PendingSubAgentToolCall) ([]decision, error) {
 	reached, err := s.lookUpNew(ctx)
 	if err != nil {
@@ -74,7 +74,7 @@ func (s calls) decide(ctx context.Context, unasked bool, confirmations []Confirm
 	return decisions, nil
 }
 
-// judge decides about one call: by the session's mode, then by its confirmation.
+// judge decides about one call, first by the session's mode, then by the call's confirmation.
 func (s calls) judge(d *decision, confirmed map[string]Confirmation) error {
 	c, given := confirmed[d.call.CallID]
 	v := s.ruling(d.call, d.reach)

@@ -1,8 +1,8 @@
 // Package sessions has the Session step API, which drives a model one completion at
-// a time. What a conversation is made of is in the packages below it, and their names
-// are here too (names.go): address has ids, keys and routes; message what is said; turn
-// the runs; record what is stored, and the port of the store; port the models, tools and
-// the monitor; notes the memories; audit the audit trail; prompt the system prompts.
+// a time. The packages below it define the parts of a conversation, and names.go repeats
+// their names here: address (ids, keys, routes), message (messages and their parts), turn
+// (runs), record (stored rows and the port of the store), port (models, tools, the
+// monitor), notes (memories), audit (the audit trail), prompt (system prompts).
 //
 // A run's life:
 //
@@ -21,10 +21,10 @@
 // transaction as its cause. One session has one writer at a time: the owner of
 // its partition, whose epoch every write carries.
 //
-// When something fails: a commit that meets another revision is ErrConflict and
-// wrote nothing. Of a commit whose answer was lost the next Persist finds out
-// whether it was applied. A completion that fails leaves the thread as it was. A tool call is
-// stored before it runs and its result after: it runs at most once.
+// When something fails: a commit that finds another revision returns ErrConflict
+// and writes nothing. If the answer to a commit is lost, the next Persist finds out
+// whether it was applied. A completion that fails leaves the thread unchanged. A tool
+// call is stored before it runs, and its result after, so it runs at most once.
 //
 // The only goroutine is that of RequestCompletion; it ends before its channel is closed.
 package sessions

@@ -7,8 +7,8 @@ import (
 	"sluice/policy/flow"
 )
 
-// Append adds messages to the end of the thread, in memory only. An empty id,
-// time or label is filled in, and an id that a message here has already is replaced; the parent always is set. The session's taint joins their labels.
+// Append adds messages to the end of the thread, in memory only. It fills in an empty id, time or label, replaces an id
+// that another message already has, and always sets the parent. The session's taint joins the labels of the messages.
 func (s *Session) Append(messages ...Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -32,8 +32,8 @@ func (s *state) append(m Message) {
 	s.record.Head, s.record.LastActivity, s.changed = m.ID, m.Created, true
 }
 
-// relabel makes the message's label the join of what it says and of its parts,
-// and the session's taint at least that. A part without a label is RESTRICTED.
+// relabel sets the message's label to the join of its own label and its parts' labels, and raises the session's taint to at
+// least this label. A part without a label is RESTRICTED.
 func (s *state) relabel(m *Message) {
 	label := m.Label
 	if !label.Valid() {
@@ -52,7 +52,7 @@ func (s *state) relabel(m *Message) {
 	s.raise(label)
 }
 
-// Raise lets the session rise to a label, as if it had learnt something of it. It never goes back.
+// Raise joins a label into the session's taint. The taint never falls.
 func (s *Session) Raise(label flow.Label) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,7 +109,7 @@ func (s *Session) SetMessage(id MessageID, with Message) error {
 	return nil
 }
 
-// IsDirty reports whether a message, of the thread or of another branch, is not stored as it is here.
+// IsDirty reports whether a message of the thread or of another branch differs from its stored form.
 func (s *Session) IsDirty(id MessageID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,13 +117,13 @@ func (s *Session) IsDirty(id MessageID) bool {
 	return dirty
 }
 
-// mark notes that a message is not stored as it is here.
+// mark notes that a message differs from its stored form.
 func (s *state) mark(id MessageID) {
 	s.serial++
 	s.unsaved[id] = s.serial
 }
 
-// replace gives a message new parts. A message that was stored gets the next revision, once until it is stored again.
+// replace gives a message new parts. A stored message gets the next revision, once until it is stored again.
 func (s *state) replace(m *Message, parts []Part) {
 	m.Parts = parts
 	s.relabel(m)
@@ -133,7 +133,7 @@ func (s *state) replace(m *Message, parts []Part) {
 	}
 }
 
-// find gives a message of the thread to be changed.
+// find returns a message of the thread, for changes.
 func (s *state) find(id MessageID) (*Message, error) {
 	s.own()
 	for i := len(s.messages) - 1; i >= 0; i-- {
@@ -144,7 +144,7 @@ func (s *state) find(id MessageID) (*Message, error) {
 	return nil, fmt.Errorf("message %s in session %s: %w", id, s.record.ID, ErrNotFound)
 }
 
-// own makes the messages the session's own if a request has them.
+// own copies the messages if a request shares them.
 func (s *state) own() {
 	if s.lent {
 		s.messages, s.lent = slices.Clone(s.messages), false

@@ -14,7 +14,7 @@ import (
 // ToolTimeout bounds one tool call.
 const ToolTimeout = 2 * time.Minute
 
-// interrupted is what a model reads of a call that may or may not have run.
+// interrupted is the result that a model gets for a call that may or may not have run.
 const interrupted = "interrupted: the process ended while this call was under way. It may or may not have taken effect. It was not run again."
 
 // Confirmation decides about one tool call.
@@ -22,11 +22,11 @@ type Confirmation struct {
 	CallID   string
 	Approved bool
 	Reason   string // shown to the model when the call is refused
-	// Label is the label of Reason, which the session learns with it. Zero: it tells nothing.
+	// Label is the label of Reason; the session's taint joins it. The zero label adds nothing.
 	Label flow.Label
 }
 
-// PendingToolCalls are the calls of the last answer that have no result yet, in order; nil if there are none.
+// PendingToolCalls returns the calls of the last answer that have no result yet, in order; nil if all have one.
 func (s *Session) PendingToolCalls() []Part {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +54,7 @@ func openCalls(thread []Message) []Part {
 	return open
 }
 
-// Interrupted refuses a call of which it is unknown whether it ran.
+// Interrupted refuses a call that may or may not have run.
 func Interrupted(callID string) Confirmation {
 	return Confirmation{CallID: callID, Reason: interrupted}
 }
@@ -86,12 +86,11 @@ func (s *state) tool(name string) (Tool, bool) {
 // complete, unless the call is refused; else it is an error before anything runs.
 //
 // A call runs at most once: it is stored before it runs and its result after, one
-// after the other. A call that fails gives the model its error and is not an error here; an error
-// means that the session could not be stored, or that ctx ended. caller is
-// completed with the session's own identity and taint.
+// after the other. If a call fails, the model gets its error, and this method returns none; it returns an error
+// if the session could not be stored or ctx ended. The session adds its own identity and taint to caller.
 //
-// The [Monitor] judges each call when it is about to run, by what the session has learnt from those
-// before it. One about which somebody has to be asked only now stays open, with those behind it: they are confirmed and executed as the next ones.
+// The [Monitor] judges each call just before it runs, with what the session has learnt from the calls before it. If a
+// person must be asked only now, this call and those behind it stay open, to be confirmed and executed next.
 func (s *Session) ConfirmAndExecuteTools(ctx context.Context, caller Caller, confirmations []Confirmation, subAgents ...*PendingSubAgentToolCall) (allRejected bool, err error) {
 	decisions, err := s.calls.decide(ctx, false, confirmations, subAgents)
 	if err != nil {
@@ -100,9 +99,9 @@ func (s *Session) ConfirmAndExecuteTools(ctx context.Context, caller Caller, con
 	return s.calls.executeAll(ctx, caller, decisions)
 }
 
-// ExecuteUntilApproval is [Session.ConfirmAndExecuteTools] of the open calls before the first one that somebody has to decide about.
-// So the caller that waits for that decision waits with all done that needs none, and of the calls that
-// are then open only the first may ever have begun. It is [ErrNoToolCall] where there is no such call.
+// ExecuteUntilApproval is [Session.ConfirmAndExecuteTools] for the open calls before the first one that a person must
+// decide about. A caller that then waits for the decision has run everything that needs none, and of the calls still
+// open only the first may have started. Without a call to run it returns [ErrNoToolCall].
 func (s *Session) ExecuteUntilApproval(ctx context.Context, caller Caller, confirmations []Confirmation, subAgents ...*PendingSubAgentToolCall) (allRejected bool, err error) {
 	decisions, err := s.calls.decide(ctx, true, confirmations, subAgents)
 	if err != nil {
@@ -117,7 +116,7 @@ type calls struct {
 	saver saver
 }
 
-// executeAll brings calls to their results. It stores each one's result before the next begins.
+// executeAll runs calls. It stores the result of each before the next one starts.
 func (s calls) executeAll(ctx context.Context, caller Caller, decisions []decision) (allRejected bool, err error) {
 	allRejected = true
 	for _, d := range decisions {
@@ -146,7 +145,7 @@ func (s calls) executeAll(ctx context.Context, caller Caller, decisions []decisi
 	return allRejected, nil
 }
 
-// reasonLabel is the label of a refusal's reason; that of the session's own reasons teaches nothing.
+// reasonLabel is the label of a refusal's reason. The session's own reasons add nothing to its taint.
 func (d *decision) reasonLabel() flow.Label {
 	if d.said == (flow.Label{}) {
 		return flow.Bottom()
@@ -154,14 +153,14 @@ func (d *decision) reasonLabel() flow.Label {
 	return d.said
 }
 
-// learntMore is what a model reads of a call that was approved for a session that knew less.
+// learntMore is the result of a call that was approved when the session knew less.
 const learntMore = "refused: the conversation has learnt more since this was approved; call it again to ask for a new decision"
 
-// askedOtherwise is what a model reads of a call that was approved before a rule began to want somebody else's word.
+// askedOtherwise is the result of a call that was approved before a rule required another approver.
 const askedOtherwise = "refused: the terms of the approval have changed since it was given; call it again to ask for a new decision"
 
-// lastWord lets the monitor judge a call that is about to run. It reports whether the call has to wait, as
-// somebody must be asked about it first.
+// lastWord lets the monitor judge a call that is about to run. It reports whether the call must wait because a person must
+// be asked first.
 func (s calls) lastWord(d *decision) (wait bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,7 +187,7 @@ func (s calls) lastWord(d *decision) (wait bool) {
 	return false
 }
 
-// notAskedFor says why the yes that a call has got is none to what the monitor asks by now; empty: it is.
+// notAskedFor says why a call's approval does not cover what the monitor asks for now; empty: it covers it.
 func (s calls) notAskedFor(d *decision) string {
 	v := s.verdict(d, false, false)
 	switch {
@@ -202,16 +201,16 @@ func (s calls) notAskedFor(d *decision) string {
 	return ""
 }
 
-// SetSkip lets skip be asked before each call of a tool is started. A text that it
-// gives stands in for the call, which then is not run; an error ends the step as the end of its context does.
+// SetSkip sets a function that is called before each tool call. If it returns a text, the text becomes the result and the
+// tool does not run. If it returns an error, the step ends as if its context had ended.
 func (s *Session) SetSkip(skip func(context.Context) (instead string, err error)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.skip = skip
 }
 
-// mayStart takes the approval from a call that is to be skipped. It stands before the monitor's last word: what does
-// not run is not judged, counted or recorded as if it did.
+// mayStart withdraws the approval of a call that is to be skipped. It comes before the monitor's judgement, so that a call
+// that does not run is not judged, counted or recorded.
 func (s calls) mayStart(ctx context.Context, d *decision) error {
 	s.mu.Lock()
 	skip := s.skip
@@ -229,7 +228,7 @@ func (s calls) mayStart(ctx context.Context, d *decision) error {
 	return nil
 }
 
-// execute brings one call to its result.
+// execute runs one call and returns its result.
 func (s calls) execute(ctx context.Context, caller Caller, d decision) Part {
 	if d.child != nil {
 		return d.child.result()
@@ -264,7 +263,7 @@ func (d *decision) run(ctx context.Context, caller Caller) Response {
 	return Response{Text: result.Text, Error: result.Failed, Label: result.Label}
 }
 
-// completed is a caller with what only the session knows.
+// completed adds to a caller what only the session knows.
 func (s calls) completed(caller Caller, call Part) Caller {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -273,7 +272,7 @@ func (s calls) completed(caller Caller, call Part) Caller {
 	return caller
 }
 
-// argsOf are a call's arguments; none is an empty object.
+// argsOf returns a call's arguments; missing arguments become an empty object.
 func argsOf(call Part) (json.RawMessage, error) {
 	args := slices.Clone(call.Args)
 	if len(args) == 0 {

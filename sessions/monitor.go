@@ -7,22 +7,21 @@ import (
 	"sluice/policy/flow"
 )
 
-// SetMonitor gives the session the monitor of a run; nil takes it away. Without one only tools run that stay
-// inside the gateway.
+// SetMonitor sets the monitor of a run; nil removes it. Without a monitor, only tools that stay inside the gateway run.
 func (s *Session) SetMonitor(m Monitor) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.monitor = m
 }
 
-// Audit notes entries that are stored with what the session stores next.
+// Audit adds entries to the session's next commit.
 func (s *Session) Audit(entries ...AuditEntry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.audit = append(s.audit, entries...)
 }
 
-// insideOnly is the monitor of a session that was given none.
+// insideOnly is the monitor of a session without one.
 type insideOnly struct{}
 
 var _ Monitor = insideOnly{}
@@ -40,7 +39,7 @@ func (insideOnly) Call(c MonitoredCall, _ bool) CallVerdict {
 	return CallVerdict{Args: c.Args}
 }
 
-// Response implements [Monitor]. What is above the session's clearance is not for it.
+// Response implements [Monitor]. It refuses a result above the session's clearance.
 func (insideOnly) Response(c MonitoredCall, r Response) (Response, []AuditEntry) {
 	if !r.Label.FlowsTo(c.Record.Clearance) {
 		return Response{Text: "refused: this is above the session's clearance", Error: true, Label: c.Record.Taint}, nil
@@ -53,7 +52,7 @@ func (insideOnly) Model(record Record, model Model) (bool, []AuditEntry) {
 	return record.Taint.FlowsTo(ModelLevel(model)), nil
 }
 
-// monitored is the monitor that counts.
+// monitored returns the monitor in effect.
 func (s *state) monitored() Monitor {
 	if s.monitor == nil {
 		return insideOnly{}
@@ -61,7 +60,7 @@ func (s *state) monitored() Monitor {
 	return s.monitor
 }
 
-// verdict asks the monitor about a call. Arguments that can't be read are the tool's to refuse.
+// verdict asks the monitor about a call. The tool refuses arguments that can't be read.
 func (s calls) verdict(d *decision, approved, effects bool) CallVerdict {
 	args, err := argsOf(d.call)
 	if err != nil {
@@ -76,8 +75,8 @@ func (s calls) verdict(d *decision, approved, effects bool) CallVerdict {
 	return v
 }
 
-// response lets the monitor see what a call gave. It is at least as secret as the session, whose words its arguments are: a result may
-// repeat them.
+// response lets the monitor judge the result of a call. The result gets at least the session's label, because it may
+// repeat the arguments, which come from the session.
 func (s calls) response(call Part, tool Tool, args json.RawMessage, r Response, trail *Trail) Response {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,11 +7,11 @@ import (
 	"slices"
 )
 
-// tree moves in the conversation tree, in memory and in the store.
+// tree moves through the conversation tree, in memory and in the store.
 type tree struct{ *state }
 
-// move selects the thread that ends at a message. Resting says that the thread may end
-// with open calls; else it must not, because their results stand on another branch.
+// move selects the thread that ends at a message. Only with resting may the thread end with open calls; otherwise their
+// results would be on another branch.
 func (s tree) move(ctx context.Context, head MessageID, resting bool) error {
 	thread, err := s.threadTo(ctx, head)
 	if err != nil {
@@ -29,8 +29,8 @@ func (s tree) move(ctx context.Context, head MessageID, resting bool) error {
 	return nil
 }
 
-// take makes a thread the selected one. What is not stored of the old one is kept
-// aside until it is stored. The taint stays: see [Session.Branch].
+// take selects a thread. Unsaved messages of the old thread are kept until they are stored. The taint stays, see
+// [Session.Branch].
 func (s *state) take(thread []Message, head MessageID) {
 	for _, m := range s.messages {
 		if _, ok := s.unsaved[m.ID]; ok {
@@ -53,7 +53,7 @@ func (s *state) take(thread []Message, head MessageID) {
 	}
 }
 
-// threadTo is the thread that ends at a message: what of it is in memory from there, the rest from the store.
+// threadTo returns the thread that ends at a message, from memory as far as possible, the rest from the store.
 func (s tree) threadTo(ctx context.Context, head MessageID) ([]Message, error) {
 	if head == "" {
 		return nil, nil
@@ -106,7 +106,7 @@ func (s *state) anchor(head MessageID) (anchor MessageID, tail []Message) {
 	return head, tail
 }
 
-// refreshed is a thread as the store has it with what is not stored of it: edits, and a nearer summary.
+// refreshed returns the stored thread with its unsaved changes: edits, and a nearer summary.
 func (s *state) refreshed(thread []Message) []Message {
 	for i, m := range thread {
 		if held, ok := s.held(m.ID); ok {
@@ -125,13 +125,13 @@ func (s *state) refreshed(thread []Message) []Message {
 	return thread
 }
 
-// fresh reports whether the store can't have a message yet.
+// fresh reports whether a message can't be stored yet.
 func (s *state) fresh(m Message) bool {
 	_, unsaved := s.unsaved[m.ID]
 	return unsaved && m.Revision == 0
 }
 
-// held is a message that is in memory: on the selected thread, or kept aside.
+// held returns a message that is in memory, on the selected thread or among the unsaved messages.
 func (s *state) held(id MessageID) (Message, bool) {
 	for i := len(s.messages) - 1; i >= 0; i-- {
 		if s.messages[i].ID == id {
@@ -142,7 +142,7 @@ func (s *state) held(id MessageID) (Message, bool) {
 	return m, ok
 }
 
-// notStored are the messages that are not stored as they are here, in the order in which they came about.
+// notStored returns the messages that differ from their stored form, in the order of their creation.
 func (s *state) notStored() []Message {
 	messages := make([]Message, 0, len(s.unsaved))
 	for _, m := range slices.Backward(s.messages) {
@@ -160,7 +160,7 @@ func (s *state) notStored() []Message {
 	return messages
 }
 
-// lookup is a message of the tree, wherever it stands.
+// lookup finds a message anywhere in the tree.
 func (s tree) lookup(ctx context.Context, id MessageID) (Message, error) {
 	s.mu.Lock()
 	m, ok := s.held(id)
@@ -191,7 +191,7 @@ func (s tree) climb(ctx context.Context, id MessageID, visit func(Message) (on b
 	return nil
 }
 
-// withUnsaved are stored siblings as they are here, and behind them those that are not stored yet.
+// withUnsaved returns stored siblings with their unsaved changes, followed by siblings that are not stored yet.
 func (s tree) withUnsaved(siblings []Message, parent MessageID) []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,7 +208,7 @@ func (s tree) withUnsaved(siblings []Message, parent MessageID) []Message {
 	return siblings
 }
 
-// newestLeaf is what came last of a message and all that follows it. What is not stored is newer than what is.
+// newestLeaf returns the newest message among a message and its descendants. Unsaved messages are newer than stored ones.
 func (s tree) newestLeaf(ctx context.Context, id MessageID) (MessageID, error) {
 	s.mu.Lock()
 	session := s.record.ID

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// ErrNoSandbox: the session's commands must run in a sandbox, and there is none.
+// ErrNoSandbox: the session's commands must run in a sandbox, and no sandbox is available.
 var ErrNoSandbox = errors.New("a sandbox is required and not available")
 
 // SetupSandbox makes the session's folder in the agent's workspace, which only an agent

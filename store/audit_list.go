@@ -71,7 +71,7 @@ func (db auditTable) ListAudit(ctx context.Context, q ledger.AuditQuery) ([]ledg
 		})
 }
 
-// afterAudit begins behind an entry of the page before. One that is left out by the level is none.
+// afterAudit begins behind an entry of the page before. An entry above the level is treated as unknown.
 func afterAudit(f *engine.Filter, id string, most flow.Level) {
 	text, hash, _ := strings.Cut(id, "-")
 	at, err := strconv.ParseInt(text, 10, 64)

@@ -18,5 +18,5 @@
 // says what is wrong with the database and what to do; nothing of the change was
 // written, unless the connection broke during the commit itself: the caller
 // must look again, which every caller does because its changes name the state
-// that they expect. When the cause is gone the store works again by itself.
+// that they expect. When the cause is gone, the store works again without a restart.
 package store

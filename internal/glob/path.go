@@ -36,7 +36,7 @@ func choices(pattern string) (plain []string, err error) {
 	return plain, nil
 }
 
-// firstChoice cuts a pattern at its first { }; alternatives is nil where there is none.
+// firstChoice cuts a pattern at its first { }; alternatives is nil if the pattern has no { }.
 func firstChoice(pattern string) (before string, alternatives []string, after string, err error) {
 	depth, begin, from := 0, 0, 0
 	for i := 0; i < len(pattern); i++ {

@@ -47,7 +47,7 @@ type Pace struct {
 	BackoffMax   time.Duration // default 1 min
 	Ping         time.Duration // between looks whether an idle server still answers; default 30 s
 	Quiet        time.Duration // between two lists of tools at least; default 1 s
-	Farewell     time.Duration // for a program to end by itself, twice; default 1 s
+	Farewell     time.Duration // for a program to end when asked, twice; default 1 s
 }
 
 func (p Pace) complete() Pace {

@@ -67,7 +67,7 @@ type listing struct {
 	beyond  int
 }
 
-// take makes a tool of what the server says of one, or notes why there is none.
+// take makes a tool of what the server says of one, or notes why it can't.
 func (l *listing) take(t *sdk.Tool) {
 	if !l.chosen(t.Name) {
 		return

@@ -74,7 +74,7 @@ func NewQuota(bounds func() Bounds, disk Disk, now func() time.Time) *Quota {
 	return &Quota{bounds: bounds, disk: disk, now: now, used: map[string]size{}, sums: map[string]size{}}
 }
 
-// Admit makes room for n bytes more in a session's folder, or says why there is none. A nil Quota has no bounds.
+// Admit makes room for n bytes more in a session's folder, or says why there is not enough. A nil Quota has no bounds.
 func (q *Quota) Admit(ctx context.Context, folder string, n int64) error {
 	if q == nil {
 		return nil

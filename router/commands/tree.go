@@ -53,7 +53,7 @@ func (k *Commands) edit(ctx context.Context, c Call) (*sessions.Order, string, e
 	return &sessions.Order{Do: sessions.OrderEdit, Run: run}, "", nil
 }
 
-// newest is the run of the newest message that a person has written in a session, waiting or not; empty if there is none.
+// newest is the run of the newest message that a person has written in a session, waiting or not; empty if the session has no such message.
 func (k *Commands) newest(ctx context.Context, record sessions.Record) (sessions.RunID, sessions.UserID, error) {
 	waiting, err := k.Store.WaitingRuns(ctx, record.ID, queue.MaxWaiting)
 	if err != nil {

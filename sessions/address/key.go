@@ -51,7 +51,7 @@ const (
 
 // Keyer makes keys from routes as configured.
 type Keyer struct {
-	// Global lets all that is said to an agent be one session, its main one, whoever speaks and wherever.
+	// Global puts everything said to an agent into one session, its main session, from all people and places.
 	Global  bool
 	Scope   DMScope
 	MainKey string // default "main"

@@ -122,7 +122,7 @@ type HistoryLine struct {
 	At     time.Time    `json:"at"`
 	// Quotations are other people's words that the message carries.
 	Quotations []message.Quotation `json:"quotations,omitempty"`
-	// MessageID is the platform's id of the message; empty for what is none.
+	// MessageID is the platform's id of the message; empty if the input is not a message.
 	MessageID address.PlatformMessageID `json:"messageId,omitempty"`
 	Label     flow.Label                `json:"label"`
 }

@@ -40,7 +40,7 @@ func (f *Filter) Within(most flow.Level, table string, columns ...string) {
 	}
 }
 
-// After begins behind a row of the page before, in the order of seq. One that is left out by the level is none.
+// After begins behind a row of the page before, in the order of seq. A row above the level is treated as unknown.
 func (f *Filter) After(id string, most flow.Level, table string) {
 	if id == "" {
 		return
@@ -51,7 +51,7 @@ func (f *Filter) After(id string, most flow.Level, table string) {
 	f.Add(`seq < (SELECT p.seq FROM `+table+` p`+before.Where()+`)`, before.Args...)
 }
 
-// AfterPlace begins behind a row of the page before, in the order of a time and the id. One that is left out by the level is none.
+// AfterPlace begins behind a row of the page before, in the order of a time and the id. A row above the level is treated as unknown.
 func (f *Filter) AfterPlace(id string, most flow.Level, table, at string, columns ...string) {
 	if id == "" {
 		return

@@ -262,7 +262,7 @@ func inScope(s sessions.MemoryScope) engine.Filter {
 	return f
 }
 
-// memoryKept is how long what is not current is kept, for whoever has to look into what was there.
+// memoryKept is how long old versions are kept, so that an operator can look at them.
 const memoryKept = 365 * 24 * time.Hour
 
 // SweepMemories ends what has expired, and deletes what ended long ago; at most limit of each. It returns how many.

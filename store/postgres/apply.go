@@ -68,7 +68,7 @@ func (e *database) transact(ctx context.Context, writes []engine.Write, trail en
 		guilty, err = -1, e.commit(ctx, conn, head, trail)
 	}
 	if err != nil {
-		// Where the connection is broken the server rolls back by itself; the pool drops a connection that is still in a transaction.
+		// If the connection is broken, the server rolls back; the pool drops a connection that is still in a transaction.
 		_, _ = conn.Exec(ctx, `ROLLBACK`)
 	}
 	return guilty, err

@@ -37,7 +37,7 @@ func (e *database) attempt(writes []engine.Write, trail engine.Trail) (guilty in
 	defer func() {
 		if !committed {
 			e.head = nil
-			// After some faults SQLite has rolled back by itself; then this is an error that says so.
+			// After some faults SQLite has already rolled back, and this returns an error that says so.
 			_, _ = e.stmts.exec(`ROLLBACK`, nil)
 		}
 	}()

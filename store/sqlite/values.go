@@ -104,7 +104,7 @@ func null(dest any) error {
 	return fmt.Errorf("it has no value, want one for %T", dest)
 }
 
-// number reads an integer. SQLite would give 0 for what is none.
+// number reads an integer. SQLite itself would return 0 for a value of another type.
 func (r *row) number(i int, has sqlite.ColumnType, n *int64) (err error) {
 	if has == sqlite.TypeInteger {
 		*n = r.stmt.ColumnInt64(i)

@@ -69,7 +69,7 @@ func testAudit(t *testing.T, b *bundle) {
 	b.sound(3)
 }
 
-// testAuditPages reads the trail page by page; where one begins behind a hidden entry, there is none.
+// testAuditPages reads the trail page by page; a page that begins behind a hidden entry is empty.
 func testAuditPages(t *testing.T, b *bundle) {
 	for i := range 10 {
 		e := sessions.AuditEntry{At: at(i / 3), Action: "a", Object: strconv.Itoa(i), Label: flow.Bottom()}

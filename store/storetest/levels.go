@@ -83,7 +83,7 @@ func namesOf[T any, N ~string](t *testing.T, list []T, err error, name func(T) N
 	return names
 }
 
-// testLevels: whoever has a level is given the rows up to it, of sessions up to it, and no trace of others.
+// testLevels: a reader with a level gets the rows up to this level, of sessions up to this level, and no trace of others.
 func testLevels(t *testing.T, b *bundle) {
 	rows := storeLevelled(b)
 	for _, most := range append(flow.Levels(), flow.Level{}) {

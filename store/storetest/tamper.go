@@ -235,7 +235,7 @@ func (b *tamper) nextEntries(head ledger.AuditHead) {
 	}
 }
 
-// seal gives the entries from seq on hashes that fit, as whoever knows the rule can.
+// seal gives the entries from seq on hashes that fit, as anyone who knows the rule can.
 // The rule stands here a second time, so that a change of it does not go unseen.
 func (b *tamper) seal(from int64) {
 	for seq := from; ; seq++ {

@@ -177,7 +177,7 @@ func (b *Bot) enqueue(j []byte) {
 	b.wake()
 }
 
-// wake tells whoever takes updates; srv.mu is held.
+// wake wakes the clients that wait for updates; srv.mu is held.
 func (b *Bot) wake() {
 	if b.poll != nil {
 		b.poll.signal()

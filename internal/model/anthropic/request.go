@@ -104,7 +104,7 @@ func blocksOf(m sessions.Message) []content {
 	return blocks
 }
 
-// blockOf makes a part's block. A blank text is none: the API refuses it. Reasoning
+// blockOf makes a part's block. A blank text gives no block, because the API refuses it. Reasoning
 // without its signature is left out: the API takes none that it has not signed.
 func blockOf(role sessions.Role, p sessions.Part) (content, bool) {
 	switch p.Type {

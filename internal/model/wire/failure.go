@@ -115,7 +115,7 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// parseWait reads a number of units; 0 if it is none.
+// parseWait reads a number of units; 0 if the text is not a number.
 func parseWait(s string, unit time.Duration) time.Duration {
 	n, err := strconv.ParseFloat(s, 64)
 	if err != nil || !(n > 0) { // NaN too

@@ -76,7 +76,7 @@ func (o *Outbox) begin(ctx context.Context, d ledger.Delivery, end *ending) *Beg
 	if b.judged, err = b.worker.judge(ctx, &b.intent, end); err != nil || b.intent.Decision.Action == policy.Hold || !b.intent.Decision.Passes() {
 		return nil
 	}
-	if b.parts, err = b.worker.parts(ctx, &b.intent, a); err != nil {
+	if b.parts, err = partsOf(ctx, o.Store, &b.intent, a); err != nil {
 		return nil
 	}
 	b.intent.Status, b.intent.SentAt = ledger.DeliverySending, o.Now()

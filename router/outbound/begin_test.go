@@ -256,6 +256,7 @@ func TestIntentOfALatePartIsDatedAgain(t *testing.T) {
 		b, _ := s.begin(t)
 		b.Stored()
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		require.Equal(t, []string{"a", "b"}, s.shown)
 		require.Equal(t, []ledger.DeliveryStatus{ledger.DeliverySending, ledger.DeliverySending, ledger.DeliverySent}, s.statuses())
 		require.Equal(t, 2500*time.Millisecond, s.store.moved[1].SentAt.Sub(s.store.moved[0].SentAt))

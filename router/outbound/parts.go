@@ -32,9 +32,9 @@ func outboundOf(d ledger.Delivery, p part) adapters.Outbound {
 	return out
 }
 
-// parts splits a delivery into platform messages: the parts of its text, the last one with the buttons, and then the
+// partsOf splits a delivery into platform messages: the parts of its text, the last one with the buttons, and then the
 // files. Buttons and files that the channel can't show become text. The same delivery always gives the same parts.
-func (w *worker) parts(ctx context.Context, d *ledger.Delivery, a adapters.Adapter) ([]part, error) {
+func partsOf(ctx context.Context, media mediaInfo, d *ledger.Delivery, a adapters.Adapter) ([]part, error) {
 	files := d.Files
 	if _, ok := a.(adapters.FileSender); !ok {
 		files = nil
@@ -42,7 +42,7 @@ func (w *worker) parts(ctx context.Context, d *ledger.Delivery, a adapters.Adapt
 	buttons := d.ShownButtons()
 	shown := shownButtons(buttons, a)
 	if len(d.Parts) == 0 {
-		text, err := w.wholeText(ctx, *d, buttons[len(shown):], len(files) < len(d.Files))
+		text, err := wholeText(ctx, media, *d, buttons[len(shown):], len(files) < len(d.Files))
 		if err != nil {
 			return nil, err
 		}
@@ -84,14 +84,14 @@ func shownButtons(buttons []adapters.Button, a adapters.Adapter) []adapters.Butt
 }
 
 // wholeText is the text of a delivery, with the buttons and files that the channel can't show.
-func (w *worker) wholeText(ctx context.Context, d ledger.Delivery, said []adapters.Button, sayFiles bool) (string, error) {
+func wholeText(ctx context.Context, media mediaInfo, d ledger.Delivery, said []adapters.Button, sayFiles bool) (string, error) {
 	lines := []string{}
 	for _, b := range said {
 		lines = append(lines, fmt.Sprintf("`%s` – %s", b.Value, b.Label))
 	}
 	if sayFiles {
 		for _, id := range d.Files {
-			m, err := w.out.Store.MediaInfo(ctx, id)
+			m, err := media.MediaInfo(ctx, id)
 			if err != nil && !errors.Is(err, sessions.ErrNotFound) {
 				return "", fmt.Errorf("read file: %w", err)
 			}

@@ -54,7 +54,7 @@ func TestParts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := &worker{out: &Outbox{Store: &rows{}}}
-			parts, err := w.parts(t.Context(), &c.d, c.adapter)
+			parts, err := partsOf(t.Context(), w.out.Store, &c.d, c.adapter)
 			require.NoError(t, err)
 			var texts []string
 			files := 0

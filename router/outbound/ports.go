@@ -14,6 +14,11 @@ type committer interface {
 	Commit(ctx context.Context, change ledger.Change) error
 }
 
+// mediaInfo reads what a file is, without its content; ErrNotFound if it is no longer kept.
+type mediaInfo interface {
+	MediaInfo(ctx context.Context, id sessions.MediaID) (ledger.Media, error)
+}
+
 // Committer stores changes and wakes the lanes that they give work to, see [lanes.Lanes].
 type Committer interface {
 	Commit(ctx context.Context, change ledger.Change) error

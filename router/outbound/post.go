@@ -14,7 +14,7 @@ import (
 
 // send posts the parts that the platform has not accepted yet: an intent before the first, a receipt after each.
 func (w *worker) send(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, a adapters.Adapter, judged []sessions.AuditEntry) (time.Duration, error) {
-	parts, err := w.parts(ctx, &d, a)
+	parts, err := partsOf(ctx, w.out.Store, &d, a)
 	if err != nil {
 		return 0, err
 	}

@@ -59,7 +59,7 @@ func (w *worker) settle(ctx context.Context, d ledger.Delivery) (time.Duration, 
 	if wait := w.lookupIn(d); wait > 0 {
 		return wait, nil
 	}
-	parts, err := w.parts(ctx, &d, a)
+	parts, err := partsOf(ctx, w.out.Store, &d, a)
 	if err != nil {
 		return 0, err
 	}

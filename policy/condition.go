@@ -54,6 +54,10 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 	return cel.NewEnv(options...)
 })
 
+// compiling is held while an expression is compiled: the library's environment changes while it looks for the name that
+// an unknown one may stand for, and it does not guard that.
+var compiling sync.Mutex
+
 // newCondition compiles an expression; the condition of an empty one is nil. The error names the position of the
 // fault.
 func newCondition(expression string) (*condition, error) {
@@ -67,7 +71,9 @@ func newCondition(expression string) (*condition, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the rules' environment: %w", err)
 	}
+	compiling.Lock()
 	tree, issues := env.Compile(expression)
+	compiling.Unlock()
 	if issues.Err() != nil {
 		return nil, faultOf(issues)
 	}

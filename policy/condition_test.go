@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -85,4 +86,21 @@ func TestUnfinishedTextFailsClosed(t *testing.T) {
 	require.Equal(t, policy.Block, g.Decide(e).Action)
 	e.Route.Conversation = "abc"
 	require.Equal(t, policy.Allow, g.Decide(e).Action)
+}
+
+// Rules are compiled beside each other: a configuration is read again while somebody checks another one.
+func TestConditionsAreCompiledBesideEachOther(t *testing.T) {
+	t.Parallel()
+	var all sync.WaitGroup
+	begin := make(chan struct{})
+	for _, expression := range []string{`tool.args.l.exists(x, x == "a")`, `taint > PUBLIC`} { // the library looks for names like the second one
+		for range 20 {
+			all.Go(func() {
+				<-begin
+				_, _ = policy.NewRules([]policy.Rule{rule(policy.Block, expression)})
+			})
+		}
+	}
+	close(begin)
+	all.Wait()
 }

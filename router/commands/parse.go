@@ -49,7 +49,7 @@ func table() []spec {
 		{name: "reset", help: "same as /new", talk: true, run: (*Commands).reset},
 		{name: "stop", help: "stop my work in this conversation", run: (*Commands).stop},
 		{name: "retry", help: "answer the last message again", order: (*Commands).retry},
-		{name: "edit", help: "TEXT: replace your last message with TEXT and answer again", lines: true, order: (*Commands).edit},
+		{name: "edit", help: "replace your last message and answer again: /edit TEXT", lines: true, order: (*Commands).edit},
 		{name: "undo", help: "take back the last turn; /undo N takes back the last N turns", order: (*Commands).undo},
 		{name: "branch", help: "list the branches of the last turn; /branch N continues from one", order: (*Commands).branch},
 		{name: "compact", help: "replace older messages with a summary", order: (*Commands).compact},

@@ -17,7 +17,7 @@ func TestDocumentsNameFilesThatExist(t *testing.T) {
 	require.NoError(t, err)
 	found := 0
 	for _, page := range append(pages, "../../README.md") {
-		text, err := os.ReadFile(page) //nolint:gosec // a document of this repository
+		text, err := os.ReadFile(page)
 		require.NoError(t, err)
 		for _, name := range named.FindAllStringSubmatch(string(text), -1) {
 			found++

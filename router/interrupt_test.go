@@ -128,7 +128,7 @@ func TestInterruptLeavesStepsAlone(t *testing.T) {
 	})
 }
 
-// A conflict in the middle of a run is no failure of it: it is continued as it is stored.
+// A conflict during a run does not fail the run: it continues from its stored state.
 func TestConflictInWorkIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

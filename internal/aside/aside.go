@@ -5,15 +5,19 @@
 package aside
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
 )
 
-// Do runs work that needs a large stack on a goroutine of its own, and waits for its end. If it panics, so does Do.
+// errEnded: the work has ended its goroutine, and not returned.
+var errEnded = errors.New("the work ended its goroutine")
+
+// Do runs work that needs a large stack on a goroutine of its own, and waits for its end. If it panics or ends its goroutine, Do panics.
 func Do(work func()) {
 	ended := make(chan error)
 	go func() {
-		var err error
+		err := errEnded
 		defer func() { ended <- err }()
 		err = guarded(work)
 	}()

@@ -1,6 +1,7 @@
 package aside_test
 
 import (
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,4 +22,10 @@ func TestDo(t *testing.T) {
 		require.ErrorContains(t, err, "aside_test.go", "its stack is kept")
 	}()
 	aside.Do(func() { panic("it broke") })
+}
+
+// Work that ends its goroutine has not been done.
+func TestWorkThatEndsItsGoroutine(t *testing.T) {
+	t.Parallel()
+	require.PanicsWithError(t, "the work ended its goroutine", func() { aside.Do(runtime.Goexit) })
 }

@@ -111,7 +111,7 @@ func storeReceipt(ctx context.Context, store committer, d ledger.Delivery) error
 	return err
 }
 
-// catchUp stores a receipt from an earlier turn of this process; it returns false if there is none.
+// catchUp stores a receipt from an earlier turn of this process. It returns false if no such receipt waits.
 func (w *worker) catchUp(ctx context.Context, row ledger.Delivery) (bool, error) {
 	d, ok := w.out.Receipts.Of(row.ID)
 	if !ok || row.Status != ledger.DeliverySending {

@@ -66,7 +66,7 @@ type Terms struct {
 	// owners. None at all is the owners, too.
 	Approvers [][]string    `json:"approvers,omitempty"`
 	Timeout   time.Duration `json:"timeout,omitempty"` // 0: as long as it usually waits
-	// AllowOnTimeout: no decision in time is a yes.
+	// AllowOnTimeout allows the call if no one decides in time.
 	AllowOnTimeout bool `json:"lapse,omitempty"`
 	// Rules are the rules and checks that ask, for the person who decides.
 	Rules []string `json:"rules,omitempty"`

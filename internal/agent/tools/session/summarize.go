@@ -157,7 +157,7 @@ func turnsOf(thread []sessions.Message) (turns [][]sessions.Message) {
 	return turns
 }
 
-// mentions reports whether a turn contains one of the words; if there are none, the whole focus.
+// mentions reports whether a turn contains one of the words, or the whole focus if words is empty.
 func mentions(turn []sessions.Message, words []string, focus string) bool {
 	if len(words) == 0 {
 		words = []string{strings.ToLower(strings.TrimSpace(focus))}

@@ -1,3 +1,5 @@
+//go:build linux
+
 package bus_test
 
 import (
@@ -12,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"sluice/internal/bus"
 	"sluice/sessions"
@@ -66,12 +69,13 @@ func TestEmbeddedServerIsTriedAgain(t *testing.T) {
 func TestManyEventsAreKeptByTheServer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
+	started := watchServer(t, dir)
 	b := startIn(t, dir)
 	const all = 1500 // fewer than a session may have
 	for n := range all {
 		b.Emit(sessions.Event{Session: "sess_1", Text: fmt.Sprint(n)})
 	}
-	require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(dir, "nats")); return err == nil }, patience, time.Millisecond)
+	started()
 	var seen []string
 	for last := uint64(time.Now().Add(time.Hour).UnixMicro()); len(seen) < all; {
 		ctx, leave := context.WithCancel(t.Context())
@@ -87,6 +91,23 @@ func TestManyEventsAreKeptByTheServer(t *testing.T) {
 	}
 	for n, text := range seen {
 		require.Equal(t, fmt.Sprint(n), text)
+	}
+}
+
+// watchServer returns a function that waits until the embedded server has made its folder, the first thing in dir.
+func watchServer(t *testing.T, dir string) (started func()) {
+	t.Helper()
+	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
+	require.NoError(t, err)
+	changes := os.NewFile(uintptr(fd), "inotify")
+	t.Cleanup(func() { require.NoError(t, changes.Close()) })
+	_, err = unix.InotifyAddWatch(fd, dir, unix.IN_CREATE)
+	require.NoError(t, err)
+	return func() {
+		require.NoError(t, changes.SetReadDeadline(time.Now().Add(patience)))
+		_, err := changes.Read(make([]byte, unix.SizeofInotifyEvent+unix.NAME_MAX+1))
+		require.NoError(t, err)
+		require.DirExists(t, filepath.Join(dir, "nats"))
 	}
 }
 
@@ -106,6 +127,7 @@ func TestEmbeddedServerStartsWhileTheBusStops(t *testing.T) {
 	t.Parallel()
 	for _, starting := range []bool{false, true} {
 		dir := t.TempDir()
+		started := watchServer(t, dir)
 		b := startIn(t, dir)
 		b.Emit(sessions.Event{Session: "sess_1", Text: "before"})
 		var following sync.WaitGroup
@@ -122,7 +144,7 @@ func TestEmbeddedServerStartsWhileTheBusStops(t *testing.T) {
 			})
 		}
 		if starting {
-			require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(dir, "nats")); return err == nil }, patience, time.Millisecond)
+			started()
 		}
 		b.Stop(t.Context())
 		following.Wait()

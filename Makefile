@@ -1,4 +1,4 @@
-# Everything that one does with this repository. `make` alone explains itself.
+# Development tasks. `make` without a target lists them.
 
 SHELL       := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -21,7 +21,7 @@ WHY         ?=
 help: ## show the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: build ## build and serve on the embedded parts; prints the address to open
+run: build ## build and serve with the embedded database and bus; prints the address to open
 	@exec $(OUT)/sluice serve
 
 build: ## build bin/sluice: static, without symbols and paths
@@ -48,7 +48,8 @@ LONGEST := ./internal/bus ./store/postgres ./internal/app ./router ./adapters/te
 #
 # The attacks drive whole gateways, whose packages the race detector sees in their own tests; with it
 # they would take minutes. They run once, built so that a test can take a check away. The same holds for
-# hostile and random Markdown: the tests before have shown the race detector a few of those texts.
+# hostile and random Markdown, and for the answers of the API at every level: the tests before have shown the race detector
+# a few of those texts and levels.
 # The budget counts allocations, which the race detector changes. Its log says which limits can be lowered.
 # The kill tests build the gateway themselves, so their cached results may be
 # old, and their gateways' files are on the disk. They mostly wait, and what they check does not depend on how
@@ -63,6 +64,7 @@ test: ## run every test under the race detector, installing what they need where
 	check -v ./internal/budget; \
 	TMPDIR=$$GOTMPDIR check $(RACE) -count 1 ./internal/chaos & chaos=$$!; \
 	failed=0; check -tags mutants ./internal/attacks ./internal/markdown || failed=1; \
+	check -run '^TestTheHiddenIsAsTheAbsent$$' ./internal/app || failed=1; \
 	wait $$chaos || failed=1; exit $$failed
 
 lint: $(BIN)/golangci-lint $(BIN)/gofumpt ## check style, suspicious code, formatting and the module files
@@ -81,7 +83,7 @@ bench: ## measure the gateway as people run it (BENCHFLAGS='-only http,alone' me
 	$(if $(findstring -only,$(BENCHFLAGS)),,go test ./router -run '^$$' -bench Exchanges -benchtime 3x)
 	$(if $(findstring -only,$(BENCHFLAGS)),,go test ./internal/markdown -run '^$$' -bench HostileTexts -benchtime 1x)
 
-budget: ## lower what a message may cost to what it costs now; raise it only with WHY="the reason"
+budget: ## lower the limits on the cost of a message to the current cost; raise a limit only with WHY="the reason"
 	CI=true go test -v -count 1 ./internal/budget -update -why '$(WHY)'
 
 fuzz: ## run every fuzz target for FUZZTIME (10s)
@@ -91,10 +93,11 @@ fuzz: ## run every fuzz target for FUZZTIME (10s)
 		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$$(dirname "$$file")"; \
 	done
 
-chaos: ## kill the gateway at random moments and at every named step, and count what became of its messages
+chaos: ## kill the gateway at random moments and at every named step, and count lost and repeated messages
+	go test -count 1 -timeout 30m -run TestAgainstTheSecondImplementation ./internal/cron -long
 	go test -v -count 1 -timeout 60m ./internal/chaos -chaos $(CHAOSFLAGS)
 
-mutate: ## break the code in one place at a time and see that a test fails (MUTATEFLAGS: see go run ./internal/mutate -h)
+mutate: ## break the code in one place at a time and check that a test fails (MUTATEFLAGS: see go run ./internal/mutate -h)
 	CI=true go run ./internal/mutate $(MUTATEFLAGS)
 
 structure: ## show methods per type and interface and lines per package, with their limits
@@ -106,12 +109,12 @@ security-report: ## attack the gateway, and write docs/security-report.md
 	go test -count 1 -tags mutants -run 'Mutants|FindLeaks' ./internal/attacks -report "$$dir"; \
 	go test -count 1 -tags report -run WriteReport ./internal/attacks -report "$$dir"
 
-vuln: $(BIN)/govulncheck ## look for known vulnerabilities in what is used
+vuln: $(BIN)/govulncheck ## look for known vulnerabilities in the dependencies
 	@if ! timeout 20 curl -fsS -o /dev/null https://vuln.go.dev/index/db.json; then \
 		echo "the vulnerability database (vuln.go.dev) cannot be reached: nothing was checked" >&2; exit 0; fi; \
 	$(BIN)/govulncheck ./...
 
-generate: ## make the generated files anew
+generate: ## regenerate the generated files
 	go generate ./...
 
 verify: ## fail if generated files are not up to date

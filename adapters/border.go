@@ -10,16 +10,16 @@ import (
 	"sluice/sessions"
 )
 
-// Platforms may send any value. The functions here make each value storable: a row with a value that a database rejects
-// could never be written.
+// A platform can send any value. The functions here make each value storable: otherwise a row with a value that the
+// database rejects could never be written.
 
-// IDMax is how long a platform's id may be, in bytes. A longer one is replaced by its beginning and a hash.
+// IDMax is the maximum length of a platform's id in bytes. The beginning and a hash replace a longer id.
 const IDMax = 256
 
-// latest bounds the times of messages: a later one is a number in another unit.
+// latest is the latest plausible time of a message: a later one has another unit.
 var latest = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Text is a text as it can be stored: valid UTF-8, its NULs left out.
+// Text returns a storable text: valid UTF-8 without NULs.
 func Text(text string) string {
 	if utf8.ValidString(text) && strings.IndexByte(text, 0) < 0 {
 		return text
@@ -27,7 +27,7 @@ func Text(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "")
 }
 
-// ID is a platform's id as the gateway keeps it. The same id always gives the same one, and different ones different ones.
+// ID returns a storable id. Equal ids stay equal, and different ones stay different.
 func ID[T ~string](id T) T {
 	text := string(id)
 	if fit := Text(text); len(text) <= IDMax && fit == text {
@@ -38,8 +38,8 @@ func ID[T ~string](id T) T {
 	return T(strings.ToValidUTF8(begin[:min(len(begin), IDMax/2)], "") + "#" + hex.EncodeToString(hash[:16]))
 }
 
-// Moment is the time that a platform gives for an event, or otherwise if that time is impossible: before 1970, in the far
-// future, or missing. Milliseconds that are read as seconds give such a time.
+// Moment returns the time of an event, or otherwise if the time is impossible: before 1970, in the far future, or
+// missing. Milliseconds that are read as seconds give such a time.
 func Moment(at, otherwise time.Time) time.Time {
 	if at.Before(time.Unix(0, 0)) || !at.Before(latest) {
 		return otherwise
@@ -47,10 +47,10 @@ func Moment(at, otherwise time.Time) time.Time {
 	return at.UTC()
 }
 
-// waitMax is how long a platform can ask to wait at once. The platform repeats the request if a call comes back too early.
+// waitMax limits how long a platform can ask to wait at once. If the retry comes too early, the platform asks again.
 const waitMax = 24 * time.Hour
 
-// Wait is how long a platform asks to wait, in some unit: a day at most, and 0 for a number that is not a time.
+// Wait converts the time that a platform asks to wait: at most a day, and 0 for a number that is not a time.
 func Wait(n float64, unit time.Duration) time.Duration {
 	switch d := n * float64(unit); {
 	case d > float64(waitMax):
@@ -61,13 +61,13 @@ func Wait(n float64, unit time.Duration) time.Duration {
 	return 0
 }
 
-// NewReceipt makes the receipt of a message that a platform has accepted, with the platform's time. Now replaces an
-// impossible time.
+// NewReceipt creates the receipt of a message that a platform has accepted, with the platform's time, or now if that
+// time is impossible.
 func NewReceipt[T ~string](id T, at, now time.Time) Receipt {
 	return Receipt{MessageID: sessions.PlatformMessageID(id), At: at}.Fit(now)
 }
 
-// Fit is the receipt as it can be stored.
+// Fit returns a storable receipt.
 func (r Receipt) Fit(now time.Time) Receipt {
 	r.MessageID, r.At = ID(r.MessageID), Moment(r.At, now)
 	if r.Moved != nil {
@@ -76,7 +76,7 @@ func (r Receipt) Fit(now time.Time) Receipt {
 	return r
 }
 
-// Fit is the event as it can be stored. Its slices and pointers are its own.
+// Fit returns a storable event. It does not share slices and pointers with the original.
 func (in Inbound) Fit(now time.Time) Inbound {
 	in.Event, in.MessageID, in.SentAt = ID(in.Event), ID(in.MessageID), Moment(in.SentAt, now)
 	in.Text, in.Quotations = Text(in.Text), fitAll(in.Quotations, fitQuotation)
@@ -115,7 +115,7 @@ func fitAttachment(a sessions.Attachment) sessions.Attachment {
 	return a
 }
 
-// fitAll is a slice of its own with each of its values made fit; nil stays nil.
+// fitAll returns a new slice with every value made storable; nil stays nil.
 func fitAll[T any](values []T, fit func(T) T) []T {
 	if values == nil {
 		return nil

@@ -6,11 +6,11 @@ import (
 	"reflect"
 )
 
-// Decode reads JSON from a platform into v as far as it can be read. A value of a type that v does not expect leaves
-// its field empty and the rest is read; unread then names the first such field. An error means that nothing could be
-// read: the text is not JSON, or its outermost value is of another kind than v.
+// Decode reads a platform's JSON into v as far as possible. A field with an unexpected type stays empty, and the rest
+// is read; unread then names the first such field. An error means that nothing could be read: the text is not JSON,
+// or its outermost value does not fit v.
 //
-// Types that are decoded so have no UnmarshalJSON that can fail: its error would end the reading.
+// Types that are decoded this way must not have an UnmarshalJSON that can fail: its error would stop the reading.
 func Decode(raw []byte, v any) (unread string, err error) {
 	err = json.Unmarshal(raw, v)
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)

@@ -8,16 +8,16 @@ import (
 	"sluice/sessions"
 )
 
-// Kind says what a failed platform call means for the next try.
+// Kind says what a failed platform call means for the next attempt.
 type Kind string
 
 // The kinds of failure.
 const (
-	Transient   Kind = "transient"    // try again with backoff
-	RateLimited Kind = "rate_limited" // try again after RetryAfter
-	Permanent   Kind = "permanent"    // never: chat gone, bot blocked, text refused
-	Auth        Kind = "auth"         // never before the configuration changes: token revoked
-	TooLarge    Kind = "too_large"    // never in this form
+	Transient   Kind = "transient"    // retry with backoff
+	RateLimited Kind = "rate_limited" // retry after RetryAfter
+	Permanent   Kind = "permanent"    // do not retry: chat gone, bot blocked, text refused
+	Auth        Kind = "auth"         // do not retry before the configuration changes: token revoked
+	TooLarge    Kind = "too_large"    // do not retry in this form
 	Unsupported Kind = "unsupported"  // the platform can't do this
 )
 
@@ -25,12 +25,11 @@ const (
 type Failure struct {
 	Kind       Kind
 	RetryAfter time.Duration // RateLimited: how long the platform asked to wait
-	// Certain is false when the platform may have done what was asked: the
-	// request was written and its response lost.
+	// Certain is false if the platform may have executed the call: the request was sent and its response lost.
 	Certain bool
-	// Wide: the limit holds for the whole account, not only for this conversation.
+	// Wide means that the limit applies to the whole account, not only to this conversation.
 	Wide bool
-	// Moved is set when the conversation now has another id: the call must be repeated there.
+	// Moved is set if the conversation has a new id: the call must be repeated there.
 	Moved *Migration
 	Err   error
 }
@@ -38,11 +37,11 @@ type Failure struct {
 // Error implements error.
 func (f *Failure) Error() string { return fmt.Sprintf("%s: %v", f.Kind, f.Err) }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// AsFailure finds the Failure in err. Any other error counts as an uncertain
-// transient one, because nothing is known of it.
+// AsFailure finds the Failure in err. Any other error counts as transient and uncertain, because nothing is known
+// about it.
 func AsFailure(err error) *Failure {
 	if f, ok := errors.AsType[*Failure](err); ok {
 		return f
@@ -50,7 +49,7 @@ func AsFailure(err error) *Failure {
 	return &Failure{Kind: Transient, Err: err}
 }
 
-// State is what is known of a running account, for status, doctor and metrics.
+// State is the state of a running account, for status, doctor and metrics.
 type State struct {
 	Channel   string        `json:"channel"`
 	Account   string        `json:"account"`
@@ -58,9 +57,9 @@ type State struct {
 	Detail    string        `json:"detail,omitempty"` // why, and what to do
 	Self      sessions.Peer `json:"self"`
 	Since     time.Time     `json:"since,omitzero"`
-	LastEvent time.Time     `json:"lastEvent,omitzero"` // when the last event was taken; zero if none came yet
-	LastHeard time.Time     `json:"lastHeard,omitzero"` // the platform's last sign of life: an answer to a poll, a ping, an event; zero where the adapter can't tell
-	Pending   int           `json:"pending,omitempty"`  // events that waited on the platform when it was last asked
+	LastEvent time.Time     `json:"lastEvent,omitzero"` // when the last event was accepted; zero before the first one
+	LastHeard time.Time     `json:"lastHeard,omitzero"` // the platform's last sign of life: an answer to a poll, a ping, an event; zero if the adapter can't tell
+	Pending   int           `json:"pending,omitempty"`  // events that were waiting at the platform at the last query
 	Restarts  int           `json:"restarts"`
 }
 
@@ -72,7 +71,7 @@ const (
 	Connecting Status = "connecting"
 	Connected  Status = "connected"
 	Standby    Status = "standby"
-	// Deaf: connected, but events do not come in, or are not taken.
+	// Deaf means connected, but events do not arrive or are not accepted.
 	Deaf     Status = "deaf"
 	Retrying Status = "retrying"
 	Failed   Status = "failed" // needs a person: token revoked, second poller

@@ -5,17 +5,17 @@ import "strings"
 // LeftOut ends a text that was too long.
 const LeftOut = "… and more, which is left out"
 
-// Lines collects a text up to a number of bytes. What does not fit is left out, and [LeftOut] says so.
+// Lines builds a text of limited size. The rest is left out, and [LeftOut] says so.
 type Lines struct {
 	max  int
 	b    strings.Builder
 	full bool
 }
 
-// NewLines makes an empty text of at most this many bytes, without the note at its end.
+// NewLines creates an empty text of at most this many bytes, not counting the note at its end.
 func NewLines(bytes int) *Lines { return &Lines{max: bytes} }
 
-// Write adds to the present line.
+// Write adds to the current line.
 func (l *Lines) Write(text string) {
 	room := l.max - l.b.Len()
 	switch {
@@ -28,17 +28,17 @@ func (l *Lines) Write(text string) {
 	}
 }
 
-// Line adds lines, unless they are empty.
+// Line adds lines, unless the text is empty.
 func (l *Lines) Line(text string) {
 	if text = strings.TrimRight(text, "\n"); text != "" {
 		l.Write(text + "\n")
 	}
 }
 
-// String is the text without space around it.
+// String returns the text without surrounding space.
 func (l *Lines) String() string { return strings.TrimSpace(l.b.String()) }
 
-// JoinLines joins texts in lines of their own, without space around them and without empty ones.
+// JoinLines joins texts, each on its own line, without surrounding space and without empty lines.
 func JoinLines(bytes int, texts ...string) string {
 	l := NewLines(bytes)
 	for _, t := range texts {

@@ -6,8 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Shared registers counters that all accounts of a platform have in common: each
-// of them finds those that the first one registered. A nil r registers nothing.
+// Shared registers counters that all accounts of a platform share: each account gets those that the first one
+// registered. A nil r registers nothing.
 func Shared(r prometheus.Registerer, counters ...**prometheus.CounterVec) error {
 	if r == nil {
 		return nil

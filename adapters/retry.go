@@ -6,20 +6,22 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+
+	"sluice/internal/pause"
 )
 
-// Retry is how an adapter retries what failed: after pauses that double, each up to
-// a quarter longer, and never sooner than the platform asked for.
+// Retry describes how an adapter retries a failed call: with pauses that double, each up to a quarter longer, and
+// never earlier than the platform asked.
 type Retry struct {
 	First, Longest time.Duration // pauses
 	Log            *slog.Logger
-	// GiveUp reports that trying again is of no use; nil: where a person is needed ([Auth]).
+	// GiveUp reports that another attempt is useless; nil: if a person is needed ([Auth]).
 	GiveUp func(f *Failure) bool
-	// Show is told of each failure that is followed by another try; nil for nobody.
+	// Show gets each failure before another attempt; may be nil.
 	Show func(f *Failure)
 }
 
-// Do calls until it succeeds, ctx ends, or trying again is of no use.
+// Do calls until it succeeds, ctx ends, or another attempt is useless.
 func (r Retry) Do(ctx context.Context, what string, call func(context.Context) error) error {
 	pauses := r.Pauses()
 	for try := 1; ; try++ {
@@ -39,8 +41,8 @@ func (r Retry) Do(ctx context.Context, what string, call func(context.Context) e
 		}
 		wait := max(pauses.NextBackOff(), f.RetryAfter)
 		r.Log.Warn("platform call failed, trying again", "call", what, "try", try, "wait", wait, "error", f.Err)
-		if !Sleep(ctx, wait) {
-			return context.Cause(ctx)
+		if err := pause.Wait(ctx, wait); err != nil {
+			return err
 		}
 	}
 }
@@ -52,22 +54,7 @@ func (r Retry) givesUp(f *Failure) bool {
 	return r.GiveUp(f)
 }
 
-// Pauses are the waits between tries, for one caller.
+// Pauses returns the waits between attempts, for one caller.
 func (r Retry) Pauses() *backoff.ExponentialBackOff {
-	// The library varies a pause to both sides of an interval: a ninth of 9/8 gives 1 to 5/4.
-	return &backoff.ExponentialBackOff{
-		InitialInterval: r.First * 9 / 8, MaxInterval: r.Longest * 9 / 8, Multiplier: 2, RandomizationFactor: 1. / 9,
-	}
-}
-
-// Sleep waits and reports whether it was not cut short.
-func Sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return pause.Doubling(r.First, r.Longest, 0.25)
 }

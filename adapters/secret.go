@@ -7,17 +7,17 @@ import (
 	"log/slog"
 )
 
-// hidden is what stands for a secret wherever one would be printed.
+// hidden replaces a secret wherever one would be printed.
 const hidden = "<secret>"
 
-// Secret is a text that prints as "<secret>" by every verb, logger and
-// encoder. Its text is had by [Secret.Reveal] or a conversion.
+// Secret is a text that every verb, logger and encoder prints as "<secret>". [Secret.Reveal] or a conversion returns
+// the text.
 type Secret string
 
-// Reveal is the secret's text.
+// Reveal returns the secret's text.
 func (s Secret) Reveal() string { return string(s) }
 
-// String hides the secret; an empty one is empty.
+// String hides the secret; an empty secret stays empty.
 func (s Secret) String() string {
 	if s == "" {
 		return ""
@@ -25,7 +25,7 @@ func (s Secret) String() string {
 	return hidden
 }
 
-// Format hides the secret from every verb, the unsuitable ones too.
+// Format hides the secret from every verb, including unsuitable ones.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
 // LogValue hides the secret.

@@ -71,7 +71,7 @@ func TestEnds(t *testing.T) {
 		"no turns":                       {between(0), []announce.Result{said("7"), said("7!")}, announce.Announced, 2, "7"},
 		"more turns than there may be":   {between(99), []announce.Result{said("0"), said("1"), said("2"), said("3"), said("4"), said("5"), said("!")}, announce.Announced, 7, "5"},
 		"skipped, but said first":        {between(5), []announce.Result{said("7"), said("REPLY_SKIP"), said("!")}, announce.Announced, 3, "7"},
-		"a skip in a sentence is none":   {between(1), []announce.Result{said("7"), said("say REPLY_SKIP"), said("!")}, announce.Announced, 3, "say REPLY_SKIP"},
+		"a skip inside a sentence":       {between(1), []announce.Result{said("7"), said("say REPLY_SKIP"), said("!")}, announce.Announced, 3, "say REPLY_SKIP"},
 		"a turn fails":                   {between(5), []announce.Result{said("7"), failed, said("!")}, announce.Announced, 3, "7"},
 		"a turn says nothing":            {between(5), []announce.Result{said("7"), said(""), said("!")}, announce.Announced, 3, "7"},
 		"nobody to answer":               {announce.Exchange{Target: between(0).Target, MaxTurns: 5}, []announce.Result{said("7"), said("!")}, announce.Announced, 2, "7"},

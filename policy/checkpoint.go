@@ -31,13 +31,17 @@ const (
 	CheckExchangeStep    Checkpoint = "exchange.step"    // each turn and the announcement
 	CheckReport          Checkpoint = "exchange.report"  // a sub-agent's report into its requester's thread
 	CheckTodos           Checkpoint = "todos"
-	CheckModel           Checkpoint = "model"    // what is sent to a model
-	CheckRate            Checkpoint = "rate"     // which events count for a rule's rate
-	CheckQuote           Checkpoint = "quote"    // texts of others in answers, and what a session reads about a decision
-	CheckGate            Checkpoint = "gate"     // what is sent through a channel
-	CheckPress           Checkpoint = "press"    // a press of an agent's button is not a command
-	CheckForward         Checkpoint = "forward"  // forwarded text is not a command
-	CheckApprover        Checkpoint = "approver" // what a named token may decide about
+	CheckJobsSee         Checkpoint = "jobs.see"      // list, show, history
+	CheckJobsChange      Checkpoint = "jobs.change"   // what others see of a job
+	CheckAlertsSee       Checkpoint = "alerts.see"    // list, and what a call names
+	CheckAlertsChange    Checkpoint = "alerts.change" // what others see of an alert
+	CheckModel           Checkpoint = "model"         // what is sent to a model
+	CheckRate            Checkpoint = "rate"          // which events count for a rule's rate
+	CheckQuote           Checkpoint = "quote"         // texts of others in answers, and what a session reads about a decision
+	CheckGate            Checkpoint = "gate"          // what is sent through a channel
+	CheckPress           Checkpoint = "press"         // a press of an agent's button is not a command
+	CheckForward         Checkpoint = "forward"       // forwarded text is not a command
+	CheckApprover        Checkpoint = "approver"      // what a named token may decide about
 	CheckSend            Checkpoint = "gate.send"
 	CheckOutput          Checkpoint = "gate.rules"
 )

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/internal/expr"
 	"sluice/policy"
 )
 
@@ -64,7 +65,7 @@ func TestFaultsOfRules(t *testing.T) {
 		require.NoError(t, err, "%s is about a tool", hook)
 	}
 	_, err := policy.NewRules([]policy.Rule{rule(policy.Block, "session.level >")})
-	var place *policy.ConditionError
+	var place *expr.Fault
 	require.ErrorAs(t, err, &place)
 	require.Equal(t, 1, place.Line)
 	var fault *policy.RuleError

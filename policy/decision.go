@@ -73,9 +73,9 @@ type Egress struct {
 	// Oldest is the conversation's first id if it has got a new one since; may be empty. Configuration for it still
 	// applies.
 	Oldest   sessions.ConversationID
-	Agent    string              // whose session; empty if none
+	Agent    string              // of the session; empty without a session
 	Kind     string              // delivery kind: reply, notice, message, …
-	Key      sessions.Key        // the session's key; empty if none
+	Key      sessions.Key        // of the session; empty without a session
 	Override sessions.SendPolicy // the session's
 	Session  SessionInput        // as rules see it
 	// UnknownPlace: nobody has ever spoken there, and nobody there is admitted by name. Unless the sinks list it, it
@@ -209,4 +209,21 @@ func (d *Decision) RedactedArgs(args json.RawMessage) (json.RawMessage, error) {
 		return args, nil
 	}
 	return mapStrings(args, d.Redacted)
+}
+
+// Simulation is the decision about a call of a tool that is not made.
+type Simulation struct {
+	Tool     string `json:"tool_name"`
+	Decision string `json:"decision" enum:"ALLOW,BLOCK,REDACT,REQUIRE_APPROVAL"`
+	Reason   string `json:"reason"`
+	// Level is the session's level, and ResultingLevel its level after the call.
+	Level          flow.Level    `json:"level"`
+	ResultingLevel flow.Level    `json:"resulting_level"`
+	Rules          []CheckResult `json:"rules"`
+}
+
+// Decide adds a decision to the simulation, in the form that programs read.
+func (s *Simulation) Decide(d Decision) {
+	words := map[Action]string{Allow: "ALLOW", Block: "BLOCK", Redact: "REDACT", Hold: "REQUIRE_APPROVAL"}
+	s.Decision, s.Reason, s.Rules = words[d.Action], d.Reason, d.Rules
 }

@@ -148,7 +148,7 @@ func TestSendPolicyGivesItsReason(t *testing.T) {
 		return d.Reason
 	}
 	require.Equal(t, "session.sendPolicy.default allows it", decide(policy.Allow))
-	require.Equal(t, "session.sendPolicy.default forbids what no rule allows; add an allow rule, or say /send on in the session", decide(policy.Block))
+	require.Equal(t, "session.sendPolicy.default forbids what no rule allows; add an allow rule, or send /send on in the session", decide(policy.Block))
 	upper := policy.SendMatch{Channel: "DISCORD", Account: "DEFAULT", Agent: "MAIN", Kind: "REPLY"}
 	require.Contains(t, decide(policy.Allow, policy.SendRule{Match: upper, Action: policy.Block}), "session.sendPolicy.rules[0] forbids it")
 }
@@ -160,9 +160,9 @@ func TestLowRecipientIsNamed(t *testing.T) {
 	e := said("x")
 	e.Label = flow.NewLabel(flow.Internal, flow.Trusted)
 	require.Contains(t, g.Decide(e).Reason, "channels.telegram.recipients.1001")
-	require.Contains(t, g.Decide(e).Reason, "telegram conversation 1001 may carry at most PUBLIC")
+	require.Contains(t, g.Decide(e).Reason, "telegram conversation 1001 may receive at most PUBLIC")
 	e.Route = sessions.Route{Channel: "discord"}
-	require.Contains(t, g.Decide(e).Reason, "channel discord may carry at most PUBLIC")
+	require.Contains(t, g.Decide(e).Reason, "channel discord may receive at most PUBLIC")
 }
 
 func TestSubjectMayReadWhatIsNotAboveIt(t *testing.T) {

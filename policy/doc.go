@@ -10,6 +10,6 @@
 // the session may learn. What is not configured is PUBLIC. The send policy and the [Rules] then can only forbid more. Every rule that was looked at is
 // part of the decision, which is stored with what it is about. Known [Secrets] are taken out of what enters, what tools answer and what leaves.
 //
-// Failure rules: there are none; a decision never fails. What is unknown or
+// Failure rules: a decision never fails. What is unknown or
 // invalid is blocked. The package has no goroutines, and keeps no state but what rules of a rate have counted.
 package policy

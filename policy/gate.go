@@ -23,6 +23,7 @@ const anyGroup = "*"
 // an invalid channel level is PUBLIC.
 type Sink struct {
 	Level         flow.Level
+	Lookup        func(sessions.ConversationID) flow.Level // the levels of conversations that the configuration does not name; nil: none
 	Accounts      map[string]flow.Level
 	Spaces        map[string]flow.Level // by [sessions.Route.Space]
 	Conversations map[sessions.ConversationID]flow.Level
@@ -69,6 +70,9 @@ func (g *Gate) SinkLevel(route sessions.Route) flow.Level {
 	level = flow.Min(level, sink.spaceLevel(route))
 	if l := sink.Conversations[route.Conversation]; l.Valid() {
 		level = flow.Min(level, l)
+	}
+	if sink.Lookup != nil {
+		level = flow.Min(level, sink.Lookup(route.Conversation))
 	}
 	return flow.Min(level, sink.recipientLevel(route))
 }
@@ -190,10 +194,10 @@ func (g *Gate) held(e *Egress, level flow.Level) string {
 	}
 	low := g.low(e)
 	if len(low) == 0 {
-		return fmt.Sprintf("the text is %s, and %s is unknown, as no message has come from it yet; list it under channels.%s.groups or recipients",
+		return fmt.Sprintf("the text is %s, and %s is unknown, because no message has come from there yet; list the place under channels.%s.groups or recipients",
 			e.Label.Level(), place(e.Route), e.Route.Channel)
 	}
-	return fmt.Sprintf("the text is %s, but %s may carry at most %s; raise %s, or start a new session with /new",
+	return fmt.Sprintf("the text is %s, but %s may receive at most %s; raise %s, or start a new session with /new",
 		e.Label.Level(), place(e.Route), level, strings.Join(low, " and "))
 }
 

@@ -276,3 +276,17 @@ func TestLevelOfOtherGroups(t *testing.T) {
 		}
 	}
 }
+
+// A channel may look the levels of its conversations up; the lookup can only lower the channel's level.
+func TestSinkLevelIsLookedUp(t *testing.T) {
+	t.Parallel()
+	g := policy.NewGate(map[string]policy.Sink{"node": {Level: flow.Confidential, Lookup: func(id sessions.ConversationID) flow.Level {
+		return map[sessions.ConversationID]flow.Level{"low": flow.Internal, "high": flow.Restricted, "same": flow.Confidential}[id]
+	}}}, nil, nil)
+	for id, want := range map[sessions.ConversationID]flow.Level{"low": flow.Internal, "high": flow.Confidential, "same": flow.Confidential} {
+		route := sessions.Route{Channel: "node", ChatType: sessions.Direct, Conversation: id}
+		require.Equal(t, want, g.SinkLevel(route), id)
+		d := g.Decide(policy.Egress{Route: route, Label: flow.NewLabel(flow.Confidential, flow.Trusted)})
+		require.Equal(t, id == "low", d.Action == policy.Block, id)
+	}
+}

@@ -58,7 +58,7 @@ func TestAskRecordsEachCheck(t *testing.T) {
 			false,
 		},
 		"an owner is asked": {
-			flow.Bottom(), flow.Restricted, flow.Public, policy.EscalationAsk, false, policy.Hold, "this conversation carries at most PUBLIC",
+			flow.Bottom(), flow.Restricted, flow.Public, policy.EscalationAsk, false, policy.Hold, "this conversation may receive at most PUBLIC",
 			[]policy.CheckResult{sink(false, "PUBLIC"), clearance(false, "RESTRICTED"), rise(true, policy.Hold, "PUBLIC")},
 			true,
 		},
@@ -68,7 +68,7 @@ func TestAskRecordsEachCheck(t *testing.T) {
 			true,
 		},
 		"the session may not rise": {
-			flow.Bottom(), flow.Restricted, flow.Public, policy.EscalationDeny, false, policy.Block, "this conversation carries at most PUBLIC",
+			flow.Bottom(), flow.Restricted, flow.Public, policy.EscalationDeny, false, policy.Block, "this conversation may receive at most PUBLIC",
 			[]policy.CheckResult{sink(false, "PUBLIC"), clearance(false, "RESTRICTED"), rise(true, policy.Block, "PUBLIC")},
 			false,
 		},
@@ -144,7 +144,7 @@ func TestEnterRecordsEachCheck(t *testing.T) {
 	}}}
 	d := w.monitor(t).Enter(entry)
 	require.Equal(t, policy.Block, d.Action)
-	require.Equal(t, "rule guest says so", d.Reason)
+	require.Equal(t, "rule guest applies", d.Reason)
 	require.Equal(t, []policy.CheckResult{
 		{Rule: policy.RuleClearance, Action: policy.Block, Detail: "text INTERNAL, clearance INTERNAL"},
 		{Rule: "policy.rules.guest", Matched: true, Action: policy.Block},

@@ -169,7 +169,7 @@ func (m *Monitor) fixed(c *Call, d *Decision) {
 		ok := who.MayTell(CheckSink, f.Sink)
 		d.addCheck(RuleFlow, !ok, Block, "session "+who.Taint.Level().String()+", "+c.Tool.Spec.Name+" "+f.Sink.String())
 		if !ok {
-			d.tighten(Block, fmt.Sprintf("this conversation has learnt %s information, and %s may receive at most %s information: an owner can raise %s; %s",
+			d.tighten(Block, fmt.Sprintf("this conversation has learned %s information, and %s may receive at most %s information: an owner can raise %s; %s",
 				who.Taint.Level(), c.Tool.Spec.Name, f.Sink, f.Setting, StartOverHint(f.Sink)))
 		}
 	}
@@ -239,7 +239,7 @@ func (m *Monitor) reads(c *Call, who Subject, d *Decision) {
 	if action == Hold {
 		d.hold(RuleEscalation, Rule{})
 	}
-	d.tighten(action, fmt.Sprintf("%s returns %s information, and this conversation carries at most %s: the answer would be withheld here",
+	d.tighten(action, fmt.Sprintf("%s returns %s information, and this conversation may receive at most %s: the reply would be withheld here",
 		c.Tool.Spec.Name, source.Level(), carries))
 }
 

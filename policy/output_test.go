@@ -84,7 +84,7 @@ func TestWhatIsNotKnownIsPublic(t *testing.T) {
 			d := g.Decide(policy.Egress{Label: flow.NewLabel(l, flow.Trusted), Kind: "message", Route: c.route, UnknownPlace: c.unheard})
 			require.Equal(t, l.Rank() <= c.want.Rank(), d.Passes(), "%s, %s: %s", name, l, d.Reason)
 			if !d.Passes() && c.unheard {
-				require.Contains(t, d.Reason, "list it under channels.slack.groups or recipients")
+				require.Contains(t, d.Reason, "list the place under channels.slack.groups or recipients")
 			}
 		}
 	}

@@ -32,5 +32,5 @@ func TestQuotation(t *testing.T) {
 	}
 	require.Equal(t, "something", policy.NewQuotation(flow.Public).Or(flow.NewText("x", flow.Top()), "something"))
 	_, shown := policy.NewQuotation(flow.Level{}).Show(flow.Text{})
-	require.False(t, shown, "a place that is none is shown nothing")
+	require.False(t, shown, "an invalid place is shown nothing")
 }

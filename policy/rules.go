@@ -118,7 +118,7 @@ func (a *asked) ask(ctx context.Context, in *Input, vars map[string]any, d *Deci
 	}
 	reason := a.Message
 	if reason == "" {
-		reason = "rule " + a.Name + " says so"
+		reason = "rule " + a.Name + " applies"
 	}
 	switch action {
 	case Redact:

@@ -29,7 +29,7 @@ type Secret struct {
 	Tools []string // patterns of the names of tools that may receive it
 }
 
-// Secrets are the configured secrets. A nil value has none. It is immutable.
+// Secrets are the configured secrets. A nil value has no secrets. It is immutable.
 type Secrets struct {
 	byName map[string]Secret
 	hide   *strings.Replacer // nil: nothing to hide

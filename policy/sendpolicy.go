@@ -77,12 +77,12 @@ func (p *SendPolicy) decide(e *Egress, d *Decision) {
 		return
 	case sessions.SendDeny:
 		d.addCheck(ruleOverride, true, Block, "/send off")
-		d.Action, d.Reason = Block, "the session's override forbids it; /send on or /send inherit lifts that"
+		d.Action, d.Reason = Block, "the session's override forbids it; /send on or /send inherit removes it"
 		return
 	}
 	d.addCheck(ruleOverride, false, "", "")
 	if name, ok := firstMatch(p.deny, e, d, Block); ok {
-		d.Action, d.Reason = Block, "session."+name+" forbids it; change that rule, or say /send on in the session"
+		d.Action, d.Reason = Block, "session."+name+" forbids it; change that rule, or send /send on in the session"
 		return
 	}
 	if name, ok := firstMatch(p.allow, e, d, Allow); ok {
@@ -96,7 +96,7 @@ func (p *SendPolicy) decide(e *Egress, d *Decision) {
 	d.addCheck("sendPolicy.default", true, d.Action, "")
 	d.Reason = "session.sendPolicy.default"
 	if d.Action == Block {
-		d.Reason += " forbids what no rule allows; add an allow rule, or say /send on in the session"
+		d.Reason += " forbids what no rule allows; add an allow rule, or send /send on in the session"
 	} else {
 		d.Reason += " allows it"
 	}

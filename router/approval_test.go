@@ -123,8 +123,8 @@ func TestNobodyApprovesInTime(t *testing.T) {
 		asking(b)
 		begun := time.Now()
 		heard := b.hear(in("owner", "1", "clean up"))
-		require.Equal(t, "call_1 false nobody approved it in time", b.ended(heard.Run).Reply)
-		require.Equal(t, 10*time.Minute, time.Since(begun).Round(time.Second), "the wait is none of the run's time")
+		require.Equal(t, "call_1 false it was not approved in time", b.ended(heard.Run).Reply)
+		require.Equal(t, 10*time.Minute, time.Since(begun).Round(time.Second), "the wait does not count as time of the run")
 		p := b.onlyApproval(ledger.ApprovalDenied)
 		require.Equal(t, "gateway", p.By)
 		_, err := b.Approvals.DecideApproval(t.Context(), p.ID, decider.Verdict{Allow: true, Owner: true})
@@ -132,7 +132,7 @@ func TestNobodyApprovesInTime(t *testing.T) {
 	})
 }
 
-// A yes is none to what a call may do with what its session has learnt since it was asked about.
+// An approval does not cover what the session has learnt since the question.
 func TestASessionLearnsWhileItsCallWaits(t *testing.T) {
 	t.Parallel()
 	for name, allowed := range map[string]bool{"before the yes": true, "and nobody decides": false} {
@@ -145,7 +145,7 @@ func TestASessionLearnsWhileItsCallWaits(t *testing.T) {
 					_, err := b.Approvals.DecideApproval(t.Context(), p.ID, decider.Verdict{Allow: true, Actor: "test:owner", Owner: true})
 					require.NoError(t, err)
 				}
-				require.Contains(t, b.ended(heard.Run).Reply, "call_1 false the conversation has learnt more")
+				require.Contains(t, b.ended(heard.Run).Reply, "call_1 false the conversation has learned more")
 				require.Equal(t, "gateway", b.onlyApproval(ledger.ApprovalDenied).By)
 			})
 		})

@@ -98,7 +98,7 @@ func TestWhoMayDecideAboutACall(t *testing.T) {
 					require.ErrorContains(t, err, "is 501 bytes", "it may, in fewer words")
 				}
 				if c.may == "" {
-					require.Equal(t, "call_1 false nobody approved it in time", b.ended(heard.Run).Reply)
+					require.Equal(t, "call_1 false it was not approved in time", b.ended(heard.Run).Reply)
 					return
 				}
 				b.hear(in(c.may, "3", "/approve "+string(p.ID)+" allow"))
@@ -163,8 +163,8 @@ func TestWhatSilenceMeansForACall(t *testing.T) {
 	}{
 		{policy.Allow, false, "call_1 true ", ledger.ApprovalUsed, "approval.allowed"},
 		{policy.Allow, true, "call_1 true ", ledger.ApprovalUsed, "approval.allowed"},
-		{policy.Block, false, "call_1 false nobody approved it in time", ledger.ApprovalDenied, "approval.denied"},
-		{policy.Block, true, "call_1 false nobody approved it in time", ledger.ApprovalDenied, "approval.denied"},
+		{policy.Block, false, "call_1 false it was not approved in time", ledger.ApprovalDenied, "approval.denied"},
+		{policy.Block, true, "call_1 false it was not approved in time", ledger.ApprovalDenied, "approval.denied"},
 	} {
 		t.Run(fmt.Sprintf("%s, restart %v", c.onTimeout, c.restart), func(t *testing.T) {
 			t.Parallel()
@@ -198,7 +198,7 @@ func TestWhatSilenceMeansForACall(t *testing.T) {
 // What nobody decided about while the gateway was down is decided by silence when it is back.
 func TestSilenceWhileTheGatewayIsDown(t *testing.T) {
 	t.Parallel()
-	for lapse, want := range map[bool]string{true: "call_1 true ", false: "call_1 false nobody approved it in time"} {
+	for lapse, want := range map[bool]string{true: "call_1 true ", false: "call_1 false it was not approved in time"} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -227,7 +227,7 @@ func TestOthersHaveToDecideByNow(t *testing.T) {
 		b.stop()
 		askingOn(b, sessions.Terms{Approvers: [][]string{{"test:eve"}}})
 		b.start()
-		require.Contains(t, b.ended(heard.Run).Reply, "call_1 false who has to approve it has changed")
+		require.Contains(t, b.ended(heard.Run).Reply, "call_1 false the approvers have changed")
 		require.Equal(t, "gateway", b.onlyApproval(ledger.ApprovalDenied).By)
 		entries := b.entries("approval.denied")
 		require.Len(t, entries, 1)

@@ -16,16 +16,19 @@ import (
 	"go.uber.org/goleak"
 
 	"sluice/adapters"
+	"sluice/internal/alert"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
+	"sluice/router/checks"
 	"sluice/router/inbound"
+	"sluice/router/job"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
 	"sluice/router/manage"
 	"sluice/router/place"
 	"sluice/router/queue"
-	"sluice/router/room"
+	"sluice/router/quota"
 	"sluice/router/work"
 	"sluice/sessions"
 	"sluice/store"
@@ -59,7 +62,14 @@ type bundle struct {
 	now      func() time.Time
 	commands int // that tell has given
 	registry *prometheus.Registry
-	room     room.Disk
+	disk     quota.Disk
+	jobs     []job.Job
+	reader   job.Reader
+	alerts   *alert.Plan
+	watched  *watched       // what the check "n" counts; nil: there are no checks
+	checks   *checks.Checks // nil without watched
+	// instructions are those of heartbeats; nil for no heartbeats.
+	instructions func(agent string) (string, error)
 
 	carries func(sessions.Route) flow.Level // what may be said by a route, for the monitor; nil: everything
 }
@@ -121,11 +131,16 @@ func (b *bundle) start() {
 		Store: b.routerStore(), Bus: b.bus, Models: b.agent, Gate: b.gate, Monitor: b.monitor(), Settings: b.settings,
 		Adapters:   b.adapterOf,
 		Partitions: partitions, Replica: "test", Now: b.now, Log: b.log,
-		Registerer: b.registry, Grace: 10 * time.Millisecond, SweepEvery: time.Hour, Room: b.room,
+		Registerer: b.registry, Grace: 10 * time.Millisecond, SweepEvery: time.Hour, Disk: b.disk, Jobs: b.jobs, Alerts: b.alerts, JobReader: b.reader,
 	})
 	require.NoError(b.t, err)
 	b.Sessions, b.Deliveries = b.Router.Sessions(), b.Router.Deliveries()
 	b.Router.SetAgent(b.agent)
+	b.JobSource().Instructions = b.instructions
+	if b.watched != nil {
+		b.checks = b.watched.begin(b)
+		b.JobSource().Checks = b.checks
+	}
 	b.Router.Start()
 	b.bus.own(b.t, b.Router.Owner())
 }
@@ -149,7 +164,12 @@ func (b *bundle) adapterOf(channel, _ string) (adapters.Adapter, bool) {
 	return b.adapter, ok
 }
 
-func (b *bundle) stop() { b.Router.Stop(context.Background()) }
+func (b *bundle) stop() {
+	if b.checks != nil {
+		b.checks.Stop()
+	}
+	b.Router.Stop(context.Background())
+}
 
 // restart stops the router in an orderly way and starts another one.
 func (b *bundle) restart() {
@@ -270,6 +290,13 @@ func (c *chat) Send(_ context.Context, out adapters.Outbound) (adapters.Receipt,
 	return adapters.Receipt{MessageID: c.show(out), At: time.Now()}, nil
 }
 
+// fails decides which calls fail, also while the gateway sends on its own.
+func (c *chat) fails(fail func(out adapters.Outbound, call int) error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fail = fail
+}
+
 // show puts a message on the screen; the caller holds the lock.
 func (c *chat) show(out adapters.Outbound) sessions.PlatformMessageID {
 	id := sessions.PlatformMessageID(fmt.Sprint(len(c.said) + 1))
@@ -359,6 +386,13 @@ func echo(_ context.Context, text string, _ func(sessions.Event)) (string, error
 	return "echo: " + text, nil
 }
 
+// answers sets the answer of an agent that may work at the same moment.
+func (a *scriptedAgent) answers(answer func(ctx context.Context, text string, emit func(sessions.Event)) (string, error)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.answer = answer
+}
+
 func (*scriptedAgent) ModelName(agent string) string {
 	if agent != "main" {
 		return ""
@@ -404,12 +438,15 @@ func (a *scriptedAgent) Work(ctx context.Context, task work.Assignment) (work.An
 		text += p
 	}
 	emit(sessions.Event{Type: sessions.EventStarted})
+	a.mu.Lock()
+	reply := a.answer
+	a.mu.Unlock()
 	var answer string
 	var err error
 	if a.work != nil {
 		answer, err = a.work(ctx, s, run)
 	} else {
-		answer, err = a.answer(ctx, text, emit)
+		answer, err = reply(ctx, text, emit)
 	}
 	if err != nil {
 		return work.Answer{}, err

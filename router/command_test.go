@@ -198,7 +198,7 @@ func TestStopKeepsWhatWasReported(t *testing.T) {
 		require.NoError(t, b.store.CommitSession(t.Context(), sessions.Change{Enqueue: []sessions.Run{note}}))
 		b.hear(in("ann", "2", "/stop"))
 		b.await(1)
-		require.Contains(t, b.chat.texts("ann")[0], "Stopped, with all sub-agents")
+		require.Contains(t, b.chat.texts("ann")[0], "Stopped, including all sub-agents")
 		require.Equal(t, sessions.RunAborted, b.ended(working.Run).Status)
 		for p := range partitions {
 			b.Owner().Rescan(p)

@@ -41,14 +41,14 @@ func TestStatusTellsTheOwnerOfLevels(t *testing.T) {
 		heard := b.hear(in("owner", "1", "hello"))
 		b.await(1)
 		text := b.hear(in("owner", "2", "/status")).Notice
-		require.Contains(t, text, "\n- learnt: INTERNAL, trusted\n- may learn: up to RESTRICTED\n- may be said here: up to INTERNAL")
+		require.Contains(t, text, "\n- learned: INTERNAL, trusted\n- may learn: up to RESTRICTED\n- may be sent here: up to INTERNAL")
 		require.NotContains(t, text, "held back")
 		b.learn(heard.Session, flow.NewLabel(flow.Restricted, flow.Untrusted))
 		b.hear(in("owner", "3", "/status"))
 		b.await(2)
 		text = b.chat.texts("owner")[2]
-		require.Contains(t, text, "learnt: RESTRICTED, untrusted (it contains other people's words")
-		require.Contains(t, text, "My answers are withheld here: the text is RESTRICTED, but test conversation chat-owner may carry at most INTERNAL; "+
+		require.Contains(t, text, "learned: RESTRICTED, untrusted (it contains other people's words")
+		require.Contains(t, text, "My replies are withheld here: the text is RESTRICTED, but test conversation chat-owner may receive at most INTERNAL; "+
 			"raise channels.test.classification, or start a new session with /new.")
 	})
 }

@@ -18,7 +18,7 @@ func byToken(level flow.Level) decider.Verdict {
 	return decider.Verdict{Actor: "token:ops", Token: &decider.Token{Principal: "test:token:ops", Level: level, Operator: true}}
 }
 
-// A named token decides up to its level, whoever has asked, and its name stands in the approval, the audit trail and the answer.
+// A named token decides up to its level about questions of anyone. The approval, the audit trail and the answer name it.
 func TestATokenDecidesUpToItsLevel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestATokenDecidesNothingThatItHasLedTo(t *testing.T) {
 		v := byToken(flow.Restricted)
 		v.Allow = true
 		_, err := b.Approvals.DecideApproval(t.Context(), p.ID, v)
-		require.ErrorContains(t, err, "its own message led to it")
+		require.ErrorContains(t, err, "its own message led to the request")
 		typed, err := b.Intake.Admit(t.Context(), inbound.Admission{Inbound: in("token:ops", "2", "/approve "+string(p.ID)+" allow"), Token: v.Token})
 		require.NoError(t, err)
 		require.Equal(t, "Only an owner can use /approve.", typed.Notice)
@@ -72,7 +72,7 @@ func TestATokenDiscardsWhatItMayDecideAbout(t *testing.T) {
 		synctest.Wait()
 		p := b.waiting()
 		_, err := b.DiscardDelivery(t.Context(), p.Delivery, byToken(flow.Restricted))
-		require.ErrorContains(t, err, "its own message led to it")
+		require.ErrorContains(t, err, "its own message led to the request")
 		require.Equal(t, ledger.ApprovalPending, b.waiting().Status)
 		_, err = b.DiscardDelivery(t.Context(), p.Delivery, decider.Verdict{Actor: "operator", Owner: true})
 		require.NoError(t, err)
@@ -80,7 +80,7 @@ func TestATokenDiscardsWhatItMayDecideAbout(t *testing.T) {
 	})
 }
 
-// Whoever stops a session stands in the audit trail.
+// The audit trail names who stopped a session.
 func TestWhoStopsASessionIsRecorded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -19,8 +19,8 @@
 // repeated or held as the channel is configured. A worker that lost its
 // partition without knowing writes nothing: each of its writes carries its epoch.
 //
-// A receipt is stored before anything else happens in its lane, as long as it
-// takes, because forgetting one would repeat a message.
+// A receipt is stored before anything else happens in its lane, however long that takes,
+// because a lost receipt would repeat a message.
 //
 // # Goroutines
 //

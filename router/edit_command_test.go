@@ -11,7 +11,7 @@ import (
 	"sluice/sessions"
 )
 
-// /edit is answered on a branch exactly once, whoever dies at whatever commit.
+// /edit is answered on a branch exactly once, after a crash at any commit.
 func TestEditCommandSurvivesDeaths(t *testing.T) {
 	t.Parallel()
 	everyDeath(t, nil, func(t *testing.T, b *bundle) {

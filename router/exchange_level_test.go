@@ -35,7 +35,7 @@ func TestSecretOfATurnIsNotAnnounced(t *testing.T) {
 		require.Equal(t, []string{"direct:bob: how many?", "direct:ann: secret"}, k.heard())
 		record, err := k.store.Session(t.Context(), bob.ID)
 		require.NoError(t, err)
-		require.Equal(t, bob.Taint.Level(), record.Taint.Level(), "it has learnt nothing more")
+		require.Equal(t, bob.Taint.Level(), record.Taint.Level(), "it has learned nothing more")
 	})
 }
 

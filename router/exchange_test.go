@@ -396,7 +396,7 @@ func TestStopStopsSubAgents(t *testing.T) {
 		require.NoError(t, err)
 		synctest.Wait()
 		got := k.hear(in("ann", "2", "/stop"))
-		require.Contains(t, got.Notice, "with all sub-agents of this conversation")
+		require.Contains(t, got.Notice, "including all sub-agents of this conversation")
 		require.Equal(t, sessions.RunAborted, k.ended(x.First).Status)
 		x, err = k.store.Exchange(t.Context(), x.ID)
 		require.NoError(t, err)

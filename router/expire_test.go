@@ -22,7 +22,7 @@ func keepSessions(age time.Duration) func(*bundle) {
 	return func(b *bundle) { b.settings.Retention.Sessions = age }
 }
 
-// live is the session of a key; false if none is.
+// live returns the live session of a key; false if the key has none.
 func (b *bundle) live(key sessions.Key) (sessions.Record, bool) {
 	b.t.Helper()
 	record, err := b.store.SessionByKey(context.Background(), key)

@@ -2,6 +2,7 @@ package router_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/internal/alert"
 	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store"
@@ -22,6 +24,7 @@ type failing struct {
 	mu     sync.Mutex
 	placed map[string]bool // the places that have met a failure; nil: no place does
 	after  bool            // a commit that fails is stored all the same
+	broken string          // key of a group of alerts that can't be read
 }
 
 // withFailing is a bundle whose database can fail.
@@ -287,4 +290,24 @@ func (f *failing) Children(ctx context.Context, session sessions.ID, parent sess
 
 func (f *failing) NewestLeaf(ctx context.Context, session sessions.ID, id sessions.MessageID) (sessions.MessageID, error) {
 	return unless(f.breaks(ctx), func() (sessions.MessageID, error) { return f.DB.NewestLeaf(ctx, session, id) })
+}
+
+func (f *failing) GroupAlerts(ctx context.Context, group string, limit int) ([]alert.Alert, error) {
+	if err := f.breaks(ctx); err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	broken := f.broken
+	f.mu.Unlock()
+	if group == broken {
+		return nil, errors.New("a row can't be read")
+	}
+	return f.DB.GroupAlerts(ctx, group, limit)
+}
+
+// breakGroup makes a group of alerts unreadable; "" mends it.
+func (f *failing) breakGroup(key string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.broken = key
 }

@@ -149,11 +149,11 @@ func TestWorkWhileTheDatabaseFails(t *testing.T) {
 			b.calm()
 			require.Equal(b.t, []string{"echo: the plan"}, b.chat.texts("ann"))
 			require.Len(b.t, b.chat.texts("bob"), 1)
-			require.Contains(b.t, b.chat.texts("bob")[0], "not allowed to give it")
+			require.Contains(b.t, b.chat.texts("bob")[0], "not allowed to send it")
 			require.Empty(b.t, b.chat.texts("cid"))
 			time.Sleep(20 * time.Hour)
 			require.Len(b.t, b.chat.texts("cid"), 1)
-			require.Contains(b.t, b.chat.texts("cid")[0], "not allowed to give it")
+			require.Contains(b.t, b.chat.texts("cid")[0], "not allowed to send it")
 		}},
 		"sessions whose time is over": {nil, func(b *bundle) {
 			made, err := b.store.Session(context.Background(), b.persist(in("ann", "1", "one")).Session)
@@ -211,7 +211,7 @@ func TestWorkWhileTheDatabaseFails(t *testing.T) {
 			b.persist(in("ann", "1", "one"))
 			b.calm()
 			require.Len(b.t, b.chat.texts("ann"), 1)
-			require.Contains(b.t, b.chat.texts("ann")[0], "not allowed to give it")
+			require.Contains(b.t, b.chat.texts("ann")[0], "not allowed to send it")
 			require.Len(b.t, b.deliveries(ledger.DeliveryBlocked), 1)
 		}},
 	} {

@@ -138,14 +138,14 @@ func TestEveryDecisionIsInTheAuditTrail(t *testing.T) {
 		b.await(1)
 		b.hear(in("ann", "2", "the plan"))
 		b.await(1)
-		require.Equal(t, []string{"echo: hello", "I have an answer, but I am not allowed to give it in this conversation. My owner can see why with `sluice deliveries list --status blocked`, or start a new session with /new."}, b.chat.texts("ann"))
+		require.Equal(t, []string{"echo: hello", "I have a reply, but I am not allowed to send it in this conversation. My owner can see why with `sluice deliveries list --status blocked`, or start a new session with /new."}, b.chat.texts("ann"))
 		require.Equal(t, []string{"allow", "block", "allow"}, b.decided())
 		d := b.deliveries(ledger.DeliveryBlocked)[0].Decision
 		require.Equal(t, []string{"sendPolicy.default", "policy.rules.words"}, matched(*d))
 	})
 }
 
-// Who speaks to a run are all whose messages it answers, whoever of them was the last: an owner where owners alone spoke.
+// The speaker of a run stands for all people whose messages it answers. It is an owner only if all of them are owners.
 func TestTheGateSeesAllWhoSpoke(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -338,7 +338,7 @@ func TestAPersonsLevel(t *testing.T) {
 		}
 		synctest.Wait()
 		require.Len(t, b.deliveries(ledger.DeliveryBlocked), 2)
-		require.Contains(t, b.deliveries(ledger.DeliveryBlocked)[0].LastError+b.deliveries(ledger.DeliveryBlocked)[1].LastError, "is unknown, as no message has come from it")
+		require.Contains(t, b.deliveries(ledger.DeliveryBlocked)[0].LastError+b.deliveries(ledger.DeliveryBlocked)[1].LastError, "is unknown, because no message has come from there")
 	})
 }
 

@@ -76,7 +76,7 @@ func TestWhoWaitsIsToldWhatACommandAnswers(t *testing.T) {
 		b.await(1)
 		told, err := b.Answers.Disclose(t.Context(), run, flow.Level{})
 		require.NoError(t, err)
-		require.Contains(t, told.Text, "carries only up to INTERNAL")
+		require.Contains(t, told.Text, "information above INTERNAL may not be sent here")
 		require.Equal(t, told.Text, b.chat.texts("owner")[1])
 	})
 }

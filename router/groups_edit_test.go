@@ -10,7 +10,7 @@ import (
 	"sluice/router/place"
 )
 
-// An owner's edit that looks like a command is none, and so no way to the agent where nobody is heard.
+// An owner's edit that looks like a command is not one, and so does not reach the agent in a group where nobody is heard.
 func TestEditIsNoWayIn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -83,7 +83,7 @@ func TestADeniedMessageIsBlocked(t *testing.T) {
 		blocked := b.deliveries(ledger.DeliveryBlocked)
 		require.Len(t, blocked, 1)
 		require.Equal(t, "the owner denied it: not yet", blocked[0].LastError)
-		require.Contains(t, b.last("ann"), "I am not allowed to give it in this conversation")
+		require.Contains(t, b.last("ann"), "I am not allowed to send it in this conversation")
 
 		_, err = b.RetryDelivery(t.Context(), blocked[0].ID, "operator")
 		require.NoError(t, err)
@@ -98,7 +98,7 @@ func TestADeniedMessageIsBlocked(t *testing.T) {
 	})
 }
 
-func TestNobodysWordInTime(t *testing.T) {
+func TestNoDecisionInTime(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		rule   func(*policy.Rule)
@@ -126,7 +126,7 @@ func TestNobodysWordInTime(t *testing.T) {
 	}
 }
 
-// The question tells an owner no more than the place where it is asked may carry, and there is none about a question.
+// The question contains no more than its place may receive. There is no question about a question.
 func TestTheQuestionAboutAHeldMessageIsGatedToo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -86,7 +86,7 @@ func TestAlbumInAGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t)
 		got := b.hear(picture(inGroup("g1", "ann", "1", "what is this?", true), "a"))
-		require.Equal(t, ledger.OutcomeIgnored, b.hear(picture(inGroup("g1", "bob", "2", "", false), "x")).Outcome, "another's picture is no part of it")
+		require.Equal(t, ledger.OutcomeIgnored, b.hear(picture(inGroup("g1", "bob", "2", "", false), "x")).Outcome, "a picture of another person does not belong to it")
 		require.Equal(t, ledger.OutcomeRun, b.hear(picture(inGroup("g1", "ann", "3", "", false), "b")).Outcome)
 		time.Sleep(2 * time.Second)
 		require.Equal(t, ledger.OutcomeIgnored, b.hear(picture(inGroup("g1", "ann", "4", "", false), "late")).Outcome)

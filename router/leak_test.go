@@ -133,8 +133,8 @@ func TestASecretInSmallPiecesIsNotShown(t *testing.T) {
 	}
 }
 
-// A run that works on what several people have said is nobody's alone: no rule takes it for the first one's.
-func TestWhatSeveralSayIsNobodysAlone(t *testing.T) {
+// A run with messages of several people belongs to none of them alone: no rule treats it as a run of the first one.
+func TestRunOfSeveralPeople(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t, withMode(sessions.QueueCollect))
@@ -184,7 +184,7 @@ func TestAYesIsToItsTerms(t *testing.T) {
 		b.await(1)
 		terms = sessions.Terms{Approvers: [][]string{{"test:security"}}}
 		b.hear(in("owner", "2", "/approve "+string(b.onlyApproval(ledger.ApprovalPending).ID)+" allow"))
-		require.Contains(t, b.ended(heard.Run).Reply, "call it again")
+		require.Contains(t, b.ended(heard.Run).Reply, "call the tool again")
 		require.Empty(t, b.approvals(ledger.ApprovalUsed))
 	})
 }
@@ -219,7 +219,7 @@ func TestRulesSeeNames(t *testing.T) {
 	})
 }
 
-// A no is remembered with the call, for whoever goes on with its run.
+// A denial is stored with the call, for any worker that continues the run.
 func TestANoIsKept(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -31,7 +31,7 @@ func (b *bundle) tree(id sessions.ID) map[string]int {
 }
 
 // The newest message that is edited gets another version beside the old one, which is answered again;
-// whoever dies at whatever commit, there is one of each.
+// after a crash at any commit, there is one of each.
 func TestEditIsAnsweredOnABranch(t *testing.T) {
 	t.Parallel()
 	everyDeath(t, nil, func(t *testing.T, b *bundle) {
@@ -96,7 +96,7 @@ func TestEditOfAnEdit(t *testing.T) {
 }
 
 // /retry answers the last message again, /undo takes turns back, /branch goes to another branch: each exactly
-// once, whoever dies at whatever commit.
+// once, after a crash at any commit.
 func TestOrdersSurviveDeaths(t *testing.T) {
 	t.Parallel()
 	everyDeath(t, nil, func(t *testing.T, b *bundle) {

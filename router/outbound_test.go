@@ -188,7 +188,7 @@ func TestBlockedByFlowIsMadeUpForByANotice(t *testing.T) {
 		b.gate.level = flow.Internal
 		b.hear(in("ann", "1", "the plan"))
 		b.await(1)
-		require.Contains(t, b.chat.texts("ann")[0], "I am not allowed to give it in this conversation")
+		require.Contains(t, b.chat.texts("ann")[0], "I am not allowed to send it in this conversation")
 		require.NotContains(t, b.chat.texts("ann")[0], "plan")
 		require.Len(t, b.deliveries(ledger.DeliveryBlocked), 1)
 	})
@@ -258,7 +258,7 @@ func TestDiscardLetsTheNextOneGo(t *testing.T) {
 	})
 }
 
-// What the gate says of a message when it is queued, it says when it is sent too, where there is no session yet.
+// Without a session, the gate decides about a message when it is sent as it did when it was queued.
 func TestMessageToWhereThereIsNoSessionYet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -138,7 +138,7 @@ func TestEditWhoseAnswerIsLostIsMadeAgain(t *testing.T) {
 	})
 }
 
-// A preview that somebody has deleted is no reason to wait: the answer is sent in its place at once.
+// If somebody has deleted a preview, the answer is sent at once as a new message.
 func TestAnswerWhosePreviewIsGoneIsSentAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -290,7 +290,7 @@ func TestAStoppedExchangeIsOver(t *testing.T) {
 	})
 }
 
-// No bound on what waits is none, and commands that change the thread are taken though the queue is full.
+// A limit of 0 does not limit the queue. Commands that change the thread are accepted although the queue is full.
 func TestWhatTheQueueBoundIsFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

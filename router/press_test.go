@@ -116,7 +116,7 @@ func TestAForgedPressSaysNothing(t *testing.T) {
 	})
 }
 
-// Who presses a button in a group that is no longer listed has not spoken to the bot: an owner is not told how to list it.
+// A press of a button in a group that is no longer listed does not address the bot: an owner is not told how to list it.
 func TestAPressInAnUnlistedGroup(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -82,7 +82,7 @@ func TestPrivateAnswer(t *testing.T) {
 		_, err = b.RetryDelivery(t.Context(), b.deliveries(ledger.DeliveryFailed)[0].ID, "operator")
 		var bad *request.Error
 		require.ErrorAs(t, err, &bad)
-		require.Contains(t, bad.Text, "an answer for one person alone")
+		require.Contains(t, bad.Text, "a reply to one person alone")
 		require.Len(t, b.chat.texts("g"), 2)
 		b.stop()
 		require.NotEmpty(t, log.String())

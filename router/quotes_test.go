@@ -182,7 +182,7 @@ func TestAReasonIsAsSecretAsWhereItWasTyped(t *testing.T) {
 func TestAFailureTellsNothingOfWhatASessionKnows(t *testing.T) {
 	t.Parallel()
 	const kept = "I could not answer. My owner can see why with `sluice runs list --status failed`, or start a new session with /new."
-	empty := &sessions.WorkError{Status: sessions.RunFailed, Public: "My model gave an empty answer.", Err: errors.New("empty")}
+	empty := &sessions.WorkError{Status: sessions.RunFailed, Public: "My model gave an empty reply.", Err: errors.New("empty")}
 	long := &sessions.WorkError{Status: sessions.RunFailed, Public: "This is too long for my model.", Err: errors.New("long")}
 	level := &sessions.WorkError{Status: sessions.RunFailed, Public: "An owner can raise classification.", Err: sessions.ErrModelLevel}
 	for name, tc := range map[string]struct {

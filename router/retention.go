@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"sluice/router/lanes"
+	"sluice/internal/pause"
 	"sluice/router/ledger"
 	"sluice/router/place"
 )
@@ -21,12 +21,25 @@ func ages(r place.Retention) []age {
 		{ledger.PruneDeliveries, r.Deliveries},
 		{ledger.PruneExchanges, r.Runs},
 		{ledger.PruneChains, r.Runs},
+		{ledger.PruneTriggers, r.Runs},
+		{ledger.PruneHooks, hookAge(r.Runs)},
+		{ledger.PruneAlerts, r.Runs},
+		{ledger.PruneChecks, r.Runs},
+		{ledger.PruneNodes, r.Runs},
 		{ledger.PruneRuns, r.Runs},
 		{ledger.PruneArchived, r.Archived},
 		{ledger.PruneSessions, r.Sessions},
 		{ledger.PruneMedia, r.Media},
 		{ledger.PruneEvents, r.Events},
 	}
+}
+
+// hookAge is how long requests to hooks are kept: as long as runs, but at least as long as a repetition must be noticed.
+func hookAge(runs time.Duration) time.Duration {
+	if runs <= 0 {
+		return runs
+	}
+	return max(runs, ledger.HookWindow)
 }
 
 const (
@@ -52,7 +65,7 @@ type pruner struct {
 
 // run prunes every hour until ctx ends; the first round begins an hour after the start.
 func (p *pruner) run(ctx context.Context) {
-	for lanes.Pause(ctx, pruneEvery) == nil {
+	for pause.Wait(ctx, pruneEvery) == nil {
 		p.round(ctx)
 	}
 }
@@ -72,7 +85,7 @@ func (p *pruner) kind(ctx context.Context, step ledger.Prune) {
 	for p.mine() && ctx.Err() == nil {
 		done, err := p.store.Prune(ctx, step)
 		p.step(step.Kind, err, done)
-		if err != nil || !done.More || lanes.Pause(ctx, prunePause) != nil {
+		if err != nil || !done.More || pause.Wait(ctx, prunePause) != nil {
 			return
 		}
 		step.After = done.Next

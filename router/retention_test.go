@@ -69,17 +69,22 @@ func TestPrunerGoesInPacedSteps(t *testing.T) {
 		s := &steps{most: map[ledger.PruneKind]int{ledger.PruneRuns: 3, ledger.PruneDeliveries: 1}}
 		removed, failed := s.prune(t, place.Retention{Runs: 48 * time.Hour, Deliveries: 24 * time.Hour}, always, pruneEvery+time.Minute)
 		require.Empty(t, failed)
-		require.Equal(t, 42, removed)
+		require.Equal(t, 77, removed)
 		runs := time.Date(2026, 5, 2, 12, 0, 0, 0, time.UTC)
 		require.Equal(t, []ledger.Prune{
 			{Kind: ledger.PruneDeliveries, Before: runs.Add(24 * time.Hour)},
 			{Kind: ledger.PruneExchanges, Before: runs},
 			{Kind: ledger.PruneChains, Before: runs},
+			{Kind: ledger.PruneTriggers, Before: runs},
+			{Kind: ledger.PruneHooks, Before: runs.Add(-5 * 24 * time.Hour)}, // a repetition is noticed for a week
+			{Kind: ledger.PruneAlerts, Before: runs},
+			{Kind: ledger.PruneChecks, Before: runs},
+			{Kind: ledger.PruneNodes, Before: runs},
 			{Kind: ledger.PruneRuns, Before: runs},
 			{Kind: ledger.PruneRuns, Before: runs, After: "+"},
 			{Kind: ledger.PruneRuns, Before: runs, After: "++"},
 		}, s.seen, "what is kept for ever is not looked at")
-		require.Equal(t, []time.Duration{pruneEvery, pruneEvery, pruneEvery, pruneEvery, pruneEvery + prunePause, pruneEvery + 2*prunePause}, s.when)
+		require.Equal(t, []time.Duration{pruneEvery, pruneEvery, pruneEvery, pruneEvery, pruneEvery, pruneEvery, pruneEvery, pruneEvery, pruneEvery, pruneEvery + prunePause, pruneEvery + 2*prunePause}, s.when)
 	})
 }
 

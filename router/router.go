@@ -12,18 +12,24 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sluice/adapters"
+	plan "sluice/internal/alert"
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/alert"
 	"sluice/router/approvals"
 	"sluice/router/commands"
 	"sluice/router/exchange"
+	"sluice/router/hook"
 	"sluice/router/inbound"
+	"sluice/router/job"
+	"sluice/router/jobs"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
 	"sluice/router/manage"
 	"sluice/router/outbound"
 	"sluice/router/place"
-	"sluice/router/room"
+	"sluice/router/quota"
+	"sluice/router/trigger"
 	"sluice/router/work"
 	"sluice/sessions"
 )
@@ -43,7 +49,7 @@ type Models interface {
 	ModelName(agent string) string
 }
 
-// Config has what a Router needs. All fields but Grace, SweepEvery, CachedSessions and Room are required.
+// Config has what a Router needs. All fields but Grace, SweepEvery, CachedSessions, Disk, Jobs and Alerts are required.
 type Config struct {
 	Store      *ledger.Store
 	Bus        Bus
@@ -62,7 +68,12 @@ type Config struct {
 	SweepEvery     time.Duration // between two sweeps for lost wakes; default 30 s
 	CachedSessions int           // default 512
 
-	Room room.Disk // for stored files; nil: no bound
+	Disk  quota.Disk  // space for stored files; nil: no limit
+	Hooks []hook.Hook // [hook.Hooks.Configure] replaces them
+	Jobs  []job.Job   // [job.Source.Configure] replaces them
+	// JobReader reads jobs that are made at run time; replaced with Jobs. nil if no jobs are made at run time.
+	JobReader job.Reader
+	Alerts    *plan.Plan // nil: alerts are off; [alert.Alerts.Configure] replaces it
 }
 
 // Router assembles the stages of a message, starts and stops them, and sweeps. Its goroutines are the sweeper, the
@@ -90,17 +101,22 @@ type Router struct {
 	Answers   *outbound.Answers    // what callers of the API may see
 	Approvals *approvals.Approvals // what people decide about
 	Pairings  *approvals.Pairings  // people the gateway does not know yet
-	holds     *outbound.Holds
+	Jobs      *jobs.Jobs           // lists, makes and changes jobs
+	held      *outbound.HeldDeliveries
 	outbox    *outbound.Outbox
 	retirer   *outbound.Retirer
 	keeper    *outbound.Keeper
 	sent      *outbound.Metrics
-	room      *room.Allowance
+	quota     *quota.Limiter
 
 	sessions   *manage.Sessions
 	deliveries *manage.Deliveries
 	expirer    *manage.Expirer // used by the sweeper only
 	commands   *commands.Commands
+	triggers   *trigger.Triggers
+	alerts     *alert.Alerts
+	hooks      *hook.Hooks
+	jobSource  *job.Source
 
 	stopping atomic.Bool
 
@@ -128,10 +144,13 @@ func New(c Config) (*Router, error) {
 		Store: r.store, Settings: r.settings.Load, SinkLevel: c.Gate.SinkLevel, Judge: c.Monitor.Reset, Now: c.Now, Partitions: c.Partitions,
 	}
 	r.lanes = lanes.New(lanes.Config{
-		Store: r.store, Bus: c.Bus, Worker: func(lane *lanes.Lane) lanes.Turn { return turnOf(lane, r.workers, r.outbox) }, Released: func(partition int) { r.workers.Released(partition) }, Partitions: c.Partitions, Replica: c.Replica,
+		Store: trigger.Lane{Store: r.store, In: func(partition int) bool { return r.triggers.In(partition) }}, Bus: c.Bus,
+		Worker: func(lane *lanes.Lane) lanes.Turn { return r.turnOf(lane) }, Released: func(partition int) { r.workers.Released(partition) }, Partitions: c.Partitions, Replica: c.Replica,
 		Grace: r.grace, Log: c.Log, Owned: r.metrics.partitions,
 	})
 	r.newOutbound(c, decided)
+	r.newAlerts(c)
+	r.newTriggers(c)
 	r.exchanges = exchange.New(exchange.Config{
 		Store: r.store, Commit: r.lanes.Commit, Places: r.places, Invoke: c.Monitor.Invoke, Now: c.Now, Ended: r.metrics.exchanges,
 		Stopping: r.stopping.Load, HasAgent: func(agent string) bool { return c.Models.ModelName(agent) != "" },
@@ -150,7 +169,7 @@ func (r *Router) newWork(c Config) {
 	r.working = work.Config{
 		Store: r.store, Monitor: c.Monitor, Gate: c.Gate, Composer: r.compose, Outbox: r.outbox, Receipts: r.receipts, Exchanges: r.exchanges,
 		Approvals: r.Approvals,
-		Rooms:     r.room, Lanes: r.lanes, Acks: r.acks, Places: r.places, Adapters: c.Adapters, Emit: c.Bus.Emit, Now: c.Now, Log: c.Log,
+		Quotas:    r.quota, Lanes: r.lanes, Acks: r.acks, Places: r.places, Adapters: c.Adapters, Emit: c.Bus.Emit, Now: c.Now, Log: c.Log,
 		Metrics: metrics, Sent: r.sent, CachedSessions: c.CachedSessions,
 	}
 }
@@ -160,6 +179,7 @@ func (r *Router) newWork(c Config) {
 func (r *Router) SetAgent(agent work.Agent) {
 	r.working.Agent = agent
 	r.workers = work.New(r.working)
+	r.Intake.Workers = r.workers
 }
 
 // manage creates the stage through which operators and programs read, change and end sessions and deliveries.
@@ -168,10 +188,10 @@ func (r *Router) manage(c Config) {
 		Store: r.store, Places: r.places, Settings: r.settings.Load, Lanes: r.lanes, Events: c.Bus,
 		ModelName: c.Models.ModelName, Stopping: r.stopping.Load, Now: c.Now,
 	}
-	r.deliveries = &manage.Deliveries{Store: r.store, Settings: r.settings.Load, Lanes: r.lanes, ApprovalOf: r.holds.ApprovalOf, Now: c.Now}
+	r.deliveries = &manage.Deliveries{Store: r.store, Settings: r.settings.Load, Lanes: r.lanes, ApprovalOf: r.held.ApprovalOf, Now: c.Now}
 	r.commands = &commands.Commands{
 		Store: r.store, Tree: r.store, Places: r.places, Settings: r.settings.Load, Models: c.Models, Stops: r.sessions, SendPermissions: r.compose,
-		Approvals: r.Approvals, Settle: r.Pairings.Settlement, Now: c.Now,
+		Approvals: r.Approvals, Jobs: jobs.Drafts{Jobs: r.Jobs, Triggers: r.store}, Alerts: r.alerts, Settle: r.Pairings.Settlement, Now: c.Now,
 	}
 	r.expirer = &manage.Expirer{Store: r.store, Places: r.places, Settings: r.settings.Load, Now: c.Now, Log: c.Log}
 }
@@ -207,20 +227,20 @@ func (r *Router) newOutbound(c Config, decided outbound.Signal) {
 	r.compose = &outbound.Composer{
 		Store: r.store, Gate: c.Gate, Adapter: c.Adapters, Places: r.places, Settings: settings, Partitions: c.Partitions, Now: c.Now,
 	}
-	r.room = &room.Allowance{Store: r.store, Disk: c.Room, Settings: settings}
+	r.quota = &quota.Limiter{Store: r.store, Disk: c.Disk, Settings: settings}
 	r.Routes = &outbound.Routes{Store: r.store, Adapter: c.Adapters, Settings: settings, Failures: r.sent.Failures}
-	r.holds = &outbound.Holds{Store: r.store, Composer: r.compose, Routes: r.Routes, Lanes: r.lanes, Now: c.Now, Log: c.Log}
-	r.Sender = &outbound.Sender{Store: r.store, Composer: r.compose, Routes: r.Routes, Room: r.room, Lanes: r.lanes, Stopping: &r.stopping}
-	r.Answers = &outbound.Answers{Store: r.store, Composer: r.compose, Holds: r.holds}
+	r.held = &outbound.HeldDeliveries{Store: r.store, Composer: r.compose, Routes: r.Routes, Lanes: r.lanes, Now: c.Now, Log: c.Log}
+	r.Sender = &outbound.Sender{Store: r.store, Composer: r.compose, Routes: r.Routes, Quota: r.quota, Lanes: r.lanes, Stopping: &r.stopping}
+	r.Answers = &outbound.Answers{Store: r.store, Composer: r.compose, Held: r.held}
 	r.outbox = &outbound.Outbox{
-		Store: r.store, Composer: r.compose, Holds: r.holds, Receipts: r.receipts, Decided: decided, Lanes: r.lanes, Adapter: c.Adapters, Now: c.Now, Log: c.Log,
+		Store: r.store, Composer: r.compose, Held: r.held, Receipts: r.receipts, Decided: decided, Lanes: r.lanes, Adapter: c.Adapters, Now: c.Now, Log: c.Log,
 		Metrics: r.sent,
 	}
 	r.retirer = &outbound.Retirer{
 		Store: r.store, Adapter: c.Adapters, Composer: r.compose, Lanes: r.lanes, Now: c.Now, Log: c.Log, Every: r.sweepEvery, Decided: decided,
 	}
 	r.Approvals = &approvals.Approvals{
-		Store: r.store, Composer: r.compose, Routes: r.Routes, Holds: r.holds, Monitor: c.Monitor, Lanes: r.lanes, Now: c.Now, Log: c.Log,
+		Store: r.store, Composer: r.compose, Routes: r.Routes, Held: r.held, Monitor: c.Monitor, Lanes: r.lanes, Now: c.Now, Log: c.Log,
 	}
 	r.Pairings = &approvals.Pairings{Store: r.store, Composer: r.compose, Routes: r.Routes, Lanes: r.lanes, Now: c.Now}
 	r.keeper = &outbound.Keeper{Store: r.store, Receipts: r.receipts, Lanes: r.lanes, Log: c.Log}
@@ -229,13 +249,56 @@ func (r *Router) newOutbound(c Config, decided outbound.Signal) {
 // Owner takes over and releases the partitions that the bus assigns.
 func (r *Router) Owner() *lanes.Lanes { return r.lanes }
 
-// turnOf creates the worker of a lane: for a session's runs, or for a conversation's deliveries.
-func turnOf(lane *lanes.Lane, runs *work.Workers, deliveries *outbound.Outbox) lanes.Turn {
-	if id, err := sessions.ParseID(string(lane.Name)); err == nil {
-		return runs.Worker(lane, id)
+// turnOf creates the worker of a lane: for what is due in its partition, for a session's runs, or for a conversation's
+// deliveries.
+func (r *Router) turnOf(lane *lanes.Lane) lanes.Turn {
+	switch lane.Name {
+	case ledger.DueLane:
+		return r.triggers.Worker(lane)
+	case ledger.AlertLane:
+		return r.alerts.Worker(lane)
 	}
-	return deliveries.Worker(lane)
+	if id, err := sessions.ParseID(string(lane.Name)); err == nil {
+		return r.workers.Worker(lane, id)
+	}
+	return r.outbox.Worker(lane)
 }
+
+// newTriggers creates the stages that act without a message.
+func (r *Router) newTriggers(c Config) {
+	r.jobSource = &job.Source{
+		Store: r.store, Lanes: r.lanes, Settings: r.settings.Load, Partitions: c.Partitions, Now: c.Now, Metrics: job.NewMetrics(c.Registerer),
+		Report: func(job string, err error) { c.Log.Error("job", "job", job, "err", err) }, Alerts: r.alerts,
+	}
+	r.hooks = &hook.Hooks{
+		Store: r.store, Lanes: r.lanes, Stopping: r.stopping.Load, Partitions: c.Partitions, Now: c.Now, Metrics: hook.NewMetrics(c.Registerer), Alerts: r.alerts,
+	}
+	r.triggers = &trigger.Triggers{
+		Sources: map[ledger.TriggerSource]trigger.Source{ledger.TriggerCron: r.jobSource, ledger.TriggerHook: r.hooks},
+		Store:   r.store, Lanes: r.lanes, Places: r.places, Composer: r.compose, Routes: r.Routes, Settings: r.settings.Load, Now: c.Now, Log: c.Log,
+	}
+	r.jobSource.Configure(c.Jobs, c.JobReader)
+	r.hooks.Configure(c.Hooks)
+	r.Jobs = &jobs.Jobs{Store: r.store, Commit: r.lanes.Commit, Configuration: r.jobSource, Partitions: c.Partitions, Now: c.Now}
+}
+
+// newAlerts creates the stage that takes alerts in and tells people.
+func (r *Router) newAlerts(c Config) {
+	r.alerts = &alert.Alerts{
+		Store: r.store, Lanes: r.lanes, Composer: r.compose, Routes: r.Routes, Adapter: c.Adapters, Settings: r.settings.Load,
+		Partitions: c.Partitions, Now: c.Now, Log: c.Log, Metrics: alert.NewMetrics(c.Registerer),
+	}
+	r.alerts.Configure(c.Alerts)
+}
+
+// Alerts takes alerts in and tells people.
+func (r *Router) Alerts() *alert.Alerts { return r.alerts }
+
+// Hooks takes requests to hooks in.
+func (r *Router) Hooks() *hook.Hooks { return r.hooks }
+
+// JobSource says when jobs are due and what they do.
+func (r *Router) JobSource() *job.Source { return r.jobSource }
 
 // Configure gives the stages new settings. Work in progress finishes with the old ones.
 func (r *Router) Configure(s *place.Settings) {
@@ -286,7 +349,7 @@ func (r *Router) sweep(ctx context.Context) {
 		case <-ticker.C:
 			r.lanes.RescanAll()
 			r.expirer.Sweep(ctx)
-			r.holds.ExpireAll(ctx)
+			r.held.ExpireAll(ctx)
 			r.sweepMemories(ctx)
 		}
 	}

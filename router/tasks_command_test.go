@@ -30,6 +30,19 @@ func (k *talk) spawn(from sessions.Record, name string, change ...func(*exchange
 	return x
 }
 
+// A sub-agent's session is worked in the partition of its own id, whatever partition its requester has.
+func TestSubAgentHasItsOwnPartition(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newTalk(t)
+		ann := k.session("ann")
+		x := k.over(k.spawn(ann, "prices", func(a *exchange.Ask) { a.Target.Partition = partitions + 1 }).ID)
+		child, err := k.store.Session(t.Context(), x.Target.Session)
+		require.NoError(t, err)
+		require.Equal(t, sessions.SessionLane(child.ID).Partition(partitions), child.Partition)
+	})
+}
+
 // hold lets sub-agents work until they are stopped.
 func (k *talk) hold() {
 	k.agent.work = func(ctx context.Context, s *sessions.Session, run *sessions.Run) (string, error) {

@@ -153,7 +153,7 @@ func TestPreviewOfABlockedAnswerIsTakenBack(t *testing.T) {
 		b.hear(in("ann", "1", "hi"))
 		time.Sleep(time.Minute)
 		require.Len(t, b.chat.texts("ann"), 1)
-		require.Contains(t, b.chat.texts("ann")[0], "not allowed to give it")
+		require.Contains(t, b.chat.texts("ann")[0], "not allowed to send it")
 		require.Len(t, b.deliveries(ledger.DeliveryBlocked), 1)
 		require.Empty(t, b.deliveries(ledger.DeliveryBlocked)[0].PreviewID, "sent again, it is a new message")
 		require.Len(t, b.deliveries(ledger.DeliveryDiscarded), 1)

@@ -62,7 +62,7 @@ func TestEveryWithheldAnswerIsToldTheSameWay(t *testing.T) {
 				}
 				require.Len(t, notices, 1)
 				got := notices[0]
-				require.Contains(t, got.Text, "I have an answer, but I am not allowed to give it in this conversation.")
+				require.Contains(t, got.Text, "I have a reply, but I am not allowed to send it in this conversation.")
 				require.Equal(t, run.Session, got.Session, "of whose answer it tells")
 				require.Equal(t, run.ID, got.Run)
 				require.Equal(t, flow.Confidential, flow.Min(run.Label.Level(), flow.Confidential))

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
-	"strings"
 
 	"sluice/internal/aside"
 	"sluice/sessions/message"
+	"sluice/sessions/port"
 )
 
 // Step is one event of a completion. Only the last event of a completion is Done; then the channel is closed.
@@ -25,7 +25,7 @@ type Step struct {
 }
 
 // ErrModelLevel: the session's level is above what its model's provider may see.
-var ErrModelLevel = errors.New("the session has learnt more than its model may see")
+var ErrModelLevel = errors.New("the session has learned more than its model may see")
 
 // stepBuffer is how many events wait for a slow reader before the model has to wait.
 const stepBuffer = 16
@@ -102,7 +102,7 @@ func (s completion) beginStep(system string) (Model, Request, error) {
 	if !may {
 		return nil, Request{}, fmt.Errorf("%w: session %s is at %s, model %s at %s", ErrModelLevel, s.record.ID, s.record.Taint.Level(), s.model.Name(), ModelLevel(s.model))
 	}
-	s.building = &builder{}
+	s.building = &port.Streamed{}
 	return s.model, s.request(system), nil
 }
 
@@ -136,7 +136,7 @@ func (s completion) runStep(ctx context.Context, model Model, request Request, o
 	}()
 	completion, err = model.Complete(ctx, request, func(c Chunk) {
 		s.mu.Lock()
-		s.building.add(c)
+		s.building.Add(c)
 		s.mu.Unlock()
 		on(c)
 	})
@@ -171,45 +171,9 @@ func (s *Session) CurrentParts() []Part {
 	if s.building == nil {
 		return nil
 	}
-	parts := s.building.parts()
+	parts := s.building.Parts()
 	for i := range parts {
 		parts[i].Label = s.record.Taint
-	}
-	return parts
-}
-
-// builder joins the chunks of a streamed answer.
-type builder struct {
-	done []Part
-	kind PartType
-	text strings.Builder
-}
-
-func (b *builder) add(c Chunk) {
-	if c.Type == PartToolCall {
-		b.flush()
-		b.done = append(b.done, Part{Type: PartToolCall, CallID: c.CallID, Tool: c.Tool})
-		return
-	}
-	if c.Type != b.kind {
-		b.flush()
-		b.kind = c.Type
-	}
-	b.text.WriteString(c.Text)
-}
-
-func (b *builder) flush() {
-	if b.text.Len() > 0 {
-		b.done = append(b.done, Part{Type: b.kind, Text: b.text.String()})
-		b.text.Reset()
-	}
-}
-
-// parts returns an empty slice, not nil, for a completion that has produced nothing yet.
-func (b *builder) parts() []Part {
-	parts := append([]Part{}, b.done...)
-	if b.text.Len() > 0 {
-		parts = append(parts, Part{Type: b.kind, Text: b.text.String()})
 	}
 	return parts
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"sluice/policy/flow"
+	"sluice/sessions/message"
 )
 
 // decision is the outcome for one open call.
@@ -26,9 +27,17 @@ type decision struct {
 	child    *PendingSubAgentToolCall // that has worked the call; nil for other tools
 }
 
-// decide matches the open calls with their confirmations: all calls, or those before the first one that a person must
-// decide about. If it fails, nothing has run.
-func (s calls) decide(ctx context.Context, unasked bool, confirmations []Confirmation, subAgents []*PendingSubAgentToolCall) ([]decision, error) {
+// scope says which of the open calls are decided about.
+type scope int
+
+const (
+	allCalls      scope = iota // up to the first one whose sub-agent is not prepared
+	unaskedCalls               // of these, those before the first one that a person must decide about
+	subAgentCalls              // those of sub-agent tools that come first, before one that lacks a confirmation
+)
+
+// decide matches open calls with their confirmations. If it fails, nothing has run.
+func (s calls) decide(ctx context.Context, which scope, confirmations []Confirmation, subAgents []*PendingSubAgentToolCall) ([]decision, error) {
 	reached, err := s.lookUpNew(ctx)
 	if err != nil {
 		return nil, err
@@ -38,45 +47,88 @@ func (s calls) decide(ctx context.Context, unasked bool, confirmations []Confirm
 	if s.building != nil {
 		return nil, ErrStepBusy
 	}
-	calls := openCalls(s.messages)
-	reach := func(c Part) Reach { return reached[openCall{s.asks(), c.CallID}] }
-	if first := slices.IndexFunc(calls, func(c Part) bool { return s.ruling(c, reach(c)).Ruling == RulingAsk }); unasked && first >= 0 {
-		calls = calls[:first]
-	}
-	if len(calls) == 0 {
+	open := message.OpenCalls(s.messages)
+	if len(open) == 0 {
 		return nil, ErrNoToolCall
 	}
 	confirmed, err := byCall(confirmations)
 	if err != nil {
 		return nil, err
 	}
-	children, err := s.childrenByCall(subAgents)
-	if err != nil {
-		return nil, err
-	}
-	decisions := make([]decision, len(calls))
-	for i, call := range calls {
-		d := decision{call: call, reach: reach(call), child: children[call.CallID]}
-		d.tool, d.known = s.tool(call.Tool)
-		if err := s.judge(&d, confirmed); err != nil {
+	children := s.children
+	if which != subAgentCalls {
+		if children, err = s.childrenByCall(subAgents); err != nil {
 			return nil, err
 		}
-		delete(confirmed, call.CallID)
-		delete(children, call.CallID)
-		decisions[i] = d
 	}
-	for id := range confirmed {
-		return nil, fmt.Errorf("tool call %q is confirmed and not open", id)
+	if err := allOpen(open, confirmed, children); err != nil {
+		return nil, err
 	}
-	for id := range children {
-		return nil, fmt.Errorf("tool call %q has a sub-agent and is not open", id)
+	var decisions []decision
+	for _, call := range open {
+		d := decision{call: call, reach: reached[openCall{s.asks(), call.CallID}], child: children[call.CallID]}
+		d.tool, d.known = s.tool(call.Tool)
+		if s.outside(which, d, confirmed, len(decisions) == 0) {
+			break
+		}
+		if err := s.judge(&d, confirmed, which); err != nil {
+			return nil, err
+		}
+		decisions = append(decisions, d)
+	}
+	if len(decisions) == 0 {
+		return nil, ErrNoToolCall
 	}
 	return decisions, nil
 }
 
-// judge decides about one call, first by the session's mode, then by the call's confirmation.
-func (s calls) judge(d *decision, confirmed map[string]Confirmation) error {
+// outside reports whether a call, and with it those behind it, are outside a scope.
+func (s calls) outside(which scope, d decision, confirmed map[string]Confirmation, first bool) bool {
+	asks := func() bool { return s.ruling(d.call, d.reach).Ruling == RulingAsk }
+	switch _, given := confirmed[d.call.CallID]; {
+	case which == subAgentCalls:
+		return d.tool.SubAgent == nil || d.child == nil && !given && asks()
+	case d.tool.SubAgent != nil && d.child == nil && !first:
+		return true
+	}
+	return which == unaskedCalls && d.child == nil && asks()
+}
+
+// allOpen refuses confirmations and sub-agents of calls that are not open.
+func allOpen(open []Part, confirmed map[string]Confirmation, children map[string]*PendingSubAgentToolCall) error {
+	isOpen := func(id string) bool { return slices.ContainsFunc(open, func(c Part) bool { return c.CallID == id }) }
+	for id := range confirmed {
+		if !isOpen(id) {
+			return fmt.Errorf("tool call %q is confirmed and not open", id)
+		}
+	}
+	for id := range children {
+		if !isOpen(id) {
+			return fmt.Errorf("tool call %q has a sub-agent and is not open", id)
+		}
+	}
+	return nil
+}
+
+// judge decides about one call, first by the session's mode, then by the call's confirmation. A call whose sub-agent was
+// prepared has been decided about then. A confirmation can still refuse it.
+func (s calls) judge(d *decision, confirmed map[string]Confirmation, which scope) error {
 	c, given := confirmed[d.call.CallID]
+	if p := d.child; p != nil {
+		if *d, d.child = p.decision, p; given && !c.Approved {
+			d.refuse(c)
+		}
+	} else if err := s.rule(d, c, given); err != nil {
+		return err
+	}
+	if which != subAgentCalls && d.approved && d.tool.SubAgent != nil && (d.child == nil || !d.child.IsComplete()) {
+		return fmt.Errorf("tool call %q (%s): its sub-agent is not complete", d.call.CallID, d.call.Tool)
+	}
+	return nil
+}
+
+// rule decides about a call that nobody has decided about.
+func (s calls) rule(d *decision, c Confirmation, given bool) error {
 	v := s.ruling(d.call, d.reach)
 	d.asked, d.terms, d.learnt = v.Ruling == RulingAsk, v.Terms, s.record.Taint
 	switch {
@@ -85,23 +137,21 @@ func (s calls) judge(d *decision, confirmed map[string]Confirmation) error {
 		if given && !c.Approved && c.Reason != "" {
 			d.reason, d.said = c.Reason, c.Label
 		}
-		return nil
 	case d.asked && !given:
 		return fmt.Errorf("tool call %q (%s) is not confirmed", d.call.CallID, d.call.Tool)
 	case given && !c.Approved:
-		if d.reason, d.said = c.Reason, c.Label; d.reason == "" {
-			d.reason = "the call was not approved"
-		}
-		return nil
-	}
-	d.approved = true
-	if d.tool.SubAgent == nil {
-		return nil
-	}
-	if d.child == nil || !d.child.IsComplete() {
-		return fmt.Errorf("tool call %q (%s): its sub-agent is not complete", d.call.CallID, d.call.Tool)
+		d.refuse(c)
+	default:
+		d.approved = true
 	}
 	return nil
+}
+
+// refuse makes a confirmation's refusal the decision.
+func (d *decision) refuse(c Confirmation) {
+	if d.approved, d.reason, d.said = false, c.Reason, c.Label; d.reason == "" {
+		d.reason = "the call was not approved"
+	}
 }
 
 func byCall(confirmations []Confirmation) (map[string]Confirmation, error) {
@@ -121,10 +171,10 @@ func (s calls) childrenByCall(subAgents []*PendingSubAgentToolCall) (map[string]
 		switch {
 		case p == nil || p.parent != s.state:
 			return nil, fmt.Errorf("a sub-agent was prepared for another session than %s", s.record.ID)
-		case children[p.callID] != nil:
-			return nil, fmt.Errorf("tool call %q has two sub-agents", p.callID)
+		case children[p.ToolCallID()] != nil:
+			return nil, fmt.Errorf("tool call %q has two sub-agents", p.ToolCallID())
 		}
-		children[p.callID] = p
+		children[p.ToolCallID()] = p
 	}
 	return children, nil
 }

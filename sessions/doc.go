@@ -8,10 +8,10 @@
 //
 //	accept ──► queued ──► running ──► done
 //	             │           ├──────► failed | timeout | aborted
-//	             └──────────────────► dropped (queue overflow, told to the sender)
+//	             └──────────────────► dropped (queue overflow; the sender is notified)
 //
 // A conversation is a tree. Record.Head is the leaf of the selected thread; moving
-// it (Edit, Retry, Branch, Switch, Undo) deletes nothing. Summaries stand beside it:
+// it (Edit, Retry, Branch, Switch, Undo) deletes nothing. Summaries are not part of the tree:
 //
 //	question ── answer ── question ── answer ── question ◄─ head
 //	    │                    │  └──── answer                 the thread: summary, question

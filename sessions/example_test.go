@@ -213,7 +213,8 @@ func ExampleSession_PendingSubAgentToolCalls() {
 	s.Append(asks("Have the tides explained."))
 	fmt.Println(complete(ctx, s))
 
-	pending, err := s.PendingSubAgentToolCalls(ctx)
+	confirmations := []sessions.Confirmation{{CallID: "1", Approved: true}}
+	pending, err := s.PendingSubAgentToolCalls(ctx, sessions.Caller{}, confirmations)
 	if err != nil {
 		fmt.Println(err)
 	}
@@ -224,7 +225,7 @@ func ExampleSession_PendingSubAgentToolCalls() {
 		}
 		p.Complete()
 	}
-	_, err = s.ConfirmAndExecuteTools(ctx, sessions.Caller{}, []sessions.Confirmation{{CallID: "1", Approved: true}}, pending...)
+	_, err = s.ConfirmAndExecuteTools(ctx, sessions.Caller{}, confirmations, pending...)
 	fmt.Println(s.Last().Parts[0].Text, err)
 	fmt.Println(complete(ctx, s), s.Last().Text())
 	// Output:

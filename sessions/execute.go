@@ -2,13 +2,13 @@ package sessions
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"sluice/policy/flow"
+	"sluice/sessions/message"
 )
 
 // ToolTimeout bounds one tool call.
@@ -30,28 +30,7 @@ type Confirmation struct {
 func (s *Session) PendingToolCalls() []Part {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return openCalls(s.messages)
-}
-
-// openCalls looks at the end of a thread: an answer with calls, or the results that some of them have got.
-func openCalls(thread []Message) []Part {
-	if len(thread) == 0 {
-		return nil
-	}
-	last := thread[len(thread)-1]
-	if last.Role == RoleAssistant {
-		return last.ToolCalls()
-	}
-	if last.Role != RoleToolResult || len(thread) < 2 {
-		return nil
-	}
-	var open []Part
-	for _, call := range thread[len(thread)-2].ToolCalls() {
-		if !slices.ContainsFunc(last.Parts, func(p Part) bool { return p.CallID == call.CallID }) {
-			open = append(open, call)
-		}
-	}
-	return open
+	return message.OpenCalls(s.messages)
 }
 
 // Interrupted refuses a call that may or may not have run.
@@ -81,9 +60,10 @@ func (s *state) tool(name string) (Tool, bool) {
 // one; a missing, second or strange one is an error before anything runs. What the
 // session's [PermissionMode] refuses does not run, confirmed or not.
 //
-// A call of a sub-agent tool takes its result from the child that
-// [Session.PendingSubAgentToolCalls] has prepared: it must be among subAgents and
-// complete, unless the call is refused; else it is an error before anything runs.
+// A call of a sub-agent tool takes its result from subAgents, where it must be complete:
+// [Session.PendingSubAgentToolCalls] prepares it as soon as the calls before it have run. It and the calls behind it
+// therefore stay open if it is not there. If the first open call is not there, or is not complete, and is not refused,
+// that is an error before anything runs.
 //
 // A call runs at most once: it is stored before it runs and its result after, one
 // after the other. If a call fails, the model gets its error, and this method returns none; it returns an error
@@ -92,7 +72,7 @@ func (s *state) tool(name string) (Tool, bool) {
 // The [Monitor] judges each call just before it runs, with what the session has learnt from the calls before it. If a
 // person must be asked only now, this call and those behind it stay open, to be confirmed and executed next.
 func (s *Session) ConfirmAndExecuteTools(ctx context.Context, caller Caller, confirmations []Confirmation, subAgents ...*PendingSubAgentToolCall) (allRejected bool, err error) {
-	decisions, err := s.calls.decide(ctx, false, confirmations, subAgents)
+	decisions, err := s.calls.decide(ctx, allCalls, confirmations, subAgents)
 	if err != nil {
 		return false, err
 	}
@@ -103,7 +83,7 @@ func (s *Session) ConfirmAndExecuteTools(ctx context.Context, caller Caller, con
 // decide about. A caller that then waits for the decision has run everything that needs none, and of the calls still
 // open only the first may have started. Without a call to run it returns [ErrNoToolCall].
 func (s *Session) ExecuteUntilApproval(ctx context.Context, caller Caller, confirmations []Confirmation, subAgents ...*PendingSubAgentToolCall) (allRejected bool, err error) {
-	decisions, err := s.calls.decide(ctx, true, confirmations, subAgents)
+	decisions, err := s.calls.decide(ctx, unaskedCalls, confirmations, subAgents)
 	if err != nil {
 		return false, err
 	}
@@ -120,17 +100,12 @@ type calls struct {
 func (s calls) executeAll(ctx context.Context, caller Caller, decisions []decision) (allRejected bool, err error) {
 	allRejected = true
 	for _, d := range decisions {
-		if err := s.mayStart(ctx, &d); err != nil {
-			return false, err
-		}
-		if err := s.lookAgain(ctx, &d); err != nil {
-			return false, err
-		}
-		if s.lastWord(&d) {
-			break
-		}
-		if err := s.saver.Persist(ctx); err != nil {
-			return false, err
+		if d.child == nil {
+			if wait, err := s.begin(ctx, &d); err != nil {
+				return false, err
+			} else if wait {
+				break
+			}
 		}
 		result := Part{Text: d.reason, Error: true, Label: d.reasonLabel()}
 		if d.approved {
@@ -138,11 +113,31 @@ func (s calls) executeAll(ctx context.Context, caller Caller, decisions []decisi
 			result = s.execute(ctx, caller, d)
 		}
 		if ctx.Err() != nil && result.Error {
-			return false, fmt.Errorf("run tool %s: %w", d.call.Tool, context.Cause(ctx))
+			return false, d.ended(ctx)
 		}
 		s.addResult(d.call, result) // the last one is stored with the next step
 	}
 	return allRejected, nil
+}
+
+// begin does what comes before a call takes effect: it may be skipped, the monitor judges it, and it is stored. It reports
+// whether the call must wait because a person must be asked first.
+func (s calls) begin(ctx context.Context, d *decision) (wait bool, err error) {
+	if err := s.mayStart(ctx, d); err != nil {
+		return false, err
+	}
+	if err := s.refreshReach(ctx, d); err != nil {
+		return false, err
+	}
+	if s.recheck(d) {
+		return true, nil
+	}
+	return false, s.saver.Persist(ctx)
+}
+
+// ended is the error of a call that failed because ctx ended.
+func (d *decision) ended(ctx context.Context) error {
+	return fmt.Errorf("run tool %s: %w", d.call.Tool, context.Cause(ctx))
 }
 
 // reasonLabel is the label of a refusal's reason. The session's own reasons add nothing to its taint.
@@ -154,14 +149,14 @@ func (d *decision) reasonLabel() flow.Label {
 }
 
 // learntMore is the result of a call that was approved when the session knew less.
-const learntMore = "refused: the conversation has learnt more since this was approved; call it again to ask for a new decision"
+const learntMore = "refused: the conversation has learned more since the call was approved; call the tool again to ask for a new decision"
 
-// askedOtherwise is the result of a call that was approved before a rule required another approver.
-const askedOtherwise = "refused: the terms of the approval have changed since it was given; call it again to ask for a new decision"
+// termsChanged is the result of a call that was approved before a rule required another approver.
+const termsChanged = "refused: the terms of the approval have changed since the call was approved; call the tool again to ask for a new decision"
 
-// lastWord lets the monitor judge a call that is about to run. It reports whether the call must wait because a person must
+// recheck lets the monitor judge a call that is about to run. It reports whether the call must wait because a person must
 // be asked first.
-func (s calls) lastWord(d *decision) (wait bool) {
+func (s calls) recheck(d *decision) (wait bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if d.barred {
@@ -171,7 +166,7 @@ func (s calls) lastWord(d *decision) (wait bool) {
 		return false
 	}
 	if d.asked {
-		if d.reason = s.notAskedFor(d); d.reason != "" {
+		if d.reason = s.approvalGap(d); d.reason != "" {
 			d.approved = false
 			return false
 		}
@@ -187,8 +182,8 @@ func (s calls) lastWord(d *decision) (wait bool) {
 	return false
 }
 
-// notAskedFor says why a call's approval does not cover what the monitor asks for now; empty: it covers it.
-func (s calls) notAskedFor(d *decision) string {
+// approvalGap says why a call's approval does not cover what the monitor asks for now; empty: it covers it.
+func (s calls) approvalGap(d *decision) string {
 	v := s.verdict(d, false, false)
 	switch {
 	case v.Ruling != RulingAsk:
@@ -196,7 +191,7 @@ func (s calls) notAskedFor(d *decision) string {
 	case s.record.Taint != d.learnt:
 		return learntMore
 	case !v.Terms.Same(d.terms):
-		return askedOtherwise
+		return termsChanged
 	}
 	return ""
 }
@@ -215,7 +210,7 @@ func (s calls) mayStart(ctx context.Context, d *decision) error {
 	s.mu.Lock()
 	skip := s.skip
 	s.mu.Unlock()
-	if skip == nil || !d.approved || d.child != nil {
+	if skip == nil || !d.approved {
 		return nil
 	}
 	instead, err := skip(ctx)
@@ -228,24 +223,28 @@ func (s calls) mayStart(ctx context.Context, d *decision) error {
 	return nil
 }
 
-// execute runs one call and returns its result.
+// execute runs one call and returns its result, as the monitor lets the session learn it.
 func (s calls) execute(ctx context.Context, caller Caller, d decision) Part {
-	if d.child != nil {
-		return d.child.result()
+	var r Response
+	trail := &Trail{}
+	switch {
+	case d.child != nil:
+		r, trail = d.child.result(), d.child.trail
+	case !d.known:
+		return Part{Text: fmt.Sprintf("there is no tool %q", d.call.Tool), Error: true, Label: s.current().Taint}
+	default:
+		caller = s.completed(caller, d.call)
+		caller.Trail = trail
+		r = d.run(ctx, caller.Taint, func(ctx context.Context) (ToolResult, error) { return d.tool.Run(ctx, caller, d.args) })
 	}
-	caller = s.completed(caller, d.call)
-	if !d.known {
-		return Part{Text: fmt.Sprintf("there is no tool %q", d.call.Tool), Error: true, Label: caller.Taint}
-	}
-	caller.Trail = &Trail{}
-	r := s.response(d.call, d.tool, d.args, d.run(ctx, caller), caller.Trail)
+	r = s.response(d.call, d.tool, d.args, r, trail)
 	return Part{Text: r.Text, Error: r.Error, Label: r.Label}
 }
 
-// run lets the tool work, within its time.
-func (d *decision) run(ctx context.Context, caller Caller) Response {
+// run lets the tool work, within its time. An error has the label of the session that called it.
+func (d *decision) run(ctx context.Context, taint flow.Label, work func(context.Context) (ToolResult, error)) Response {
 	failed := func(err error) Response {
-		return Response{Text: err.Error(), Error: true, Label: caller.Taint}
+		return Response{Text: err.Error(), Error: true, Label: taint}
 	}
 	timeout := ToolTimeout
 	if d.tool.Timeout > 0 {
@@ -253,7 +252,7 @@ func (d *decision) run(ctx context.Context, caller Caller) Response {
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	result, err := d.tool.Run(ctx, caller, d.args)
+	result, err := work(ctx)
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return failed(fmt.Errorf("the tool did not end within %s; it may still take effect", timeout))
@@ -270,18 +269,6 @@ func (s calls) completed(caller Caller, call Part) Caller {
 	caller.Session, caller.Key, caller.Agent = s.record.ID, s.record.Key, s.record.Agent
 	caller.CallID, caller.Taint, caller.Clearance, caller.Sandbox = call.CallID, s.record.Taint, s.record.Clearance, s.sandbox
 	return caller
-}
-
-// argsOf returns a call's arguments; missing arguments become an empty object.
-func argsOf(call Part) (json.RawMessage, error) {
-	args := slices.Clone(call.Args)
-	if len(args) == 0 {
-		args = json.RawMessage("{}")
-	}
-	if err := json.Unmarshal(args, &map[string]json.RawMessage{}); err != nil {
-		return nil, fmt.Errorf("the arguments are not a JSON object: %w", err)
-	}
-	return args, nil
 }
 
 // addResult appends a call's result to the results message of the answer that asked for it.

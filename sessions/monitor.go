@@ -62,7 +62,7 @@ func (s *state) monitored() Monitor {
 
 // verdict asks the monitor about a call. The tool refuses arguments that can't be read.
 func (s calls) verdict(d *decision, approved, effects bool) CallVerdict {
-	args, err := argsOf(d.call)
+	args, err := d.call.Arguments()
 	if err != nil {
 		return CallVerdict{Ruling: RulingRefuse, Reason: err.Error()}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"testing"
 	"time"
 
@@ -121,7 +122,7 @@ func TestRefusedCallsAreRecorded(t *testing.T) {
 	}
 }
 
-// Calls that need nobody's consent run before the first that does; all of them run once it is given.
+// Calls that need no approval run before the first one that does. All of them run once it is approved.
 func TestCallsBeforeTheFirstQuestion(t *testing.T) {
 	t.Parallel()
 	asks := func(c sessions.MonitoredCall, _ bool) sessions.CallVerdict {
@@ -298,23 +299,28 @@ func TestReloadOfASessionThatAnotherMade(t *testing.T) {
 	require.Len(t, b.load(t).Messages(), 2)
 }
 
+// callsOf is an answer that calls tools, once each in this order. The id of a call is its place.
+func callsOf(tools ...string) sessiontest.Answer {
+	return func(context.Context, sessions.Request, func(sessions.Chunk)) (sessions.Completion, error) {
+		var c sessions.Completion
+		for i, tool := range tools {
+			c.Parts = append(c.Parts, sessions.Part{Type: sessions.PartToolCall, CallID: strconv.Itoa(i), Tool: tool, Args: json.RawMessage(`{}`)})
+		}
+		return c, nil
+	}
+}
+
 // Only calls of sub-agents' tools are prepared.
 func TestOtherCallsHaveNoSubAgent(t *testing.T) {
 	t.Parallel()
-	b := newBundle(t, func(context.Context, sessions.Request, func(sessions.Chunk)) (sessions.Completion, error) {
-		var c sessions.Completion
-		for _, tool := range []string{"count", "task", "unknown"} {
-			c.Parts = append(c.Parts, sessions.Part{Type: sessions.PartToolCall, CallID: tool, Tool: tool})
-		}
-		return c, nil
-	})
+	b := newBundle(t, callsOf("task", "count", "unknown"))
 	count, _ := b.Tool("count")
 	b.delegate(b.Session, sessions.SubAgentPlan{Task: "look"}, nil)
 	setTools(b.Session, append(b.Tools(), count))
 	b.Append(user("do all"))
 	_, err := step(t.Context(), b.Session)
 	require.NoError(t, err)
-	pending, err := b.PendingSubAgentToolCalls(t.Context())
+	pending, err := b.PendingSubAgentToolCalls(t.Context(), sessions.Caller{}, confirm(b.PendingToolCalls()))
 	require.NoError(t, err)
 	require.Len(t, pending, 1)
 }
@@ -366,13 +372,7 @@ func TestAnotherSessionHasTheID(t *testing.T) {
 // A sub-agent is the same one after a restart, also when another call of the answer has got its result in the meantime.
 func TestSubAgentIsFoundBehindOtherResults(t *testing.T) {
 	t.Parallel()
-	b := newBundle(t, func(context.Context, sessions.Request, func(sessions.Chunk)) (sessions.Completion, error) {
-		var c sessions.Completion
-		for _, tool := range []string{"look", "task"} {
-			c.Parts = append(c.Parts, sessions.Part{Type: sessions.PartToolCall, CallID: tool, Tool: tool})
-		}
-		return c, nil
-	})
+	b := newBundle(t, callsOf("look", "task"))
 	equip := func(s *sessions.Session) {
 		b.delegate(s, sessions.SubAgentPlan{Task: "look"}, nil)
 		setTools(s, append(s.Tools(), sessions.Tool{
@@ -386,11 +386,11 @@ func TestSubAgentIsFoundBehindOtherResults(t *testing.T) {
 	b.Append(user("do both"))
 	_, err := step(t.Context(), b.Session)
 	require.NoError(t, err)
-	before := pendingOf(t, b.Session)
-	require.Len(t, before, 1)
+	require.Nil(t, pendingOf(t, b.Session), "the other call comes first")
 	_, err = b.ExecuteUntilApproval(t.Context(), sessions.Caller{}, nil)
 	require.NoError(t, err)
-	require.NoError(t, b.Persist(t.Context()))
+	before := pendingOf(t, b.Session)
+	require.Len(t, before, 1)
 	again := b.load(t)
 	equip(again)
 	after := pendingOf(t, again)
@@ -491,7 +491,7 @@ func TestCallThatReachesFurtherThanItSeemed(t *testing.T) {
 		reach = later
 		_, err = b.ConfirmAndExecuteTools(t.Context(), sessions.Caller{}, confirm(b.PendingToolCalls()))
 		require.NoError(t, err)
-		require.Empty(t, b.ran, "what was said before the question is no answer to it")
+		require.Empty(t, b.ran, "a message before the question is not an answer to it")
 		asked, err = b.CallsToConfirm(t.Context())
 		require.NoError(t, err)
 		require.Len(t, asked, 1)

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"sluice/sessions/message"
 )
 
 // tree moves through the conversation tree, in memory and in the store.
@@ -22,7 +24,7 @@ func (s tree) move(ctx context.Context, head MessageID, resting bool) error {
 	switch {
 	case s.building != nil:
 		return ErrStepBusy
-	case !resting && head != s.record.Head && len(openCalls(thread)) > 0:
+	case !resting && head != s.record.Head && len(message.OpenCalls(thread)) > 0:
 		return ErrOpenCalls
 	}
 	s.take(thread, head)
@@ -79,7 +81,7 @@ func (s tree) threadTo(ctx context.Context, head MessageID) ([]Message, error) {
 	return append(s.refreshed(thread), tail...), nil
 }
 
-// upTo is the selected thread up to a stored message of it, or up to the summary that stands for that one.
+// upTo returns the selected thread up to one of its stored messages, or up to the summary that replaces that message.
 func (s *state) upTo(id MessageID) (thread []Message, ok bool) {
 	if id == "" {
 		return nil, true

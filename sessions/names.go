@@ -108,6 +108,7 @@ const (
 	EventToolDone  = message.EventToolDone
 	EventUser      = message.EventUser
 	NoReply        = message.NoReply
+	HeartbeatOK    = message.HeartbeatOK
 	PartAttachment = message.PartAttachment
 	PartText       = message.PartText
 	PartThinking   = message.PartThinking
@@ -116,8 +117,10 @@ const (
 	PictureMax     = message.PictureMax
 	QuoteForward   = message.QuoteForward
 	QuoteLink      = message.QuoteLink
+	QuoteCheck     = message.QuoteCheck
 	QuoteReply     = message.QuoteReply
 	QuoteThread    = message.QuoteThread
+	QuoteWake      = message.QuoteWake
 	ReplySkip      = message.ReplySkip
 	RoleAgent      = message.RoleAgent
 	RoleAssistant  = message.RoleAssistant
@@ -166,6 +169,7 @@ const (
 	KindReply      = turn.KindReply
 	KindReport     = turn.KindReport
 	KindTask       = turn.KindTask
+	KindTrigger    = turn.KindTrigger
 	OrderCompact   = turn.OrderCompact
 	OrderEdit      = turn.OrderEdit
 	OrderRaise     = turn.OrderRaise
@@ -194,6 +198,7 @@ type (
 	Activation    = record.Activation
 	Change        = record.Change
 	End           = record.End
+	Child         = record.Child
 	FileAccess    = record.FileAccess
 	Interrupt     = record.Interrupt
 	Patch         = record.Patch

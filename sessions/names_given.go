@@ -69,10 +69,12 @@ const (
 	SandboxRequired  = port.SandboxRequired
 )
 
-// Functions of package port.
+// Functions and an error of package port.
 //
 //nolint:gochecknoglobals // they are never set
 var (
+	ErrNoSandbox        = port.ErrNoSandbox
+	MakeFolder          = port.MakeFolder
 	MaxTemperature      = port.MaxTemperature
 	ModelLevel          = port.ModelLevel
 	ParsePermissionMode = port.ParsePermissionMode

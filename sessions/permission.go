@@ -2,6 +2,8 @@ package sessions
 
 import (
 	"context"
+
+	"sluice/sessions/message"
 )
 
 // refusedByMode is what a model reads of a call that the mode does not let run.
@@ -44,7 +46,7 @@ func (s *Session) CallsToConfirm(ctx context.Context) ([]CallToConfirm, error) {
 	defer s.mu.Unlock()
 	s.reached = reached
 	var asked []CallToConfirm
-	for _, call := range openCalls(s.messages) {
+	for _, call := range message.OpenCalls(s.messages) {
 		if v := s.calls.ruling(call, reached[openCall{s.asks(), call.CallID}]); v.Ruling == RulingAsk {
 			asked = append(asked, CallToConfirm{call, v.Reason, v.Terms})
 		}

@@ -100,16 +100,10 @@ func TestPermissionModes(t *testing.T) {
 	}
 }
 
-func TestPermissionNarrows(t *testing.T) {
+func TestPermissionOfANewSession(t *testing.T) {
 	t.Parallel()
-	const deny, ask, auto = sessions.PermissionDeny, sessions.PermissionAsk, sessions.PermissionAuto
-	for _, c := range []struct{ a, b, want sessions.PermissionMode }{
-		{deny, auto, deny}, {auto, ask, ask}, {auto, auto, auto}, {ask, "", ask}, {"", ask, ask}, {auto, "everything", deny},
-	} {
-		require.Equal(t, c.want, c.a.Narrow(c.b))
-	}
 	b := newBundle(t)
-	require.Equal(t, ask, b.Permission(), "a new session asks")
+	require.Equal(t, sessions.PermissionAsk, b.Permission(), "a new session asks")
 	require.ErrorContains(t, b.SetPermission("everything"), "want one of [deny ask auto]")
-	require.Equal(t, ask, b.Permission())
+	require.Equal(t, sessions.PermissionAsk, b.Permission())
 }

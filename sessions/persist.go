@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"slices"
 	"time"
+
+	"sluice/internal/pause"
 )
 
 // saver stores what is not stored yet.
@@ -116,17 +118,14 @@ func (s *Session) Persist(ctx context.Context) error { return s.saver.Persist(ct
 
 // Persist is [Session.Persist].
 func (s saver) Persist(ctx context.Context) error {
-	const first, most = 100 * time.Millisecond, 5 * time.Second
-	for pause := first; ; pause = min(2*pause, most) {
+	const first, longest = 100 * time.Millisecond, 5 * time.Second
+	pauses := pause.Doubling(first, longest, 0)
+	for {
 		err := s.persist(ctx)
 		if !errors.Is(err, ErrUnavailable) {
 			return err
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if pause.Wait(ctx, pauses.NextBackOff()) != nil {
 			return err
 		}
 	}

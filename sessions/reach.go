@@ -3,6 +3,8 @@ package sessions
 import (
 	"context"
 	"fmt"
+
+	"sluice/sessions/message"
 )
 
 // openCall names a call of an answer: its id is unique in that answer alone.
@@ -45,7 +47,7 @@ func (s calls) toLookUp(call Part) (c MonitoredCall, m Monitor, ok bool) {
 	if !known || tool.Beyond == nil {
 		return c, nil, false
 	}
-	args, err := argsOf(call)
+	args, err := call.Arguments()
 	if err != nil {
 		return c, nil, false // it is refused
 	}
@@ -58,7 +60,7 @@ func (s calls) lookUpNew(ctx context.Context) (map[openCall]Reach, error) {
 	s.mu.Lock()
 	var calls []Part
 	found, answer := s.reached, s.asks()
-	for _, call := range openCalls(s.messages) {
+	for _, call := range message.OpenCalls(s.messages) {
 		if _, ok := found[openCall{answer, call.CallID}]; !ok {
 			calls = append(calls, call)
 		}
@@ -77,8 +79,8 @@ func (s calls) lookUpNew(ctx context.Context) (map[openCall]Reach, error) {
 	return more, nil
 }
 
-// lookAgain looks up what a call reaches that is about to run: those before it may have changed it.
-func (s calls) lookAgain(ctx context.Context, d *decision) error {
+// refreshReach looks up what a call reaches that is about to run: those before it may have changed it.
+func (s calls) refreshReach(ctx context.Context, d *decision) error {
 	if !d.known || !d.approved {
 		return nil
 	}

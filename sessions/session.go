@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/policy/flow"
+	"sluice/sessions/port"
 )
 
 // Errors of the step API.
@@ -44,7 +45,7 @@ type Session struct {
 }
 
 // state is what a session has in memory. Its parts (completions, tool calls, sub-agents, moves in the tree, storing) are types
-// of their own that share it. Whoever uses it holds the lock.
+// of their own that share it. The user of a field holds the lock.
 type state struct {
 	store Store
 	now   func() time.Time
@@ -74,7 +75,7 @@ type state struct {
 	skip       func(context.Context) (string, error) // nil: no call is skipped
 	children   map[string]*PendingSubAgentToolCall   // of the open calls, by call id
 	attempt    *Change                               // was to be stored, and it is unknown whether it was
-	building   *builder                              // nil while no completion is in progress
+	building   *port.Streamed                        // nil while no completion is in progress
 }
 
 // newSession makes a session of what is stored of it.
@@ -244,7 +245,7 @@ func (s *Session) SetModel(model Model) {
 	s.model = model
 }
 
-// Model is the session's model; nil if none is set.
+// Model is the session's model; nil until [Session.SetModel].
 func (s *Session) Model() Model {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -46,10 +46,10 @@ func (s *Session) Verbose() VerboseLevel {
 	return cmp.Or(s.record.VerboseLevel, s.agent.Verbose, VerboseOff)
 }
 
-// TemperatureOverride is the session's own temperature, which stays when its model changes; nil if it has none.
+// TemperatureOverride is the session's own temperature, which stays when its model changes; nil: the agent's.
 func (s *Session) TemperatureOverride() *float32 { return s.current().Temperature.Value() }
 
-// MaxTokensOverride is the session's own limit of an answer's tokens, which stays when its model changes; nil if it has none.
+// MaxTokensOverride is the session's own limit of an answer's tokens, which stays when its model changes; nil: the agent's.
 func (s *Session) MaxTokensOverride() *int {
 	if n := s.current().MaxTokens; n > 0 {
 		return &n

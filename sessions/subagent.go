@@ -1,100 +1,134 @@
 package sessions
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"sync"
 
-	"github.com/google/uuid"
-
 	"sluice/policy/flow"
+	"sluice/sessions/message"
+	"sluice/sessions/record"
 )
 
-// PendingSubAgentToolCall is a call of a sub-agent tool whose child session is
-// prepared. The caller runs the child to its answer, calls Complete and hands it to
+// PendingSubAgentToolCall is a call of a sub-agent tool that may run and whose child session is prepared. The caller calls
+// Start, runs the child to its answer if the call is not complete then, calls Complete and hands it to
 // [Session.ConfirmAndExecuteTools]. It is safe for concurrent use.
 type PendingSubAgentToolCall struct {
-	parent  *state
-	session *Session // nil if it could not be prepared
-	callID  string
+	parent   *state
+	decision decision
+	session  *Session // nil if the call was refused or the child could not be prepared
+	start    func(ctx context.Context, child Record) (ToolResult, error)
+	trail    *Trail
 
 	mu       sync.Mutex
 	complete bool
-	failure  error
+	given    *Response // the result, if it is not the child's answer
 }
 
-// Session is the child; nil if it could not be prepared: the call is then complete, and its result says why.
+// Session is the child. It is nil if the call was refused or the child could not be prepared: the call is then complete,
+// and its result says why.
 func (p *PendingSubAgentToolCall) Session() *Session { return p.session }
 
 // ToolCallID is the id of the call that the child works.
-func (p *PendingSubAgentToolCall) ToolCallID() string { return p.callID }
+func (p *PendingSubAgentToolCall) ToolCallID() string { return p.decision.call.CallID }
 
-// Complete says that the child has come to its answer. Saying it again does nothing.
-func (p *PendingSubAgentToolCall) Complete() { p.Fail(nil) }
+// Start calls the plan's Start, whose result completes the call. It does nothing if the plan has no Start or the call is
+// complete. The error is that ctx ended; the call is then still open.
+func (p *PendingSubAgentToolCall) Start(ctx context.Context) error {
+	if p.start == nil || p.IsComplete() {
+		return nil
+	}
+	child := p.session.Record()
+	r := p.decision.run(ctx, child.Taint, func(ctx context.Context) (ToolResult, error) { return p.start(ctx, child) })
+	if ctx.Err() != nil && r.Error {
+		return p.decision.ended(ctx)
+	}
+	p.end(&r)
+	return nil
+}
+
+// Complete says that the child has answered. Only the first of Start, Complete and Fail counts.
+func (p *PendingSubAgentToolCall) Complete() { p.end(nil) }
 
 // Fail completes the call with an error, which the model reads instead of an answer.
 func (p *PendingSubAgentToolCall) Fail(err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.complete {
-		p.complete, p.failure = true, err
-	}
+	p.end(&Response{Text: err.Error(), Error: true, Label: p.label()})
 }
 
-// IsComplete reports whether Complete or Fail was called.
+// end completes the call, and reports whether nothing had before.
+func (p *PendingSubAgentToolCall) end(with *Response) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.complete {
+		return false
+	}
+	p.complete, p.given = true, with
+	return true
+}
+
+// IsComplete reports whether the call has its result.
 func (p *PendingSubAgentToolCall) IsComplete() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.complete
 }
 
-// result is the child's answer, as secret as all that the child has learnt.
-func (p *PendingSubAgentToolCall) result() Part {
+// result is what the call was completed with, else the child's answer.
+func (p *PendingSubAgentToolCall) result() Response {
 	p.mu.Lock()
-	failure := p.failure
+	given := p.given
 	p.mu.Unlock()
+	if given != nil {
+		return *given
+	}
+	last := p.session.Last()
+	if text := last.Text(); last.Role == RoleAssistant && text != "" && len(last.ToolCalls()) == 0 {
+		return Response{Text: text, Label: p.label()}
+	}
+	return Response{Text: "the sub-agent ended without an answer", Error: true, Label: p.label()}
+}
+
+// label is as secret as everything that the parent and the child have learned.
+func (p *PendingSubAgentToolCall) label() flow.Label {
 	label := p.parent.current().Taint
 	if p.session != nil {
 		label = label.Join(p.session.Taint())
 	}
-	if failure == nil {
-		last := p.session.Last()
-		if text := last.Text(); last.Role == RoleAssistant && text != "" && len(last.ToolCalls()) == 0 {
-			return Part{Text: text, Label: label}
-		}
-		failure = errors.New("the sub-agent ended without an answer")
-	}
-	return Part{Text: failure.Error(), Error: true, Label: label}
+	return label
 }
 
-// PendingSubAgentToolCalls prepares a child session for each open call of a
-// sub-agent tool that the session's mode does not refuse; nil if there are none. Asked again, it gives the same ones.
+// PendingSubAgentToolCalls prepares a child session for each of the open calls of sub-agent tools that come first, before
+// any other open call: a child knows what the calls before it have taught its parent. It gives nil if another call comes
+// first. Asked again, it gives the same ones; one that is refused by then, and is not complete, does not start any more.
+//
+// A call takes effect when its child starts. So it is decided about, judged by the [Monitor] and stored before it is given,
+// as [Session.ConfirmAndExecuteTools] does with other calls; one that is refused is complete. A call that a person
+// must decide about and that has no confirmation is not given, nor are those behind it.
 //
 // A child's id and key follow from the call, so that after a restart the child that
 // was stored is loaded and continued. A sub-agent starts no sub-agents of its own.
-func (s *Session) PendingSubAgentToolCalls(ctx context.Context) ([]*PendingSubAgentToolCall, error) {
+func (s *Session) PendingSubAgentToolCalls(ctx context.Context, caller Caller, confirmations []Confirmation) ([]*PendingSubAgentToolCall, error) {
+	if !s.subAgents.next() {
+		return nil, nil
+	}
+	decisions, err := s.calls.decide(ctx, subAgentCalls, confirmations, nil)
+	if err != nil && !errors.Is(err, ErrNoToolCall) {
+		return nil, err
+	}
 	var pending []*PendingSubAgentToolCall
-	for _, call := range s.PendingToolCalls() {
-		tool, ok := s.Tool(call.Tool)
-		if !ok || tool.SubAgent == nil || s.calls.refuses(call) {
-			continue
-		}
-		p, err := s.subAgents.child(ctx, tool, call)
+	for _, d := range decisions {
+		p, err := s.subAgents.prepare(ctx, caller, d)
 		if err != nil {
-			return nil, fmt.Errorf("prepare sub-agent of tool call %q: %w", call.CallID, err)
+			return nil, fmt.Errorf("prepare sub-agent of tool call %q: %w", d.call.CallID, err)
+		}
+		if p == nil {
+			break
 		}
 		pending = append(pending, p)
 	}
 	return pending, nil
-}
-
-func (s calls) refuses(call Part) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.ruling(call, ReachUnknown).Ruling == RulingRefuse // where it goes can only be asked about
 }
 
 // children prepares the children that work calls of sub-agent tools.
@@ -103,40 +137,71 @@ type children struct {
 	calls calls
 }
 
-// child gives the call's child, made at the first time. An error is the store's.
-func (s children) child(ctx context.Context, tool Tool, call Part) (*PendingSubAgentToolCall, error) {
+// next reports whether the first open call is one of a sub-agent tool.
+func (s children) next() bool {
 	s.mu.Lock()
-	p, ok := s.children[call.CallID]
-	s.mu.Unlock()
-	if ok {
-		return p, nil
+	defer s.mu.Unlock()
+	open := message.OpenCalls(s.messages)
+	if len(open) == 0 {
+		return false
 	}
-	p = &PendingSubAgentToolCall{parent: s.state, callID: call.CallID}
-	plan, err := s.plan(ctx, tool, call)
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		p.Fail(err)
-	} else if p.session, err = s.openChild(ctx, call, plan); err != nil {
+	tool, _ := s.tool(open[0].Tool)
+	return tool.SubAgent != nil
+}
+
+// prepare gives a call's child, made at the first time; nil if a person must be asked about the call first.
+func (s children) prepare(ctx context.Context, caller Caller, d decision) (*PendingSubAgentToolCall, error) {
+	if d.child != nil {
+		s.refuse(d)
+		return d.child, nil
+	}
+	if wait, err := s.calls.begin(ctx, &d); err != nil || wait {
 		return nil, err
+	}
+	p := &PendingSubAgentToolCall{parent: s.state, decision: d, trail: &Trail{}, complete: !d.approved}
+	if d.approved {
+		if err := s.make(ctx, p, caller); err != nil {
+			return nil, err
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.children[call.CallID] = p
+	s.children[d.call.CallID] = p
 	return p, nil
 }
 
-func (s children) plan(ctx context.Context, tool Tool, call Part) (SubAgentPlan, error) {
-	caller := s.calls.completed(Caller{}, call)
+// refuse completes a prepared call that a confirmation has refused since.
+func (s children) refuse(d decision) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !d.approved && d.child.end(&Response{Text: d.reason, Error: true, Label: d.reasonLabel()}) {
+		then := &d.child.decision
+		then.approved, then.reason, then.said = false, d.reason, d.said
+	}
+}
+
+// make makes the child. An error of the plan is the call's result; another one is the store's, or that ctx ended.
+func (s children) make(ctx context.Context, p *PendingSubAgentToolCall, caller Caller) error {
+	caller = s.calls.completed(caller, p.decision.call)
+	caller.Trail = p.trail
+	plan, err := s.plan(ctx, caller, p.decision)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		p.Fail(err)
+		return nil
+	}
+	p.start = plan.Start
+	p.session, err = s.openChild(ctx, p.decision.call, plan)
+	return err
+}
+
+func (s children) plan(ctx context.Context, caller Caller, d decision) (SubAgentPlan, error) {
 	if caller.Key.SubAgent() {
 		return SubAgentPlan{}, errors.New("a sub-agent can't start sub-agents")
 	}
-	args, err := argsOf(call)
-	if err != nil {
-		return SubAgentPlan{}, err
-	}
-	plan, err := tool.SubAgent(ctx, caller, args)
+	plan, err := d.tool.SubAgent(ctx, caller, d.args)
 	if err != nil {
 		return plan, err
 	}
@@ -144,26 +209,28 @@ func (s children) plan(ctx context.Context, tool Tool, call Part) (SubAgentPlan,
 		return plan, errors.New("the sub-agent has no task")
 	}
 	record := s.current()
-	if clearance := narrowClearance(record.Clearance, plan.Clearance); !record.Taint.FlowsTo(clearance) {
-		return plan, fmt.Errorf("the sub-agent may know up to %s, and this conversation has learnt %s", clearance, record.Taint.Level())
+	if clearance := record.ChildClearance(plan.Clearance); !record.Taint.FlowsTo(clearance) {
+		return plan, fmt.Errorf("the sub-agent may know up to %s, and this conversation has learned %s", clearance, record.Taint.Level())
 	}
 	return plan, nil
 }
 
-// openChild makes the call's child, or loads it where an earlier process has stored it.
+// openChild makes the call's child, or loads the one that an earlier process has stored. The plan's Start, if any,
+// stores the child and gives it its task.
 func (s children) openChild(ctx context.Context, call Part, plan SubAgentPlan) (*Session, error) {
 	record := s.childRecord(call, plan)
+	child := NewSession(s.store, record, s.now)
+	if plan.Start != nil {
+		s.equip(child, plan)
+		return child, nil
+	}
 	stored, err := s.store.Session(ctx, record.ID)
-	var child *Session
-	switch {
-	case errors.Is(err, ErrNotFound):
-		child = NewSession(s.store, record, s.now)
-	case err != nil:
-		return nil, err
-	default:
+	if err == nil {
 		if child, err = LoadSession(ctx, s.store, stored, s.now); err != nil {
 			return nil, err
 		}
+	} else if !errors.Is(err, ErrNotFound) {
+		return nil, err
 	}
 	s.equip(child, plan)
 	if len(child.Messages()) == 0 {
@@ -194,21 +261,15 @@ func (s children) equip(child *Session, plan SubAgentPlan) {
 // childRecord is a new child's record.
 func (s children) childRecord(call Part, plan SubAgentPlan) Record {
 	parent := s.current()
-	agent := plan.Agent.ID
-	if agent == "" {
-		agent = parent.Agent
+	c := Child{
+		Agent: cmp.Or(plan.Agent.ID, parent.Agent), Title: plan.Description, Label: parent.Taint,
+		Clearance: plan.Clearance, Files: plan.Files, Now: s.now(),
 	}
-	id, key := childName(parent.ID, s.calls.asking(), call.CallID, agent)
-	files := parent.FileAccess
-	if plan.Files != nil {
-		files = files.Narrow(*plan.Files)
+	if plan.Model != nil {
+		c.Model = plan.Model.Name()
 	}
-	now := s.now()
-	return Record{
-		ID: id, Key: key, Agent: agent, Partition: parent.Partition, Taint: parent.Taint,
-		Clearance: narrowClearance(parent.Clearance, plan.Clearance), FileAccess: files,
-		Title: flow.NewText(plan.Description, parent.Taint), Created: now, LastActivity: now,
-	}
+	c.ID, c.Key = record.ChildName(parent.ID, s.calls.asking(), call.CallID, c.Agent)
+	return parent.NewChild(c)
 }
 
 // asking is the message whose calls are open.
@@ -224,18 +285,4 @@ func (s *state) asks() MessageID {
 		return last.Parent
 	}
 	return s.record.Head
-}
-
-// childName derives a child's id and key from the call, for each answer that asks again.
-func childName(parent ID, asking MessageID, callID, agent string) (ID, Key) {
-	name := sha256.Sum256([]byte(string(parent) + "\x00" + string(asking) + "\x00" + callID))
-	id := uuid.NewHash(sha256.New(), uuid.Nil, name[:], 8)
-	return ID("sess_" + hex.EncodeToString(name[:6])), SubAgentKey(agent, id.String())
-}
-
-func narrowClearance(parent, plan flow.Level) flow.Level {
-	if !plan.Valid() {
-		return parent
-	}
-	return flow.Min(parent, plan)
 }

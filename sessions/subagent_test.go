@@ -42,7 +42,7 @@ func asked(t *testing.T, plan sessions.SubAgentPlan, fails error) *bundle {
 
 func pendingOf(t *testing.T, s *sessions.Session) []*sessions.PendingSubAgentToolCall {
 	t.Helper()
-	pending, err := s.PendingSubAgentToolCalls(t.Context())
+	pending, err := s.PendingSubAgentToolCalls(t.Context(), sessions.Caller{}, confirm(s.PendingToolCalls()))
 	require.NoError(t, err)
 	return pending
 }
@@ -79,7 +79,7 @@ func TestSubAgentAnswersTheCall(t *testing.T) {
 	require.False(t, rejected)
 	results := b.Last().Parts
 	require.Equal(t, []string{"it is secret", "one is enough"}, []string{results[0].Text, results[1].Text})
-	require.Equal(t, flow.NewLabel(flow.Confidential, flow.Untrusted), b.Taint(), "the parent learns what the child has learnt")
+	require.Equal(t, flow.NewLabel(flow.Confidential, flow.Untrusted), b.Taint(), "the parent learns what the child has learned")
 	_, err = step(t.Context(), b.Session)
 	require.NoError(t, err)
 	require.Equal(t, "thanks", b.Last().Text())
@@ -178,8 +178,16 @@ func TestSubAgentsStartNone(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "a sub-agent can't start sub-agents", child.Last().Parts[0].Text)
 
+	b = asked(t, sessions.SubAgentPlan{}, nil)
 	require.NoError(t, b.SetPermission(sessions.PermissionDeny))
-	require.Nil(t, pendingOf(t, b.Session), "refused calls need no child")
+	for _, p := range pendingOf(t, b.Session) {
+		require.True(t, p.IsComplete())
+		require.Nil(t, p.Session(), "refused calls need no child")
+	}
+	require.Empty(t, b.ran, "nor a plan")
+	rejected, err := b.ConfirmAndExecuteTools(t.Context(), sessions.Caller{}, nil)
+	require.NoError(t, err)
+	require.True(t, rejected)
 }
 
 func TestFilesNarrow(t *testing.T) {
@@ -210,4 +218,131 @@ func TestFilesNarrow(t *testing.T) {
 		a, b, p := scope.Draw(t, "a"), scope.Draw(t, "b"), path.Draw(t, "path")
 		require.Equal(t, under(p, a) && under(p, b), under(p, access(a...).Narrow(access(b...)).Write))
 	})
+}
+
+// A child is prepared when its call is the next one: it knows what the calls before it have taught its parent.
+func TestSubAgentWaitsForTheCallsBeforeIt(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t, callsOf("look", "task", "look", "task"))
+	secret := flow.NewLabel(flow.Confidential, flow.Trusted)
+	b.delegate(b.Session, sessions.SubAgentPlan{}, nil)
+	setTools(b.Session, append(b.Tools(), sessions.Tool{
+		Spec: sessions.ToolSpec{Name: "look"}, Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone},
+		Run: func(context.Context, sessions.Caller, json.RawMessage) (sessions.ToolResult, error) {
+			return sessions.ToolResult{Text: "seen", Label: secret}, nil
+		},
+	}))
+	b.Append(user("do all"))
+	_, err := step(t.Context(), b.Session)
+	require.NoError(t, err)
+	for _, results := range []int{1, 3, 4} {
+		pending := pendingOf(t, b.Session)
+		for _, p := range pending {
+			require.Equal(t, secret.Level(), p.Session().Taint().Level())
+			p.Complete()
+		}
+		require.Len(t, pending, min(results-1, 1))
+		_, err = b.ConfirmAndExecuteTools(t.Context(), sessions.Caller{}, confirm(b.PendingToolCalls()), pending...)
+		require.NoError(t, err)
+		require.Len(t, b.Last().Parts, results, "calls behind a child that is not prepared stay open")
+	}
+	require.Nil(t, b.PendingToolCalls())
+}
+
+// A call takes effect when its child starts, so before that it is confirmed, judged and stored, once.
+func TestSubAgentStartsAfterTheVerdict(t *testing.T) {
+	t.Parallel()
+	b := asked(t, sessions.SubAgentPlan{}, nil)
+	ruling, effects := sessions.RulingRun, 0
+	b.SetMonitor(&judge{call: func(c sessions.MonitoredCall, effect bool) sessions.CallVerdict {
+		if effect {
+			effects++
+		}
+		return sessions.CallVerdict{Ruling: ruling, Reason: "no", Args: c.Args}
+	}})
+	pending, err := b.PendingSubAgentToolCalls(t.Context(), sessions.Caller{}, nil)
+	require.NoError(t, err)
+	require.Nil(t, pending, "nobody has confirmed a call")
+	require.Zero(t, b.store.Commits())
+
+	pending, err = b.PendingSubAgentToolCalls(t.Context(), sessions.Caller{}, []sessions.Confirmation{{CallID: "a", Approved: true}})
+	require.NoError(t, err)
+	require.Len(t, pending, 1)
+	require.False(t, b.IsDirty(b.Last().ID), "the call is stored")
+	require.Equal(t, 1, effects)
+	pending[0].Fail(errors.New("no luck"))
+	_, err = b.ConfirmAndExecuteTools(t.Context(), sessions.Caller{}, confirm(b.PendingToolCalls()), pending...)
+	require.NoError(t, err)
+	require.Equal(t, "no luck", b.Last().Parts[0].Text)
+	require.Equal(t, 1, effects, "it is not judged again")
+
+	ruling = sessions.RulingRefuse
+	pending = pendingOf(t, b.Session)
+	require.Len(t, pending, 1)
+	require.Nil(t, pending[0].Session())
+	_, err = b.ConfirmAndExecuteTools(t.Context(), sessions.Caller{}, confirm(b.PendingToolCalls()), pending...)
+	require.NoError(t, err)
+	require.Equal(t, "no", b.Last().Parts[1].Text)
+	require.Equal(t, 2, effects)
+	require.Equal(t, []string{"a"}, b.ran, "a refused call is not planned")
+}
+
+// A plan can give the child to someone who works it later: the call does not wait for the child.
+func TestSubAgentIsStartedForLater(t *testing.T) {
+	t.Parallel()
+	var started []sessions.Record
+	fails := errors.New("too many at work")
+	b := asked(t, sessions.SubAgentPlan{Description: "a look", Start: func(_ context.Context, child sessions.Record) (sessions.ToolResult, error) {
+		if started = append(started, child); len(started) == 2 {
+			return sessions.ToolResult{}, fails
+		}
+		return sessions.ToolResult{Text: "accepted", Label: flow.NewLabel(flow.Internal, flow.Trusted)}, nil
+	}}, nil)
+	pending := pendingOf(t, b.Session)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, pending[0].Start(ended), "it has started all the same")
+	require.ErrorIs(t, pending[1].Start(ended), context.Canceled)
+	require.False(t, pending[1].IsComplete())
+	require.NoError(t, pending[0].Start(t.Context()))
+	require.Len(t, started, 2, "once it has a result, it does not start again")
+	fails = errors.New("none left")
+	started = started[:1]
+	require.NoError(t, pending[1].Start(t.Context()))
+	pending[0].Complete()
+	_, err := b.ConfirmAndExecuteTools(t.Context(), sessions.Caller{}, confirm(b.PendingToolCalls()), pending...)
+	require.NoError(t, err)
+	require.Equal(t, []string{"accepted", "none left"}, []string{b.Last().Parts[0].Text, b.Last().Parts[1].Text})
+	require.True(t, b.Last().Parts[1].Error)
+	require.Equal(t, flow.Internal, b.Taint().Level())
+	child := started[0]
+	require.Equal(t, []any{b.Record().ID, "a look", sessions.MessageID("")}, []any{child.SpawnedBy, child.Title.Raw(), child.Head}, "whoever starts it gives it the task")
+	_, err = b.store.Session(t.Context(), child.ID)
+	require.ErrorIs(t, err, sessions.ErrNotFound, "and stores it")
+}
+
+// A call that is refused after its child was prepared does not start, and its result is the reason.
+func TestSubAgentIsRefusedBeforeItStarts(t *testing.T) {
+	t.Parallel()
+	var started []sessions.Record
+	b := asked(t, sessions.SubAgentPlan{Start: func(_ context.Context, child sessions.Record) (sessions.ToolResult, error) {
+		started = append(started, child)
+		return sessions.ToolResult{Text: "accepted", Label: flow.Bottom()}, nil
+	}}, nil)
+	pending := pendingOf(t, b.Session)
+	again := func(c ...sessions.Confirmation) {
+		same, err := b.PendingSubAgentToolCalls(t.Context(), sessions.Caller{}, c)
+		require.NoError(t, err)
+		require.Equal(t, pending, same)
+	}
+	again() // prepared calls have been decided about
+	require.NoError(t, pending[1].Start(t.Context()))
+	again(sessions.Confirmation{CallID: "a", Reason: "changed my mind"}, sessions.Confirmation{CallID: "b", Reason: "too late"})
+	require.NoError(t, pending[0].Start(t.Context()))
+	require.Len(t, started, 1)
+	rejected, err := b.ConfirmAndExecuteTools(t.Context(), sessions.Caller{}, nil, pending...)
+	require.NoError(t, err)
+	require.False(t, rejected)
+	require.Equal(t, []string{"changed my mind", "accepted"}, []string{b.Last().Parts[0].Text, b.Last().Parts[1].Text})
+	require.True(t, b.Last().Parts[0].Error)
 }

@@ -71,9 +71,9 @@ func (s *Session) Edit(ctx context.Context, id MessageID, parts []Part) (Message
 	return s.record.Head, nil
 }
 
-// Retry drops back to the user's message that a message answers, or to itself if it
-// is a user's, so that the next completion answers it again on a branch of its own.
-// An empty id stands for the last message. [ErrNoTurn] says that no user's message stands there.
+// Retry goes back to the user's message that a message answers, or to the message itself if
+// it is a user's, so that the next completion answers it again on a new branch. An empty id
+// means the last message. [ErrNoTurn] means that there is no user's message.
 func (s *Session) Retry(ctx context.Context, id MessageID) error {
 	if id == "" {
 		id = s.current().Head
@@ -129,11 +129,15 @@ func (s *Session) Undo(ctx context.Context, n int) (undone int, err error) {
 	return undone, nil
 }
 
-// Branches lists what stands beside a message in the tree, itself too, oldest first.
+// Branches lists a message and its siblings in the tree, oldest first. An empty id asks for the first messages of the
+// conversation.
 func (s *Session) Branches(ctx context.Context, id MessageID) ([]Branch, error) {
-	m, err := s.tree.lookup(ctx, id)
-	if err != nil {
-		return nil, fmt.Errorf("list branches: %w", err)
+	var m Message
+	var err error
+	if id != "" {
+		if m, err = s.tree.lookup(ctx, id); err != nil {
+			return nil, fmt.Errorf("list branches: %w", err)
+		}
 	}
 	children, err := s.store.Children(ctx, s.current().ID, m.Parent)
 	if err != nil {
@@ -151,7 +155,7 @@ func (s *Session) Branches(ctx context.Context, id MessageID) ([]Branch, error) 
 	return branches, nil
 }
 
-// selectedOf is the one of some siblings that stands on the selected thread; empty if none does.
+// selectedOf returns the sibling on the selected thread, or an empty id if the thread passes through no sibling.
 func (s tree) selectedOf(ctx context.Context, siblings []Message) (MessageID, error) {
 	in := func(thread []Message) (MessageID, bool) {
 		i := slices.IndexFunc(siblings, func(m Message) bool { return containsID(thread, m.ID) })

@@ -43,6 +43,9 @@ func TestEditIsABranch(t *testing.T) {
 	require.Len(t, branches, 2)
 	require.Equal(t, "question 1", branches[0].Message.Text())
 	require.Equal(t, sessions.Branch{Message: branches[1].Message, Position: 2, Count: 2, Selected: true}, branches[1])
+	beginnings, err := b.Branches(t.Context(), "")
+	require.NoError(t, err)
+	require.Equal(t, []sessions.Branch{{Message: b.Messages()[0], Position: 1, Count: 1, Selected: true}}, beginnings)
 	require.NoError(t, b.Switch(t.Context(), ids[2]))
 	require.Equal(t, []string{"question 0", "answer 0", "question 1", "answer 1"}, texts(b.Messages()))
 }
@@ -52,7 +55,7 @@ func TestRetryAndUndo(t *testing.T) {
 	b := newBundle(t)
 	ids := b.talk(3)
 	require.NoError(t, b.Retry(t.Context(), ""))
-	require.Equal(t, ids[4], b.Record().Head, "the question is to be answered anew")
+	require.Equal(t, ids[4], b.Record().Head, "the question is to be answered again")
 	require.NoError(t, b.Retry(t.Context(), ids[3]))
 	require.Equal(t, ids[2], b.Record().Head)
 	require.NoError(t, b.Switch(t.Context(), ids[0]))

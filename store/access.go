@@ -22,7 +22,7 @@ func (db inboxTable) Event(ctx context.Context, key string) (ledger.Event, error
 	e := ledger.Event{Key: key}
 	var outcome, session, run, notice string
 	var accepted int64
-	err := db.One(ctx, `SELECT outcome, session_id, run_id, notice_id, accepted FROM events WHERE event_key = ?`, []any{engine.Indexed(key)},
+	err := db.One(ctx, engine.Brief+`SELECT outcome, session_id, run_id, notice_id, accepted FROM events WHERE event_key = ?`, []any{engine.Indexed(key)},
 		&outcome, &session, &run, &notice, &accepted)
 	e.Outcome, e.Session, e.Run = ledger.Outcome(outcome), sessions.ID(session), sessions.RunID(run)
 	e.Notice, e.Accepted = ledger.DeliveryID(notice), engine.FromMicros(accepted)
@@ -48,7 +48,11 @@ func (b *writer) remember(r ledger.HistoryAppend) {
 
 // History implements [ledger.Store].
 func (db inboxTable) History(ctx context.Context, lane sessions.Lane) ([]sessions.HistoryLine, error) {
-	return engine.All(ctx, db.Conn, `SELECT at, sender, body, level, trust, message_id, quotations FROM history WHERE lane = ? ORDER BY seq`, []any{engine.Indexed(lane)},
+	absent, learn := db.talk.Absent(engine.Indexed(lane))
+	if absent {
+		return nil, nil
+	}
+	lines, err := engine.All(ctx, db.Conn, engine.Brief+`SELECT at, sender, body, level, trust, message_id, quotations FROM history WHERE lane = ? ORDER BY seq`, []any{engine.Indexed(lane)},
 		func(row engine.Row) (sessions.HistoryLine, error) {
 			var l sessions.HistoryLine
 			var at int64
@@ -63,11 +67,15 @@ func (db inboxTable) History(ctx context.Context, lane sessions.Lane) ([]session
 			dec.Into(quotations, &l.Quotations)
 			return l, dec.Err
 		})
+	if err == nil {
+		learn(len(lines) > 0)
+	}
+	return lines, err
 }
 
 const pairingColumns = `channel, account, user_id, person, conversation, code, status, created, expires`
 
-// pairing replaces a person's pairing where the condition holds; otherwise is the error if it does not.
+// pairing replaces a person's pairing if the condition holds. Otherwise the write fails with the given error.
 func (b *writer) pairing(p ledger.Pairing, condition string, otherwise error) {
 	b.add(engine.Statement{
 		Else: otherwise,
@@ -95,7 +103,7 @@ func scanPairing(row engine.Row) (ledger.Pairing, error) {
 
 // PairingOf implements [ledger.Store].
 func (db peopleTable) PairingOf(ctx context.Context, channel, account string, user sessions.UserID) (ledger.Pairing, error) {
-	return engine.Single(ctx, db.Conn, `SELECT `+pairingColumns+` FROM pairings WHERE channel = ? AND account = ? AND user_id = ?`,
+	return engine.Single(ctx, db.Conn, engine.Brief+`SELECT `+pairingColumns+` FROM pairings WHERE channel = ? AND account = ? AND user_id = ?`,
 		[]any{channel, account, engine.Indexed(user)}, scanPairing)
 }
 
@@ -108,10 +116,10 @@ func (db peopleTable) ListPairings(ctx context.Context, channel, account string,
 	return engine.All(ctx, db.Conn, `SELECT `+pairingColumns+` FROM pairings`+f.Where()+` ORDER BY created DESC LIMIT 1000`, f.Args, scanPairing)
 }
 
-// aliasesMax bounds how often a conversation's id is followed.
+// aliasesMax bounds how many aliases of a conversation are followed.
 const aliasesMax = 16
 
-// anyAlias is the key of whether any conversation has another id.
+// anyAlias is the presence key for "some conversation has an alias".
 const anyAlias = ""
 
 // CanonicalConversation implements [ledger.Store].
@@ -123,7 +131,7 @@ func (db peopleTable) CanonicalConversation(ctx context.Context, channel, accoun
 	}
 	for range aliasesMax {
 		var older string
-		err := db.One(ctx, `SELECT older FROM aliases WHERE channel = ? AND account = ? AND known_as = ?`,
+		err := db.One(ctx, engine.Brief+`SELECT older FROM aliases WHERE channel = ? AND account = ? AND known_as = ?`,
 			[]any{channel, account, engine.Indexed(id)}, &older)
 		switch {
 		case errors.Is(err, sessions.ErrNotFound):

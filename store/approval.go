@@ -16,7 +16,7 @@ const (
 	denyPendingOfRun = `UPDATE approvals SET status = 'denied', reason = ?, reason_said = 'PUBLIC/trusted', decided_by = 'gateway', decided = ? WHERE run_id = ? AND status = 'pending'`
 )
 
-// approvals are the parts of a change about tool calls that people decide about.
+// approvals adds the statements for approvals of tool calls.
 func (b *writer) approvals(c ledger.Change) {
 	for _, p := range c.Ask {
 		level, trust := engine.Label(p.Label)

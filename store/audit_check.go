@@ -7,16 +7,16 @@ import (
 	"sluice/store/engine"
 )
 
-// noHead is the sequence number of a head that is not there.
+// noHead is the sequence number of a missing head.
 const noHead = int64(-1)
 
 // chainCheck follows one chain from its first entry to its last.
 type chainCheck struct {
 	head    engine.Head          // as it was before the first entry was read
-	kept    map[engine.Head]bool // heads that somebody has kept; true: met
-	entries int64                // that were read
-	last    engine.Head          // the last entry up to which all is well
-	broken  bool                 // what follows last does not fit; faults[stray] says so
+	kept    map[engine.Head]bool // heads that were kept elsewhere; true: seen in the chain
+	entries int64                // entries read so far
+	last    engine.Head          // the last entry before the first fault
+	broken  bool                 // the entry after last does not fit; faults[stray] describes it
 	stray   int                  // index in faults
 	faults  []ledger.AuditFault
 }
@@ -35,7 +35,7 @@ func (c *chainCheck) fault(seq int64, kind ledger.AuditFaultKind, format string,
 	c.faults = append(c.faults, ledger.AuditFault{Chain: c.head.Chain, Seq: seq, Kind: kind, Text: fmt.Sprintf(format, args...)})
 }
 
-// next looks at the next entry.
+// next checks the next entry.
 func (c *chainCheck) next(l link) {
 	c.entries++
 	if _, ok := c.kept[l.Head]; ok {
@@ -62,8 +62,8 @@ func (c *chainCheck) good(h engine.Head) {
 	}
 }
 
-// bad notes the first entry of a chain that is not as it was written. What
-// follows it can't be judged, but may be the entry that belongs there.
+// bad reports the first entry of a chain that was changed. The entry after it can't be checked, but may be the entry
+// that belongs there.
 func (c *chainCheck) bad(place int64, l link, fits bool) {
 	c.broken, c.stray = true, len(c.faults)
 	switch {
@@ -78,7 +78,7 @@ func (c *chainCheck) bad(place int64, l link, fits bool) {
 	}
 }
 
-// end compares the head, whose sequence number is latest now, and what was kept.
+// end compares the chain with its current head, whose sequence number is latest, and with the kept heads.
 func (c *chainCheck) end(latest int64) {
 	switch last := c.last.Seq; {
 	case c.broken:

@@ -25,10 +25,10 @@ func scanLink(row engine.Row) (link, error) {
 	return l, err
 }
 
-// idHash is how much of its hash an entry's id has.
+// idHash is how many characters of its hash an entry's id has.
 const idHash = 16
 
-// record is a row for people and programs.
+// record converts a row for people and programs.
 func (l link) record() ledger.AuditRecord {
 	r := ledger.AuditRecord{
 		ID: fmt.Sprintf("%d-%s", l.At, l.Hash[:min(idHash, len(l.Hash))]), Place: ledger.AuditHead(l.Head),
@@ -42,7 +42,7 @@ func (l link) record() ledger.AuditRecord {
 	return r
 }
 
-// detailOf is a stored detail. One that is not JSON any more has been tampered with, and is shown as what it is.
+// detailOf decodes a stored detail. If it is not JSON, it was tampered with and is shown as it is.
 func detailOf(text string) any {
 	if json.Valid([]byte(text)) {
 		return json.RawMessage(text)
@@ -71,7 +71,7 @@ func (db auditTable) ListAudit(ctx context.Context, q ledger.AuditQuery) ([]ledg
 		})
 }
 
-// afterAudit begins behind an entry of the page before. An entry above the level is treated as unknown.
+// afterAudit starts after an entry of the previous page. An entry above the level is treated as unknown.
 func afterAudit(f *engine.Filter, id string, most flow.Level) {
 	text, hash, _ := strings.Cut(id, "-")
 	at, err := strconv.ParseInt(text, 10, 64)

@@ -12,13 +12,12 @@ import (
 	"sluice/store/engine"
 )
 
-// SealMigration is the number of the migration that is SealAudit.
+// SealMigration is the number of the migration that runs SealAudit.
 const SealMigration = 51
 
-// SealAudit moves the entries that were written before the trail was a chain into
-// its first chain, in their order. What was done to them before now nobody can
-// say, so an entry of its own states how many they are. It is a migration: tx is its
-// transaction, and spell gives a statement in the database's spelling.
+// SealAudit moves the entries that were written before the trail was a chain into its first chain, in order. Changes
+// made to them before this migration can't be detected, so an extra entry states how many there are. tx is the
+// migration's transaction, and spell translates a statement for the database.
 func SealAudit(ctx context.Context, tx *sql.Tx, spell func(string) string, now time.Time) error {
 	s := sealer{tx, spell}
 	sealed := 0
@@ -51,7 +50,7 @@ type sealer struct {
 	spell func(string) string
 }
 
-// page reads old entries behind the number from; last is the number of the last one.
+// page reads the next old entries. from is the number of the last one on the previous page; last is that of this page.
 func (s sealer) page(ctx context.Context, from int64) (trail engine.Trail, last int64, err error) {
 	rows, err := s.tx.QueryContext(ctx, s.spell(`SELECT seq, at, actor, action, object, session_id, level, trust, detail FROM audit_before
 		WHERE seq > ? ORDER BY seq`+engine.Limit(verifyPage)), from)
@@ -69,7 +68,7 @@ func (s sealer) page(ctx context.Context, from int64) (trail engine.Trail, last 
 	return trail, last, rows.Err()
 }
 
-// begin adds the entry that says what of the trail is older than its chain.
+// begin adds the entry that says how many entries are older than the chain.
 func (s sealer) begin(ctx context.Context, sealed int, now time.Time) error {
 	var e engine.Encoding
 	trail := e.Entries([]sessions.AuditEntry{{

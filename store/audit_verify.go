@@ -50,8 +50,8 @@ func (db auditTable) auditHeads(ctx context.Context) ([]engine.Head, error) {
 		})
 }
 
-// verifyChain reads a chain page by page. What is added in the meantime is looked at too,
-// so the head is read before, for what must be there, and after, for what may be.
+// verifyChain reads a chain page by page. Entries can be added in the meantime, so it reads the head twice: before,
+// for the entries that must exist, and after, for those that can exist.
 func (db auditTable) verifyChain(ctx context.Context, c *chainCheck) error {
 	for from, n := int64(math.MinInt64), verifyPage; n == verifyPage; {
 		links, err := engine.All(ctx, db.Conn, `SELECT `+engine.AuditColumns+` FROM audit WHERE chain = ? AND seq > ? ORDER BY seq`+engine.Limit(verifyPage), []any{c.head.Chain, from}, scanLink)

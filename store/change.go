@@ -3,11 +3,13 @@ package store
 import (
 	"sluice/router/ledger"
 	"sluice/sessions"
+	"sluice/store/alerts"
 	"sluice/store/engine"
+	"sluice/store/nodes"
 )
 
-// changeWrite turns a change into its statements and what it adds to the audit trail. Their order is that of what
-// depends on what; within a kind it is the change's own.
+// changeWrite turns a change into its statements and its audit entries. Statements come after those that they depend
+// on; within one kind they keep the order of the change.
 func changeWrite(c ledger.Change) (engine.Write, engine.Trail, error) {
 	b := &writer{}
 	if c.Event != nil {
@@ -47,6 +49,9 @@ func changeWrite(c ledger.Change) (engine.Write, engine.Trail, error) {
 	for _, a := range c.Abort {
 		b.add(engine.Statement{SQL: abortQueued, Args: []any{engine.Micros(a.At), string(a.Session)}})
 		b.add(engine.Statement{SQL: abortOpen, Args: []any{string(a.Session)}})
+		for _, key := range a.Triggers {
+			b.add(engine.Statement{SQL: wakeTrigger, Args: []any{engine.Micros(a.At), engine.Indexed(key)}})
+		}
 	}
 	for _, m := range c.Media {
 		b.media(m)
@@ -73,7 +78,7 @@ type writer struct {
 
 func (b *writer) add(s engine.Statement) { b.write = append(b.write, s) }
 
-// rest are the parts of a change that few changes have.
+// rest adds the parts that few changes have.
 func (b *writer) rest(c ledger.Change) {
 	for _, r := range c.AppendHistory {
 		b.remember(r)
@@ -118,5 +123,19 @@ func (b *writer) rest(c ledger.Change) {
 	}
 	for _, u := range c.Chains {
 		b.chainUse(u)
+	}
+	for _, t := range c.Triggers {
+		b.trigger(t)
+	}
+	for _, j := range c.Jobs {
+		b.job(j)
+	}
+	for _, r := range c.HookRequests {
+		b.hookRequest(r)
+	}
+	b.write = append(b.write, alerts.Write(&b.Encoding, &c.AlertChange)...)
+	b.write = append(b.write, nodes.Write(&b.Encoding, c.Nodes)...)
+	for _, check := range c.Checks {
+		b.check(check)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"sluice/store/engine"
 )
 
-// Cursors reads what an account has saved, by name.
+// Cursors reads the values that an account has saved, by name.
 func (db cursorTable) Cursors(ctx context.Context, account string) (map[string]string, error) {
 	type cursor struct{ name, value string }
 	rows, err := engine.All(ctx, db.Conn, `SELECT name, value FROM cursors WHERE account = ?`, []any{account}, func(row engine.Row) (cursor, error) {
@@ -24,7 +24,7 @@ func (db cursorTable) Cursors(ctx context.Context, account string) (map[string]s
 	return cursors, nil
 }
 
-// SaveCursor replaces one value of an account. It returns once that is durable.
+// SaveCursor replaces one value of an account. It returns when the value is durable.
 func (db cursorTable) SaveCursor(ctx context.Context, account, name, value string) error {
 	return db.Change(ctx, engine.Write{{
 		SQL:  `INSERT INTO cursors (account, name, value) VALUES (?, ?, ?) ON CONFLICT (account, name) DO UPDATE SET value = excluded.value`,

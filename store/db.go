@@ -7,11 +7,13 @@ import (
 
 	"sluice/router/ledger"
 	"sluice/sessions"
+	"sluice/store/alerts"
 	"sluice/store/engine"
 	"sluice/store/memories"
+	"sluice/store/nodes"
 )
 
-// DB is the store on one engine: the reads of each kind of row, and one commit for all of them. It is safe for concurrent
+// DB is the store on one engine: reads for each kind of row, and one commit for all kinds. It is safe for concurrent
 // use.
 type DB struct {
 	conn *engine.Conn
@@ -23,6 +25,12 @@ type DB struct {
 	deliveryTable
 	approvalTable
 	exchangeTable
+	triggerTable
+	hookTable
+	alertRows
+	checkTable
+	nodeTable
+	jobTable
 	memories.Table
 	todoTable
 	mediaTable
@@ -32,26 +40,38 @@ type DB struct {
 	retention
 }
 
-// The kinds of rows. A table has the reads of its kind, and the writes that need no other; what belongs to a message's
-// life goes through [DB.Commit].
+// A table has the reads of one kind of row, and the writes that touch only this kind. Everything in a message's life
+// is written by [DB.Commit].
 type (
-	inboxTable  struct{ *engine.Conn } // what has come in: events, what groups have said, edits
-	peopleTable struct {               // who writes: pairings, and other names of conversations
+	inboxTable struct { // events, talk in groups, edits
+		*engine.Conn
+		talk *engine.Presence // in groups
+	}
+	sessionTable struct {
+		*engine.Conn
+		recent *recentSessions
+	}
+	peopleTable struct { // pairings, and aliases of conversations
 		*engine.Conn
 		aliased *engine.Presence
 	}
-	sessionTable   struct{ *engine.Conn }
-	messageTree    struct{ *engine.Conn } // what was said in sessions
+	messageTree    struct{ *engine.Conn } // the messages of sessions
 	runTable       struct{ *engine.Conn }
 	deliveryTable  struct{ *engine.Conn }
 	approvalTable  struct{ *engine.Conn }
 	exchangeTable  struct{ *engine.Conn } // exchanges between agents, and their chains
+	triggerTable   struct{ *engine.Conn } // the instants of jobs
+	hookTable      struct{ *engine.Conn } // requests to hooks
+	alertRows      = alerts.Table
+	checkTable     struct{ *engine.Conn } // what checks found
+	nodeTable      = nodes.Table
+	jobTable       struct{ *engine.Conn } // jobs made at run time, and pauses
 	todoTable      struct{ *engine.Conn }
 	mediaTable     struct{ *engine.Conn }
 	auditTable     struct{ *engine.Conn }
-	cursorTable    struct{ *engine.Conn } // where adapters have got to
+	cursorTable    struct{ *engine.Conn } // the positions of adapters
 	partitionTable struct{ *engine.Conn }
-	retention      struct{ *engine.Conn } // removes what is old
+	retention      struct{ *engine.Conn } // removes old rows
 )
 
 var (
@@ -59,21 +79,22 @@ var (
 	_ ledger.Browser = (*DB)(nil)
 )
 
-// New makes a store on an engine whose schema is up to date. The log hears when the database goes away and when it is back; nil: no one hears.
+// New creates a store on an engine whose schema is up to date. The log reports when the database becomes unavailable
+// and when it is back; nil means no logs.
 func New(e engine.Engine, log *slog.Logger) *DB {
 	c := engine.NewConn(e, log)
 	return &DB{
-		conn: c, inboxTable: inboxTable{c}, peopleTable: peopleTable{c, engine.NewPresence(e.Alone())}, sessionTable: sessionTable{c}, messageTree: messageTree{c},
-		runTable: runTable{c}, deliveryTable: deliveryTable{c}, approvalTable: approvalTable{c}, exchangeTable: exchangeTable{c},
+		conn: c, inboxTable: inboxTable{c, engine.NewPresence(e.Alone())}, peopleTable: peopleTable{c, engine.NewPresence(e.Alone())}, sessionTable: sessionTable{c, newRecentSessions(e.Alone())}, messageTree: messageTree{c},
+		runTable: runTable{c}, deliveryTable: deliveryTable{c}, approvalTable: approvalTable{c}, exchangeTable: exchangeTable{c}, triggerTable: triggerTable{c}, alertRows: alertRows{Conn: c}, hookTable: hookTable{c}, jobTable: jobTable{c}, checkTable: checkTable{c}, nodeTable: nodeTable{Conn: c},
 		Table: memories.NewTable(c, e.Alone()), todoTable: todoTable{c}, mediaTable: mediaTable{c}, auditTable: auditTable{c},
 		cursorTable: cursorTable{c}, partitionTable: partitionTable{c}, retention: retention{c},
 	}
 }
 
-// Close finishes the writes that wait and closes the database. Closing again does nothing.
+// Close finishes waiting writes and closes the database. Further calls do nothing.
 func (db *DB) Close() error { return db.conn.Close() }
 
-// Ready returns nil if the database can be read and written, else what is wrong with it.
+// Ready returns nil if the database can be read and written, and otherwise an error that says what is wrong.
 func (db *DB) Ready(ctx context.Context) error { return db.conn.Ready(ctx) }
 
 // Commit implements [ledger.Store].
@@ -82,15 +103,25 @@ func (db *DB) Commit(ctx context.Context, change ledger.Change) error {
 	if err != nil {
 		return err
 	}
-	if len(change.Aliases) > 0 {
-		ended := db.aliased.Adding(anyAlias)
-		defer func() { ended(ctx.Err() != nil || engine.IsUnavailable(err)) }()
-	}
-	err = db.conn.Apply(ctx, write, trail)
+	err = db.conn.Apply(ctx, write, trail, db.noting(&change)...)
 	if errors.Is(err, sessions.ErrConflict) {
 		return db.conflict(ctx, change)
 	}
 	return err
+}
+
+// noting begins a change for what the store remembers of its rows. The result must hear how the change ended.
+func (db *DB) noting(change *ledger.Change) (ended []engine.Ended) {
+	if sessions := db.recent.changing(change); sessions != nil {
+		ended = append(ended, sessions)
+	}
+	if len(change.Aliases) > 0 {
+		ended = append(ended, db.aliased.Adding(anyAlias))
+	}
+	for _, r := range change.AppendHistory {
+		ended = append(ended, db.talk.Adding(engine.Indexed(r.Lane)))
+	}
+	return ended
 }
 
 // CommitSession implements [sessions.Store].
@@ -100,6 +131,11 @@ func (db *DB) CommitSession(ctx context.Context, change sessions.Change) error {
 
 // conflict tells a lost partition from a row that is not as expected.
 func (db *DB) conflict(ctx context.Context, change ledger.Change) error {
+	for _, r := range change.Enqueue {
+		if err := db.fenced(ctx, r.Partition, r.Epoch); err != nil {
+			return err
+		}
+	}
 	for _, m := range change.Runs {
 		if err := db.fenced(ctx, m.Run.Partition, m.Run.Epoch); err != nil {
 			return err
@@ -107,6 +143,16 @@ func (db *DB) conflict(ctx context.Context, change ledger.Change) error {
 	}
 	for _, m := range change.Deliveries {
 		if err := db.fenced(ctx, m.Delivery.Partition, m.Delivery.Epoch); err != nil {
+			return err
+		}
+	}
+	for _, t := range change.Triggers {
+		if err := db.fenced(ctx, t.Partition, t.Epoch); err != nil {
+			return err
+		}
+	}
+	for _, g := range change.AlertGroups {
+		if err := db.fenced(ctx, g.Partition, g.Epoch); err != nil {
 			return err
 		}
 	}

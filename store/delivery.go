@@ -20,22 +20,23 @@ const (
 		sent_at, lost_preview, buttons, files, controls, asks, revises) `
 	deliveryMarks  = `?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?`
 	insertDelivery = intoDeliveries + `VALUES (` + deliveryMarks + `)`
-	beginDelivery  = intoDeliveries + `SELECT ` + deliveryMarks + ` WHERE NOT EXISTS (SELECT 1 FROM deliveries o WHERE o.lane = ? AND ` + openDeliveries + `)` + fence
-	// openDeliveries is the condition of the partial index that keeps looking for work independent of what is stored.
+	beginDelivery  = intoDeliveries + `SELECT ` + deliveryMarks + ` WHERE NOT EXISTS (SELECT 1 FROM deliveries o WHERE o.lane = ? AND ` + openDeliveries + `)` + engine.Fence
+	// openDeliveries is the condition of the partial index that finds open work, however much is stored.
 	openDeliveries = `status IN ('queued', 'sending')`
-	// previews is that of the index of previews. It is a list, with a status that none
-	// has, because SQLite plans "status = ?" again at every run if an index has "status = 'preview'".
+	// previews is the condition of the index of previews. It is a list with an unused status because SQLite plans
+	// "status = ?" again at every run if an index has "status = 'preview'".
 	previews = `status IN ('preview', '')`
-	// undoneDeliveries is that of the index over what a person may have to look at.
+	// undoneDeliveries is the condition of the index of deliveries that may need a person.
 	undoneDeliveries = `status NOT IN ('sent', 'discarded')`
-	// owedDeliveries is that of the index over what a session has that nobody works on and a person may still settle. Ordinary deliveries are never in it.
+	// owedDeliveries is the condition of the index of deliveries that only a person can settle. Ordinary deliveries
+	// are never in it.
 	owedDeliveries = `status IN ('held', 'blocked', 'failed', 'unknown', 'expired')`
 	moveDelivery   = `UPDATE deliveries SET lane = ?, partition_no = ?, kind = ?, route = ?, body = ?, level = ?, trust = ?, status = ?,
 		epoch = ?, attempts = ?, next_try = ?, expires = ?, chunks = ?, receipts = ?, preview_id = ?, decision = ?, last_error = ?, finished = ?,
-		resend_of = ?, sent_at = ?, lost_preview = ? WHERE id = ? AND status = ? AND attempts <= ? AND epoch <= ?` + fence
+		resend_of = ?, sent_at = ?, lost_preview = ? WHERE id = ? AND status = ? AND attempts <= ? AND epoch <= ?` + engine.Fence
 )
 
-// deliveryTexts are the lists and the decision, as both an insert and a move write them.
+// deliveryTexts encodes the lists and the decision, for inserts and for moves.
 func (b *writer) deliveryTexts(d ledger.Delivery) (chunks, receipts, decision string) {
 	if len(d.Parts) > 0 {
 		chunks = b.Text(d.Parts)
@@ -53,13 +54,13 @@ func (b *writer) deliver(d ledger.Delivery) {
 	b.add(engine.Statement{SQL: insertDelivery, Duplicate: sessions.ErrDuplicate, Args: b.deliveryValues(d)})
 }
 
-// beginDelivery inserts a delivery that is being sent, if it is the next of its lane and the sender owns the lane.
+// beginDelivery inserts a delivery as sending if it is the next of its lane and the sender owns the lane.
 func (b *writer) beginDelivery(d ledger.Delivery) {
 	args := append(b.deliveryValues(d), engine.Indexed(d.Lane), d.Epoch, d.Partition, d.Epoch)
 	b.add(engine.Statement{SQL: beginDelivery, Duplicate: sessions.ErrDuplicate, Else: sessions.ErrConflict, Args: args})
 }
 
-// deliveryValues are the values of all columns but the sequence number.
+// deliveryValues returns the values of all columns except the sequence number.
 func (b *writer) deliveryValues(d ledger.Delivery) []any {
 	level, trust := engine.Label(d.Label)
 	var buttons, files, controls string
@@ -149,7 +150,8 @@ func (db deliveryTable) RunDelivery(ctx context.Context, run sessions.RunID) (le
 	return engine.Single(ctx, db.Conn, `SELECT `+deliveryColumns+` FROM deliveries WHERE run_id = ? AND `+previews, []any{string(run)}, scanDelivery)
 }
 
-// WithheldAnswer implements [ledger.Store]. The first statement has the words of the index of what is withheld.
+// WithheldAnswer implements [ledger.Store]. The first statement repeats the condition of the index of withheld
+// deliveries.
 func (db deliveryTable) WithheldAnswer(ctx context.Context, session sessions.ID, run sessions.RunID) (ledger.Delivery, error) {
 	const answer = ` AND run_id = ? AND kind IN ('reply', 'command') AND idempotency = '' LIMIT 1`
 	d, err := engine.Single(ctx, db.Conn, `SELECT `+deliveryColumns+` FROM deliveries WHERE status IN ('held', 'blocked', 'expired')`+answer, []any{string(run)}, scanDelivery)

@@ -3,8 +3,8 @@
 //
 // # Transactions
 //
-// A [ledger.Change] becomes one list of statements, each with what it must
-// have done. Package store/engine merges waiting lists into one transaction.
+// A [ledger.Change] becomes one list of statements, each with the effect that
+// it must have. Package store/engine merges waiting lists into one transaction.
 //
 // # Fences
 //

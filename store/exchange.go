@@ -44,7 +44,7 @@ func scanExchange(row engine.Row) (ledger.Exchange, error) {
 	if err != nil {
 		return x, err
 	}
-	if body == "" { // retention has taken out what was said
+	if body == "" { // retention has removed the text
 		x.ID, x.Kind, x.Phase = id, announce.Kind(kind), announce.Ended
 		x.Requester.Session, x.Target.Session = sessions.ID(requester), sessions.ID(target)
 	}

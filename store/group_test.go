@@ -161,7 +161,9 @@ func TestPanicOfTheEngineIsAnError(t *testing.T) {
 	})
 }
 
-func TestWhoGaveUpIsLeftOut(t *testing.T) {
+// A caller whose context ends learns what became of its write: one that waits is taken back, and one that is being
+// written is waited for.
+func TestACallerThatGivesUpKnowsTheOutcome(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripted{gate: make(chan struct{}), judge: func(string, []string) error { return nil }}
@@ -173,11 +175,13 @@ func TestWhoGaveUpIsLeftOut(t *testing.T) {
 		go func() { second <- db.Commit(ctx, event("waiting")) }()
 		synctest.Wait()
 		cancel()
-		require.ErrorIs(t, <-first, context.Canceled)
 		require.ErrorIs(t, <-second, context.Canceled)
+		synctest.Wait()
+		require.Empty(t, first)
 		close(s.gate)
+		require.NoError(t, <-first)
 		require.NoError(t, db.Close())
-		require.Equal(t, []string{"under way"}, s.committed) // begun and so finished
+		require.Equal(t, []string{"under way"}, s.committed)
 	})
 }
 

@@ -82,8 +82,8 @@ func (db auditTable) CountAudit(ctx context.Context, action string, since time.T
 	return n, err
 }
 
-// postedMax is how many of the newest deliveries are looked through for a message. There
-// is no index of messages: a reaction to one is rare, and each delivery would pay for it.
+// postedMax is how many of the newest deliveries are searched for a message. Messages have no index: reactions are
+// rare, and every delivery would pay for it.
 const postedMax = 500
 
 // Posted implements [ledger.Store].

@@ -12,7 +12,8 @@ const (
 	insertMedia = `INSERT INTO media (id, session_id, name, mime, size, sha256, content, level, trust, created)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	mediaColumns = `id, session_id, name, mime, size, sha256, level, trust, created`
-	// unneeded is the condition that no unsettled delivery has the file. Few unsettled deliveries have files, and an index finds them.
+	// unneeded is the condition that no unsettled delivery has the file. Few unsettled deliveries have files, and an
+	// index finds them.
 	unneeded = `NOT EXISTS (SELECT 1 FROM deliveries WHERE files <> '' AND ` + undoneDeliveries + ` AND files LIKE '%"' || media.id || '"%')`
 )
 
@@ -20,7 +21,7 @@ func (b *writer) media(m ledger.Media) {
 	level, trust := engine.Label(m.Label)
 	content := m.Content
 	if content == nil {
-		content = []byte{} // an empty file is one
+		content = []byte{} // not NULL, even for an empty file
 	}
 	b.add(engine.Statement{SQL: insertMedia, Duplicate: sessions.ErrDuplicate, Args: []any{
 		string(m.ID), string(m.Session), m.Name, m.MIME, m.Size, m.SHA256, content, level, trust, engine.Micros(m.Created),

@@ -55,8 +55,8 @@ func scanMessage(row engine.Row) (sessions.Message, error) {
 	return m, d.Err
 }
 
-// Thread implements [sessions.Store]. It reads the session's messages behind the
-// summary's place and then follows the parents from the head: one range of an index.
+// Thread implements [sessions.Store]. It reads the session's messages after the summary with one index range, and
+// then follows the parents from the head.
 func (db messageTree) Thread(ctx context.Context, record sessions.Record) ([]sessions.Message, error) {
 	if record.Head == "" {
 		return nil, nil
@@ -77,7 +77,7 @@ func (db messageTree) Thread(ctx context.Context, record sessions.Record) ([]ses
 	}
 	path, met, err := db.path(ctx, record, after, summary.Parent)
 	if after > 0 && errors.Is(err, sessions.ErrNotFound) {
-		path, met, err = db.path(ctx, record, 0, summary.Parent) // the head is on a branch that left before the summary
+		path, met, err = db.path(ctx, record, 0, summary.Parent) // the head is on a branch that starts before the summary
 	}
 	if err != nil || !met {
 		return path, err
@@ -85,7 +85,7 @@ func (db messageTree) Thread(ctx context.Context, record sessions.Record) ([]ses
 	return append([]sessions.Message{summary}, path...), nil
 }
 
-// path reads the session's messages that stand behind a place and selects the way from behind stop to the head.
+// path reads the session's messages after a position and selects the path from stop, excluded, to the head.
 func (db messageTree) path(ctx context.Context, record sessions.Record, after int64, stop sessions.MessageID) (path []sessions.Message, met bool, err error) {
 	rows, err := engine.All(ctx, db.Conn, `SELECT `+messageColumns+` FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq`,
 		[]any{string(record.ID), after}, scanMessage)
@@ -95,7 +95,8 @@ func (db messageTree) path(ctx context.Context, record sessions.Record, after in
 	return selected(rows, record.Head, stop)
 }
 
-// selected is the path from behind stop to head, oldest first. Met says that it begins there, not at the root.
+// selected returns the path from stop, excluded, to head, oldest first. met reports whether the path starts at stop
+// and not at the root.
 func selected(rows []sessions.Message, head, stop sessions.MessageID) (path []sessions.Message, met bool, err error) {
 	place := make(map[sessions.MessageID]int, len(rows))
 	for i, m := range rows {

@@ -9,9 +9,9 @@ import (
 	"sluice/store/engine"
 )
 
-// FixPartitions makes sure that the work is cut into n parts, as it was when the
-// store was new: what belongs to a part that is not there would wait for ever, and
-// a conversation could get two owners. The row of the last part says the number.
+// FixPartitions makes sure that the number of partitions is still n, as when the store was new. Otherwise work in a
+// partition that no longer exists would wait forever, and a conversation could get two owners. The row of the last
+// partition states the number.
 func (db partitionTable) FixPartitions(ctx context.Context, n int) error {
 	for range 2 {
 		var last int
@@ -35,7 +35,7 @@ func (db partitionTable) FixPartitions(ctx context.Context, n int) error {
 	return fmt.Errorf("fix partitions: %w", sessions.ErrConflict)
 }
 
-// takeTries bounds how often a take is tried against others that take the same partition.
+// takeTries bounds the retries of a take that competes with other takes of the same partition.
 const takeTries = 100
 
 // TakePartition implements [ledger.Store].
@@ -52,7 +52,7 @@ func (db partitionTable) TakePartition(ctx context.Context, partition int, owner
 	return 0, fmt.Errorf("take partition %d: %w: other replicas keep taking it", partition, sessions.ErrConflict)
 }
 
-// takePartition makes the epoch that it has read greater by one, unless another has.
+// takePartition increments the epoch that it has read, unless another replica has changed it.
 func (db partitionTable) takePartition(ctx context.Context, partition int, owner string) (int64, error) {
 	var epoch int64
 	err := db.One(ctx, `SELECT epoch FROM partitions WHERE id = ?`, []any{partition}, &epoch)

@@ -8,47 +8,57 @@ import (
 	"time"
 
 	"sluice/router/ledger"
+	"sluice/store/alerts"
 	"sluice/store/engine"
+	"sluice/store/nodes"
 )
 
-// pruneMax is how many rows one step looks at; a fixed number, so that its statements stay prepared.
+// pruneMax is how many rows one step examines. It is fixed, so that its statements stay prepared.
 const pruneMax = 200
 
 var pruneList = placeholders(pruneMax)
 
 func placeholders(n int) string { return `(?` + strings.Repeat(`, ?`, n-1) + `)` }
 
-// What is removed is chosen again in the statement that removes it: a row may have changed since it was read.
+// The statements that remove rows check the condition again: a row may have changed since it was read.
 var (
 	nextDeliveries = `SELECT seq, created, id FROM deliveries WHERE seq > ? ORDER BY seq LIMIT ` + strconv.Itoa(pruneMax)
 	nextRuns       = `SELECT seq, accepted, id FROM runs WHERE seq > ? ORDER BY seq LIMIT ` + strconv.Itoa(pruneMax)
-	// A delivery whose idempotency key a client may repeat keeps its row, without what it said.
+	// A delivery whose idempotency key a client may repeat keeps its row, without its text.
 	pruneDelivery = `UPDATE deliveries SET body = '', chunks = '', receipts = '', decision = '', buttons = '', controls = '', files = '', last_error = ''
 		WHERE idempotency <> '' AND status IN ('sent', 'discarded') AND finished > 0 AND finished < ?
 			AND (body <> '' OR chunks <> '' OR receipts <> '' OR decision <> '' OR buttons <> '' OR controls <> '' OR files <> '' OR last_error <> '')
 			AND id IN ` + pruneList
 	removeDelivery = `DELETE FROM deliveries WHERE idempotency = '' AND status IN ('sent', 'discarded') AND finished > 0 AND finished < ? AND id IN ` + pruneList
-	// A run stays while its exchange says something, while an answer of it is still to be sent or looked at, and while it is the
-	// last one in its session, or the last one there that a person has caused.
+	// A run stays while its exchange has a text, while its answer is unsettled, and while it is the session's last
+	// run or the last one there that a person has caused.
 	prunableRun = `status NOT IN ('queued', 'running') AND finished > 0 AND finished < ?
 		AND NOT EXISTS (SELECT 1 FROM exchanges x WHERE x.id = runs.exchange_id AND x.chain <> '')
 		AND id NOT IN (SELECT d.run_id FROM deliveries d WHERE d.status NOT IN ('sent', 'discarded'))
 		AND EXISTS (SELECT 1 FROM runs later WHERE later.session_id = runs.session_id AND later.seq > runs.seq AND (later.kind = 'message' OR runs.kind <> 'message'))
 		AND id IN ` + pruneList
-	// The event's key stays for ever: it is what makes a repeat a repeat.
+	// The event's key stays forever: it identifies a repeat.
 	forgetRuns = `UPDATE events SET run_id = '' WHERE event_key IN (SELECT event_key FROM runs WHERE ` + prunableRun + `)`
 	removeRuns = `DELETE FROM runs WHERE ` + prunableRun
-	// What an edited message has led to is known as long as that is there.
+	// The run that an edited message led to stays known while the run exists.
 	forgetRevisions = `DELETE FROM revisions WHERE run_id IN (SELECT id FROM runs WHERE ` + prunableRun + `)`
-	// Once they are emptied, events are not in the index of those that still say something.
+	// Emptied events leave the index of events that still have content.
 	forgetEvents = `UPDATE events SET session_id = '', notice_id = '' WHERE event_key IN (
 		SELECT event_key FROM events WHERE run_id = '' AND (session_id <> '' OR notice_id <> '') AND accepted < ? ORDER BY accepted LIMIT ` + strconv.Itoa(pruneMax) + `)`
 )
 
+var removeTriggers = `DELETE FROM triggers WHERE trigger_key IN (SELECT trigger_key FROM triggers WHERE ended > 0 AND ended < ? ORDER BY ended LIMIT ` + strconv.Itoa(pruneMax) + `)`
+
+// The id of a request identifies a repetition, also while its trigger is open.
+var removeHooks = `DELETE FROM hook_requests WHERE id IN (SELECT id FROM hook_requests WHERE received < ?
+	AND NOT EXISTS (SELECT 1 FROM triggers WHERE trigger_key = hook_requests.id AND ` + openTriggers + `) ORDER BY received LIMIT ` + strconv.Itoa(pruneMax) + `)`
+
+var removeChecks = `DELETE FROM checks WHERE name IN (SELECT name FROM checks WHERE looked < ? ORDER BY looked LIMIT ` + strconv.Itoa(pruneMax) + `)`
+
 // mediaMax is how many files one step removes; they may be large.
 const mediaMax = 20
 
-// A file stays while a delivery that is not settled has it, and while a run of its session is not finished.
+// A file stays while an unsettled delivery has it, and while a run of its session is unfinished.
 var removeMedia = `DELETE FROM media WHERE id IN (SELECT id FROM media WHERE created < ? AND ` + unneeded + `
 	AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = media.session_id AND r.` + openRuns + `) ORDER BY created LIMIT ` + strconv.Itoa(mediaMax) + `)`
 
@@ -61,6 +71,16 @@ func (db retention) Prune(ctx context.Context, p ledger.Prune) (ledger.Pruned, e
 		return db.pruneRows(ctx, p, db.byAge(oldExchanges, pruneMax), counted{forgetExchange, true}, counted{removeExchange, true})
 	case ledger.PruneChains:
 		return db.pruneOldest(ctx, removeChains, p.Before, pruneMax)
+	case ledger.PruneTriggers:
+		return db.pruneOldest(ctx, removeTriggers, p.Before, pruneMax)
+	case ledger.PruneHooks:
+		return db.pruneOldest(ctx, removeHooks, p.Before, pruneMax)
+	case ledger.PruneAlerts:
+		return db.pruneAlerts(ctx, p)
+	case ledger.PruneNodes:
+		return db.pruneOldest(ctx, nodes.Removal(pruneMax), p.Before, pruneMax)
+	case ledger.PruneChecks:
+		return db.pruneOldest(ctx, removeChecks, p.Before, pruneMax)
 	case ledger.PruneRuns:
 		return db.pruneRows(ctx, p, db.inOrder(nextRuns), counted{forgetRevisions, false}, counted{forgetRuns, false}, counted{removeRuns, true})
 	case ledger.PruneEvents:
@@ -75,7 +95,20 @@ func (db retention) Prune(ctx context.Context, p ledger.Prune) (ledger.Pruned, e
 	return ledger.Pruned{}, fmt.Errorf("prune %q: this kind is not known", p.Kind)
 }
 
-// pruneOldest runs a statement that finds the oldest rows itself and changes at most a number of them.
+// pruneAlerts removes what is left of alerts.
+func (db retention) pruneAlerts(ctx context.Context, p ledger.Prune) (ledger.Pruned, error) {
+	var done ledger.Pruned
+	for _, sql := range alerts.Removals(pruneMax) {
+		some, err := db.pruneOldest(ctx, sql, p.Before, pruneMax)
+		if err != nil {
+			return done, err
+		}
+		done.Removed, done.More = done.Removed+some.Removed, done.More || some.More
+	}
+	return done, nil
+}
+
+// pruneOldest runs a statement that finds the oldest rows itself and changes a limited number of them.
 func (db retention) pruneOldest(ctx context.Context, sql string, before time.Time, most int64) (ledger.Pruned, error) {
 	var changed int64
 	if err := db.Change(ctx, engine.Write{{SQL: sql, Args: []any{engine.Micros(before)}, Changed: &changed}}); err != nil {
@@ -84,23 +117,23 @@ func (db retention) pruneOldest(ctx context.Context, sql string, before time.Tim
 	return ledger.Pruned{Removed: int(changed), More: changed == most}, nil
 }
 
-// counted is a statement of a step, and whether the rows that it changes count as removed.
+// counted is a statement of a step. It says whether the rows that it changes count as removed.
 type counted struct {
 	sql   string
 	count bool
 }
 
-// found are the rows that a step looks at.
+// found has the rows that a step examines.
 type found struct {
 	ids  []string
-	next string // the [ledger.Prune.After] of the step behind them
-	more bool   // there may be others behind them
+	next string // the [ledger.Prune.After] of the next step
+	more bool   // there may be further rows
 }
 
-// lookup finds the next rows that a step looks at.
+// lookup finds the next rows for a step.
 type lookup func(ctx context.Context, p ledger.Prune) (found, error)
 
-// inOrder looks at rows in the order of their seq, which is about that of their age: it ends where all are too young.
+// inOrder examines rows by seq, which is roughly their age. It ends when all rows are too young.
 func (db retention) inOrder(read string) lookup {
 	return func(ctx context.Context, p ledger.Prune) (f found, err error) {
 		after, err := number(p, p.After)
@@ -125,7 +158,7 @@ func (db retention) inOrder(read string) lookup {
 	}
 }
 
-// byAge looks at rows in the order of a time and the id, at most so many.
+// byAge examines up to most rows, by a time and the id.
 func (db retention) byAge(read string, most int) lookup {
 	return func(ctx context.Context, p ledger.Prune) (f found, err error) {
 		text, id, _ := strings.Cut(p.After, " ")
@@ -145,7 +178,7 @@ func (db retention) byAge(read string, most int) lookup {
 	}
 }
 
-// number is the number in the place where a step before has ended; 0 at the beginning.
+// number parses the position at which the previous step ended; 0 at the beginning.
 func number(p ledger.Prune, text string) (int64, error) {
 	if text == "" {
 		return 0, nil
@@ -157,7 +190,7 @@ func number(p ledger.Prune, text string) (int64, error) {
 	return n, nil
 }
 
-// pruneRows looks at the next rows. The statements take a time and a list of ids.
+// pruneRows examines the next rows. The statements take a time and a list of ids.
 func (db retention) pruneRows(ctx context.Context, p ledger.Prune, look lookup, remove ...counted) (ledger.Pruned, error) {
 	f, err := look(ctx, p)
 	if err != nil || len(f.ids) == 0 {
@@ -181,7 +214,7 @@ func (db retention) pruneRows(ctx context.Context, p ledger.Prune, look lookup, 
 	return done, nil
 }
 
-// listArgs are the arguments of a list of n places; those that are left over repeat the last id.
+// listArgs returns the arguments of a list with n places. The last id fills the rest.
 func listArgs(ids []string, n int) []any {
 	args := make([]any, n)
 	for i := range args {
@@ -190,19 +223,19 @@ func listArgs(ids []string, n int) []any {
 	return args
 }
 
-// sessionsMax is how many sessions one step looks at. It removes at most [pruneMax] rows of each table that they own.
+// sessionsMax is how many sessions one step examines. It removes at most [pruneMax] rows of each table that they own.
 const sessionsMax = 50
 
-// sessionPruning are the statements of a step that removes sessions.
+// sessionPruning has the statements of a step that removes sessions.
 type sessionPruning struct {
 	read string
-	// The first hides a conversation before its messages go in several steps, and makes a writer that has read the session fail.
-	// The events' keys stay for ever.
+	// hide hides a conversation before its messages are removed in several steps, and makes a writer that has read
+	// the session fail. The events' keys stay forever.
 	hide, messages, revisions, events, runs, approvals, media, sessions string
 }
 
-// newSessionPruning makes the statements for the ended sessions of which the condition holds. age is the column that an index
-// has in its order; old takes the time twice.
+// newSessionPruning builds the statements for ended sessions that meet the condition. age is the indexed column that
+// orders them; old takes the time twice.
 func newSessionPruning(condition, age, old string) sessionPruning {
 	gone := condition + ` AND ` + old + ` AND id IN ` + placeholders(sessionsMax) + `
 		AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = sessions.id AND r.` + openRuns + `)
@@ -234,13 +267,14 @@ func newSessionPruning(condition, age, old string) sessionPruning {
 }
 
 var (
-	// archivedSessions are those of sub-agents. They are kept for a while after they have ended.
+	// archivedSessions are those of sub-agents. They are kept for some time after they have ended.
 	archivedSessions = newSessionPruning(`ended > 0 AND spawned_by <> ''`, `ended`, `ended < ? AND last_activity < ?`)
-	// endedSessions are all others. Their age is that of what happened last in them, as nobody can go on with them.
+	// endedSessions are all others. Their age counts from their last activity, because nobody can continue them.
 	endedSessions = newSessionPruning(`ended > 0 AND spawned_by = ''`, `last_activity`, `last_activity < ? AND `+lastAccepted+` < ?`)
 )
 
-// pruneSessions looks at the next ended sessions, the oldest first. While one of them has rows left, the next step looks at the same sessions.
+// pruneSessions examines the next ended sessions, oldest first. While one of them has rows left, the next step
+// examines the same sessions.
 func (db retention) pruneSessions(ctx context.Context, p ledger.Prune, s *sessionPruning) (ledger.Pruned, error) {
 	f, err := db.byAge(s.read, sessionsMax)(ctx, p)
 	if err != nil || len(f.ids) == 0 {
@@ -266,3 +300,23 @@ func sessionStep(sql string, before time.Time, ids []string, changed *int64) eng
 	args := append([]any{engine.Micros(before), engine.Micros(before)}, listArgs(ids, sessionsMax)...)
 	return engine.Statement{SQL: sql, Args: args, Changed: changed}
 }
+
+// An ended exchange stays while something may still ask for it: one of its runs, the run that made the call (it
+// repeats the call after a crash), or a live sub-agent, whose audience is that of the requester.
+var (
+	oldExchanges     = `SELECT ended, id FROM exchanges WHERE ended > 0 AND chain <> '' AND (ended, id) > (?, ?) AND ended < ? ORDER BY ended, id LIMIT ` + strconv.Itoa(pruneMax)
+	prunableExchange = `ended > 0 AND chain <> '' AND ended < ?
+		AND id NOT IN (SELECT r.exchange_id FROM runs r WHERE r.` + openRuns + `)
+		AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = exchanges.requester AND r.` + openRuns + ` AND r.accepted <= exchanges.started)
+		AND NOT (kind = 'spawn' AND EXISTS (SELECT 1 FROM sessions s WHERE s.id = exchanges.target AND s.ended = 0))
+		AND id IN ` + pruneList
+	// A client may repeat its key at any time, so the row stays and records that the request was made. The key of a
+	// tool call can be repeated only by its run.
+	repeatable     = `request_key <> '' AND substr(request_key, 1, ` + strconv.Itoa(len(ledger.ToolCallPrefix)) + `) <> '` + ledger.ToolCallPrefix + `'`
+	forgetExchange = `UPDATE exchanges SET body = '', route = '', chain = '' WHERE ` + repeatable + ` AND ` + prunableExchange
+	removeExchange = `DELETE FROM exchanges WHERE NOT (` + repeatable + `) AND ` + prunableExchange
+	// A chain is continued only by its runs, so a chain without an unfinished run is over.
+	removeChains = `DELETE FROM chains WHERE id IN (SELECT id FROM chains WHERE started < ?
+		AND id NOT IN (SELECT COALESCE(r.chain/*pg ::jsonb*/ ->> 'id', '') FROM runs r WHERE r.` + openRuns + ` AND r.chain <> '')
+		ORDER BY started LIMIT ` + strconv.Itoa(pruneMax) + `)`
+)

@@ -13,41 +13,46 @@ import (
 const (
 	runColumns = `seq, id, session_id, partition_no, kind, status, input, route, level, trust, event_key, leader, epoch, attempts,
 		reply, error, model, input_tokens, output_tokens, cached_tokens, accepted, started, finished, exchange_id, chain, timeout`
-	insertRun = `INSERT INTO runs (id, session_id, partition_no, kind, status, input, route, level, trust, event_key, leader, epoch,
-		attempts, reply, error, model, input_tokens, output_tokens, cached_tokens, accepted, started, finished, exchange_id, chain, timeout)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	// openRuns is the condition of the partial index that keeps looking for work independent of what is stored.
+	insertedRun = `id, session_id, partition_no, kind, status, input, route, level, trust, event_key, leader, epoch,
+		attempts, reply, error, model, input_tokens, output_tokens, cached_tokens, accepted, started, finished, exchange_id, chain, timeout`
+	runMarks  = `?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?`
+	insertRun = `INSERT INTO runs (` + insertedRun + `) VALUES (` + runMarks + `)`
+	// beginRun inserts a run that its owner works at once: its session has not ended, and nothing waits in it.
+	beginRun = `INSERT INTO runs (` + insertedRun + `) SELECT ` + runMarks + `
+		WHERE NOT EXISTS (SELECT 1 FROM runs o WHERE o.session_id = ? AND o.` + openRuns + `)
+		AND NOT EXISTS (SELECT 1 FROM sessions e WHERE e.id = ? AND e.ended <> 0)` + engine.Fence
+	// openRuns is the condition of the partial index that finds open work, however much is stored.
 	openRuns = `status IN ('queued', 'running')`
 	moveRun  = `UPDATE runs SET status = ?, leader = ?, epoch = ?, attempts = ?, reply = ?, error = ?, model = ?, input_tokens = ?,
 		output_tokens = ?, cached_tokens = ?, level = ?, trust = ?, started = ?, finished = ?
-		WHERE id = ? AND status = ? AND epoch <= ?` + fence
-	// abortQueued leaves alone the step that an exchange waits for: its worker ends it, and the exchange with it.
-	// Nor does it touch a note, which asks for no work: the report in it would be lost.
+		WHERE id = ? AND status = ? AND epoch <= ?` + engine.Fence
+	// abortQueued skips a run that an exchange waits for: its worker ends the run together with the exchange. It also
+	// skips notes, which need no work: their report would be lost.
 	abortQueued = `UPDATE runs SET status = 'aborted', error = 'stopped', finished = ? WHERE session_id = ? AND status = 'queued' AND kind <> 'note' AND ` + openRuns + `
 		AND NOT EXISTS (SELECT 1 FROM exchanges x WHERE x.id = runs.exchange_id AND x.run_id = runs.id AND x.ended = 0)`
 	abortOpen = `UPDATE runs SET abort_asked = 1 WHERE session_id = ? AND ` + openRuns
-	// batchOf are the run that leads another, which may be itself, and all that were merged into it.
+	// batchOf selects the run that leads another one (possibly itself) and all runs merged into it.
 	batchOf = `SELECT ` + runColumns + ` FROM runs WHERE id = (SELECT CASE leader WHEN '' THEN id ELSE leader END FROM runs WHERE id = ?)
 		UNION ALL SELECT ` + runColumns + ` FROM runs WHERE leader <> '' AND leader = (SELECT CASE leader WHEN '' THEN id ELSE leader END FROM runs WHERE id = ?)`
 	interruptRun = `UPDATE runs SET abort_asked = 2 WHERE id = ? AND status = 'running' AND abort_asked = 0`
 )
 
-// fence lets a statement change a row only while the partition still has the
-// writer's epoch. Who takes the partition over waits for the commit of those that
-// have passed the fence: SQLite has one writer anyway, PostgreSQL is asked for the lock.
-const fence = ` AND (CAST(? AS BIGINT) = 0 OR EXISTS (SELECT 1 FROM partitions p WHERE p.id = ? AND p.epoch = ? /*pg FOR SHARE*/))`
-
 func (b *writer) enqueue(r sessions.Run) {
 	level, trust := engine.Label(r.Label)
-	b.add(engine.Statement{SQL: insertRun, Duplicate: sessions.ErrDuplicate, Args: []any{
+	insert := engine.Statement{SQL: insertRun, Duplicate: sessions.ErrDuplicate, Args: []any{
 		string(r.ID), string(r.Session), r.Partition, string(r.Kind), string(r.Status), b.Text(r.Input), b.route(r.Route), level, trust,
 		engine.Indexed(r.EventKey), string(r.Leader), r.Epoch, r.Attempts, r.Reply, r.Error, r.Model,
 		r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CachedTokens, engine.Micros(r.Accepted), engine.Micros(r.Started), engine.Micros(r.Finished),
 		r.Exchange, b.chain(r.Chain), r.Timeout.Microseconds(),
-	}})
+	}}
+	if r.Status == sessions.RunRunning {
+		insert.SQL, insert.Else = beginRun, sessions.ErrConflict
+		insert.Args = append(insert.Args, string(r.Session), string(r.Session), r.Epoch, r.Partition, r.Epoch)
+	}
+	b.add(insert)
 }
 
-// chain is a chain as it is stored; that of a run which no other has caused is empty.
+// chain encodes a chain. It is empty for a run that no other run has caused.
 func (b *writer) chain(c sessions.Chain) string {
 	if c.ID == "" {
 		return ""
@@ -63,6 +68,9 @@ func (b *writer) moveRun(m sessions.RunMove) {
 		r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CachedTokens, level, trust, engine.Micros(r.Started), engine.Micros(r.Finished),
 		string(r.ID), string(m.From), guard(r.Epoch), r.Epoch, r.Partition, r.Epoch,
 	}})
+	if r.Kind == sessions.KindTrigger && r.Status.Terminal() {
+		b.add(engine.Statement{SQL: wakeTrigger, Args: []any{engine.Micros(r.Finished), engine.Indexed(ledger.TriggerOfRun(r.EventKey))}})
+	}
 }
 
 // guard is the greatest stored epoch that a move replaces: its own, or any if it asks for no fence.
@@ -98,7 +106,7 @@ func scanRun(row engine.Row) (sessions.Run, error) {
 	return r, d.Err
 }
 
-// earlierQuotation reads what a message answers as an earlier version has stored it: a text of nobody knows whom.
+// earlierQuotation reads a quotation that an earlier version has stored: a text with an unknown writer.
 func earlierQuotation(d *engine.Decoding, input string, into *sessions.Input) {
 	var earlier struct {
 		Quoted string `json:"quoted"`
@@ -110,7 +118,7 @@ func earlierQuotation(d *engine.Decoding, input string, into *sessions.Input) {
 
 // Run implements [ledger.Store].
 func (db runTable) Run(ctx context.Context, id sessions.RunID) (sessions.Run, error) {
-	return engine.Single(ctx, db.Conn, `SELECT `+runColumns+` FROM runs WHERE id = ?`, []any{string(id)}, scanRun)
+	return engine.Single(ctx, db.Conn, engine.Brief+`SELECT `+runColumns+` FROM runs WHERE id = ?`, []any{string(id)}, scanRun)
 }
 
 // Batch implements [ledger.Store].
@@ -120,7 +128,7 @@ func (db runTable) Batch(ctx context.Context, id sessions.RunID) ([]sessions.Run
 
 // WaitingRuns implements [ledger.Store].
 func (db runTable) WaitingRuns(ctx context.Context, id sessions.ID, limit int) ([]sessions.Run, error) {
-	return engine.All(ctx, db.Conn, `SELECT `+runColumns+` FROM runs WHERE session_id = ? AND `+openRuns+` ORDER BY seq`+engine.Limit(limit),
+	return engine.All(ctx, db.Conn, engine.Brief+`SELECT `+runColumns+` FROM runs WHERE session_id = ? AND `+openRuns+` ORDER BY seq`+engine.Limit(limit),
 		[]any{string(id)}, scanRun)
 }
 
@@ -151,15 +159,17 @@ func (db runTable) AbortsRequested(ctx context.Context, partition int) ([]sessio
 // WaitingLanes implements [ledger.Store].
 func (db runTable) WaitingLanes(ctx context.Context, partition int) ([]sessions.Lane, error) {
 	return engine.All(ctx, db.Conn, `SELECT DISTINCT session_id AS lane FROM runs WHERE partition_no = ? AND `+openRuns+`
-		UNION ALL SELECT DISTINCT lane FROM deliveries WHERE partition_no = ? AND `+openDeliveries,
-		[]any{partition, partition}, func(row engine.Row) (sessions.Lane, error) {
+		UNION ALL SELECT DISTINCT lane FROM deliveries WHERE partition_no = ? AND `+openDeliveries+`
+		UNION ALL SELECT '`+string(ledger.DueLane)+`' WHERE EXISTS (SELECT 1 FROM triggers WHERE partition_no = ? AND `+openTriggers+`)
+		UNION ALL SELECT '`+string(ledger.AlertLane)+`' WHERE EXISTS (SELECT 1 FROM alert_groups WHERE partition_no = ? AND open = 1)`,
+		[]any{partition, partition, partition, partition}, func(row engine.Row) (sessions.Lane, error) {
 			var lane string
 			err := row.Scan(&lane)
 			return sessions.Lane(lane), err
 		})
 }
 
-// runStatus is the condition of the partial index that has the runs of a status, for what the database can't conclude itself.
+// runStatus is the condition of the partial index for runs of one status, for cases that the planner can't infer.
 func runStatus(status string) string {
 	switch sessions.RunStatus(status) {
 	case "", sessions.RunDone:

@@ -31,10 +31,13 @@ const (
 		thinking_level = COALESCE(?, thinking_level), verbose_level = COALESCE(?, verbose_level), label = COALESCE(?, label), ttl = COALESCE(?, ttl),
 		queue_mode = COALESCE(?, queue_mode), model_said = COALESCE(?, model_said), title_said = COALESCE(?, title_said), label_said = COALESCE(?, label_said),
 		temperature = COALESCE(?, temperature), max_output_tokens = COALESCE(?, max_output_tokens)
-		WHERE id = ? AND ended = 0`
+		WHERE id = ? AND ` + live
+	// live is true for a session that has not ended, in a statement that names its id. "+ 0" keeps PostgreSQL from reading
+	// an index of all live sessions instead.
+	live        = `ended/*pg + 0*/ = 0`
 	lockSession = `UPDATE sessions SET ended = ended WHERE id = ?`
 	idleSession = lockSession + ` AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = ? AND r.` + openRuns + `)`
-	endSession  = `UPDATE sessions SET ended = ? WHERE id = ? AND ended = 0`
+	endSession  = `UPDATE sessions SET ended = ? WHERE id = ? AND ` + live
 )
 
 func (b *writer) createSession(r sessions.Record) {
@@ -76,7 +79,7 @@ func (b *writer) patchSession(p sessions.Patch) {
 	b.add(engine.Statement{SQL: patchSession, Args: args, Else: sessions.ErrNotFound})
 }
 
-// given is what a patch sets a column to; NULL where it leaves that as it is.
+// given returns the value that a patch sets, or NULL if the patch does not change the column.
 func given[T ~string](value *T) any {
 	if value == nil {
 		return nil
@@ -98,14 +101,13 @@ func givenLabel(t *flow.Text) any {
 	return engine.TextLabel(*t)
 }
 
-// idle takes the session's row first: who waits for it there looks at the runs
-// only when the one before has committed.
+// idle locks the session's row first: a concurrent caller reads the runs only after this one has committed.
 func (b *writer) idle(id sessions.ID) {
 	b.add(engine.Statement{SQL: lockSession, Args: []any{string(id)}, Else: sessions.ErrNotFound})
 	b.add(engine.Statement{SQL: idleSession, Args: []any{string(id), string(id)}, Else: sessions.ErrConflict})
 }
 
-// route is a route as it is stored; that of what leads nowhere is empty.
+// route encodes a route; an empty text stands for no route.
 func (b *writer) route(r sessions.Route) string {
 	if r == (sessions.Route{}) {
 		return ""
@@ -148,18 +150,34 @@ func scanSession(row engine.Row) (sessions.Record, error) {
 
 // Session implements [sessions.Store].
 func (db sessionTable) Session(ctx context.Context, id sessions.ID) (sessions.Record, error) {
-	return engine.Single(ctx, db.Conn, `SELECT `+sessionColumns+` FROM sessions WHERE id = ?`, []any{string(id)}, scanSession)
+	r, ok, before := db.recent.byID(id)
+	if ok {
+		return r, nil
+	}
+	r, err := engine.Single(ctx, db.Conn, engine.Brief+`SELECT `+sessionColumns+` FROM sessions WHERE id = ?`, []any{string(id)}, scanSession)
+	if err == nil {
+		db.recent.learn(r, before)
+	}
+	return r, err
 }
 
 // SessionByKey implements [ledger.Store].
 func (db sessionTable) SessionByKey(ctx context.Context, key sessions.Key) (sessions.Record, error) {
-	return engine.Single(ctx, db.Conn, `SELECT `+sessionColumns+` FROM sessions WHERE skey = ? AND ended = 0`, []any{engine.Indexed(key)}, scanSession)
+	r, ok, before := db.recent.byKey(key)
+	if ok {
+		return r, nil
+	}
+	r, err := engine.Single(ctx, db.Conn, engine.Brief+`SELECT `+sessionColumns+` FROM sessions WHERE skey = ? AND ended = 0`, []any{engine.Indexed(key)}, scanSession)
+	if err == nil {
+		db.recent.learn(r, before)
+	}
+	return r, err
 }
 
-// lastAccepted is when the newest run of a session was accepted; what is not answered counts as well.
+// lastAccepted is when the newest run of a session was accepted, whether it was answered or not.
 const lastAccepted = `COALESCE((SELECT latest.accepted FROM runs latest WHERE latest.session_id = sessions.id ORDER BY latest.seq DESC LIMIT 1), 0)`
 
-// expiredSessions looks in an index for each way to expire, so that sessions with time left cost nothing.
+// expiredSessions has one indexed query per kind of expiry, so that sessions with time left cost nothing.
 const (
 	expiredSessions = `SELECT id FROM (
 		SELECT id FROM sessions WHERE ended = 0 AND persistent = 0 AND last_activity < ?
@@ -212,7 +230,7 @@ func (db sessionTable) ListSessions(ctx context.Context, q ledger.SessionQuery) 
 	return engine.Listed(ctx, db.Conn, q.Bound, min(limit, 1000), `SELECT `+sessionColumns+` FROM sessions`+f.Where()+` ORDER BY last_activity DESC, id DESC`, f.Args, scanSession)
 }
 
-// busyMax is how many sessions one statement asks for; a fixed number, so that it stays prepared.
+// busyMax is how many sessions one statement covers. It is fixed, so that the statement stays prepared.
 const busyMax = 50
 
 var busySessions = `SELECT DISTINCT session_id FROM runs WHERE session_id IN (?` + strings.Repeat(`, ?`, busyMax-1) + `) AND ` + openRuns

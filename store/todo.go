@@ -9,15 +9,15 @@ import (
 
 const (
 	todoColumns = `id, session_id, text, status, level, trust, created, place, updated`
-	// inLiveSession takes the session's row, so that nobody ends it in the meantime.
-	inLiveSession = `UPDATE sessions SET ended = ended WHERE id = ? AND ended = 0`
+	// inLiveSession locks the session's row, so that nobody ends the session in the meantime.
+	inLiveSession = `UPDATE sessions SET ended = ended WHERE id = ? AND ` + live
 	insertTodo    = `INSERT INTO todos (` + todoColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`
 	updateTodo    = `UPDATE todos SET text = ?, status = ?, level = ?, trust = ?, updated = ? WHERE id = ? AND session_id = ?`
 	removeTodo    = `DELETE FROM todos WHERE id = ? AND session_id = ?`
 	endTodos      = `DELETE FROM todos WHERE session_id = ?`
 )
 
-// ChangeTodos applies a change to the items of a session in one transaction.
+// ChangeTodos applies a change to a session's items in one transaction.
 func (db todoTable) ChangeTodos(ctx context.Context, c sessions.TodoChange) error {
 	session := string(c.Session)
 	write := engine.Write{{SQL: inLiveSession, Args: []any{session}, Else: sessions.ErrNotFound}}
@@ -39,7 +39,7 @@ func (db todoTable) ChangeTodos(ctx context.Context, c sessions.TodoChange) erro
 	return db.Change(ctx, write)
 }
 
-// Todos reads the items of a session, the oldest first.
+// Todos reads a session's items, oldest first.
 func (db todoTable) Todos(ctx context.Context, session sessions.ID) ([]sessions.Todo, error) {
 	return engine.All(ctx, db.Conn, `SELECT `+todoColumns+` FROM todos WHERE session_id = ? ORDER BY created, place`+engine.Limit(sessions.TodosMax), []any{string(session)}, scanTodo)
 }

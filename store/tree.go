@@ -12,16 +12,16 @@ import (
 const (
 	childrenOf = `SELECT ` + messageColumns + ` FROM messages WHERE session_id = ? AND parent = ? AND role <> 'summary' ORDER BY seq DESC LIMIT `
 
-	// newestLeaf walks down from a message, one look-up in an index for each that it
-	// meets: SQLite takes a CROSS JOIN in the order in which it is written. What is stored last
-	// of them has no answer, since an answer is stored after what it answers.
+	// newestLeaf walks down from a message, with one index lookup per message: SQLite executes a CROSS JOIN in the
+	// order in which it is written. The row stored last is a leaf, because an answer is stored after the message it
+	// answers.
 	newestLeaf = `WITH RECURSIVE below (id, seq) AS (
 			SELECT id, seq FROM messages WHERE id = ? AND session_id = ? AND role <> 'summary'
 			UNION SELECT m.id, m.seq FROM below b CROSS JOIN messages m WHERE m.session_id = ? AND m.parent = b.id AND m.role <> 'summary')
 		SELECT id FROM messages WHERE seq = (SELECT max(seq) FROM below)`
 
-	// summaryOf walks up from a head to the first message beside which a summary
-	// stands: as far as the thread that a model sees, and no further.
+	// summaryOf walks up from a head to the first message with a summary, which is where the model's view of the
+	// thread begins.
 	summaryOf = `WITH RECURSIVE path (id, parent) AS (
 			SELECT id, parent FROM messages WHERE id = ? AND session_id = ?
 			UNION SELECT m.id, m.parent FROM path p CROSS JOIN messages m WHERE m.id = p.parent AND m.session_id = ?

@@ -23,7 +23,7 @@ var arriving = []subtest{
 	{"a command of the platform's menu is a message, its answer private", menuCommand},
 }
 
-// requireFrom checks what every message says of where it came from.
+// requireFrom checks the origin of a message.
 func requireFrom(w *world, in adapters.Inbound, said Said, from sessions.Peer) {
 	w.t.Helper()
 	want := said.Place
@@ -94,7 +94,7 @@ func forwarded(w *world) {
 		q := in.Quotations[0]
 		require.Equal(w.t, sessions.QuoteForward, q.Kind)
 		require.True(w.t, strings.HasPrefix(q.Text, "/send off"), q.Text)
-		if q.From != (sessions.Peer{}) { // a platform may hide who wrote it
+		if q.From != (sessions.Peer{}) { // a platform may hide the writer
 			require.Equal(w.t, w.Person(2).ID, q.From.ID)
 		}
 		require.Equal(w.t, place.ChatType == sessions.Direct, in.Mentioned, "a mention in somebody else's words does not address the bot")
@@ -113,8 +113,8 @@ func garbled(w *world) {
 	w.confirmed(said)
 }
 
-// garbledMissed has people write while the adapter is unavailable: it reads all of that at once. Only a
-// platform that spreads its events over connections may give them in another order.
+// garbledMissed lets people write while the adapter is disconnected, so that it reads all messages at once. The order
+// may change only if the platform spreads its events over several connections.
 func garbledMissed(w *world) {
 	garbler, ok := w.Platform.(Garbler)
 	w.needs(ok && !w.limits.Posts, "messages that wait for the adapter")

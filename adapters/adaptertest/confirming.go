@@ -15,7 +15,7 @@ var confirming = []subtest{
 	{"unknown events are confirmed and disturb nothing", flood},
 }
 
-// text is the decision on messages of one text; others are taken.
+// onText applies a decision to messages with one text; others are accepted.
 func onText(text string, decide func(ctx context.Context) error) func(context.Context, adapters.Inbound) error {
 	return func(ctx context.Context, in adapters.Inbound) error {
 		if in.Text != text {

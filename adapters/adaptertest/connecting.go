@@ -18,7 +18,7 @@ var connecting = []subtest{
 func dropped(w *world)  { brokenConnections(w, w.DropConnections) }
 func deafened(w *world) { brokenConnections(w, w.Deafen) }
 
-// brokenConnections breaks them several times and looks what came and what State says.
+// brokenConnections breaks connections several times and checks the received messages and State.
 func brokenConnections(w *world, broken func()) {
 	w.needs(w.limits.Fails && !w.limits.Posts, "connection that events come over")
 	w.warm()
@@ -26,7 +26,7 @@ func brokenConnections(w *world, broken func()) {
 	for _, text := range []string{"one", "two"} {
 		said := w.Say(w.Direct(), w.Person(0), "before it breaks")
 		w.inbox.next(w.t)
-		w.confirmed(said) // so that a poller waits for more by now
+		w.confirmed(said) // so that a poller now waits for more
 		before := stater.State()
 		require.Equal(w.t, adapters.Connected, before.Status)
 		broken()

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Corpus runs a test for each <name>.json of a folder: content as platforms send it. want is <name>.txt, what a reader shall get
-// of it, without space around it.
+// Corpus runs a test for each <name>.json in a folder: content as platforms send it. want is <name>.txt, the text for
+// a reader, without surrounding space.
 func Corpus(t *testing.T, folder string, test func(t *testing.T, raw []byte, want string)) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*.json"))

@@ -21,7 +21,7 @@ var failing = []subtest{
 	{"a token that is not valid any more", revoked},
 }
 
-// failed sends into a fault and gives the failure.
+// failed sends into a fault and returns the failure.
 func (w *world) failed(ctx context.Context, f Fault) *adapters.Failure {
 	w.t.Helper()
 	w.needs(w.limits.Fails, "network in between")
@@ -33,7 +33,7 @@ func (w *world) failed(ctx context.Context, f Fault) *adapters.Failure {
 	return failure
 }
 
-// recovers checks that the next message is taken, as number n.
+// recovers checks that the next message, number n, is accepted.
 func (w *world) recovers(n int) {
 	w.t.Helper()
 	w.send(out("dlv_2", w.Direct(), "and now?"))

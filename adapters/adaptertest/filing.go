@@ -16,7 +16,7 @@ var filing = []subtest{
 	{"a file that came in can be read", fetchFile},
 }
 
-// content is a file's: longer than a buffer, and with every byte in it.
+// content returns the content of a file: longer than a buffer, with every byte value.
 func content() []byte {
 	c := make([]byte, 100_000)
 	for i := range c {

@@ -12,21 +12,21 @@ import (
 	"sluice/sessions"
 )
 
-// errFull is why the inbox did not take an event.
+// errFull is the error for an event that the inbox refuses.
 var errFull = errors.New("the store is full")
 
-// inbox is an Acceptor that keeps what it gets, as the router does: what it has already is a repeat.
+// inbox is an Acceptor that keeps its events, as the router does: an event that it already has is a repeat.
 type inbox struct {
-	// decide, if set before Run, comes before an event is kept; an error refuses it.
+	// decide, if set before Run, is called before an event is kept; an error refuses the event.
 	decide func(ctx context.Context, in adapters.Inbound) error
 
-	events chan adapters.Inbound // each event once, as they came
+	events chan adapters.Inbound // each event once, in order
 
 	mu   sync.Mutex
 	seen map[string]int // how often each event came
 }
 
-// newInbox holds more events than any subtest causes.
+// newInbox creates an inbox with space for all events of a subtest.
 func newInbox() *inbox {
 	return &inbox{events: make(chan adapters.Inbound, 1000), seen: map[string]int{}}
 }
@@ -47,20 +47,20 @@ func (i *inbox) Accept(ctx context.Context, in adapters.Inbound) error {
 	return nil
 }
 
-// times is how often an event came.
+// times returns how often an event came.
 func (i *inbox) times(event string) int {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.seen[event]
 }
 
-// next waits for the next event that is no repeat.
+// next waits for the next event that is not a repeat.
 func (i *inbox) next(t *testing.T) adapters.Inbound {
 	t.Helper()
 	return receive(t, i.events, "an event")
 }
 
-// until lets somebody write a last word in a place and gives everything that came before it.
+// until lets a person write a last message in a place and returns everything that came before it.
 func (w *world) until(place sessions.Route, from sessions.Peer) []adapters.Inbound {
 	w.t.Helper()
 	const last = "that was all"
@@ -75,7 +75,7 @@ func (w *world) until(place sessions.Route, from sessions.Peer) []adapters.Inbou
 	}
 }
 
-// only is the one event that came before a last word in the place.
+// only returns the one event that came before a last message in the place.
 func (w *world) only(place sessions.Route, from sessions.Peer) adapters.Inbound {
 	w.t.Helper()
 	all := w.until(place, from)
@@ -83,7 +83,7 @@ func (w *world) only(place sessions.Route, from sessions.Peer) adapters.Inbound 
 	return all[0]
 }
 
-// signal tells the caller that waits, once; an event that is given again waits for nobody.
+// signal wakes the waiting caller; for a repeated event nobody waits.
 func signal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:

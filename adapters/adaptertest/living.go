@@ -25,7 +25,7 @@ func stops(w *world) {
 			w.inbox.next(w.t)
 			w.confirmed(said)
 		}
-		stop() // checks that Run returns nil, in time
+		stop() // checks that Run returns nil in time
 	}
 	w.send(out("dlv_1", w.Direct(), "sending needs no Run"))
 }
@@ -46,7 +46,7 @@ func stopsStoring(w *world) {
 func state(w *world) {
 	stater := able[adapters.Stater](w)
 	stop := w.warm()
-	// A message that is posted to the adapter may be accepted before Run knows who the bot is.
+	// A posted message may be accepted before Run knows the bot's profile.
 	require.Eventually(w.t, func() bool { return stater.State().Status == adapters.Connected }, patience, time.Millisecond)
 	s := stater.State()
 	require.Equal(w.t, w.adapter.Channel(), s.Channel)

@@ -38,7 +38,7 @@ func inOrder(w *world) {
 	}
 }
 
-// reordered refuses one of the events on its first try: none may be confirmed with another.
+// reordered refuses one of the events at its first attempt: none may be confirmed together with another.
 func reordered(w *world) {
 	reorderer, ok := w.Platform.(Reorderer)
 	w.needs(ok, "events in another order")
@@ -64,12 +64,12 @@ func reordered(w *world) {
 	require.Empty(w.t, w.until(w.Direct(), w.Person(0)))
 }
 
-// parallel holds the group until both places have something, then lets the
-// group wait for the other: platforms that hand out batches must not wait for the slowest either.
+// parallel blocks the group until both places have an event, and then makes the group wait for the other place:
+// platforms that deliver batches must not wait for the slowest conversation either.
 func parallel(w *world) {
 	w.needs(!w.Group().IsZero(), "two conversations")
 	asked, release, other := make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
-	came := sync.OnceFunc(func() { close(other) }) // an event may be given again
+	came := sync.OnceFunc(func() { close(other) }) // an event may be repeated
 	w.inbox.decide = func(ctx context.Context, in adapters.Inbound) error {
 		switch in.Text {
 		case "hold":

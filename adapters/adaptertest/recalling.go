@@ -26,7 +26,7 @@ func readThread(w *world) {
 		require.NoError(w.t, err)
 		require.NotEmpty(w.t, got)
 		require.LessOrEqual(w.t, len(got), limit)
-		// The first may be the message that the thread hangs on. The others are the newest.
+		// The first may be the root of the thread. The others are the newest.
 		for back := 1; back < len(got); back++ {
 			m := got[len(got)-back]
 			require.Equal(w.t, said[4-back].ID, m.ID)

@@ -34,7 +34,7 @@ func receipt(w *world) {
 	require.Equal(w.t, "and again", shown[1].Plain)
 }
 
-// misdated: a receipt that can't be stored would block its conversation for ever.
+// misdated: a receipt that can't be stored would block its conversation forever.
 func misdated(w *world) {
 	misdater, ok := w.Platform.(Misdater)
 	w.needs(ok, "receipts of a remote side")
@@ -73,7 +73,7 @@ func plainText(w *world) {
 	require.Equal(w.t, o.Text, w.shown(w.Direct(), 1)[0].Plain)
 }
 
-// longText has numbered words in prose, in a fence, in a list, and one word longer than a message.
+// longText returns numbered words in prose, in a fence and in a list, and one word longer than a message.
 func longText(most int) (text string, words []string) {
 	var b strings.Builder
 	add := func(format string) {

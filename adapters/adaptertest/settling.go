@@ -15,7 +15,7 @@ var settling = []subtest{
 	{"the same delivery twice shows once", sameDelivery},
 }
 
-// lose sends into a fault whose outcome the adapter can't know, and gives what was sent.
+// lose sends into a fault with an unknown outcome and returns the message.
 func (w *world) lose(kind FaultKind) (o adapters.Outbound, sentAt time.Time) {
 	w.t.Helper()
 	sentAt = time.Now()

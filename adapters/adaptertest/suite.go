@@ -12,14 +12,12 @@ import (
 	"sluice/sessions"
 )
 
-// patience is how long the suite waits for what must come. It is long because
-// machines are slow at times; what passes does not take it.
+// patience is how long the suite waits. It is long because machines can be slow; passing tests do not need it.
 const patience = 30 * time.Second
 
-// Run runs the suite. start makes a platform of its own for each subtest and
-// ends it with the test; subtests run in parallel. A subtest is skipped where
-// the platform's [Limits] or the adapter's abilities leave nothing to test. The packages that
-// run the suite look for goroutines left behind in their TestMain.
+// Run runs the suite. start creates a platform for each subtest and ends it with the test; subtests run in parallel.
+// A subtest is skipped if the platform's [Limits] or the adapter's abilities leave nothing to test. The calling
+// packages check for leaked goroutines in their TestMain.
 func Run(t *testing.T, start func(t *testing.T) Platform) {
 	for area, tests := range map[string][]subtest{
 		"arriving":    arriving,
@@ -55,7 +53,7 @@ type subtest struct {
 	test func(w *world)
 }
 
-// world is a platform, an adapter on it, and what the adapter has handed on.
+// world is a platform, an adapter on it, and the events that the adapter has passed on.
 type world struct {
 	Platform
 	t       *testing.T
@@ -74,7 +72,7 @@ func newWorld(t *testing.T, start func(t *testing.T) Platform) *world {
 	return w
 }
 
-// needs skips the subtest where the platform has no such thing.
+// needs skips the subtest if the platform lacks a feature.
 func (w *world) needs(has bool, what string) {
 	w.t.Helper()
 	if !has {
@@ -82,7 +80,7 @@ func (w *world) needs(has bool, what string) {
 	}
 }
 
-// able is the adapter's optional ability T; the subtest is skipped without it.
+// able returns the adapter's optional ability T; without it, the subtest is skipped.
 func able[T any](w *world) T {
 	w.t.Helper()
 	ability, ok := w.adapter.(T)
@@ -92,7 +90,7 @@ func able[T any](w *world) T {
 	return ability
 }
 
-// run runs the adapter until stop or the test's end. Run must then return nil, soon.
+// run runs the adapter until stop or the end of the test. Run must then return nil soon.
 func (w *world) run() (stop func()) {
 	w.t.Helper()
 	return w.runAs(w.adapter)
@@ -116,7 +114,7 @@ func (w *world) runAs(a adapters.Adapter) (stop func()) {
 	return stop
 }
 
-// warm runs the adapter and returns once it surely hears.
+// warm runs the adapter and returns when it certainly receives.
 func (w *world) warm() (stop func()) {
 	w.t.Helper()
 	w.needs(w.limits.Hears, "words that come in through Run")
@@ -138,12 +136,12 @@ func receive[T any](t *testing.T, from <-chan T, what string) T {
 	}
 }
 
-// out is a text of the delivery id on its way to a place.
+// out returns an outgoing text with a delivery id.
 func out(delivery string, to sessions.Route, text string) adapters.Outbound {
 	return adapters.Outbound{DeliveryID: delivery, Route: to, Session: "sess_suite", Text: text}
 }
 
-// send posts a text that must be taken.
+// send posts a text, which must be accepted.
 func (w *world) send(o adapters.Outbound) adapters.Receipt {
 	w.t.Helper()
 	receipt, err := w.adapter.Send(w.t.Context(), o)
@@ -152,7 +150,7 @@ func (w *world) send(o adapters.Outbound) adapters.Receipt {
 	return receipt
 }
 
-// shown waits for n messages of the bot and gives them.
+// shown waits for n messages of the bot and returns them.
 func (w *world) shown(place sessions.Route, n int) []Shown {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)

@@ -32,7 +32,7 @@ func messagePath(r sessions.Route, id sessions.PlatformMessageID) (path, error) 
 	return at("/channels/{}/messages/{}", channelID, string(id)), err
 }
 
-// Delete takes a message back.
+// Delete deletes a message.
 func (a *Adapter) Delete(ctx context.Context, route sessions.Route, id sessions.PlatformMessageID) error {
 	p, err := messagePath(route, id)
 	if err != nil {
@@ -45,7 +45,7 @@ func (a *Adapter) Delete(ctx context.Context, route sessions.Route, id sessions.
 	return err
 }
 
-// React puts an emoji on a message, or takes it off. One of a guild's own is written "name:id".
+// React adds the bot's reaction to a message, or removes it. An emoji of a guild is written "name:id".
 func (a *Adapter) React(ctx context.Context, route sessions.Route, id sessions.PlatformMessageID, r adapters.Reaction) error {
 	channelID, err := target(route)
 	if err != nil {
@@ -62,7 +62,7 @@ func (a *Adapter) React(ctx context.Context, route sessions.Route, id sessions.P
 	return err
 }
 
-// Typing shows that the bot writes, for ten seconds. Who gave a command sees "thinking…" already.
+// Typing shows for ten seconds that the bot types. The sender of a command already sees "thinking…".
 func (a *Adapter) Typing(ctx context.Context, route sessions.Route) error {
 	channelID, err := target(route)
 	if err != nil || route.Handle != "" {
@@ -71,5 +71,6 @@ func (a *Adapter) Typing(ctx context.Context, route sessions.Route) error {
 	return a.api.call(ctx, request{method: http.MethodPost, path: at("/channels/{}/typing", channelID)}, nil)
 }
 
-// PreviewEvery is a second and a half. Discord allows five edits in five seconds in a channel, and the answer needs some of them.
+// PreviewEvery is a second and a half: Discord allows five edits in five seconds in a channel, and the answer needs some of
+// them.
 func (a *Adapter) PreviewEvery() time.Duration { return 1500 * time.Millisecond }

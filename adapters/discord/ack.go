@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// acks are the commands whose "thinking…" is being made: an answer may be there before
-// it. Safe for concurrent use.
+// acks has the commands that are being acknowledged with "thinking…". The answer may be ready before that. It is safe for
+// concurrent use.
 type acks struct {
 	mu   sync.Mutex
 	open map[string]chan struct{} // by handle; closed when it is made
@@ -14,7 +14,7 @@ type acks struct {
 
 func newAcks() *acks { return &acks{open: map[string]chan struct{}{}} }
 
-// begin notes a command; done says that Discord has its first answer, or will not get one.
+// begin notes a command. The caller calls done when Discord has the acknowledgement, or will not get it.
 func (k *acks) begin(handle string) (done func()) {
 	made := make(chan struct{})
 	k.mu.Lock()
@@ -28,7 +28,7 @@ func (k *acks) begin(handle string) (done func()) {
 	}
 }
 
-// wait waits for a command's first answer, as long as ctx lasts.
+// wait waits for a command's acknowledgement, or the end of ctx.
 func (k *acks) wait(ctx context.Context, handle string) {
 	k.mu.Lock()
 	made := k.open[handle]

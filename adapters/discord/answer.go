@@ -9,17 +9,17 @@ import (
 	"sluice/adapters"
 )
 
-// apiError is a call that Discord, or something on the way, refused.
+// apiError is the refusal of a call, by Discord or by a proxy.
 type apiError struct {
 	Status     int
 	Code       int // Discord's own
 	Message    string
 	RetryAfter time.Duration
 	Global     bool
-	// Foreign: the answer was not Discord's own JSON, so a proxy may have sent
-	// it after Discord had done what was asked.
+	// Foreign means that the response is not JSON of Discord: a proxy may have sent it after Discord executed the
+	// call.
 	Foreign bool
-	Held    bool // the call was not made
+	NotMade bool // the call was not made
 }
 
 // Error implements error.
@@ -30,19 +30,19 @@ func (e *apiError) Error() string {
 	return fmt.Sprintf("discord answered %d: %s", e.Status, e.Message)
 }
 
-// lostError is a call without an answer.
+// lostError is a call without a response.
 type lostError struct {
-	Sent bool // a connection was had, so Discord may have got the request
+	Sent bool // there was a connection, so Discord may have received the request
 	Err  error
 }
 
 // Error implements error.
 func (e *lostError) Error() string { return "no answer from Discord: " + e.Err.Error() }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *lostError) Unwrap() error { return e.Err }
 
-// refusal reads Discord's own error, or says that it was not Discord's; nil for a success.
+// refusal reads the error of a response. It returns nil for a success.
 func refusal(resp *http.Response, answer []byte) *apiError {
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
 		return nil
@@ -66,7 +66,7 @@ func refusal(resp *http.Response, answer []byte) *apiError {
 	return e
 }
 
-// header reads a time in seconds, which may have a fraction; 0 if it is not there.
+// header reads a time in seconds, which may have a fraction; 0 without the header.
 func header(h http.Header, name string) time.Duration {
 	s, err := strconv.ParseFloat(h.Get(name), 64)
 	if err != nil {

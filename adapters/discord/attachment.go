@@ -12,12 +12,12 @@ import (
 // stickerBase is where Discord keeps the pictures of stickers.
 const stickerBase = "https://cdn.discordapp.com/stickers/"
 
-// attachments are the files of a message, and of one that it forwards. Ref is the file's address.
+// attachments returns the files of a message and of the message that it forwards. Ref is the file's address.
 func attachments(m *message) []sessions.Attachment {
 	var out []sessions.Attachment
 	for _, f := range m.Attachments {
 		if f == (attachment{}) {
-			continue // nothing of it could be read
+			continue // it could not be read at all
 		}
 		out = append(out, sessions.Attachment{
 			Kind: attachmentKind(f), Name: valid(f.Filename), MIME: valid(f.ContentType), Size: f.Size,

@@ -15,15 +15,15 @@ import (
 // Bounds of what is fetched after an outage.
 const (
 	maxMissed  = 100             // messages of a channel in one call
-	maxCalls   = 10              // for one channel; what was said after that is not answered any more
-	missedAge  = 24 * time.Hour  // older ones are not answered any more
+	maxCalls   = 10              // for one channel; later messages are not answered
+	missedAge  = 24 * time.Hour  // older messages are not answered
 	maxFetches = 4               // channels at a time
-	fetchTime  = 2 * time.Minute // for one channel, all tries: what is said now waits behind it
+	fetchTime  = 2 * time.Minute // for one channel, with all retries: new messages wait behind it
 )
 
-// catchUp fetches the messages of a channel that are newer than the last stored one and brings them to the acceptor,
-// oldest first. What waited in the channel's lane from before the outage is stored by then. A deleted channel has no
-// messages. It reports whether the channel is done: everything is stored, or cannot be fetched.
+// catchUp fetches the messages of a channel that are newer than the last stored one and passes them to the acceptor,
+// oldest first. Events that waited in the channel's lane since before the outage are stored by then. A deleted channel has no
+// messages. It reports whether the channel is done: all messages are stored, or can't be fetched.
 func (s *shard) catchUp(ctx context.Context, channelID string) bool {
 	select {
 	case s.fetches <- struct{}{}:
@@ -36,7 +36,7 @@ func (s *shard) catchUp(ctx context.Context, channelID string) bool {
 		s.cfg.Log.Error("could not fetch the discord messages sent during an outage", "conversation", channelID, "error", err)
 		return ctx.Err() == nil
 	}
-	self := s.bot.self.Load()
+	self := s.bot.self.Known()
 	for i := range missed {
 		m := &missed[i]
 		if m.Author != nil && m.Author.ID == self.ID {
@@ -50,7 +50,7 @@ func (s *shard) catchUp(ctx context.Context, channelID string) bool {
 	return true
 }
 
-// missed is what was said in a channel of this shard after a message, oldest first.
+// missed returns the messages in a channel of this shard after a given one, oldest first.
 func (s *shard) missed(ctx context.Context, channelID, last string) (missed []message, err error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
@@ -67,7 +67,7 @@ func (s *shard) missed(ctx context.Context, channelID, last string) (missed []me
 	return missed, err
 }
 
-// owns reports whether a place's events come to this shard: that of the guild, and the first for direct chats.
+// owns reports whether this shard receives the events of a place: those of a guild's shard, and direct chats on the first.
 func (s *shard) owns(r sessions.Route) bool {
 	if r.Space == "" {
 		return s.id == 0
@@ -76,7 +76,7 @@ func (s *shard) owns(r sessions.Route) bool {
 	return err == nil && guildID>>22%uint64(s.of) == uint64(s.id)
 }
 
-// after is what was said after a message, and not too long ago, in a channel.
+// after returns the recent messages of a channel after a given one.
 func (s *shard) after(ctx context.Context, channelID, last string) (all []message, err error) {
 	if oldest := snowflake(s.cfg.Now().Add(-missedAge)); later(oldest, last) {
 		last = oldest
@@ -96,7 +96,7 @@ func (s *shard) after(ctx context.Context, channelID, last string) (all []messag
 	return all, nil
 }
 
-// history is a page of a channel's messages after an id, oldest first, without those that can't be read at all. last says that no more follow.
+// history returns a page of a channel's messages after an id, oldest first, without unreadable ones. last: it is the last page.
 func (ms *messages) history(ctx context.Context, channelID, after string) (page []message, last bool, err error) {
 	req := request{
 		method: http.MethodGet, path: at("/channels/{}/messages", channelID),
@@ -130,7 +130,7 @@ func byID(a, b message) int {
 	return -1
 }
 
-// complete adds what fetched messages lack: their guild, and their writers' roles.
+// complete adds to fetched messages their guild and the roles of their writers.
 func (s *shard) complete(ctx context.Context, page []message, guildID string) error {
 	if guildID == "" {
 		return nil
@@ -139,7 +139,7 @@ func (s *shard) complete(ctx context.Context, page []message, guildID string) er
 	for i := range page {
 		m := &page[i]
 		m.GuildID = guildID
-		if m.Author == nil || m.WebhookID != "" || m.Author.ID == s.bot.self.Load().ID {
+		if m.Author == nil || m.WebhookID != "" || m.Author.ID == s.bot.self.Known().ID {
 			continue
 		}
 		if members[m.Author.ID] == nil {

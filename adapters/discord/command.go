@@ -18,14 +18,13 @@ const (
 	maxDescription = 100
 )
 
-// argumentsName is the one option of each command: what is written after its name.
+// argumentsName is the only option of each command: the text after its name.
 const argumentsName = "arguments"
 
-// commandName is what Discord takes for a command's name.
+// commandName matches the names of commands that Discord accepts.
 var commandName = pattern.New(`^[-_'\p{L}\p{N}]{1,32}$`)
 
-// menuCommand is one entry of the menu. The library's own has no place for
-// what is left out so that Discord's default holds.
+// menuCommand is one entry of the menu. The library's type can't omit fields, which is needed for Discord's defaults.
 type menuCommand struct {
 	Name        string                           `json:"name"`
 	Description string                           `json:"description"`
@@ -40,8 +39,8 @@ type menuOption struct {
 	Required    bool                                   `json:"required"`
 }
 
-// SetCommands puts the commands into Discord's menu, everywhere where the bot is. A command
-// whose name Discord doesn't take is left out: it can be written all the same.
+// SetCommands sets the commands of Discord's menu, in all places of the bot. It leaves out a command with a name that
+// Discord does not accept: people can still type it.
 func (a *Adapter) SetCommands(ctx context.Context, commands []adapters.Command) error {
 	app, err := a.bot.application(ctx)
 	if err != nil {
@@ -68,7 +67,7 @@ func menuEntry(name, description string) menuCommand {
 	}
 }
 
-// shorten cuts a text to at most so many characters.
+// shorten cuts a text to a number of characters.
 func shorten(text string, most int) string {
 	if utf8.RuneCountInString(text) <= most {
 		return text

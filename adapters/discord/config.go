@@ -15,38 +15,37 @@ import (
 	"sluice/internal/pattern"
 )
 
-// DefaultAPIBase is Discord's own REST API in the version that this package speaks.
+// DefaultAPIBase is Discord's REST API in the version that this package uses.
 const DefaultAPIBase = "https://discord.com/api/v10"
 
 // DefaultCallTimeout bounds one REST call.
 const DefaultCallTimeout = 30 * time.Second
 
-// MaxShards is the most shards that a configuration may ask for.
+// MaxShards is the maximum number of shards in a configuration.
 const MaxShards = 1000
 
-// Cursors keeps for one account, across restarts, up to where its events are
-// durable. Names and values are opaque texts of at most 400 bytes: a channel's id with
-// the id of the last message that was accepted from it, and "session/<shard>/<shards>" with what a
-// gateway session is resumed by (it is a credential of that session: keep it like one).
+// Cursors stores the positions of one account across restarts. Names and values are opaque texts of at most 400 bytes: the
+// id of a channel with the id of its last accepted message, and "session/<shard>/<shards>" with the data that resumes a
+// gateway session. That data is a credential of the session: store it as one.
 type Cursors interface {
-	// Load gives all that was saved. It is called once at the start of each Run.
+	// Load returns all saved positions. It is called once at the start of each Run.
 	Load(ctx context.Context) (map[string]string, error)
-	// Save replaces the value of one name. It is called from many goroutines, for one
-	// name from one at a time. An error at a channel's first message is retried before the message is
-	// accepted; any other is logged, and made up for by the next save.
+	// Save replaces the value of one name. Many goroutines call it, but for one name only one at a time. After an error at a
+	// channel's first message, Save is called again before the message is accepted. Any other error is logged, and the next
+	// save makes up for it.
 	Save(ctx context.Context, channel, lastID string) error
 }
 
-// Config is what one bot needs. Only Token is required.
+// Config configures one bot. Only Token is required.
 type Config struct {
 	Account    string          // name in the configuration; empty for "default"
 	Token      adapters.Secret // from the developer portal, without "Bot "
 	APIBase    string          // empty for DefaultAPIBase
-	GatewayURL string          // websocket address; empty for what Discord says (GET /gateway/bot)
+	GatewayURL string          // websocket address; empty for the one that Discord returns (GET /gateway/bot)
 	Shards     int             // 0 for as many as Discord recommends
 	FileHosts  []string        // hosts that attachments may come from besides Discord's and APIBase's own, for example "cdn.example.org"
 
-	// Cursors makes up for the time that no process was connected; nil for no making up.
+	// Cursors lets the adapter catch up on the time without a connected process; nil: it does not catch up.
 	Cursors Cursors
 
 	CallTimeout time.Duration         // of one REST call; 0 for DefaultCallTimeout
@@ -57,18 +56,18 @@ type Config struct {
 	pace pace // zero for defaultPace; tests are faster
 }
 
-// pace is how long the adapter waits where Discord or good manners ask for it.
+// pace has the waits that Discord requires or recommends.
 type pace struct {
 	identify    time.Duration // between two identifies of one bucket
-	invalid     time.Duration // the least wait after an invalid session; at most five times that
-	handshake   time.Duration // till Hello, and from identify to Ready
+	invalid     time.Duration // the minimum wait after an invalid session; the maximum is five times that
+	handshake   time.Duration // until Hello, and from identify to Ready
 	firstPause  time.Duration // before the second try of anything
 	longest     time.Duration // between two tries
-	saveSession time.Duration // the least time between two saves of a session's position
+	saveSession time.Duration // the minimum time between two saves of a session's position
 }
 
-// defaultPace is Discord's: an identify each 5 seconds, with half a second for what the network
-// makes of it, and 1 to 5 seconds after an invalid session.
+// defaultPace has Discord's values: one identify every 5 seconds, plus half a second for delays of the network, and 1 to 5
+// seconds after an invalid session.
 var defaultPace = pace{
 	identify: 5500 * time.Millisecond, invalid: time.Second, handshake: 30 * time.Second,
 	firstPause: 500 * time.Millisecond, longest: 30 * time.Second, saveSession: time.Second,
@@ -80,7 +79,7 @@ var tokenShape = pattern.New(`^[A-Za-z0-9._-]{20,}$`)
 // maxToken bounds a token: it goes into a header of every call.
 const maxToken = 4096
 
-// complete checks the configuration, all faults at once, and fills in defaults.
+// complete fills in defaults and checks the configuration. It reports all errors at once.
 func (c Config) complete() (Config, error) {
 	c.Account = or(c.Account, "default")
 	c.APIBase = strings.TrimSuffix(or(c.APIBase, DefaultAPIBase), "/")

@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// cursors knows up to where each channel's messages are durable. It holds one short entry for
-// each channel that the bot was ever heard in. Safe for concurrent use.
+// cursors has the last durable message of each channel. It keeps one short entry for each channel in which the bot ever
+// received a message. It is safe for concurrent use.
 type cursors struct {
-	store Cursors // nil: nothing is kept
+	store Cursors // nil: positions are not stored
 
 	mu    sync.Mutex
 	last  map[string]string // channel to the last id
-	saved map[string]string // the same as it is stored
+	saved map[string]string // the same, as stored
 }
 
-// loadCursors reads what an earlier run has left, and the sessions' positions with it.
+// loadCursors reads the stored positions of channels and sessions.
 func loadCursors(ctx context.Context, store Cursors) (*cursors, map[string]string, error) {
 	c := &cursors{store: store, last: map[string]string{}, saved: map[string]string{}}
 	positions := map[string]string{}
@@ -42,8 +42,8 @@ func loadCursors(ctx context.Context, store Cursors) (*cursors, map[string]strin
 	return c, positions, nil
 }
 
-// addChannel stores a channel that was never heard before, as heard up to the message before id: should this
-// process end now, the next one fetches the message.
+// addChannel stores a new channel with the position before message id, so that the next process fetches the message if this
+// one ends now.
 func (c *cursors) addChannel(ctx context.Context, channelID, id string) error {
 	if c.store == nil || !isID(id) {
 		return nil
@@ -73,7 +73,7 @@ func (c *cursors) move(channelID, id string) {
 	}
 }
 
-// save stores a channel's place, if it has moved.
+// save stores a channel's position, if it has changed.
 func (c *cursors) save(ctx context.Context, channelID string) error {
 	c.mu.Lock()
 	last := c.last[channelID]
@@ -91,14 +91,14 @@ func (c *cursors) save(ctx context.Context, channelID string) error {
 	return nil
 }
 
-// channels are those that were ever heard.
+// channels returns the channels with a position.
 func (c *cursors) channels() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Collect(maps.Keys(c.last))
 }
 
-// place is the last message of a channel that is durable.
+// place returns the last durable message of a channel.
 func (c *cursors) place(channelID string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,7 +108,7 @@ func (c *cursors) place(channelID string) string {
 // discordEpoch is the first millisecond of 2015, from which Discord's ids count.
 const discordEpoch = 1_420_070_400_000
 
-// snowflake is the lowest id that something of that time can have.
+// snowflake returns the lowest possible id for a time.
 func snowflake(t time.Time) string {
 	return strconv.FormatInt(max(0, t.UnixMilli()-discordEpoch)<<22, 10)
 }

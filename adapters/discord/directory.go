@@ -27,7 +27,7 @@ var (
 	errNoMembers   = errors.New("discord shows the members of a server only to bots with the Server Members intent")
 )
 
-// directory looks for channels and people by name.
+// directory finds channels and people by name.
 type directory struct {
 	api    *api
 	lookup *lookup
@@ -47,7 +47,7 @@ func (a *Adapter) Find(ctx context.Context, name string) (sessions.Route, error)
 	return sessions.Route{}, permanent(fmt.Errorf("find %q: %w", valid(name), errNobodyThere))
 }
 
-// byID opens the channel with an id or, if no channel has it, the person's direct chat: Discord's ids don't show what they belong to.
+// byID opens the channel with an id or, if no channel has it, the person's direct chat: an id does not show its kind.
 func (d *directory) byID(ctx context.Context, id string) (sessions.Route, error) {
 	if _, ok := d.lookup.places.channel(id); ok {
 		return d.lookup.route(ctx, id, "")
@@ -65,7 +65,7 @@ func (d *directory) byID(ctx context.Context, id string) (sessions.Route, error)
 	}
 }
 
-// search looks through the bot's guilds for the one id that in gives, and goes to it with open.
+// search looks in the bot's guilds for the only id that in returns, and opens it with open.
 func (d *directory) search(ctx context.Context, in func(guildID string) ([]string, error), open func(context.Context, string) (sessions.Route, error)) (sessions.Route, error) {
 	guilds, err := d.guilds(ctx)
 	if err != nil {
@@ -134,7 +134,7 @@ func (d *directory) peopleNamed(ctx context.Context, guildID, name string) ([]st
 	return ids, nil
 }
 
-// openDirect gives the direct chat with a person; it may exist already.
+// openDirect returns the direct chat with a person, and creates it if necessary.
 func (d *directory) openDirect(ctx context.Context, userID string) (sessions.Route, error) {
 	var c channel
 	req := request{method: http.MethodPost, path: at("/users/@me/channels"), body: map[string]string{"recipient_id": userID}}
@@ -150,8 +150,8 @@ func (d *directory) openDirect(ctx context.Context, userID string) (sessions.Rou
 	return route, err
 }
 
-// Members lists who is in a conversation: the people of a direct chat, who has joined a thread, or who
-// is in the server. The latter two want the Server Members intent.
+// Members lists the members of a conversation: the people of a direct chat, the members of a thread, or the members of the
+// server. The last two need the Server Members intent.
 func (a *Adapter) Members(ctx context.Context, route sessions.Route, limit int) ([]sessions.Peer, error) {
 	id, err := target(route)
 	if err != nil {
@@ -186,7 +186,7 @@ func (d *directory) threadMembers(ctx context.Context, id string, limit int) ([]
 	return memberPeers(all), membersFailure(err)
 }
 
-// membersFailure says what to do where Discord doesn't show who is there.
+// membersFailure suggests what to do if Discord does not list the members.
 func membersFailure(err error) error {
 	refused, ok := errors.AsType[*apiError](err)
 	if ok && refused.Status == http.StatusForbidden {

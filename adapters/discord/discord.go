@@ -44,8 +44,7 @@ var (
 	_ adapters.CommandSetter = (*Adapter)(nil)
 )
 
-// New makes the adapter of one bot. It does not call Discord. An error names
-// every fault of the configuration.
+// New makes the adapter of one bot. It does not call Discord. Its error names all errors of the configuration.
 func New(config Config) (*Adapter, error) {
 	cfg, err := config.complete()
 	if err != nil {
@@ -73,14 +72,14 @@ func (a *Adapter) Channel() string { return channelName }
 // Account is the account's name in the configuration.
 func (a *Adapter) Account() string { return a.cfg.Account }
 
-// State tells how the account is doing.
+// State returns the state of the account.
 func (a *Adapter) State() adapters.State { return a.state.read() }
 
-// Close drops the idle connections. Call it when the adapter is not used any more.
+// Close closes idle connections. Call it when the adapter is no longer used.
 func (a *Adapter) Close() { a.api.client.closeIdle() }
 
-// Run holds the gateway connections until ctx ends. A Failure of kind Auth says
-// what a person must change: the token, the intents or the shards.
+// Run keeps the gateway connections open until ctx ends. A Failure of kind Auth names what a person must change: the token,
+// the intents or the shards.
 func (a *Adapter) Run(ctx context.Context, in adapters.Acceptor) error {
 	a.state.set(adapters.Connecting, "")
 	err := a.run(ctx, in)
@@ -94,13 +93,13 @@ func (a *Adapter) Run(ctx context.Context, in adapters.Acceptor) error {
 	return err
 }
 
-// The application's flags that say that it may see what is written: approved, or a bot in few guilds.
+// The flags of an application that may read messages: it is approved, or in few guilds.
 const contentFlags = 1<<18 | 1<<19
 
-// noContent is what to do about messages that come without their text.
+// noContent suggests what to do if messages arrive without their text.
 const noContent = "the Message Content intent is off, so that the bot sees only what mentions it: switch it on in the developer portal (Bot → Privileged Gateway Intents → Message Content Intent)"
 
-// Probe asks Discord who the bot is, and whether it may read what people write.
+// Probe asks Discord for the bot's identity, and whether the bot may read messages.
 func (a *Adapter) Probe(ctx context.Context) (sessions.Peer, error) {
 	me, err := a.bot.getMe(ctx)
 	if err != nil {

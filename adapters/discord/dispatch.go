@@ -12,8 +12,8 @@ import (
 	"sluice/internal/pattern"
 )
 
-// dispatch takes one event of the gateway. What only teaches something is
-// done at once; what goes to the acceptor is put into its channel's lane.
+// dispatch handles one event of the gateway. Events that only update what is known of guilds and channels are handled at
+// once. Events for the acceptor go into the lane of their channel.
 func (s *shard) dispatch(ctx context.Context, c *connection, f frame) error {
 	s.state.event()
 	switch f.Type {
@@ -22,7 +22,7 @@ func (s *shard) dispatch(ctx context.Context, c *connection, f frame) error {
 	case "RESUMED":
 		s.position().take(f.Seq)()
 	}
-	if !s.ready { // what was missed comes before RESUMED
+	if !s.ready { // missed events arrive before RESUMED
 		s.established("resumed")
 	}
 	if f.Type == "RESUMED" {
@@ -44,18 +44,18 @@ func (s *shard) dispatch(ctx context.Context, c *connection, f frame) error {
 	})
 }
 
-// queue puts work into a lane. While it waits for room, the connection isn't read.
+// queue puts work into a lane. While the lane is full, the connection is not read.
 func (s *shard) queue(c *connection, key string, do func(context.Context)) error {
 	c.stalled.Store(true)
 	defer c.stalled.Store(false)
-	defer c.acked.Store(true) // an answer may have waited behind what was not read
+	defer c.acked.Store(true) // a heartbeat's answer may have waited unread
 	return s.lanes.push(key, do)
 }
 
-// work is what a lane does for an event; it reports whether the event is done with.
+// work handles an event in a lane, and reports whether the event is done.
 type work func(ctx context.Context) bool
 
-// prepare reads an event: what to do in which channel's lane, or nil for nothing more.
+// prepare reads an event. It returns a channel and the work for the channel's lane, or nil if the event is done.
 func (s *shard) prepare(f frame) (key string, do work, err error) {
 	switch f.Type {
 	case "MESSAGE_CREATE", "MESSAGE_UPDATE":
@@ -84,7 +84,7 @@ func (s *shard) prepare(f frame) (key string, do work, err error) {
 	return "", nil, s.learn(f)
 }
 
-// usable is the error of an event about which nothing can be done because of what could not be read of it.
+// usable returns an error for an event that can't be handled because of its unreadable parts.
 func usable(do work, unread string, err error) error {
 	if err == nil && do == nil && unread != "" {
 		return fmt.Errorf("the event cannot be used without %s", unread)
@@ -92,7 +92,7 @@ func usable(do work, unread string, err error) error {
 	return err
 }
 
-// readMessage reads a message as far as it can be read. One without its ids is an error: nothing could tell it from others.
+// readMessage reads a message as far as possible. A message without its ids is an error, because it can't be identified.
 func (ms *messages) readMessage(kind string, raw []byte) (m message, err error) {
 	m.unread, err = ms.decode(kind, raw, &m)
 	if err == nil && (m.ID == "" || m.ChannelID == "") {
@@ -101,10 +101,10 @@ func (ms *messages) readMessage(kind string, raw []byte) (m message, err error) 
 	return m, err
 }
 
-// errNameless: a message that can't be told from others.
+// errNameless means that a message can't be identified.
 var errNameless = errors.New("the message has no id or no channel id")
 
-// decode reads what Discord sent as far as it can be read, and records what is left out.
+// decode reads data of Discord as far as possible, and records the parts that it left out.
 func (ms *messages) decode(kind string, raw []byte, v any) (unread string, err error) {
 	unread, err = adapters.Decode(raw, v)
 	if unread != "" {
@@ -114,10 +114,10 @@ func (ms *messages) decode(kind string, raw []byte, v any) (unread string, err e
 	return unread, err
 }
 
-// onMessage is nil for what says nothing to the agent: the bot's own words, and
-// updates that only show a link's preview.
+// onMessage returns nil for messages that are not for the agent: those of the bot itself, and updates that only add the
+// preview of a link.
 func (s *shard) onMessage(m *message, edited bool) work {
-	self := s.bot.self.Load()
+	self := s.bot.self.Known()
 	if m.Author != nil && self != nil && m.Author.ID == self.ID {
 		s.posted.note(m.ID, m.nonce())
 		return nil
@@ -128,7 +128,7 @@ func (s *shard) onMessage(m *message, edited bool) work {
 	return func(ctx context.Context) bool { return s.inbox.take(ctx, m, edited) }
 }
 
-// take brings a message to the acceptor, and then moves the channel's place.
+// take passes a message to the acceptor, and then moves the channel's position.
 func (b *inbox) take(ctx context.Context, m *message, edited bool) bool {
 	in, ok, done := b.understand(ctx, m, edited)
 	if !done {
@@ -155,8 +155,8 @@ func (b *inbox) take(ctx context.Context, m *message, edited bool) bool {
 	return true
 }
 
-// understand normalises, trying again where a question to Discord fails. done is false when ctx ends. A message on
-// which it panics is stepped over: it would do so again.
+// understand normalises a message and retries failed calls to Discord. done is false if ctx ends. A message that
+// causes a panic is skipped, because it would panic again.
 func (b *inbox) understand(ctx context.Context, m *message, edited bool) (in adapters.Inbound, ok, done bool) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -171,7 +171,7 @@ func (b *inbox) understand(ctx context.Context, m *message, edited bool) (in ada
 	return in, ok, err == nil
 }
 
-// offer gives an event to the acceptor once. A panic there is its failure.
+// offer passes an event to the acceptor once. A panic of the acceptor counts as a failure.
 func (b *inbox) offer(ctx context.Context, in adapters.Inbound) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -189,16 +189,16 @@ func (b *inbox) offer(ctx context.Context, in adapters.Inbound) (err error) {
 	return nil
 }
 
-// interactionToken finds the tokens that let anyone answer in the bot's place.
+// interactionToken matches tokens with which anyone can answer as the bot.
 var interactionToken = pattern.New(`("token"\s*:\s*")[^"]*`)
 
-// malformed records what can't be read, before it is stepped over.
+// malformed records an unreadable event before it is skipped.
 func (ms *messages) malformed(raw []byte, why error) {
 	ms.metrics.event(ms.cfg.Account, outcomeMalformed)
 	ms.cfg.Log.Error("malformed discord event skipped", "error", why, "event", excerpt(raw), "bytes", len(raw))
 }
 
-// excerpt is the beginning of an event for the log, without what answers an interaction.
+// excerpt returns the beginning of an event for the log, without the tokens of interactions.
 func excerpt(raw []byte) string {
 	const most = 2000
 	text := interactionToken.Regexp().ReplaceAll(raw, []byte("${1}<secret>"))

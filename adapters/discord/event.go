@@ -8,7 +8,7 @@ import (
 	"sluice/sessions"
 )
 
-// onDeletion tells that messages were taken back. Discord doesn't say by whom.
+// onDeletion reports deleted messages. Discord does not say who deleted them.
 func (s *shard) onDeletion(d deletion) work {
 	ids := d.IDs
 	if d.ID != "" {
@@ -37,10 +37,10 @@ func (s *shard) onDeletion(d deletion) work {
 	}
 }
 
-// onReaction tells that somebody put an emoji on a message, or took it off. seq names the
-// event: nothing in it tells two of them apart.
+// onReaction reports a reaction that was added or removed. seq is part of the event's name, because the event itself has no
+// id.
 func (s *shard) onReaction(r reaction, removed bool, seq string) work {
-	self := s.bot.self.Load()
+	self := s.bot.self.Known()
 	if r.UserID == "" || r.MessageID == "" || self != nil && r.UserID == self.ID {
 		return nil
 	}
@@ -62,19 +62,19 @@ func (s *shard) onReaction(r reaction, removed bool, seq string) work {
 }
 
 func (r *reaction) own(s *shard) bool {
-	self := s.bot.self.Load()
+	self := s.bot.self.Known()
 	return self != nil && r.AuthorID == self.ID || s.posted.is(r.MessageID)
 }
 
-// person is somebody as a guild shows them, or in a direct chat with no roles.
+// person is a member of a guild, or a person in a direct chat, who has no roles.
 type person struct {
 	peer  sessions.Peer
 	roles []string
 }
 
-// reactor is who put a reaction on a message, or took it off. Only a reaction that is put on in a guild comes with its
-// member. The others are asked for each time, as their roles decide what they may; one that Discord does not tell goes by
-// the id and has no roles.
+// reactor returns the person who added or removed a reaction. Only the event of a reaction that is added in a guild has the
+// member. Others are looked up each time, because their roles decide what they may do. If the lookup fails, the person
+// has only the id, and no roles.
 func (l *lookup) reactor(ctx context.Context, r *reaction, guildID string) person {
 	if r.Member != nil && r.Member.User != nil {
 		return person{peer(r.Member.User, r.Member), r.Member.roles()}
@@ -119,7 +119,7 @@ func (r *reaction) emoji() string {
 	return valid(r.Emoji.Name) + ":" + r.Emoji.ID
 }
 
-// idTime is when something with this id was made.
+// idTime returns the time at which an id was made.
 func idTime(id string, otherwise time.Time) time.Time {
 	n, ok := number(id)
 	if !ok {

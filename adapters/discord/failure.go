@@ -8,7 +8,7 @@ import (
 	"sluice/adapters"
 )
 
-// Discord's own error codes that mean something else than their status says.
+// Discord's error codes with another meaning than their HTTP status.
 const (
 	codeUnknownMessage = 10008
 	codeUnknownEmoji   = 10014
@@ -17,12 +17,12 @@ const (
 	codeAlreadyAcked   = 40060
 )
 
-// asFailure maps a call's error for the port:
+// asFailure maps a call's error to a failure of the port:
 //
-//   - no connection: Transient and certain; a lost answer: Transient, not certain
+//   - no connection: Transient and certain; a lost response: Transient, not certain
 //   - 429: RateLimited with Discord's own pause; Wide if it is the account's limit
-//   - 5xx: Transient, not certain: Discord's gateways answer so after the message was taken too
-//   - 401 to the token: Auth; to the credential of an interaction: Permanent, it is over
+//   - 5xx: Transient, not certain: Discord's proxies also send it after the message was accepted
+//   - 401 for the token: Auth; for the credential of an interaction: Permanent, because it has expired
 //   - 413: TooLarge
 //   - any other refusal (channel gone, no rights, person takes no direct messages): Permanent
 func asFailure(req request, err error) *adapters.Failure {
@@ -49,7 +49,7 @@ func classify(f *adapters.Failure, e *apiError, req request) {
 	case e.Code == codeFileTooLarge, e.Status == http.StatusRequestEntityTooLarge:
 		f.Kind = adapters.TooLarge
 	case e.Foreign && e.Status != http.StatusUnauthorized:
-		// Not Discord: a proxy, a captive portal, a wrong apiBase. It may pass.
+		// Not Discord: a proxy, a captive portal, a wrong apiBase. It may be temporary.
 	case e.Status == http.StatusUnauthorized && !req.open:
 		f.Kind = adapters.Auth
 		f.Err = fmt.Errorf("the bot token is not valid (reset or mistyped): copy the current one from the developer portal (Bot → Reset Token) into the configuration: %w", f.Err)
@@ -58,7 +58,7 @@ func classify(f *adapters.Failure, e *apiError, req request) {
 	}
 }
 
-// refusedWith reports whether Discord refused a call with one of its own codes.
+// refusedWith reports whether Discord refused a call with one of these codes.
 func refusedWith(err error, codes ...int) bool {
 	refused, ok := errors.AsType[*apiError](err)
 	if !ok {

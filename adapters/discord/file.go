@@ -18,14 +18,14 @@ import (
 	"sluice/sessions"
 )
 
-// Discord's bounds of one file, by how far a guild is boosted.
+// Discord's limits of one file, by the guild's boost level.
 const (
 	maxFile      = 10 << 20
 	maxFileTier2 = 50 << 20
 	maxFileTier3 = 100 << 20
 )
 
-// attachmentName is what a message's body says of the file that comes with it.
+// attachmentName describes an attached file in a message's body.
 type attachmentName struct {
 	ID       string `json:"id"`
 	Filename string `json:"filename"`
@@ -34,7 +34,7 @@ type attachmentName struct {
 // fileBody is a request's file.
 type fileBody struct{ adapters.File }
 
-// open gives the whole request body, its type, and its length; -1 where the file's size isn't known.
+// open returns the request's body, type and length. The length is -1 if the file's size is unknown.
 func (f *fileBody) open(ctx context.Context, payload any) (io.Reader, string, int64, error) {
 	var buf bytes.Buffer
 	form := multipart.NewWriter(&buf)
@@ -72,7 +72,7 @@ func (f *fileBody) open(ctx context.Context, payload any) (io.Reader, string, in
 	}{body, content}, form.FormDataContentType(), length, nil
 }
 
-// SendFile posts a file, with out.Text as what is said to it.
+// SendFile posts a file, with out.Text as its comment.
 func (a *Adapter) SendFile(ctx context.Context, out adapters.Outbound, f adapters.File) (adapters.Receipt, error) {
 	if out.Route.Handle != "" {
 		return adapters.Receipt{}, &adapters.Failure{Kind: adapters.Unsupported, Certain: true, Err: errPrivateFile}
@@ -101,7 +101,7 @@ func (a *Adapter) maxFile(r sessions.Route) int64 {
 	return maxFile
 }
 
-// fileHosts are where Discord keeps what people send.
+// fileHosts are Discord's file servers.
 var fileHosts = []string{"cdn.discordapp.com", "media.discordapp.net"}
 
 var (
@@ -109,7 +109,7 @@ var (
 	errPrivateFile = errors.New("discord does not accept a file in the reply to a slash command")
 )
 
-// Fetch reads an attachment from Discord's file servers. They don't get the token.
+// Fetch reads an attachment from Discord's file servers. It does not send them the token.
 func (a *Adapter) Fetch(ctx context.Context, at sessions.Attachment) (io.ReadCloser, error) {
 	if !a.ownFile(at.Ref) {
 		return nil, permanent(errForeignFile)

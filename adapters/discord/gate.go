@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"sluice/adapters"
+	"sluice/internal/pause"
 )
 
-// gate lets shards identify: one each five seconds in a bucket, where the bucket of
-// a shard is its number modulo Discord's max_concurrency, and no more than the day's budget.
+// gate limits how often shards identify: once in five seconds per bucket, and at most as often as the day's budget allows.
+// A shard's bucket is its number modulo Discord's max_concurrency.
 type gate struct {
 	cfg     Config
 	api     *api
@@ -46,7 +47,7 @@ func (g *gate) refresh(ctx context.Context) error {
 			return err
 		}
 	} else {
-		info.Limit.Remaining = 1 // Discord was not asked; it refuses an identify that comes too often
+		info.Limit.Remaining = 1 // without Discord's answer: it refuses too frequent identifies itself
 	}
 	info.URL = or(g.cfg.GatewayURL, info.URL)
 	info.Shards = min(max(1, or(g.cfg.Shards, info.Shards)), MaxShards)
@@ -65,7 +66,7 @@ func (g *gate) url() string {
 	return g.info.URL
 }
 
-// enter waits until a shard may identify, and holds its bucket until leave. An error is the end of ctx, or a refused token.
+// enter waits until a shard may identify, and holds its bucket until leave. It fails if ctx ends or the token is refused.
 func (g *gate) enter(ctx context.Context, shard int) (leave func(identified bool), err error) {
 	b := g.buckets[shard%len(g.buckets)]
 	select {
@@ -83,14 +84,14 @@ func (g *gate) enter(ctx context.Context, shard int) (leave func(identified bool
 		leave(false)
 		return nil, err
 	}
-	if !b.last.IsZero() && !adapters.Sleep(ctx, time.Until(b.last.Add(g.cfg.pace.identify))) {
+	if !b.last.IsZero() && pause.Wait(ctx, time.Until(b.last.Add(g.cfg.pace.identify))) != nil {
 		leave(false)
 		return nil, context.Cause(ctx)
 	}
 	return leave, nil
 }
 
-// afford takes one identify from the budget of the day, and waits for the next day where it is used up.
+// afford takes one identify from the day's budget. If that is used up, afford waits for the next day.
 func (g *gate) afford(ctx context.Context, shard int) error {
 	for !g.takeOne() {
 		if err := g.api.retry(ctx, "get the address of the gateway", g.refresh); err != nil {
@@ -102,7 +103,7 @@ func (g *gate) afford(ctx context.Context, shard int) error {
 		}
 		g.state.shard(shard, adapters.Retrying, "Discord allows no more gateway sessions today, waiting "+wait.Round(time.Second).String())
 		g.cfg.Log.Error("discord allows no more gateway sessions today", "shard", shard, "wait", wait)
-		if !adapters.Sleep(ctx, max(wait, g.cfg.pace.firstPause)) {
+		if pause.Wait(ctx, max(wait, g.cfg.pace.firstPause)) != nil {
 			return context.Cause(ctx)
 		}
 	}

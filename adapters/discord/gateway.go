@@ -17,6 +17,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"sluice/adapters"
+	"sluice/internal/pause"
 )
 
 // The gateway's operations.
@@ -38,16 +39,16 @@ const intents = discordgo.IntentGuilds | discordgo.IntentGuildMessages | discord
 // maxFrame bounds one payload: a guild of thousands of channels and roles is a few megabytes.
 const maxFrame = 64 << 20
 
-// maxInterval bounds the pause between two heartbeats, whatever Discord says; it says 41 seconds.
+// maxInterval bounds the time between two heartbeats. Discord's own value is 41 seconds.
 const maxInterval = 5 * time.Minute
 
 // writeTime bounds one write; payloads to Discord are below 4 kB.
 const writeTime = 10 * time.Second
 
-// closeResumable is a code with which we may close so that the session can be resumed: 1000 and 1001 would end it.
+// closeResumable is a close code after which the session can be resumed. 1000 and 1001 would end it.
 const closeResumable = 4000
 
-// How a connection ends by what Discord says or doesn't say.
+// The reasons of the end of a connection.
 var (
 	errReconnect = errors.New("discord asked to connect again")
 	errInvalid   = errors.New("discord no longer knows the session")
@@ -55,15 +56,14 @@ var (
 	errNoGateway = errors.New("discord did not return the address of its gateway")
 )
 
-// connection is one websocket to the gateway. Its goroutines: the reader (the
-// caller of run) and the heart.
+// connection is one websocket to the gateway. Its goroutines: the reader (the caller of run) and the heartbeat.
 type connection struct {
 	ws       *websocket.Conn
 	interval time.Duration
 
 	writing sync.Mutex
 	acked   atomic.Bool
-	stalled atomic.Bool // the reader waits for room, so that silence means nothing
+	stalled atomic.Bool // the reader waits for a full lane, so silence is not a failure
 }
 
 // dial opens a websocket and reads Hello.
@@ -79,7 +79,7 @@ func (s *shard) dial(ctx context.Context, address string) (*connection, error) {
 	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: s.cfg.pace.handshake}
 	ws, resp, err := dialer.DialContext(ctx, u.String(), http.Header{"User-Agent": {userAgent}})
 	if resp != nil && resp.Body != nil {
-		defer func() { _ = resp.Body.Close() }() // the library has read what it needs
+		defer func() { _ = resp.Body.Close() }() // the library has read the response
 	}
 	if err != nil {
 		return nil, fmt.Errorf("connect to the gateway: %w", err)
@@ -87,7 +87,7 @@ func (s *shard) dial(ctx context.Context, address string) (*connection, error) {
 	ws.SetReadLimit(maxFrame)
 	c := &connection{ws: ws}
 	if err := c.hello(ctx, s.cfg.pace.handshake); err != nil {
-		_ = ws.Close() // nothing was agreed
+		_ = ws.Close() // there is no session yet
 		return nil, err
 	}
 	return c, nil
@@ -110,8 +110,8 @@ func (c *connection) hello(ctx context.Context, within time.Duration) error {
 	return nil
 }
 
-// read gives the next payload. within 0 waits for ever: the heart looks after a deaf connection.
-// A payload that is not JSON comes back with operation -1.
+// read returns the next payload. With within 0 it waits without a limit, and the heartbeat detects a dead connection. A
+// payload that is not JSON has operation -1.
 func (c *connection) read(within time.Duration) (frame, error) {
 	deadline := time.Time{}
 	if within > 0 {
@@ -144,7 +144,7 @@ func (c *connection) write(op int, data any) error {
 	}{op, data})
 }
 
-// heartbeat says that we live, and up to where we have heard.
+// heartbeat sends a heartbeat with the last received sequence.
 func (c *connection) heartbeat(seq int64) error {
 	if seq == 0 {
 		return c.write(opHeartbeat, nil)
@@ -152,10 +152,10 @@ func (c *connection) heartbeat(seq int64) error {
 	return c.write(opHeartbeat, seq)
 }
 
-// sendHeartbeats beats until ctx ends. Where the last beat was not answered, it gives errDeaf.
+// sendHeartbeats sends heartbeats until ctx ends. It returns errDeaf if the last one was not answered.
 func (c *connection) sendHeartbeats(ctx context.Context, seq func() int64) error {
-	wait := time.Duration(rand.Int64N(int64(c.interval))) // so that thousands that reconnect don't beat at once
-	for adapters.Sleep(ctx, wait) {
+	wait := time.Duration(rand.Int64N(int64(c.interval))) // so that many connections do not send their heartbeats at the same time
+	for pause.Wait(ctx, wait) == nil {
 		if !c.acked.Load() && !c.stalled.Load() {
 			return errDeaf
 		}
@@ -168,14 +168,14 @@ func (c *connection) sendHeartbeats(ctx context.Context, seq func() int64) error
 	return nil
 }
 
-// close tells Discord and drops the connection. It does not wait for an answer.
+// close sends the close code and closes the connection. It does not wait for a response.
 func (c *connection) close(code int) {
 	deadline := time.Now().Add(time.Second)
-	_ = c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""), deadline) // a courtesy
-	_ = c.ws.Close()                                                                                // it is over in any case
+	_ = c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""), deadline) // Discord also notices without it
+	_ = c.ws.Close()                                                                                // the connection is given up anyway
 }
 
-// identify is the payload that begins a session.
+// identify returns the payload that begins a session.
 func (s *shard) identify() any {
 	return map[string]any{
 		"token": string(s.cfg.Token), "intents": intents, "shard": [2]int{s.id, s.of}, "large_threshold": 50,

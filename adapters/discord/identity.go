@@ -4,44 +4,34 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"sync"
-	"sync/atomic"
 
 	"sluice/adapters"
 )
 
 var errNobody = errors.New("discord did not return the bot's identity")
 
-// identity asks Discord who the bot is. Safe for concurrent use.
+// identity asks Discord for the bot's identity. It is safe for concurrent use.
 type identity struct {
 	api   *api
 	state *state
 
-	ask  sync.Mutex // one question at a time
-	self atomic.Pointer[user]
-	app  atomic.Pointer[application]
+	self adapters.Asked[user]
+	app  adapters.Asked[application]
 }
 
-// whoami is the bot itself, asked for once.
+// whoami returns the bot's identity. It asks Discord only once.
 func (who *identity) whoami(ctx context.Context) (*user, error) {
-	if me := who.self.Load(); me != nil {
-		return me, nil
-	}
-	who.ask.Lock()
-	defer who.ask.Unlock()
-	if me := who.self.Load(); me != nil {
-		return me, nil
-	}
-	me, err := who.getMe(ctx)
-	if err != nil {
-		return nil, err
-	}
-	who.know(me)
-	return me, nil
+	return who.self.Get(ctx, func(ctx context.Context) (*user, error) {
+		me, err := who.getMe(ctx)
+		if err == nil {
+			who.state.identify(peer(me, nil))
+		}
+		return me, err
+	})
 }
 
 func (who *identity) know(me *user) {
-	who.self.Store(me)
+	who.self.Set(me)
 	who.state.identify(peer(me, nil))
 }
 
@@ -56,17 +46,9 @@ func (who *identity) getMe(ctx context.Context) (*user, error) {
 	return &me, nil
 }
 
-// application is the bot's application, asked for once. Its id is the bot's own
-// for young bots only.
+// application returns the bot's application. It asks Discord only once. The id differs from the bot's for old bots.
 func (who *identity) application(ctx context.Context) (*application, error) {
-	if app := who.app.Load(); app != nil {
-		return app, nil
-	}
-	app, err := who.getApplication(ctx)
-	if err == nil {
-		who.app.Store(app)
-	}
-	return app, err
+	return who.app.Get(ctx, who.getApplication)
 }
 
 func (who *identity) getApplication(ctx context.Context) (*application, error) {

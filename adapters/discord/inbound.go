@@ -11,7 +11,7 @@ import (
 	"sluice/sessions"
 )
 
-// messages makes the port's events of Discord's messages. Safe for concurrent use.
+// messages converts Discord's messages to events of the port. It is safe for concurrent use.
 type messages struct {
 	cfg     Config
 	metrics *metrics
@@ -21,15 +21,14 @@ type messages struct {
 	lookup  *lookup
 }
 
-// normalise makes an Inbound of a message that was written or, with edited, changed. ok is
-// false for what is not a message to the agent: Discord's own notices, the bot's own messages.
-// An error is a call that failed; the same message may be retried.
+// normalise converts a new message, or with edited a changed one, to an Inbound. ok is false for notices of Discord and for
+// messages of the bot itself. After an error, which is a failed call, the message may be retried.
 func (ms *messages) normalise(ctx context.Context, m *message, edited bool) (in adapters.Inbound, ok bool, err error) {
 	self, err := ms.bot.whoami(ctx)
 	if err != nil {
 		return in, false, err
 	}
-	if !worded(m) || m.Author == nil || m.Author.ID == self.ID {
+	if !isUserMessage(m) || m.Author == nil || m.Author.ID == self.ID {
 		return in, false, nil
 	}
 	route, err := ms.lookup.route(ctx, m.ChannelID, m.GuildID)
@@ -58,30 +57,30 @@ func (ms *messages) normalise(ctx context.Context, m *message, edited bool) (in 
 		return in, false, nil
 	}
 	if in.Text != "" && !in.Mentioned {
-		ms.state.advise("") // what is not meant for the bot can be read, after all
+		ms.state.advise("") // other messages are readable, so this one is really empty
 	}
 	return in, true, nil
 }
 
-// fill takes what a message says: its text, what it answers, and whether it is meant for the bot.
+// fill adds a message's text, its quotations, and whether it addresses the bot.
 func (ms *messages) fill(in *adapters.Inbound, m *message, self *user) {
 	words := reader{places: ms.lookup.places, guild: in.Route.Space, self: self, message: m}
 	text, named := words.read(m.text())
 	in.Text = text
-	if m.program() { // its embeds are its own words, but address nobody
+	if m.program() { // its embeds belong to its text, but do not address anyone
 		cards, _ := words.read(m.cards())
 		in.Text = joined(text, cards)
 	}
 	in.Quotations = ms.quotations(in.Route.Space, m, self)
-	own := known(ms.lookup.places, in.Route.Space, func(g *guildInfo) []string { return g.own })
+	own := known(ms.lookup.places, in.Route.Space, func(g *guildInfo) []string { return g.botRoles })
 	in.Mentioned = named || in.Route.ChatType == sessions.Direct ||
 		m.Reply != nil && m.Reply.Author != nil && m.Reply.Author.ID == self.ID ||
 		slices.ContainsFunc(m.Mentions, func(u mentioned) bool { return u.ID == self.ID }) ||
 		slices.ContainsFunc(m.RoleIDs, func(id string) bool { return slices.Contains(own, id) })
 }
 
-// worded reports whether a person or a program wrote a message: it is not a notice of Discord itself.
-func worded(m *message) bool {
+// isUserMessage reports whether a person or a program wrote a message. Other messages are notices of Discord.
+func isUserMessage(m *message) bool {
 	switch m.Type {
 	case discordgo.MessageTypeDefault, discordgo.MessageTypeReply,
 		discordgo.MessageTypeChatInputCommand, discordgo.MessageTypeContextMenuCommand: // other bots' answers
@@ -97,8 +96,7 @@ func (m *message) text() string {
 	return *m.Content
 }
 
-// noteEmpty tells the state of a message that came without anything in it, which is what a
-// bot gets that may not read messages.
+// noteEmpty shows in the state that an empty message arrived: a bot that may not read messages receives such ones.
 func (ms *messages) noteEmpty(m *message, route sessions.Route) {
 	empty := blank(m.Embeds) && blank(m.Components) && blank(m.Poll)
 	if empty && route.ChatType != sessions.Direct && !m.Author.Bot {
@@ -106,7 +104,7 @@ func (ms *messages) noteEmpty(m *message, route sessions.Route) {
 	}
 }
 
-// route is where something was said. A thread's conversation is the channel that it belongs to.
+// route returns the route of a message. The conversation of a thread is its channel.
 func (l *lookup) route(ctx context.Context, id, guildID string) (sessions.Route, error) {
 	c, err := l.channel(ctx, id, guildID)
 	if err != nil {
@@ -148,7 +146,7 @@ func title(c channel) string {
 	return "#" + valid(c.Name)
 }
 
-// peer is a user as others see it: by the name that it has in the guild, or everywhere.
+// peer returns a user with their name in the guild, or their global name.
 func peer(u *user, m *member) sessions.Peer {
 	name := or(u.GlobalName, u.Username)
 	if m != nil {
@@ -164,5 +162,5 @@ func (m *member) roles() []string {
 	return m.Roles
 }
 
-// valid lets no broken UTF-8 further than here.
+// valid replaces invalid UTF-8.
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

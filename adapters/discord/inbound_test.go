@@ -269,6 +269,6 @@ func TestEmojiOfAGuild(t *testing.T) {
 	})
 	s.srv.Say(discordtest.General, ada, "last")
 	got := s.inbox.wait(t, 2)
-	require.Len(t, got, 2, "its own reactions are none of its business")
+	require.Len(t, got, 2, "it ignores its own reactions")
 	require.Equal(t, &adapters.Reaction{Emoji: "blob:77", Own: true}, got[0].Reaction)
 }

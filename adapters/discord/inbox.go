@@ -14,8 +14,8 @@ import (
 // flushTime bounds the last saves of a run.
 const flushTime = 5 * time.Second
 
-// inbox brings events to the acceptor: those of a conversation one after the other, each until it is taken.
-// Safe for concurrent use.
+// inbox passes events to the acceptor. It passes the events of a conversation one after the other, and repeats each until
+// it is accepted. It is safe for concurrent use.
 type inbox struct {
 	cfg      Config
 	metrics  *metrics
@@ -27,8 +27,8 @@ type inbox struct {
 	cursors  *cursors
 }
 
-// run receives until ctx ends or a person must change something. Its goroutines: one for each shard with a
-// heart and a keeper of its position, and those of its lanes.
+// run receives events until ctx ends or a person must change something. Its goroutines: for each shard a reader, a heartbeat
+// and one that saves its position, and those of the lanes.
 func (a *Adapter) run(ctx context.Context, in adapters.Acceptor) error {
 	stored, positions, err := loadCursors(ctx, a.cfg.Cursors)
 	if err != nil {
@@ -69,8 +69,8 @@ func (a *Adapter) run(ctx context.Context, in adapters.Acceptor) error {
 	return err
 }
 
-// flush saves a channel's place when its lane has come to its end. What could not be saved is
-// fetched and accepted once more later, where it is known.
+// flush saves a channel's position when its lane is empty. If this fails, the messages are fetched again later, and the
+// acceptor recognises them.
 func (b *inbox) flush(ctx context.Context, channelID string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
 	defer cancel()
@@ -79,7 +79,7 @@ func (b *inbox) flush(ctx context.Context, channelID string) {
 	}
 }
 
-// accept gives an event to the acceptor until it has it, or ctx ends. It reports whether the acceptor has it.
+// accept offers an event to the acceptor until it is accepted or ctx ends. It reports whether the event was accepted.
 func (b *inbox) accept(ctx context.Context, in adapters.Inbound) bool {
 	err := b.api.retry(ctx, "accept event", func(ctx context.Context) error {
 		err := b.offer(ctx, in)
@@ -89,13 +89,13 @@ func (b *inbox) accept(ctx context.Context, in adapters.Inbound) bool {
 		return err
 	})
 	if err != nil {
-		return false // the end of ctx: nothing else ends the trying
+		return false // ctx has ended: retrying ends for no other reason
 	}
 	b.metrics.event(b.cfg.Account, outcomeAccepted)
 	return true
 }
 
-// place is where something happened, without a message to answer.
+// place returns the route of an event that is not a message.
 func (b *inbox) place(ctx context.Context, channelID, guildID string) (route sessions.Route, err error) {
 	err = b.api.retry(ctx, "find channel", func(ctx context.Context) error {
 		route, err = b.lookup.route(ctx, channelID, guildID)

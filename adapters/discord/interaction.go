@@ -12,9 +12,9 @@ import (
 	"sluice/sessions"
 )
 
-// onInteraction tells of a command of Discord's menu, or of a button that was pressed. Discord
-// waits three seconds for an answer, and so it gets one as soon as the event is durable: a
-// command "thinking…", seen only by who gave it, which the run's answer then replaces; a button none that shows.
+// onInteraction handles a command of Discord's menu or a press of a button. Discord waits three seconds for a response, so it
+// gets one as soon as the event is durable. For a command this is "thinking…", which only its sender sees and which the
+// answer of the run replaces. For a button it is invisible.
 func (s *shard) onInteraction(i *interaction) work {
 	by := i.by()
 	if by == nil || i.ID == "" || i.ChannelID == "" {
@@ -66,16 +66,16 @@ func (i *interaction) inbound(route sessions.Route, sender sessions.Peer, s *sha
 	return in
 }
 
-// handle is what a command's answer goes to.
+// handle is the address of a command's answer.
 func (i *interaction) handle() string { return i.AppID + "/" + i.Token }
 
-// command is "/name arguments".
+// command returns a command as "/name arguments".
 func (i *interaction) command() string {
 	words := []string{"/" + valid(i.Data.Name)}
 	for _, o := range i.Data.Options {
 		var text string
 		if json.Unmarshal(o.Value, &text) != nil {
-			text = string(o.Value) // a number or a truth value
+			text = string(o.Value) // a number or a boolean
 		}
 		if text = strings.TrimSpace(valid(text)); text != "" {
 			words = append(words, text)
@@ -93,8 +93,8 @@ type interactionData struct {
 	Flags discordgo.MessageFlags `json:"flags"`
 }
 
-// acknowledge answers within Discord's three seconds. When it fails, the person is told so
-// by Discord, and the event is durable all the same.
+// acknowledge responds within Discord's three seconds. If it fails, Discord shows that to the person, although the event is
+// durable.
 func (b *inbox) acknowledge(ctx context.Context, i *interaction, reply interactionReply) {
 	err := b.api.call(ctx, request{
 		method: http.MethodPost, path: at("/interactions/{}/{}/callback", i.ID, i.Token), body: reply, open: true,

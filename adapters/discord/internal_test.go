@@ -152,7 +152,7 @@ func TestLRUForgetsTheOldest(t *testing.T) {
 
 func TestPauses(t *testing.T) {
 	t.Parallel()
-	pauses := Config{pace: defaultPace}.again().Pauses()
+	pauses := Config{pace: defaultPace}.retryPolicy().Pauses()
 	for range 20 {
 		d := pauses.NextBackOff()
 		require.GreaterOrEqual(t, d, defaultPace.firstPause)

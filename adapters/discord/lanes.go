@@ -5,32 +5,30 @@ import (
 	"sync"
 )
 
-// Bounds of what was received and is not yet accepted. A push that would go
-// beyond one waits, and so the connection is not read on.
+// Bounds of the events that were received and not accepted yet. A push beyond them waits, and so the connection is not read.
 const (
 	maxLane  = 64    // events of one channel
 	maxLanes = 4_096 // events of all channels
 )
 
-// lanes does the work for each channel in its order, and for channels side by
-// side. There is a goroutine for each channel that has something to do; close waits for all.
+// lanes does the work of each channel in order, and that of different channels in parallel. Each channel with work has a
+// goroutine; close waits for all.
 type lanes struct {
 	ctx  context.Context                       // ends them
-	idle func(ctx context.Context, key string) // called when a lane has nothing more to do
+	idle func(ctx context.Context, key string) // called when a lane is empty
 
 	wg    sync.WaitGroup
 	mu    sync.Mutex
 	lanes map[string][]func(context.Context)
 	total int
-	room  chan struct{} // closed when there is room again; nil if nobody waits
+	room  chan struct{} // closed when there is room again; nil without waiters
 }
 
 func newLanes(ctx context.Context, idle func(ctx context.Context, key string)) *lanes {
 	return &lanes{ctx: ctx, idle: idle, lanes: map[string][]func(context.Context){}}
 }
 
-// push puts work at a lane's end. It waits for room till all end: a connection that breaks
-// in the meantime takes nothing with it.
+// push adds work to a lane. It waits for room until all lanes end, so that work survives a connection that breaks meanwhile.
 func (l *lanes) push(key string, do func(context.Context)) error {
 	for {
 		room, ok := l.tryPush(key, do)
@@ -63,7 +61,7 @@ func (l *lanes) tryPush(key string, do func(context.Context)) (room <-chan struc
 	return nil, true
 }
 
-// work works through a lane until it is empty or all lanes end. What is left then was not accepted.
+// work does the work of a lane until it is empty or all lanes end. The rest was not accepted then.
 func (l *lanes) work(key string) {
 	for {
 		do := l.next(key)
@@ -95,7 +93,7 @@ func (l *lanes) next(key string) func(context.Context) {
 	return queue[0]
 }
 
-// end forgets a lane, unless it has got new work in the meantime.
+// end removes a lane, unless it has new work.
 func (l *lanes) end(key string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -107,5 +105,5 @@ func (l *lanes) end(key string) bool {
 	return true
 }
 
-// wait waits for all goroutines; the lanes' context has ended, and nobody pushes any more.
+// wait waits for all goroutines. By then the lanes' context has ended, and push is no longer called.
 func (l *lanes) wait() { l.wg.Wait() }

@@ -1,14 +1,13 @@
 package discord
 
-// learn takes what an event says of guilds, channels and threads. Kinds of events that it
-// does not know are none of its business.
+// learn records what an event says about guilds, channels and threads. It ignores other kinds of events.
 func (s *shard) learn(f frame) error {
 	switch f.Type {
 	case "GUILD_CREATE", "GUILD_UPDATE":
 		return s.learnGuild(f)
 	case "GUILD_DELETE":
 		return decodeAndLearn(s, f, func(g guild) {
-			if !g.Unavailable { // an outage; else the bot was sent away
+			if !g.Unavailable { // an outage; otherwise the bot was removed
 				s.lookup.places.dropGuild(g.ID)
 			}
 		})
@@ -46,7 +45,7 @@ func decodeAndLearn[E any](s *shard, f frame, learn func(E)) error {
 
 func (s *shard) learnGuild(f frame) error {
 	return decodeAndLearn(s, f, func(g guild) {
-		self := s.bot.self.Load()
+		self := s.bot.self.Known()
 		if g.Unavailable || self == nil {
 			return
 		}
@@ -64,17 +63,17 @@ func (s *shard) learnGuild(f frame) error {
 	})
 }
 
-// roleEvent is what the events of roles and members have in common.
+// roleEvent has the fields that events of roles and members share.
 type roleEvent struct {
 	GuildID string `json:"guild_id"`
 	Role    role   `json:"role"`
-	RoleID  string `json:"role_id"` // of one that is gone
+	RoleID  string `json:"role_id"` // of a deleted one
 	member
 }
 
 func (s *shard) learnRoles(f frame) error {
 	return decodeAndLearn(s, f, func(e roleEvent) {
-		self := s.bot.self.Load()
+		self := s.bot.self.Known()
 		if self == nil {
 			return
 		}
@@ -85,7 +84,7 @@ func (s *shard) learnRoles(f frame) error {
 			case e.Role.ID != "":
 				g.learn(e.Role, self.ID)
 			case e.User != nil && e.User.ID == self.ID:
-				g.own = e.Roles
+				g.botRoles = e.Roles
 			}
 		})
 	})

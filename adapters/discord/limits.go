@@ -6,14 +6,13 @@ import (
 	"time"
 )
 
-// maxBuckets bounds what is remembered of limits; beyond it, those that are over are forgotten.
+// maxBuckets bounds the number of limits. Beyond it, expired ones are dropped.
 const maxBuckets = 4096
 
-// limits remembers what Discord said of its rate limits, so that a call which
-// would be refused is not made. Safe for concurrent use.
+// limits keeps Discord's rate limits, so that a call that would be refused is not made. It is safe for concurrent use.
 //
-// Discord counts by bucket: its name comes with an answer's headers, and several
-// routes may share one. A bucket is counted for each major parameter alone.
+// Discord counts calls in buckets. The headers of a response name the bucket, and several routes may share one. Each major
+// parameter has its own count.
 type limits struct {
 	now func() time.Time
 
@@ -27,7 +26,7 @@ func newLimits(now func() time.Time) *limits {
 	return &limits{now: now, names: map[string]string{}, buckets: map[string]time.Time{}}
 }
 
-// exhausted says how long not to call, 0 if a call may be made now, and whether that goes for the whole account.
+// exhausted returns how long to wait before a call, and whether the whole account must wait.
 func (l *limits) exhausted(req request) (wait time.Duration, wide bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -38,7 +37,7 @@ func (l *limits) exhausted(req request) (wait time.Duration, wide bool) {
 	return max(0, l.buckets[l.key(req)].Sub(now)), false
 }
 
-// key is where a request is counted.
+// key returns the bucket of a request.
 func (l *limits) key(req request) string {
 	route := req.method + " " + req.path.route
 	if name, known := l.names[route]; known {
@@ -47,7 +46,7 @@ func (l *limits) key(req request) string {
 	return route + " " + req.path.major
 }
 
-// learn takes what an answer says.
+// learn reads the rate limits in a response.
 func (l *limits) learn(req request, h http.Header, refused *apiError) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,7 +73,7 @@ func (l *limits) block(key string, until, now time.Time) {
 			}
 		}
 	}
-	if len(l.buckets) < maxBuckets { // else Discord says it again
+	if len(l.buckets) < maxBuckets { // otherwise Discord repeats it
 		l.buckets[key] = until
 	}
 }

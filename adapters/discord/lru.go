@@ -2,7 +2,7 @@ package discord
 
 import "container/list"
 
-// lru is a map that forgets what was not used for longest. It is not safe for concurrent use.
+// lru is a map that drops its least recently used entries. It is not safe for concurrent use.
 type lru[V any] struct {
 	limit int
 	order *list.List // of *entry[V], the last used first

@@ -13,7 +13,7 @@ import (
 // has its kind in one group, and what it is about in the next.
 var markup = pattern.New(`<(@[!&]?|#)(\d{1,20})>|<(:|a:)(\w{1,40}):\d{1,20}>|<(/)([^<>:\n]{1,100}):\d{1,20}>|<(t:)(\d{1,12})(?::[a-zA-Z])?>`)
 
-// parts gives the kind of one piece of markup and what it is about.
+// parts returns the kind and the subject of one piece of markup.
 func parts(raw string, at []int) (kind, what string) {
 	for i := 2; i+3 < len(at); i += 4 {
 		if at[i] >= 0 {
@@ -23,7 +23,7 @@ func parts(raw string, at []int) (kind, what string) {
 	return "", ""
 }
 
-// reader turns a message's text into what a person reads.
+// reader converts a message's text to plain text.
 type reader struct {
 	places  *places
 	guild   string
@@ -31,7 +31,7 @@ type reader struct {
 	message *message
 }
 
-// read resolves mentions to names and takes the bot's own out. named reports whether there were any.
+// read replaces mentions by names and removes those of the bot. named reports whether the bot was mentioned.
 func (r reader) read(raw string) (text string, named bool) {
 	raw = valid(raw)
 	if !strings.Contains(raw, "<") {
@@ -62,13 +62,13 @@ func (r reader) read(raw string) (text string, named bool) {
 	return text, named
 }
 
-// resolve is how one piece of markup reads; own: it names the bot itself.
+// resolve returns the text of one piece of markup; own: it mentions the bot.
 func (r reader) resolve(whole, kind, what string) (shown string, own bool) {
 	switch kind {
 	case "@", "@!":
 		return r.person(whole, what)
 	case "@&":
-		mine := known(r.places, r.guild, func(g *guildInfo) string { return g.mine })
+		mine := known(r.places, r.guild, func(g *guildInfo) string { return g.botRole })
 		if what == mine && mine != "" {
 			return "", true
 		}
@@ -103,7 +103,7 @@ func prefixed(sign, name, otherwise string) string {
 	return sign + name
 }
 
-// moment is a time as Discord writes it, in words that everybody reads alike.
+// moment converts Discord's form of a time to an unambiguous text.
 func moment(whole, what string) string {
 	s, err := strconv.ParseInt(what, 10, 64)
 	if err != nil {

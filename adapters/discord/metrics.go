@@ -9,7 +9,7 @@ import (
 	"sluice/adapters"
 )
 
-// What became of an event, for the metric.
+// The outcomes of events, for the metric.
 const (
 	outcomeAccepted  = "accepted"
 	outcomeIgnored   = "ignored"
@@ -54,7 +54,7 @@ func (m *metrics) session(account, how string) {
 func (m *metrics) called(account string, req request, err error) {
 	result := "ok"
 	if refused, ok := errors.AsType[*apiError](err); ok {
-		if result = strconv.Itoa(refused.Status); refused.Held {
+		if result = strconv.Itoa(refused.Status); refused.NotMade {
 			result = "held"
 		}
 	} else if err != nil {

@@ -10,34 +10,33 @@ import (
 	"sluice/adapters"
 )
 
-// Bounds of what is remembered. A channel that was forgotten is asked for again.
+// Bounds of the cache. A channel that was dropped is looked up again.
 const (
 	maxChannels = 16_384
-	maxGuilds   = 2_500 // Discord's own bound for one shard
+	maxGuilds   = 2_500 // Discord's limit for one shard
 )
 
-// places remembers channels, threads and guilds: what thread belongs where, and
-// names. Safe for concurrent use.
+// places caches the names and relations of channels, threads and guilds. It is safe for concurrent use.
 type places struct {
 	mu       sync.Mutex
 	channels *lru[channel]
 	guilds   *lru[*guildInfo]
 }
 
-// guildInfo is what is known of one guild.
+// guildInfo is the cached data of a guild.
 type guildInfo struct {
-	name  string
-	tier  int               // of its boosts
-	roles map[string]string // id to name
-	mine  string            // the role that Discord made for the bot itself; empty if it has none
-	own   []string          // ids of the bot's roles
+	name     string
+	tier     int               // of its boosts
+	roles    map[string]string // id to name
+	botRole  string            // the role that Discord made for the bot itself; empty if it made no role
+	botRoles []string          // ids of the bot's roles
 }
 
 func newPlaces() *places {
 	return &places{channels: newLRU[channel](maxChannels), guilds: newLRU[*guildInfo](maxGuilds)}
 }
 
-// learn takes all that a guild says of itself.
+// learn caches the data of a guild.
 func (p *places) learn(g *guild, self string) {
 	info := &guildInfo{name: g.Name, tier: g.PremiumTier, roles: make(map[string]string, len(g.Roles))}
 	for _, r := range g.Roles {
@@ -45,7 +44,7 @@ func (p *places) learn(g *guild, self string) {
 	}
 	for _, m := range g.Members {
 		if m.User != nil && m.User.ID == self {
-			info.own = m.Roles
+			info.botRoles = m.Roles
 		}
 	}
 	p.mu.Lock()
@@ -66,7 +65,7 @@ func (g *guildInfo) learn(r role, self string) {
 	}
 	g.roles[r.ID] = valid(r.Name)
 	if r.Tags.BotID == self {
-		g.mine = r.ID
+		g.botRole = r.ID
 	}
 }
 
@@ -94,7 +93,7 @@ func (p *places) dropGuild(id string) {
 	p.guilds.remove(id)
 }
 
-// change works on what is known of a guild, if it is known.
+// change changes the cached data of a guild, if it is cached.
 func (p *places) change(guildID string, do func(*guildInfo)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -103,21 +102,21 @@ func (p *places) change(guildID string, do func(*guildInfo)) {
 	}
 }
 
-// known reads something of a guild, its zero value if the guild is not known.
+// known reads a value from the cached data of a guild. It returns the zero value for a guild that is not cached.
 func known[V any](p *places, guildID string, read func(*guildInfo) V) (v V) {
 	p.change(guildID, func(g *guildInfo) { v = read(g) })
 	return v
 }
 
-// lookup finds out where something happened and who did it: from what is remembered, or by asking Discord.
+// lookup finds the place and the person of an event, in the cache or by asking Discord.
 type lookup struct {
 	cfg    Config
 	api    *api
 	places *places
 }
 
-// channel is a channel or thread, asked for where it isn't known. One that the bot may
-// not look at is taken for a channel of its own: what it is part of is then not known.
+// channel returns a channel or thread, and asks Discord if it is not cached. One that the bot may not see counts as a channel,
+// because its parent is unknown.
 func (l *lookup) channel(ctx context.Context, id, guildID string) (channel, error) {
 	if c, ok := l.places.channel(id); ok {
 		return c, nil
@@ -136,8 +135,8 @@ func (l *lookup) channel(ctx context.Context, id, guildID string) (channel, erro
 	return c, nil
 }
 
-// ensureGuild makes sure that a guild's roles are known: what is fetched after a
-// silence may come before the guild's own event.
+// ensureGuild makes sure that a guild's roles are cached: messages that are fetched after an outage may come before the
+// guild's event.
 func (l *lookup) ensureGuild(ctx context.Context, id, self string) error {
 	if id == "" || known(l.places, id, func(*guildInfo) bool { return true }) {
 		return nil

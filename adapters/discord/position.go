@@ -7,27 +7,27 @@ import (
 	"sync"
 )
 
-// sessionPrefix begins the names under which sessions are kept among the cursors.
+// sessionPrefix begins the names of sessions among the cursors.
 const sessionPrefix = "session/"
 
-// position is where a gateway session stands: what has come, and up to where all of it
-// is done with. A broken connection resumes after what has come; a new process
-// after what is done. Safe for concurrent use.
+// position is the position of a gateway session: which events have arrived, and up to which all are done. A broken
+// connection resumes after the last one that arrived; a new process resumes after the last one that is done. It is
+// safe for concurrent use.
 type position struct {
 	session string          // empty: no session to resume
-	url     string          // where Discord wants it to be resumed; empty for the usual address
-	moved   chan<- struct{} // told when done has grown, if there is room; may be nil
+	url     string          // the address for resuming; empty for the usual one
+	moved   chan<- struct{} // signals that done has grown, if there is room; may be nil
 
 	mu   sync.Mutex
-	last int64     // sequence of the last event that has come
-	done int64     // all events up to this one are done with
+	last int64     // sequence of the last event that arrived
+	done int64     // all events up to this one are done
 	open []*ticket // those after done, in order
-	// behind is in how many channels something from before the session may still have to be
-	// fetched. Only a session's beginning makes that happen, so until then no new process resumes this one.
+	// behind counts the channels in which older messages may still have to be fetched. Only the beginning of a session
+	// fetches them, so until they are fetched no new process resumes this session.
 	behind int
 }
 
-// ticket is one event that has come.
+// ticket is one event that arrived.
 type ticket struct {
 	seq  int64
 	done bool
@@ -37,7 +37,7 @@ func newPosition(session, url string, seq int64, moved chan<- struct{}) *positio
 	return &position{session: session, url: url, last: seq, done: seq, moved: moved}
 }
 
-// take notes that an event has come. Calling finish says that it is done with.
+// take notes the arrival of an event. The caller calls finish when the event is done.
 func (p *position) take(seq int64) (finish func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,7 +61,7 @@ func (p *position) finish(t *ticket) {
 	}
 }
 
-// caughtUp says that a channel has nothing more to be fetched.
+// caughtUp notes that all messages of a channel were fetched.
 func (p *position) caughtUp() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -72,14 +72,15 @@ func (p *position) caughtUp() {
 	}
 }
 
-// seq is the sequence of the last event that has come.
+// seq returns the sequence of the last event that arrived.
 func (p *position) seq() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.last
 }
 
-// String is what a new process resumes by: "<session> <sequence> <address>"; empty if it must not.
+// String returns the data with which a new process resumes: "<session> <sequence> <address>". It is empty if a new process
+// must not resume.
 func (p *position) String() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,7 +90,7 @@ func (p *position) String() string {
 	return fmt.Sprintf("%s %d %s", p.session, p.done, p.url)
 }
 
-// parsePosition reads what String wrote; anything else gives a position without a session.
+// parsePosition reads a result of String. For any other text it returns a position without a session.
 func parsePosition(text string, moved chan<- struct{}) *position {
 	parts := strings.Split(text, " ")
 	if len(parts) != 3 {

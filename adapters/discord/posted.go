@@ -10,11 +10,11 @@ import (
 	"sluice/adapters"
 )
 
-// maxPosted is how many of the bot's own messages are remembered.
+// maxPosted is how many of the bot's messages are kept.
 const maxPosted = 4096
 
-// posted remembers the bot's own messages and the nonce of each: what Discord
-// tells only when a message is made. Safe for concurrent use.
+// posted keeps the nonces of the bot's messages, which Discord returns only when a message is created. It is safe for
+// concurrent use.
 type posted struct {
 	mu     sync.Mutex
 	nonces *lru[string] // message id to nonce; empty if it isn't known
@@ -45,13 +45,13 @@ func (p *posted) is(id string) bool {
 	return ok
 }
 
-// nonceOf names a message for Discord: the same for each try of it, and of at most 25 characters.
+// nonceOf returns the nonce of a message: the same for each try, with at most 25 characters.
 func nonceOf(out adapters.Outbound) string {
 	sum := sha256.Sum256([]byte(out.DeliveryID + "\x00" + strconv.Itoa(out.Part)))
 	return base64.RawURLEncoding.EncodeToString(sum[:18])
 }
 
-// nonce is the message's own as a text; other programs' may be numbers.
+// nonce returns the message's nonce as a text. Those of other programs may be numbers.
 func (m *message) nonce() string {
 	var text string
 	if json.Unmarshal(m.Nonce, &text) != nil {

@@ -2,7 +2,7 @@ package discord
 
 import "sluice/sessions"
 
-// quotations are what a message answers and what it forwards.
+// quotations returns the messages that a message answers and forwards.
 func (ms *messages) quotations(guild string, m *message, self *user) []sessions.Quotation {
 	var all []sessions.Quotation
 	if r := m.Reply; r != nil {
@@ -16,7 +16,7 @@ func (ms *messages) quotations(guild string, m *message, self *user) []sessions.
 	return append(all, m.previews(reader{places: ms.lookup.places, guild: guild, self: self, message: m})...)
 }
 
-// written is what stands in a message that is answered: its writer's words, and those that it forwards.
+// written returns the content of an answered message, including the messages that it forwards.
 func (ms *messages) written(guild string, m *message, self *user) []sessions.Quotation {
 	q := sessions.Quotation{}
 	q.Text, _ = reader{places: ms.lookup.places, guild: guild, self: self, message: m}.read(m.shown())
@@ -26,7 +26,7 @@ func (ms *messages) written(guild string, m *message, self *user) []sessions.Quo
 	return append([]sessions.Quotation{q}, ms.forwarded(guild, m, self)...)
 }
 
-// forwarded are the messages that a message passes on. Discord does not say who wrote them.
+// forwarded returns the messages that a message forwards. Discord does not name their writers.
 func (ms *messages) forwarded(guild string, m *message, self *user) []sessions.Quotation {
 	var all []sessions.Quotation
 	for i := range m.Snapshots {

@@ -10,7 +10,7 @@ import (
 	"sluice/adapters"
 )
 
-// maxPagesRead bounds how much is read to find one message: pages of a hundred.
+// maxPagesRead bounds the search for one message, in pages of a hundred.
 const maxPagesRead = 5
 
 var (
@@ -18,10 +18,9 @@ var (
 	errPrivate = errors.New("a follow-up to a slash command cannot be looked up")
 )
 
-// Reconcile looks for a message among those posted since sentAt. It is found by its nonce, which
-// the adapter hears when a message is made and which Discord sometimes gives; a message whose nonce nobody
-// knows is the one if it says the same. A message that is not found may be sent again: Discord then
-// still knows its nonce, for some minutes.
+// Reconcile looks for a message among those posted since sentAt. It compares the nonce, which Discord sends when a message
+// is created and sometimes later. If the nonce of a message is unknown, it compares the text. A message that is not found
+// may be sent again: for some minutes Discord recognises the nonce.
 func (a *Adapter) Reconcile(ctx context.Context, out adapters.Outbound, sentAt time.Time) (adapters.Receipt, bool, error) {
 	if out.Route.Handle != "" {
 		if out.Part == 0 {
@@ -59,10 +58,10 @@ func (a *Adapter) Reconcile(ctx context.Context, out adapters.Outbound, sentAt t
 	return adapters.Receipt{}, false, &adapters.Failure{Kind: adapters.Transient, Err: fmt.Errorf("look for a message: %w", errBusy)}
 }
 
-// wanted is what a message that is looked for is like.
+// wanted describes the message to find.
 type wanted struct{ nonce, text, from string }
 
-// find is the message that is wanted, or nil. One with the nonce comes before any that only says the same.
+// find returns the wanted message, or nil. It prefers the one with the nonce to one with the same text.
 func (a *Adapter) find(page []message, want wanted) *message {
 	var same *message
 	for i := range page {

@@ -10,18 +10,18 @@ import (
 	"sluice/internal/markdown"
 )
 
-// Bounds of what stands below a message, as Discord has them.
+// Discord's limits of the buttons below a message.
 const (
 	perRow   = 5
 	rows     = 5
 	maxLabel = 80
 )
 
-// MaxButtons is what Discord shows below one message: five rows of five.
+// MaxButtons is Discord's limit for one message: five rows of five.
 func (a *Adapter) MaxButtons() int { return rows * perRow }
 
-// components lays buttons out in rows. Of several with one name the first is
-// shown: Discord wants each once, and they would do the same.
+// components arranges buttons in rows. Of several buttons with the same id only the first is shown: Discord wants unique ids,
+// and they would do the same.
 func components(buttons []adapters.Button) []discordgo.MessageComponent {
 	var out []discordgo.MessageComponent
 	var row []discordgo.MessageComponent
@@ -46,10 +46,10 @@ func label(b adapters.Button) string {
 	return shorten(or(strings.TrimSpace(valid(b.Label)), b.Press), maxLabel)
 }
 
-// Split cuts a text into pieces that each fit one Discord message.
+// Split cuts a text into pieces that fit one Discord message each.
 func (a *Adapter) Split(text string) []string { return markdown.SplitDiscord(valid(text)) }
 
-// render gives a message's content. A text that renders to nothing goes out as it is.
+// render returns a message's content. A text that renders to an empty one is sent unchanged.
 func render(out adapters.Outbound) string {
 	text := valid(out.Text)
 	if out.Plain {
@@ -61,12 +61,12 @@ func render(out adapters.Outbound) string {
 	return text
 }
 
-// marks are the characters that Discord takes for markup.
+// marks are the characters of Discord's markup.
 var marks = strings.NewReplacer(
 	`\`, `\\`, "*", `\*`, "_", `\_`, "~", `\~`, "`", "\\`", "|", `\|`, ">", `\>`, "<", `\<`, "#", `\#`, "[", `\[`, ":", `\:`, "-", `\-`,
 )
 
-// plain is a text whose markup shows as it is written, where there is room for that.
+// plain escapes the markup in a text, if the result is short enough.
 func plain(text string) string {
 	if escaped := marks.Replace(text); utf8.RuneCountInString(escaped) <= maxText {
 		return escaped

@@ -8,21 +8,18 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"sluice/adapters"
 )
 
-// maxAnswer bounds a REST answer: a hundred messages with all their embeds are well below it.
+// maxAnswer bounds a REST response. A hundred messages with all their embeds are well below it.
 const maxAnswer = 16 << 20
 
-// userAgent is the form that Discord asks for of clients that are no browser.
+// userAgent has the form that Discord requires of clients other than browsers.
 const userAgent = "DiscordBot (https://sluice.dev, 1)"
 
 // client calls Discord's REST API for one account. It shares nothing with another account's.
@@ -42,27 +39,14 @@ func newClient(cfg Config, m *metrics) *client {
 		base: cfg.APIBase, token: string(cfg.Token), timeout: cfg.CallTimeout, account: cfg.Account, log: cfg.Log,
 		limits: newLimits(cfg.Now), metrics: m,
 		http: &http.Client{
-			Transport: newTransport(),
-			// Following would carry the token to another host.
+			Transport: adapters.NewTransport(64),
+			// A redirect would send the token to another host.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
 }
 
-func newTransport() *http.Transport {
-	return &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
-		TLSHandshakeTimeout:   10 * time.Second,
-		ForceAttemptHTTP2:     true,
-		MaxIdleConns:          64,
-		MaxIdleConnsPerHost:   64, // one host only, and as many conversations at once
-		IdleConnTimeout:       90 * time.Second,
-		ExpectContinueTimeout: time.Second,
-	}
-}
-
-// request is one REST call. The path's template and its major parameter are what Discord's limits go by.
+// request is one REST call. Discord counts its limits by the path's template and its major parameter.
 type request struct {
 	method string
 	path   path
@@ -72,15 +56,14 @@ type request struct {
 	open   bool      // the path holds its own credential (interactions, their webhooks): the token stays out
 }
 
-// path is a route's template and the address it stands for.
+// path is a template with its ids.
 type path struct {
 	route string // "/channels/{}/messages"
 	major string // the id that the limit is counted for: a channel, a guild, a webhook with its token
 	text  string // "/channels/123/messages"
 }
 
-// at fills a template: each {} takes the next id. The first is the major
-// parameter where Discord's own rules say so.
+// at fills a template: each {} takes the next id. The first id is the major parameter of the routes that have one.
 func at(template string, ids ...string) path {
 	p := path{route: template}
 	var b strings.Builder
@@ -104,12 +87,11 @@ func at(template string, ids ...string) path {
 	return p
 }
 
-// call makes one request and decodes the answer into result, which may be nil. It
-// doesn't call at all where a limit is known to be used up.
+// call makes one request and decodes the response into result, which may be nil. It does not call if a limit is used up.
 func (c *client) call(ctx context.Context, req request, result any) (err error) {
 	defer func() { c.metrics.called(c.account, req, err) }()
 	if wait, wide := c.limits.exhausted(req); wait > 0 {
-		return &apiError{Status: http.StatusTooManyRequests, Message: "limit is used up, not called", RetryAfter: wait, Global: wide, Held: true}
+		return &apiError{Status: http.StatusTooManyRequests, Message: "limit is used up, not called", RetryAfter: wait, Global: wide, NotMade: true}
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -168,13 +150,11 @@ func (c *client) build(ctx context.Context, req request) (*http.Request, error) 
 	return r, nil
 }
 
-// do gives the body of an answer with a 2xx status and an error for anything else.
+// do returns the body of a response with a 2xx status, and an error for any other.
 func (c *client) do(r *http.Request, req request) ([]byte, error) {
-	var connected atomic.Bool
-	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
-	resp, err := c.http.Do(r.WithContext(httptrace.WithClientTrace(r.Context(), trace)))
+	resp, sent, err := adapters.Request(c.http, r)
 	if err != nil {
-		return nil, &lostError{Sent: connected.Load(), Err: c.redact(err, req)}
+		return nil, &lostError{Sent: sent, Err: c.redact(err, req)}
 	}
 	defer func() { _ = resp.Body.Close() }() // only read from
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
@@ -192,7 +172,7 @@ func (c *client) do(r *http.Request, req request) ([]byte, error) {
 	return answer, nil
 }
 
-// redact takes the credentials out of an error: net/http puts the URL into its errors.
+// redact removes the credentials from an error: net/http puts the URL into its errors.
 func (c *client) redact(err error, req request) error {
 	if u, ok := err.(*url.Error); ok { //nolint:errorlint // only the outermost: what it wraps stays
 		err = u.Err

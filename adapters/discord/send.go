@@ -11,13 +11,14 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"sluice/adapters"
+	"sluice/internal/pause"
 	"sluice/sessions"
 )
 
-// maxText is the most characters of a message, its markup counted. Discord counts code points.
+// maxText is the maximum number of characters of a message with its markup. Discord counts code points.
 const maxText = 2000
 
-// newMessage is the body of a message to post. The library's own has no nonce.
+// newMessage is the body of a message to post. The library's type has no nonce.
 type newMessage struct {
 	Content         string                       `json:"content,omitempty"`
 	Flags           discordgo.MessageFlags       `json:"flags,omitempty"`
@@ -29,7 +30,7 @@ type newMessage struct {
 	EnforceNonce    bool                         `json:"enforce_nonce,omitempty"`
 }
 
-// changedMessage is the body of an edit, and of the answer to a command: what is empty is taken away.
+// changedMessage is the body of an edit, and of the answer to a command. An empty field removes the old value.
 type changedMessage struct {
 	Content         string                       `json:"content"`
 	Flags           discordgo.MessageFlags       `json:"flags"`
@@ -37,7 +38,7 @@ type changedMessage struct {
 	Components      []discordgo.MessageComponent `json:"components"`
 }
 
-// mentions is whom a message may notify. It is always nobody: a model writes what it likes.
+// mentions limits who a message notifies. The list is always empty, because models control the text.
 type mentions struct {
 	Parse []string `json:"parse"`
 }
@@ -54,7 +55,7 @@ var (
 	errTooLong        = fmt.Errorf("text is longer than %d characters", maxText)
 )
 
-// sender posts messages and remembers them. Safe for concurrent use.
+// sender posts messages and keeps their nonces. It is safe for concurrent use.
 type sender struct {
 	cfg    Config
 	api    *api
@@ -101,7 +102,7 @@ func (s *sender) receiptOf(m *message) adapters.Receipt {
 	return adapters.NewReceipt(m.ID, m.at(), s.cfg.Now())
 }
 
-// target is the channel, thread or direct chat that a route leads to.
+// target returns the channel, thread or direct chat of a route.
 func target(r sessions.Route) (string, error) {
 	id := or(string(r.Thread), string(r.Conversation))
 	if id == "" {
@@ -132,8 +133,7 @@ func compose(out adapters.Outbound) (newMessage, error) {
 	return m, nil
 }
 
-// answer replaces the "thinking…" of a command, and adds what doesn't fit below it. Only
-// who gave the command sees either.
+// answer replaces the "thinking…" of a command, and posts the rest below it. Only the sender of the command sees both.
 func (s *sender) answer(ctx context.Context, out adapters.Outbound, body newMessage) (adapters.Receipt, error) {
 	app, token, ok := strings.Cut(out.Route.Handle, "/")
 	if !ok {
@@ -144,7 +144,7 @@ func (s *sender) answer(ctx context.Context, out adapters.Outbound, body newMess
 	s.acks.wait(ctx, out.Route.Handle)
 	req := request{method: http.MethodPatch, path: at("/webhooks/{}/{}/messages/@original", app, token), open: true, body: changed(body)}
 	if out.Part > 0 {
-		body.Nonce, body.EnforceNonce, body.Reference = "", false, nil // webhooks know neither
+		body.Nonce, body.EnforceNonce, body.Reference = "", false, nil // webhooks support neither
 		body.Flags |= discordgo.MessageFlagsEphemeral
 		req = request{method: http.MethodPost, path: at("/webhooks/{}/{}", app, token), query: "wait=true", open: true, body: body}
 	}
@@ -155,13 +155,13 @@ func (s *sender) answer(ctx context.Context, out adapters.Outbound, body newMess
 	return s.receipt(req, m, nonceOf(out))
 }
 
-// answerSoon calls again where Discord does not know the answer that is to be changed: another replica
-// may be about to make it. It has three seconds for that, and then it is over.
+// answerSoon repeats a call for at most three seconds if Discord does not know the response to change, because another
+// replica may be about to create it.
 func (s *sender) answerSoon(ctx context.Context, req request) (*message, error) {
 	for tries := 0; ; tries++ {
 		var m message
 		err := s.api.call(ctx, req, &m)
-		if tries == 3 || !refusedWith(err, codeUnknownWebhook, codeUnknownMessage) || !adapters.Sleep(ctx, 2*s.cfg.pace.firstPause) {
+		if tries == 3 || !refusedWith(err, codeUnknownWebhook, codeUnknownMessage) || pause.Wait(ctx, 2*s.cfg.pace.firstPause) != nil {
 			return &m, err
 		}
 	}

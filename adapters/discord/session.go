@@ -5,10 +5,10 @@ import (
 	"fmt"
 
 	"sluice/adapters"
+	"sluice/internal/pause"
 )
 
-// onReady begins a new session. What was said since the last one is fetched, in
-// each channel before what is said from now on.
+// onReady begins a new session. In each channel, the messages since the last session are fetched before new ones are handled.
 func (s *shard) onReady(ctx context.Context, c *connection, f frame) error {
 	var r ready
 	if _, err := s.messages.decode(f.Type, f.Data, &r); err != nil || r.SessionID == "" || r.User == nil {
@@ -42,7 +42,7 @@ func (s *shard) established(how string) {
 	s.cfg.Log.Info("discord gateway connected", "shard", s.id, "shards", s.of, "how", how)
 }
 
-// keep saves the session's position while it moves, till ctx ends.
+// keep saves the session's position when it changes, until ctx ends.
 func (s *shard) keep(ctx context.Context) error {
 	for {
 		select {
@@ -51,14 +51,14 @@ func (s *shard) keep(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		}
-		if !adapters.Sleep(ctx, s.cfg.pace.saveSession) {
+		if !pause.Whole(ctx, s.cfg.pace.saveSession) {
 			return nil
 		}
 	}
 }
 
-// save stores the session's position for the next process. Without it that one
-// begins a session of its own, and fetches.
+// save stores the session's position for the next process. Without it, that process begins a new session and fetches the
+// missed messages.
 func (s *shard) save(ctx context.Context) {
 	if s.cfg.Cursors == nil {
 		return

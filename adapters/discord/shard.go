@@ -15,9 +15,10 @@ import (
 	"github.com/gorilla/websocket"
 
 	"sluice/adapters"
+	"sluice/internal/pause"
 )
 
-// shard is one connection of the account, made again whenever it breaks.
+// shard keeps one connection of the account open, and replaces it when it breaks.
 type shard struct {
 	cfg      Config
 	state    *state
@@ -31,11 +32,11 @@ type shard struct {
 	gate     *gate
 	lanes    *lanes
 	inbox    *inbox
-	fetches  chan struct{} // capacity: how many channels are fetched at a time after a silence
+	fetches  chan struct{} // capacity: how many channels catch up at a time
 
 	id, of int
-	name   string // under which its position is kept
-	ready  bool   // the present connection has a session; only for the reader
+	name   string // name of its position among the cursors
+	ready  bool   // the current connection has a session; only for the reader
 
 	at    atomic.Pointer[position]
 	moved chan struct{} // capacity 1: the position has changed
@@ -44,7 +45,7 @@ type shard struct {
 	saved  string // the position as it is stored
 }
 
-// restore takes up the position that was stored, if any.
+// restore continues at the stored position, if any.
 func (s *shard) restore(stored map[string]string) {
 	s.moved = make(chan struct{}, 1)
 	s.saved = stored[s.name]
@@ -57,14 +58,14 @@ func sessionName(shard, of int) string {
 
 func (s *shard) position() *position { return s.at.Load() }
 
-// seq is up to where the present session was heard.
+// seq returns the last received sequence of the current session.
 func (s *shard) seq() int64 { return s.position().seq() }
 
 func (s *shard) dropSession() { s.at.Store(newPosition("", "", 0, s.moved)) }
 
 // run keeps the shard connected until ctx ends (nil) or a person must change something.
 func (s *shard) run(ctx context.Context) error {
-	pauses := s.cfg.again().Pauses()
+	pauses := s.cfg.retryPolicy().Pauses()
 	for tries := 0; ; tries++ {
 		began := time.Now()
 		err := s.connect(ctx, tries)
@@ -75,27 +76,27 @@ func (s *shard) run(ctx context.Context) error {
 			return f
 		}
 		if s.ready && time.Since(began) > s.cfg.pace.longest {
-			tries = 0 // one that ends at once again and again must not use up the day's identifies
+			tries = 0 // connections that end early again and again must not use up the day's identifies
 			pauses.Reset()
 		}
 		s.forget(err)
-		s.api.client.closeIdle() // what has broken or deafened this connection may have done so to them
+		s.api.client.closeIdle() // they may be broken as well
 		wait := pauses.NextBackOff()
 		if errors.Is(err, errInvalid) {
 			wait = s.cfg.pace.invalid + time.Duration(rand.Int64N(int64(4*s.cfg.pace.invalid)))
 		}
 		s.state.shard(s.id, adapters.Retrying, err.Error())
 		s.cfg.Log.Warn("discord gateway connection ended, connecting again", "shard", s.id, "wait", wait, "resume", s.position().session != "", "error", err)
-		if !adapters.Sleep(ctx, wait) {
+		if !pause.Whole(ctx, wait) {
 			return nil
 		}
 	}
 }
 
-// maxOwnAddress is how often a session's own address is tried before the usual one.
+// maxOwnAddress is how often the session's address for resuming is tried before the usual one.
 const maxOwnAddress = 3
 
-// connect lives through one connection and says why it ended.
+// connect runs one connection until it ends, and returns why.
 func (s *shard) connect(ctx context.Context, tries int) error {
 	s.ready = false
 	leave := func(bool) {}
@@ -130,8 +131,8 @@ func (s *shard) connect(ctx context.Context, tries int) error {
 	return s.live(ctx, c)
 }
 
-// live reads a connection until it ends. The heart closes it: when it finds it deaf, when
-// the reader has come to an end, or at the end of ctx.
+// live reads a connection until it ends. The heartbeat's goroutine closes it when it is dead, when the reader has ended, or
+// when ctx ends.
 func (s *shard) live(ctx context.Context, c *connection) error {
 	here, cancel := context.WithCancelCause(ctx)
 	closed := make(chan struct{})
@@ -144,14 +145,14 @@ func (s *shard) live(ctx context.Context, c *connection) error {
 	}()
 	err := s.read(ctx, c)
 	if cause := context.Cause(here); cause != nil {
-		err = cause // it was closed because of that
+		err = cause // the reason why it was closed
 	}
 	cancel(err)
 	<-closed
 	return err
 }
 
-// goodbye is the code to close with: a session that this or the next process can resume is kept.
+// goodbye returns the close code. It keeps a session that this or the next process can resume.
 func (s *shard) goodbye(stopping bool) int {
 	if stopping && s.cfg.Cursors == nil {
 		return websocket.CloseNormalClosure
@@ -193,8 +194,8 @@ func (s *shard) read(ctx context.Context, c *connection) error {
 	}
 }
 
-// trusted reports whether the token may be sent to an address to resume at: it was stored
-// in the meantime, where somebody else may write too.
+// trusted reports whether the token may be sent to an address for resuming. The address comes from storage, where others may
+// write as well.
 func (s *shard) trusted(address string) bool {
 	if !isURL(address, "wss", "ws") {
 		return false
@@ -207,7 +208,7 @@ func (s *shard) trusted(address string) bool {
 	return u.Host == usual.Host && u.Scheme == usual.Scheme || u.Scheme == "wss" && strings.HasSuffix(u.Host, ".discord.gg")
 }
 
-// forget drops a session that can't be resumed after what has ended its connection.
+// forget drops the session if it can't be resumed after the end of its connection.
 func (s *shard) forget(err error) {
 	closed, ok := errors.AsType[*websocket.CloseError](err)
 	if !ok {
@@ -219,7 +220,7 @@ func (s *shard) forget(err error) {
 	}
 }
 
-// fatalCloses are the codes after which only a person can help.
+// fatalCloses are the close codes that need a person.
 var fatalCloses = map[int]string{
 	4004: "the bot token is not valid (reset or mistyped): copy the current one from the developer portal (Bot → Reset Token) into the configuration",
 	4010: "Discord rejects the shard's number: set shards to 0 in the configuration to use the number that Discord recommends",
@@ -229,7 +230,7 @@ var fatalCloses = map[int]string{
 	4014: noContent,
 }
 
-// fatal gives the failure that ends Run, or nil.
+// fatal returns the failure that ends Run, or nil.
 func (s *shard) fatal(err error) *adapters.Failure {
 	if f, ok := errors.AsType[*adapters.Failure](err); ok && f.Kind == adapters.Auth {
 		return f

@@ -9,17 +9,17 @@ import (
 	"sluice/sessions"
 )
 
-// state is what is known of the account: the worst of its shards. Safe for concurrent use.
+// state is the state of the account, which is that of its worst shard. It is safe for concurrent use.
 type state struct {
 	now func() time.Time
 
 	mu     sync.Mutex
 	s      adapters.State
 	shards []shardState // empty while not running
-	hint   string       // what is wrong although all is connected
+	hint   string       // a problem while all shards are connected
 }
 
-// shardState is how one connection is doing.
+// shardState is the state of one shard.
 type shardState struct {
 	status adapters.Status
 	detail string
@@ -37,7 +37,7 @@ func (s *state) read() adapters.State {
 	return s.s
 }
 
-// set is for the account as a whole: no shard runs.
+// set sets the status of the whole account while no shard runs.
 func (s *state) set(status adapters.Status, detail string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +52,7 @@ func (s *state) setLocked(status adapters.Status, detail string) {
 	s.s.Status, s.s.Detail = status, detail
 }
 
-// fail shows a failure: one that needs a person, or one that is retried.
+// fail shows a failure, which is retried or needs a person.
 func (s *state) fail(f *adapters.Failure) {
 	status := adapters.Retrying
 	if f.Kind == adapters.Auth {
@@ -61,15 +61,15 @@ func (s *state) fail(f *adapters.Failure) {
 	s.set(status, f.Err.Error())
 }
 
-// refused shows that the token is not taken any more. The gateway hears of it
-// soon; until it does, a shard that reports takes the last word.
+// refused shows that the token was rejected. The gateway learns of it soon; until then, a report of a shard replaces
+// this state.
 func (s *state) refused(f *adapters.Failure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.setLocked(adapters.Failed, f.Err.Error())
 }
 
-// start says how many shards there are.
+// start sets the number of shards.
 func (s *state) start(shards int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +79,7 @@ func (s *state) start(shards int) {
 	}
 }
 
-// shard says how one of them is doing. The account is connected when all are.
+// shard sets the state of one shard. The account is connected when all shards are.
 func (s *state) shard(id int, status adapters.Status, detail string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,7 +106,7 @@ func (s *state) sum() {
 	s.setLocked(status, detail)
 }
 
-// advise shows what is wrong while all shards are connected; empty for nothing.
+// advise shows a problem while all shards are connected; empty: no problem.
 func (s *state) advise(hint string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,14 +119,14 @@ func (s *state) advise(hint string) {
 	}
 }
 
-// event notes that one came.
+// event records that an event arrived.
 func (s *state) event() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.s.LastEvent = s.now()
 }
 
-// heard notes a sign of life of Discord's gateway: an event, or the answer to a heartbeat.
+// heard notes a sign of life of Discord's gateway: an event or the response to a heartbeat.
 func (s *state) heard() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

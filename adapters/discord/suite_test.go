@@ -34,7 +34,7 @@ func TestSuite(t *testing.T) {
 }
 
 // platform is the fake as the suite drives it. What the adapter keeps of where it stands
-// is kept as by the program; it counts as Discord's confirmation, which there is none of.
+// is kept as by the program; it counts as a confirmation, which Discord does not have.
 type platform struct {
 	*discordtest.Server
 	cursors *cursors

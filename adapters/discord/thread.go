@@ -13,8 +13,8 @@ import (
 	"sluice/sessions"
 )
 
-// ReadThread gives the message that a thread hangs on and the newest messages before one. A post in a forum has its first
-// message in itself, with the thread's id.
+// ReadThread returns the message that started a thread, and the newest messages before a given one. A post in a forum
+// contains its first message, with the thread's id.
 func (a *Adapter) ReadThread(ctx context.Context, route sessions.Route, before sessions.PlatformMessageID, limit int) ([]adapters.ThreadMessage, error) {
 	thread := string(route.Thread)
 	if !isID(thread) || limit <= 0 {
@@ -37,7 +37,7 @@ func (a *Adapter) ReadThread(ctx context.Context, route sessions.Route, before s
 		m, err := a.messages.readMessage("thread", r)
 		if err != nil {
 			a.messages.malformed(r, err)
-		} else if worded(&m) {
+		} else if isUserMessage(&m) {
 			said = append(said, m)
 		}
 	}
@@ -54,7 +54,7 @@ func (a *Adapter) ReadThread(ctx context.Context, route sessions.Route, before s
 	return all, nil
 }
 
-// starter is the message that a thread hangs on, where it is not among those that were read; ok is false if the thread has no such message.
+// starter returns the message that started a thread, if it was not read already. ok is false for a thread without one.
 func (ms *messages) starter(ctx context.Context, route sessions.Route, said []message) (root message, ok bool, err error) {
 	thread := string(route.Thread)
 	if slices.ContainsFunc(said, func(m message) bool { return m.ID == thread }) {
@@ -66,14 +66,14 @@ func (ms *messages) starter(ctx context.Context, route sessions.Route, said []me
 			return root, false, err
 		}
 		if len(raw) == 0 {
-			continue // a thread that was begun without a message, or one that is gone
+			continue // the thread started without a message, or the message was deleted
 		}
 		root, err := ms.readMessage("thread", raw)
 		if err != nil {
 			ms.malformed(raw, err)
 			return root, false, nil
 		}
-		return root, worded(&root), nil
+		return root, isUserMessage(&root), nil
 	}
 	return root, false, nil
 }

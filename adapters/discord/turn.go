@@ -7,22 +7,23 @@ import (
 	"sluice/sessions"
 )
 
-// turns lets the events of one conversation go to the acceptor one after the other: its channel and its
-// threads have lanes of their own, because which thread belongs where may have to be asked. Safe for concurrent use.
+// turns passes the events of one conversation to the acceptor one after the other. A channel and its threads have
+// separate lanes, because the adapter may have to ask which channel a thread belongs to. It is safe for concurrent
+// use.
 type turns struct {
 	mu   sync.Mutex
 	held map[sessions.ConversationID]*turn
 }
 
-// turn is one conversation's; it is there while somebody has it or waits for it.
+// turn is the lock of one conversation. It exists while somebody has it or waits for it.
 type turn struct {
-	token chan struct{} // capacity 1: held by the one whose turn it is
+	token chan struct{} // capacity 1: full while somebody has the turn
 	users int
 }
 
 func newTurns() *turns { return &turns{held: map[sessions.ConversationID]*turn{}} }
 
-// take waits for a conversation's turn. done gives it on. An error is the end of ctx.
+// take waits for a conversation's turn. The caller passes it on with done. It fails only if ctx ends.
 func (t *turns) take(ctx context.Context, id sessions.ConversationID) (done func(), err error) {
 	mine := t.join(id)
 	select {

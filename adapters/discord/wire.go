@@ -7,9 +7,9 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// What Discord sends, cut down to what is used: a field that is not here can have any type. All of it is read by
-// [adapters.Decode], which leaves out what it can't read; so nothing here has an UnmarshalJSON that can fail, and times
-// are texts. The library's own types are for what is sent; see doc.go.
+// The fields of Discord's data that are used. Other fields can have any type. [adapters.Decode] reads the data and leaves
+// out unreadable fields; so no type here has an UnmarshalJSON that can fail, and times are texts. Data that is sent uses
+// the library's types, see doc.go.
 
 // frame is one gateway payload.
 type frame struct {
@@ -44,7 +44,7 @@ type message struct {
 	unread string // a field that could not be read
 }
 
-// at is when the message was written; its id says so too.
+// at returns the time of the message, from its timestamp or its id.
 func (m *message) at() time.Time {
 	if t, err := time.Parse(time.RFC3339Nano, m.Timestamp); err == nil {
 		return t
@@ -52,7 +52,7 @@ func (m *message) at() time.Time {
 	return idTime(m.ID, time.Time{})
 }
 
-// edited is when the message was changed last, and a name for that change. ok is false if it never was.
+// edited returns the time of the last edit and a name for it. ok is false for a message without edits.
 func (m *message) edited() (at time.Time, name string, ok bool) {
 	if blank(m.Edited) {
 		return at, "", false
@@ -68,7 +68,7 @@ func (m *message) edited() (at time.Time, name string, ok bool) {
 	return at, at.UTC().Format(time.RFC3339Nano), true
 }
 
-// maxEditName bounds the part of an event's name that is made of a time which can't be read.
+// maxEditName bounds the part of an event's name that stands for an unreadable time.
 const maxEditName = 64
 
 // blank reports whether a field is missing or empty, whatever its type.
@@ -108,12 +108,12 @@ type emoji struct {
 	Name string `json:"name"`
 }
 
-// snapshot is a message that was forwarded.
+// snapshot is a forwarded message.
 type snapshot struct {
 	Message message `json:"message"`
 }
 
-// mentioned is a person who is named in a message, and, in a guild's events, as its member.
+// mentioned is a person who is mentioned in a message. Events of a guild have the member, too.
 type mentioned struct {
 	user
 	Member *member `json:"member"`
@@ -142,7 +142,7 @@ type channel struct {
 	Recipients []user                `json:"recipients"`
 }
 
-// guild is GUILD_CREATE, and what GET /guilds/{id} gives.
+// guild is GUILD_CREATE and the response to GET /guilds/{id}.
 type guild struct {
 	ID          string    `json:"id"`
 	Name        string    `json:"name"`
@@ -202,7 +202,7 @@ type ready struct {
 	User      *user  `json:"user"`
 }
 
-// gatewayInfo is the answer to GET /gateway/bot.
+// gatewayInfo is the response to GET /gateway/bot.
 type gatewayInfo struct {
 	URL    string `json:"url"`
 	Shards int    `json:"shards"`

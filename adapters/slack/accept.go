@@ -12,7 +12,7 @@ import (
 	"sluice/internal/faultpoint"
 )
 
-// intake hands Slack's events to the acceptor: each once, in the order of its conversation. Safe for concurrent use.
+// intake passes Slack's events to the acceptor, each once, in the order of its conversation. It is safe for concurrent use.
 type intake struct {
 	cfg     Config
 	state   *state
@@ -23,8 +23,8 @@ type intake struct {
 	reader  *reader
 }
 
-// acceptOne takes one item whose turn it is. A panic of the acceptor is its failure: on a
-// goroutine of its own it would end the process, again at each start.
+// acceptOne passes one item to the acceptor. A panic of the acceptor counts as a failure to accept the item: otherwise it
+// would end the process, at each start again.
 func (i *intake) acceptOne(ctx context.Context, in adapters.Acceptor, it item) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -52,7 +52,7 @@ func (i *intake) acceptOne(ctx context.Context, in adapters.Acceptor, it item) (
 	}
 	defer free()
 	faultpoint.Hit(faultpoint.PollBeforeAccept)
-	i.state.event() // before the acceptor has it: who learns of the event may look at once
+	i.state.event() // before the acceptor gets it, because a caller may query the state as soon as the event is known
 	if err := in.Accept(ctx, inbound); err != nil {
 		i.metrics.event(i.cfg.Account, outcomeFailed)
 		return fmt.Errorf("accept event %s: %w", inbound.Event, err)
@@ -61,7 +61,7 @@ func (i *intake) acceptOne(ctx context.Context, in adapters.Acceptor, it item) (
 	return nil
 }
 
-// readable normalises an item. What makes that panic would do so again: it counts as malformed.
+// readable normalises an item. If that panics, the item counts as malformed, because it would panic again.
 func (i *intake) readable(ctx context.Context, me *self, it item) (in adapters.Inbound, ok bool, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -71,7 +71,7 @@ func (i *intake) readable(ctx context.Context, me *self, it item) (in adapters.I
 	return i.reader.normalise(ctx, me, it)
 }
 
-// notePartial says of an event that a part of it could not be read: to its reader, in the log and in the metric.
+// notePartial records that a part of an event could not be read: in the event itself, in the log and in the metric.
 func (i *intake) notePartial(in *adapters.Inbound, it item) {
 	if it.unread == "" {
 		return
@@ -81,7 +81,7 @@ func (i *intake) notePartial(in *adapters.Inbound, it item) {
 	i.cfg.Log.Warn("slack event read in part: a field has an unexpected type", "event", in.Event, "field", it.unread)
 }
 
-// malformed logs what can't be read, and never will be: it is confirmed, as Slack would give it again for nothing.
+// malformed logs an item that can't be read. The item is confirmed, because Slack would only repeat it.
 func (i *intake) malformed(raw []byte, why error) {
 	const most = 2000
 	i.metrics.event(i.cfg.Account, outcomeMalformed)
@@ -89,10 +89,10 @@ func (i *intake) malformed(raw []byte, why error) {
 	i.cfg.Log.Error("malformed slack event skipped", "error", why, "event", valid(text[:min(len(text), most)]), "bytes", len(raw))
 }
 
-// secretValue is what a body holds that lets its reader act: verification tokens, and the addresses and ids that answer people.
+// secretValue matches the credentials in a body: verification tokens, and the addresses and ids with which people are answered.
 var secretValue = regexp.MustCompile(`("(?:token|response_url|trigger_id)"\s*:\s*")[^"]*|((?:^|&)(?:token|response_url|trigger_id)=)[^&]*`)
 
-// loggable is a body without its secrets.
+// loggable returns a body without its credentials.
 func loggable(raw []byte) string {
 	text := string(raw)
 	if plain, err := url.QueryUnescape(text); err == nil && strings.Contains(text, "%22") {

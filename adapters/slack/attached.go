@@ -7,7 +7,7 @@ import (
 	"sluice/adapters"
 )
 
-// attached is what stands below a message: what a bot says there, a message that was shared, or what Slack shows of a link.
+// attached is an attachment below a message: text of a bot, a shared message, or the preview of a link.
 type attached struct {
 	Fallback   string          `json:"fallback"`
 	Pretext    string          `json:"pretext"`
@@ -32,16 +32,16 @@ type field struct {
 	Value string `json:"value"`
 }
 
-// passedOn reports whether it is a message of somebody that was shared, or whose link stands in the message.
+// passedOn reports whether the attachment is another message that was shared or linked.
 func (at *attached) passedOn() bool { return at.Shared || at.Unfurled || present(at.Blocks) }
 
-// others reports whether it holds the words of others than the sender. A person writes none of what stands below a message:
-// Slack and other apps put it there.
+// others reports whether the attachment has text of others than the sender. People do not write attachments: Slack and
+// other apps add them.
 func (at *attached) others(e *event) bool { return at.passedOn() || at.FromURL != "" || e.BotID == "" }
 
 func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
-// content is all that it says, in Slack's markup, without who says it; the fallback only where there is nothing else.
+// content returns the text of the attachment in Slack's markup, without its writer. The fallback counts only without other text.
 func (at *attached) content() string {
 	lines := []string{at.Pretext, linked(at.TitleLink, at.Title)}
 	body := at.Text
@@ -61,12 +61,12 @@ func (at *attached) content() string {
 	return at.Fallback
 }
 
-// source is all that a bot says in it.
+// source returns all text that a bot writes in the attachment.
 func (at *attached) source() string {
 	return joined(escapeRest(at.AuthorName), at.content(), at.Footer)
 }
 
-// messageBlocks is what the blocks of shared messages show.
+// messageBlocks returns the text of the blocks of shared messages.
 func messageBlocks(raw json.RawMessage) string {
 	var all []struct {
 		Message struct {
@@ -83,8 +83,8 @@ func messageBlocks(raw json.RawMessage) string {
 	return joined(texts...)
 }
 
-// source is all that the sender of a message says, in Slack's markup. A person's text is all of it: the blocks beside it say the same.
-// Slack shows a bot's blocks in place of its text, and its attachments below.
+// source returns the whole text of a message in Slack's markup. For a person, that is the text: the blocks repeat it.
+// For a bot, Slack shows the blocks instead of the text, and the attachments below.
 func (e *event) source() string {
 	if e.BotID == "" {
 		return or(e.Text, blocksSource(e.Blocks))
@@ -98,5 +98,5 @@ func (e *event) source() string {
 	return joined(texts...)
 }
 
-// joined are texts in lines of their own, bounded.
+// joined puts each text on its own line, up to a limit.
 func joined(texts ...string) string { return adapters.JoinLines(maxBlockBytes, texts...) }

@@ -15,19 +15,19 @@ const (
 	maxBlockBytes = 60_000
 )
 
-// object is one of Slack's blocks or of their elements. They are many kinds that change, so only their names are known here.
+// object is a block or an element of one. Slack adds kinds of blocks, so only the names of fields are known here.
 type object map[string]any
 
-// blockText writes what blocks show as the text that [plain] reads: mentions, links and dates in Slack's own markup.
+// blockText writes the text of blocks as [plain] reads it: with mentions, links and dates in Slack's markup.
 type blockText struct{ *adapters.Lines }
 
 func newBlockText() blockText { return blockText{adapters.NewLines(maxBlockBytes)} }
 
-// blocksSource is what a list of blocks shows; empty for none.
+// blocksSource returns the text of a list of blocks.
 func blocksSource(raw json.RawMessage) string {
 	var all []object
 	if json.Unmarshal(raw, &all) != nil {
-		return "" // no blocks: the message's text says what can be said
+		return "" // unreadable blocks: only the message's text counts
 	}
 	w := newBlockText()
 	for _, block := range all {
@@ -36,7 +36,7 @@ func blocksSource(raw json.RawMessage) string {
 	return w.String()
 }
 
-// block writes one block in lines of its own.
+// block writes one block, on lines of its own.
 func (w blockText) block(o object, depth int) {
 	if depth > maxBlockDepth {
 		w.Line(adapters.LeftOut)
@@ -62,7 +62,7 @@ func (w blockText) block(o object, depth int) {
 	}
 }
 
-// fields writes what sections, headers, images, videos, inputs and kinds that are not known have.
+// fields writes the text of sections, headers, images, videos, inputs and unknown kinds.
 func (w blockText) fields(o object, depth int) {
 	w.Line(o.shown())
 	w.Line(o.text("description"))
@@ -84,7 +84,7 @@ func (w blockText) fields(o object, depth int) {
 	}
 }
 
-// labels writes what stands on buttons and menus.
+// labels writes the labels of buttons and menus.
 func (w blockText) labels(all []object) {
 	var parts []string
 	for _, o := range all {
@@ -142,7 +142,7 @@ func (w blockText) rich(o object, depth int) {
 	}
 }
 
-// inline is the text of a line's elements.
+// inline returns the text of a line's elements.
 func inline(all []object) string {
 	var b strings.Builder
 	for _, o := range all {
@@ -179,7 +179,7 @@ func (o object) inline() string {
 	return escape(o.str("text"))
 }
 
-// linked is a link in Slack's markup; without an address only its text.
+// linked returns a link in Slack's markup, or only its text if the address is empty.
 func linked(url, label string) string {
 	url = strings.NewReplacer("<", "%3C", ">", "%3E", "|", "%7C").Replace(url)
 	switch {
@@ -191,7 +191,7 @@ func linked(url, label string) string {
 	return "<" + url + "|" + strings.ReplaceAll(label, "|", "/") + ">"
 }
 
-// shown is what a text object, an image or a titled block shows.
+// shown returns the visible text of a text object, an image or a titled block.
 func (o object) shown() string {
 	text := first(o.text("text"), o.text("title"))
 	if u := o.str("title_url"); u != "" {
@@ -203,7 +203,7 @@ func (o object) shown() string {
 	return text
 }
 
-// text is a field that is a text, or an object that holds one: as it is if it is mrkdwn, else with nothing in it read as markup.
+// text returns a field that is a string or a text object. Markup counts only in mrkdwn; other text is escaped.
 func (o object) text(name string) string {
 	inner := o.child(name)
 	if inner == nil {
@@ -218,7 +218,7 @@ func (o object) text(name string) string {
 	return escapeRest(inner.str("text"))
 }
 
-// escapeRest encodes what would be markup. Slack has encoded & < > of plain texts already.
+// escapeRest encodes the characters of Slack's markup. Slack itself encodes & < > in plain texts.
 func escapeRest(text string) string {
 	return strings.NewReplacer("<", "&lt;", ">", "&gt;").Replace(text)
 }

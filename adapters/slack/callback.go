@@ -20,8 +20,8 @@ import (
 const (
 	maxCallback = 1 << 20         // bytes of a request from Slack
 	maxAge      = 5 * time.Minute // of a signature
-	// takeWithin is how long one request may take. Slack hangs up after three seconds and gives the event at most
-	// three times more: what has begun goes on without it, so that the next time finds it stored.
+	// takeWithin is the time limit of one request. Slack closes the connection after three seconds and repeats the event at
+	// most three times. A request that has begun goes on, so that the next repetition finds the event stored.
 	takeWithin = 10 * time.Second
 )
 
@@ -31,11 +31,10 @@ const (
 	retryHeader     = "X-Slack-Retry-Num"
 )
 
-// ServeCallback takes one request from Slack: an event, a slash command or an
-// interaction, all at the same path. It answers 200 once it is accepted or never can be, 401 for a
-// signature that is wrong or older than five minutes, 413 for a body over 1 MiB, 405 if it is
-// not a POST, 404 in mode socket, and 503 if Slack should try again. A repeated event has the
-// same name, so the acceptor recognises it.
+// ServeCallback handles one request from Slack: an event, a slash command or an interaction, all at the same path. It
+// answers 200 if the request was accepted or can never be, 401 for a signature that is wrong or older than five minutes,
+// 413 for a body over 1 MiB, 405 for another method than POST, 404 in mode socket, and 503 if Slack should try again.
+// The acceptor recognises a repeated event by its name.
 func (a *Adapter) ServeCallback(w http.ResponseWriter, r *http.Request, in adapters.Acceptor) {
 	body, status := a.intake.readCallback(w, r)
 	if status != http.StatusOK {
@@ -45,16 +44,16 @@ func (a *Adapter) ServeCallback(w http.ResponseWriter, r *http.Request, in adapt
 	a.state.heard()
 	if challenge, ok := challenged(body); ok {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = io.WriteString(w, challenge) // the caller may have gone
+		_, _ = io.WriteString(w, challenge) // the caller may have disconnected
 		return
 	}
-	// An answer without a body: Slack would show it to who gave a slash command.
+	// The response has no body, because Slack would show it to the user of a slash command.
 	ctx, cancel := a.life.within(r.Context(), takeWithin)
 	defer cancel()
 	w.WriteHeader(a.intake.takePosted(ctx, r.Header, body, in))
 }
 
-// readCallback gives the body of a request that Slack has signed.
+// readCallback returns the body of a request that Slack has signed.
 func (i *intake) readCallback(w http.ResponseWriter, r *http.Request) ([]byte, int) {
 	switch {
 	case r.Method != http.MethodPost:
@@ -75,8 +74,7 @@ func (i *intake) readCallback(w http.ResponseWriter, r *http.Request) ([]byte, i
 	return body, http.StatusOK
 }
 
-// signed reports whether a request carries Slack's signature, not older than maxAge. It
-// takes the same time for every wrong signature.
+// signed reports whether a request has Slack's signature, not older than maxAge. The comparison takes constant time.
 func signed(secret adapters.Secret, h http.Header, body []byte, now time.Time) bool {
 	stamp := h.Get(timestampHeader)
 	seconds, err := strconv.ParseInt(stamp, 10, 64)
@@ -97,7 +95,7 @@ func signed(secret adapters.Secret, h http.Header, body []byte, now time.Time) b
 	return hmac.Equal(mac, want.Sum(nil))
 }
 
-// challenged reports whether Slack only asks whether somebody is there, and gives what to answer.
+// challenged reports whether Slack only verifies the URL, and returns the response to that.
 func challenged(body []byte) (string, bool) {
 	var outer callback
 	if _, err := adapters.Decode(body, &outer); err != nil || outer.Type != "url_verification" {
@@ -106,14 +104,14 @@ func challenged(body []byte) (string, bool) {
 	return outer.Challenge, true
 }
 
-// takePosted takes a request and gives the status of its answer.
+// takePosted handles a request and returns the status of the response.
 func (i *intake) takePosted(ctx context.Context, h http.Header, body []byte, in adapters.Acceptor) int {
 	retry := h.Get(retryHeader)
 	it, err := readPosted(h.Get("Content-Type"), body)
 	switch {
 	case err != nil:
 		i.malformed(body, err)
-		return http.StatusOK // it will never be readable: Slack must not give it for ever
+		return http.StatusOK // it can never be read, so Slack must not repeat it
 	case it.gone != "":
 		i.web.removed(it.gone)
 		return http.StatusOK
@@ -147,7 +145,7 @@ func readPosted(contentType string, body []byte) (item, error) {
 	case form.Has("payload"):
 		return readPress([]byte(form.Get("payload")))
 	case form.Has("ssl_check"):
-		return item{}, nil // Slack looks at the certificate
+		return item{}, nil // Slack checks the certificate
 	}
 	return readCommandForm(form)
 }

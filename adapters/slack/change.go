@@ -7,14 +7,14 @@ import (
 	"sluice/sessions"
 )
 
-// changed normalises an edit. Slack tells of a message's change as well when it has shown a
-// link's preview, or a thread has grown below it: the text is the same then.
+// changed normalises an edit. Slack also reports a change, with the same text, when it adds the preview of a link or when
+// the thread below a message grows.
 func (n *reader) changed(ctx context.Context, me *self, e *event) (in adapters.Inbound, ok bool, err error) {
 	now := e.Message
 	if now == nil || now.TS == "" {
 		return in, false, errMalformed
 	}
-	if now.Subtype == "tombstone" { // deleted, but a thread hangs on it
+	if now.Subtype == "tombstone" { // deleted, but its thread remains
 		gone := *e
 		gone.DeletedTS = now.TS
 		return n.deleted(ctx, me, &gone)
@@ -33,7 +33,7 @@ func (n *reader) changed(ctx context.Context, me *self, e *event) (in adapters.I
 	return in, ok, err
 }
 
-// deleted normalises that somebody took a message back.
+// deleted normalises the deletion of a message.
 func (n *reader) deleted(ctx context.Context, me *self, e *event) (in adapters.Inbound, ok bool, err error) {
 	if e.DeletedTS == "" {
 		return in, false, errMalformed
@@ -62,7 +62,7 @@ func (n *reader) deleted(ctx context.Context, me *self, e *event) (in adapters.I
 	return in, true, nil
 }
 
-// reacted normalises a reaction. Slack does not say in which thread the message stands.
+// reacted normalises a reaction. Slack does not name the thread of the message.
 func (n *reader) reacted(ctx context.Context, me *self, e *event) (in adapters.Inbound, ok bool, err error) {
 	if e.Item.Type != "message" || e.User == string(me.User) {
 		return in, false, nil

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"sluice/adapters"
@@ -18,11 +16,11 @@ import (
 	slackapi "github.com/slack-go/slack"
 )
 
-// maxAnswer bounds an answer of the Web API; a page of 1,000 users is about 2 MiB.
+// maxAnswer bounds a response of the Web API; a page of 1,000 users is about 2 MiB.
 const maxAnswer = 16 << 20
 
-// client carries every HTTP call: bounded in time and size, with failures told
-// apart and the tokens kept out of every error. Safe for concurrent use.
+// client makes all HTTP calls. It bounds their time and size, distinguishes failures, and keeps the tokens out of errors.
+// It is safe for concurrent use.
 type client struct {
 	http    *http.Client
 	account string
@@ -30,7 +28,7 @@ type client struct {
 	metrics *metrics
 }
 
-// newClient makes a client whose calls end after a time at the latest.
+// newClient makes a client with a time limit for each call.
 func newClient(cfg Config, m *metrics, timeout time.Duration) *client {
 	return &client{
 		http: &http.Client{
@@ -40,7 +38,7 @@ func newClient(cfg Config, m *metrics, timeout time.Duration) *client {
 				// All calls share one HTTP/2 connection: without pings a dead one would be used again and again.
 				HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second},
 			},
-			// A redirect would carry the token, or a message, to where nobody meant it to go.
+			// A redirect would send the token, or a message, to another server.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		account: cfg.Account, metrics: m,
@@ -48,7 +46,7 @@ func newClient(cfg Config, m *metrics, timeout time.Duration) *client {
 	}
 }
 
-// lostError: no answer came.
+// lostError means that no response came.
 type lostError struct {
 	Sent bool // the request may have reached Slack
 	Err  error
@@ -57,14 +55,14 @@ type lostError struct {
 // Error implements error.
 func (e *lostError) Error() string { return "no answer: " + e.Err.Error() }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *lostError) Unwrap() error { return e.Err }
 
-// statusError is an answer with a status other than 200.
+// statusError is a response with a status other than 200.
 type statusError struct {
 	Code       int
 	RetryAfter time.Duration
-	Text       string // the beginning of a short plain answer
+	Text       string // the beginning of a short plain response
 }
 
 // Error implements error.
@@ -72,8 +70,8 @@ func (e *statusError) Error() string {
 	return strings.TrimSpace(fmt.Sprintf("status %d %s %s", e.Code, http.StatusText(e.Code), e.Text))
 }
 
-// Do is for the library: the whole body of an answer with status 200, and an
-// error of this package for anything else.
+// Do implements the library's HTTP client. It returns the whole response if its status is 200, and otherwise an error of
+// this package.
 func (c *client) Do(r *http.Request) (*http.Response, error) {
 	answer, err := c.do(r, methodOf(r))
 	if err != nil {
@@ -106,11 +104,9 @@ func (c *client) do(r *http.Request, method string) (answer []byte, err error) {
 
 // open sends a request; the caller closes the body.
 func (c *client) open(r *http.Request) (*http.Response, error) {
-	var connected atomic.Bool
-	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
-	resp, err := c.http.Do(r.WithContext(httptrace.WithClientTrace(r.Context(), trace)))
+	resp, sent, err := adapters.Request(c.http, r)
 	if err != nil {
-		return nil, &lostError{Sent: connected.Load(), Err: c.redact(err)}
+		return nil, &lostError{Sent: sent, Err: c.redact(err)}
 	}
 	return resp, nil
 }
@@ -126,7 +122,7 @@ func refusal(resp *http.Response, answer []byte) error {
 	return e
 }
 
-// redact takes the tokens out of an error, and the URL that net/http puts there.
+// redact removes the tokens from an error, and the URL that net/http adds.
 func (c *client) redact(err error) error {
 	if err == nil {
 		return nil
@@ -142,7 +138,7 @@ func (c *client) redact(err error) error {
 	return err
 }
 
-// closeIdle drops the connections that no call uses.
+// closeIdle closes the connections that no call uses.
 func (c *client) closeIdle() { c.http.CloseIdleConnections() }
 
 // newAPI is the library's Web API over the client.

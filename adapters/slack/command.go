@@ -8,8 +8,8 @@ import (
 	"sluice/sessions"
 )
 
-// commanded normalises a slash command. Its answer goes to the one who gave it: the
-// route's handle is Slack's response_url, good for half an hour.
+// commanded normalises a slash command. Only its sender sees the answer: the route's handle is Slack's response_url, which
+// is valid for half an hour.
 func (n *reader) commanded(ctx context.Context, me *self, c *command) (in adapters.Inbound, ok bool, err error) {
 	if n.foreign(me, c.Team) {
 		return in, false, nil
@@ -27,7 +27,7 @@ func (n *reader) commanded(ctx context.Context, me *self, c *command) (in adapte
 	return in, true, nil
 }
 
-// commandLine is what was meant: the text of the gateway's own slash command, and any other by its name.
+// commandLine returns the gateway's command: the text of the app's main slash command, or the name and text of another one.
 func (n *reader) commandLine(c *command) string {
 	name, text := strings.TrimPrefix(c.Command, "/"), strings.TrimSpace(c.Text)
 	switch {
@@ -39,7 +39,7 @@ func (n *reader) commandLine(c *command) string {
 	return "/" + strings.TrimPrefix(text, "/")
 }
 
-// pressed normalises the press of a button below a message.
+// pressed normalises a press of a button below a message.
 func (n *reader) pressed(ctx context.Context, me *self, p *press) (in adapters.Inbound, ok bool, err error) {
 	if n.foreign(me, p.Team.ID) {
 		return in, false, nil

@@ -34,7 +34,7 @@ const (
 	HTTP   Mode = "http"   // Slack posts to a public URL (Events API)
 )
 
-// Config is what one installation of an app in one workspace needs.
+// Config configures one installation of an app in one workspace.
 type Config struct {
 	Account       string          // name in the configuration; empty for "default"
 	BotToken      adapters.Secret // "xoxb-…", from OAuth & Permissions. Required
@@ -49,8 +49,8 @@ type Config struct {
 	Command string
 
 	CallTimeout time.Duration // for one call of the Web API; 0 for DefaultCallTimeout
-	// PingTimeout is how long a WebSocket may be silent before it counts as deaf; 0
-	// for DefaultPingTimeout. Slack pings more often than that, and so does the adapter.
+	// PingTimeout is how long a WebSocket may be silent before it counts as dead; 0 for DefaultPingTimeout. Slack and the
+	// adapter both send pings more often.
 	PingTimeout time.Duration
 
 	Now        func() time.Time      // nil for time.Now
@@ -58,7 +58,7 @@ type Config struct {
 	Registerer prometheus.Registerer // nil for no metrics
 }
 
-// complete checks the configuration, all faults at once, and fills in defaults.
+// complete fills in defaults and checks the configuration. It reports all errors at once.
 func (c Config) complete() (Config, error) {
 	c.Account = or(c.Account, "default")
 	c.APIBase = strings.TrimSuffix(or(c.APIBase, DefaultAPIBase), "/") + "/" // the library joins base and method as they are

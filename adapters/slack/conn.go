@@ -20,29 +20,29 @@ const (
 	writeTimeout = 10 * time.Second // for one acknowledgement or ping
 )
 
-// envelope is what Slack sends over a WebSocket.
+// envelope is a message of Slack on a WebSocket.
 type envelope struct {
 	Type    string          `json:"type"`
 	ID      string          `json:"envelope_id"`
 	Payload json.RawMessage `json:"payload"`
 	Reason  string          `json:"reason"`        // disconnect: warning, refresh_requested, link_disabled
-	Retry   int             `json:"retry_attempt"` // how often it came before
+	Retry   int             `json:"retry_attempt"` // how often it was sent before
 }
 
-// errDeaf: nothing was heard for so long that the connection must be dead.
+// errDeaf means that a connection was silent for too long.
 var errDeaf = errors.New("no data on Slack's socket: the connection is dead")
 
-// conn is one WebSocket. Its goroutines, one that reads and one that pings, end
-// when the connection does; close waits for both.
+// conn is one WebSocket. It has two goroutines, one that reads and one that sends pings. Both end with the connection, and
+// close waits for them.
 type conn struct {
 	ws      *websocket.Conn
-	silence time.Duration // without a frame for so long, the connection is dead
+	silence time.Duration // a connection without a frame for so long is dead
 
 	owner   owner
 	writing sync.Mutex    // one writer at a time
-	hello   chan struct{} // closed when Slack has greeted
-	leaving chan struct{} // closed when Slack has said that it will close
-	done    chan struct{} // closed when nothing is read any more
+	hello   chan struct{} // closed after Slack's hello
+	leaving chan struct{} // closed when Slack announces that it will close the connection
+	done    chan struct{} // closed when reading has ended
 	err     error         // why; read it after done
 	reason  atomic.Value  // of leaving: a string
 
@@ -50,20 +50,20 @@ type conn struct {
 	running sync.WaitGroup
 }
 
-// owner is told what comes over a connection, by its reader: nothing here may block.
+// owner receives the events of a connection from the goroutine that reads. Its functions must not block.
 type owner struct {
-	// up is told 1 when Slack has greeted, and -1 when that connection has ended; lost says that nobody here closed it.
+	// up is called with 1 after Slack's hello, and with -1 when that connection has ended; lost: Slack or the network closed it.
 	up func(change int, lost bool)
-	// heard is told each sign of life.
+	// heard is called for each frame.
 	heard func()
-	// take gets each envelope that carries something, in order.
+	// take receives each envelope with content, in order.
 	take func(c *conn, raw []byte, e envelope)
 }
 
 // dial opens a WebSocket and reads until it ends.
 func dial(ctx context.Context, url string, silence time.Duration, o owner) (*conn, error) {
 	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: silence}
-	ws, resp, err := dialer.DialContext(ctx, url, nil) //nolint:bodyclose // it has none of its own, says the library
+	ws, resp, err := dialer.DialContext(ctx, url, nil) //nolint:bodyclose // the library's documentation: the body need not be closed
 	if err != nil {
 		if resp != nil {
 			err = fmt.Errorf("status %d: %w", resp.StatusCode, err)
@@ -86,7 +86,7 @@ func dial(ctx context.Context, url string, silence time.Duration, o owner) (*con
 	return c, nil
 }
 
-// ignoreBusy: a pong that finds the connection busy with writing is not missed.
+// ignoreBusy drops the error of a pong that can't be sent because the connection is busy writing.
 func ignoreBusy(err error) error {
 	if errors.Is(err, websocket.ErrCloseSent) {
 		return nil
@@ -94,7 +94,7 @@ func ignoreBusy(err error) error {
 	return err
 }
 
-// heard moves the moment at which the connection counts as dead.
+// heard extends the time after which the connection counts as dead.
 func (c *conn) heard() {
 	c.owner.heard()
 	_ = c.ws.SetReadDeadline(time.Now().Add(c.silence)) // a closed connection is noticed by reading
@@ -144,7 +144,7 @@ func readError(err error) error {
 	return fmt.Errorf("read slack's socket: %w", err)
 }
 
-// ping makes Slack's end speak at least three times within the silence that is allowed.
+// ping sends at least three pings within the allowed silence, and Slack must answer them.
 func (c *conn) ping() {
 	ticker := time.NewTicker(c.silence / 3)
 	defer ticker.Stop()
@@ -158,7 +158,7 @@ func (c *conn) ping() {
 	}
 }
 
-// ack confirms an envelope on the connection that brought it: another would not know it.
+// ack confirms an envelope on the connection that it came from: Slack expects the confirmation there.
 func (c *conn) ack(id string) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()

@@ -13,10 +13,10 @@ import (
 
 const (
 	directoryPage  = 200 // what Slack recommends
-	directoryPages = 100 // 20,000 people or channels; those behind go by their ids
+	directoryPages = 100 // 20,000 people or channels; further ones are found only by their ids
 )
 
-// directory looks for people and channels by name.
+// directory finds people and channels by name.
 type directory struct {
 	web    *web
 	bot    *identity
@@ -46,7 +46,7 @@ func notFound(name string) *adapters.Failure {
 	return permanent(fmt.Errorf("slack has no %q that the app can see: use #channel, @person or an id", name))
 }
 
-// isID reports whether a text has the shape of an id that begins with one of the letters.
+// isID reports whether a text looks like an id that begins with one of the letters.
 func isID(text, letters string) bool {
 	if len(text) < 2 || !strings.Contains(letters, text[:1]) {
 		return false
@@ -79,7 +79,7 @@ func (d *directory) findChannel(ctx context.Context, me *self, name string) (ses
 	return sessions.Route{}, notFound("#" + name)
 }
 
-// findPerson looks for a name as the person chose it, or as the workspace spells it.
+// findPerson looks for a display name or a user name.
 func (d *directory) findPerson(ctx context.Context, me *self, name string) (sessions.Route, error) {
 	people := d.web.api.GetUsersPaginated(slackapi.GetUsersOptionLimit(directoryPage))
 	for range directoryPages {
@@ -132,7 +132,7 @@ func (d *directory) openDirect(ctx context.Context, me *self, user string) (sess
 	return route, nil
 }
 
-// Members lists who is in a conversation, bots included, at most limit.
+// Members lists the members of a conversation, including bots, at most limit.
 func (a *Adapter) Members(ctx context.Context, route sessions.Route, limit int) ([]sessions.Peer, error) {
 	params := slackapi.GetUsersInConversationParameters{ChannelID: string(route.Conversation)}
 	var members []sessions.Peer

@@ -13,10 +13,10 @@ import (
 	"sluice/sessions"
 )
 
-// previewEvery keeps edits below what Slack takes in a minute (50), for some conversations at a time.
+// previewEvery keeps edits below Slack's limit of 50 a minute, for some conversations at a time.
 const previewEvery = 3 * time.Second
 
-// PreviewEvery says how often a message may be edited while it is being written.
+// PreviewEvery returns the minimum time between two edits of a message that is still being written.
 func (a *Adapter) PreviewEvery() time.Duration { return previewEvery }
 
 // Edit replaces the text and the buttons of a message.
@@ -29,7 +29,7 @@ func (a *Adapter) Edit(ctx context.Context, id sessions.PlatformMessageID, out a
 	if len(out.Buttons) > 0 {
 		options = append(options, slackapi.MsgOptionBlocks(blocks(out)...))
 	} else {
-		options = append(options, slackapi.MsgOptionBlocks()) // none, or Slack keeps the old ones
+		options = append(options, slackapi.MsgOptionBlocks()) // an empty list, or Slack keeps the old ones
 	}
 	return a.web.call(ctx, paceKey{method: "chat.update"}, func(ctx context.Context) error {
 		_, _, _, err := a.web.api.UpdateMessageContext(ctx, string(out.Route.Conversation), string(id), options...)
@@ -37,7 +37,7 @@ func (a *Adapter) Edit(ctx context.Context, id sessions.PlatformMessageID, out a
 	})
 }
 
-// Delete takes a message back.
+// Delete deletes a message.
 func (a *Adapter) Delete(ctx context.Context, route sessions.Route, id sessions.PlatformMessageID) error {
 	err := a.web.call(ctx, paceKey{method: "chat.delete"}, func(ctx context.Context) error {
 		_, _, err := a.web.api.DeleteMessageContext(ctx, string(route.Conversation), string(id))
@@ -49,10 +49,10 @@ func (a *Adapter) Delete(ctx context.Context, route sessions.Route, id sessions.
 	return err
 }
 
-// errNoEmoji: Slack knows emoji by name, and has no call that translates.
+// errNoEmoji means that the name of an emoji is unknown here. Slack has no call that finds it.
 var errNoEmoji = errors.New("slack has no name for this emoji")
 
-// React puts an emoji of the bot's own on a message, or takes it off.
+// React adds the bot's reaction to a message, or removes it.
 func (a *Adapter) React(ctx context.Context, route sessions.Route, id sessions.PlatformMessageID, r adapters.Reaction) error {
 	name := emojiName(r.Emoji)
 	if name == "" {

@@ -2,8 +2,7 @@ package slack
 
 import "strings"
 
-// emoji are the names that Slack gives to the emoji that people and bots react with most.
-// Slack has no call that translates them.
+// emoji has Slack's names of the most common reactions. Slack has no call that translates names.
 const emoji = `👍=+1 👎=-1 👀=eyes ✅=white_check_mark ☑️=ballot_box_with_check ✔️=heavy_check_mark ❌=x ❎=negative_squared_cross_mark
 ⏳=hourglass_flowing_sand ⌛=hourglass ⏰=alarm_clock 🕐=clock1 🤔=thinking_face 🎉=tada ❤️=heart 💙=blue_heart 💚=green_heart
 🔥=fire 🚀=rocket 👏=clap 🙏=pray 💯=100 😂=joy 😄=smile 😀=grinning 😃=smiley 🙂=slightly_smiling_face 😊=blush 😍=heart_eyes
@@ -14,10 +13,10 @@ const emoji = `👍=+1 👎=-1 👀=eyes ✅=white_check_mark ☑️=ballot_box_
 ▶️=arrow_forward ⏸️=double_vertical_bar ⏹️=black_square_for_stop 💬=speech_balloon 🐛=bug 🏁=checkered_flag 🟢=large_green_circle
 🟡=large_yellow_circle 🔴=red_circle 🆗=ok 🆕=new`
 
-// variant asks for the coloured form of a character; people leave it out.
+// variant selects the coloured form of a character; people leave it out.
 const variant = "\uFE0F"
 
-// emojiOf is the character of one of Slack's names; or the name itself if Slack has no character for it. A skin's tone is left out.
+// emojiOf returns the character of one of Slack's names, without the skin tone. It returns an unknown name as it is.
 func emojiOf(name string) string {
 	name, _, _ = strings.Cut(name, "::")
 	name = alias(name)

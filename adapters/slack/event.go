@@ -11,15 +11,15 @@ import (
 	"sluice/adapters"
 )
 
-// errMalformed: an event that lacks what its kind always has.
+// errMalformed means that an event lacks a required field.
 var errMalformed = errors.New("a required field of the event is missing")
 
-// item is one thing that Slack tells: an event, a slash command or a press. One of the three is set,
-// or none if the agent does not need it.
+// item is an event, a slash command or a press of a button. At most one of the three is set; an event that the agent does
+// not need sets none.
 type item struct {
-	id      string // the same if it comes again
+	id      string // the same for a repetition
 	lane    string // what it must stay in order with: the conversation
-	at      string // when it was, as Slack's timestamps say it; empty if it does not say
+	at      string // its time as a Slack timestamp; empty if unknown
 	event   *event
 	command *command
 	press   *press
@@ -45,9 +45,8 @@ type authorization struct {
 	User string `json:"user_id"`
 }
 
-// event is the part of Slack's events that is used here; one shape for all kinds.
-// It is read by [adapters.Decode] and not with the library's types, as those refuse a whole event for one
-// field of a surprising type.
+// event has the fields of Slack's events that are used here, for all kinds. It is read by [adapters.Decode] and not with the
+// library's types, because those refuse a whole event if one field has an unexpected type.
 type event struct {
 	Type        string          `json:"type"`
 	Subtype     string          `json:"subtype"`
@@ -69,8 +68,8 @@ type event struct {
 		TS string `json:"ts"`
 	} `json:"edited"`
 
-	Message   *event `json:"message"`          // message_changed: what it is now
-	Previous  *event `json:"previous_message"` // message_changed, message_deleted: what it was
+	Message   *event `json:"message"`          // message_changed: the new message
+	Previous  *event `json:"previous_message"` // message_changed, message_deleted: the old message
 	DeletedTS string `json:"deleted_ts"`
 
 	Reaction string   `json:"reaction"`
@@ -86,14 +85,14 @@ type profile struct {
 	Name string `json:"name"`
 }
 
-// reacted is what a reaction stands on.
+// reacted is the message with a reaction.
 type reacted struct {
 	Type    string `json:"type"`
 	Channel string `json:"channel"`
 	TS      string `json:"ts"`
 }
 
-// revoked are the users whose tokens hold no more.
+// revoked has the users whose tokens were revoked.
 type revoked struct {
 	Bot []string `json:"bot"`
 }
@@ -108,7 +107,7 @@ type file struct {
 	Duration int    `json:"duration_ms"`
 }
 
-// readEvent decodes an event of the Events API. The item is empty for kinds that nobody here needs.
+// readEvent decodes an event of the Events API. The item is empty for kinds that are not used.
 func readEvent(raw []byte) (item, error) {
 	var outer callback
 	unreadOuter, err := adapters.Decode(raw, &outer)
@@ -116,7 +115,7 @@ func readEvent(raw []byte) (item, error) {
 		return item{}, fmt.Errorf("read callback: %w", err)
 	}
 	if outer.Type != "event_callback" {
-		return item{}, nil // app_rate_limited and what may come
+		return item{}, nil // app_rate_limited and future kinds
 	}
 	var kind struct {
 		Type string `json:"type"`
@@ -162,14 +161,14 @@ func (c *callback) installed() string {
 	return c.Team
 }
 
-// momentOf is the time that a message's timestamp tells; zero for none.
+// momentOf returns the time of a message's timestamp; zero for an empty one.
 func momentOf(ts string) time.Time {
 	whole, fraction, _ := strings.Cut(ts, ".")
 	seconds, err := strconv.ParseInt(whole, 10, 64)
 	if err != nil {
 		return time.Time{}
 	}
-	micros, _ := strconv.ParseInt((fraction + "000000")[:6], 10, 64) // no number: the second will do
+	micros, _ := strconv.ParseInt((fraction + "000000")[:6], 10, 64) // without a fraction, the second is exact enough
 	return time.Unix(seconds, micros*1000)
 }
 

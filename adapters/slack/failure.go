@@ -11,14 +11,14 @@ import (
 	"sluice/adapters"
 )
 
-// defaultRetryAfter is the pause where Slack limits without saying how long.
+// defaultRetryAfter is the pause after a rate limit without a Retry-After.
 const defaultRetryAfter = 30 * time.Second
 
-// errNoTimestamp: a success that does not say what was posted. The library takes
-// any JSON object that names no error for one.
+// errNoTimestamp means that a successful response lacks the posted message's timestamp. The library takes any JSON object
+// without an error for a success.
 var errNoTimestamp = errors.New("slack's response does not name the message")
 
-// remedy says what a person can do about one of Slack's error codes; empty if there is nothing to say.
+// remedy suggests what a person can do about one of Slack's error codes. It is empty for unknown codes.
 func remedy(code string) string {
 	switch code {
 	case "not_in_channel":
@@ -43,7 +43,7 @@ func remedy(code string) string {
 	return ""
 }
 
-// authCode: no retry mends it before somebody changes the configuration.
+// authCode reports whether a code stays until the configuration or the app's installation changes.
 func authCode(code string) bool {
 	switch code {
 	case "invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired", "not_allowed_token_type":
@@ -52,7 +52,7 @@ func authCode(code string) bool {
 	return false
 }
 
-// transientCode: Slack itself failed, and says that some of the work may be done.
+// transientCode reports whether a code means that Slack itself failed, and may have done a part of the work.
 func transientCode(code string) bool {
 	switch code {
 	case "internal_error", "fatal_error", "request_timeout", "service_unavailable", "team_added_to_org":
@@ -61,14 +61,14 @@ func transientCode(code string) bool {
 	return false
 }
 
-// asFailure maps a call's error for the port:
+// asFailure maps a call's error to a failure of the port:
 //
-//   - no connection: Transient and certain; a lost or unreadable answer: Transient, not certain
+//   - no connection: Transient and certain; a lost or unreadable response: Transient, not certain
 //   - 429, and the codes ratelimited and rate_limited: RateLimited with Slack's own pause
-//   - 5xx: Transient, not certain, as it may come from a proxy or after the message was taken
-//   - codes of a token that does not hold: Auth
-//   - msg_too_long and its like: TooLarge
-//   - any other code (not_in_channel, is_archived …): Permanent, with what to do about it
+//   - 5xx: Transient, not certain, because it may come from a proxy or after the message was accepted
+//   - codes of an invalid token: Auth
+//   - msg_too_long and similar codes: TooLarge
+//   - any other code (not_in_channel, is_archived …): Permanent, with a suggestion
 func asFailure(method string, err error) *adapters.Failure {
 	f := &adapters.Failure{Kind: adapters.Transient, Err: fmt.Errorf("call %s: %w", method, err)}
 	if lost, ok := errors.AsType[*lostError](err); ok {
@@ -92,7 +92,7 @@ func byStatus(f *adapters.Failure, e *statusError) {
 	case e.Code == http.StatusRequestEntityTooLarge:
 		f.Kind, f.Certain = adapters.TooLarge, true
 	}
-	// Anything else may be a proxy's word, or said after the message was taken.
+	// Any other status may come from a proxy, or after the message was accepted.
 }
 
 func byCode(f *adapters.Failure, code string) {

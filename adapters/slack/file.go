@@ -13,16 +13,17 @@ import (
 	slackapi "github.com/slack-go/slack"
 
 	"sluice/adapters"
+	"sluice/internal/pause"
 	"sluice/sessions"
 )
 
 const (
 	maxFile = 1 << 30 // bytes that Slack takes in one file
-	// uploadTimeout is for one upload or download, however large.
+	// uploadTimeout is for one upload or download of any size.
 	uploadTimeout = 15 * time.Minute
-	// Slack shares a file a moment after it has said so.
-	shareTries = 5
-	shareWait  = 100 * time.Millisecond
+	// Slack shares a file shortly after it responds. The pauses between the tries double.
+	shareTries                   = 5
+	shareWaitFirst, shareWaitMax = 200 * time.Millisecond, 2 * time.Second
 )
 
 var (
@@ -30,13 +31,13 @@ var (
 	errPrivateFile = errors.New("slack cannot show a file to only one person")
 )
 
-// uploads gives files to Slack and finds the messages that show them.
+// uploads sends files to Slack and finds the messages that show them.
 type uploads struct {
 	web *web
 }
 
-// SendFile posts a file, with the text as its comment. Only the last of the three calls shows
-// anything; where its answer is lost, the file itself tells whether it was shared.
+// SendFile posts a file, with the text as its comment. Only the last of the three calls makes it visible. If the response
+// to that call is lost, the file's own data says whether it was shared.
 func (a *Adapter) SendFile(ctx context.Context, out adapters.Outbound, f adapters.File) (adapters.Receipt, error) {
 	switch {
 	case out.Route.Handle != "":
@@ -50,7 +51,7 @@ func (a *Adapter) SendFile(ctx context.Context, out adapters.Outbound, f adapter
 	}
 	id, err := a.uploads.upload(ctx, f)
 	if err != nil {
-		return adapters.Receipt{}, certain(err) // nothing shows yet
+		return adapters.Receipt{}, certain(err) // nothing is visible yet
 	}
 	share := slackapi.CompleteUploadExternalParameters{
 		Files: []slackapi.FileSummary{{ID: id, Title: f.Name}}, Channel: string(out.Route.Conversation),
@@ -73,14 +74,14 @@ func (a *Adapter) SendFile(ctx context.Context, out adapters.Outbound, f adapter
 	return adapters.Receipt{MessageID: sessions.PlatformMessageID("file-" + id), At: a.cfg.Now()}, nil
 }
 
-// certain says of a failure that nothing was done that anybody sees.
+// certain marks a failure as one without a visible effect.
 func certain(err error) *adapters.Failure {
 	f := *adapters.AsFailure(err)
 	f.Certain = true
 	return &f
 }
 
-// upload gives a file to Slack, shown to nobody yet, and returns its id.
+// upload sends a file to Slack, which does not show it yet, and returns its id.
 func (u *uploads) upload(ctx context.Context, f adapters.File) (id string, err error) {
 	var place *slackapi.GetUploadURLExternalResponse
 	err = u.web.call(ctx, paceKey{method: "files.getUploadURLExternal"}, func(ctx context.Context) (err error) {
@@ -115,8 +116,9 @@ func (u *uploads) upload(ctx context.Context, f adapters.File) (id string, err e
 
 // shared finds the message that a file was shared with in a conversation.
 func (u *uploads) shared(ctx context.Context, id string, route sessions.Route) (adapters.Receipt, bool) {
+	pauses := pause.Doubling(shareWaitFirst, shareWaitMax, 0)
 	for try := range shareTries {
-		if try > 0 && !adapters.Sleep(ctx, shareWait<<try) {
+		if try > 0 && pause.Wait(ctx, pauses.NextBackOff()) != nil {
 			break
 		}
 		var f *slackapi.File
@@ -137,8 +139,8 @@ func (u *uploads) shared(ctx context.Context, id string, route sessions.Route) (
 	return adapters.Receipt{}, false
 }
 
-// Fetch reads a file that somebody sent. The token goes to Slack's hosts and that of the configured
-// API alone, and no redirect is followed.
+// Fetch reads a received file. The token is sent only to Slack's hosts and that of the configured API, and redirects are
+// not followed.
 func (a *Adapter) Fetch(ctx context.Context, at sessions.Attachment) (io.ReadCloser, error) {
 	ref := at.Ref
 	if !strings.Contains(ref, "://") {
@@ -171,7 +173,7 @@ func (a *Adapter) Fetch(ctx context.Context, at sessions.Attachment) (io.ReadClo
 	return &download{ReadCloser: resp.Body, cancel: cancel}, nil
 }
 
-// fileURL asks where a file is that an event named by its id alone.
+// fileURL asks for the URL of a file of which an event had only the id.
 func (u *uploads) fileURL(ctx context.Context, id string) (string, error) {
 	var f *slackapi.File
 	err := u.web.call(ctx, paceKey{method: "files.info"}, func(ctx context.Context) (err error) {
@@ -184,9 +186,9 @@ func (u *uploads) fileURL(ctx context.Context, id string) (string, error) {
 	return f.URLPrivate, nil
 }
 
-// readable tells a file from Slack's sign-in page, which is what a token without files:read gets.
+// readable distinguishes a file from Slack's sign-in page, which a token without files:read receives.
 func readable(resp *http.Response, at sessions.Attachment) error {
-	got, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // without a type it is not a page
+	got, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // a page has a type
 	switch {
 	case resp.StatusCode >= 300 && resp.StatusCode < 400, got == "text/html" && !strings.Contains(at.MIME, "html"):
 		return slackapi.SlackErrorResponse{Err: "missing_scope"}
@@ -198,7 +200,7 @@ func readable(resp *http.Response, at sessions.Attachment) error {
 	return nil
 }
 
-// download frees its deadline when it is closed.
+// download releases its deadline when it is closed.
 type download struct {
 	io.ReadCloser
 	cancel context.CancelFunc

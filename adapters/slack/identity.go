@@ -2,19 +2,18 @@ package slack
 
 import (
 	"context"
-	"sync"
-	"sync/atomic"
 	"time"
 
+	"sluice/adapters"
 	"sluice/sessions"
 )
 
 const methodIdentity = "auth.test"
 
-// identityCheck is how often Slack is asked whether the token still holds.
+// identityCheck is the time between two checks of the token.
 const identityCheck = 10 * time.Minute
 
-// self is who the bot is.
+// self identifies the bot.
 type self struct {
 	User sessions.UserID // of the bot user, "U…"
 	Bot  string          // of the bot, "B…"
@@ -26,17 +25,16 @@ func (s self) peer() sessions.Peer {
 	return sessions.Peer{ID: s.User, Name: s.Name, Username: s.Name, Bot: true}
 }
 
-// identity asks Slack who the bot is and whether its token still holds. Safe for concurrent use.
+// identity asks Slack for the bot's identity and checks its token. It is safe for concurrent use.
 type identity struct {
 	web   *web
 	state *state
 
-	self atomic.Pointer[self] // set by the first auth.test that succeeds
-	ask  sync.Mutex           // one auth.test at a time
+	self adapters.Asked[self]
 }
 
-// keepIdentity asks whether the token still holds, from time to time and when Slack says
-// that the app was removed, until ctx ends or it holds no more. It calls holds if it does.
+// keepIdentity checks the token from time to time, and when Slack reports that the app was removed, until ctx ends or the
+// token is invalid. It calls holds after each successful check.
 func (b *identity) keepIdentity(ctx context.Context, holds func()) error {
 	ticker := time.NewTicker(identityCheck)
 	defer ticker.Stop()
@@ -54,32 +52,28 @@ func (b *identity) keepIdentity(ctx context.Context, holds func()) error {
 	}
 }
 
-// identify asks Slack who the bot is and remembers it.
+// identify asks Slack for the bot's identity and remembers it.
 func (b *identity) identify(ctx context.Context) error {
-	me, err := b.authTest(ctx)
-	if err != nil {
-		return err
+	me, err := b.recognize(ctx)
+	if err == nil {
+		b.self.Set(me)
 	}
-	b.state.heard()
-	b.self.Store(me)
-	b.state.identify(me.peer())
-	return nil
+	return err
 }
 
-// whoami is the bot itself, asked for once.
+// recognize asks Slack for the bot's identity, and shows it in the account's state.
+func (b *identity) recognize(ctx context.Context) (*self, error) {
+	me, err := b.authTest(ctx)
+	if err == nil {
+		b.state.heard()
+		b.state.identify(me.peer())
+	}
+	return me, err
+}
+
+// whoami returns the bot's identity. It asks Slack only once.
 func (b *identity) whoami(ctx context.Context) (*self, error) {
-	if me := b.self.Load(); me != nil {
-		return me, nil
-	}
-	b.ask.Lock()
-	defer b.ask.Unlock()
-	if me := b.self.Load(); me != nil {
-		return me, nil
-	}
-	if err := b.identify(ctx); err != nil {
-		return nil, err
-	}
-	return b.self.Load(), nil
+	return b.self.Get(ctx, b.recognize)
 }
 
 func (b *identity) authTest(ctx context.Context) (*self, error) {

@@ -8,14 +8,14 @@ import (
 	"sluice/sessions"
 )
 
-// reader makes the port's events of Slack's. Safe for concurrent use.
+// reader converts Slack's events to those of the port. It is safe for concurrent use.
 type reader struct {
 	cfg   Config
 	names *names
 }
 
-// normalise makes an Inbound of an item. ok is false for what is not a message to the
-// agent: service messages, the bot's own messages, other workspaces.
+// normalise converts an item to an Inbound. ok is false for service messages, the bot's own messages, and items of other
+// workspaces.
 func (n *reader) normalise(ctx context.Context, me *self, it item) (in adapters.Inbound, ok bool, err error) {
 	switch {
 	case it.command != nil:
@@ -40,8 +40,8 @@ func (n *reader) normalise(ctx context.Context, me *self, it item) (in adapters.
 	return n.said(ctx, me, e)
 }
 
-// foreign reports whether something is meant for another workspace. One app in several
-// workspaces gets all their events on each of its sockets.
+// foreign reports whether an item belongs to another workspace. An app in several workspaces receives the events of all of
+// them on each socket.
 func (n *reader) foreign(me *self, team string) bool {
 	if team == "" || team == me.Team {
 		return false
@@ -50,7 +50,7 @@ func (n *reader) foreign(me *self, team string) bool {
 	return true
 }
 
-// isMessage: the kinds of message that somebody wrote. The others tell of joins, topics, pins.
+// isMessage reports whether people or bots write messages of this kind. Other kinds report joins, topics and pins.
 func isMessage(subtype string) bool {
 	switch subtype {
 	case "", "file_share", "bot_message", "thread_broadcast", "me_message":
@@ -59,12 +59,12 @@ func isMessage(subtype string) bool {
 	return false
 }
 
-// mine reports whether the bot itself wrote it.
+// mine reports whether the bot itself wrote a message.
 func (e *event) mine(me *self) bool {
 	return (e.User != "" && e.User == string(me.User)) || (e.BotID != "" && e.BotID == me.Bot)
 }
 
-// said normalises a message. The mention of it is an event of its own at Slack, but has the same name here.
+// said normalises a message. Slack sends a mention of the bot as a second event, which gets the same name here.
 func (n *reader) said(ctx context.Context, me *self, e *event) (in adapters.Inbound, ok bool, err error) {
 	if !isMessage(e.Subtype) || e.mine(me) {
 		return in, false, nil
@@ -95,8 +95,8 @@ func (n *reader) said(ctx context.Context, me *self, e *event) (in adapters.Inbo
 	return in, !empty, nil
 }
 
-// thread is where an answer goes: the thread that a message stands in, or one below it if it means the bot
-// and that is configured. The message that a thread hangs on stands in the channel itself.
+// thread returns the thread for the answer: the message's own thread, or a new one below a message that mentions the bot,
+// if so configured. The root of a thread belongs to the channel.
 func (n *reader) thread(e *event, meant bool) sessions.ThreadID {
 	switch {
 	case e.ThreadTS != "" && e.ThreadTS != e.TS:
@@ -107,10 +107,10 @@ func (n *reader) thread(e *event, meant bool) sessions.ThreadID {
 	return ""
 }
 
-// words are the plain text of what a message's sender says.
+// words returns the plain text of a message's sender.
 func (n *reader) words(ctx context.Context, me *self, e *event) (text string, mentioned bool) {
 	text, mentioned = plain(e.source(), string(me.User), n.names.dictionary(ctx))
-	if !mentioned && e.BotID != "" { // its text is what notifies people, though its blocks are shown
+	if !mentioned && e.BotID != "" { // people are notified by its text, although Slack shows its blocks
 		mentioned = strings.Contains(e.Text, "<@"+string(me.User)+">")
 	}
 	return text, mentioned
@@ -135,8 +135,8 @@ func (n *reader) route(ctx context.Context, me *self, channel, kind string) sess
 	return r
 }
 
-// chatType is that of a conversation, from what the event says or from its id. People
-// speak in channels as they do in groups, so only the direct chat is set apart.
+// chatType returns the type of a conversation, from the event or from its id. A channel of Slack is a group: all members
+// write there.
 func chatType(id, kind string) sessions.ChatType {
 	if kind == "im" || (kind == "" && strings.HasPrefix(id, "D")) {
 		return sessions.Direct
@@ -144,8 +144,8 @@ func chatType(id, kind string) sessions.ChatType {
 	return sessions.Group
 }
 
-// ConversationType tells a conversation's kind from its id: those of direct chats begin with D, those of people, who
-// are no conversation, with U or W.
+// ConversationType derives the type of a conversation from its id. Ids of direct chats begin with D; ids that begin with U or
+// W are people and not conversations.
 func (a *Adapter) ConversationType(id sessions.ConversationID) sessions.ChatType {
 	if isID(string(id), "UW") {
 		return ""
@@ -153,7 +153,7 @@ func (a *Adapter) ConversationType(id sessions.ConversationID) sessions.ChatType
 	return chatType(string(id), "")
 }
 
-// attachments are the files of a message. Ref is the private URL, or the file's id where Slack withholds it.
+// attachments returns the files of a message. Ref is the private URL, or the file's id if Slack withholds the URL.
 func attachments(files []file) []sessions.Attachment {
 	var out []sessions.Attachment
 	for _, f := range files {
@@ -181,5 +181,5 @@ func kindOf(f file) string {
 	return "document"
 }
 
-// valid lets no broken UTF-8 further than here.
+// valid replaces invalid UTF-8.
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

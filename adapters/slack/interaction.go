@@ -45,7 +45,7 @@ func (c *command) item() (item, error) {
 	return item{id: c.Trigger, lane: c.Channel, command: c}, nil
 }
 
-// press is a button that was pressed.
+// press is a press of a button.
 type press struct {
 	Type    string `json:"type"`
 	Trigger string `json:"trigger_id"`
@@ -75,7 +75,7 @@ type press struct {
 	} `json:"actions"`
 }
 
-// readPress decodes what people do to blocks; only buttons of messages count.
+// readPress decodes an interaction with blocks. Only buttons of messages count.
 func readPress(raw []byte) (item, error) {
 	p := &press{}
 	unread, err := adapters.Decode(raw, p)
@@ -91,5 +91,5 @@ func readPress(raw []byte) (item, error) {
 	return item{id: p.Trigger, lane: p.Container.Channel, at: p.Actions[0].TS, press: p, unread: unread}, nil
 }
 
-// inView reports whether the button stands in the app's Home tab or in a window, below no message.
+// inView reports whether the button is in the app's Home tab or in a modal window instead of a message.
 func (p *press) inView() bool { return p.Container.Type == "view" || p.View.ID != "" }

@@ -8,20 +8,20 @@ import (
 )
 
 const (
-	// maxPending is how many events may wait to be accepted. What comes beyond is not
-	// taken and not confirmed, so that Slack gives it again.
+	// maxPending is how many events may wait to be accepted. Further events are not confirmed, so that Slack repeats
+	// them.
 	maxPending = 2048
-	// acceptParallel is how many conversations are given to the acceptor at once.
+	// acceptParallel is how many events are accepted at once, each of another conversation.
 	acceptParallel = 64
 )
 
-// lanes keep the events of one conversation in their order while different
-// conversations go on side by side. Safe for concurrent use.
+// lanes keep the events of a conversation in order, and handle different conversations in parallel. They are safe for
+// concurrent use.
 type lanes struct {
 	slots chan struct{} // one for each event that is being accepted
 
 	mu      sync.Mutex
-	waiting map[string][]*ticket // by conversation; the first one's turn it is
+	waiting map[string][]*ticket // by conversation; the first is being handled
 	flying  map[string]*ticket   // by the event's id
 	pending int
 }
@@ -30,19 +30,18 @@ type lanes struct {
 type ticket struct {
 	lanes *lanes
 	item  item
-	first *ticket       // set if the same event has a place already: what becomes of it becomes of this
+	first *ticket       // the earlier ticket of the same event, whose outcome this one shares; nil for a new event
 	turn  chan struct{} // closed when it is the first of its conversation
-	done  chan struct{} // closed when it has left
-	err   error         // what became of it; read it after done
+	done  chan struct{} // closed when the event was handled
+	err   error         // the outcome; read it after done
 }
 
 func newLanes() *lanes {
 	return &lanes{slots: make(chan struct{}, acceptParallel), waiting: map[string][]*ticket{}, flying: map[string]*ticket{}}
 }
 
-// take gives an event its place in its conversation, or false if too many wait already. It is the last,
-// unless some that wait are younger: two sockets, and two requests, may overtake each other.
-// The ticket must be used, with pass.
+// take queues an event in its conversation, or returns false if too many wait already. Events are queued by age, because
+// two sockets, or two requests, may overtake each other. The caller must call pass with the ticket.
 func (l *lanes) take(it item) (*ticket, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,8 +68,8 @@ func (l *lanes) take(it item) (*ticket, bool) {
 	return t, true
 }
 
-// pass calls accept when everything before it in the conversation has left, and gives its error.
-// Of an event that comes again while it waits or is being accepted, accept is called once.
+// pass calls accept when all earlier events of the conversation were handled, and returns its error. If an event is repeated
+// while it waits or is being accepted, accept is called once.
 func (t *ticket) pass(ctx context.Context, accept func() error) error {
 	defer t.leave()
 	before := t.turn
@@ -91,7 +90,7 @@ func (t *ticket) pass(ctx context.Context, accept func() error) error {
 	return t.err
 }
 
-// leave makes room for the next.
+// leave removes an event, and lets the next one begin.
 func (t *ticket) leave() {
 	l := t.lanes
 	l.mu.Lock()
@@ -117,7 +116,7 @@ func (t *ticket) leave() {
 	}
 }
 
-// slot waits until few enough are being accepted; call the result to give it back.
+// slot waits for one of acceptParallel slots. The caller frees it with the result.
 func (l *lanes) slot(ctx context.Context) (free func(), err error) {
 	select {
 	case l.slots <- struct{}{}:

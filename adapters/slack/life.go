@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// life ends the requests that are being taken when Run ends. A request may come before Run and between two
-// of them, and is taken then too. Safe for concurrent use.
+// life cancels the requests in progress when Run ends. Requests before the first Run, and between two of them, are handled
+// as well. It is safe for concurrent use.
 type life struct {
 	mu     sync.Mutex
 	ctx    context.Context // until the end of the next Run to end
@@ -20,7 +20,7 @@ func newLife() *life {
 	return l
 }
 
-// end ends the requests that are being taken now.
+// end cancels the requests in progress.
 func (l *life) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -28,7 +28,7 @@ func (l *life) end() {
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 }
 
-// within is the context of a request that goes on without its caller, for a while, but not beyond the end of Run.
+// within returns the context of a request that continues for some time after its caller has disconnected, but not after Run.
 func (l *life) within(request context.Context, most time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(request), most)
 	l.mu.Lock()

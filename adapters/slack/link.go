@@ -8,22 +8,23 @@ import (
 	"time"
 
 	"sluice/adapters"
+	"sluice/internal/pause"
 )
 
 const (
-	// steady is how long a connection must have held for its end not to count as a failure to connect.
+	// steady is how long a connection must last so that its end does not count as a failure to connect.
 	steady = 10 * time.Second
-	// leaveTime is how long Slack has to close a connection that it said it would close: it says so about ten seconds before.
+	// leaveTime is how long Slack has to close a connection after announcing it. Slack usually takes about ten seconds.
 	leaveTime = 30 * time.Second
 )
 
-// link keeps one connection open. When Slack says that it will close it, the next is opened first.
+// link keeps one connection open. When Slack announces that it will close the connection, link opens the next one first.
 func (r *receiver) link(ctx context.Context) error {
 	var old *conn
 	defer func() { r.retire(ctx, old) }()
-	pauses := r.web.again(nil).Pauses()
-	for brief := 0; ; { // connections in a row that did not hold; only the first is replaced at once
-		if brief > 1 && !adapters.Sleep(ctx, pauses.NextBackOff()) {
+	pauses := r.web.retryPolicy(nil).Pauses()
+	for brief := 0; ; { // connections in a row that ended early; only the first is replaced at once
+		if brief > 1 && pause.Wait(ctx, pauses.NextBackOff()) != nil {
 			return nil
 		}
 		c, err := r.connect(ctx)
@@ -41,7 +42,7 @@ func (r *receiver) link(ctx context.Context) error {
 			r.cfg.Log.Info("slack connection ended, opening another", "error", c.err)
 			c.close()
 			if errors.Is(c.err, errDeaf) {
-				r.web.client.closeIdle() // they may be as dead
+				r.web.client.closeIdle() // they may be dead as well
 			}
 		case <-ctx.Done():
 			c.close()
@@ -56,7 +57,7 @@ func (r *receiver) link(ctx context.Context) error {
 	}
 }
 
-// leaving says why Slack closes a connection; only one of its reasons is a person's business.
+// leaving shows why Slack closes a connection, if that needs a person.
 func (r *receiver) leaving(c *conn) {
 	level := slog.LevelDebug
 	if c.reason.Load() == "link_disabled" {
@@ -65,7 +66,7 @@ func (r *receiver) leaving(c *conn) {
 	r.cfg.Log.Log(context.Background(), level, "slack will close a connection, opening another", "reason", c.reason.Load())
 }
 
-// retire reads what may still come over a connection that has a successor, until Slack closes it, and closes it then.
+// retire continues to read a connection that was replaced, until Slack closes it.
 func (r *receiver) retire(ctx context.Context, c *conn) {
 	if c == nil {
 		return
@@ -89,7 +90,7 @@ func ignoreEnd(ctx context.Context, err error) error {
 	return err
 }
 
-// connect opens a connection and waits for Slack's greeting, trying until it comes.
+// connect opens a connection and waits for Slack's hello. It tries again until that comes.
 func (r *receiver) connect(ctx context.Context) (*conn, error) {
 	var c *conn
 	err := r.web.retry(ctx, "apps.connections.open", func(ctx context.Context) (err error) {
@@ -99,7 +100,7 @@ func (r *receiver) connect(ctx context.Context) (*conn, error) {
 	return c, err
 }
 
-// failing shows why a connection can't be opened, unless another is up.
+// failing shows why a connection can't be opened, unless another one is open.
 func (r *receiver) failing(f *adapters.Failure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -137,8 +138,8 @@ func (r *receiver) open(ctx context.Context) (*conn, error) {
 	return nil, &adapters.Failure{Kind: adapters.Transient, Certain: true, Err: err}
 }
 
-// connected counts the connections that are up, and shows the account as connected while there is one.
-// That one was lost shows in the state's time even if the other holds.
+// connected counts the open connections, and shows the account as connected while at least one is open. The loss of one
+// changes the time of the state even if the other one stays open.
 func (r *receiver) connected(change int, lost bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -43,7 +43,7 @@ func (m *metrics) called(account, method string, err error) {
 	m.calls.WithLabelValues(account, method, result).Inc()
 }
 
-// What became of an event, for the metric.
+// The outcomes of events, for the metric.
 const (
 	outcomeAccepted  = "accepted"
 	outcomeIgnored   = "ignored"

@@ -12,17 +12,17 @@ import (
 
 const (
 	maxNames    = 4096            // of people, and as many of conversations
-	nameLife    = time.Hour       // how long a name is believed
-	unknownLife = time.Minute     // how long a failed question is not asked again
+	nameLife    = time.Hour       // how long a name is cached
+	unknownLife = time.Minute     // how long a failed lookup is not repeated
 	nameTimeout = 2 * time.Second // Slack wants an event confirmed within three
-	asksMax     = 20              // names that Slack is asked for to read one text: each is a call, one after the other
+	asksMax     = 20              // lookups for one text, which are made one after the other
 )
 
-// slackbot is Slack's own bot, which writes in Slack's name and which users.info calls a person.
+// slackbot is Slack's own bot. users.info calls it a person.
 const slackbot = "USLACKBOT"
 
-// names remembers what people and conversations are called. What Slack does not tell
-// in time goes by its id. Safe for concurrent use.
+// names caches the names of people and conversations. If Slack does not respond in time, the id is used instead. It is safe
+// for concurrent use.
 type names struct {
 	web      *web
 	users    *cache[sessions.Peer]
@@ -33,7 +33,7 @@ func newNames(w *web) *names {
 	return &names{web: w, users: newCache[sessions.Peer](w.cfg.Now), channels: newCache[string](w.cfg.Now)}
 }
 
-// user is a person of the workspace; with nothing but the id if Slack does not tell more.
+// user returns a person of the workspace, or only the id if Slack does not return more.
 func (n *names) user(ctx context.Context, id string) sessions.Peer {
 	if id == slackbot {
 		return sessions.Peer{ID: slackbot, Name: "Slackbot", Username: "slackbot", Bot: true}
@@ -68,8 +68,8 @@ func (n *names) unknown(why error, id string) {
 	n.web.cfg.Log.Warn("slack did not return a name; using the id", "id", id, "error", why)
 }
 
-// dictionary finds the names that one text mentions. Slack is asked for asksMax of them; of the others it knows what it
-// remembers, and the id stands for the rest.
+// dictionary finds the names that one text mentions. It looks up at most asksMax names that are not cached; of further ones
+// the id is shown.
 func (n *names) dictionary(ctx context.Context) dictionary {
 	left := asksMax
 	may := func(known bool) bool {
@@ -100,7 +100,7 @@ func peerOf(u *slackapi.User) sessions.Peer {
 	return sessions.Peer{ID: sessions.UserID(u.ID), Name: valid(name), Username: valid(u.Name), Bot: u.IsBot}
 }
 
-// cache remembers at most maxNames values for their life. Safe for concurrent use.
+// cache keeps at most maxNames values for a limited time. It is safe for concurrent use.
 type cache[V any] struct {
 	now func() time.Time
 
@@ -117,8 +117,8 @@ func newCache[V any](now func() time.Time) *cache[V] {
 	return &cache[V]{now: now, known: map[string]remembered[V]{}}
 }
 
-// get gives what is remembered, or asks; an answer that is not sure is forgotten soon.
-// The same key may be asked for twice at the same time.
+// get returns a cached value or looks it up. An uncertain result expires soon. Two callers may look up the same key at the
+// same time.
 func (c *cache[V]) get(key string, ask func() (value V, sure bool)) V {
 	c.mu.Lock()
 	r, ok := c.known[key]
@@ -135,7 +135,7 @@ func (c *cache[V]) get(key string, ask func() (value V, sure bool)) V {
 	return value
 }
 
-// has reports whether a value is remembered, so that get asks nobody.
+// has reports whether a value is cached.
 func (c *cache[V]) has(key string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,7 +152,7 @@ func (c *cache[V]) put(key string, r remembered[V]) {
 	c.known[key] = r
 }
 
-// makeRoom forgets what is too old, and any one if nothing is; mu is held.
+// makeRoom drops expired values. If too many remain, it drops any others. The caller holds mu.
 func (c *cache[V]) makeRoom() {
 	now := c.now()
 	for key, r := range c.known {
@@ -161,7 +161,7 @@ func (c *cache[V]) makeRoom() {
 		}
 	}
 	for key := range c.known {
-		if len(c.known) <= maxNames*3/4 { // so that not every new one pays for this
+		if len(c.known) <= maxNames*3/4 { // so that this is not repeated for each new value
 			return
 		}
 		delete(c.known, key)

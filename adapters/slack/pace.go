@@ -9,22 +9,23 @@ import (
 	"golang.org/x/time/rate"
 
 	"sluice/adapters"
+	"sluice/internal/pause"
 )
 
 const (
-	// Slack takes about one message a second in a channel, and short bursts above that.
+	// Slack accepts about one message a second in a channel, and short bursts above that.
 	postEvery = time.Second
 	postBurst = 5
-	// patience is how long a call may wait for its turn here; a longer wait is the caller's.
+	// patience is how long a call may wait here. For a longer wait it fails, and the caller waits.
 	patience = 3 * time.Second
-	// maxPaces is how many methods and channels are remembered.
+	// maxPaces is how many methods and channels are kept.
 	maxPaces = 4096
 )
 
 const methodPost = "chat.postMessage"
 
-// pacer keeps calls as far apart as Slack wants them: what it limited waits as
-// long as it said, and messages to one channel are spaced. Safe for concurrent use.
+// pacer limits the rate of calls as Slack asks: calls wait after a rate limit, and messages to one channel are spaced. It is
+// safe for concurrent use.
 type pacer struct {
 	now func() time.Time
 
@@ -32,14 +33,14 @@ type pacer struct {
 	paces map[paceKey]*pace
 }
 
-// paceKey is what Slack counts together: a method, and for messages the channel.
+// paceKey is the unit of Slack's rate limits: a method, and for messages also the channel.
 type paceKey struct {
 	method, channel string
 }
 
 type pace struct {
 	limit *rate.Limiter // nil for no spacing
-	until time.Time     // Slack said: not before
+	until time.Time     // of Slack's last rate limit
 	used  time.Time
 }
 
@@ -47,14 +48,14 @@ func newPacer(now func() time.Time) *pacer {
 	return &pacer{now: now, paces: map[paceKey]*pace{}}
 }
 
-// wait returns when the call may be made. A wait above patience, and any pause that
-// Slack itself asked for, is a RateLimited failure at once: the call was not made.
+// wait returns when the call may be made. If the wait would exceed patience, or Slack has asked for a pause, it returns a
+// RateLimited failure at once.
 func (p *pacer) wait(ctx context.Context, key paceKey) error {
 	turn, delay, err := p.reserve(key)
 	if err != nil {
 		return err
 	}
-	if delay <= 0 || adapters.Sleep(ctx, delay) {
+	if delay <= 0 || pause.Wait(ctx, delay) == nil {
 		return nil
 	}
 	turn.CancelAt(p.now())
@@ -64,7 +65,7 @@ func (p *pacer) wait(ctx context.Context, key paceKey) error {
 	}
 }
 
-// reserve takes the call's turn and tells how long it is until then.
+// reserve reserves a time for the call and returns how long to wait for it.
 func (p *pacer) reserve(key paceKey) (*rate.Reservation, time.Duration, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,7 +93,7 @@ func tooSoon(key paceKey, pause time.Duration) *adapters.Failure {
 	}
 }
 
-// pause remembers that Slack wants no such call for some time.
+// pause records a rate limit of Slack.
 func (p *pacer) pause(key paceKey, d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,7 +101,7 @@ func (p *pacer) pause(key paceKey, d time.Duration) {
 	p.pace(key, now).until = now.Add(d)
 }
 
-// pace finds or makes what is remembered of a key; mu is held.
+// pace finds or makes the entry of a key. The caller holds mu.
 func (p *pacer) pace(key paceKey, now time.Time) *pace {
 	at := p.paces[key]
 	if at == nil {
@@ -117,7 +118,7 @@ func (p *pacer) pace(key paceKey, now time.Time) *pace {
 	return at
 }
 
-// forget drops those that say nothing any more, and any one if all do; mu is held.
+// forget drops the entries that no longer limit anything. If too many remain, it drops any others. The caller holds mu.
 func (p *pacer) forget(now time.Time) {
 	for key, at := range p.paces {
 		if now.Sub(at.used) > postBurst*postEvery && !now.Before(at.until) {
@@ -125,7 +126,7 @@ func (p *pacer) forget(now time.Time) {
 		}
 	}
 	for key := range p.paces {
-		if len(p.paces) <= maxPaces*3/4 { // so that not every new one pays for this
+		if len(p.paces) <= maxPaces*3/4 { // so that this is not repeated for each new entry
 			return
 		}
 		delete(p.paces, key)

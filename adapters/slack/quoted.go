@@ -6,10 +6,10 @@ import (
 	"sluice/sessions"
 )
 
-// quotations are what others say below a message.
+// quotations returns the texts of other people in a message's attachments.
 func (n *reader) quotations(ctx context.Context, me *self, e *event) []sessions.Quotation {
 	var all []sessions.Quotation
-	names := n.names.dictionary(ctx) // one for all: it bounds what Slack is asked
+	names := n.names.dictionary(ctx) // one for all attachments, so that its limit counts for the whole message
 	for i := range e.Attachments {
 		at := &e.Attachments[i]
 		if !at.others(e) {
@@ -35,7 +35,7 @@ func (n *reader) quotedAuthor(ctx context.Context, at *attached) sessions.Peer {
 	return sessions.Peer{Name: valid(at.AuthorName)}
 }
 
-// allFiles are the files of a message and of those that it passes on.
+// allFiles returns the files of a message and of the messages that it shares.
 func (e *event) allFiles() []file {
 	all := e.Files
 	for i := range e.Attachments {

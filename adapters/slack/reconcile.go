@@ -14,14 +14,14 @@ import (
 const (
 	// clockSlack is how far Slack's clock may be behind ours.
 	clockSlack = 2 * time.Minute
-	// historyPage and historyPages bound how far back one look goes: 20,000 messages.
+	// historyPage and historyPages bound one lookup to 20,000 messages.
 	historyPage  = 200
 	historyPages = 100
 )
 
-// Reconcile looks for the message in the conversation: each text carries its delivery and part in
-// its metadata. A file's message can't; it is the first of the bot's files there that is not older than
-// sentAt, as a lane posts one thing after the other. The caller gives a call that was lost the time to take effect.
+// Reconcile looks for a message in the conversation. A text has its delivery and part in its metadata. The message of a file
+// can't have metadata: it is the bot's first file there since sentAt, because a lane posts one message after the other.
+// Before Reconcile the caller waits for a lost call to take effect.
 func (a *Adapter) Reconcile(ctx context.Context, out adapters.Outbound, sentAt time.Time) (adapters.Receipt, bool, error) {
 	if out.Route.Handle != "" {
 		return adapters.Receipt{}, false, &adapters.Failure{
@@ -81,7 +81,7 @@ func (a *Adapter) page(ctx context.Context, out adapters.Outbound, since, cursor
 	return page, next, err
 }
 
-// isPart reports whether a message is what was sent: by its metadata, or a file by its time.
+// isPart reports whether a message is the part in question, by its metadata, or for a file by its time.
 func isPart(m *slackapi.Message, me *self, out adapters.Outbound, sentAt time.Time) bool {
 	if out.Text == "" {
 		mine := m.BotID == me.Bot || m.User == string(me.User)

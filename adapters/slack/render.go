@@ -17,13 +17,13 @@ const (
 	maxLabel   = 75   // characters on a button
 )
 
-// Split cuts Markdown into pieces that each fit one message: 4,000 characters rendered.
+// Split cuts Markdown into pieces that fit one message each: 4,000 characters when rendered.
 func (a *Adapter) Split(text string) []string { return markdown.SplitSlack(text) }
 
 // MaxButtons is how many buttons one message may have.
 func (a *Adapter) MaxButtons() int { return maxButtons }
 
-// render is an outbound text as Slack takes it: mrkdwn, or plain text with & < > encoded.
+// render converts an outbound text to mrkdwn, or to plain text with & < > encoded.
 func render(out adapters.Outbound) string {
 	if out.Plain {
 		return escape(out.Text)
@@ -35,7 +35,7 @@ func escape(text string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
 }
 
-// blocks are a text and the buttons below it. With blocks Slack shows the text only in notifications.
+// blocks returns the blocks of a text with buttons. If a message has blocks, Slack shows its text only in notifications.
 func blocks(out adapters.Outbound) []slackapi.Block {
 	var all []slackapi.Block
 	for _, text := range sections(out) {
@@ -53,8 +53,8 @@ func blocks(out adapters.Outbound) []slackapi.Block {
 	return append(all, slackapi.NewActionBlock("sluice_buttons", elements...))
 }
 
-// sections cut a text so that each piece fits a section block once rendered. Encoding & < >
-// makes a text up to five times as long.
+// sections cuts a text so that each rendered piece fits a section block. Encoding & < > makes a text up to five times as
+// long.
 func sections(out adapters.Outbound) []string {
 	for limit := maxSection; ; limit /= 2 {
 		var pieces []string

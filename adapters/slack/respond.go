@@ -14,10 +14,10 @@ import (
 	"sluice/sessions"
 )
 
-// errForeignHost: a URL that leads away from Slack.
+// errForeignHost means that a URL is not one of Slack.
 var errForeignHost = errors.New("not a Slack host")
 
-// response is what a response_url takes.
+// response is the body of a request to a response_url.
 type response struct {
 	Type    string           `json:"response_type"`
 	Replace bool             `json:"replace_original"`
@@ -26,8 +26,7 @@ type response struct {
 	Blocks  []slackapi.Block `json:"blocks,omitempty"`
 }
 
-// respond answers a slash command so that only the one who gave it sees it. The URL takes
-// five answers within half an hour.
+// respond answers a slash command, visible only to its sender. The URL accepts five answers within half an hour.
 func (a *Adapter) respond(ctx context.Context, out adapters.Outbound, text string) (adapters.Receipt, error) {
 	answer := response{Type: "ephemeral", Text: text, Mrkdwn: !out.Plain}
 	if len(out.Buttons) > 0 {
@@ -56,12 +55,12 @@ func (a *Adapter) respond(ctx context.Context, out adapters.Outbound, text strin
 	return adapters.Receipt{MessageID: unseen(out), At: a.cfg.Now()}, nil
 }
 
-// unseen stands for the id of an answer that only one person sees: Slack tells none.
+// unseen stands for the id of an answer that only one person sees, because Slack returns no id for it.
 func unseen(out adapters.Outbound) sessions.PlatformMessageID {
 	return sessions.PlatformMessageID(fmt.Sprintf("ephemeral-%s-%d", out.DeliveryID, out.Part))
 }
 
-// expired makes a refusal of a response_url that took all it takes a code of the Web API's kind.
+// expired converts the refusal of a used-up response_url to an error code of the Web API.
 func expired(err error) error {
 	status, ok := errors.AsType[*statusError](err)
 	if !ok || status.Code != http.StatusNotFound && status.Code != http.StatusGone && status.Code != http.StatusForbidden {

@@ -11,15 +11,13 @@ import (
 	"sluice/adapters"
 )
 
-// maxText is the most characters of one message that Slack takes; those above 4,000 it cuts in its apps,
-// which is why answers are split there.
+// maxText is the maximum number of characters in one message. Slack's apps cut messages at 4,000, so answers are split there.
 const maxText = 40_000
 
 // metadataType marks the gateway's messages, so that they can be found again.
 const metadataType = "sluice_delivery"
 
-// Send posts one message. A route with a handle is answered there: only the
-// one who gave the command sees it.
+// Send posts one message. If the route has a handle, only the sender of the command sees it.
 func (a *Adapter) Send(ctx context.Context, out adapters.Outbound) (adapters.Receipt, error) {
 	text := render(out)
 	if n := utf8.RuneCountInString(text); n > maxText {
@@ -59,7 +57,7 @@ func tooLarge(n int) *adapters.Failure {
 	}
 }
 
-// message is what a message shows, for posting and for editing.
+// message returns the content of a message, for posting and for editing.
 func message(out adapters.Outbound, text string) []slackapi.MsgOption {
 	options := []slackapi.MsgOption{slackapi.MsgOptionText(text, false)}
 	if out.Plain {

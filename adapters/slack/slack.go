@@ -43,8 +43,7 @@ var (
 	_ adapters.ConversationTyper = (*Adapter)(nil)
 )
 
-// New makes the adapter of one app. It does not call Slack. An error names every
-// fault of the configuration.
+// New makes the adapter of one app. It does not call Slack. Its error names all errors of the configuration.
 func New(config Config) (*Adapter, error) {
 	cfg, err := config.complete()
 	if err != nil {
@@ -73,11 +72,11 @@ func (a *Adapter) Channel() string { return channelName }
 // Account is the account's name in the configuration.
 func (a *Adapter) Account() string { return a.cfg.Account }
 
-// State tells how the account is doing.
+// State returns the state of the account.
 func (a *Adapter) State() adapters.State { return a.state.read() }
 
-// Run receives events until ctx ends: over WebSockets, or in mode http it looks after
-// the token while [Adapter.ServeCallback] takes the events.
+// Run receives events over WebSockets until ctx ends. In mode http, [Adapter.ServeCallback] receives the events, and Run only
+// checks the token.
 func (a *Adapter) Run(ctx context.Context, in adapters.Acceptor) error {
 	a.state.set(adapters.Connecting, "")
 	err := a.run(ctx, in)
@@ -104,7 +103,7 @@ func (a *Adapter) run(ctx context.Context, in adapters.Acceptor) error {
 	return a.bot.keepIdentity(ctx, connected)
 }
 
-// Probe asks Slack who the bot is.
+// Probe asks Slack for the bot's identity.
 func (a *Adapter) Probe(ctx context.Context) (sessions.Peer, error) {
 	me, err := a.bot.authTest(ctx)
 	if err != nil {
@@ -113,7 +112,7 @@ func (a *Adapter) Probe(ctx context.Context) (sessions.Peer, error) {
 	return me.peer(), nil
 }
 
-// Close drops the idle connections. Call it when the adapter is not used any more.
+// Close closes idle connections. Call it when the adapter is no longer used.
 func (a *Adapter) Close() {
 	a.web.client.closeIdle()
 	a.web.files.closeIdle()

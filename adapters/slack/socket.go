@@ -10,20 +10,21 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"sluice/adapters"
+	"sluice/internal/pause"
 )
 
 const (
-	// links is how many WebSockets are kept open. Slack gives each event to one of
-	// them, and all to the other while one is being replaced; it allows ten.
+	// links is how many WebSockets are kept open. Slack sends each event to one of them, and allows ten. While one is
+	// being replaced, the other receives all events.
 	links = 2
-	// keepTrying is how long an event that the acceptor refuses is offered to it again, the
-	// conversation waiting behind it: longer than Slack would give it again. Then it is left to Slack, unconfirmed.
+	// keepTrying is how long a refused event is offered to the acceptor again, while its conversation waits. After that the
+	// event stays unconfirmed, and Slack may repeat it.
 	keepTrying = 10 * time.Minute
 )
 
-// receiver is Socket Mode while Run runs. Its goroutines: one for each link, one for each connection that
-// has a successor, those of the connections, one that looks after the token, and one for each event that
-// waits or is being accepted (at most maxPending); receive waits for all.
+// receiver runs Socket Mode for Run. Its goroutines: one for each link, one for each replaced connection, those of the
+// connections, one that checks the token, and one for each event that waits or is being accepted (at most maxPending).
+// receive waits for all of them.
 type receiver struct {
 	cfg      Config
 	state    *state
@@ -33,10 +34,10 @@ type receiver struct {
 	handlers sync.WaitGroup
 
 	mu sync.Mutex
-	up int // connections that were greeted and hold
+	up int // open connections
 }
 
-// receive keeps the links up until ctx ends or one of them fails for good.
+// receive keeps the links open until ctx ends or one of them fails permanently.
 func (a *Adapter) receive(ctx context.Context, in adapters.Acceptor) error {
 	r := &receiver{cfg: a.cfg, state: a.state, web: a.web, intake: a.intake, in: in}
 	defer r.handlers.Wait()
@@ -48,7 +49,7 @@ func (a *Adapter) receive(ctx context.Context, in adapters.Acceptor) error {
 	return group.Wait()
 }
 
-// take hands an envelope on without blocking: a reader that waits would miss Slack's pings.
+// take passes an envelope on without blocking: a reader that waits would miss Slack's pings.
 func (r *receiver) take(ctx context.Context, c *conn, raw []byte, e envelope) {
 	it, err := readEnvelope(e)
 	switch {
@@ -76,7 +77,7 @@ func (r *receiver) take(ctx context.Context, c *conn, raw []byte, e envelope) {
 		switch {
 		case err == nil:
 			r.confirm(c, e.ID)
-		case ctx.Err() == nil: // at the stop it is left to Slack as well, but not as a fault
+		case ctx.Err() == nil: // at the stop, Slack repeats it as well, but this is not a failure
 			r.cfg.Log.Error("slack event not accepted; Slack will deliver it again", "retry", e.Retry, "error", err)
 		}
 	})
@@ -91,9 +92,9 @@ func (r *receiver) confirm(c *conn, id string) {
 	}
 }
 
-// accept offers an item until it is taken, ctx ends, or it has been offered long enough.
+// accept offers an item until it is accepted, ctx ends, or keepTrying has passed.
 func (r *receiver) accept(ctx context.Context, it item) error {
-	began, pauses := time.Now(), r.web.again(nil).Pauses()
+	began, pauses := time.Now(), r.web.retryPolicy(nil).Pauses()
 	for try := 1; ; try++ {
 		err := r.intake.acceptOne(ctx, r.in, it)
 		if err == nil || ctx.Err() != nil || time.Since(began) > keepTrying {
@@ -101,13 +102,13 @@ func (r *receiver) accept(ctx context.Context, it item) error {
 		}
 		wait := pauses.NextBackOff()
 		r.cfg.Log.Warn("slack event not accepted, trying again", "try", try, "wait", wait, "error", err)
-		if !adapters.Sleep(ctx, wait) {
+		if pause.Wait(ctx, wait) != nil {
 			return err
 		}
 	}
 }
 
-// readEnvelope decodes what an envelope carries.
+// readEnvelope decodes the content of an envelope.
 func readEnvelope(e envelope) (item, error) {
 	switch e.Type {
 	case "events_api":

@@ -84,7 +84,7 @@ func TestAStalledAcceptorCostsNoConnection(t *testing.T) {
 	require.Equal(t, 2, s.srv.Calls(opens))
 }
 
-// A server that sends no pings is no reason to connect again and again: ours are answered.
+// The adapter does not reconnect because a server sends no pings, as long as it answers those of the adapter.
 func TestAQuietServerIsNotADeafOne(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, slacktest.Options{PingEvery: time.Hour}, func(c *slack.Config) { c.PingTimeout = time.Second })
@@ -94,7 +94,7 @@ func TestAQuietServerIsNotADeafOne(t *testing.T) {
 	require.Equal(t, 2, s.srv.Calls(opens))
 }
 
-// What is said while Slack replaces all connections comes once, and at no moment there is none.
+// Messages arrive once while Slack replaces all connections, and at least one connection is always open.
 func TestDisconnectLeavesNoGap(t *testing.T) {
 	t.Parallel()
 	for _, reason := range []string{"warning", "refresh_requested"} {

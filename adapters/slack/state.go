@@ -8,7 +8,7 @@ import (
 	"sluice/sessions"
 )
 
-// state is what is known of the account. Safe for concurrent use.
+// state is the state of the account. It is safe for concurrent use.
 type state struct {
 	now func() time.Time
 
@@ -38,7 +38,7 @@ func (s *state) set(status adapters.Status, detail string) {
 	s.s.Status, s.s.Detail = status, detail
 }
 
-// fail shows a failure: one that needs a person, or one that is retried.
+// fail shows a failure, which is retried or needs a person.
 func (s *state) fail(f *adapters.Failure) {
 	status := adapters.Retrying
 	if f.Kind == adapters.Auth {
@@ -47,14 +47,14 @@ func (s *state) fail(f *adapters.Failure) {
 	s.set(status, f.Err.Error())
 }
 
-// event notes that an event came.
+// event notes that an event was accepted.
 func (s *state) event() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.s.LastEvent = s.now()
 }
 
-// heard notes a sign of life of Slack: a frame, a ping, a request, an answer about who the bot is.
+// heard notes a sign of life of Slack: a frame, a ping, a request, or a response about the bot's identity.
 func (s *state) heard() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

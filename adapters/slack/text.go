@@ -10,11 +10,11 @@ type dictionary struct {
 	channel func(id string) string
 }
 
-// own stands for the bot's own mention until it is taken out; no text from Slack holds it.
+// own stands for the bot's mention until that is removed. No text from Slack contains it.
 const own = "\x00"
 
-// plain makes plain text of Slack's mrkdwn: entities decoded, mentions of people, channels
-// and everybody as names, links as "text (url)", mentions of the bot itself taken out.
+// plain converts Slack's mrkdwn to plain text: entities decoded, mentions of people, channels and everybody as names,
+// links as "text (url)", mentions of the bot removed.
 func plain(text, self string, d dictionary) (out string, mentioned bool) {
 	text = strings.ToValidUTF8(strings.ReplaceAll(text, own, ""), "\uFFFD")
 	var b strings.Builder
@@ -38,7 +38,7 @@ func plain(text, self string, d dictionary) (out string, mentioned bool) {
 	return withoutOwn(b.String()), true
 }
 
-// reference is the text of what stands between < and >.
+// reference converts the markup between < and > to text.
 func reference(inside, self string, d dictionary) string {
 	target, label, _ := strings.Cut(inside, "|")
 	label = unescape(label)
@@ -58,7 +58,7 @@ func reference(inside, self string, d dictionary) string {
 	return link(unescape(target), label)
 }
 
-// special is "<!here>", "<!subteam^S1|@group>", "<!date^1392734382^…|fallback>".
+// special converts markup such as "<!here>", "<!subteam^S1|@group>" and "<!date^1392734382^…|fallback>".
 func special(target, label string) string {
 	name, _, isCall := strings.Cut(target, "^")
 	if label != "" {
@@ -79,7 +79,7 @@ func link(target, label string) string {
 	case "", target:
 		return target
 	case bare, strings.TrimSuffix(bare, "/"):
-		return label // the client made the link: what was written is the label
+		return label // Slack's app made the link: the person wrote only the label
 	}
 	return label + " (" + target + ")"
 }
@@ -92,7 +92,7 @@ func unescape(s string) string {
 	return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(s)
 }
 
-// withoutOwn takes the bot's mention out, with no double space where it was and no address's comma at the start.
+// withoutOwn removes the bot's mention, without a double space in its place and without a leading comma.
 func withoutOwn(text string) string {
 	parts := strings.Split(text, own)
 	out := parts[0]

@@ -14,11 +14,11 @@ import (
 
 const (
 	methodReplies = "conversations.replies"
-	threadPage    = 999 // messages: the most that Slack gives at once
+	threadPage    = 999 // messages: the maximum of one response
 	threadPages   = 16  // how many pages of one thread are read
 )
 
-// replies is an answer of conversations.replies. Each message is read alone, so that one of a new shape costs no other.
+// replies is a response of conversations.replies. Each message is read alone, so that an unknown shape loses only that message.
 type replies struct {
 	OK       bool              `json:"ok"`
 	Error    string            `json:"error"`
@@ -28,8 +28,8 @@ type replies struct {
 	} `json:"response_metadata"`
 }
 
-// ReadThread gives the root of a thread and the newest messages before one. Slack pages a thread from old to new; of a
-// thread longer than threadPages pages, the newest messages of those pages are given.
+// ReadThread returns the root of a thread and the newest messages before a given one. Slack pages a thread from old to new:
+// of a thread longer than threadPages pages, the result has the newest messages of those pages.
 func (a *Adapter) ReadThread(ctx context.Context, route sessions.Route, before sessions.PlatformMessageID, limit int) ([]adapters.ThreadMessage, error) {
 	if route.Thread == "" || limit <= 0 {
 		return nil, nil
@@ -67,10 +67,10 @@ func (a *Adapter) ReadThread(ctx context.Context, route sessions.Route, before s
 	return a.reader.threadMessages(ctx, me, slices.Concat(root, said)), nil
 }
 
-// newest are the last of what was said, at most want.
+// newest returns the last messages, at most want.
 func newest(said []event, want int) []event { return said[max(0, len(said)-want):] }
 
-// events are the messages of a page that were written before one.
+// events returns the messages of a page that are older than a given one.
 func (r *replies) events(before string) []event {
 	var all []event
 	for _, raw := range r.Messages {

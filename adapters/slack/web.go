@@ -19,8 +19,8 @@ const (
 	longestPause = 30 * time.Second
 )
 
-// web calls Slack's Web API: at the pace that Slack allows, within a deadline, and with failures in the port's terms.
-// Safe for concurrent use.
+// web calls Slack's Web API, at the rate that Slack allows, with a deadline, and with failures of the port. It is safe for
+// concurrent use.
 type web struct {
 	cfg    Config
 	client *client
@@ -39,8 +39,7 @@ func newWeb(cfg Config, m *metrics, s *state) *web {
 	}
 }
 
-// call makes one call of the Web API at its pace and within its time. Its error is a
-// *[adapters.Failure].
+// call makes one call of the Web API, at its rate and with its deadline. Its error is a *[adapters.Failure].
 func (w *web) call(ctx context.Context, key paceKey, do func(context.Context) error) error {
 	if err := w.pacer.wait(ctx, key); err != nil {
 		return err
@@ -58,12 +57,12 @@ func (w *web) call(ctx context.Context, key paceKey, do func(context.Context) er
 	return f
 }
 
-// bounded gives a call its deadline.
+// bounded adds the deadline of a call.
 func (w *web) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, w.cfg.CallTimeout)
 }
 
-// failure maps a call's error for the port. One of the token shows in the state, and makes Run ask whether it is so.
+// failure maps a call's error to a failure of the port. If the token is at fault, the state shows it and Run checks the token.
 func (w *web) failure(method string, err error) *adapters.Failure {
 	f := asFailure(method, w.client.redact(err))
 	if f.Kind == adapters.Auth {
@@ -75,35 +74,35 @@ func (w *web) failure(method string, err error) *adapters.Failure {
 	return f
 }
 
-// again is how failures that are shown to show are retried.
-func (w *web) again(show func(*adapters.Failure)) adapters.Retry {
+// retryPolicy decides how failures that the state shows are retried.
+func (w *web) retryPolicy(show func(*adapters.Failure)) adapters.Retry {
 	return adapters.Retry{First: firstPause, Longest: longestPause, Log: w.cfg.Log, Show: show}
 }
 
-// retry calls until it succeeds, ctx ends, or the token turns out to be wrong. Each failure is shown.
+// retry repeats a call until it succeeds, ctx ends, or the token is invalid. The state shows each failure.
 func (w *web) retry(ctx context.Context, what string, call func(context.Context) error, show func(*adapters.Failure)) error {
-	return w.again(show).Do(ctx, what, call)
+	return w.retryPolicy(show).Do(ctx, what, call)
 }
 
-// removed makes Run ask whether the token still holds.
+// removed makes Run check the token after the app's removal.
 func (w *web) removed(event string) {
 	w.cfg.Log.Warn("slack reports that the app was removed; checking the token", "event", event)
 	w.doubt()
 }
 
-// doubt makes Run ask whether the token still holds; it does not wait for the answer.
+// doubt makes Run check the token, without waiting for the result.
 func (w *web) doubt() {
 	select {
 	case w.gone <- struct{}{}:
-	default: // it will be asked
+	default: // a check is pending
 	}
 }
 
-// slackURL checks that a URL leads to Slack, or to where the configured API is.
+// slackURL checks that a URL has a host of Slack or of the configured API.
 func (w *web) slackURL(raw string) (string, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return "", errForeignHost // the error would quote the URL
+		return "", errForeignHost // the original error would quote the URL
 	}
 	base, err := url.Parse(w.cfg.APIBase)
 	if err == nil && u.Scheme == base.Scheme && strings.EqualFold(u.Host, base.Host) {

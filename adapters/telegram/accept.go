@@ -12,11 +12,10 @@ import (
 	"sluice/adapters"
 )
 
-// acceptParallel is how many chats of a batch are accepted at once, so that the
-// store can merge their commits.
+// acceptParallel is how many chats of a batch are processed at once, so that the store can merge their commits.
 const acceptParallel = 64
 
-// What became of an update, for the metric.
+// Results of an update, for the metric.
 const (
 	outcomeAccepted  = "accepted"
 	outcomeIgnored   = "ignored"
@@ -25,7 +24,7 @@ const (
 	outcomePartial   = "partial"
 )
 
-// intake makes the port's events of updates and brings them to the acceptor. Safe for concurrent use.
+// intake converts updates to events and passes them to the acceptor. It is safe for concurrent use.
 type intake struct {
 	cfg     Config
 	metrics *metrics
@@ -35,8 +34,8 @@ type intake struct {
 	own     *ownMessages
 }
 
-// acceptBatch gives a batch to the acceptor: each chat in order, chats in
-// parallel. It returns the lowest id that was not accepted and why; 0 and nil if all were.
+// acceptBatch passes a batch to the acceptor: the updates of a chat in order, different chats in parallel. It returns
+// the lowest id that was not accepted and the reason, or 0 and nil if all were.
 func (k *intake) acceptBatch(ctx context.Context, in adapters.Acceptor, updates []update, self *models.User) (int64, error) {
 	if len(updates) == 1 {
 		return k.acceptChat(ctx, in, updates, self)
@@ -56,14 +55,14 @@ func (k *intake) acceptBatch(ctx context.Context, in adapters.Acceptor, updates 
 			if err != nil && (failed == 0 || id < failed) {
 				failed, why = id, err
 			}
-			return nil // the others go on: what is accepted now is a cheap repeat later
+			return nil // the others continue: what is accepted now is only a cheap repeat later
 		})
 	}
-	_ = group.Wait() // never an error, see above
+	_ = group.Wait() // always nil, see above
 	return failed, why
 }
 
-// byChat cuts a batch into one slice for each chat, each in the batch's order.
+// byChat splits a batch into one slice per chat, each in the order of the batch.
 func byChat(updates []update) [][]update {
 	var chats [][]update
 	place := make(map[int64]int, len(updates))
@@ -80,7 +79,7 @@ func byChat(updates []update) [][]update {
 	return chats
 }
 
-// acceptChat gives updates one after the other and stops at the first that fails.
+// acceptChat processes updates one after the other and stops at the first that fails.
 func (k *intake) acceptChat(ctx context.Context, in adapters.Acceptor, updates []update, self *models.User) (int64, error) {
 	for i := range updates {
 		if err := k.acceptOne(ctx, in, &updates[i], self); err != nil {
@@ -90,7 +89,8 @@ func (k *intake) acceptChat(ctx context.Context, in adapters.Acceptor, updates [
 	return 0, nil
 }
 
-// acceptOne takes one update. A panic is its failure: on a batch's goroutine it would end the process, again at each start.
+// acceptOne processes one update. A panic counts as its failure: on a batch's goroutine it would end the process, at
+// each start again.
 func (k *intake) acceptOne(ctx context.Context, in adapters.Acceptor, u *update, self *models.User) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -11,17 +11,17 @@ import (
 	"sluice/adapters"
 )
 
-// The pauses between tries.
+// The pauses between attempts.
 const (
 	firstPause   = 500 * time.Millisecond
 	longestPause = 30 * time.Second
 )
 
-// api calls the Bot API, with failures in the port's terms. Safe for concurrent use.
+// api calls the Bot API and returns the port's failures. It is safe for concurrent use.
 type api struct {
 	cfg    Config
 	client *client
-	sdk    *bot.Bot // for the rare calls, over client
+	sdk    *bot.Bot // for rare calls, over client
 	state  *state
 }
 
@@ -36,7 +36,7 @@ func newAPI(cfg Config, m *metrics, s *state) (*api, error) {
 	return w, nil
 }
 
-// failure maps a call's error for the port, and remembers a revoked token.
+// failure converts a call's error for the port, and records a revoked token.
 func (w *api) failure(method string, err error) error {
 	f := asFailure(method, w.client.redact(err))
 	if f.Kind == adapters.Auth {
@@ -45,12 +45,13 @@ func (w *api) failure(method string, err error) error {
 	return f
 }
 
-// sdkError takes what the library can't return: failures to close pipes and bodies.
+// sdkError gets errors that the library can't return: failures to close pipes and bodies.
 func (w *api) sdkError(err error) {
 	w.cfg.Log.Debug("telegram library reported", "error", w.client.redact(err))
 }
 
-// retry calls until it succeeds, ctx ends, or the token turns out to be wrong. Each failure shows in the account's state.
+// retry calls until it succeeds, ctx ends, or the token turns out to be invalid. The account's state shows each
+// failure.
 func (w *api) retry(ctx context.Context, what string, call func(context.Context) error) error {
 	r := adapters.Retry{First: firstPause, Longest: longestPause, Log: w.cfg.Log, Show: w.state.fail}
 	return r.Do(ctx, what, call)

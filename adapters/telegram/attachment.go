@@ -9,8 +9,8 @@ import (
 	"sluice/sessions"
 )
 
-// attachments are the files of a message. Ref is Telegram's file id; a location
-// and a contact have none, all they say stands in their name.
+// attachments returns the files of a message. Ref is Telegram's file id. A location and a contact have no file; their
+// name has all the information.
 func attachments(m *message) []sessions.Attachment {
 	var out []sessions.Attachment
 	add := func(a sessions.Attachment) {
@@ -22,7 +22,7 @@ func attachments(m *message) []sessions.Attachment {
 		add(sessions.Attachment{Kind: "photo", Size: int64(p.FileSize), Ref: p.FileID, MIME: "image/jpeg"})
 	}
 	switch {
-	case m.Animation != nil: // it comes with a Document of the same file
+	case m.Animation != nil: // the message also has a Document with the same file
 		add(sessions.Attachment{Kind: "video", Name: m.Animation.FileName, MIME: m.Animation.MimeType, Size: m.Animation.FileSize, Ref: m.Animation.FileID, Duration: m.Animation.Duration})
 	case m.Document != nil:
 		add(sessions.Attachment{Kind: "document", Name: m.Document.FileName, MIME: m.Document.MimeType, Size: m.Document.FileSize, Ref: m.Document.FileID})
@@ -45,11 +45,11 @@ func attachments(m *message) []sessions.Attachment {
 	return append(out, places(m)...)
 }
 
-// places are the parts of a message that are no files.
+// places returns the parts of a message that are not files.
 func places(m *message) []sessions.Attachment {
 	var out []sessions.Attachment
 	switch {
-	case m.Venue != nil: // it comes with the same Location
+	case m.Venue != nil: // the message also has the same Location
 		name := strings.TrimSpace(m.Venue.Title + ", " + m.Venue.Address)
 		out = append(out, sessions.Attachment{Kind: "location", Name: valid(name + " (" + coordinates(m.Venue.Location) + ")")})
 	case m.Location != nil:

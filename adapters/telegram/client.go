@@ -7,26 +7,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"sluice/adapters"
 )
 
-// Bounds of a response: an API answer holds one message, a batch up to a hundred.
+// Limits of a response: an API answer has one message, a batch up to a hundred.
 const (
 	maxAnswer = 1 << 20
 	maxBatch  = 64 << 20
 )
 
-// client calls the Bot API. It is also the library's HTTP client, so that each
-// call has the same bounds and the same errors.
+// client calls the Bot API. It is also the library's HTTP client, so that each call has the same limits and errors.
 type client struct {
 	base    string // <api base>/bot<token>/
 	files   string // <api base>/file/bot<token>/
@@ -37,37 +33,27 @@ type client struct {
 }
 
 func newClient(cfg Config, m *metrics) *client {
-	transport := &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
-		DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
-		TLSHandshakeTimeout:   10 * time.Second,
-		ForceAttemptHTTP2:     true,
-		MaxIdleConns:          256,
-		MaxIdleConnsPerHost:   256, // one host only, and as many conversations at once
-		IdleConnTimeout:       90 * time.Second,
-		ExpectContinueTimeout: time.Second,
-	}
 	return &client{
 		base:  cfg.APIBase + "/bot" + string(cfg.Token) + "/",
 		files: cfg.APIBase + "/file/bot" + string(cfg.Token) + "/",
 		token: string(cfg.Token),
 		http: &http.Client{
-			Transport: transport,
-			// Following would carry the token to another host.
+			Transport: adapters.NewTransport(256),
+			// Following a redirect would carry the token to another host.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		metrics: m, account: cfg.Account,
 	}
 }
 
-// apiError is a call that Telegram, or something on the way, refused.
+// apiError is a call that Telegram, or something in between, refused.
 type apiError struct {
 	Code        int
 	Description string
 	RetryAfter  time.Duration
 	MigrateTo   int64
-	// Foreign: the answer was not Telegram's own JSON, so a proxy may have sent
-	// it after Telegram had done what was asked.
+	// Foreign means that the answer was not Telegram's JSON, so a proxy may have sent it after Telegram had executed
+	// the call.
 	Foreign bool
 }
 
@@ -78,14 +64,14 @@ func (e *apiError) Error() string {
 
 // lostError is a call without an answer.
 type lostError struct {
-	Sent bool // a connection was had, so Telegram may have got the request
+	Sent bool // a connection existed, so Telegram may have received the request
 	Err  error
 }
 
 // Error implements error.
 func (e *lostError) Error() string { return errNoAnswer.Error() + ": " + e.Err.Error() }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *lostError) Unwrap() error { return e.Err }
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
@@ -96,7 +82,7 @@ func (c *client) call(ctx context.Context, method string, params, result any) er
 	defer buffers.Put(body)
 	body.Reset()
 	enc := json.NewEncoder(body)
-	enc.SetEscapeHTML(false) // the text is full of < and &
+	enc.SetEscapeHTML(false) // the text has many < and &
 	if err := enc.Encode(params); err != nil {
 		return fmt.Errorf("encode %s: %w", method, err)
 	}
@@ -113,7 +99,7 @@ func (c *client) call(ctx context.Context, method string, params, result any) er
 	return c.read(r, limit, result)
 }
 
-// read does a request and reads the result.
+// read sends a request and reads the result.
 func (c *client) read(r *http.Request, limit int64, result any) error {
 	answer, err := c.do(r, limit)
 	if err != nil {
@@ -121,7 +107,7 @@ func (c *client) read(r *http.Request, limit int64, result any) error {
 	}
 	unread, err := adapters.Decode(answer, &envelope{Result: result})
 	if err == nil && unread != "" && limit == maxBatch {
-		err = fmt.Errorf("%s has an unexpected type", unread) // updates are then read one by one
+		err = fmt.Errorf("%s has an unexpected type", unread) // the updates are then read one by one
 	}
 	if err != nil {
 		return &unreadableError{Answer: answer, Err: err}
@@ -154,10 +140,10 @@ type unreadableError struct {
 // Error implements error.
 func (e *unreadableError) Error() string { return "read telegram's answer: " + e.Err.Error() }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *unreadableError) Unwrap() error { return e.Err }
 
-// Do is for the library: a refusal comes back as an error of this package, not as a response.
+// Do is for the library: a refusal is returned as an error of this package, not as a response.
 func (c *client) Do(r *http.Request) (*http.Response, error) {
 	answer, err := c.do(r, maxAnswer)
 	if err != nil {
@@ -166,7 +152,7 @@ func (c *client) Do(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(bytes.NewReader(answer)), Request: r}, nil
 }
 
-// do gives the body of an answer with status 200 and an error for anything else.
+// do returns the body of an answer with status 200, and an error for anything else.
 func (c *client) do(r *http.Request, limit int64) (answer []byte, err error) {
 	method := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
 	defer func() { c.metrics.called(c.account, method, err) }()
@@ -174,7 +160,7 @@ func (c *client) do(r *http.Request, limit int64) (answer []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = resp.Body.Close() }() // only read from
+	defer func() { _ = resp.Body.Close() }() // it was only read
 	answer, err = readBounded(resp, limit)
 	if err != nil {
 		return nil, &lostError{Sent: true, Err: c.redact(err)}
@@ -185,13 +171,11 @@ func (c *client) do(r *http.Request, limit int64) (answer []byte, err error) {
 	return nil, refusal(resp, answer)
 }
 
-// send gives the response as soon as it begins. Its errors are without the token.
+// send returns the response when it begins. Its errors do not contain the token.
 func (c *client) send(r *http.Request) (*http.Response, error) {
-	var connected atomic.Bool
-	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
-	resp, err := c.http.Do(r.WithContext(httptrace.WithClientTrace(r.Context(), trace)))
+	resp, sent, err := adapters.Request(c.http, r)
 	if err != nil {
-		return nil, &lostError{Sent: connected.Load(), Err: c.redact(err)}
+		return nil, &lostError{Sent: sent, Err: c.redact(err)}
 	}
 	return resp, nil
 }
@@ -209,7 +193,7 @@ func readBounded(resp *http.Response, limit int64) ([]byte, error) {
 	return answer, err
 }
 
-// refusal reads Telegram's own error, or says that it was not Telegram's.
+// refusal parses Telegram's error, or reports that the answer was not Telegram's.
 func refusal(resp *http.Response, answer []byte) error {
 	var e envelope
 	if json.Unmarshal(answer, &e) != nil || e.OK || e.Code == 0 {
@@ -221,7 +205,7 @@ func refusal(resp *http.Response, answer []byte) error {
 	}
 }
 
-// redact takes the token out of an error: net/http puts the URL into its errors.
+// redact removes the token from an error: net/http puts the URL into its errors.
 func (c *client) redact(err error) error {
 	if err == nil {
 		return nil
@@ -235,7 +219,7 @@ func (c *client) redact(err error) error {
 	return err
 }
 
-// redactedError keeps the chain for errors.As, but none of the text.
+// redactedError keeps the chain for errors.As, but none of its texts.
 type redactedError struct {
 	text string
 	err  error
@@ -244,7 +228,7 @@ type redactedError struct {
 // Error implements error.
 func (e *redactedError) Error() string { return e.text }
 
-// As looks into the chain without giving the texts away.
+// As searches the chain without exposing its texts.
 func (e *redactedError) As(target any) bool {
 	switch t := target.(type) {
 	case **apiError:
@@ -255,8 +239,8 @@ func (e *redactedError) As(target any) bool {
 	return false
 }
 
-// Is looks into the chain without giving the texts away.
+// Is searches the chain without exposing its texts.
 func (e *redactedError) Is(target error) bool { return errors.Is(e.err, target) }
 
-// closeIdle makes the next call take a new connection, after one that went deaf.
+// closeIdle makes the next call use a new connection, after one that went deaf.
 func (c *client) closeIdle() { c.http.CloseIdleConnections() }

@@ -17,7 +17,7 @@ import (
 // DefaultAPIBase is Telegram's own Bot API server.
 const DefaultAPIBase = "https://api.telegram.org"
 
-// The defaults of a Config's times.
+// Default durations of a Config.
 const (
 	DefaultPollTimeout = 45 * time.Second
 	DefaultPollSlack   = 15 * time.Second
@@ -27,49 +27,49 @@ const (
 	DefaultCallTimeout  = 30 * time.Second
 )
 
-// Mode is how updates come in.
+// Mode is the way in which updates arrive.
 type Mode string
 
 // The modes.
 const (
-	Polling Mode = "polling" // default: the adapter asks with getUpdates
+	Polling Mode = "polling" // default: the adapter calls getUpdates
 	Webhook Mode = "webhook" // Telegram posts to a public URL
 )
 
-// RichMode says whether answers go out as native rich messages (Bot API 10.1).
+// RichMode says whether answers are sent as native rich messages (Bot API 10.1).
 type RichMode string
 
-// The rich message modes. The default is RichAuto: HTML looks the same in every
-// Telegram client, old ones included, so a rich message is used only for what
-// HTML can't say. A server that does not know rich messages gets HTML in every mode.
+// The rich message modes. The default is RichAuto: HTML looks the same in every Telegram client, including old ones,
+// so a rich message is used only for structure that HTML can't express. A server without rich messages gets HTML in
+// every mode.
 const (
-	RichOff  RichMode = "off"  // HTML always
-	RichAuto RichMode = "auto" // default: rich only where HTML would lose structure: tables and nested lists
-	RichOn   RichMode = "on"   // rich wherever the server knows it
+	RichOff  RichMode = "off"  // always HTML
+	RichAuto RichMode = "auto" // default: rich only if HTML would lose structure: tables and nested lists
+	RichOn   RichMode = "on"   // rich whenever the server supports it
 )
 
-// Config is what one bot needs. Only Token is required.
+// Config configures one bot. Only Token is required.
 type Config struct {
-	Account       string          // name in the configuration; empty for "default"
+	Account       string          // name in the configuration; empty: "default"
 	Token         adapters.Secret // from BotFather, "<bot id>:<secret>"
-	APIBase       string          // empty for DefaultAPIBase
-	Mode          Mode            // empty for Polling
+	APIBase       string          // empty: DefaultAPIBase
+	Mode          Mode            // empty: Polling
 	WebhookURL    string          // public https URL of ServeCallback; required for Webhook
-	WebhookSecret adapters.Secret // what Telegram sends in its secret header; required for Webhook
-	RichMessages  RichMode        // empty for RichAuto
+	WebhookSecret adapters.Secret // value of Telegram's secret header; required for Webhook
+	RichMessages  RichMode        // empty: RichAuto
 	LinkPreviews  bool            // show previews of links in answers; off by default
 
-	PollTimeout time.Duration // how long one getUpdates waits; 0 for DefaultPollTimeout
-	PollSlack   time.Duration // what it may take beyond that before the connection counts as dead; 0 for DefaultPollSlack
-	PollFloor   time.Duration // the least time from one getUpdates that brought nothing new to the next; 0 for DefaultPollFloor
-	// WebhookCheck is how often the webhook is set again, in case somebody removed
-	// it; a revoked token shows then too. 0 for DefaultWebhookCheck.
+	PollTimeout time.Duration // how long one getUpdates waits; 0: DefaultPollTimeout
+	PollSlack   time.Duration // how much longer it may take before the connection counts as dead; 0: DefaultPollSlack
+	PollFloor   time.Duration // minimum time from a getUpdates without news to the next; 0: DefaultPollFloor
+	// WebhookCheck is how often the webhook is set again, in case somebody has removed it; this also reveals a
+	// revoked token. 0: DefaultWebhookCheck.
 	WebhookCheck time.Duration
-	CallTimeout  time.Duration // for every other call; 0 for DefaultCallTimeout
+	CallTimeout  time.Duration // for every other call; 0: DefaultCallTimeout
 
-	Now        func() time.Time      // nil for time.Now
-	Log        *slog.Logger          // nil for slog.Default
-	Registerer prometheus.Registerer // nil for no metrics
+	Now        func() time.Time      // nil: time.Now
+	Log        *slog.Logger          // nil: slog.Default
+	Registerer prometheus.Registerer // nil: no metrics
 }
 
 var (
@@ -77,7 +77,7 @@ var (
 	secretShape = pattern.New(`^[A-Za-z0-9_-]{1,256}$`)
 )
 
-// complete checks the configuration, all faults at once, and fills in defaults.
+// complete checks the configuration, reports all faults at once, and fills in defaults.
 func (c Config) complete() (Config, error) {
 	c.Account = or(c.Account, "default")
 	c.APIBase = strings.TrimSuffix(or(c.APIBase, DefaultAPIBase), "/")

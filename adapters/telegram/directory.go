@@ -16,11 +16,11 @@ const (
 	methodAdmins = "getChatAdministrators"
 )
 
-// chatName is what the Bot API can look up: an id, or the public name of a group or channel.
+// chatName matches what the Bot API can look up: an id, or the public name of a group or channel.
 var chatName = pattern.New(`^(-?[0-9]{1,19}|@[A-Za-z0-9_]{4,32})$`)
 
-// Find resolves an id, or the @name of a public group or channel. People are
-// found by their id alone, and only those who have written to the bot: Telegram tells bots no more.
+// Find resolves an id, or the @name of a public group or channel. People are found only by id, and only if they have
+// written to the bot: Telegram gives bots no more information.
 func (a *Adapter) Find(ctx context.Context, name string) (sessions.Route, error) {
 	if !chatName.MatchString(name) {
 		return sessions.Route{}, permanent(fmt.Errorf("%q is neither a Telegram id nor the @name of a public chat", name))
@@ -35,8 +35,8 @@ func (a *Adapter) Find(ctx context.Context, name string) (sessions.Route, error)
 	}, nil
 }
 
-// Members lists a group's administrators, and of a direct chat its person:
-// other members Telegram does not tell a bot.
+// Members lists a group's administrators, or the person of a direct chat: Telegram does not show other members to
+// bots.
 func (a *Adapter) Members(ctx context.Context, route sessions.Route, limit int) ([]sessions.Peer, error) {
 	to, err := target(route)
 	if err != nil {
@@ -65,5 +65,5 @@ func (a *Adapter) Members(ctx context.Context, route sessions.Route, limit int) 
 }
 
 type chatParams struct {
-	ChatID string `json:"chat_id"` // Telegram takes an id as a text too
+	ChatID string `json:"chat_id"` // Telegram accepts an id as a text
 }

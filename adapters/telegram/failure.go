@@ -12,7 +12,7 @@ import (
 	"sluice/sessions"
 )
 
-// conflictPause is how long to leave a token alone that somebody else polls with.
+// conflictPause is the pause when another process polls with the token.
 const conflictPause = 30 * time.Second
 
 // asFailure maps a call's error for the port:
@@ -46,7 +46,7 @@ func classify(f *adapters.Failure, e *apiError) {
 		f.Kind, f.RetryAfter, f.Certain = adapters.RateLimited, e.RetryAfter, true
 	case e.Code >= 500:
 	case e.Foreign:
-		// Not the Bot API: a proxy, a captive portal, a wrong apiBase. It may pass.
+		// Not the Bot API: a proxy, a captive portal, a wrong apiBase. It may be temporary.
 	case e.Code == http.StatusUnauthorized, e.Code == http.StatusNotFound:
 		f.Kind = adapters.Auth
 		f.Err = fmt.Errorf("the bot token is not valid (revoked or mistyped): get the current one from BotFather and put it into the configuration: %w", f.Err)
@@ -56,7 +56,7 @@ func classify(f *adapters.Failure, e *apiError) {
 	case e.Code == http.StatusRequestEntityTooLarge, tooLong(e.Description):
 		f.Kind = adapters.TooLarge
 	case strings.Contains(e.Description, "REACTION_INVALID"):
-		f.Kind = adapters.Unsupported // not one of the emoji that Telegram takes
+		f.Kind = adapters.Unsupported // not one of the emoji that Telegram accepts
 	case e.MigrateTo != 0:
 		f.Kind = adapters.Permanent
 		f.Moved = &adapters.Migration{To: sessions.ConversationID(strconv.FormatInt(e.MigrateTo, 10))}
@@ -90,15 +90,15 @@ func refusedWith(err error, parts ...string) bool {
 	return false
 }
 
-// notModified: the message has this text already.
+// notModified reports that the message already has this text.
 func notModified(err error) bool { return refusedWith(err, "message is not modified") }
 
-// badMarkup: Telegram can't read the text's markup.
+// badMarkup reports that Telegram can't parse the text's markup.
 func badMarkup(err error) bool {
 	return refusedWith(err, "can't parse entities", "entity_bounds_invalid", "entities_too_long", "entity_")
 }
 
-// unknownMethod: the server is older than the method.
+// unknownMethod reports that the server is older than the method.
 func unknownMethod(err error) bool {
 	refused, ok := errors.AsType[*apiError](err)
 	if !ok || refused.Foreign {

@@ -11,16 +11,16 @@ import (
 	"sluice/sessions"
 )
 
-// maxDownload is the largest file that a bot may read, in bytes.
+// maxDownload is the largest file that a bot may download, in bytes.
 const maxDownload = 20 << 20
 
 const (
 	methodFile   = "getFile"
-	callDownload = "file" // no method: the way to a file's content
+	callDownload = "file" // not a method: the path of a file's content
 )
 
-// Fetch reads an attachment. Above 20 MB Telegram gives a bot nothing: TooLarge.
-// The content must be read within five minutes.
+// Fetch reads an attachment. Telegram gives bots no files above 20 MB: TooLarge. The content must be read within five
+// minutes.
 func (a *Adapter) Fetch(ctx context.Context, at sessions.Attachment) (io.ReadCloser, error) {
 	if at.Ref == "" {
 		return nil, permanent(errors.New("the attachment is not a file"))
@@ -49,7 +49,7 @@ func (a *Adapter) Fetch(ctx context.Context, at sessions.Attachment) (io.ReadClo
 	return &download{body, cancel}, nil
 }
 
-// download begins to read a file. Its address has the token in it, its errors have not.
+// download starts to read a file. Its address contains the token, its errors do not.
 func (c *client) download(ctx context.Context, path string) (body io.ReadCloser, err error) {
 	defer func() { c.metrics.called(c.account, callDownload, err) }()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.files+path, http.NoBody)
@@ -63,19 +63,19 @@ func (c *client) download(ctx context.Context, path string) (body io.ReadCloser,
 	if resp.StatusCode == http.StatusOK {
 		return resp.Body, nil
 	}
-	defer func() { _ = resp.Body.Close() }() // only read from
+	defer func() { _ = resp.Body.Close() }() // it was only read
 	answer, err := readBounded(resp, maxAnswer)
 	if err != nil {
 		return nil, &lostError{Sent: true, Err: c.redact(err)}
 	}
 	err = refusal(resp, answer)
 	if e, ok := errors.AsType[*apiError](err); ok && e.Code == http.StatusNotFound {
-		e.Code = http.StatusGone // the path is too old; of a method it would mean a wrong token
+		e.Code = http.StatusGone // the path has expired; for a method, this status would mean an invalid token
 	}
 	return nil, err
 }
 
-// download is a file's content; closing it ends its deadline.
+// download is a file's content; closing it releases its deadline.
 type download struct {
 	io.ReadCloser
 	cancel context.CancelFunc

@@ -2,38 +2,29 @@ package telegram
 
 import (
 	"context"
-	"sync"
-	"sync/atomic"
+
+	"sluice/adapters"
 
 	"github.com/go-telegram/bot/models"
 )
 
-// identity asks Telegram who the bot is. Safe for concurrent use.
+// identity asks Telegram for the bot's profile. It is safe for concurrent use.
 type identity struct {
 	api   *api
 	state *state
 
-	self atomic.Pointer[models.User] // set by the first getMe that succeeds
-	ask  sync.Mutex                  // one getMe at a time
+	self adapters.Asked[models.User]
 }
 
-// whoami is the bot itself, asked for once.
+// whoami returns the bot's user, which is requested once.
 func (who *identity) whoami(ctx context.Context) (*models.User, error) {
-	if me := who.self.Load(); me != nil {
-		return me, nil
-	}
-	who.ask.Lock()
-	defer who.ask.Unlock()
-	if me := who.self.Load(); me != nil {
-		return me, nil
-	}
-	me, err := who.getMe(ctx)
-	if err != nil {
-		return nil, err
-	}
-	who.self.Store(me)
-	who.state.identify(peerOf(*me))
-	return me, nil
+	return who.self.Get(ctx, func(ctx context.Context) (*models.User, error) {
+		me, err := who.getMe(ctx)
+		if err == nil {
+			who.state.identify(peerOf(*me))
+		}
+		return me, err
+	})
 }
 
 func (who *identity) getMe(ctx context.Context) (*models.User, error) {
@@ -46,7 +37,7 @@ func (who *identity) getMe(ctx context.Context) (*models.User, error) {
 	return me, nil
 }
 
-// connect learns who the bot is, trying until it knows.
+// connect gets the bot's user and retries until it succeeds.
 func (who *identity) connect(ctx context.Context) error {
 	return who.api.retry(ctx, "getMe", func(ctx context.Context) error {
 		_, err := who.whoami(ctx)

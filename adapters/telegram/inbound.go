@@ -17,11 +17,11 @@ import (
 // no thread id, and sendMessage refuses it; only sendChatAction takes it.
 const generalTopic = 1
 
-// errMalformed: an update that lacks what every message has.
+// errMalformed is the error for an update without the fields that every message has.
 var errMalformed = errors.New("update without chat or message id")
 
-// events makes of an update what the port knows; none of what is nothing to the
-// agent: other kinds of update, service messages, the bot's own words.
+// events converts an update to the port's events. Other kinds of update, service messages and the bot's own messages
+// give none.
 func (k *intake) events(u *update, self *models.User) ([]adapters.Inbound, error) {
 	var in adapters.Inbound
 	var ok bool
@@ -41,7 +41,7 @@ func (k *intake) events(u *update, self *models.User) ([]adapters.Inbound, error
 	return []adapters.Inbound{in}, nil
 }
 
-// normalise makes an Inbound of a message.
+// normalise converts a message to an Inbound.
 func (k *intake) normalise(u *update, self *models.User) (in adapters.Inbound, ok bool, err error) {
 	m, edited := u.message()
 	if m == nil {
@@ -89,16 +89,16 @@ func (k *intake) normalise(u *update, self *models.User) (in adapters.Inbound, o
 	return in, true, nil
 }
 
-// fullText is from how many UTF-16 units on a text may be the first part of one
-// that the writer's app has cut: apps cut at 4,096, some a little earlier, at a space.
+// fullText is the length in UTF-16 units from which a text may be the first part of a longer one that the sender's
+// app has split: apps split at 4,096, or a little earlier at a space.
 const fullText = 4000
 
 func utf16Long(text string) bool {
 	return len(text) >= fullText && len(utf16.Encode([]rune(text))) >= fullText // no text has more units than bytes
 }
 
-// eventName is "<chat>/<message>", and for an edit "<chat>/<message>/edit/<update>":
-// the edit's date has whole seconds, and people are quicker.
+// eventName returns "<chat>/<message>", and for an edit "<chat>/<message>/edit/<update>": the edit's date has only
+// whole seconds, and people can be faster.
 func eventName(u *update, m *message, edited bool) string {
 	name := strconv.FormatInt(m.Chat.ID, 10) + "/" + strconv.FormatInt(m.ID, 10)
 	if edited {
@@ -139,7 +139,7 @@ func chatTitle(c models.Chat) string {
 	return strings.TrimSpace(c.FirstName + " " + c.LastName)
 }
 
-// speaker is who spoke: a chat where it speaks for itself (channel posts, anonymous admins), else the user.
+// speaker returns the sender: a chat if it speaks for itself (channel posts, anonymous admins), otherwise the user.
 func speaker(m *message) sessions.Peer {
 	switch {
 	case m.SenderChat != nil:
@@ -171,8 +171,8 @@ func migration(m *message) *adapters.Migration {
 	return nil
 }
 
-// realReply is the message that m answers. In a topic each message seems to
-// reply to the service message that made the topic.
+// realReply returns the message that m answers. In a topic, each message seems to reply to the service message that
+// created the topic.
 func realReply(m *message) *repliedMessage {
 	if m.ReplyTo == nil || m.ReplyTo.ForumTopicCreated != nil || (m.IsTopicMessage && m.ReplyTo.ID == m.ThreadID) {
 		return nil
@@ -193,5 +193,5 @@ func messageID(id int64) sessions.PlatformMessageID {
 	return sessions.PlatformMessageID(strconv.FormatInt(id, 10))
 }
 
-// valid lets no broken UTF-8 further than here.
+// valid replaces invalid UTF-8.
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

@@ -7,8 +7,8 @@ import (
 	"github.com/go-telegram/bot/models"
 )
 
-// stripMentions takes the bot's own mentions out of a text and reports whether
-// there were any: "@bot", a link to its profile, and the suffix of "/command@bot".
+// stripMentions removes the bot's own mentions from a text and reports whether there were any: "@bot", a link to its
+// profile, and the suffix of "/command@bot".
 func stripMentions(text string, entities []models.MessageEntity, self *models.User) (string, bool) {
 	if len(entities) == 0 {
 		return text, false
@@ -38,7 +38,7 @@ func stripMentions(text string, entities []models.MessageEntity, self *models.Us
 	return tidy(units, keep), true
 }
 
-// ownMention is the part of an entity's text that names the bot.
+// ownMention returns the part of an entity's text that names the bot.
 func ownMention(units []uint16, e models.MessageEntity, self *models.User) (from, to int, ok bool) {
 	name := "@" + self.Username
 	text := string(utf16.Decode(units))
@@ -57,8 +57,7 @@ func ownMention(units []uint16, e models.MessageEntity, self *models.User) (from
 	return 0, 0, false
 }
 
-// tidy joins the units that are kept, with no double space where something was
-// taken out and no address's comma at the start.
+// tidy joins the kept units, without a double space where something was removed, and without a leading comma.
 func tidy(units []uint16, keep []bool) string {
 	kept := make([]uint16, 0, len(units))
 	removed := false

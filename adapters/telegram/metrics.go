@@ -9,7 +9,7 @@ import (
 	"sluice/adapters"
 )
 
-// metrics counts what the adapters of all accounts do; they share one set.
+// metrics counts the work of all accounts' adapters, which share one set.
 type metrics struct {
 	updates *prometheus.CounterVec
 	calls   *prometheus.CounterVec

@@ -14,12 +14,13 @@ import (
 	"sluice/adapters"
 	"sluice/internal/faultpoint"
 	"sluice/internal/pattern"
+	"sluice/internal/pause"
 )
 
-// pollLimit is the most updates that one call gives.
+// pollLimit is the maximum number of updates per call.
 const pollLimit = 100
 
-// poller asks for updates and confirms those that were accepted.
+// poller requests updates and confirms the accepted ones.
 type poller struct {
 	cfg    Config
 	state  *state
@@ -28,19 +29,19 @@ type poller struct {
 	intake *intake
 	in     adapters.Acceptor
 
-	offset int64 // the first update that is not confirmed; 0 if Telegram holds none that is confirmed and not forgotten
-	single bool  // ask for one update at a time: a batch could not be read
-	proven bool  // the last call succeeded; else the next one doesn't wait for updates, so that it soon shows how things stand
-	last   batch // what the last call gave
+	offset int64 // the first unconfirmed update; 0 if Telegram keeps no update that is already confirmed
+	single bool  // request one update at a time, because a batch could not be read
+	proven bool  // the last call succeeded; otherwise the next one doesn't wait for updates, so that its result shows soon
+	last   batch // the last call's result
 }
 
-// batch tells one answer from another.
+// batch identifies an answer.
 type batch struct {
 	first, last int64
 	size        int
 }
 
-// getUpdatesParams is the body of getUpdates; the library's own is private.
+// getUpdatesParams is the body of getUpdates; the library's own type is private.
 type getUpdatesParams struct {
 	Offset         int64    `json:"offset,omitempty"`
 	Limit          int      `json:"limit"`
@@ -48,7 +49,7 @@ type getUpdatesParams struct {
 	AllowedUpdates []string `json:"allowed_updates"`
 }
 
-// run polls until ctx ends or the token is refused.
+// run polls until ctx ends or the token is rejected.
 func (p *poller) run(ctx context.Context) error {
 	if err := p.api.retry(ctx, "deleteWebhook", p.dropWebhook); err != nil {
 		return err
@@ -61,7 +62,7 @@ func (p *poller) run(ctx context.Context) error {
 	}
 }
 
-// dropWebhook makes getUpdates possible again; pending updates are kept.
+// dropWebhook removes the webhook, which makes getUpdates possible; pending updates are kept.
 func (p *poller) dropWebhook(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.CallTimeout)
 	defer cancel()
@@ -71,7 +72,7 @@ func (p *poller) dropWebhook(ctx context.Context) error {
 	return nil
 }
 
-// step takes one batch: fetch, accept, move the offset.
+// step handles one batch: fetch, accept, move the offset.
 func (p *poller) step(ctx context.Context) error {
 	began, waits := time.Now(), p.proven
 	updates, err := p.fetch(ctx)
@@ -90,7 +91,7 @@ func (p *poller) step(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Confirming one confirms all before it, so what is before it must have been taken before.
+	// Confirming one update confirms all before it, so those must be accepted first.
 	slices.SortFunc(updates, func(x, y update) int { return cmp.Compare(x.ID, y.ID) })
 	faultpoint.Hit(faultpoint.PollBeforeAccept)
 	failed, err := p.intake.acceptBatch(ctx, p.in, updates, self)
@@ -104,18 +105,18 @@ func (p *poller) step(ctx context.Context) error {
 	return p.rest(ctx, began, again)
 }
 
-// rest gives a call that brought nothing new its least time: what answers at once and empty, or always the same, must not be
-// asked as fast as it answers.
+// rest waits for the minimum time after a call without news: a server that answers at once and empty, or always the
+// same, must not be polled as fast as it answers.
 func (p *poller) rest(ctx context.Context, began time.Time, vain bool) error {
 	if took := time.Since(began); vain && took < p.cfg.PollFloor {
-		adapters.Sleep(ctx, p.cfg.PollFloor-took)
+		_ = pause.Wait(ctx, p.cfg.PollFloor-took)
 	}
 	return ctx.Err()
 }
 
-// advance moves the offset behind the batch, or to the first update of it that was not accepted; failed 0 means none. The
-// batch alone decides: Telegram's ids fall when it has had nothing to give for a week, and an offset that is far ahead of
-// them confirms nothing.
+// advance moves the offset after the batch, or to its first update that was not accepted; failed is 0 if all were.
+// Only the batch counts: Telegram's ids fall after a week without updates, and an offset far ahead of them confirms
+// nothing.
 func (p *poller) advance(updates []update, failed int64) {
 	p.offset = updates[len(updates)-1].ID + 1
 	if failed != 0 {
@@ -143,14 +144,13 @@ func (p *poller) fetch(ctx context.Context) ([]update, error) {
 	}
 	p.single = false
 	if len(updates) == 0 {
-		p.offset = 0 // all before it is confirmed, and the next update may have a lower id
+		p.offset = 0 // all earlier updates are confirmed, and the next one may have a lower id
 	}
 	return updates, nil
 }
 
-// salvage reads a batch with broken updates in it one by one. Where the batch
-// as a whole is not JSON, the next call asks for a single update, of which
-// only the id is needed to skip it.
+// salvage reads a batch with broken updates one by one. If the whole batch is not JSON, the next call requests a
+// single update, of which only the id is needed to skip it.
 func (p *poller) salvage(ctx context.Context, unreadable *unreadableError) ([]update, error) {
 	var raw []json.RawMessage
 	if json.Unmarshal(unreadable.Answer, &envelope{Result: &raw}) != nil {
@@ -166,7 +166,7 @@ func (p *poller) salvage(ctx context.Context, unreadable *unreadableError) ([]up
 	return updates, nil
 }
 
-// readUpdate reads an update as far as it can be read. One of which nothing can be has only its id, and is stepped over.
+// readUpdate reads an update as far as possible. An unreadable update has only its id and is skipped.
 func (k *intake) readUpdate(raw []byte) update {
 	var u update
 	unread, err := adapters.Decode(raw, &u)
@@ -186,7 +186,7 @@ func (k *intake) readUpdate(raw []byte) update {
 	return u
 }
 
-// excerpt is the beginning of an update for the log.
+// excerpt returns the beginning of an update for the log.
 func excerpt(raw []byte) string {
 	const most = 2000
 	return valid(string(raw[:min(len(raw), most)]))
@@ -194,7 +194,7 @@ func excerpt(raw []byte) string {
 
 func (p *poller) isolate(ctx context.Context, unreadable *unreadableError) ([]update, error) {
 	id := idOf(unreadable.Answer)
-	if id == 0 { // it comes from something on the way to Telegram: no update may be confirmed by it
+	if id == 0 { // it does not come from Telegram itself: it must not confirm an update
 		return nil, p.api.failure(methodGetUpdates, unreadable)
 	}
 	if !p.single {
@@ -208,7 +208,7 @@ func (p *poller) isolate(ctx context.Context, unreadable *unreadableError) ([]up
 
 var updateID = pattern.New(`"update_id"\s*:\s*(\d{1,18})`)
 
-// idOf finds the update id in a text that is not JSON; 0 if it has no id.
+// idOf finds the update id in a text that is not JSON. It returns 0 if the text has no update id.
 func idOf(raw []byte) int64 {
 	found := updateID.Regexp().FindSubmatch(raw)
 	if found == nil {
@@ -221,7 +221,7 @@ func idOf(raw []byte) int64 {
 	return id
 }
 
-// malformed records an update that can't be read, before it is stepped over.
+// malformed reports an unreadable update before it is skipped.
 func (k *intake) malformed(raw []byte, why error) {
 	k.metrics.update(k.cfg.Account, outcomeMalformed)
 	k.cfg.Log.Error("malformed telegram update skipped", "error", why, "update", excerpt(raw), "bytes", len(raw))

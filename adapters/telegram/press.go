@@ -8,16 +8,16 @@ import (
 	"sluice/adapters"
 )
 
-// maxButtons is the most below one message.
+// maxButtons is the maximum below one message.
 const maxButtons = 100
 
-// Short labels stand side by side; phones show about so many characters in a row.
+// Short labels are shown side by side, if a phone can show them in one row.
 const (
 	shortLabel = 12 // characters
 	perRow     = 3
 )
 
-// answerTimeout bounds the answer to a press. It only ends the waiting sign on the button.
+// answerTimeout bounds the answer to a press, which only removes the waiting sign from the button.
 const answerTimeout = 5 * time.Second
 
 const methodAnswerPress = "answerCallbackQuery"
@@ -35,7 +35,7 @@ type key struct {
 // MaxButtons is 100.
 func (a *Adapter) MaxButtons() int { return maxButtons }
 
-// keyboardOf is nil for no buttons.
+// keyboardOf returns nil if there are no buttons.
 func keyboardOf(buttons []adapters.Button) *keyboard {
 	if len(buttons) == 0 {
 		return nil
@@ -60,11 +60,11 @@ func rowWidth(buttons []adapters.Button) int {
 	return perRow
 }
 
-// pressed normalises a press. Its data may be any: an app can send what no button has.
+// pressed converts a press. Its data can be anything: an app can send data that no button has.
 func (k *intake) pressed(q *callbackQuery) (in adapters.Inbound, ok bool, err error) {
 	switch {
 	case q.Message == nil || q.Data == "":
-		return in, false, nil // below what the bot wrote into others' chats; a game
+		return in, false, nil // a message that the bot wrote into a chat of others, or a game
 	case q.Message.Chat.ID == 0 || q.Message.ID == 0 || q.From == nil:
 		return in, false, errMalformed
 	}
@@ -75,12 +75,12 @@ func (k *intake) pressed(q *callbackQuery) (in adapters.Inbound, ok bool, err er
 		Press:     valid(q.Data),
 		Mentioned: true,
 		MessageID: messageID(q.Message.ID),
-		SentAt:    k.cfg.Now(), // Telegram does not say when
+		SentAt:    k.cfg.Now(), // Telegram does not send the time
 	}, true, nil
 }
 
-// answerPress ends the waiting sign on a button. Without it the sign goes by
-// itself after a while, so a failure harms nothing.
+// answerPress removes the waiting sign from a button. Otherwise it disappears after a while, so a failure does no
+// harm.
 func (k *intake) answerPress(ctx context.Context, query string) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()

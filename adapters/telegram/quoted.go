@@ -8,14 +8,14 @@ import (
 	"sluice/sessions"
 )
 
-// origins say whether a message was forwarded, and from whom.
+// origins says whether a message was forwarded, and by whom it was written.
 type origins struct {
 	ForwardOrigin json.RawMessage `json:"forward_origin"`
-	ForwardDate   int64           `json:"forward_date"` // all that a server older than version 7.0 of the API says of it here
+	ForwardDate   int64           `json:"forward_date"` // the only field of servers before version 7.0 of the API
 }
 
-// origin is who wrote a message first. It is read apart from the update: one of a new shape must neither make the update
-// unreadable nor the forwarded words the sender's own.
+// origin is the original writer of a message. It is parsed separately: an unknown form must neither make the update
+// unreadable nor turn forwarded words into the sender's own.
 type origin struct {
 	Type      string       `json:"type"` // user, hidden_user, chat or channel
 	User      *models.User `json:"sender_user"`
@@ -25,7 +25,7 @@ type origin struct {
 	Signature string       `json:"author_signature"`
 }
 
-// externalReply is a message of another chat that a message answers. Of its text only the part comes that is quoted.
+// externalReply is a message of another chat that is being answered. It contains only the quoted part of the text.
 type externalReply struct {
 	Origin json.RawMessage `json:"origin"`
 }
@@ -38,7 +38,7 @@ func (o origins) forwarded() (sessions.Peer, bool) {
 	return sessions.Peer{}, o.ForwardDate != 0
 }
 
-// writer is who wrote a message first; empty where that can't be read.
+// writer returns the original writer of a message, or an empty peer if it can't be read.
 func writer(raw json.RawMessage) sessions.Peer {
 	var o origin
 	if json.Unmarshal(raw, &o) != nil {
@@ -62,8 +62,8 @@ func signed(p sessions.Peer, signature string) sessions.Peer {
 	return p
 }
 
-// passedOn reports whether somebody else wrote what a message says: it was forwarded, chosen from what another bot offered, or
-// written by a bot in the sender's name.
+// passedOn reports whether the message's text is from somebody else: it was forwarded, chosen from the offers of
+// another bot, or written by a bot in the sender's name.
 func (m *message) passedOn() (sessions.Quotation, bool) {
 	from, passed := m.forwarded()
 	for _, bot := range []*models.User{m.ViaBot, m.BusinessBot} {
@@ -74,7 +74,8 @@ func (m *message) passedOn() (sessions.Quotation, bool) {
 	return sessions.Quotation{Kind: sessions.QuoteForward, From: from}, passed
 }
 
-// answered is what a message answers: the part that its sender marked, or the whole message. Without a text there is nothing to quote.
+// answered returns what a message answers: the part that the sender marked, or the whole message. Without a text
+// there is nothing to quote.
 func answered(m *message) sessions.Quotation {
 	q := sessions.Quotation{Kind: sessions.QuoteReply}
 	if m.ExternalReply != nil {
@@ -90,7 +91,7 @@ func answered(m *message) sessions.Quotation {
 	return q
 }
 
-// writer is whose words the message is.
+// writer returns the writer of the message.
 func (r *repliedMessage) writer() sessions.Peer {
 	from, forwarded := r.forwarded()
 	switch {
@@ -104,7 +105,7 @@ func (r *repliedMessage) writer() sessions.Peer {
 	return sessions.Peer{}
 }
 
-// fileNames name the files of a forwarded message.
+// fileNames returns the names of a forwarded message's files.
 func fileNames(all []sessions.Attachment) []string {
 	var names []string
 	for _, at := range all {

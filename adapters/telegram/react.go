@@ -22,9 +22,8 @@ const (
 	reactCustom = "custom_emoji"
 )
 
-// React puts the emoji on a message, or takes the bot's reaction off. A bot has
-// one reaction on a message: another one replaces it. An emoji that Telegram does
-// not offer is an Unsupported failure.
+// React adds the emoji to a message, or removes the bot's reaction. A bot has only one reaction per message: a new
+// one replaces it. An emoji that Telegram does not offer is an Unsupported failure.
 func (a *Adapter) React(ctx context.Context, route sessions.Route, id sessions.PlatformMessageID, r adapters.Reaction) error {
 	to, number, err := messageAt(route, id)
 	if err != nil {
@@ -33,7 +32,7 @@ func (a *Adapter) React(ctx context.Context, route sessions.Route, id sessions.P
 	params := struct {
 		ChatID    int64      `json:"chat_id"`
 		MessageID int        `json:"message_id"`
-		Reaction  []reaction `json:"reaction"` // empty takes it off
+		Reaction  []reaction `json:"reaction"` // empty: removes it
 	}{to.chat, number, []reaction{}}
 	if !r.Removed {
 		params.Reaction = append(params.Reaction, reaction{Type: reactEmoji, Emoji: r.Emoji})
@@ -47,7 +46,7 @@ func (a *Adapter) React(ctx context.Context, route sessions.Route, id sessions.P
 	return nil
 }
 
-// Delete takes a message back. Telegram allows it for 48 hours; after that it is a Permanent failure.
+// Delete deletes a message. Telegram allows that for 48 hours; afterwards it is a Permanent failure.
 func (a *Adapter) Delete(ctx context.Context, route sessions.Route, id sessions.PlatformMessageID) error {
 	to, number, err := messageAt(route, id)
 	if err != nil {
@@ -76,7 +75,7 @@ func messageAt(route sessions.Route, id sessions.PlatformMessageID) (address, in
 	return to, number, err
 }
 
-// reactions are the changes that one update tells: what went first, then what came.
+// reactions returns the changes in one update: first the removed reactions, then the added ones.
 func (k *intake) reactions(u *update) ([]adapters.Inbound, error) {
 	r := u.MessageReaction
 	if r.Chat.ID == 0 || r.MessageID == 0 {
@@ -106,7 +105,7 @@ func (k *intake) reactions(u *update) ([]adapters.Inbound, error) {
 	return all, nil
 }
 
-// name is the character, or Telegram's name of an emoji of its own.
+// name returns the character, or Telegram's name for a custom emoji.
 func (r reaction) name() string {
 	switch r.Type {
 	case reactEmoji:

@@ -10,10 +10,10 @@ import (
 	"sluice/internal/markdown"
 )
 
-// Split cuts a text into pieces that each fit one Telegram message.
+// Split cuts a text into chunks that each fit one Telegram message.
 func (a *Adapter) Split(text string) []string { return markdown.Split(valid(text), maxText) }
 
-// replyParameters refers the first piece to its question where several people talk.
+// replyParameters makes the first chunk a reply to its question, in chats with several people.
 func replyParameters(out adapters.Outbound, to address) *models.ReplyParameters {
 	if to.replyTo == 0 || out.Part > 0 {
 		return nil
@@ -29,12 +29,12 @@ func (s *sender) linkPreviews() *models.LinkPreviewOptions {
 	return &models.LinkPreviewOptions{IsDisabled: &off}
 }
 
-// parsed gives the text of a message as Markdown. It is parsed once, when it is first needed.
+// parsed returns a function that parses the text as Markdown at its first call.
 func parsed(out adapters.Outbound) func() markdown.Text {
 	return sync.OnceValue(func() markdown.Text { return markdown.Parse(valid(out.Text)) })
 }
 
-// render gives the text and its parse mode. A text that renders to nothing goes out as it is.
+// render returns the text and its parse mode. A text that renders to nothing is sent unchanged.
 func render(out adapters.Outbound, shown func() markdown.Text) (string, models.ParseMode) {
 	text := valid(out.Text)
 	if out.Plain {
@@ -47,8 +47,8 @@ func render(out adapters.Outbound, shown func() markdown.Text) (string, models.P
 	return html, models.ParseModeHTML
 }
 
-// plain is the text without markup: as it is where that fits, else without the
-// characters of its Markdown, which [Adapter.Split] did not count.
+// plain returns the text without markup: unchanged if it fits, and otherwise without its Markdown characters, which
+// [Adapter.Split] did not count.
 func plain(out adapters.Outbound) string {
 	text := valid(out.Text)
 	if out.Plain && len(text) <= maxText { // no text has more UTF-16 units than bytes

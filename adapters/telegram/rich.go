@@ -11,7 +11,7 @@ import (
 
 const methodRich = "sendRichMessage"
 
-// richParams is the body of sendRichMessage, which the library does not know yet.
+// richParams is the body of sendRichMessage, which the library does not support yet.
 type richParams struct {
 	ChatID              int64                   `json:"chat_id"`
 	MessageThreadID     int                     `json:"message_thread_id,omitempty"`
@@ -21,8 +21,8 @@ type richParams struct {
 	ReplyMarkup         *keyboard               `json:"reply_markup,omitempty"`
 }
 
-// richEdit is the body of editMessageText that makes the message a rich one.
-// Servers before Bot API 10.1 refuse it, because it has no text.
+// richEdit is the body of editMessageText for a rich message. Servers before Bot API 10.1 reject it, because it has
+// no text.
 type richEdit struct {
 	ChatID      int64       `json:"chat_id"`
 	MessageID   int         `json:"message_id"`
@@ -34,7 +34,7 @@ type richMessage struct {
 	Markdown string `json:"markdown"`
 }
 
-// wantsRich reports whether a message shall be a rich one. shown is its text.
+// wantsRich reports whether a message should be a rich one. shown is its text.
 func (s *sender) wantsRich(out adapters.Outbound, shown func() markdown.Text) bool {
 	if out.Plain || s.noRich.Load() {
 		return false
@@ -48,8 +48,8 @@ func (s *sender) wantsRich(out adapters.Outbound, shown func() markdown.Text) bo
 	return false
 }
 
-// postRich tries a native rich message. done is false where the caller shall
-// send HTML instead: the server is too old, or refuses the text in this form.
+// postRich tries a native rich message. done is false if the caller should send HTML instead: the server is too old,
+// or rejects the text in this form.
 func (s *sender) postRich(ctx context.Context, out adapters.Outbound, to address) (receipt adapters.Receipt, done bool, err error) {
 	p := richParams{
 		ChatID: to.chat, RichMessage: richMessage{Markdown: valid(out.Text)},

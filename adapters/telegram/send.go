@@ -15,7 +15,7 @@ import (
 	"sluice/sessions"
 )
 
-// maxText is the most UTF-16 code units of a message, its markup not counted.
+// maxText is the maximum length of a message in UTF-16 code units, without its markup.
 const maxText = 4096
 
 const (
@@ -23,29 +23,28 @@ const (
 	methodEdit = "editMessageText"
 )
 
-// sent is the part of a sent message that the receipt needs.
+// sent has the fields of a sent message that the receipt needs.
 type sent struct {
 	ID   int64 `json:"message_id"`
 	Date int64 `json:"date"`
 }
 
-// sender posts and edits messages. Safe for concurrent use.
+// sender posts and edits messages. It is safe for concurrent use.
 type sender struct {
 	cfg    Config
 	api    *api
-	own    *ownMessages // for reactions: Telegram does not say whose message it is
-	noRich atomic.Bool  // the server does not know sendRichMessage
+	own    *ownMessages // for reactions: Telegram does not send the writer of the message
+	noRich atomic.Bool  // the server does not support sendRichMessage
 }
 
-// Send posts one message. A group that has become a supergroup is followed once:
-// the receipt then says where it went.
+// Send posts one message. If a group has become a supergroup, it is followed once: the receipt then has the new id.
 func (a *Adapter) Send(ctx context.Context, out adapters.Outbound) (adapters.Receipt, error) {
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.CallTimeout)
 	defer cancel()
 	return a.sender.follow(out.Route, func(to address) (adapters.Receipt, error) { return a.sender.post(ctx, out, to) })
 }
 
-// follow posts to a route, and once more where the group has moved to.
+// follow posts to a route, and once more to the new id if the group has moved.
 func (s *sender) follow(route sessions.Route, post func(address) (adapters.Receipt, error)) (adapters.Receipt, error) {
 	to, err := target(route)
 	if err != nil {
@@ -59,7 +58,7 @@ func (s *sender) follow(route sessions.Route, post func(address) (adapters.Recei
 		if to.chat, err = strconv.ParseInt(string(moved.To), 10, 64); err != nil {
 			return adapters.Receipt{}, f
 		}
-		to.thread, thread = 0, "" // topics came with the new id, the old group had none
+		to.thread, thread = 0, "" // topics came with the new id; the old group had none
 		receipt, err = post(to)
 		receipt.Moved = &moved
 	}
@@ -79,11 +78,11 @@ func asMoved(err error) *adapters.Failure {
 	return nil
 }
 
-// address is a route in Telegram's numbers.
+// address is a route as Telegram's ids.
 type address struct {
 	chat    int64
-	thread  int // 0 for none
-	replyTo int // 0 for none
+	thread  int // 0: none
+	replyTo int // 0: none
 }
 
 func target(r sessions.Route) (address, error) {
@@ -98,7 +97,7 @@ func target(r sessions.Route) (address, error) {
 		}
 	}
 	if r.ReplyTo != "" && r.ChatType != sessions.Direct {
-		to.replyTo, _ = strconv.Atoi(string(r.ReplyTo)) // an id of another sort can't be referred to
+		to.replyTo, _ = strconv.Atoi(string(r.ReplyTo)) // a reply to an id of another form is not possible
 	}
 	return to, nil
 }
@@ -115,8 +114,8 @@ func permanent(err error) *adapters.Failure {
 	return &adapters.Failure{Kind: adapters.Permanent, Certain: true, Err: err}
 }
 
-// post sends to one address: rich where that is wanted and known, else HTML, and
-// as plain text what Telegram refuses as HTML.
+// post sends to one address: as a rich message if wanted and possible, otherwise as HTML, or as plain text if
+// Telegram rejects the HTML.
 func (s *sender) post(ctx context.Context, out adapters.Outbound, to address) (adapters.Receipt, error) {
 	shown := parsed(out)
 	if s.wantsRich(out, shown) {
@@ -153,7 +152,7 @@ func (s *sender) sendParams(out adapters.Outbound, to address, shown func() mark
 		p.MessageThreadID = to.thread
 	}
 	p.ReplyParameters = replyParameters(out, to)
-	if k := keyboardOf(out.Buttons); k != nil { // a nil *keyboard in an interface is not omitted
+	if k := keyboardOf(out.Buttons); k != nil { // a nil *keyboard in an interface would not be omitted
 		p.ReplyMarkup = k
 	}
 	return p
@@ -203,8 +202,8 @@ func (s *sender) edit(ctx context.Context, id int, out adapters.Outbound, to add
 	return err
 }
 
-// ConversationType is direct for a person's id, which is positive, and group for
-// any other: a channel's id can't be told from a supergroup's, and group is the stricter guess.
+// ConversationType returns direct for a person's id, which is positive, and group for all others: channels and
+// supergroups can't be distinguished by id, and group is the stricter choice.
 func (a *Adapter) ConversationType(id sessions.ConversationID) sessions.ChatType {
 	if strings.HasPrefix(string(id), "-") {
 		return sessions.Group

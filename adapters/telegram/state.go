@@ -8,14 +8,14 @@ import (
 	"sluice/sessions"
 )
 
-// state is what is known of the account. Safe for concurrent use.
+// state is the state of the account. It is safe for concurrent use.
 type state struct {
 	now  func() time.Time
-	deaf time.Duration // without any answer for so long, a poller counts as deaf
+	deaf time.Duration // a poller without any answer for this long counts as deaf
 
 	mu        sync.Mutex
 	s         adapters.State
-	lastHeard time.Time // when the poller had its last answer; zero while none is due
+	lastHeard time.Time // time of the poller's last answer; zero while no answer is expected
 }
 
 func newState(cfg Config) *state {
@@ -52,7 +52,7 @@ func (s *state) setLocked(status adapters.Status, detail string) {
 	}
 }
 
-// fail shows a failure: one that needs a person, or one that is retried.
+// fail shows a failure that needs a person, or one that is retried.
 func (s *state) fail(f *adapters.Failure) {
 	status := adapters.Retrying
 	if f.Kind == adapters.Auth || f.RetryAfter == conflictPause {
@@ -61,7 +61,7 @@ func (s *state) fail(f *adapters.Failure) {
 	s.set(status, f.Err.Error())
 }
 
-// heard notes an answer to the poller, events that came, or both.
+// heard records an answer to the poller, received events, or both.
 func (s *state) heard(events int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +73,7 @@ func (s *state) heard(events int) {
 	}
 }
 
-// event notes an event that came by webhook. It may come before the answer to setWebhook.
+// event records an event from the webhook. It may come before the answer to setWebhook.
 func (s *state) event() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

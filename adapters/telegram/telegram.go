@@ -46,8 +46,7 @@ var (
 	_ adapters.ConversationTyper = (*Adapter)(nil)
 )
 
-// New makes the adapter of one bot. It does not call Telegram. An error names
-// every fault of the configuration.
+// New creates the adapter of one bot. It does not call Telegram. Its error names every fault of the configuration.
 func New(config Config) (*Adapter, error) {
 	cfg, err := config.complete()
 	if err != nil {
@@ -76,11 +75,11 @@ func (a *Adapter) Channel() string { return channelName }
 // Account is the account's name in the configuration.
 func (a *Adapter) Account() string { return a.cfg.Account }
 
-// State tells how the account is doing.
+// State returns the state of the account.
 func (a *Adapter) State() adapters.State { return a.state.read() }
 
-// Run receives updates until ctx ends: it polls, or in webhook mode keeps the
-// webhook set while [Adapter.ServeCallback] takes the updates.
+// Run receives updates until ctx ends: it polls, or in webhook mode it keeps the webhook set while
+// [Adapter.ServeCallback] accepts the updates.
 func (a *Adapter) Run(ctx context.Context, in adapters.Acceptor) error {
 	a.state.set(adapters.Connecting, "")
 	err := a.run(ctx, in)
@@ -104,7 +103,7 @@ func (a *Adapter) run(ctx context.Context, in adapters.Acceptor) error {
 	return (&poller{cfg: a.cfg, state: a.state, api: a.api, bot: a.bot, intake: a.intake, in: in}).run(ctx)
 }
 
-// Probe asks Telegram who the bot is.
+// Probe asks Telegram for the bot's profile.
 func (a *Adapter) Probe(ctx context.Context) (sessions.Peer, error) {
 	me, err := a.bot.getMe(ctx)
 	if err != nil {
@@ -113,7 +112,7 @@ func (a *Adapter) Probe(ctx context.Context) (sessions.Peer, error) {
 	return peerOf(*me), nil
 }
 
-// Backlog asks Telegram how many updates wait, and in webhook mode what went wrong with the last one that it posted.
+// Backlog asks Telegram how many updates wait and, in webhook mode, why the last delivery failed.
 func (a *Adapter) Backlog(ctx context.Context) (waiting int, detail string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.CallTimeout)
 	defer cancel()
@@ -143,5 +142,5 @@ func (a *Adapter) SetCommands(ctx context.Context, commands []adapters.Command) 
 
 var errNoAnswer = errors.New("no answer from Telegram")
 
-// Close drops the idle connections. Call it when the adapter is not used any more.
+// Close drops the idle connections. Call it when the adapter is no longer used.
 func (a *Adapter) Close() { a.api.client.closeIdle() }

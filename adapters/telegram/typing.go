@@ -10,17 +10,17 @@ import (
 	"sluice/sessions"
 )
 
-// Telegram allows about thirty calls a second for a bot, messages and typing
-// together. When many chats wait at once, messages must not be limited for the sake of typing.
+// Telegram allows a bot about thirty calls a second, including messages and typing. When many chats wait at once, the
+// typing sign must not slow down messages.
 const (
-	typingRate  = 10 // a second
+	typingRate  = 10 // per second
 	typingBurst = 20
 )
 
 func newTypingLimit() *rate.Limiter { return rate.NewLimiter(typingRate, typingBurst) }
 
-// Typing shows that an answer is being written, for about five seconds. Where
-// very many chats wait, some get no sign, which is not an error.
+// Typing shows for about five seconds that an answer is being written. If very many chats wait, some get no sign,
+// which is not an error.
 func (a *Adapter) Typing(ctx context.Context, route sessions.Route) error {
 	to, err := target(route)
 	if err != nil || !a.typing.Allow() {

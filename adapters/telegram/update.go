@@ -4,17 +4,16 @@ import (
 	"github.com/go-telegram/bot/models"
 )
 
-// allowedUpdates are the kinds of update that are asked for.
+// allowedUpdates are the requested kinds of update.
 var allowedUpdates = []string{
 	models.AllowedUpdateMessage, models.AllowedUpdateEditedMessage,
 	models.AllowedUpdateChannelPost, models.AllowedUpdateEditedChannelPost,
 	models.AllowedUpdateCallbackQuery, models.AllowedUpdateMessageReaction,
 }
 
-// update is the part of an update that matters here. The library's own
-// models.Update is not used for reading: one unknown kind in a corner of a
-// message (a new sort of forward origin) makes it refuse the whole update, and
-// it costs several times as much.
+// update has the used fields of an update. The library's own models.Update is not used for reading: one unknown value
+// deep in a message (such as a new kind of forward origin) makes it reject the whole update, and it costs several
+// times as much.
 type update struct {
 	ID                int64    `json:"update_id"`
 	Message           *message `json:"message"`
@@ -28,7 +27,7 @@ type update struct {
 	unread string // a field that could not be read
 }
 
-// message is the update's message and whether it is an edit; nil for other kinds.
+// message returns the update's message and whether it is an edit; nil for other kinds.
 func (u *update) message() (m *message, edited bool) {
 	switch {
 	case u.Message != nil:
@@ -43,7 +42,7 @@ func (u *update) message() (m *message, edited bool) {
 	return nil, false
 }
 
-// chat is what keeps updates in order; 0 for an update without a chat.
+// chat returns the chat whose updates must stay in order; 0 for an update without a chat.
 func (u *update) chat() int64 {
 	m, _ := u.message()
 	switch {
@@ -57,33 +56,33 @@ func (u *update) chat() int64 {
 	return 0
 }
 
-// callbackQuery is a button that was pressed.
+// callbackQuery is a pressed button.
 type callbackQuery struct {
 	ID      string       `json:"id"`
 	From    *models.User `json:"from"`
-	Message *message     `json:"message"` // the bot's, with the button; nil below what it wrote into others' chats
+	Message *message     `json:"message"` // the bot's message with the button; nil for a message in a chat of others
 	Data    string       `json:"data"`
 }
 
-// messageReaction is the change of somebody's reactions to a message.
+// messageReaction is a change of a person's reactions to a message.
 type messageReaction struct {
 	Chat      models.Chat  `json:"chat"`
 	MessageID int64        `json:"message_id"`
 	User      *models.User `json:"user"`
-	ActorChat *models.Chat `json:"actor_chat"` // instead of User where a chat speaks for itself
+	ActorChat *models.Chat `json:"actor_chat"` // set instead of User if a chat speaks for itself
 	Date      int64        `json:"date"`
 	Old       []reaction   `json:"old_reaction"`
 	New       []reaction   `json:"new_reaction"`
 }
 
-// reaction is one emoji, as it comes and as it goes.
+// reaction is one emoji, in both directions.
 type reaction struct {
 	Type          string `json:"type"` // emoji, custom_emoji or paid
 	Emoji         string `json:"emoji,omitempty"`
 	CustomEmojiID string `json:"custom_emoji_id,omitempty"`
 }
 
-// message is the part of a message that matters here.
+// message has the used fields of a message.
 type message struct {
 	ID              int64                  `json:"message_id"`
 	ThreadID        int64                  `json:"message_thread_id"`
@@ -99,8 +98,8 @@ type message struct {
 	ReplyTo         *repliedMessage        `json:"reply_to_message"`
 	Quote           *models.TextQuote      `json:"quote"`
 	ExternalReply   *externalReply         `json:"external_reply"`
-	ViaBot          *models.User           `json:"via_bot"`             // whose offer the sender chose
-	BusinessBot     *models.User           `json:"sender_business_bot"` // that wrote in the sender's name
+	ViaBot          *models.User           `json:"via_bot"`             // the bot whose offer the sender chose
+	BusinessBot     *models.User           `json:"sender_business_bot"` // the bot that wrote in the sender's name
 	origins
 	MediaGroupID string `json:"media_group_id"`
 	MigrateTo    int64  `json:"migrate_to_chat_id"`

@@ -17,25 +17,25 @@ import (
 	"sluice/adapters"
 )
 
-// The bounds of files that a bot sends, in bytes.
+// The maximum sizes of files from a bot, in bytes.
 const (
 	maxUpload = 50 << 20
 	maxPhoto  = 10 << 20
 )
 
-// fileTimeout bounds the way of one file, up or down: the largest takes it at 170 kB a second.
+// fileTimeout bounds the transfer of one file: the largest needs it at 170 kB a second.
 const fileTimeout = 5 * time.Minute
 
-// upload is how one file is sent: which method, and its field.
+// upload is the way to send a file: a method and its field.
 type upload struct{ method, field string }
 
 var (
 	asDocument = upload{"sendDocument", "document"}
-	asPhoto    = upload{"sendPhoto", "photo"} // shown at once, but made smaller by Telegram
+	asPhoto    = upload{"sendPhoto", "photo"} // shown at once, but reduced by Telegram
 )
 
-// SendFile posts one file; a picture that Telegram shows as such goes out as a
-// photo. The text is its caption, at most 1,024 characters, else the failure is TooLarge.
+// SendFile posts one file; a picture of a suitable type is sent as a photo. The text is its caption, at most 1,024
+// characters; otherwise the failure is TooLarge.
 func (a *Adapter) SendFile(ctx context.Context, out adapters.Outbound, f adapters.File) (adapters.Receipt, error) {
 	if f.Size > maxUpload {
 		return adapters.Receipt{}, &adapters.Failure{
@@ -49,7 +49,7 @@ func (a *Adapter) SendFile(ctx context.Context, out adapters.Outbound, f adapter
 			return a.sender.upload(ctx, asDocument, out, to, f)
 		}
 		receipt, err := a.sender.upload(ctx, asPhoto, out, to, f)
-		if refusedWith(err, "photo_", "image_process_failed") { // very long and thin, or no picture at all
+		if refusedWith(err, "photo_", "image_process_failed") { // very long and thin, or not a picture
 			return a.sender.upload(ctx, asDocument, out, to, f)
 		}
 		return receipt, err
@@ -65,7 +65,7 @@ func (s *sender) upload(ctx context.Context, how upload, out adapters.Outbound, 
 	if err != nil {
 		return adapters.Receipt{}, &adapters.Failure{Kind: adapters.Transient, Certain: true, Err: fmt.Errorf("open file %q: %w", f.Name, err)}
 	}
-	defer func() { _ = content.Close() }() // only read from
+	defer func() { _ = content.Close() }() // it was only read
 	r, err := s.uploadRequest(ctx, how, out, to, f, content)
 	if err != nil {
 		return adapters.Receipt{}, s.api.failure(how.method, err)
@@ -77,7 +77,7 @@ func (s *sender) upload(ctx context.Context, how upload, out adapters.Outbound, 
 	return s.receiptOf(m), nil
 }
 
-// uploadRequest is a multipart body of known length around the content, which is read only once.
+// uploadRequest builds a multipart body of known length around the content, which is read only once.
 func (s *sender) uploadRequest(ctx context.Context, how upload, out adapters.Outbound, to address, f adapters.File, content io.Reader) (*http.Request, error) {
 	var frame bytes.Buffer
 	form := multipart.NewWriter(&frame)
@@ -103,7 +103,7 @@ func (s *sender) uploadRequest(ctx context.Context, how upload, out adapters.Out
 	return r, nil
 }
 
-// uploadFields are the fields of a form beside the chat and the file.
+// uploadFields returns the fields of a form besides the chat and the file.
 func uploadFields(out adapters.Outbound, to address) map[string]string {
 	fields := map[string]string{}
 	if strings.TrimSpace(out.Text) != "" {
@@ -123,7 +123,7 @@ func uploadFields(out adapters.Outbound, to address) map[string]string {
 		fields["reply_parameters"] = fmt.Sprintf(`{"message_id":%d,"allow_sending_without_reply":true}`, p.MessageID)
 	}
 	if k := keyboardOf(out.Buttons); k != nil {
-		markup, _ := json.Marshal(k) // texts always marshal
+		markup, _ := json.Marshal(k) // texts can always be encoded
 		fields["reply_markup"] = string(markup)
 	}
 	return fields

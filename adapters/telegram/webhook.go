@@ -11,9 +11,10 @@ import (
 	"github.com/go-telegram/bot"
 
 	"sluice/adapters"
+	"sluice/internal/pause"
 )
 
-// maxWebhookBody bounds an update that is posted.
+// maxWebhookBody bounds a posted update.
 const maxWebhookBody = 1 << 20
 
 const secretHeader = "X-Telegram-Bot-Api-Secret-Token"
@@ -25,7 +26,7 @@ func (a *Adapter) keepWebhook(ctx context.Context) error {
 			return err
 		}
 		a.state.set(adapters.Connected, "")
-		if !adapters.Sleep(ctx, a.cfg.WebhookCheck) {
+		if !pause.Whole(ctx, a.cfg.WebhookCheck) {
 			return nil
 		}
 	}
@@ -43,15 +44,14 @@ func (a *Adapter) setWebhook(ctx context.Context) error {
 	return nil
 }
 
-// ServeCallback takes one update that Telegram posts. It answers 200 once the
-// update is accepted or can never be, 401 for a wrong secret, 413 for a body
-// over 1 MiB, 400 if it is not JSON, 405 if it is not a POST, 404 if the
-// bot polls, and 503 if Telegram should try again.
+// ServeCallback handles one posted update. It answers 200 when the update is accepted or can never be, 401 for a
+// wrong secret, 413 for a body over 1 MiB, 400 if it is not JSON, 405 if it is not a POST, 404 if the bot polls, and
+// 503 if Telegram should retry.
 func (a *Adapter) ServeCallback(w http.ResponseWriter, r *http.Request, in adapters.Acceptor) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	status := a.intake.serveCallback(w, r, in)
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, http.StatusText(status)) // the caller may have gone
+	_, _ = io.WriteString(w, http.StatusText(status)) // the client may have disconnected
 }
 
 func (k *intake) serveCallback(w http.ResponseWriter, r *http.Request, in adapters.Acceptor) int {

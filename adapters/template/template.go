@@ -25,12 +25,12 @@ import (
 	"sluice/sessions"
 )
 
-// Config is what one account needs; all of it is required.
+// Config is the configuration of one account; all fields are required.
 type Config struct {
 	Account string        // name in the configuration
 	Base    string        // the platform's address
 	Token   string        // never in errors, logs or State
-	Wait    time.Duration // how long a look for events waits, in whole seconds; after twice that a call counts as dead
+	Wait    time.Duration // how long a request for events waits, in whole seconds; after twice that time a call counts as dead
 	Now     func() time.Time
 	Log     *slog.Logger
 }
@@ -39,7 +39,7 @@ type Config struct {
 type Adapter struct {
 	cfg   Config
 	http  http.Client
-	state atomic.Pointer[adapters.State] // only Run writes it
+	state atomic.Pointer[adapters.State] // written only by Run
 }
 
 var (
@@ -48,7 +48,7 @@ var (
 	_ adapters.Stater   = (*Adapter)(nil)
 )
 
-// New makes the adapter of one account. It calls nobody.
+// New creates the adapter of one account. It makes no calls.
 func New(cfg Config) *Adapter {
 	a := &Adapter{cfg: cfg, http: http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}}}
 	a.state.Store(&adapters.State{Channel: a.Channel(), Account: cfg.Account, Status: adapters.Stopped, Since: cfg.Now()})
@@ -61,10 +61,10 @@ func (*Adapter) Channel() string { return "template" }
 // Account is the account's name in the configuration.
 func (a *Adapter) Account() string { return a.cfg.Account }
 
-// State tells how the account is doing.
+// State returns the state of the account.
 func (a *Adapter) State() adapters.State { return *a.state.Load() }
 
-// show puts a new status into the state; only Run does it.
+// show sets the status; only Run calls it.
 func (a *Adapter) show(status adapters.Status, detail string) {
 	s := a.State()
 	if s.Status != status {
@@ -74,7 +74,7 @@ func (a *Adapter) show(status adapters.Status, detail string) {
 	a.state.Store(&s)
 }
 
-// Run receives until ctx ends. Only a refused token ends it early; all else passes and is retried.
+// Run receives until ctx ends. Only a rejected token ends it earlier; all other errors are retried.
 func (a *Adapter) Run(ctx context.Context, in adapters.Acceptor) error {
 	a.show(adapters.Connecting, "")
 	for after := int64(0); ; {
@@ -97,7 +97,7 @@ func (a *Adapter) Run(ctx context.Context, in adapters.Acceptor) error {
 	}
 }
 
-// message is one that came, and in short the answer to one that was sent.
+// message is a received message or, with fewer fields, the answer to a sent one.
 type message struct {
 	ID   sessions.PlatformMessageID
 	At   int64 // Unix seconds
@@ -106,14 +106,15 @@ type message struct {
 	Text string
 }
 
-// step looks for events once. The next look confirms those up to after, so it stays behind what the acceptor has taken.
+// step requests events once. The next request confirms those up to after, so after only includes events that the
+// acceptor has accepted.
 func (a *Adapter) step(ctx context.Context, in adapters.Acceptor, after *int64) error {
 	var answer struct {
 		Me     sessions.Peer
 		Events []struct {
 			ID   int64
 			Kind string
-			Body json.RawMessage // of a message is a message
+			Body json.RawMessage // for kind message: a message
 		}
 	}
 	if err := a.call(ctx, "/events", map[string]int64{"after": *after, "wait": int64(a.cfg.Wait.Seconds())}, &answer); err != nil {
@@ -129,7 +130,7 @@ func (a *Adapter) step(ctx context.Context, in adapters.Acceptor, after *int64) 
 	for _, e := range answer.Events {
 		var m message
 		if err := json.Unmarshal(e.Body, &m); e.Kind != "message" || err != nil || m.Chat == "" {
-			a.cfg.Log.Warn("event skipped", "event", e.ID, "kind", e.Kind, "error", err) // it would come for ever
+			a.cfg.Log.Warn("event skipped", "event", e.ID, "kind", e.Kind, "error", err) // otherwise it would be repeated forever
 		} else if err := in.Accept(ctx, a.inbound(m)); err != nil {
 			return fmt.Errorf("accept event %d: %w", e.ID, err)
 		}
@@ -145,10 +146,10 @@ func (a *Adapter) inbound(m message) adapters.Inbound {
 	}
 }
 
-// Split cuts a text into pieces that each fit one message: 2,000 characters.
+// Split cuts a text into chunks that each fit one message: 2,000 characters.
 func (*Adapter) Split(text string) []string { return markdown.Split(text, 2000) }
 
-// Send posts one message. The key makes another try the same message.
+// Send posts one message. With the same key, a retry is the same message.
 func (a *Adapter) Send(ctx context.Context, out adapters.Outbound) (adapters.Receipt, error) {
 	text := out.Text
 	if !out.Plain {
@@ -162,11 +163,11 @@ func (a *Adapter) Send(ctx context.Context, out adapters.Outbound) (adapters.Rec
 	return adapters.NewReceipt(m.ID, time.Unix(m.At, 0), time.Now()), nil
 }
 
-// call does one request. Its error is a *Failure; what is not surely undone is not certain.
+// call makes one request. Its error is a *Failure; it is Certain only if the platform certainly did nothing.
 func (a *Adapter) call(ctx context.Context, path string, body, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*a.cfg.Wait)
 	defer cancel()
-	payload, _ := json.Marshal(body) // texts and numbers always marshal
+	payload, _ := json.Marshal(body) // texts and numbers can always be encoded
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, a.cfg.Base+path, bytes.NewReader(payload))
 	if err != nil {
 		return &adapters.Failure{Kind: adapters.Permanent, Certain: true, Err: err}
@@ -174,7 +175,7 @@ func (a *Adapter) call(ctx context.Context, path string, body, result any) error
 	r.Header.Set("Authorization", "Bearer "+a.cfg.Token)
 	resp, err := a.http.Do(r)
 	if err == nil {
-		defer func() { _ = resp.Body.Close() }() // only read from
+		defer func() { _ = resp.Body.Close() }() // it was only read
 		if resp.StatusCode != http.StatusOK {
 			return refusal(path, resp)
 		}
@@ -193,7 +194,7 @@ func refusal(path string, resp *http.Response) *adapters.Failure {
 		f.Kind = adapters.Auth
 	case code == http.StatusTooManyRequests:
 		f.Kind = adapters.RateLimited
-		seconds, _ := strconv.ParseFloat(resp.Header.Get("Retry-After"), 64) // 0 where none is named
+		seconds, _ := strconv.ParseFloat(resp.Header.Get("Retry-After"), 64) // 0 if it is missing
 		f.RetryAfter = adapters.Wait(seconds, time.Second)
 	case code >= http.StatusInternalServerError:
 		f.Kind, f.Certain = adapters.Transient, false // a proxy may have lost the answer

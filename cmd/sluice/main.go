@@ -19,7 +19,7 @@ import (
 var version = "dev"
 
 func main() {
-	syscall.Umask(0o077) // what this program and its tools write is their owner's alone
+	syscall.Umask(0o077) // files of this program and its tools are only for their owner
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	stdin, stdout := int(os.Stdin.Fd()), int(os.Stdout.Fd())
@@ -43,7 +43,7 @@ func main() {
 	}))
 }
 
-// private reports whether only a person sees what is printed. The output of containers is kept even where it is a terminal.
+// private reports whether only a person sees the output. Container output is stored even if it is a terminal.
 func private(stdout int) bool {
 	if _, cluster := os.LookupEnv("KUBERNETES_SERVICE_HOST"); cluster {
 		return false

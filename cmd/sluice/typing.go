@@ -10,7 +10,8 @@ import (
 	"sluice/internal/cli"
 )
 
-// typing is a terminal that this program echoes itself: what is typed or pasted ahead waits unseen for its question.
+// typing is a terminal that this program echoes itself: text that is typed or pasted ahead stays hidden until its
+// question.
 type typing struct {
 	*term.Terminal
 	restore func() error

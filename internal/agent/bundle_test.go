@@ -16,6 +16,8 @@ import (
 	"sluice/announce"
 	"sluice/internal/agent"
 	"sluice/internal/agent/roster"
+	"sluice/internal/agent/tools/alerting"
+	"sluice/internal/agent/tools/schedule"
 	"sluice/internal/sandbox"
 	"sluice/internal/workspace"
 	"sluice/policy"
@@ -189,7 +191,11 @@ func newBundle(t *testing.T, answers ...sessiontest.Answer) *bundle {
 			}
 			return policy.Decision{Action: policy.Allow}, nil
 		},
-		Exchanges: exchanges{b}, Sandbox: b.sandbox, Remote: func() []sessions.Tool { return b.remote }, Pages: &b.pages,
+		Target: func(name string) (outbound.Proactive, bool) {
+			p, ok := map[string]outbound.Proactive{"owner": {Channel: "slack", To: outbound.ToOwner}, "ops": {Channel: "slack", Account: "work", To: "C1", Thread: "7"}}[name]
+			return p, ok
+		},
+		Jobs: noJobs{}, Alerts: noAlerts{}, Exchanges: exchanges{b}, Sandbox: b.sandbox, Remote: func() []sessions.Tool { return b.remote }, Pages: &b.pages,
 		Quota: workspace.NewQuota(func() workspace.Bounds { return b.bounds }, nil, time.Now),
 		Send: func(_ context.Context, p outbound.Proactive) (ledger.Delivery, error) {
 			b.sent = append(b.sent, p)
@@ -211,6 +217,12 @@ func newBundle(t *testing.T, answers ...sessiontest.Answer) *bundle {
 	return b
 }
 
+// noJobs is for tests that make no jobs.
+type noJobs struct{ schedule.Jobs }
+
+// noAlerts is for tests that report no alerts.
+type noAlerts struct{ alerting.Alerts }
+
 // exchanges is the router as far as the session tools need it.
 type exchanges struct{ *bundle }
 
@@ -229,10 +241,6 @@ func (e exchanges) WaitRun(_ context.Context, id sessions.RunID, d time.Duration
 	run := e.runs[id]
 	run.ID = id
 	return run, nil
-}
-
-func (exchanges) NewSubAgent(parent sessions.Record, agent, model, name string, label flow.Label) sessions.Record {
-	return sessions.Record{ID: sessions.NewID(), Key: sessions.Key("agent:" + agent + ":subagent:1"), Agent: agent, Model: flow.NewText(model, label), Title: flow.NewText(name, label), Taint: label, SpawnedBy: parent.ID}
 }
 
 func (exchanges) NewAgentSession(agent string) sessions.Record {

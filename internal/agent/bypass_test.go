@@ -31,7 +31,7 @@ func TestARateCountsCallsOfTheSameID(t *testing.T) {
 	require.True(t, b.tool(t, "mcp_public_ask", `{}`).Error, "the second one has the id call_1, too")
 }
 
-// A yes to what the permission mode asks is none to what a rule begins to ask between two calls of the answer.
+// An approval that the permission mode required does not cover a rule that begins to ask between two calls of the answer.
 func TestAYesIsNotToARuleThatNobodyWasAskedBy(t *testing.T) {
 	t.Parallel()
 	o := answering(true)
@@ -49,7 +49,7 @@ func TestAYesIsNotToARuleThatNobodyWasAskedBy(t *testing.T) {
 	parts := messages[len(messages)-2].Parts
 	require.False(t, parts[0].Error)
 	require.True(t, parts[1].Error)
-	require.Contains(t, parts[1].Text, "call it again")
+	require.Contains(t, parts[1].Text, "call the tool again")
 	require.Len(t, o.asked, 2)
 }
 

@@ -83,7 +83,7 @@ func TestModesWithoutAQuestion(t *testing.T) {
 	require.False(t, deny.tool(t, "list", `{}`).Error)
 }
 
-// While a decision is awaited the run is laid aside; whoever goes on with it, in
+// While a decision is pending the run is suspended. The worker that continues it, in
 // another process, runs the call once, and asks no model in between.
 func TestAnAwaitedCallRunsLater(t *testing.T) {
 	t.Parallel()

@@ -13,8 +13,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sluice/internal/agent/roster"
+	"sluice/internal/agent/tools/alerting"
 	"sluice/internal/agent/tools/files"
 	"sluice/internal/agent/tools/memory"
+	"sluice/internal/agent/tools/schedule"
 	"sluice/internal/agent/tools/session"
 	"sluice/internal/agent/tools/talk"
 	"sluice/internal/agent/tools/todo"
@@ -53,7 +55,7 @@ type Exchanges interface {
 	NewAgentSession(agent string) sessions.Record
 }
 
-// Config has the dependencies of a Loop. All fields but Media, RetryBudget, Sandbox, Remote, Pages, Quota and
+// Config has the dependencies of a Loop. All fields but Jobs, Alerts, Media, RetryBudget, Sandbox, Remote, Pages, Quota and
 // CommandLimits are required.
 type Config struct {
 	Roster     *roster.Roster
@@ -67,9 +69,13 @@ type Config struct {
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 
+	Jobs   schedule.Jobs   // nil: agents can't make jobs
+	Alerts alerting.Alerts // nil: agents have no tools for alerts
 	// Media reads the content of an attached file; nil: models see no pictures.
 	Media       func(ctx context.Context, id sessions.MediaID) ([]byte, error)
 	RetryBudget time.Duration // how long a failing model is retried; default 5 minutes
+	// Target finds the place of a configured target; nil if no targets are configured.
+	Target func(name string) (outbound.Proactive, bool)
 	// CheckPolicy returns the gate's decision without effects, see [outbound.Sender.CheckPolicy]; required.
 	CheckPolicy func(ctx context.Context, c outbound.Check) (policy.Decision, error)
 	Sandbox     files.Sandbox // runs the commands of the tool exec; may be nil
@@ -142,8 +148,15 @@ func New(c Config) (*Loop, error) {
 	}
 	agents := c.Roster
 	own := newTools(&c, agents)
+	all := own.all()
+	if c.Jobs != nil {
+		all = append(all, own.jobs.All()...)
+	}
+	if c.Alerts != nil {
+		all = append(all, own.alerts.All()...)
+	}
 	set, err := toolset.New(toolset.Config{
-		Roster: agents, Store: c.Store, Own: own.all(), Web: own.web.All, Remote: c.Remote, Now: c.Now, Log: c.Log, Registerer: c.Registerer,
+		Roster: agents, Store: c.Store, Own: all, Web: own.web.All, Remote: c.Remote, Now: c.Now, Log: c.Log, Registerer: c.Registerer,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("new agent loop: %w", err)
@@ -165,6 +178,8 @@ type ownTools struct {
 	web     webfetch.Tools
 	session session.Tools
 	talk    talk.Tools
+	jobs    schedule.Tools
+	alerts  alerting.Tools
 }
 
 func newTools(c *Config, agents *roster.Roster) *ownTools {
@@ -178,9 +193,11 @@ func newTools(c *Config, agents *roster.Roster) *ownTools {
 			Store: c.Store, Sight: view, Roster: agents, Models: c.Models, CheckModel: c.checkModel, Now: c.Now,
 		},
 		talk: talk.Tools{
-			Store: c.Store, Sight: view, Roster: agents, Exchanges: c.Exchanges, Send: c.Send, CheckPolicy: c.CheckPolicy, CheckModel: c.checkModel,
+			Store: c.Store, Sight: view, Roster: agents, Exchanges: c.Exchanges, Send: c.Send, Target: c.Target, CheckPolicy: c.CheckPolicy, Models: c.Models, CheckModel: c.checkModel,
 			Now: c.Now, Log: c.Log,
 		},
+		jobs:   schedule.Tools{Jobs: c.Jobs, Now: c.Now},
+		alerts: alerting.Tools{Alerts: c.Alerts, Now: c.Now},
 	}
 }
 
@@ -192,7 +209,8 @@ func (o *ownTools) all() []sessions.Tool {
 // ToolNames are the names of the built-in tools, whatever is configured.
 func ToolNames() []string {
 	names := []string{webfetch.Name, toolset.SimulateName}
-	for _, tool := range (&ownTools{}).all() {
+	none := &ownTools{}
+	for _, tool := range slices.Concat(none.all(), none.jobs.All(), none.alerts.All()) {
 		names = append(names, tool.Spec.Name)
 	}
 	return names

@@ -131,7 +131,7 @@ func TestFaultsThatWaitingDoesNotMend(t *testing.T) {
 		"refused":       {fails(sessions.ModelRefused, 0), "did not accept"},
 		"asked to wait": {fails(sessions.ModelRateLimited, time.Hour), "too many requests"},
 		"too long":      {fails(sessions.ModelOverflow, 0), "too long"},
-		"empty answer":  {sessiontest.Says(""), "empty answer"},
+		"empty reply":   {sessiontest.Says(""), "empty reply"},
 		"panic":         {func(context.Context, sessions.Request, func(sessions.Chunk)) (sessions.Completion, error) { panic("x") }, "did not accept"},
 		"not a modelerr": {func(context.Context, sessions.Request, func(sessions.Chunk)) (sessions.Completion, error) {
 			return sessions.Completion{}, errors.New("x")

@@ -14,7 +14,7 @@ import (
 	"sluice/store/sqlite/sqlitetest"
 )
 
-// memoryStore is the store of memories; nothing is remembered where there is none.
+// memoryStore is the store of memories; nil: nothing is remembered.
 type memoryStore struct{ memories }
 
 type memories interface {

@@ -76,7 +76,7 @@ func (m runMonitor) Model(record sessions.Record, model sessions.Model) (may boo
 	}
 	return false, []sessions.AuditEntry{{
 		At: m.now(), Actor: "agent:" + record.Agent, Action: "model.block", Object: model.Name(), Session: record.ID, Label: record.Taint,
-		Detail: map[string]string{"run": string(m.run.ID), "reason": "the conversation has learnt what is " + record.Taint.Level().String() + ", and the model may be told only what is " + level.String()},
+		Detail: map[string]string{"run": string(m.run.ID), "reason": "the conversation's level is " + record.Taint.Level().String() + ", and the model may receive at most " + level.String()},
 	}}
 }
 

@@ -131,7 +131,7 @@ func TestOperatorIsToldWhatIsHidden(t *testing.T) {
 	entry := b.store.Audit()[i]
 	require.Equal(t, string(secret.ID), entry.Object)
 	require.Equal(t, flow.Confidential, entry.Label.Level(), "who may not know of it doesn't read it in the trail either")
-	require.Contains(t, fmt.Sprint(entry.Detail), "above what the caller has learnt")
+	require.Contains(t, fmt.Sprint(entry.Detail), "above what the caller has learned")
 }
 
 // outcome is what a real call came to, in the words of a simulation.

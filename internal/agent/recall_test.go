@@ -51,7 +51,7 @@ func TestRecall(t *testing.T) {
 	require.Contains(t, after, `{"key":"deadline","content":"the release is due on Friday","saved":"`)
 	require.NotContains(t, after, "ginger", "it has nothing to do with it")
 	b.remember(t, "memory_delete", params{"key": "tone"})
-	require.NotContains(t, b.prompted(t, "when are releases due?"), "be brief", "read anew")
+	require.NotContains(t, b.prompted(t, "when are releases due?"), "be brief", "read again")
 }
 
 // What is recalled is neither above the session nor less trusted than it is.

@@ -269,7 +269,7 @@ func TestMemoryAudiences(t *testing.T) {
 	require.True(t, b.call(t, "memory_delete", params{"key": "a-topic-of-the-group"}).Error, "and delete their own")
 }
 
-// Whoever speaks for all of a session has the audience of all of it.
+// A caller that speaks for a whole session has the audience of the whole session.
 func TestMemoryOfOneSessionForEverybody(t *testing.T) {
 	t.Parallel()
 	b := remembering(t)

@@ -97,7 +97,7 @@ func TestSendResults(t *testing.T) {
 		"too slow": {
 			`,"timeoutSeconds":5`,
 			sessions.Run{Status: sessions.RunRunning, Label: public},
-			sent{Status: "timeout", Error: text("no answer yet, the agent is still working; see sessions_history later")},
+			sent{Status: "timeout", Error: text("no reply yet, the agent is still working; see sessions_history later")},
 			[]time.Duration{5 * time.Second},
 		},
 		"not waited for":    {`,"timeoutSeconds":0`, sessions.Run{Status: sessions.RunDone, Reply: "seven", Label: public}, sent{Status: "accepted"}, nil},
@@ -248,7 +248,7 @@ func TestSendDownIsDeniedWithTheReason(t *testing.T) {
 	b.as(t, high, true)
 	result := b.tool(t, "sessions_send", `{"sessionKey":"`+string(group)+`","message":"x"}`)
 	require.True(t, result.Error)
-	require.Equal(t, "sessionKey: this session has learnt CONFIDENTIAL information, and that one may receive at most INTERNAL information: an owner can send /raise CONFIDENTIAL there; /new starts over, which helps if the messages here are not themselves above INTERNAL", result.Text)
+	require.Equal(t, "sessionKey: this session has learned CONFIDENTIAL information, and that one may receive at most INTERNAL information: an owner can send /raise CONFIDENTIAL there; /new starts over, which helps if the messages here are not themselves above INTERNAL", result.Text)
 	require.Empty(t, b.asked)
 }
 

@@ -1,8 +1,10 @@
 package agent_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -11,9 +13,11 @@ import (
 
 	"sluice/announce"
 	"sluice/internal/agent/roster"
+	"sluice/policy/flow"
 	"sluice/router/exchange"
 	"sluice/router/request"
 	"sluice/sessions"
+	"sluice/sessions/sessiontest"
 )
 
 func TestSpawnArguments(t *testing.T) {
@@ -53,9 +57,10 @@ func TestSpawnReturnsAtOnce(t *testing.T) {
 	b.configure(func(s *roster.Settings) { s.Agents[0].AllowAgents = []string{"other"} })
 	result := b.tool(t, "sessions_spawn", `{"task":"look","label":"prices","agentId":"other","model":"test/scripted","runTimeoutSeconds":90,"cleanup":"delete"}`)
 	require.False(t, result.Error, result.Text)
-	require.JSONEq(t, `{"status":"accepted","runId":"run_asked","childSessionKey":"agent:other:subagent:1"}`, result.Text)
 	require.Empty(t, b.waited)
 	ask := b.asked[0]
+	require.JSONEq(t, `{"status":"accepted","runId":"run_asked","childSessionKey":"`+string(ask.Target.Key)+`"}`, result.Text)
+	require.True(t, ask.Target.Key.SubAgent())
 	require.Equal(t, announce.Spawn, ask.Kind)
 	require.Equal(t, "look", ask.Text)
 	require.True(t, ask.Create)
@@ -68,6 +73,73 @@ func TestSpawnReturnsAtOnce(t *testing.T) {
 	require.False(t, b.tool(t, "sessions_spawn", `{"task":"look"}`).Error)
 	require.Equal(t, "main", b.asked[1].Target.Agent)
 	require.Zero(t, b.asked[1].Task)
+}
+
+// The call names the task for ever: repeated after a crash, it is the same request for the same session.
+func TestSpawnAfterACrash(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	b.tool(t, "sessions_spawn", `{"task":"look"}`)
+	thread := b.session.Messages()
+	call := thread[len(thread)-3]
+	require.Len(t, call.ToolCalls(), 1)
+	record, err := b.store.Session(t.Context(), b.run.Session)
+	require.NoError(t, err)
+	record.Head = call.ID
+	require.NoError(t, b.store.CommitSession(t.Context(), sessions.Change{Save: []sessions.Record{record}}))
+	b.reopen(t)
+	require.Len(t, b.session.PendingToolCalls(), 1)
+	b.model.Answers = append(b.model.Answers, sessiontest.Says("ok"))
+	_, err = b.work(t.Context())
+	require.NoError(t, err)
+	require.Len(t, b.asked, 2)
+	require.Equal(t, b.asked[0].Key, b.asked[1].Key)
+	require.NotEmpty(t, b.asked[0].Key)
+	require.Equal(t, b.asked[0].Target.ID, b.asked[1].Target.ID)
+}
+
+// What an answer's earlier calls have taught the session is known to the sub-agents of its later calls.
+func TestSpawnBehindAnotherCall(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	b.remote = []sessions.Tool{{
+		Spec: sessions.ToolSpec{Name: "secrets", Description: "Reads secrets.", Parameters: []byte(`{"type":"object"}`)},
+		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone}, Remote: &sessions.RemoteTool{Server: "s", Name: "secrets"},
+		Run: func(context.Context, sessions.Caller, json.RawMessage) (sessions.ToolResult, error) {
+			return sessions.ToolResult{Text: "secret", Label: confidential}, nil
+		},
+	}}
+	b.model.Answers = []sessiontest.Answer{func(context.Context, sessions.Request, func(sessions.Chunk)) (sessions.Completion, error) {
+		var c sessions.Completion
+		for i, tool := range []string{"sessions_spawn", "secrets", "sessions_spawn", "todo_list", "sessions_spawn"} {
+			args := json.RawMessage(`{}`)
+			if tool == "sessions_spawn" {
+				args = json.RawMessage(`{"task":"look"}`)
+			}
+			c.Parts = append(c.Parts, sessions.Part{Type: sessions.PartToolCall, CallID: strconv.Itoa(i), Tool: tool, Args: args})
+		}
+		return c, nil
+	}, sessiontest.Says("ok")}
+	_, err := b.ask(t.Context(), "do it")
+	require.NoError(t, err)
+	require.Len(t, b.asked, 3)
+	for i, level := range []flow.Level{flow.Public, flow.Confidential, flow.Confidential} {
+		require.Equal(t, level, b.asked[i].Target.Taint.Level())
+		require.Equal(t, level, b.asked[i].Label.Level())
+	}
+	var called, done []string
+	for _, e := range b.events {
+		switch e.Type {
+		case sessions.EventToolCall:
+			called = append(called, e.CallID)
+		case sessions.EventToolDone:
+			done = append(done, e.CallID)
+			require.Contains(t, called, e.CallID)
+			require.False(t, e.Failed)
+		}
+	}
+	require.Equal(t, []string{"0", "1", "2", "3", "4"}, called, "each call is announced once")
+	require.Equal(t, called, done)
 }
 
 // The child knows what its task says: it begins at the label of the session that gave it.
@@ -117,7 +189,7 @@ func TestSubAgentTools(t *testing.T) {
 		filter     roster.ToolFilter
 		has, lacks []string
 	}{
-		"by itself": {roster.ToolFilter{}, []string{"summarize", "todo_add"}, []string{"sessions_list", "sessions_history", "sessions_send", "sessions_spawn", "session_status", "agents_list", "message"}},
+		"by itself": {roster.ToolFilter{}, []string{"summarize", "todo_add"}, []string{"sessions_list", "sessions_history", "sessions_send", "sessions_spawn", "session_status", "agents_list", "message", "cron_add", "cron_history", "alert_fire", "alert_list"}},
 		"allowed":   {roster.ToolFilter{Allow: []string{"sessions_send", "sessions_spawn"}}, []string{"sessions_send", "summarize"}, []string{"sessions_spawn", "sessions_list"}},
 		"denied":    {roster.ToolFilter{Allow: []string{"sessions_send"}, Deny: []string{"summarize", "sessions_send"}}, []string{"todo_add"}, []string{"summarize", "sessions_send"}},
 	} {

@@ -130,5 +130,5 @@ func TestStatusSetsNoModelBelowTheSession(t *testing.T) {
 	_, err := b.ask(t.Context(), "take the other model")
 	require.ErrorContains(t, err, "more than its model may see")
 	messages := b.session.Messages()
-	require.Equal(t, "model: this conversation has learnt INTERNAL information, and test/scripted may receive at most PUBLIC information", messages[len(messages)-1].Parts[0].Text)
+	require.Equal(t, "model: this conversation has learned INTERNAL information, and test/scripted may receive at most PUBLIC information", messages[len(messages)-1].Parts[0].Text)
 }

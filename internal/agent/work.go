@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"sluice/announce"
 	"sluice/internal/agent/summarize"
 	"sluice/internal/aside"
+	"sluice/internal/pause"
 	runs "sluice/router/work"
 	"sluice/sessions"
 )
@@ -27,7 +27,7 @@ const (
 )
 
 // truncated is appended to an answer that reached the model's limit.
-const truncated = "\n\n_(The answer ends here because it reached the model's limit.)_"
+const truncated = "\n\n_(The reply ends here because it reached the model's limit.)_"
 
 // work is the work on one run. One goroutine uses it.
 type work struct {
@@ -93,7 +93,7 @@ func (w *work) steps(ctx context.Context) error {
 			return err
 		}
 	}
-	return failed(fmt.Errorf("no final answer after %d completions", stepsMax),
+	return failed(fmt.Errorf("no final reply after %d completions", stepsMax),
 		"I kept using my tools without reaching an answer, and gave up. Please rephrase the question.")
 }
 
@@ -133,99 +133,6 @@ func (w *work) recall(ctx context.Context) (string, error) {
 	return w.memories.Recall(ctx, w.session, w.run, audience)
 }
 
-// resume continues with tool calls that were open when the run's worker ended. Only the first of them may have
-// started, because each result is stored before the next call starts.
-func (w *work) resume(ctx context.Context) error {
-	calls := w.session.PendingToolCalls()
-	if len(calls) == 0 {
-		return nil
-	}
-	confirmations := approveAll(calls)
-	tool, ok := w.session.Tool(calls[0].Tool)
-	if !ok || !tool.Idempotent && !(w.session.Permission() == sessions.PermissionAsk && tool.ReadOnly()) {
-		confirmations[0] = sessions.Interrupted(calls[0].CallID)
-	}
-	if err := w.applyDenials(ctx, calls, confirmations); err != nil {
-		return err
-	}
-	if err := w.execute(ctx, calls, confirmations); err != nil {
-		return err
-	}
-	return w.executeOpen(ctx)
-}
-
-// executeOpen runs the open calls until none are left: what one of them teaches the session may require approval for
-// later ones.
-func (w *work) executeOpen(ctx context.Context) error {
-	for range stepsMax {
-		calls := w.session.PendingToolCalls()
-		if len(calls) == 0 {
-			return nil
-		}
-		if err := w.execute(ctx, calls, approveAll(calls)); err != nil {
-			return err
-		}
-	}
-	return fmt.Errorf("the tool calls of one answer were started %d times and are still open", stepsMax)
-}
-
-func approveAll(calls []sessions.Part) []sessions.Confirmation {
-	confirmations := make([]sessions.Confirmation, len(calls))
-	for i, call := range calls {
-		confirmations[i] = sessions.Confirmation{CallID: call.CallID, Approved: true}
-	}
-	return confirmations
-}
-
-// execute runs tool calls and emits their events. It runs the calls before the first one that needs approval; that
-// one and those behind it wait.
-func (w *work) execute(ctx context.Context, calls []sessions.Part, confirmations []sessions.Confirmation) error {
-	w.usedTools = true
-	run := w.session.ConfirmAndExecuteTools
-	asked, err := w.session.CallsToConfirm(ctx)
-	if err != nil {
-		return err
-	}
-	if len(asked) > 0 && asked[0].CallID != calls[0].CallID {
-		n := slices.IndexFunc(calls, func(c sessions.Part) bool { return c.CallID == asked[0].CallID })
-		calls, confirmations, run = calls[:n], confirmations[:n], w.session.ExecuteUntilApproval
-	} else if err := w.confirm(ctx, asked, confirmations); err != nil {
-		return err
-	}
-	before := w.results()
-	for _, call := range calls {
-		w.event(sessions.Event{Type: sessions.EventToolCall, CallID: call.CallID, Tool: call.Tool})
-	}
-	audience, err := w.audiences.Of(ctx, w.session.Record(), w.run)
-	if err != nil {
-		return err
-	}
-	caller := sessions.Caller{Run: w.run.ID, Route: w.run.Route, User: w.run.Speaker(), Owner: w.run.Input.Owner, Chain: w.run.Chain, Audience: audience}
-	if _, err := run(summarize.Counting(ctx, &w.usage), caller, confirmations); err != nil {
-		return err
-	}
-	for _, part := range w.session.Last().Parts[before:] {
-		if part.Type != sessions.PartToolResult {
-			continue // even the answer's first call has to wait
-		}
-		result := "ok"
-		if part.Error {
-			result = "error"
-		}
-		w.metrics.tools.WithLabelValues(part.Tool, result).Inc()
-		w.event(sessions.Event{Type: sessions.EventToolDone, CallID: part.CallID, Tool: part.Tool, Failed: part.Error})
-	}
-	return nil
-}
-
-// results is how many calls of the answer have results.
-func (w *work) results() int {
-	if last := w.session.Last(); last.Role == sessions.RoleToolResult {
-		return len(last.Parts)
-	}
-	return 0
-}
-
 // complete finishes one completion: it retries failures, and shortens a thread that is too long.
 func (w *work) complete(ctx context.Context) error {
 	full := w.nearlyFull()
@@ -250,7 +157,7 @@ func (w *work) complete(ctx context.Context) error {
 		}
 		w.log.Warn("model failed; trying again", "run", string(w.run.ID), "attempt", attempt, "retry_in", wait.String(), "err", me)
 		w.event(sessions.Event{Type: sessions.EventRetrying, Attempt: attempt})
-		if err := sleep(ctx, wait); err != nil {
+		if err := pause.Wait(ctx, wait); err != nil {
 			return err
 		}
 	}
@@ -274,17 +181,6 @@ func (w *work) try(ctx context.Context, full *bool) error {
 		if err := w.shorten(ctx, me); err != nil {
 			return err
 		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }
 
@@ -329,7 +225,7 @@ func (w *work) answer() (runs.Answer, error) {
 	last := w.session.Last()
 	text := last.Text()
 	if text == "" && !w.usedTools {
-		return runs.Answer{}, failed(errors.New("the answer is empty"), "My model gave an empty answer. Please ask again.")
+		return runs.Answer{}, failed(errors.New("the reply is empty"), "My model gave an empty reply. Please ask again.")
 	}
 	if w.cut {
 		text += truncated

@@ -28,16 +28,18 @@ import (
 	"sluice/internal/workspace"
 	"sluice/policy"
 	"sluice/router"
+	"sluice/router/checks"
 	"sluice/router/commands"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/sessions"
 	"sluice/store"
 )
 
-// stopTimeout bounds an orderly stop; what is not done then is cut off and taken up at the next start.
+// stopTimeout bounds an orderly stop. Work that is unfinished then is cancelled and continues at the next start.
 const stopTimeout = 9 * time.Second
 
-// closeTimeout is what closing the store gets in any case.
+// closeTimeout is the minimum time for closing the store.
 const closeTimeout = 500 * time.Millisecond
 
 // App is one gateway process. Start and Stop are for one goroutine each; Stop is idempotent.
@@ -48,13 +50,13 @@ type App struct {
 	log      *slog.Logger
 	registry *prometheus.Registry
 	replica  string
-	rows     func(*store.DB) *ledger.Store // the store as the router has it
+	rows     func(*store.DB) *ledger.Store // the store as the router sees it
 
 	token      string
 	listener   net.Listener
 	store      *store.DB
 	bus        *bus.Bus
-	rules      atomic.Pointer[policy.Rules] // of gate and monitor
+	rules      atomic.Pointer[policy.Rules] // of the gate and the monitor
 	gate       liveGate
 	monitor    liveMonitor
 	secrets    *liveSecrets
@@ -63,16 +65,19 @@ type App struct {
 	loop       *agent.Loop
 	router     *router.Router
 	channels   *channels
+	nodes      *nodeParts // nil: nodes are disabled
 	supervisor *supervisor.Supervisor
 	mcp        *mcp.Servers
-	limits     atomic.Pointer[config.Limits] // those that hold now
+	checks     *checks.Checks
+	unwatch    func()                        // ends the watch over the gateway's own troubles; nil: it has not begun
+	limits     atomic.Pointer[config.Limits] // the limits in effect
 	quota      *workspace.Quota
 	http       *httpapi.Server
-	up         atomic.Bool // Start has come to its end
+	up         atomic.Bool // Start has finished
 	stopped    bool
 }
 
-// New makes a gateway from a checked configuration. Nothing runs before Start.
+// New creates a gateway from a checked configuration. Nothing runs before Start.
 func New(cfg *config.Config, version string, log *slog.Logger) *App {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -82,7 +87,7 @@ func New(cfg *config.Config, version string, log *slog.Logger) *App {
 	}
 }
 
-// Start brings the gateway up. On an error everything that has started is stopped again.
+// Start starts the gateway. After an error everything that was started is stopped again.
 func (a *App) Start(ctx context.Context) (err error) {
 	defer func() {
 		if err != nil {
@@ -119,22 +124,23 @@ func (a *App) Start(ctx context.Context) (err error) {
 	a.supervisor.Start()
 	a.warnShared(ctx, a.cfg)
 	a.up.Store(true)
+	a.unwatch = a.watchTroubles()
 	return nil
 }
 
-// toolsTimeout bounds how long a start waits for the first connections of MCP servers.
+// toolsTimeout bounds how long a start waits for the first connections to MCP servers.
 const toolsTimeout = 3 * time.Second
 
-// awaitTools gives MCP servers the time to connect before any work is taken up: a call of theirs that waited for somebody's
-// word when the last process ended would else find no tool.
+// awaitTools gives MCP servers time to connect before any work starts: without it, a call that waited for approval
+// when the last process ended would not find its tool.
 func (a *App) awaitTools(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, toolsTimeout)
 	defer cancel()
 	a.mcp.Tried(ctx)
 }
 
-// openStoreAndBus starts the two beside each other; each takes a part of the start's time. Where a server of theirs is not
-// there it waits, until ctx ends.
+// openStoreAndBus starts both in parallel; each takes a part of the start's time. If one of their servers is
+// unavailable it waits, until ctx ends.
 func (a *App) openStoreAndBus(ctx context.Context) error {
 	w := newWaiting(a.listener, a.log, a.token, a.version)
 	soon := time.AfterFunc(waitShown, w.begin)
@@ -151,9 +157,9 @@ func (a *App) openStoreAndBus(ctx context.Context) error {
 	return errors.Join(err, w.stop())
 }
 
-// startBus starts the bus. One that is embedded is there or never.
+// startBus starts the bus. An embedded bus either starts at once or never.
 func (a *App) startBus(ctx context.Context) error {
-	metrics := prometheus.NewRegistry() // of this try
+	metrics := prometheus.NewRegistry() // for this attempt
 	b, err := bus.Start(ctx, bus.Config{
 		URL: a.cfg.Bus.URL.Reveal(), Dir: a.cfg.State, Partitions: a.cfg.Limits.Partitions, Replica: a.replica,
 		Now: a.now, Log: a.log, Registerer: metrics,
@@ -169,7 +175,7 @@ func (a *App) startBus(ctx context.Context) error {
 	return err
 }
 
-// replicaName tells this process from any other, also from the one before it.
+// replicaName tells this process from all others, including the previous one.
 func replicaName() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -178,8 +184,10 @@ func replicaName() string {
 	return host + "-" + uuid.NewString()[:8]
 }
 
-// wire makes the parts that live between the store and the platforms.
+// wire creates the parts between the store and the platforms.
 func (a *App) wire() error {
+	a.mcp = mcp.New(mcp.Config{Version: a.version, Now: a.now, Log: a.log, Registerer: a.registry})
+	a.nodes = newNodes(a)
 	err := a.adopt(a.cfg)
 	if err != nil {
 		return err
@@ -188,12 +196,11 @@ func (a *App) wire() error {
 		return fmt.Errorf("configure channels: %w", err)
 	}
 	a.quota = workspace.NewQuota(a.bounds, nil, a.now)
-	a.mcp = mcp.New(mcp.Config{Version: a.version, Now: a.now, Log: a.log, Registerer: a.registry})
 	a.roster = roster.New(agentSettings(a.cfg, a.monitor.Load()))
 	a.router, err = router.New(router.Config{
 		Store: a.rows(a.store), Bus: a.bus, Models: models{a.roster, a.chooseModel, a.maxTemperature}, Gate: &a.gate, Monitor: &a.monitor, Adapters: a.channels.find,
 		Settings: routerSettings(a.cfg), Partitions: a.cfg.Limits.Partitions, Replica: a.replica, Now: a.now, Log: a.log, Registerer: a.registry,
-		Room: a.room,
+		Disk: a.diskSpace, Jobs: a.cfg.Jobs(), JobReader: a.cfg, Hooks: a.cfg.ReadHooks(func(string, string) {}), Alerts: a.cfg.AlertPlan(),
 	})
 	if err != nil {
 		return fmt.Errorf("make router: %w", err)
@@ -202,7 +209,11 @@ func (a *App) wire() error {
 		Roster: a.roster, Store: a.store, Memories: a.store, Todos: a.store, Models: a.model, Choose: a.chooseModel, Now: a.now, Log: a.log, Registerer: a.registry,
 		Quota: a.quota, CommandLimits: a.commandLimits,
 		Exchanges: exchanges{a.router.Exchanges(), a.router.Sessions(), a.router.Places()}, Sandbox: sandbox.New(""), Remote: a.mcp.Tools, Pages: web.New(),
-		Send: a.router.Sender.Send, CheckPolicy: a.router.Sender.CheckPolicy,
+		Target: func(name string) (outbound.Proactive, bool) {
+			t, ok := a.target(name)
+			return outbound.Proactive{Channel: t.Channel, Account: t.Account, To: t.To, Thread: t.Thread}, ok
+		},
+		Send: a.router.Sender.Send, CheckPolicy: a.router.Sender.CheckPolicy, Jobs: a.router.Jobs, Alerts: alertTools(a.router.Alerts()),
 		Media: func(ctx context.Context, id sessions.MediaID) ([]byte, error) {
 			m, err := a.store.Media(ctx, id)
 			return m.Content, err
@@ -212,6 +223,8 @@ func (a *App) wire() error {
 		return fmt.Errorf("make agent loop: %w", err)
 	}
 	a.router.SetAgent(a.loop)
+	a.checks = a.newChecks()
+	a.router.JobSource().Checks, a.router.JobSource().Instructions = a.checks, a.heartbeatInstructions
 	a.supervisor = supervisor.New(supervisor.Config{
 		Adapters: a.channels.all, Acceptor: a.router.Intake, Leases: a.bus, Commands: commands.Menu(),
 		Now: a.now, Log: a.log, Registerer: a.registry,
@@ -219,18 +232,27 @@ func (a *App) wire() error {
 	return a.newHTTP()
 }
 
-// Stop ends the gateway in an orderly way within the context's time. Nothing is
-// lost if it is cut short: the next process takes up what is left.
+// Stop ends the gateway in an orderly way within the context's time. Nothing is lost if the time runs out: the next
+// process continues.
 func (a *App) Stop(ctx context.Context) {
 	if a.stopped {
 		return
 	}
 	a.stopped = true
+	if a.unwatch != nil {
+		a.unwatch()
+	}
 	if a.router != nil {
 		a.router.StopIntake()
 	}
+	if a.nodes != nil {
+		a.nodes.Adapter.Stop()
+	}
 	if a.supervisor != nil {
 		a.supervisor.Stop()
+	}
+	if a.checks != nil {
+		a.checks.Stop()
 	}
 	if a.bus != nil {
 		a.bus.Handover(ctx)
@@ -263,8 +285,8 @@ func (a *App) stopServers(ctx context.Context) {
 	}
 }
 
-// closeStore closes the store, but waits for a database that hangs only as long as the stop may
-// take. The goroutine ends with the close, or with the process.
+// closeStore closes the store, but waits for a database that hangs only as long as the stop may take. Its goroutine
+// ends with the close, or with the process.
 func (a *App) closeStore(ctx context.Context) error {
 	closed := make(chan error, 1)
 	go func() { closed <- a.store.Close() }()
@@ -276,10 +298,10 @@ func (a *App) closeStore(ctx context.Context) error {
 	select {
 	case err := <-closed:
 		return err
-	case <-time.After(closeTimeout): // even where the rest of the stop has used up its time
+	case <-time.After(closeTimeout): // even if the rest of the stop has used up its time
 		return errors.New("close store: the database does not respond; unfinished work continues at the next start")
 	}
 }
 
-// Addr is the address on which the gateway serves.
+// Addr returns the address on which the gateway serves.
 func (a *App) Addr() net.Addr { return a.listener.Addr() }

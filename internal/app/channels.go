@@ -15,7 +15,7 @@ import (
 	"sluice/store"
 )
 
-// channels are the adapters of all accounts.
+// channels has the adapters of all accounts.
 type channels struct {
 	all    []adapters.Adapter
 	byName map[[2]string]adapters.Adapter // channel, account
@@ -25,10 +25,11 @@ func newChannels(a *App) (*channels, error) {
 	c := &channels{byName: map[[2]string]adapters.Adapter{}}
 	err := c.addPlatforms(a)
 	c.add(webchat.New(a.bus.Emit, a.now))
+	c.add(a.nodes.Adapter)
 	return c, err
 }
 
-// addPlatforms makes the adapters of the accounts that are configured.
+// addPlatforms creates the adapters of the configured accounts.
 func (c *channels) addPlatforms(a *App) error {
 	configured := a.cfg.Channels
 	return errors.Join(
@@ -44,7 +45,7 @@ func (c *channels) addPlatforms(a *App) error {
 	)
 }
 
-// addAccounts makes the adapters of a platform's accounts, in the order of their names.
+// addAccounts creates the adapters of a platform's accounts, in the order of their names.
 func addAccounts[T any](c *channels, accounts map[string]T, open func(name string, account T) (adapters.Adapter, error)) error {
 	for _, name := range slices.Sorted(maps.Keys(accounts)) {
 		adapter, err := open(name, accounts[name])
@@ -61,7 +62,7 @@ func (c *channels) add(a adapters.Adapter) {
 	c.byName[[2]string{a.Channel(), a.Account()}] = a
 }
 
-// find is the router's way to the adapters.
+// find returns the adapter of an account, for the router.
 func (c *channels) find(channel, account string) (adapters.Adapter, bool) {
 	a, ok := c.byName[[2]string{channel, account}]
 	return a, ok
@@ -92,7 +93,7 @@ func discordConfig(a *App, name string, d config.DiscordAccount) discord.Config 
 	}
 }
 
-// cursors keep an account's place in its platform's events.
+// cursors stores an account's position in its platform's events.
 type cursors struct {
 	store   *store.DB
 	account string

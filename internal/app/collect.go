@@ -1,38 +1,50 @@
 package app
 
 import (
+	"context"
 	"math"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"sync"
 	"sync/atomic"
 )
 
 const (
-	// gcSpare is how many bytes may be allocated between two collections however little is in use: a gateway with
-	// little to do would else collect every few messages, and a collection costs as much as several messages.
+	// gcSpare is how many bytes may be allocated between two collections, however little memory is in use. Without
+	// it, a gateway with little to do would collect every few messages, and a collection costs as much as several
+	// messages.
 	gcSpare = 48 << 20
-	// gcFull is how much is in use where that is half of it. From there on what may be allocated grows with the square root of
-	// what is in use: the more sessions wait for their models, the more a percent of their memory is (see docs/benchmarks.md).
+	// gcFull is the memory in use at which gcSpare is half of it. Above it, the allowance grows with the square root
+	// of the memory in use: the more sessions wait for their models, the more memory a percent stands for (see
+	// docs/benchmarks.md).
 	gcFull = 2 * gcSpare
 	// gcPercentMin and gcPercentMax bound the percentage.
 	gcPercentMin, gcPercentMax = 25, 400
 )
 
-// collector sets after each collection how much may be allocated until the next one.
+// collector sets, after each collection, how much may be allocated until the next one.
 type collector struct {
-	stopped atomic.Bool
-	percent int // that was set last; each collection's call comes after the one before
+	stopped   atomic.Bool
+	percent   int           // the last one that was set; the calls come one after the other
+	collected chan struct{} // gets an element after each collection
 }
 
 // marker is collected by the next collection, which calls its finalizer.
 type marker struct{ _ *byte }
 
-// collectRarely begins to set the percentage. The function that it gives ends that.
+// collectRarely starts to set the percentage, and to return memory to the system after bursts of work, until stop is called.
 func collectRarely() (stop func()) {
-	c := &collector{percent: gcPercentMax}
+	c := &collector{percent: gcPercentMax, collected: make(chan struct{}, 1)}
 	c.arm()
-	return func() { c.stopped.Store(true) }
+	ctx, cancel := context.WithCancel(context.Background())
+	var releasing sync.WaitGroup
+	releasing.Go(func() { releaseAfterBursts(ctx, c.collected, memoryNow, debug.FreeOSMemory) })
+	return func() {
+		c.stopped.Store(true)
+		cancel()
+		releasing.Wait()
+	}
 }
 
 func (c *collector) arm() {
@@ -44,11 +56,15 @@ func (c *collector) arm() {
 			c.percent = percent
 			debug.SetGCPercent(percent)
 		}
+		select {
+		case c.collected <- struct{}{}:
+		default: // the one before was not looked at yet
+		}
 		c.arm()
 	})
 }
 
-// inUse is the memory that the percentage counts from: the objects in use after the last collection, the stacks and the
+// inUse is the memory that the percentage refers to: the objects in use after the last collection, the stacks and the
 // global variables.
 func inUse() uint64 {
 	samples := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"}}
@@ -62,7 +78,8 @@ func inUse() uint64 {
 	return sum
 }
 
-// percentFor is the percentage for so many bytes in use. It comes in steps, as each change stops the program for a moment.
+// percentFor returns the percentage for a number of bytes in use. It changes in steps, because each change stops the
+// program for a moment.
 func percentFor(used uint64) int {
 	const step = 5
 	if used == 0 {

@@ -14,7 +14,7 @@ import (
 	"sluice/sessions"
 )
 
-// exchanges is what agents ask of other sessions.
+// exchanges starts the work that agents request from other sessions.
 type exchanges struct {
 	begun    *exchange.Exchanges
 	sessions *manage.Sessions
@@ -33,25 +33,20 @@ func (e exchanges) WaitRun(ctx context.Context, id sessions.RunID, d time.Durati
 	return e.sessions.WaitRun(ctx, id, d)
 }
 
-// NewSubAgent implements [agent.Exchanges].
-func (e exchanges) NewSubAgent(parent sessions.Record, agent, model, name string, label flow.Label) sessions.Record {
-	return e.places.NewSubAgent(parent, agent, model, name, label)
-}
-
 // NewAgentSession implements [agent.Exchanges].
 func (e exchanges) NewAgentSession(agent string) sessions.Record {
 	return e.places.NewAgentSession(agent)
 }
 
-// models are the models of agents, and those that a session may be given.
+// models has the agents' models, and those that a session may choose.
 type models struct {
 	*roster.Roster
 	choose         func(name string, knows flow.Level) error
 	maxTemperature func(name string) float32
 }
 
-// CheckModel gives an error for a model that no session may be given, see [commands.ModelChecker].
+// CheckModel returns an error for a model that no session may use, see [commands.ModelChecker].
 func (m models) CheckModel(name string, knows flow.Level) error { return m.choose(name, knows) }
 
-// MaxTemperature is the highest temperature that a model takes, see [commands.TemperatureChecker].
+// MaxTemperature returns the highest temperature that a model accepts, see [commands.TemperatureChecker].
 func (m models) MaxTemperature(name string) float32 { return m.maxTemperature(name) }

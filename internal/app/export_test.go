@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 
+	"sluice/internal/trouble"
 	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store"
@@ -13,6 +14,9 @@ func (a *App) Store() *store.DB { return a.store }
 
 // Token is the HTTP API's token.
 func (a *App) Token() string { return a.token }
+
+// Troubles are what is wrong with the gateway.
+func (a *App) Troubles(ctx context.Context) ([]trouble.Trouble, error) { return a.troubles(ctx) }
 
 // Emit publishes a live event.
 func (a *App) Emit(e sessions.Event) { a.bus.Emit(e) }

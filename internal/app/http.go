@@ -21,7 +21,8 @@ import (
 	"sluice/sessions"
 )
 
-// bodySpare is the room in a request's body for everything but the text, which JSON escapes can make six times as long.
+// bodySpare is the space in a request's body for everything except the text. JSON escapes can make the text six times
+// as long.
 const bodySpare = 64 << 10
 
 func (a *App) newHTTP() error {
@@ -37,19 +38,20 @@ func (a *App) newHTTP() error {
 		Gateway: httpapi.Gateway{
 			Resolver: a.router.Sessions(), Sessions: a.router.Sessions(), Turns: a.router.Intake, Work: a.router.Sessions(), Gate: a.router.Answers,
 			SendPermissions: a.router.SendPermissions(), Checker: a.router.Sender, Outbox: a.router.Sender, Directory: a.router.Routes, Deliveries: a.router.Deliveries(), Tasks: a.router.Exchanges(),
-			Approver: a.router.Approvals, Pairings: a.router.Pairings, Events: a.bus, Simulator: simulator{a.loop},
+			Approver: a.router.Approvals, Pairings: a.router.Pairings, Jobs: a.router.Jobs, Heartbeats: a.router.Jobs, Events: a.bus, Simulator: simulator{a.loop}, Nodes: a.nodes, Hooks: a.router.Hooks(), Alerts: a.router.Alerts(),
 		},
 		Rows: httpapi.Rows{
 			Sessions: a.store, Runs: a.store, Deliveries: a.store, Media: a.store, Exchanges: a.store, Approvals: a.store,
-			Memories: a.store, Pairings: a.store, Audit: a.store, Denials: a.store,
+			Memories: a.store, Pairings: a.store, Audit: a.store, Hooks: a.store, Denials: a.store,
 		},
 		Models: conversation.Models{Default: a.roster.ModelName, Check: a.chooseModel, MaxTemperature: a.maxTemperature},
 		Files:  conversation.Files{Folder: a.loop.Folder, Level: a.loop.FileLevel, Quota: a.quota},
-		Parts:  a.parts, Accounts: a.supervisor.States, Callback: a.callback,
+		Parts:  a.components, Accounts: a.supervisor.States, Callback: a.callback,
 		Page: console.Handler(a.cfg.Channels.Webchat.Enabled), PageRoute: webchat.Route(), PagePerson: sessions.Peer{ID: webchat.Person, Name: "You"},
+		Targets: a.target, Checks: a.checks, Alerting: a.alerting(),
 		Metrics: promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}),
 		Tokens:  credentials, SinkLevel: a.gate.SinkLevel, Hosts: hosts, MaxBody: int64(a.cfg.Limits.MaxMessageBytes)*6 + bodySpare,
-		MaxUpload: int64(a.cfg.Limits.MaxMessageBytes)*6 + 2*int64(a.cfg.Limits.MaxMediaBytes)*4/3 + bodySpare, // files come in base64
+		MaxUpload: int64(a.cfg.Limits.MaxMessageBytes)*6 + 2*int64(a.cfg.Limits.MaxMediaBytes)*4/3 + bodySpare, // base64 makes files longer
 		Version:   a.version, Now: a.now, Log: a.log, Registerer: a.registry,
 	})
 	return nil
@@ -63,7 +65,7 @@ func (s simulator) Simulate(ctx context.Context, c operator.Simulated) (policy.S
 	return s.loop.Simulate(ctx, c.Session, sessions.Caller{Route: c.Session.Route, User: c.Speaker, Owner: c.Owner, Reader: c.Reader}, c.Tool, c.Args)
 }
 
-// hosts are the names under which others may call the gateway.
+// hosts returns the names under which others may call the gateway.
 func (a *App) hosts() ([]string, error) {
 	hosts := append([]string(nil), a.cfg.Gateway.AllowedHosts...)
 	if host, _, err := net.SplitHostPort(a.cfg.Gateway.Listen); err == nil && host != "" {
@@ -79,7 +81,7 @@ func (a *App) hosts() ([]string, error) {
 	return hosts, nil
 }
 
-// callback takes what a platform posts for an account.
+// callback handles a platform's requests for an account.
 func (a *App) callback(channel, account string) (http.Handler, bool) {
 	found, ok := a.channels.find(channel, account)
 	if !ok {
@@ -90,11 +92,11 @@ func (a *App) callback(channel, account string) (http.Handler, bool) {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { c.ServeCallback(w, r, in) }), ok && in != nil
 }
 
-// errStarting: the server answers already, but work has not begun.
+// errStarting means that the server answers, but work has not started.
 var errStarting = errors.New("starting: taking over partitions and channels")
 
-// parts is the state of the gateway's parts. An account that another replica runs counts as working.
-func (a *App) parts(ctx context.Context) []operator.Health {
+// components returns the state of the gateway's components. An account that runs on another replica counts as working.
+func (a *App) components(ctx context.Context) []operator.Health {
 	parts := []operator.Health{part("store", a.store.Ready(ctx)), part("bus", a.bus.Ready())}
 	if !a.up.Load() {
 		parts = append(parts, part("gateway", errStarting))
@@ -106,7 +108,7 @@ func (a *App) parts(ctx context.Context) []operator.Health {
 		}
 		parts = append(parts, p)
 	}
-	return append(parts, a.mcpParts()...)
+	return append(parts, a.mcpComponents()...)
 }
 
 func part(name string, err error) operator.Health {

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/announce"
+	"sluice/internal/alert"
 	"sluice/policy/flow"
 	"sluice/router/exchange"
 	"sluice/router/ledger"
@@ -35,7 +36,7 @@ func withLevels(t *testing.T, page flow.Level, more ...string) *gateway {
 	}
 	g := &gateway{t: t, state: sqlitetest.Dir(t), log: newOutput()}
 	g.cfg = loadText(t, "gateway: { listen: 127.0.0.1:0, token: test-token, tokens: ["+strings.Join(tokens, ", ")+"] }\nstate: "+g.state+
-		"\nchannels: { webchat: { classification: "+page.String()+" } }\nsession: { queue: { mode: followup, debounceMs: 0 } }\nlimits: { partitions: 1 }\n"+strings.Join(more, ""))
+		"\nchannels: { webchat: { classification: "+page.String()+" } }\nhooks: { ci: { secrets: [a-secret-of-the-test], classification: PUBLIC, filter: \"false\" } }\ntargets: { ops: { channel: webchat, to: local } }\nsession: { queue: { mode: followup, debounceMs: 0 } }\nlimits: { partitions: 1 }\n"+strings.Join(more, ""))
 	g.begin()
 	t.Cleanup(g.end)
 	return g
@@ -51,6 +52,10 @@ type things struct {
 	media    ledger.Media
 	pairing  ledger.Pairing
 	memory   sessions.Memory
+	request  ledger.HookRequest
+	job      ledger.Job
+	alert    alert.Alert
+	silence  alert.Silence
 }
 
 // marker is in every text of the things that are to be hidden.
@@ -105,10 +110,32 @@ func (g *gateway) plant(r sessions.Record, level flow.Level) things {
 	}
 	code := strings.ToUpper(uuid.NewString()[:8])
 	o.pairing = ledger.Pairing{Channel: "webchat", Account: "default", User: sessions.Peer{ID: sessions.UserID(code), Name: marker}, Conversation: "x", Code: code, Status: ledger.PairingPending, Created: now, Expires: now.Add(time.Hour)}
+	o.request = ledger.HookRequest{ID: uuid.NewString(), Hook: "ci", Label: label.Join(r.Taint), Received: now, Payload: []byte(`"` + marker + `"`), HookDetail: ledger.HookDetail{Type: "application/json", Headers: map[string]string{"a": marker}}}
+	o.request.Key = "hook/ci/" + o.request.ID
+	request := ledger.Trigger{Key: o.request.Key, Revision: 1, Source: ledger.TriggerHook, Subject: "ci", Status: ledger.TriggerOK, Label: label, Created: now, Ended: now}
+	request.Session, request.Run, request.Why = r.ID, o.run.ID, marker
 	message := sessions.Message{ID: sessions.NewMessageID(), Parent: r.Head, Run: o.run.ID, Role: sessions.RoleUser, Label: label, Created: now, Parts: []sessions.Part{sessions.TextPart(marker, label)}}
 	r.Head = message.ID
+	o.job = ledger.Job{
+		Origin: ledger.JobMade, ID: "j-" + uuid.NewString()[:8], Revision: 1, Label: label.Join(r.Taint), Session: r.ID, Created: now, Changed: now,
+		JobDetail: ledger.JobDetail{Object: json.RawMessage(`{"every":"1h","text":"` + marker + `"}`), Paused: true, Maker: marker},
+	}
+	instant := ledger.Trigger{
+		Key: "cron/" + o.job.ID + "/x", Revision: 1, Source: ledger.TriggerCron, Subject: o.job.ID, Status: ledger.TriggerOK, Label: o.job.Label, Created: now, Ended: now,
+		TriggerDetail: ledger.TriggerDetail{Why: marker},
+	}
+	o.alert = alert.Alert{
+		Key: uuid.NewString(), Revision: 1, Status: alert.Firing, Severity: alert.Error, Source: marker, Label: label.Join(r.Taint), Started: now.Truncate(time.Microsecond), Updated: now.Truncate(time.Microsecond),
+		Detail: alert.Detail{Title: marker, Text: marker, Labels: map[string]string{"a": marker}, Occurrences: 1},
+	}
+	o.silence = alert.Silence{
+		ID: uuid.NewString(), Revision: 1, Starts: now, Ends: now.Add(time.Hour), Updated: now, Label: o.alert.Label,
+		SilenceDetail: alert.SilenceDetail{Author: marker, Comment: marker, Matchers: []alert.Matcher{{Name: "nothing", Value: marker, IsEqual: true}}},
+	}
 	g.store(ledger.Change{
-		Media: []ledger.Media{o.media}, Deliver: []ledger.Delivery{o.delivery, shown}, Exchanges: []ledger.Exchange{o.exchange}, Ask: []ledger.Approval{o.approval}, Pairings: []ledger.Pairing{o.pairing},
+		AlertChange: ledger.AlertChange{Alerts: []alert.Alert{o.alert}, Silences: []alert.Silence{o.silence}},
+		Jobs:        []ledger.Job{o.job}, Media: []ledger.Media{o.media}, Deliver: []ledger.Delivery{o.delivery, shown}, Exchanges: []ledger.Exchange{o.exchange}, Ask: []ledger.Approval{o.approval}, Pairings: []ledger.Pairing{o.pairing},
+		HookRequests: []ledger.HookRequest{o.request}, Triggers: []ledger.Trigger{request, instant},
 		Change: sessions.Change{
 			Save: []sessions.Record{r}, Messages: []sessions.StoredMessage{{Session: r.ID, Message: message}}, Enqueue: []sessions.Run{o.run},
 			Audit: []sessions.AuditEntry{{At: now, Actor: marker, Action: "a", Object: marker, Session: r.ID, Label: label}},

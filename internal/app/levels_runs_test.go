@@ -52,10 +52,10 @@ func TestWhatHappensAboveChangesNothingBelow(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			one, other := newWorld(t, seed, 1, 0.9).run(), newWorld(t, seed, 2, 0.2).run()
-			require.Len(t, one, len(other))
-			for i := range one {
+			for i := range min(len(one), len(other)) {
 				require.Equal(t, other[i], one[i], "request %d", i)
 			}
+			require.Len(t, one, len(other))
 		})
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 )
 
 // reach is what decides whether the thing that an operation is about is within a caller's level.
@@ -46,6 +47,7 @@ func decisions() map[string]ruling {
 		"reset-session":      {by: bySession},
 		"history":            {by: byRow, tail: []string{"", "?limit=1"}},
 		"say":                {by: bySession, body: `{"message":"hello"}`},
+		"wake":               {by: bySession, body: `{"session":"{id}","text":"hello"}`, more: []string{`{"session":"{id}","text":"hello","mode":"next-heartbeat"}`}},
 		"events":             {by: bySession, tail: []string{"", "?after=0", "?after=1", "?after=0123456789abcdef0123456789abcdef"}},
 		"list-runs":          {by: byRow, tail: []string{"", "?status=done", "?after={run}", "?limit=1"}},
 		"get-run":            {by: byRow, tail: []string{"", "?wait=1s"}},
@@ -65,6 +67,8 @@ func decisions() map[string]ruling {
 		"get-memory":         {by: bySession},
 		"delete-memory":      {by: bySession},
 		"get-media":          {by: byRow},
+		"list-checks":        {by: byNothing}, // their levels are in the configuration, see TestChecksAreShownUpToTheirLevel
+		"run-check":          {by: byNothing},
 		"status":             {by: byRow},
 		"look-up":            {by: byNothing, tail: []string{"?channel=webchat&to=local"}},
 		"list-audit":         {by: byRow, tail: []string{"", "?session={id}", "?action=a", "?limit=1"}},
@@ -77,9 +81,51 @@ func decisions() map[string]ruling {
 		"get-approval":       {by: byRow},
 		"allow-approval":     {by: byRow},
 		"deny-approval":      {by: byRow, body: `{"reason":"no"}`},
+		"list-jobs":          {by: bySession, tail: []string{"", "?limit=1"}},
+		"add-job":            {by: byNothing, body: `{"every":"1h"}`},
+		"get-job":            {by: bySession},
+		"update-job":         {by: bySession, body: `{"text":"mine"}`},
+		"run-job":            {by: bySession},
+		"pause-job":          {by: bySession},
+		"resume-job":         {by: bySession},
+		"job-history":        {by: bySession, tail: []string{"", "?limit=1", "?after=cron/{job}/x"}},
+		"remove-job":         {by: bySession},
 		"get-file":           {by: bySession},
 		"put-file":           {by: bySession, body: "mine"},
 		"delete-file":        {by: bySession},
+		"list-hooks":         {by: byNothing},
+		"list-hook-requests": {by: byRow, tail: []string{"", "?limit=1", "?after={request}"}},
+		"get-hook-request":   {by: byRow},
+		"replay-hook":        {by: byRow},
+		"test-hook":          {by: byNothing, body: `{"payload":"{}"}`},
+		"list-nodes":         {by: byNothing}, // rows above the caller's level are left out
+		"approve-node":       {by: byNothing, body: `{"code":"ABCDEFGH"}`},
+		"revoke-node":        {by: byNothing},
+		"pair-node":          {by: byNothing, body: `{"name":"n","platform":"linux","tokenHash":"` + strings.Repeat("g", 64) + `"}`}, // needs no token; the ids of stored requests are random
+		"connect-node":       {by: byNothing},                                                                                        // needs a node's token
+		"list-alerts":        {by: bySession, tail: []string{"", "?status=all", "?after={alert}&status=all", "?limit=1", "?filter=key%3D%22{alert}%22"}},
+		"fire-alert":         {by: byNothing, body: `{"key":"{alert}","title":"mine"}`},
+		"test-alert":         {by: byNothing, body: `{"key":"{alert}"}`},
+		"get-alert":          {by: bySession},
+		"ack-alert":          {by: bySession},
+		"resolve-alert":      {by: bySession},
+		"silence-alert":      {by: bySession, body: `{"for":"1h"}`},
+		"list-silences":      {by: bySession, tail: []string{"", "?state=all", "?after={silence}", "?limit=1"}},
+		"add-silence":        {by: byNothing, body: `{"matchers":["a=\"b\""],"for":"1h"}`},
+		"get-silence":        {by: bySession},
+		"end-silence":        {by: bySession},
+		"notify":             {by: byNothing, body: `{"message":"hi"}`},
+		"notify-alert":       {by: byNothing, body: `{"message":"hi"}`},
+		"pd-enqueue":         {by: byNothing, body: `{"routing_key":"INTERNAL","event_action":"resolve","dedup_key":"a"}`},
+		"am-post-alerts":     {by: byNothing, body: `[{"labels":{"alertname":"Disk"}}]`},
+		"am-list-alerts":     {by: byRow, tail: []string{"", "?filter=a%3D" + marker, "?silenced=false", "?active=false"}},
+		"am-list-groups":     {by: byNothing, tail: []string{"", "?muted=false"}},
+		"am-list-receivers":  {by: byNothing},
+		"am-status":          {by: byNothing},
+		"am-list-silences":   {by: byRow, tail: []string{"", "?filter=nothing%3D" + marker}},
+		"am-post-silence":    {by: byRow, body: `{"id":"{silence}","matchers":[{"name":"a","value":"b","isRegex":false}],"startsAt":"2026-01-01T00:00:00Z","endsAt":"2098-01-01T00:00:00Z","createdBy":"a","comment":"c"}`},
+		"am-get-silence":     {by: byRow},
+		"am-delete-silence":  {by: byRow},
 	}
 }
 
@@ -125,7 +171,8 @@ func TestEveryOperationHasADecision(t *testing.T) {
 // ids puts the things' ids where a path, a query or a body names them.
 func (o things) ids() *strings.Replacer {
 	return strings.NewReplacer("{id}", string(o.session.ID), "{run}", string(o.run.ID), "{exchange}", o.exchange.ID, "{delivery}", string(o.delivery.ID),
-		"{media}", string(o.media.ID), "{approval}", string(o.approval.ID), "{memory}", string(o.memory.ID), "{code}", o.pairing.Code, "{path}", "a.txt")
+		"{media}", string(o.media.ID), "{approval}", string(o.approval.ID), "{memory}", string(o.memory.ID), "{job}", o.job.ID, "{code}", o.pairing.Code, "{path}", "a.txt", "{target}", "ops", "{name}", "ci", "{request}", o.request.ID,
+		"{alert}", o.alert.Key, "{silence}", o.silence.ID, "{silenceID}", o.silence.ID)
 }
 
 // twins are a gateway with things that may be hidden, and one in which they never were.
@@ -139,7 +186,8 @@ type twins struct {
 // answers byte for byte as what never was, and what is not above them answers otherwise.
 func TestTheHiddenIsAsTheAbsent(t *testing.T) {
 	t.Parallel()
-	for _, level := range flow.Levels() {
+	levels, callers := triedLevels()
+	for _, level := range levels {
 		for _, by := range []reach{bySession, byChannel} {
 			t.Run(fmt.Sprintf("%s by %s", level, by), func(t *testing.T) {
 				t.Parallel()
@@ -148,7 +196,7 @@ func TestTheHiddenIsAsTheAbsent(t *testing.T) {
 					page = level
 				}
 				w := twins{t, withLevels(t, page), withLevels(t, page), level}
-				for _, caller := range flow.Levels() { // ascending: who may do nothing here comes first
+				for _, caller := range callers { // ascending: who may do nothing here comes first
 					for _, o := range w.with.operations() {
 						if by == byChannel == (decisions()[o.ID].by == byChannel) {
 							w.compare(caller, o)
@@ -228,6 +276,15 @@ func (w twins) untouched(o things, which string) {
 	p, err := w.with.Store().Approval(ctx, o.approval.ID)
 	require.NoError(w, err)
 	require.Equal(w, o.approval.Status, p.Status, which)
+	j, err := w.with.Store().Job(ctx, ledger.JobMade, o.job.ID)
+	require.NoError(w, err)
+	require.Equal(w, o.job.Revision, j.Revision, which)
+	x, err := w.with.Store().AlertsByKey(ctx, []string{o.alert.Key})
+	require.NoError(w, err)
+	require.Equal(w, []any{o.alert.Revision, o.alert.Label}, []any{x[0].Revision, x[0].Label}, which)
+	s, err := w.with.Store().Silence(ctx, o.silence.ID)
+	require.NoError(w, err)
+	require.Equal(w, o.silence.Revision, s.Revision, which)
 	if w.with.cfg.Channels.Webchat.Classification == w.things { // else everybody may know of it
 		found, err := w.with.Store().PairingOf(ctx, o.pairing.Channel, o.pairing.Account, o.pairing.User.ID)
 		require.NoError(w, err)

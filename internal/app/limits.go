@@ -5,28 +5,29 @@ import (
 
 	"sluice/internal/sandbox"
 	"sluice/internal/workspace"
-	"sluice/router/room"
+	"sluice/router/quota"
 )
 
-// bounds are what sessions' files may take now.
+// bounds returns the current limits for the files of sessions.
 func (a *App) bounds() workspace.Bounds {
 	l := a.limits.Load()
 	return workspace.Bounds{Workspace: int64(l.WorkspaceBytes), Session: int64(l.SessionBytes), Reserve: int64(l.ReserveBytes)}
 }
 
-// room says whether the disk of the store has room for a file, besides the reserve. The disk of a PostgreSQL server is not in sight of this process.
-func (a *App) room(bytes int64) error {
+// diskSpace checks that the disk of the store has space for a file, beyond the reserve. It can't check the disk of a
+// PostgreSQL server.
+func (a *App) diskSpace(bytes int64) error {
 	if a.cfg.Store.URL.Reveal() != "" {
 		return nil
 	}
 	err := a.quota.Reserve(a.cfg.State, bytes)
 	if errors.Is(err, workspace.ErrNoSpace) {
-		return &room.FullError{Text: err.Error()}
+		return &quota.FullError{Text: err.Error()}
 	}
 	return err
 }
 
-// commandLimits are what a command of the tool exec may use now.
+// commandLimits returns the current limits for commands of the tool exec.
 func (a *App) commandLimits() sandbox.Limits {
 	l := a.limits.Load()
 	return sandbox.Limits{Memory: int64(l.CommandMemory), Processes: l.CommandProcesses}

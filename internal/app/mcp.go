@@ -10,7 +10,7 @@ import (
 	"sluice/internal/mcp"
 )
 
-// mcpServers are the MCP servers that the configuration names.
+// mcpServers returns the configured MCP servers.
 func mcpServers(c *config.Config) []mcp.Server {
 	servers := make([]mcp.Server, 0, len(c.MCP.Servers))
 	for name, s := range c.MCP.Servers {
@@ -23,8 +23,8 @@ func mcpServers(c *config.Config) []mcp.Server {
 	return servers
 }
 
-// mcpParts say how the MCP servers do. The gateway is ready without them: their tools are missing then.
-func (a *App) mcpParts() []operator.Health {
+// mcpComponents returns the state of the MCP servers. The gateway is ready without them; only their tools are missing.
+func (a *App) mcpComponents() []operator.Health {
 	states := a.mcp.States()
 	parts := make([]operator.Health, len(states))
 	for i, s := range states {

@@ -17,7 +17,7 @@ func TestMemoryOutlivesAConversation(t *testing.T) {
 		read(t, g.call(http.MethodPost, "/v1/sessions/main/messages", `{"message":"`+text+`"}`), http.StatusOK, &got)
 		return got.Reply
 	}
-	require.Equal(t, "I keep that in mind (`ada-likes-ginger-tea`).", says("remember that Ada likes ginger tea"))
+	require.Equal(t, "I'll remember that (`ada-likes-ginger-tea`).", says("remember that Ada likes ginger tea"))
 	read(t, g.call(http.MethodPost, "/v1/sessions/main/reset", ""), http.StatusOK, nil)
 	require.Contains(t, says("what do you know about tea?"), "Ada likes ginger tea")
 

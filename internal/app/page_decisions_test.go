@@ -48,7 +48,7 @@ func TestPageShowsWhatWaitsForADecision(t *testing.T) {
 	}
 	b.until(`(() => { const log = document.getElementById("log"); return log.scrollHeight - log.scrollTop - log.clientHeight < 5; })()`) // what was said last stays in sight
 	require.Contains(t, eval[string](b, `document.querySelector("#approvals [data-part=args]").textContent`), "the end of it")
-	require.Contains(t, eval[string](b, `document.querySelector("[role=alert]#heard").textContent`), "May memory_save run?")
+	require.Contains(t, eval[string](b, `document.querySelector("[role=alert]#heard").textContent`), "Allow memory_save to run?")
 	require.NotContains(t, eval[string](b, `document.querySelector("#approvals").textContent`), "\u202e", "nothing turns the text around")
 	require.False(t, eval[bool](b, `document.getElementById("approvals").contains(document.activeElement)`), "it takes the focus from nobody")
 	require.False(t, b.scrollsSideways())

@@ -6,11 +6,12 @@ import (
 	"sluice/internal/model"
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/nodes"
 	"sluice/sessions"
 )
 
-// newGate makes the way out of the configured levels, send policy and rules.
-func newGate(c *config.Config, hooks *policy.Rules) (*policy.Gate, error) {
+// newGate creates the gate from the configured levels, send policy and rules.
+func newGate(c *config.Config, hooks *policy.Rules, nodeLevel func(sessions.ConversationID) flow.Level) (*policy.Gate, error) {
 	var rules []policy.SendRule
 	for _, r := range c.Session.SendPolicy.Rules {
 		rules = append(rules, policy.SendRule{Match: policy.SendMatch(r.Match), Action: action(r.Action)})
@@ -19,10 +20,12 @@ func newGate(c *config.Config, hooks *policy.Rules) (*policy.Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return policy.NewGate(sinks(c), send, hooks), nil
+	to := sinks(c)
+	to[nodes.Channel] = policy.Sink{Level: flow.Restricted, Lookup: nodeLevel}
+	return policy.NewGate(to, send, hooks), nil
 }
 
-// sinks are the levels of the ways out.
+// sinks returns the levels of the outgoing channels.
 func sinks(c *config.Config) map[string]policy.Sink {
 	all := map[string]policy.Sink{webchat.Channel: {Level: c.Channels.Webchat.Classification}}
 	for _, p := range c.Channels.Platforms() {
@@ -42,10 +45,23 @@ func sinks(c *config.Config) map[string]policy.Sink {
 		}
 		all[p.Name] = sink
 	}
+	for _, t := range c.Targets {
+		if sink := all[t.Channel]; t.Classification.Valid() && sink.Recipients != nil {
+			sink.Recipients[t.To] = lower(sink.Recipients[t.To], t.Classification)
+		}
+	}
 	return all
 }
 
-// action is a configured action; what is neither is refused where it is used.
+// lower is the lower of two levels, of which the first may be missing.
+func lower(a, b flow.Level) flow.Level {
+	if !a.Valid() {
+		return b
+	}
+	return flow.Min(a, b)
+}
+
+// action converts a configured action; an unknown one is rejected where it is used.
 func action(word string) policy.Action {
 	switch word {
 	case "allow":
@@ -56,7 +72,7 @@ func action(word string) policy.Action {
 	return policy.Action(word)
 }
 
-// providers are the configured model providers.
+// providers returns the configured model providers.
 func providers(c *config.Config) map[string]model.ProviderConfig {
 	all := map[string]model.ProviderConfig{}
 	for name, p := range c.Models.Providers {
@@ -68,7 +84,7 @@ func providers(c *config.Config) map[string]model.ProviderConfig {
 	return all
 }
 
-// modelsInUse are the models that the configuration itself names.
+// modelsInUse returns the models that the configuration names.
 func modelsInUse(c *config.Config) []string {
 	names := []string{c.Models.Default, c.Agents.Defaults.Model}
 	for _, a := range c.Agents.List {

@@ -24,7 +24,7 @@ const known, between = "I know: ", " / "
 var ordered = regexp.MustCompile(`call (\w+) (\{.*\})`)
 
 // obedient is the worst of all models: it calls whatever tools anybody names, a line each, with
-// their arguments, and else says all that it knows to whoever speaks to it: each thing once, or what two
+// their arguments, and otherwise tells all that it knows to everyone who speaks to it: each thing once, or what two
 // such agents tell each other would double with every turn.
 func obedient(q modeltest.Request) modeltest.Reply {
 	last := q.Messages[len(q.Messages)-1]

@@ -12,18 +12,18 @@ import (
 	"sluice/internal/config"
 )
 
-// probeTimeout bounds what one platform is asked.
+// probeTimeout bounds the questions to one platform.
 const probeTimeout = 10 * time.Second
 
-// Probed is what a platform says of one account.
+// Probed is a platform's answer about one account.
 type Probed struct {
 	Channel, Account string
-	Name             string // how the bot calls itself there
+	Name             string // the bot's name there
 	Err              error  // what is wrong, and what to do
 }
 
-// Probe asks the platforms of a configuration who its accounts are, all at
-// once, and disturbs no gateway that runs with them.
+// Probe asks the platforms for the profiles of the configured accounts, all at once. It does not disturb a gateway
+// that uses them.
 func Probe(ctx context.Context, cfg *config.Config, version string) []Probed {
 	a := New(cfg, version, slog.New(slog.DiscardHandler))
 	c := &channels{byName: map[[2]string]adapters.Adapter{}}
@@ -61,7 +61,7 @@ func probe(ctx context.Context, a adapters.Adapter) (p Probed) {
 		p.Name = "@" + self.Username
 	}
 	if f, ok := errors.AsType[*adapters.Failure](err); ok {
-		err = f.Err // the kind tells a person nothing
+		err = f.Err // the kind means nothing to a person
 	}
 	p.Err = err
 	return p

@@ -8,13 +8,13 @@ import (
 	"sluice/sessions"
 )
 
-// quiet is a log in which the lines that only say that the database is unavailable are of level debug: the store says once when
-// it goes and once when it is back, and every lane, poll and sweep would say it again with each try.
+// quiet is a log that lowers lines whose only message is that the database is unavailable to level debug: the store
+// reports the outage once, and every lane, poll and sweep would repeat it with each try.
 type quiet struct{ slog.Handler }
 
 // Handle implements [slog.Handler].
 func (q quiet) Handle(ctx context.Context, r slog.Record) error {
-	if r.Level > slog.LevelDebug && tellsOfOutage(r) {
+	if r.Level > slog.LevelDebug && isOutage(r) {
 		r.Level = slog.LevelDebug
 		if !q.Enabled(ctx, r.Level) {
 			return nil
@@ -23,8 +23,8 @@ func (q quiet) Handle(ctx context.Context, r slog.Record) error {
 	return q.Handler.Handle(ctx, r)
 }
 
-// tellsOfOutage reports whether a line's error is that the database is unavailable.
-func tellsOfOutage(r slog.Record) bool {
+// isOutage reports whether a line's error says that the database is unavailable.
+func isOutage(r slog.Record) bool {
 	found := false
 	r.Attrs(func(a slog.Attr) bool {
 		err, ok := a.Value.Any().(error)

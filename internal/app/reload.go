@@ -15,10 +15,10 @@ import (
 	"sluice/sessions"
 )
 
-// watchEvery is how often the configuration file is looked at.
+// watchEvery is how often the configuration file is checked.
 const watchEvery = 2 * time.Second
 
-// liveGate is the gate of the configuration that holds now.
+// liveGate is the gate of the current configuration.
 type liveGate struct{ atomic.Pointer[policy.Gate] }
 
 // Decide implements the router's gate.
@@ -30,7 +30,7 @@ func (g *liveGate) Carries(e policy.Egress) flow.Level { return g.Load().Carries
 // SinkLevel implements the router's gate.
 func (g *liveGate) SinkLevel(route sessions.Route) flow.Level { return g.Load().SinkLevel(route) }
 
-// liveMonitor is the monitor of the configuration that holds now.
+// liveMonitor is the monitor of the current configuration.
 type liveMonitor struct{ atomic.Pointer[policy.Monitor] }
 
 // Enter implements the router's monitor.
@@ -49,15 +49,15 @@ func (m *liveMonitor) Reset(record sessions.Record, who string, owner bool) poli
 // Invoke implements the router's monitor.
 func (m *liveMonitor) Invoke(v policy.Invocation) policy.Decision { return m.Load().Invoke(v) }
 
-// model finds a model of the configuration that holds now.
+// model finds a model of the current configuration.
 func (a *App) model(name string) (sessions.Model, error) { return a.models.Load().Model(name) }
 
-// chooseModel says whether a session may be given a model, by the configuration that holds now.
+// chooseModel checks whether a session may use a model under the current configuration.
 func (a *App) chooseModel(name string, knows flow.Level) error {
 	return a.models.Load().Choose(name, knows)
 }
 
-// maxTemperature is the highest temperature that a model takes. A name without a model takes any.
+// maxTemperature returns the highest temperature that a model accepts. Without a model, any is accepted.
 func (a *App) maxTemperature(name string) float32 {
 	m, err := a.model(name)
 	if err != nil {
@@ -66,14 +66,14 @@ func (a *App) maxTemperature(name string) float32 {
 	return sessions.MaxTemperature(m)
 }
 
-// adopt takes a configuration's gate and models, both or none.
+// adopt applies a configuration's gate and models, or neither.
 func (a *App) adopt(cfg *config.Config) error {
 	rules, err := policy.NewRules(cfg.Policy.PolicyRules())
 	if err != nil {
 		return fmt.Errorf("configure rules: %w", err)
 	}
 	rules.Continue(a.rules.Load())
-	gate, err := newGate(cfg, rules)
+	gate, err := newGate(cfg, rules, a.nodes.level)
 	if err != nil {
 		return fmt.Errorf("configure gate: %w", err)
 	}
@@ -100,19 +100,23 @@ func (a *App) adopt(cfg *config.Config) error {
 	return nil
 }
 
-// Reload applies a checked configuration: access, policy, agents, models, MCP servers and
-// queues at once. It returns the keys whose change waits for a restart.
+// Reload applies a checked configuration at once: access, policy, agents, models, MCP servers and queues. It returns
+// the changed keys that need a restart.
 func (a *App) Reload(cfg *config.Config) (waiting []string, err error) {
 	if err := a.adopt(cfg); err != nil {
 		return nil, err
 	}
 	a.roster.Configure(agentSettings(cfg, a.monitor.Load()))
 	a.router.Configure(routerSettings(cfg))
+	a.router.JobSource().Configure(cfg.Jobs(), cfg)
+	a.router.Hooks().Configure(cfg.ReadHooks(func(string, string) {}))
+	a.checks.Configure(cfg.CompiledChecks(nil))
+	a.router.Alerts().Configure(cfg.AlertPlan())
 	a.mcp.Configure(mcpServers(cfg))
 	return waitsForRestart(a.cfg, cfg), nil
 }
 
-// waitsForRestart names what differs of the keys that are read at the start only.
+// waitsForRestart returns the changed keys among those that are read only at the start.
 func waitsForRestart(old, next *config.Config) []string {
 	var keys []string
 	for _, k := range []struct {

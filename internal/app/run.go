@@ -16,11 +16,11 @@ import (
 
 // Options say how to run a gateway.
 type Options struct {
-	ConfigPath string // as given on the command line; empty: looked for in the usual places
-	Listen     string // overrides gateway.listen; empty: not
+	ConfigPath string // as given on the command line; empty: the usual places are searched
+	Listen     string // overrides gateway.listen; empty: no override
 	Version    string
-	Stdout     io.Writer // the address to open
-	Private    bool      // only a person reads Stdout, and nothing keeps it: the address may bear the token
+	Stdout     io.Writer // for the gateway's address
+	Private    bool      // only a person reads Stdout, and nothing stores it: the address may contain the token
 	Stderr     io.Writer // the log
 }
 
@@ -33,7 +33,7 @@ func Run(ctx context.Context, o Options) error {
 	loader := config.System()
 	loader.Listen = o.Listen
 	load := func() (*config.Config, error) { return loader.Load(path) }
-	loaded := stateOf(path) // before it is read: a change while the gateway starts is applied later
+	loaded := stateOf(path) // taken before the file is read, so that a change during the start is applied later
 	cfg, err := load()
 	if err != nil {
 		return err
@@ -48,9 +48,9 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	ownSettings := os.Getenv("GOGC") == "" // else the operator has set it
+	ownSettings := os.Getenv("GOGC") == "" // otherwise the operator has set it
 	if ownSettings {
-		debug.SetGCPercent(gcPercentMax) // of what a start allocates, little stays in use
+		debug.SetGCPercent(gcPercentMax) // little of what a start allocates stays in use
 	}
 	a := New(cfg, o.Version, log)
 	a.secrets = &secrets
@@ -64,7 +64,10 @@ func Run(ctx context.Context, o Options) error {
 	a.greet(o, path)
 	if ownSettings {
 		defer collectRarely()()
-		debug.FreeOSMemory() // what the start has left behind
+		debug.FreeOSMemory() // return the memory that the start has used
+	}
+	if err := unmapProgram(); err != nil {
+		log.Debug("program code that only the start needed stays in memory", "err", err)
 	}
 	if path == "" {
 		<-ctx.Done()
@@ -82,10 +85,10 @@ func Run(ctx context.Context, o Options) error {
 	return nil
 }
 
-// stopSpare is what a stop may take beyond stopTimeout before the process ends in the middle of it.
+// stopSpare is how much longer than stopTimeout a stop may take before the process ends anyway.
 const stopSpare = 2 * closeTimeout
 
-// endsWithin reports whether end returns within a time. Its goroutine ends with it, or with the process.
+// endsWithin reports whether end returns within d. Its goroutine ends with it, or with the process.
 func endsWithin(d time.Duration, end func()) bool {
 	ended := make(chan struct{})
 	go func() {
@@ -114,8 +117,8 @@ func newLogger(c config.Log, w io.Writer) (*slog.Logger, error) {
 	return slog.New(quiet{slog.NewTextHandler(w, options)}), nil
 }
 
-// greet says where to go, on standard output, so that it can be read by a person and by a script. The token is named only
-// where nothing collects what is printed.
+// greet prints the gateway's address to standard output, for people and scripts. It prints the token only if the
+// output is not stored.
 func (a *App) greet(o Options, path string) {
 	where := "no configuration file: everything embedded, offline demonstration model"
 	if path != "" {
@@ -123,7 +126,7 @@ func (a *App) greet(o Options, path string) {
 	}
 	fmt.Fprintf(o.Stdout, "Sluice %s is ready (%s, state in %s).\n\n", a.version, where, a.cfg.State)
 	if o.Private {
-		fmt.Fprintf(o.Stdout, "  Open  %s#token=%s\n\n", a.pageURL(), a.token) // no browser sends a fragment to any server
+		fmt.Fprintf(o.Stdout, "  Open  %s#token=%s\n\n", a.pageURL(), a.token) // browsers do not send the fragment to servers
 		return
 	}
 	token := "it is gateway.token in the configuration"
@@ -133,7 +136,7 @@ func (a *App) greet(o Options, path string) {
 	fmt.Fprintf(o.Stdout, "  Open  %s\n  The page asks for the token: %s.\n\n", a.pageURL(), token)
 }
 
-// pageURL is the page's address.
+// pageURL returns the page's address.
 func (a *App) pageURL() string {
 	host, port, err := net.SplitHostPort(a.Addr().String())
 	if err != nil {

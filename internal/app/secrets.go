@@ -9,10 +9,11 @@ import (
 	"sluice/policy"
 )
 
-// liveSecrets are the secrets of the configuration that holds now.
+// liveSecrets are the secrets of the current configuration.
 type liveSecrets struct{ atomic.Pointer[policy.Secrets] }
 
-// newSecrets makes what models know by name, and what nobody is shown: every key and token of the configuration, and the gateway's own.
+// newSecrets collects the secrets that models know by name, and the values that must not be shown: every key and
+// token of the configuration, and the gateway's own token.
 func newSecrets(c *config.Config, token string) (*policy.Secrets, error) {
 	var named []policy.Secret
 	for name, s := range c.Vault {
@@ -25,7 +26,7 @@ func newSecrets(c *config.Config, token string) (*policy.Secrets, error) {
 	return policy.NewSecrets(named, hidden)
 }
 
-// secretPart is what of a value nobody is shown: of an address its password, else all of it.
+// secretPart returns the part of a value that must not be shown: the password of a URL, or else the whole value.
 func secretPart(value string) string {
 	u, err := url.Parse(value)
 	if err != nil || u.Host == "" {
@@ -35,7 +36,7 @@ func secretPart(value string) string {
 	return password
 }
 
-// cleanWriter takes known secrets out of what is written to it. A logger writes a whole line at a time.
+// cleanWriter removes known secrets from its output. A logger writes a whole line at a time.
 type cleanWriter struct {
 	to      io.Writer
 	secrets *liveSecrets

@@ -10,12 +10,13 @@ import (
 	"sluice/internal/config"
 	"sluice/internal/web"
 	"sluice/policy"
+	"sluice/router/nodes"
 	"sluice/router/place"
 	"sluice/router/queue"
 	"sluice/sessions"
 )
 
-// routerSettings is what the configuration says to the router.
+// routerSettings converts the configuration for the router.
 func routerSettings(c *config.Config) *place.Settings {
 	s := &place.Settings{
 		Owners: c.Owners, Channels: channelSettings(c), Keyer: c.Session.Keyer(),
@@ -43,7 +44,7 @@ func routerSettings(c *config.Config) *place.Settings {
 	return s
 }
 
-// retention is how long what has ended is kept; the configuration was checked.
+// retention converts the retention settings; the configuration was checked.
 func retention(c config.Retention) place.Retention {
 	age := func(text string) time.Duration {
 		d, _ := config.Age(text)
@@ -59,8 +60,10 @@ func channelSettings(c *config.Config) map[string]place.ChannelSettings {
 			channels[p.Name] = accessSettings(p.Access)
 		}
 	}
-	// Who speaks on the page, or in a session over the API, has the gateway's token.
+	// Everyone who speaks on the page, or over the API, has the gateway's token.
 	channels[webchat.Channel] = place.ChannelSettings{DMPolicy: place.AccessOpen, GroupPolicy: place.AccessDisabled, OnUnknown: place.UnknownResend}
+	// A node has a token that an owner has approved.
+	channels[nodes.Channel] = place.ChannelSettings{DMPolicy: place.AccessOpen, GroupPolicy: place.AccessDisabled, OnUnknown: place.UnknownResend}
 	return channels
 }
 
@@ -81,7 +84,7 @@ func accessSettings(a config.Access) place.ChannelSettings {
 	return s
 }
 
-// spaceOf is the guild or workspace that a key of groups stands for as a whole.
+// spaceOf returns the guild or workspace if a key of groups stands for a whole one.
 func spaceOf(key string) (string, bool) {
 	kind, id, ok := strings.Cut(key, ":")
 	return id, ok && (kind == "guild" || kind == "team")
@@ -97,7 +100,7 @@ func groupSettings(g config.Group) place.GroupSettings {
 	return s
 }
 
-// exchangeSettings are the bounds of what agents cause in one another.
+// exchangeSettings returns the limits for work that agents cause in one another.
 func exchangeSettings(c *config.Config) place.ExchangeSettings {
 	between, sub := c.Session.AgentToAgent, c.Agents.Defaults.Subagents
 	return place.ExchangeSettings{
@@ -106,7 +109,7 @@ func exchangeSettings(c *config.Config) place.ExchangeSettings {
 	}
 }
 
-// agentSettings is what the configuration says to the agent loop.
+// agentSettings converts the configuration for the agent loop.
 func agentSettings(c *config.Config, monitor *policy.Monitor) roster.Settings {
 	s := roster.Settings{
 		Monitor: monitor,
@@ -136,4 +139,23 @@ func definition(a config.Agent) roster.Definition {
 			MaxEntries: a.Memory.MaxEntries, MaxBytes: int64(a.Memory.MaxBytes), Recall: a.Memory.RecallChars,
 		},
 	}
+}
+
+// resetSettings returns the settings of sessions that restart automatically.
+func resetSettings(c config.Session) place.ResetSettings {
+	s := place.ResetSettings{
+		Default: resetPolicy(c.Reset),
+		ByType:  map[place.ConversationType]place.ResetPolicy{}, ByChannel: map[string]place.ResetPolicy{},
+	}
+	for name, r := range c.ResetByType {
+		s.ByType[place.ConversationType(name)] = resetPolicy(r)
+	}
+	for name, r := range c.ResetByChannel {
+		s.ByChannel[name] = resetPolicy(r)
+	}
+	return s
+}
+
+func resetPolicy(r config.Reset) place.ResetPolicy {
+	return place.ResetPolicy{Mode: place.ResetMode(r.Mode), AtHour: r.AtHour, Idle: time.Duration(r.IdleMinutes) * time.Minute}
 }

@@ -46,7 +46,7 @@ limits: { maxMediaBytes: 4096 }
 	direct := sessions.Route{Channel: "discord", ChatType: sessions.Direct}
 	require.Equal(t, sessions.Key("agent:main:direct:ada"), s.Keyer.Key("main", direct, "5"))
 
-	gate, err := newGate(c, nil)
+	gate, err := newGate(c, nil, nil)
 	require.NoError(t, err)
 	in := func(space string, conversation sessions.ConversationID) flow.Level {
 		return gate.SinkLevel(sessions.Route{Channel: "discord", ChatType: sessions.Channel, Space: space, Conversation: conversation})

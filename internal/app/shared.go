@@ -9,7 +9,7 @@ import (
 	"sluice/router/place"
 )
 
-// warnShared says in the log that others than owners talk in the owner's session, where they do.
+// warnShared logs a warning if people other than owners talk in the owner's session.
 func (a *App) warnShared(ctx context.Context, cfg *config.Config) {
 	shared := place.SharedMain(cfg.Session.Keyer())
 	if shared == "" {
@@ -29,6 +29,6 @@ func (a *App) warnShared(ctx context.Context, cfg *config.Config) {
 		guests = append(guests, fmt.Sprintf("people admitted with a code: %d", paired))
 	}
 	if len(guests) > 0 {
-		a.log.Warn("others share the owner's session", "why", guests, "mend", shared)
+		a.log.Warn("others share the owner's session", "why", guests, "fix", shared)
 	}
 }

@@ -20,9 +20,9 @@ func TestNotReadyWhileItStarts(t *testing.T) {
 	require.NoError(t, a.openStoreAndBus(t.Context()))
 	defer a.Stop(t.Context())
 	require.NoError(t, a.wire())
-	require.Contains(t, a.parts(t.Context()), operator.Health{Name: "gateway", Detail: errStarting.Error()})
+	require.Contains(t, a.components(t.Context()), operator.Health{Name: "gateway", Detail: errStarting.Error()})
 	a.up.Store(true)
-	for _, p := range a.parts(t.Context()) {
+	for _, p := range a.components(t.Context()) {
 		require.NotEqual(t, "gateway", p.Name)
 	}
 }

@@ -14,10 +14,10 @@ import (
 	"sluice/internal/httpapi/auth"
 )
 
-// tokenFile is where a token is kept that the configuration does not name.
+// tokenFile is the file for a token that the configuration does not set.
 const tokenFile = "token"
 
-// apiToken is the token of the HTTP API: the configured one, or one that is made once and kept.
+// apiToken returns the token of the HTTP API: the configured one, or one that is generated once and stored.
 func apiToken(c *config.Config) (string, error) {
 	if t := c.Gateway.Token.Reveal(); t != "" {
 		return t, nil
@@ -39,12 +39,12 @@ func apiToken(c *config.Config) (string, error) {
 	return token, nil
 }
 
-// credentials are all tokens of the HTTP API.
+// credentials returns all tokens of the HTTP API.
 func (a *App) credentials() ([]auth.Credential, error) {
 	g := a.cfg.Gateway
 	all := []auth.Credential{{Token: a.token, Level: g.Classification, Role: auth.RoleOperator}}
 	for i, t := range g.Tokens {
-		if t.Token.Reveal() == a.token { // one that the configuration does not name
+		if t.Token.Reveal() == a.token { // not a configured one
 			return nil, fmt.Errorf("gateway.tokens[%d].token is the same as in the file %s; choose another one", i, tokenFile)
 		}
 		all = append(all, auth.Credential{Name: t.Name, Token: t.Token.Reveal(), Level: t.Classification, Role: auth.Role(t.Role)})
@@ -52,7 +52,7 @@ func (a *App) credentials() ([]auth.Credential, error) {
 	return all, nil
 }
 
-// writeSecret writes a file that only its owner can read, whole or not at all.
+// writeSecret writes a file that only its owner can read, completely or not at all.
 func writeSecret(path, text string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".token-*") // mode 0600
 	if err != nil {

@@ -15,23 +15,24 @@ import (
 	"time"
 
 	"sluice/internal/httpapi/operator"
+	"sluice/internal/pause"
 )
 
 const (
-	// waitShown is how long a start takes before the HTTP server says what it waits for.
+	// waitShown is how long a start may wait before the HTTP server reports it.
 	waitShown = 300 * time.Millisecond
-	// waitFirst and waitMax bound the pause between two tries to reach a part.
+	// waitFirst and waitMax bound the pause between tries to reach a component.
 	waitFirst, waitMax = 250 * time.Millisecond, 5 * time.Second
 )
 
-// fatalError is a failure of a start that no waiting mends.
+// fatalError is a start failure that waiting does not fix.
 type fatalError struct{ error }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e fatalError) Unwrap() error { return e.error }
 
-// waiting is what a gateway is before its store and bus are there: not ready, and it says why, in the log once for each
-// reason and over HTTP. Its goroutine is that of its HTTP server, for which stop waits.
+// waiting serves while the gateway's store and bus are missing. It is not ready and says why: in the log once per
+// reason, and over HTTP. Its goroutine is that of its HTTP server; stop waits for it.
 type waiting struct {
 	log     *slog.Logger
 	token   string
@@ -42,7 +43,7 @@ type waiting struct {
 	wg      sync.WaitGroup
 
 	mu    sync.Mutex
-	parts map[string]string // what is wrong with each part that is not there yet; empty: it is being looked for
+	parts map[string]string // what is wrong with each missing component; empty: not known yet
 }
 
 func newWaiting(l net.Listener, log *slog.Logger, token, version string) *waiting {
@@ -50,14 +51,14 @@ func newWaiting(l net.Listener, log *slog.Logger, token, version string) *waitin
 	w.handle, _ = l.(*net.TCPListener) // gateway.listen is always TCP
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { fmt.Fprintln(rw, "ok") })
-	mux.HandleFunc("GET /readyz", func(rw http.ResponseWriter, r *http.Request) { w.answer(rw, w.health(w.knows(r))) })
+	mux.HandleFunc("GET /readyz", func(rw http.ResponseWriter, r *http.Request) { w.answer(rw, w.health(w.hasToken(r))) })
 	mux.HandleFunc("/", func(rw http.ResponseWriter, r *http.Request) {
 		switch {
-		case !w.knows(r):
+		case !w.hasToken(r):
 			w.answer(rw, map[string]string{"error": "starting", "message": "the gateway is starting"})
 		case r.URL.Path == "/v1/status":
 			rw.Header().Set("Content-Type", "application/json")
-			_ = json.NewEncoder(rw).Encode(w.health(true)) // the caller has gone
+			_ = json.NewEncoder(rw).Encode(w.health(true)) // the client has disconnected
 		default:
 			w.answer(rw, map[string]string{"error": "starting", "message": "the gateway waits: " + w.reasons()})
 		}
@@ -66,8 +67,8 @@ func newWaiting(l net.Listener, log *slog.Logger, token, version string) *waitin
 	return w
 }
 
-// knows reports whether a caller has the gateway's token. Others learn only which parts are missing.
-func (w *waiting) knows(r *http.Request) bool {
+// hasToken reports whether a caller has the gateway's token. Other callers learn only which components are missing.
+func (w *waiting) hasToken(r *http.Request) bool {
 	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	return ok && w.token != "" && subtle.ConstantTimeCompare([]byte(given), []byte(w.token)) == 1
 }
@@ -105,10 +106,10 @@ func (w *waiting) answer(rw http.ResponseWriter, body any) {
 	rw.Header().Set("Content-Type", "application/json")
 	rw.Header().Set("Retry-After", "1")
 	rw.WriteHeader(http.StatusServiceUnavailable)
-	_ = json.NewEncoder(rw).Encode(body) // the caller has gone
+	_ = json.NewEncoder(rw).Encode(body) // the client has disconnected
 }
 
-// begin lets the HTTP server answer. The listener stays open when it ends.
+// begin starts the HTTP server. The listener stays open when it ends.
 func (w *waiting) begin() {
 	w.serve.Do(func() {
 		if w.handle == nil {
@@ -124,7 +125,7 @@ func (w *waiting) begin() {
 
 // stop ends the HTTP server and leaves the listener to the next one.
 func (w *waiting) stop() error {
-	w.serve.Do(func() {}) // it does not begin any more
+	w.serve.Do(func() {}) // it does not start any more
 	err := w.server.Close()
 	w.wg.Wait()
 	if w.handle != nil {
@@ -133,13 +134,13 @@ func (w *waiting) stop() error {
 	return err
 }
 
-// sharedListener is a listener that its borrower can't close: it only ends the borrower's Accept.
+// sharedListener is a listener whose Close only ends the current user's Accept.
 type sharedListener struct{ *net.TCPListener }
 
 // Close implements [net.Listener].
 func (l sharedListener) Close() error { return l.SetDeadline(time.Unix(1, 0)) }
 
-// until tries to open a part until that works, ctx ends, or the failure is one that no waiting mends.
+// until retries opening a component until it works, ctx ends, or it fails with a fatalError.
 func (w *waiting) until(ctx context.Context, name string, open func() error) error {
 	w.note(name, "it is being opened")
 	defer func() {
@@ -148,7 +149,8 @@ func (w *waiting) until(ctx context.Context, name string, open func() error) err
 		delete(w.parts, name)
 	}()
 	began := time.Now()
-	for pause, said := waitFirst, ""; ; pause = min(2*pause, waitMax) {
+	pauses, said := pause.Doubling(waitFirst, waitMax, 0), ""
+	for {
 		err := open()
 		if err == nil {
 			if said != "" {
@@ -164,14 +166,12 @@ func (w *waiting) until(ctx context.Context, name string, open func() error) err
 		}
 		w.note(name, err.Error())
 		w.begin()
-		if said == "" { // when the log tells it, so does /readyz
+		if said == "" { // /readyz reports it at the same time as the log
 			w.log.Warn("not ready: the start waits", "part", name, "reason", err.Error())
 			said = err.Error()
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if err := pause.Wait(ctx, pauses.NextBackOff()); err != nil {
+			return err
 		}
 	}
 }

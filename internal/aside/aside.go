@@ -1,5 +1,5 @@
-// Package aside keeps the stacks of goroutines small that wait long: thousands of runs wait for their models at once, and
-// a stack that has grown stays with its goroutine.
+// Package aside runs work on a goroutine of its own, so that goroutines that wait for long keep small stacks:
+// thousands of runs wait for their models at once, and a stack that has grown stays with its goroutine.
 //
 // Goroutines: one for each call of Do, which waits for it.
 package aside
@@ -10,10 +10,12 @@ import (
 	"runtime/debug"
 )
 
-// errEnded: the work has ended its goroutine, and not returned.
+// errEnded means that the work has ended its goroutine instead of returning.
 var errEnded = errors.New("the work ended its goroutine")
 
-// Do runs work that needs a large stack on a goroutine of its own, and waits for its end. If it panics or ends its goroutine, Do panics.
+// Do runs work that needs a large stack on a goroutine of its own, and waits until it ends. If the work panics or
+// ends its goroutine, Do panics with an error: a panic on the new goroutine would end the process, while the caller's
+// goroutine recovers from it, as if the work ran there.
 func Do(work func()) {
 	ended := make(chan error)
 	go func() {
@@ -26,7 +28,7 @@ func Do(work func()) {
 	}
 }
 
-// guarded turns a panic into an error that has its stack.
+// guarded turns a panic into an error with its stack.
 func guarded(work func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

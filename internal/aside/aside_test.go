@@ -9,7 +9,7 @@ import (
 	"sluice/internal/aside"
 )
 
-// What is done aside has ended when Do returns, and a panic there is one of its caller.
+// The work has ended when Do returns, and Do passes a panic on to its caller, who can recover from it.
 func TestDo(t *testing.T) {
 	t.Parallel()
 	done := false

@@ -63,16 +63,10 @@ func taskAttacks() []attack {
 		{path: "L1", name: "a sub-agent that ends at once leaves nothing behind", act: func(s *scene) {
 			s.do(s.high(), call("sessions_spawn", args{"cleanup": "delete", "task": "the word is " + s.secret}))
 		}},
-		{path: "L2", name: "no tool or route begins work at another time: cron and hooks are not built", act: func(s *scene) {
-			got := s.do(s.high(), call("cron_add", args{"text": s.secret}), call("hook_add", args{"text": s.secret}))
-			s.has(got, `there is no tool "cron_add"`, `there is no tool "hook_add"`)
-			for _, path := range []string{"/v1/cron", "/hooks/any"} {
-				if a := s.as(masterToken, http.MethodPost, path, "{}"); a.status < 400 {
-					s.leak("%s answers %d: attacks on it are missing here", path, a.status)
-				}
-			}
+		{path: "L2", name: "no tool makes hooks", act: func(s *scene) {
+			s.has(s.do(s.high(), call("hook_add", args{"text": s.secret})), `there is no tool "hook_add"`)
 			for _, tool := range s.tools() {
-				if strings.HasPrefix(tool, "cron") || strings.HasPrefix(tool, "hook") {
+				if strings.HasPrefix(tool, "hook") {
 					s.leak("there is %s: attacks on it are missing here", tool)
 				}
 			}

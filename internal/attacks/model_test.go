@@ -10,13 +10,13 @@ import (
 )
 
 // ordered is how anybody orders a tool call.
-var ordered = regexp.MustCompile(`!call (\w+) (\{.*\})`)
+var ordered = regexp.MustCompile(`!call ([\w-]+) (\{.*\})`)
 
 // worded is how anybody orders an answer, word for word.
 var worded = regexp.MustCompile(`!say ([A-Za-z0-9+/=]+)`)
 
 // obedient is the worst of all models: it calls whatever tools anybody names, a line each, with
-// their arguments, and then says all that it knows to whoever speaks to it.
+// their arguments, and then tells all that it knows to everyone who speaks to it.
 func obedient(q modeltest.Request) modeltest.Reply {
 	last := q.Messages[len(q.Messages)-1]
 	if last.Role == "user" && len(q.Tools) > 0 {

@@ -1,9 +1,14 @@
 package attacks_test
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,12 +46,18 @@ const (
 	topKey   = sessions.Key("agent:other:telegram:group:-3")
 	// narrowKey may learn only what is PUBLIC, and asks a server that gives more.
 	narrowKey = sessions.Key("agent:main:telegram:group:-4")
+	// causedKey and nodeKey are of sessions without people.
+	causedKey = sessions.Key("hook:build")
+	nodeKey   = sessions.Key("node-kitchen")
 	// risingKey rises while it is looked at.
 	risingKey = sessions.Key("agent:main:telegram:group:-5")
 )
 
-// someKeys are those of high sessions that are there or not.
-var someKeys = []sessions.Key{"agent:main:telegram:group:-7", "agent:main:telegram:group:-8", "agent:other:telegram:group:-9"}
+// lowKeys are those of low sessions, and someKeys those of high sessions that are there or not.
+var (
+	lowKeys  = []sessions.Key{lowKey, otherKey, groupKey, narrowKey, causedKey, nodeKey}
+	someKeys = []sessions.Key{"agent:main:telegram:group:-7", "agent:main:telegram:group:-8", "agent:other:telegram:direct:1", "hook:secret", "node-vault"}
+)
 
 // called is a gateway whose sessions call one tool after the other. Nobody works there but they.
 type called struct {
@@ -55,6 +66,7 @@ type called struct {
 	now        time.Time
 	ticking    bool // a low session is at work
 	open       map[sessions.Key]*sessions.Session
+	made       map[string][]string // the ids of jobs, by who has made them
 	lows, high *rand.Rand
 }
 
@@ -62,14 +74,14 @@ type called struct {
 func newCalled(t testing.TB, low, high uint64) *called {
 	t.Helper()
 	w := &called{
-		script: &sessiontest.Scripted{Level: flow.Restricted}, now: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), open: map[sessions.Key]*sessions.Session{},
+		script: &sessiontest.Scripted{Level: flow.Restricted}, now: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), open: map[sessions.Key]*sessions.Session{}, made: map[string][]string{},
 		lows: rand.New(rand.NewPCG(low, 1)), high: rand.New(rand.NewPCG(high, 2)),
 	}
 	w.twoRun = &twoRun{TB: t, dir: sqlitetest.Dir(t), bus: silence{}, model: w.script, clock: w.tick, secret: fmt.Sprint("secret ", high), names: map[string]string{}}
 	w.remote = w.board.tools
 	w.twoRun.open()
 	t.Cleanup(func() { require.NoError(t, w.db.Close()) })
-	for _, key := range []sessions.Key{lowKey, otherKey, groupKey, narrowKey} {
+	for _, key := range lowKeys {
 		w.now = w.now.Add(time.Second)
 		w.begin(key, flow.Public)
 	}
@@ -91,7 +103,7 @@ func (w *called) tick() time.Time {
 func (w *called) begin(key sessions.Key, level flow.Level) {
 	w.Helper()
 	record := sessions.Record{
-		ID: sessions.NewID(), Key: key, Agent: key.Agent(), Taint: flow.NewLabel(level, flow.Trusted), Clearance: flow.Restricted, Created: w.now, LastActivity: w.now,
+		ID: sessions.NewID(), Key: key, Agent: cmp.Or(key.Agent(), "main"), Taint: flow.NewLabel(level, flow.Trusted), Clearance: flow.Restricted, Created: w.now, LastActivity: w.now,
 		Route: sessions.Route{Channel: "telegram", Account: "default", ChatType: sessions.Direct, Conversation: "1"},
 	}
 	if key == narrowKey {
@@ -129,6 +141,8 @@ func (w *called) call(key sessions.Key, tool, args string) string {
 	w.Helper()
 	w.called++
 	s := w.open[key]
+	written := args
+	args = aName.ReplaceAllStringFunc(args, w.id)
 	run := sessions.Run{
 		ID: sessions.NewRunID(), Session: s.Record().ID, Kind: sessions.KindMessage, Route: s.Record().Route,
 		Input: sessions.Input{Text: "go", Owner: true, Sender: sessions.Peer{ID: "1"}},
@@ -140,7 +154,118 @@ func (w *called) call(key sessions.Key, tool, args string) string {
 	require.NoError(w, err)
 	messages := s.Messages()
 	part := messages[len(messages)-2].Parts[0]
-	return timeless(fmt.Sprintf("%s %s %s: error %t, label %s, taint %s: %s", key, tool, args, part.Error, part.Label, s.Taint(), part.Text))
+	w.keep(key, tool, part.Text)
+	if tool == "cron_list" {
+		part.Text = w.inOrder(part.Text)
+	}
+	return timeless(fmt.Sprintf("%s %s %s: error %t, label %s, taint %s: %s", key, tool, written, part.Error, part.Label, s.Taint(), w.nameless(part.Text)))
+}
+
+// aName stands for the id of a job, or for that of an alert of a high session, in the order in which they were made.
+var (
+	aName  = regexp.MustCompile(`@(low|high|alarm)[0-9]`)
+	noName = regexp.MustCompile(`(job|alert)-nothing0+`)
+)
+
+// id is the id that a name stands for. What is not made yet has another one, as long as the others: lengths are counted.
+func (w *called) id(name string) string {
+	made := w.made[name[:len(name)-1]]
+	if n := int(name[len(name)-1] - '0'); n < len(made) {
+		return made[n]
+	}
+	if strings.HasPrefix(name, alarmed) {
+		return fmt.Sprintf("alert-nothing%023s", name[1:])
+	}
+	return fmt.Sprintf("job-nothing%09s", name[1:])
+}
+
+// nameless is a text with names in place of the ids of jobs and alerts.
+func (w *called) nameless(text string) string {
+	text = noName.ReplaceAllString(text, "@")
+	for whose, made := range w.made {
+		for n, id := range made {
+			text = strings.ReplaceAll(text, id, fmt.Sprint(whose, n))
+		}
+	}
+	return text
+}
+
+// alarmed is the name of alerts of high sessions. Those of low ones have keys that can be guessed.
+const alarmed = "@alarm"
+
+// keep notes the id of what was made.
+func (w *called) keep(key sessions.Key, tool, result string) {
+	w.Helper()
+	var made struct{ ID, Key string }
+	if json.Unmarshal([]byte(result), &made) != nil {
+		return
+	}
+	low := slices.Contains(lowKeys, key)
+	switch {
+	case tool == "cron_add" && made.ID != "" && low:
+		w.made["@low"] = append(w.made["@low"], made.ID)
+	case tool == "cron_add" && made.ID != "":
+		w.made["@high"] = append(w.made["@high"], made.ID)
+	case tool == "alert_fire" && !low:
+		if _, id, ok := strings.Cut(made.Key, alarmsOfMain); ok && !slices.Contains(w.made[alarmed], id) {
+			w.made[alarmed] = append(w.made[alarmed], id)
+		}
+	}
+}
+
+// alarmsOfMain begins the keys of an agent's alerts.
+const alarmsOfMain = "agent/main/"
+
+// inOrder is a list of jobs in the order in which they were made: their ids are random.
+func (w *called) inOrder(list string) string {
+	w.Helper()
+	var found struct{ Jobs []json.RawMessage }
+	require.NoError(w, json.Unmarshal([]byte(list), &found), list)
+	age := func(row json.RawMessage) int {
+		var made struct{ ID string }
+		require.NoError(w, json.Unmarshal(row, &made))
+		return slices.Index(w.made["@low"], made.ID)
+	}
+	slices.SortFunc(found.Jobs, func(a, b json.RawMessage) int { return age(a) - age(b) })
+	return fmt.Sprintf("%s", found.Jobs)
+}
+
+// anyCallOrCause draws a call, one in eight about jobs and one in eight about alerts.
+func anyCallOrCause(r *rand.Rand) (tool, args string) {
+	switch r.IntN(8) {
+	case 0:
+		return aboutJobs(r)
+	case 1:
+		return aboutAlerts(r)
+	}
+	return anyCall(r)
+}
+
+// aboutAlerts draws a call about alerts.
+func aboutAlerts(r *rand.Rand) (tool, args string) {
+	pick := func(of ...string) string { return of[r.IntN(len(of))] }
+	switch pick("fire", "fire", "list", "answer", "answer") {
+	case "fire":
+		return "alert_fire", fmt.Sprintf(`{"key":%q,"title":%q,"severity":%q%s}`, pick("disk", "backup"), pick("launch", "friday"), pick("warning", "critical"), pick("", `,"for":"1h"`))
+	case "list":
+		return "alert_list", pick(`{}`, `{"status":"all"}`, `{"filter":"severity=\"critical\""}`)
+	}
+	return pick("alert_ack", "alert_resolve"), fmt.Sprintf(`{"key":%q}`, pick(alarmsOfMain+"disk", alarmsOfMain+"backup", "agent/other/disk", alarmsOfMain+"@alarm0", alarmsOfMain+"@alarm1", "al-00000000"))
+}
+
+// aboutJobs draws a call about jobs.
+func aboutJobs(r *rand.Rand) (tool, args string) {
+	pick := func(of ...string) string { return of[r.IntN(len(of))] }
+	id := func() string { return pick("@low0", "@low1", "@low2", "@high0", "@high1", "@high2") }
+	switch pick("add", "add", "list", "update", "one", "one", "one") {
+	case "add":
+		return "cron_add", fmt.Sprintf(`{"text":%q,%s}`, pick("launch", "friday"), pick(`"every":"24h"`, `"schedule":"0 7 * * *"`, `"every":"10s"`, `"in":"48h"`))
+	case "list":
+		return "cron_list", `{}`
+	case "update":
+		return "cron_update", fmt.Sprintf(`{"id":%q,"text":%q}`, id(), pick("launch", "friday"))
+	}
+	return pick("cron_show", "cron_show", "cron_history", "cron_pause", "cron_resume", "cron_run", "cron_remove"), fmt.Sprintf(`{"id":%q}`, id())
 }
 
 // anyCall draws a call. The words and keys are few, so that sessions meet.
@@ -150,8 +275,12 @@ func anyCall(r *rand.Rand) (tool, args string) {
 		return pick("launch", "friday", "price", "launches", "secret plan", "it's-a:key", "none")
 	}
 	key := func() string {
-		return pick(string(lowKey), string(otherKey), string(groupKey), string(narrowKey), string(highKey), string(topKey), "main", "agent:main:nobody",
-			string(someKeys[0]), string(someKeys[1]), string(someKeys[2]), "sess_000000000000")
+		if n := r.IntN(len(lowKeys) + len(someKeys) + 1); n < len(lowKeys) {
+			return string(lowKeys[n])
+		} else if n -= len(lowKeys); n < len(someKeys) {
+			return string(someKeys[n])
+		}
+		return pick(string(highKey), string(topKey), "main", "agent:main:nobody", "sess_000000000000")
 	}
 	tag := pick("project", "rule", "x")
 	return [...]func() (string, string){
@@ -214,7 +343,7 @@ func (w *called) highs() {
 					keys = append(keys, k)
 				}
 			}
-			tool, args := anyCall(w.high)
+			tool, args := anyCallOrCause(w.high)
 			w.call(keys[w.high.IntN(len(keys))], tool, args)
 		}
 	}
@@ -251,8 +380,8 @@ func (w *called) step(n int) {
 	if n%twoRunRestart == twoRunRestart-1 {
 		w.restart()
 	}
-	key := []sessions.Key{lowKey, otherKey, groupKey, narrowKey}[w.lows.IntN(4)]
-	tool, args := anyCall(w.lows)
+	key := lowKeys[w.lows.IntN(len(lowKeys))]
+	tool, args := anyCallOrCause(w.lows)
 	switch w.lows.IntN(40) {
 	case 0:
 		w.low(w.rise())

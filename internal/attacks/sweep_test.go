@@ -38,10 +38,13 @@ func (s *scene) sweep() {
 	s.t.Helper()
 	s.settle()
 	s.sweepChats()
-	s.sweepHTTP("the low token", lowToken)
-	s.sweepHTTP("the page", masterToken, "Sluice-Client", "page") // it carries what is INTERNAL
-	s.sweepTranscripts()
-	s.sweepFiles()
+	rows := s.sessions()
+	made := s.madeOf(rows)
+	known := s.idsOf(made)
+	s.sweepHTTP("the low token", known, lowToken)
+	s.sweepHTTP("the page", known, masterToken, "Sluice-Client", "page") // it carries what is INTERNAL
+	s.sweepTranscripts(made)
+	s.sweepFiles(rows)
 	s.end()
 	s.unseen("events for the low token", s.heard.String())
 	s.unseen("log", s.log.String()[s.since.log:])
@@ -74,8 +77,7 @@ func (s *scene) sweepChats() {
 }
 
 // sweepHTTP asks every operation that only looks, about everything that the scene has made.
-func (s *scene) sweepHTTP(who, token string, headers ...string) {
-	known := s.ids()
+func (s *scene) sweepHTTP(who string, known map[string][]string, token string, headers ...string) {
 	for _, o := range s.paths {
 		if o.method != http.MethodGet || strings.HasSuffix(o.path, "/events") {
 			continue
@@ -90,9 +92,11 @@ func (s *scene) sweepHTTP(who, token string, headers ...string) {
 }
 
 // ids are what the scene has made that knows the secret, by the names of the path's parameters.
-func (s *scene) ids() map[string][]string {
+func (s *scene) ids() map[string][]string { return s.idsOf(s.made()) }
+
+func (s *scene) idsOf(made []sessionRow) map[string][]string {
 	known := map[string][]string{}
-	for _, row := range s.made() {
+	for _, row := range made {
 		known["id"] = append(known["id"], row.ID)
 	}
 	for parameter, list := range map[string]string{"run": "/v1/runs", "delivery": "/v1/deliveries", "exchange": "/v1/exchanges", "approval": "/v1/approvals"} {
@@ -115,8 +119,10 @@ func (s *scene) ids() map[string][]string {
 }
 
 // made are the sessions of this scene.
-func (s *scene) made() []sessionRow {
-	return slices.DeleteFunc(s.sessions(), func(r sessionRow) bool { return s.since.sessions[r.ID] })
+func (s *scene) made() []sessionRow { return s.madeOf(s.sessions()) }
+
+func (s *scene) madeOf(all []sessionRow) []sessionRow {
+	return slices.DeleteFunc(slices.Clone(all), func(r sessionRow) bool { return s.since.sessions[r.ID] })
 }
 
 // filled are the paths of a template for all that is known; none where nothing is.
@@ -135,8 +141,8 @@ func filled(template string, known map[string][]string) []string {
 }
 
 // sweepTranscripts looks into the threads and runs of the sessions that may know less.
-func (s *scene) sweepTranscripts() {
-	for _, row := range s.made() {
+func (s *scene) sweepTranscripts(made []sessionRow) {
+	for _, row := range made {
 		if strings.HasPrefix(row.Taint, "CONFIDENTIAL") || strings.HasPrefix(row.Taint, "RESTRICTED") {
 			continue
 		}
@@ -146,9 +152,9 @@ func (s *scene) sweepTranscripts() {
 }
 
 // sweepFiles looks into the folders of the sessions that may know less.
-func (s *scene) sweepFiles() {
+func (s *scene) sweepFiles(all []sessionRow) {
 	low := map[string]bool{}
-	for _, row := range s.sessions() {
+	for _, row := range all {
 		low[row.ID] = strings.HasPrefix(row.Taint, "PUBLIC") || strings.HasPrefix(row.Taint, "INTERNAL")
 	}
 	root := filepath.Join(s.state, "workspaces")

@@ -169,6 +169,7 @@ type workplace struct {
 	near  *nearBus
 	shown *screen
 	ticks atomic.Int64
+	watch *watch
 }
 
 // newWorkplace makes one that is not open yet.
@@ -188,11 +189,13 @@ func (w *workplace) start() {
 	w.open()
 	w.near.own(w, w.router.Owner())
 	w.router.Start()
+	w.watch = newWatch(w, w.dir)
 }
 
 func (w *workplace) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
+	w.watch.close(w)
 	w.router.Stop(ctx)
 	require.NoError(w, w.db.Close())
 }
@@ -255,14 +258,8 @@ func (w *workplace) admit(key sessions.Key, in adapters.Inbound) {
 
 // idle reports whether no run waits or works and nothing is on its way out.
 func (w *workplace) idle() bool {
-	for _, status := range []string{"running", "queued", "running"} { // a step's end begins the next one
-		runs, err := w.db.ListRuns(w.Context(), ledger.Query{MaxLevel: flow.Restricted, Status: status, Limit: 1})
-		require.NoError(w, err)
-		if len(runs) > 0 {
-			return false
-		}
-	}
-	return w.silent()
+	w.Helper()
+	return w.watch.idle(w)
 }
 
 // silent reports whether nothing is on its way out.

@@ -17,6 +17,8 @@ import (
 	"sluice/adapters"
 	"sluice/internal/agent"
 	"sluice/internal/agent/roster"
+	"sluice/internal/config"
+	"sluice/internal/config/alerts"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
@@ -79,10 +81,20 @@ func (w *twoRun) open() {
 			Queue: queue.Settings{Mode: sessions.QueueFollowup, Cap: 20}, Exchanges: place.ExchangeSettings{MaxTurns: 3, MaxTasks: 4},
 			RunTimeout: patience, DeliveryLife: 24 * time.Hour, MaxTextBytes: 4000, MaxRunAttempt: 3,
 		},
+		Alerts: alertsToOwner().AlertPlan(),
 	})
 	require.NoError(w, err)
 	w.openLoop(agents)
 	w.router.SetAgent(w.loop)
+	w.router.JobSource().Configure(nil, config.Default())
+}
+
+// alertsToOwner has the owner told of all alerts.
+func alertsToOwner() *config.Config {
+	cfg := config.Default()
+	cfg.Alerts.Route.Receiver = "owner"
+	cfg.Alerts.Receivers = []alerts.Receiver{{Name: "owner", Targets: []string{"owner"}}}
+	return cfg
 }
 
 func (w *twoRun) newRoster(monitor *policy.Monitor) *roster.Roster {
@@ -98,8 +110,8 @@ func (w *twoRun) openLoop(agents *roster.Roster) {
 	loop, err := agent.New(agent.Config{
 		Roster: agents,
 		Store:  w.store, Memories: w.store, Todos: w.store, Models: func(string) (sessions.Model, error) { return w.model, nil }, Now: w.clock, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
-		Send: w.router.Sender.Send, CheckPolicy: w.router.Sender.CheckPolicy,
-		Exchanges: w, Remote: w.remote,
+		Send: w.router.Sender.Send, CheckPolicy: w.router.Sender.CheckPolicy, Jobs: w.router.Jobs,
+		Alerts: w.router.Alerts(), Exchanges: w, Remote: w.remote,
 	})
 	require.NoError(w, err)
 	w.loop = loop
@@ -116,10 +128,6 @@ func (w *twoRun) WaitRun(ctx context.Context, id sessions.RunID, d time.Duration
 		d = 0 // nobody works here
 	}
 	return w.router.Sessions().WaitRun(ctx, id, d)
-}
-
-func (w *twoRun) NewSubAgent(parent sessions.Record, agent, model, name string, label flow.Label) sessions.Record {
-	return w.router.Places().NewSubAgent(parent, agent, model, name, label)
 }
 
 func (w *twoRun) NewAgentSession(agent string) sessions.Record {

@@ -13,13 +13,15 @@ import (
 func TestLevelsAreComparedInFewPlaces(t *testing.T) {
 	t.Parallel()
 	known := []string{
-		"internal/agent/tools/memory/read.go",                               // the last line of defence behind the store
-		"internal/agent/tools/tools.go",                                     // what who is told of a simulation sees
-		"internal/config/defaults.go",                                       // which of two settings is lower
-		"internal/config/advice.go",                                         // what doctor says of settings
+		"internal/agent/tools/memory/read.go",                             // the last line of defence behind the store
+		"internal/agent/tools/tools.go",                                   // what who is told of a simulation sees
+		"internal/config/defaults.go", "internal/config/checks/checks.go", // which of two settings is lower
+		"internal/config/advice.go", "internal/cli/doctor/withheld.go", // what doctor says of settings
 		"internal/httpapi/auth/caller.go", "internal/httpapi/auth/words.go", // what the bearer of a token sees
 		"internal/httpapi/conversation/files.go", "internal/httpapi/view/visibility.go",
-		"internal/model/choose.go",  // which models a session is told of
+		"internal/model/choose.go",                       // which models a session is told of
+		"router/alert/people.go", "router/alert/read.go", // which alerts a reader may know
+		"router/jobs/make.go",       // who sees every job may choose the id of one
 		"router/decider/decider.go", // what a token decides about; it asks a checkpoint
 		"router/work/finish.go",     // how a run failed is told where what its session knows may be said
 		"router/outbound/held.go",   // a denial's reason stays beside a message for those who may see the message
@@ -78,7 +80,14 @@ func TestEveryOperationAsksForAToken(t *testing.T) {
 	w := newWorld(t, lenient)
 	for _, o := range w.operations() {
 		path := regexp.MustCompile(`\{[^}]+\}`).ReplaceAllString(o.path, "x")
-		if o.path == "/healthz" || o.path == "/readyz" || strings.HasPrefix(o.path, "/channels/") {
+		// Pairing is for a device that has no token yet: it gets a code that an owner approves.
+		if o.path == "/healthz" || o.path == "/v1/nodes/pair" || o.path == "/readyz" || strings.HasPrefix(o.path, "/channels/") {
+			continue
+		}
+		if o.path == "/v2/enqueue" { // senders that speak PagerDuty's API have their token in the body
+			got := w.as("wrong", o.method, path, `{"routing_key":"wrong","event_action":"resolve","dedup_key":"x"}`)
+			require.Equal(t, 400, got.status)
+			require.Contains(t, got.body, "not a token of this gateway")
 			continue
 		}
 		require.Equal(t, 401, w.as("wrong", o.method, path, "").status, "%s %s", o.method, o.path)

@@ -2,7 +2,6 @@ package attacks_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -73,6 +72,7 @@ type world struct {
 	t        testing.TB
 	state    string
 	log      *record
+	watch    *watch
 	telegram *telegramtest.Server
 	slack    *slacktest.Server
 	discord  *discordtest.Server
@@ -127,7 +127,7 @@ channels:
   discord:
     groups: { "` + discordtest.General + `": { requireMention: false }, "*": { requireMention: true } }
     accounts: { default: { token: "` + w.discord.Token() + `", apiBase: "` + w.discord.URL() + `" } }
-` + policy
+` + causesYAML + alertSettings + policy
 }
 
 // rules are about words that only the attacks on rules use.
@@ -164,6 +164,7 @@ func newWorld(t testing.TB, policy string) *world {
 		t.Cleanup((*s).Close)
 		(*s).Always(obedient)
 	}
+	w.telegram.Join(telegramtest.Group(causesChat, "What agents were woken for"))
 	w.slack.Join(slackGroup, "channel", "general", slacktest.Person(1), slacktest.Person(2))
 	path := filepath.Join(t.TempDir(), "sluice.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(w.settings(policy)), 0o600))
@@ -187,6 +188,8 @@ func newWorld(t testing.TB, policy string) *world {
 		return true
 	})
 	w.paths = w.operations()
+	w.watch = newWatch(t, w.state)
+	t.Cleanup(func() { w.watch.close(t) })
 	return w
 }
 
@@ -241,16 +244,5 @@ func (w *world) as(token, method, path, body string, headers ...string) answer {
 // settle waits until no run waits or works any more and nothing is on its way out.
 func (w *world) settle() {
 	w.t.Helper()
-	w.until("runs and deliveries to end", func() bool {
-		for _, status := range []string{"running", "queued", "running"} { // a step's end begins the next one
-			var open struct{ Runs []json.RawMessage }
-			w.read(w.as(masterToken, http.MethodGet, "/v1/runs?limit=1&status="+status, ""), &open)
-			if len(open.Runs) > 0 {
-				return false
-			}
-		}
-		var list struct{ Counts map[string]int }
-		w.read(w.as(masterToken, http.MethodGet, "/v1/deliveries?limit=1", ""), &list)
-		return list.Counts["queued"]+list.Counts["sending"]+list.Counts["preview"] == 0
-	})
+	until(w.t, time.Millisecond, "runs and deliveries to end", func() bool { return w.watch.idle(w.t) })
 }

@@ -11,7 +11,7 @@ import (
 
 const (
 	pageSize  = 4096
-	groupSize = 64 // pages that one sync takes along, as in a group commit
+	groupSize = 64 // pages per sync, as in a group commit
 	diskRound = 2 * time.Second
 )
 
@@ -20,7 +20,7 @@ const (
 	diskGroup = "disk: 4 KiB appended, 64 in one sync"
 )
 
-// measureDisk finds what the disk itself can do, as the yardstick of every commit.
+// measureDisk measures the disk itself, as the yardstick for commits.
 func measureDisk(ctx context.Context, b *bench) error {
 	var one, group []float64
 	for range b.rounds {
@@ -40,7 +40,7 @@ func measureDisk(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// appendSynced appends pages, so many at a time, each time with an fdatasync, and gives the pages a second.
+// appendSynced appends pages in groups, each with one fdatasync, and returns the pages per second.
 func appendSynced(ctx context.Context, path string, pages int) (rate float64, err error) {
 	f, err := os.OpenFile(filepath.Clean(path), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {

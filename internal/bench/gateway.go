@@ -11,15 +11,16 @@ import (
 
 	"sluice/adapters/telegram/telegramtest"
 	"sluice/internal/chaos/child"
+	"sluice/internal/pause"
 )
 
 const (
 	readyWithin = 2 * time.Minute
 	exitWithin  = 15 * time.Second
-	settleFor   = 3 * time.Second // after a start, before memory is looked at
+	settleFor   = 3 * time.Second // after a start, before memory is measured
 )
 
-// gateway is a Telegram server and a gateway that serves it.
+// gateway is a gateway with its Telegram server.
 type gateway struct {
 	fake    *telegramtest.Server
 	config  child.Config
@@ -29,7 +30,7 @@ type gateway struct {
 	answered atomic.Pointer[func(chat int64)]
 }
 
-// gatewayParams say what kind of gateway to make.
+// gatewayParams describe a gateway.
 type gatewayParams struct {
 	state    string
 	store    string // URL; empty for SQLite in state
@@ -39,12 +40,12 @@ type gatewayParams struct {
 
 var lives atomic.Int64
 
-// newState names a folder that no other gateway of this program uses.
+// newState names a folder for one gateway.
 func (b *bench) newState() string {
 	return filepath.Join(b.dir, "state"+strconv.FormatInt(lives.Add(1), 10))
 }
 
-// newGateway makes a Telegram server and the configuration of a gateway; nothing runs yet.
+// newGateway creates a Telegram server and the configuration of a gateway; nothing runs yet.
 func (b *bench) newGateway(p gatewayParams) (*gateway, error) {
 	g := &gateway{binary: b.binary}
 	nobody := func(int64) {}
@@ -71,7 +72,7 @@ func (b *bench) newGateway(p gatewayParams) (*gateway, error) {
 	return g, nil
 }
 
-// start runs the gateway and gives the time until it was ready.
+// start runs the gateway and returns the time until it was ready.
 func (g *gateway) start(ctx context.Context) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
@@ -87,7 +88,7 @@ func (g *gateway) start(ctx context.Context) (time.Duration, error) {
 	return time.Since(began), nil
 }
 
-// log is the end of what the gateway wrote.
+// log returns the end of the gateway's log.
 func (g *gateway) log() []byte {
 	log, err := os.ReadFile(g.config.LogPath())
 	if err != nil {
@@ -96,7 +97,7 @@ func (g *gateway) log() []byte {
 	return log[max(0, len(log)-3000):]
 }
 
-// stop ends the gateway in order; the Telegram server lives on.
+// stop ends the gateway in an orderly way; the Telegram server stays.
 func (g *gateway) stop() error {
 	code, err := g.process.Terminate(exitWithin)
 	if err == nil && code != 0 {
@@ -113,30 +114,19 @@ func (g *gateway) close() {
 	g.fake.Close()
 }
 
-// onAnswer sets who is told of each message that the gateway sends. It must be quick.
+// onAnswer sets the function that is called for each message of the gateway. It must be quick.
 func (g *gateway) onAnswer(f func(chat int64)) { g.answered.Store(&f) }
 
-// say lets a person write to the bot.
+// say sends a person's message to the bot.
 func (g *gateway) say(person int64, text string) {
 	g.fake.Say(telegramtest.Private(person), telegramtest.User{ID: person, FirstName: "Person"}, text)
 }
 
-// memory is the gateway's resident set in MB once it has come to rest.
+// memory returns the gateway's resident set in MB after it has settled.
 func (g *gateway) memory(ctx context.Context) (float64, error) {
-	if err := rest(ctx, settleFor); err != nil {
+	if err := pause.Wait(ctx, settleFor); err != nil {
 		return 0, err
 	}
 	bytes, err := residentMemory(g.process.Pid())
 	return bytes / 1e6, err
-}
-
-func rest(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

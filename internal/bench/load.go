@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"sluice/internal/pause"
 )
 
 const (
@@ -21,8 +23,8 @@ const (
 
 var errNoAnswer = errors.New("an answer did not come in time")
 
-// oneByOne lets one person ask, and ask again when the answer has come. It gives
-// the time from each question's arrival at Telegram to its answer's, sorted.
+// oneByOne sends one person's questions, each after the answer to the previous one. It returns the sorted times from
+// a question's arrival at Telegram to its answer.
 func (g *gateway) oneByOne(ctx context.Context, person int64, n int) ([]time.Duration, error) {
 	arrived := make(chan struct{}, 1)
 	g.onAnswer(func(int64) {
@@ -50,19 +52,19 @@ func (g *gateway) oneByOne(ctx context.Context, person int64, n int) ([]time.Dur
 	return times, nil
 }
 
-// quantile of sorted times.
+// quantile returns a quantile of sorted times.
 func quantile(sorted []time.Duration, q float64) time.Duration {
 	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
 }
 
-// loaded is what a round of load came to.
+// loaded is the result of a round of load.
 type loaded struct {
-	rate      float64       // messages answered a second
-	processor float64       // ms of the gateway's processor time a message
-	longest   time.Duration // that anybody waited for an answer
+	rate      float64       // answered messages per second
+	processor float64       // ms of the gateway's processor time per message
+	longest   time.Duration // the longest time that a person waited for an answer
 }
 
-// crowd is people who each ask their next question when they were answered.
+// crowd is a number of people who each ask the next question after their answer.
 type crowd struct {
 	g       *gateway
 	first   int64
@@ -86,7 +88,7 @@ func (c *crowd) answer(chat int64) {
 	}
 }
 
-// begin lets everybody ask for the first time.
+// begin sends everybody's first question.
 func (c *crowd) begin(people int) {
 	c.asked = make([]time.Time, people)
 	for i := range c.asked {
@@ -102,20 +104,20 @@ func (c *crowd) begin(people int) {
 func (c *crowd) end(ctx context.Context) error {
 	c.stopped.Store(true)
 	last := int64(-1)
-	for n := c.answers.Load(); n != last; n = c.answers.Load() { // until none came for a while
+	for n := c.answers.Load(); n != last; n = c.answers.Load() { // until no more answers arrive
 		last = n
-		if err := rest(ctx, 300*time.Millisecond); err != nil {
+		if err := pause.Wait(ctx, 300*time.Millisecond); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// load measures a crowd of so many people for so long.
+// load measures a crowd of a given size for a given time.
 func (g *gateway) load(ctx context.Context, first int64, people int, length time.Duration) (loaded, error) {
 	c := &crowd{g: g, first: first}
 	c.begin(people)
-	if err := rest(ctx, warmUp); err != nil {
+	if err := pause.Wait(ctx, warmUp); err != nil {
 		return loaded{}, err
 	}
 	began, before := time.Now(), c.answers.Load()
@@ -123,7 +125,7 @@ func (g *gateway) load(ctx context.Context, first int64, people int, length time
 	if err != nil {
 		return loaded{}, err
 	}
-	if err := rest(ctx, length); err != nil {
+	if err := pause.Wait(ctx, length); err != nil {
 		return loaded{}, err
 	}
 	n, took := float64(c.answers.Load()-before), time.Since(began)

@@ -1,10 +1,9 @@
-// Command bench measures the gateway as people run it: the stripped binary as a
-// process of its own, over a Telegram server on loopback, with every message
-// synced to disk. It prints a table in Markdown; docs/benchmarks.md says how to read it.
+// Command bench measures the gateway as it is used: the stripped binary as a process of its own, over a Telegram
+// server on loopback, with every message synced to disk. It prints a table in Markdown; docs/benchmarks.md says how
+// to read it.
 //
-// The Telegram server, the model and the people run in this process and share
-// the machine's cores with the gateway, so the rates are below what the gateway
-// alone could do. Its processor time is its own.
+// The Telegram server, the model and the people run in this process and share the machine's cores with the gateway,
+// so the rates are below what the gateway alone could do. Its processor time is its own.
 package main
 
 import (
@@ -43,6 +42,8 @@ type options struct {
 	waiting  int
 	stored   int
 	messages int
+	jobs     int
+	alerts   int
 
 	remembered int
 }
@@ -59,6 +60,8 @@ func parse(args []string) (options, error) {
 	flags.IntVar(&o.stored, "sessions", 100_000, "sessions stored beforehand")
 	flags.IntVar(&o.remembered, "memories", 100_000, "memories that are searched")
 	flags.IntVar(&o.messages, "messages", 1_000_000, "messages stored beforehand")
+	flags.IntVar(&o.jobs, "jobs", 10_000, "jobs that are each due once a minute")
+	flags.IntVar(&o.alerts, "alerts", 1000, "alerts that are reported in a minute")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -98,6 +101,8 @@ func parts() []part {
 		{"waiting", measureWaiting},
 		{"stored", measureStored},
 		{"memory", measureMemory},
+		{"jobs", measureJobs},
+		{"alerts", measureAlerts},
 		{"postgres", measurePostgres},
 	}
 }
@@ -114,7 +119,7 @@ func partNames() []string {
 type bench struct {
 	options
 	report   report
-	pastUsed int // people of the past who have asked again
+	pastUsed int // people from the past who have asked again
 }
 
 func run(ctx context.Context, args []string) error {

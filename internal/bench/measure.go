@@ -12,7 +12,7 @@ import (
 // instant is the model that answers at once.
 const instant = "offline/guide"
 
-// measureBinary looks at the file's size.
+// measureBinary measures the size of the binary.
 func measureBinary(_ context.Context, b *bench) error {
 	info, err := os.Stat(b.binary)
 	if err != nil {
@@ -22,13 +22,13 @@ func measureBinary(_ context.Context, b *bench) error {
 	return nil
 }
 
-// series are the values of all rounds of a store's measurements.
+// series are the values of all rounds for one store.
 type series struct {
 	fresh, again, memory, p50, p99, rate, processor, after []float64
 }
 
-// tell adds what was measured of a store to the report, each row with a prefix.
-func (s *series) tell(r *report, store, prefix string) {
+// addTo adds a store's values to the report, with a prefix for each row.
+func (s *series) addTo(r *report, store, prefix string) {
 	again := "start to ready"
 	if len(s.fresh) > 0 {
 		r.add(prefix+"start to ready, first time", "≤ 40 ms", milliseconds, s.fresh...)
@@ -36,11 +36,11 @@ func (s *series) tell(r *report, store, prefix string) {
 	}
 	r.add(prefix+again, "≤ 40 ms", milliseconds, s.again...)
 	r.add(prefix+"memory, idle", "≤ 45 MB", megabytes, s.memory...)
-	s.tellAnswers(r, store, prefix, "≤ 0.7 ms")
+	s.addAnswersTo(r, store, prefix, "≤ 0.7 ms")
 }
 
-// tellAnswers adds what was measured of answers. The goal is that of the processor time.
-func (s *series) tellAnswers(r *report, store, prefix, goal string) {
+// addAnswersTo adds the values for answers. The goal is for the processor time.
+func (s *series) addAnswersTo(r *report, store, prefix, goal string) {
 	r.add(prefix+"message in → answer out, p50", "≤ 3 ms", milliseconds, s.p50...)
 	r.add(prefix+"message in → answer out, p99", "≤ 12 ms", milliseconds, s.p99...)
 	r.add(prefix+throughput, goalRate(store), perSecond, s.rate...)
@@ -50,7 +50,7 @@ func (s *series) tellAnswers(r *report, store, prefix, goal string) {
 
 const throughput = "messages through 200 chats"
 
-// goalRate is the rate that a store shall reach.
+// goalRate returns the rate that a store should reach.
 func goalRate(store string) string {
 	if store == "PostgreSQL" {
 		return "≥ 1,200/s"
@@ -58,7 +58,7 @@ func goalRate(store string) string {
 	return "≥ 1,500/s"
 }
 
-// measureStore measures a gateway that begins with an empty store.
+// measureStore measures a gateway with an initially empty store.
 func (b *bench) measureStore(ctx context.Context, name string, newStore func(context.Context) (string, error)) error {
 	var s series
 	for range b.rounds {
@@ -70,14 +70,14 @@ func (b *bench) measureStore(ctx context.Context, name string, newStore func(con
 			return err
 		}
 	}
-	s.tell(&b.report, name, name+": ")
+	s.addTo(&b.report, name, name+": ")
 	if disk := b.report.median(diskOne); disk > 0 {
 		b.report.add(name+": messages for each synced write of the disk", "", ratio, b.report.median(name+": "+throughput)/disk)
 	}
 	return nil
 }
 
-// round is one gateway's life: started, asked one by one, loaded, started again.
+// round runs one gateway: it starts it, asks one by one, applies load, and starts it again.
 func (b *bench) round(ctx context.Context, s *series, p gatewayParams) error {
 	g, err := b.newGateway(p)
 	if err != nil {
@@ -107,7 +107,7 @@ func (b *bench) round(ctx context.Context, s *series, p gatewayParams) error {
 	return g.stop()
 }
 
-// converse measures answers, first to one person, then to many, who have the ids from first on.
+// converse measures answers, first to one person, then to many, whose ids start at first.
 func (b *bench) converse(ctx context.Context, g *gateway, s *series, first int64) error {
 	if _, err := g.oneByOne(ctx, first, sequential/10); err != nil { // warm-up
 		return err
@@ -129,10 +129,10 @@ func (b *bench) converse(ctx context.Context, g *gateway, s *series, first int64
 	return err
 }
 
-// thinks is how long the slow model is silent; every session must have asked by then.
+// thinks is how long the slow model is silent; within it, every session must have asked.
 const thinks = 2 * time.Minute
 
-// measureWaiting looks at the memory of sessions that each wait for a model's first word over HTTP.
+// measureWaiting measures the memory of sessions that wait for a model's first token over HTTP.
 func measureWaiting(ctx context.Context, b *bench) error {
 	model, err := completions.NewServer(completions.Options{Silence: thinks})
 	if err != nil {

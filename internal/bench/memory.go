@@ -21,14 +21,14 @@ import (
 )
 
 const (
-	memorySavers   = 64     // saves in progress at once
+	memorySavers   = 64     // concurrent saves
 	memoryWords    = 30_000 // different words
-	memoryQueries  = 200    // of each kind, five times
+	memoryQueries  = 200    // per kind; there are five
 	memoryRepeat   = 5
-	memoryHiddenBy = 5 // one memory more for each so many is at a level that the reader does not see
+	memoryHiddenBy = 5 // one in this many memories is at a level hidden from the reader
 )
 
-// measureMemory measures searches in what an agent remembers, on both stores.
+// measureMemory measures searches of an agent's memories on both stores.
 func measureMemory(ctx context.Context, b *bench) (err error) {
 	db, err := sqlite.Open(ctx, sqlite.Config{Dir: filepath.Join(b.dir, "memory")})
 	if err != nil {
@@ -56,7 +56,7 @@ func measureMemory(ctx context.Context, b *bench) (err error) {
 	return errors.Join(b.memories(ctx, "PostgreSQL", db, func() error { return vacuum(ctx, url) }), db.Close())
 }
 
-// vacuum does at once what PostgreSQL does by itself within a minute or so of many writes.
+// vacuum runs at once what PostgreSQL runs automatically about a minute after many writes.
 func vacuum(ctx context.Context, url string) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
@@ -92,15 +92,15 @@ func (b *bench) memories(ctx context.Context, name string, db *store.DB, settle 
 	return nil
 }
 
-// library is what is remembered: texts of 8 to 28 words whose frequencies are those of a language (Zipf's law).
+// library generates memories: texts of 8 to 28 words with the frequencies of a natural language (Zipf's law).
 type library struct {
 	random   *rand.Rand
 	memories []sessions.Memory
-	having   map[string]int // how many visible memories have a word
+	having   map[string]int // the number of visible memories with a word
 }
 
 func newLibrary(visible int) *library {
-	l := &library{random: rand.New(rand.NewPCG(1, 2)), having: map[string]int{}} // the same texts each time
+	l := &library{random: rand.New(rand.NewPCG(1, 2)), having: map[string]int{}} // the same texts in each run
 	zipf := rand.NewZipf(l.random, 1.05, 8, memoryWords-1)
 	audiences := []sessions.Audience{sessions.AudienceOwner, sessions.AudienceOwner, "agent:main:telegram:group:1", "agent:main:slack:channel:C1"}
 	for i := range visible + visible/memoryHiddenBy {
@@ -129,7 +129,7 @@ func newLibrary(visible int) *library {
 	return l
 }
 
-// word is the n-th word of the language, of syllables, so that none is another one's stem.
+// word returns the n-th word, made of syllables so that no word is the stem of another.
 func word(n uint64) string {
 	const consonants, vowels = "bdfgklmnprtvz", "aou"
 	text := []byte{}
@@ -155,7 +155,7 @@ func (l *library) save(ctx context.Context, db *store.DB) error {
 	return nil
 }
 
-// kind is a kind of question: how many words, and how many memories have each of them.
+// kind is a kind of question: the number of words, and the number of memories with each of them.
 type kind struct {
 	name        string
 	words       int
@@ -173,7 +173,7 @@ func (l *library) kinds() []kind {
 	}
 }
 
-// questions are some of a kind.
+// questions returns some questions of a kind.
 func (l *library) questions(k kind) []string {
 	pick := func(least, most, count int) []string {
 		var fit []string
@@ -201,7 +201,7 @@ func (l *library) questions(k kind) []string {
 	return out
 }
 
-// search asks the questions of a kind as the owner would, one after the other.
+// search sends the questions of a kind as the owner, one after the other.
 func (l *library) search(ctx context.Context, db *store.DB, k kind) ([]time.Duration, error) {
 	var times []time.Duration
 	questions := l.questions(k)

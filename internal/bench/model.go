@@ -10,19 +10,19 @@ import (
 	"time"
 )
 
-// modelAnswer is what the HTTP model says. It comes in pieces of a few words, as models stream.
+// modelAnswer is the answer of the HTTP model. It is streamed in chunks of a few words.
 const modelAnswer = "Yes, it stays dry until the evening, with some sun in the afternoon. You can leave the umbrella at home."
 
-// httpModel is a Chat Completions server that answers every request at once with a streamed text. It is as small as it
-// can be, because it shares the machine with the gateway: it checks nothing.
-// Its goroutines are the HTTP server's, awaited by close.
+// httpModel is a Chat Completions server that answers every request at once with a streamed text. It is minimal and
+// checks nothing, because it shares the machine with the gateway. Its goroutines are those of the HTTP server; close
+// waits for them.
 type httpModel struct {
 	url     string
 	server  *http.Server
 	serving sync.WaitGroup
 }
 
-// overHTTP is the name of the model in the gateway's configuration.
+// overHTTP is the model's name in the gateway's configuration.
 const overHTTP = "openai/mock"
 
 func newHTTPModel() (*httpModel, error) {
@@ -34,14 +34,14 @@ func newHTTPModel() (*httpModel, error) {
 	m := &httpModel{url: "http://" + ln.Addr().String() + "/v1"}
 	m.server = &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := io.Copy(io.Discard, r.Body); err != nil {
-			return // the gateway has gone
+			return // the gateway has disconnected
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
 		for _, event := range events {
 			if _, err := io.WriteString(w, event); err != nil {
 				return
 			}
-			_ = http.NewResponseController(w).Flush() // fails when the gateway has gone, which the next write notices
+			_ = http.NewResponseController(w).Flush() // fails if the gateway has disconnected, which the next write notices
 		}
 	})}
 	m.serving.Go(func() { _ = m.server.Serve(ln) }) // ends with ErrServerClosed at close
@@ -53,11 +53,11 @@ func (m *httpModel) close() {
 	m.serving.Wait()
 }
 
-// answerEvents are the server-sent events of an answer.
+// answerEvents returns the server-sent events of an answer.
 func answerEvents() []string {
 	const frame = `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1700000000,"model":"mock","choices":[%s]%s}` + "\n\n"
 	events := []string{fmt.Sprintf(frame, `{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}`, "")}
-	const atATime = 4 // words in an event
+	const atATime = 4 // words per event
 	words := strings.SplitAfter(modelAnswer, " ")
 	for from := 0; from < len(words); from += atATime {
 		text := strings.Join(words[from:min(from+atATime, len(words))], "")

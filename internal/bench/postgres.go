@@ -14,17 +14,17 @@ import (
 	"time"
 )
 
-// errNoPostgres: PostgreSQL's programs are not installed.
+// errNoPostgres means that PostgreSQL is not installed.
 var errNoPostgres = errors.New("PostgreSQL is not installed: install the distribution's package postgresql")
 
-// postgres is a PostgreSQL cluster with its data in one folder, on the disk that
-// is measured, reached over a Unix socket, and with the durability that PostgreSQL has by default.
+// postgres is a PostgreSQL cluster with its data in one folder on the measured disk, a Unix socket, and PostgreSQL's
+// default durability.
 type postgres struct {
 	bin, dir string
-	as       *syscall.Credential // nil: the user that runs this process
+	as       *syscall.Credential // nil: the user of this process
 }
 
-// startPostgres makes a cluster in dir, which must not exist, and starts it.
+// startPostgres creates a cluster in dir, which must not exist, and starts it.
 func startPostgres(ctx context.Context, dir string) (*postgres, error) {
 	bin, err := postgresPrograms()
 	if err != nil {
@@ -41,9 +41,9 @@ func startPostgres(ctx context.Context, dir string) (*postgres, error) {
 	return p, p.run(ctx, "pg_ctl", "-D", p.data(), "-w", "-l", filepath.Join(dir, "log"), "-o", options, "start")
 }
 
-// postgresPrograms is the folder of the newest PostgreSQL's programs.
+// postgresPrograms returns the folder of the newest PostgreSQL's programs.
 func postgresPrograms() (string, error) {
-	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // where Debian and Ubuntu have them
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // the location on Debian and Ubuntu
 	if err == nil && len(found) > 0 {
 		slices.SortFunc(found, func(a, b string) int { return version(a) - version(b) })
 		return filepath.Dir(found[len(found)-1]), nil
@@ -63,7 +63,7 @@ func version(path string) int {
 	return n
 }
 
-// own makes the folder. PostgreSQL refuses to run as root, so root lends it to another user.
+// own creates the folder. PostgreSQL refuses to run as root, so root gives it to another user.
 func (p *postgres) own() error {
 	if err := os.Mkdir(p.dir, 0o700); err != nil {
 		return fmt.Errorf("make folder of PostgreSQL: %w", err)
@@ -95,14 +95,14 @@ func (p *postgres) own() error {
 
 func (p *postgres) data() string { return filepath.Join(p.dir, "data") }
 
-// run runs one of PostgreSQL's programs to its end.
+// run executes one of PostgreSQL's programs and waits for it.
 func (p *postgres) run(ctx context.Context, program string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(p.bin, program), args...)
 	cmd.Dir = p.dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.as}
-	// A file and no pipe: the server keeps the descriptor, and a pipe would be waited for until its end.
+	// A file instead of a pipe: the server keeps the descriptor open, and Wait would wait for the pipe's end.
 	log, err := os.OpenFile(filepath.Clean(p.dir+"."+program+".out"), os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
 	if err != nil {
 		return fmt.Errorf("run %s: %w", program, err)
@@ -111,13 +111,13 @@ func (p *postgres) run(ctx context.Context, program string, args ...string) erro
 	defer log.Close()           //nolint:errcheck // only read from
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Run(); err != nil {
-		said, _ := os.ReadFile(log.Name()) // the failure itself is err
+		said, _ := os.ReadFile(log.Name()) // err has the failure itself
 		return fmt.Errorf("run %s: %w\n%s", program, err, said)
 	}
 	return nil
 }
 
-// create makes an empty database and gives its URL, which leads to the socket.
+// create creates an empty database and returns its URL, which uses the socket.
 func (p *postgres) create(ctx context.Context, name string) (string, error) {
 	if err := p.run(ctx, "createdb", "-h", p.dir, "-U", "sluice", name); err != nil {
 		return "", err

@@ -11,7 +11,7 @@ import (
 	_ "modernc.org/sqlite"             // the driver "sqlite"
 )
 
-// preloadSQLite puts copies of the conversation into a database that no gateway has open.
+// preloadSQLite writes copies of the conversation into a database that no gateway has open.
 func preloadSQLite(ctx context.Context, path string, people int) (err error) {
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(wal)&_pragma=synchronous(off)&_pragma=cache_size(-200000)")
 	if err != nil {
@@ -23,7 +23,7 @@ func preloadSQLite(ctx context.Context, path string, people int) (err error) {
 	if err != nil {
 		return err
 	}
-	const atATime = 2000 // people in a transaction
+	const atATime = 2000 // people per transaction
 	for from := 0; from < people; from += atATime {
 		if err := t.insert(ctx, db, from, min(from+atATime, people)); err != nil {
 			return fmt.Errorf("store the past: %w", err)
@@ -68,7 +68,7 @@ func (t *template) insertTable(ctx context.Context, tx *sql.Tx, name string, fro
 	return nil
 }
 
-// preloadPostgres does the same by COPY.
+// preloadPostgres does the same with COPY.
 func preloadPostgres(ctx context.Context, url string, people int) error {
 	db, err := sql.Open("pgx", url)
 	if err != nil {

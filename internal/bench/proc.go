@@ -10,16 +10,17 @@ import (
 	"time"
 )
 
-// ticksPerSecond is the unit of /proc/<pid>/stat, the same on every Linux.
+// ticksPerSecond is the unit of /proc/<pid>/stat, which is the same on every Linux.
 const ticksPerSecond = 100
 
-// processorTime is what a process has used, in user and kernel mode together.
+// processorTime returns a process's user and kernel time.
 func processorTime(pid int) (time.Duration, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, fmt.Errorf("read processor time: %w", err)
 	}
-	// The command's name may hold anything, a closing bracket too: fields count from the last one.
+	// The command's name may contain anything, even a closing bracket, so the fields are counted from the last
+	// bracket.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	const utime, stime = 11, 12
 	if len(fields) <= stime {
@@ -36,7 +37,7 @@ func processorTime(pid int) (time.Duration, error) {
 	return time.Duration(ticks) * time.Second / ticksPerSecond, nil
 }
 
-// residentMemory is a process's resident set in bytes.
+// residentMemory returns a process's resident set in bytes.
 func residentMemory(pid int) (float64, error) {
 	size, err := procLine(fmt.Sprintf("/proc/%d/status", pid), "VmRSS")
 	if err != nil {
@@ -49,7 +50,7 @@ func residentMemory(pid int) (float64, error) {
 	return kB * 1024, nil
 }
 
-// procLine is the value of the first "name: value" line of a file.
+// procLine returns the value of the first "name: value" line of a file.
 func procLine(path, name string) (string, error) {
 	text, err := os.ReadFile(filepath.Clean(path))
 	if err != nil {

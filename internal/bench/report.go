@@ -11,36 +11,36 @@ import (
 
 // row is one line of the table.
 type row struct {
-	what   string
-	goal   string // empty: none
+	name   string
+	goal   string // empty: no goal
 	values []float64
 	format func(float64) string
 }
 
-// report collects the rows in the order in which they were measured.
+// report collects the rows in the order of the measurements.
 type report struct{ rows []row }
 
-// add notes the values of all rounds of one measurement.
+// add adds the values of all rounds of one measurement.
 func (r *report) add(what, goal string, format func(float64) string, values ...float64) {
 	if len(values) == 0 {
 		return
 	}
-	added := row{what: what, goal: goal, format: format, values: slices.Sorted(slices.Values(values))}
+	added := row{name: what, goal: goal, format: format, values: slices.Sorted(slices.Values(values))}
 	r.rows = append(r.rows, added)
 	fmt.Fprintf(os.Stderr, "  %s: %s\n", what, added.text())
 }
 
-// median of the rows with this name; 0 if it was not measured.
+// median returns the median of the row with this name, or 0 if no row has it.
 func (r *report) median(what string) float64 {
 	for _, row := range r.rows {
-		if row.what == what {
+		if row.name == what {
 			return middle(row.values)
 		}
 	}
 	return 0
 }
 
-// text is the median, with the range if there was more than one round.
+// text returns the median, with the range if there were several rounds.
 func (r row) text() string {
 	text := r.format(middle(r.values))
 	if n := len(r.values); n > 1 {
@@ -57,18 +57,18 @@ func middle(sorted []float64) float64 {
 	return (sorted[n/2-1] + sorted[n/2]) / 2
 }
 
-// markdown is the table with what it was measured on.
+// markdown returns the table with a description of the machine.
 func (r *report) markdown() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s, %d cores (%s), %s, %s/%s\n\n", time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(), processor(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	out.WriteString("| what | measured | goal |\n| --- | --- | --- |\n")
 	for _, row := range r.rows {
-		fmt.Fprintf(&out, "| %s | %s | %s |\n", row.what, row.text(), row.goal)
+		fmt.Fprintf(&out, "| %s | %s | %s |\n", row.name, row.text(), row.goal)
 	}
 	return out.String()
 }
 
-// processor is the machine's processor as Linux names it.
+// processor returns the name of the machine's processor according to Linux.
 func processor() string {
 	name, err := procLine("/proc/cpuinfo", "model name")
 	if err != nil {
@@ -77,7 +77,7 @@ func processor() string {
 	return name
 }
 
-// The units.
+// Formats of the units.
 func milliseconds(v float64) string { return fmt.Sprintf("%.3g ms", v) }
 func megabytes(v float64) string    { return fmt.Sprintf("%.1f MB", v) }
 func perSecond(v float64) string    { return fmt.Sprintf("%.0f/s", v) }

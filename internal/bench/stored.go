@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+
+	"sluice/internal/pause"
 )
 
-// databaseFile is the embedded database in the state folder.
+// databaseFile is the embedded database's file in the state folder.
 const databaseFile = "sluice.db"
 
-// measureStored measures SQLite and PostgreSQL with a past.
+// measureStored measures SQLite and PostgreSQL with stored conversations.
 func measureStored(ctx context.Context, b *bench) (err error) {
 	state := b.newState()
 	preload := func() error { return preloadSQLite(ctx, filepath.Join(state, databaseFile), b.people()) }
@@ -33,10 +35,10 @@ func measureStored(ctx context.Context, b *bench) (err error) {
 	return b.measurePast(ctx, "PostgreSQL", gatewayParams{model: instant, store: url}, preload)
 }
 
-// people who had a conversation before, so many that the messages add up.
+// people returns how many people have stored conversations, so that their messages add up to the requested number.
 func (b *bench) people() int { return max(b.stored, b.messages/(2*turns)) }
 
-// measurePast has the one real conversation, copies it, and measures a gateway on that database.
+// measurePast records one real conversation, copies it, and measures a gateway on that database.
 func (b *bench) measurePast(ctx context.Context, store string, p gatewayParams, preload func() error) error {
 	g, err := b.newGateway(p)
 	if err != nil {
@@ -49,7 +51,7 @@ func (b *bench) measurePast(ctx context.Context, store string, p gatewayParams, 
 	if _, err := g.oneByOne(ctx, modelPerson, turns); err != nil {
 		return err
 	}
-	if err := rest(ctx, settleFor); err != nil {
+	if err := pause.Wait(ctx, settleFor); err != nil {
 		return err
 	}
 	if err := g.stop(); err != nil {
@@ -65,11 +67,11 @@ func (b *bench) measurePast(ctx context.Context, store string, p gatewayParams, 
 		}
 	}
 	name := fmt.Sprintf("%s with %d sessions, %d messages stored: ", store, b.people(), b.people()*2*turns)
-	s.tell(&b.report, store, name)
+	s.addTo(&b.report, store, name)
 	return nil
 }
 
-// pastRound is a life of a gateway with a past: people who are known ask again.
+// pastRound measures a gateway while known people ask again.
 func (b *bench) pastRound(ctx context.Context, g *gateway, s *series) error {
 	took, err := g.start(ctx)
 	if err != nil {

@@ -11,7 +11,7 @@ func measureSQLite(ctx context.Context, b *bench) error {
 	return b.measureStore(ctx, "SQLite", func(context.Context) (string, error) { return "", nil })
 }
 
-// measurePostgres uses a cluster of its own, on the same disk and as durable as PostgreSQL is by default.
+// measurePostgres measures a cluster on the same disk, with PostgreSQL's default durability.
 func measurePostgres(ctx context.Context, b *bench) (err error) {
 	cluster, err := startPostgres(ctx, filepath.Join(b.dir, "pg"))
 	if err != nil {

@@ -6,9 +6,12 @@ import (
 	"strconv"
 	"sync/atomic"
 	"time"
+
+	"sluice/internal/pause"
 )
 
-// started gives a new gateway that runs, with one of the two models that answer at once, warmed up by one person's questions.
+// started returns a new running gateway with one of the two models that answer at once, warmed up by one person's
+// questions.
 func (b *bench) started(ctx context.Context, model string) (g *gateway, end func(), err error) {
 	p := gatewayParams{model: model}
 	end = func() {}
@@ -35,10 +38,10 @@ func (b *bench) started(ctx context.Context, model string) (g *gateway, end func
 	return g, end, nil
 }
 
-// modelNames are the rows' words for the two models.
+// modelNames are the two models as the rows name them.
 var modelNames = []struct{ model, words string }{{instant, "model inside"}, {overHTTP, "model over HTTP"}}
 
-// measureHTTP measures a gateway whose model answers over HTTP and is offered all tools.
+// measureHTTP measures a gateway whose model answers over HTTP and gets all tools.
 func measureHTTP(ctx context.Context, b *bench) error {
 	var s series
 	for range b.rounds {
@@ -52,18 +55,18 @@ func measureHTTP(ctx context.Context, b *bench) error {
 			return err
 		}
 	}
-	s.tellAnswers(&b.report, "SQLite", "SQLite, model over HTTP: ", "≤ 1 ms")
+	s.addAnswersTo(&b.report, "SQLite", "SQLite, model over HTTP: ", "≤ 1 ms")
 	return nil
 }
 
 const (
 	alone    = 40                     // messages that come alone
-	aloneGap = 250 * time.Millisecond // from one to the next
+	aloneGap = 250 * time.Millisecond // the pause between two messages
 	aloneFor = alone * aloneGap
 )
 
-// measureAlone measures messages so far apart that each finds the gateway at rest. What the gateway uses in the same time
-// without messages is not theirs.
+// measureAlone measures messages so far apart that each finds the gateway idle. What the gateway uses in the same
+// time without messages is subtracted.
 func measureAlone(ctx context.Context, b *bench) error {
 	for _, m := range modelNames {
 		var idle, each []float64
@@ -86,12 +89,12 @@ func measureAlone(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// alone gives the processor time of a gateway without messages and with some that come alone, each for as long.
+// alone returns the gateway's processor time without messages and with single messages, for equally long.
 func (g *gateway) alone(ctx context.Context) (rested, used time.Duration, err error) {
-	if err := rest(ctx, settleFor); err != nil {
+	if err := pause.Wait(ctx, settleFor); err != nil {
 		return 0, 0, err
 	}
-	rested, err = g.uses(func() error { return rest(ctx, aloneFor) })
+	rested, err = g.uses(func() error { return pause.Wait(ctx, aloneFor) })
 	if err != nil {
 		return 0, 0, err
 	}
@@ -113,7 +116,7 @@ func (g *gateway) alone(ctx context.Context) (rested, used time.Duration, err er
 	return rested, used, err
 }
 
-// uses gives the gateway's processor time while something happens.
+// uses returns the gateway's processor time during happens.
 func (g *gateway) uses(happens func() error) (time.Duration, error) {
 	before, err := processorTime(g.process.Pid())
 	if err != nil {
@@ -126,7 +129,7 @@ func (g *gateway) uses(happens func() error) (time.Duration, error) {
 	return after - before, err
 }
 
-// measureLanes measures how the number of chats that talk at once changes what a message costs.
+// measureLanes measures how the number of concurrent chats changes the cost of a message.
 func measureLanes(ctx context.Context, b *bench) error {
 	for _, people := range []int{8, 64, 1000} {
 		var rate, processor []float64
@@ -150,13 +153,14 @@ func measureLanes(ctx context.Context, b *bench) error {
 }
 
 const (
-	talkers   = 10 // who each have a long conversation
+	talkers   = 10 // people with a long conversation each
 	earlyTurn = 20
 	lateTurn  = 600
-	around    = 10 // turns on either side that are measured with it
+	around    = 10 // measured turns on either side of it
 )
 
-// measureLong compares an early turn of a conversation with a late one. The model gets the whole conversation each time.
+// measureLong compares an early turn of a conversation with a late one. The model gets the whole conversation each
+// time.
 func measureLong(ctx context.Context, b *bench) error {
 	for _, m := range modelNames {
 		var early, late, grown []float64
@@ -180,7 +184,8 @@ func measureLong(ctx context.Context, b *bench) error {
 	return nil
 }
 
-// longTalks lets the talkers take their turns together and gives the processor time of an early turn and of a late one, in ms.
+// longTalks runs the talkers' turns in parallel and returns the processor time of an early turn and of a late one, in
+// ms.
 func (g *gateway) longTalks(ctx context.Context) (early, late float64, err error) {
 	turn := 0
 	until := func(last int) func() error {
@@ -207,7 +212,7 @@ func (g *gateway) longTalks(ctx context.Context) (early, late float64, err error
 	return early, late, err
 }
 
-// everybodyAsks lets each talker ask once, and waits for all answers.
+// everybodyAsks sends one question of each talker and waits for all answers.
 func (g *gateway) everybodyAsks(ctx context.Context, turn int) error {
 	var open atomic.Int64
 	open.Store(talkers)

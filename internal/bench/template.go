@@ -12,35 +12,34 @@ import (
 	"sluice/sessions"
 )
 
-// The stored past is one real conversation, had with the gateway itself and then
-// copied row by row for as many people as are wanted, each with ids of its own.
-// So it is what the gateway writes, whatever that is.
+// The stored past is one real conversation with the gateway, copied row by row with new ids for each person. So it
+// has exactly what the gateway writes.
 
 const (
-	modelPerson = 777_000_111 // who has the real conversation
-	pastPerson  = 800_000_000 // the first of those who get a copy
-	turns       = 5           // questions of a conversation, each with its answer
+	modelPerson = 777_000_111 // the person in the real conversation
+	pastPerson  = 800_000_000 // the first person with a copy
+	turns       = 5           // questions per conversation, each with its answer
 	partitions  = 16          // the gateway's default
 )
 
-// pastTables are the tables that grow with use, and how their rows are found.
+// pastTables are the tables that grow with use, with the way to find their rows.
 var pastTables = []string{"sessions", "messages", "runs", "events", "deliveries"}
 
-// template is the rows of one conversation.
+// template has the rows of one conversation.
 type template struct {
 	tables map[string]*tableRows
-	ids    []string // every id in them, the session's first
+	ids    []string // every id in the rows, the session's first
 }
 
 type tableRows struct {
-	columns []string // without seq, which the database gives
+	columns []string // without seq, which the database assigns
 	rows    [][]any
 }
 
 // anyID finds the gateway's ids inside a text.
 var anyID = regexp.MustCompile(`\b(sess|run|msg|dlv)_[0-9a-f]{12,32}\b`)
 
-// readTemplate reads the rows of the model person's conversation.
+// readTemplate reads the rows of the model conversation.
 func readTemplate(ctx context.Context, db *sql.DB) (*template, error) {
 	t := &template{tables: map[string]*tableRows{}}
 	var session string
@@ -115,7 +114,7 @@ func (t *template) collect(values []any) {
 func (t *template) copyOf(n int) copier {
 	person := strconv.Itoa(pastPerson + n)
 	model := strconv.Itoa(modelPerson)
-	// Message ids of the past get another form, so that the Telegram server may count from 1 again.
+	// Message ids of the past get another form, so that the Telegram server can count from 1 again.
 	pairs := []string{"/" + model + "/", "/" + person + "/past-", model, person}
 	for i, id := range t.ids {
 		pairs = append(pairs, id, renamed(id, i, n))
@@ -123,7 +122,7 @@ func (t *template) copyOf(n int) copier {
 	return copier{strings.NewReplacer(pairs...)}
 }
 
-// renamed is an id of the same form, different for each i and n.
+// renamed returns an id of the same form that differs for each i and n.
 func renamed(id string, i, n int) string {
 	const session = "sess_"
 	if strings.HasPrefix(id, session) {

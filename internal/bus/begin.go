@@ -7,22 +7,24 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"sluice/internal/pause"
 )
 
 const (
-	// marksSubject is in the stream of events, and not the name of a session.
+	// marksSubject is in the stream of events, and can't be the subject of a session.
 	marksSubject = eventsSubject + "mark"
-	// markPause is the pause before the second look for a mark. It doubles.
-	markPause = 200 * time.Microsecond
+	// markPause is the pause before the second look for a mark. It doubles each time, up to markPauseMax.
+	markPause, markPauseMax = 200 * time.Microsecond, time.Second
 )
 
-// begin is where the reader of a session's events begins.
+// begin is the position at which the reader of a session's events starts.
 type begin struct {
-	after uint64 // the number of the last event that the reader has; 0: it gets those that come from now on
-	mark  uint64 // what the gatherer has published last, see [gatherer.follow]; 0: there is no gatherer
+	after uint64 // the number of the last event that the reader has; 0: only new events
+	mark  uint64 // the last mark that the gatherer has published, see [gatherer.follow]; 0: there is no gatherer
 }
 
-// start is the number of the first event that the reader gets.
+// start returns the number of the first event for the reader.
 func (b begin) start(ctx context.Context, stream *stream) (uint64, error) {
 	if b.after == 0 && b.mark > 0 {
 		n, err := stored(ctx, stream, b.mark)
@@ -35,15 +37,16 @@ func (b begin) start(ctx context.Context, stream *stream) (uint64, error) {
 	case b.after == 0:
 		return info.State.LastSeq + 1, nil
 	case b.after > info.State.LastSeq:
-		return 1, nil // not a number of this stream: the reader gets all there is
+		return 1, nil // not a number of this stream: the reader gets all events
 	}
 	return b.after + 1, nil
 }
 
-// stored waits until the server has stored a mark, and gives its number. The stream's own last number may leave out what
-// is on its way.
+// stored waits until the server has stored a mark, and returns its number. The stream's own last number may not
+// include events in flight.
 func stored(ctx context.Context, stream *stream, mark uint64) (uint64, error) {
-	for pause := markPause; ; pause *= 2 {
+	pauses := pause.Doubling(markPause, markPauseMax, 0)
+	for {
 		m, err := stream.GetLastMsgForSubject(ctx, marksSubject)
 		if err == nil {
 			n, err := strconv.ParseUint(string(m.Data), 10, 64)
@@ -53,12 +56,8 @@ func stored(ctx context.Context, stream *stream, mark uint64) (uint64, error) {
 		} else if !errors.Is(err, jetstream.ErrMsgNotFound) {
 			return 0, err
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return 0, ctx.Err()
+		if err := pause.Wait(ctx, pauses.NextBackOff()); err != nil {
+			return 0, err
 		}
 	}
 }

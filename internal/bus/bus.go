@@ -20,20 +20,20 @@ import (
 
 const (
 	connectTimeout = 10 * time.Second // for the first connection
-	requestTimeout = 2 * time.Second  // of one call of the server
+	requestTimeout = 2 * time.Second  // for one call to the server
 	reconnectWait  = 250 * time.Millisecond
-	pingEvery      = 2 * time.Second // how often a server is asked whether it is still there
-	// outbox bounds what is kept for publishing while the server is unavailable.
+	pingEvery      = 2 * time.Second // how often the connection is checked
+	// outbox bounds the bytes kept for publishing while the server is unavailable.
 	outbox = 4 << 20
-	// writeTimeout bounds how long a caller of Wake or Emit may be held up by a
-	// connection that takes nothing; it is then given up and made again.
+	// writeTimeout bounds how long a blocked connection holds up a caller of Wake or Emit. The connection is then
+	// replaced.
 	writeTimeout = time.Second
 )
 
 // Config has the dependencies of a Bus.
 type Config struct {
 	URL        string // "nats://a,nats://b"; empty: an embedded server
-	Dir        string // state folder, for the embedded server's files
+	Dir        string // state folder, for the files of the embedded server
 	Partitions int
 	Replica    string // unique among the replicas
 	Now        func() time.Time
@@ -46,15 +46,15 @@ type Bus struct {
 	cfg     Config
 	metrics *metrics
 
-	embedding sync.Mutex     // held while the embedded server is started or ended
-	server    *server.Server // nil for a cluster, and while the embedded one is not needed
-	conn      *nats.Conn     // nil as long as the embedded server
+	embedding sync.Mutex     // held while the embedded server starts or stops
+	server    *server.Server // nil for a cluster, and until the embedded server is needed
+	conn      *nats.Conn     // nil while the embedded server is not needed
 	js        jetstream.JetStream
 
 	ctx    context.Context // ends with Stop
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
-	repair chan struct{} // capacity 1: the mender has something to look at
+	repair chan struct{} // capacity 1: the repairer has something to check
 	gather gatherer      // of events, with the embedded server
 	roster *roster
 	owned  *owned
@@ -66,14 +66,14 @@ type Bus struct {
 	mu       sync.Mutex
 	events   *stream
 	leases   jetstream.KeyValue
-	quiet    time.Time // until then no lease is taken that this replica has not had
+	quiet    time.Time // until then, this replica takes only leases that it had before
 	held     map[string]*lease
-	handover sync.WaitGroup // the partitions' goroutines
+	handover sync.WaitGroup // the goroutines of the partitions
 }
 
 var _ router.Bus = (*Bus)(nil)
 
-// Start connects. With an empty URL the server is embedded, and is started when it is first needed.
+// Start connects. With an empty URL, an embedded server is used and started when it is first needed.
 func Start(ctx context.Context, cfg Config) (*Bus, error) {
 	b := &Bus{
 		cfg: cfg, metrics: newMetrics(cfg.Registerer), held: map[string]*lease{}, repair: make(chan struct{}, 1),
@@ -81,7 +81,7 @@ func Start(ctx context.Context, cfg Config) (*Bus, error) {
 	}
 	b.gather = gatherer{
 		publish: b.publishEvent, embed: b.embedSoon, now: cfg.Now,
-		left: func(events int) { b.metrics.dropped.WithLabelValues("event").Add(float64(events)) },
+		dropped: func(events int) { b.metrics.dropped.WithLabelValues("event").Add(float64(events)) },
 	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.soft, b.endSoft = context.WithCancel(context.Background())
@@ -129,22 +129,21 @@ func (b *Bus) connect() error {
 	return nil
 }
 
-// publishEvent gives an event to the server.
+// publishEvent sends an event to the server.
 func (b *Bus) publishEvent(subject string, text []byte) {
 	if err := b.conn.Publish(subject, text); err != nil {
 		b.metrics.dropped.WithLabelValues("event").Inc()
 	}
 }
 
-// reconnected makes good for what the server may have lost: it may have been
-// restarted, and what it keeps is in memory.
+// reconnected restores what the server may have lost: it may have restarted, and it keeps everything in memory.
 func (b *Bus) reconnected() {
 	b.metrics.reconnects.Inc()
 	b.damaged()
 }
 
-// Ready returns nil if the bus is connected, or needs no connection yet; else what is wrong. It does not wait for an
-// embedded server that starts.
+// Ready returns nil if the bus is connected or needs no connection yet, and otherwise an error that says what is
+// wrong. It does not wait for an embedded server that starts.
 func (b *Bus) Ready() error {
 	if b.ctx.Err() != nil {
 		return errClosed
@@ -169,16 +168,16 @@ func (b *Bus) address() string {
 	var hosts []string
 	for address := range strings.SplitSeq(b.cfg.URL, ",") {
 		if u, err := url.Parse(strings.TrimSpace(address)); err == nil {
-			hosts = append(hosts, u.Scheme+"://"+u.Host) // neither user, password nor token
+			hosts = append(hosts, u.Scheme+"://"+u.Host) // without user, password and token
 		}
 	}
 	return strings.Join(hosts, ", ")
 }
 
-// errAddress says that an address can't be read. It leaves out the address, which may have a password in it.
+// errAddress means that an address can't be parsed. It omits the address, which may contain a password.
 var errAddress = errors.New("an address in bus.url can't be read: want nats://user:password@host:port, with special characters of the password as %XX")
 
-// readable reports whether the library can read the addresses: its own errors repeat them.
+// readable reports whether the library can parse the addresses: its own errors would repeat them.
 func (b *Bus) readable() bool {
 	for address := range strings.SplitSeq(b.cfg.URL, ",") {
 		if _, err := url.Parse(strings.TrimSpace(address)); err != nil {
@@ -188,10 +187,10 @@ func (b *Bus) readable() bool {
 	return true
 }
 
-// Stop ends everything. It is idempotent. Partitions that are still owned are handed over first.
+// Stop hands over the partitions that are still owned and ends everything. It is idempotent.
 func (b *Bus) Stop(ctx context.Context) {
 	b.Handover(ctx)
-	b.mu.Lock() // no goroutine begins after this
+	b.mu.Lock() // no goroutine starts after this
 	b.cancel()
 	b.mu.Unlock()
 	b.wg.Wait()
@@ -201,5 +200,5 @@ func (b *Bus) Stop(ctx context.Context) {
 	b.shut()
 }
 
-// errClosed: the bus was stopped.
+// errClosed means that the bus was stopped.
 var errClosed = errors.New("bus is stopped")

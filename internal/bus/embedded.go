@@ -2,9 +2,9 @@ package bus
 
 import "context"
 
-// embed starts the embedded server and connects to it, unless that is done. A gateway needs the server only for live events
-// that someone follows; until then it costs neither memory nor timers. An error leaves nothing behind, and the next call
-// tries again.
+// embed starts the embedded server and connects to it, unless that is done. A gateway needs the server only for live
+// events with a follower; until then it costs neither memory nor timers. After an error nothing is left running, and
+// the next call tries again.
 func (b *Bus) embed() error {
 	b.embedding.Lock()
 	defer b.embedding.Unlock()
@@ -46,7 +46,7 @@ func (b *Bus) open(ctx context.Context) error {
 	return nil
 }
 
-// shut ends the connection and the embedded server.
+// shut closes the connection and stops the embedded server.
 func (b *Bus) shut() {
 	if b.conn != nil {
 		b.conn.Close()
@@ -57,7 +57,7 @@ func (b *Bus) shut() {
 	}
 }
 
-// embedSoon starts the embedded server beside the caller, because more events wait than can be kept here.
+// embedSoon starts the embedded server in the background, because more events wait than can be kept here.
 func (b *Bus) embedSoon() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

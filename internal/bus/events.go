@@ -14,7 +14,7 @@ import (
 
 const (
 	wakeSubject = "sluice.wake."
-	// followBuffer is how far the reader of a followed session may fall behind.
+	// followBuffer is how many events the reader of a session may fall behind.
 	followBuffer = 256
 )
 
@@ -91,7 +91,7 @@ func (b *Bus) Follow(ctx context.Context, id sessions.ID, after uint64) (<-chan 
 	return out, nil
 }
 
-// follower makes the consumer. It begins at a fixed sequence number, so that nothing that comes from now on is missed.
+// follower creates the consumer. It starts at a fixed sequence number, so that no later event is missed.
 func follower(ctx context.Context, stream *stream, id sessions.ID, from begin) (jetstream.Consumer, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -104,7 +104,7 @@ func follower(ctx context.Context, stream *stream, id sessions.ID, from begin) (
 	})
 }
 
-// pass hands events on until the follower is stopped or its reader is too slow.
+// pass forwards events until the follower is stopped or its reader is too slow.
 func (b *Bus) pass(messages jetstream.MessagesContext, out chan<- sessions.Event) {
 	for {
 		m, err := messages.Next()

@@ -7,30 +7,30 @@ import (
 )
 
 const (
-	// gatherMax and gatherBytes are how many events wait at most, and how long their texts are together. What is
-	// more is published with all that waits.
+	// gatherMax and gatherBytes bound the number of waiting events and the total length of their texts. Beyond that,
+	// all of them are published.
 	gatherMax   = 1024
 	gatherBytes = 2 << 20
-	// gatherSpare is how many times as much may wait while the server starts. The oldest are then left out.
+	// gatherSpare is how many times more may wait while the server starts. Beyond that, the oldest are dropped.
 	gatherSpare = 4
 )
 
-// gatherer holds back the events of a gateway with an embedded server while no one there follows a session: each event that
-// goes to the server wakes several goroutines, which costs more than the event, and most events are never read. What it
-// holds is published in the order in which it came, and left out where the server would have forgotten it by then.
+// gatherer holds back the events of a gateway with an embedded server while no one there follows a session: each
+// event sent to the server wakes several goroutines, which costs more than the event, and most events are never read.
+// It publishes them in order, without those that the server would have forgotten by then.
 type gatherer struct {
 	publish func(subject string, text []byte)
-	embed   func()           // starts the server, and then calls opened; it does not block
-	left    func(events int) // counts what is left out though it is not old
+	embed   func()           // starts the server without blocking, and then calls opened
+	dropped func(events int) // counts dropped events that are not old
 	now     func() time.Time
 
 	mu        sync.Mutex
 	open      bool // there is a server to publish to
-	asked     bool // for the server
+	requested bool // the server was requested
 	followers int
-	marks     uint64 // published, see follow
+	marks     uint64 // published marks, see follow
 	waiting   []gathered
-	bytes     int // of what waits
+	bytes     int // total length of the waiting texts
 }
 
 type gathered struct {
@@ -57,18 +57,18 @@ func (g *gatherer) emit(subject string, text []byte) {
 	case !g.full(1):
 	case g.open:
 		g.flush()
-	case !g.asked:
-		g.asked = true
+	case !g.requested:
+		g.requested = true
 		g.embed()
 	}
 }
 
-// full reports whether more waits than so many times what may.
+// full reports whether the waiting events exceed the limits times a factor.
 func (g *gatherer) full(times int) bool {
 	return len(g.waiting) > times*gatherMax || g.bytes > times*gatherBytes
 }
 
-// forget leaves out what is old, and half of what waits where that is too much. The caller holds mu.
+// forget drops old events, and half of the rest if there are too many. The caller holds mu.
 func (g *gatherer) forget() {
 	old := g.now().Add(-eventsAge)
 	n := 0
@@ -79,11 +79,11 @@ func (g *gatherer) forget() {
 	if g.full(gatherSpare) {
 		n = (len(g.waiting) + 1) / 2
 		g.drop(n)
-		g.left(n)
+		g.dropped(n)
 	}
 }
 
-// drop leaves out the first of the events that wait. The caller holds mu.
+// drop drops the first n waiting events. The caller holds mu.
 func (g *gatherer) drop(n int) {
 	if n == 0 {
 		return
@@ -96,7 +96,7 @@ func (g *gatherer) drop(n int) {
 	g.waiting = g.waiting[:kept]
 }
 
-// flush publishes what waits. The caller holds mu.
+// flush publishes the waiting events. The caller holds mu.
 func (g *gatherer) flush() {
 	for _, e := range g.waiting {
 		g.publish(e.subject, e.text)
@@ -105,7 +105,7 @@ func (g *gatherer) flush() {
 	g.waiting, g.bytes = g.waiting[:0], 0
 }
 
-// opened says that there is a server now. What waits stays until it is wanted, or too much.
+// opened reports that the server runs now. Waiting events stay until a follower comes or there are too many.
 func (g *gatherer) opened() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -116,8 +116,8 @@ func (g *gatherer) opened() {
 	}
 }
 
-// follow publishes what waits, and from now on each event at once, until the follower leaves. The mark is a number that is
-// published behind what was emitted before. The server must run.
+// follow publishes the waiting events, and from now on each event at once, until the follower leaves. The mark is a
+// number that is published after all earlier events. The server must run.
 func (g *gatherer) follow() (leave func(), mark uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

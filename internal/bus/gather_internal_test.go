@@ -27,9 +27,9 @@ func newGathering() *gathering {
 			}
 			s.published = append(s.published, string(text))
 		},
-		embed: func() { s.asked++ },
-		left:  func(events int) { s.leftOut += events },
-		now:   func() time.Time { return s.clock },
+		embed:   func() { s.asked++ },
+		dropped: func(events int) { s.leftOut += events },
+		now:     func() time.Time { return s.clock },
 	}
 	return s
 }

@@ -7,21 +7,23 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"sluice/internal/pause"
 )
 
 const (
 	leaseTTL = 5 * time.Second // at the server
-	// leaseTrust is how long a replica relies on a lease, from before it asked for it.
+	// leaseTrust is how long a replica relies on a lease, counted from before its request.
 	leaseTrust = 4 * time.Second
 	renewEvery = time.Second
-	// tryEvery is the pause between two tries to get a lease that another one has.
+	// tryEvery is the pause between tries to get a lease that another replica has.
 	tryEvery = 300 * time.Millisecond
 )
 
-// errLost is the cause with which a lease's context ends when it was not renewed in time.
+// errLost is the cause with which a lease's context ends if it was not renewed in time.
 var errLost = errors.New("lease was lost")
 
-// lease is one that this replica has.
+// lease is a lease of this replica.
 type lease struct {
 	key      string
 	revision uint64
@@ -29,10 +31,9 @@ type lease struct {
 	expiry   *time.Timer // ends the trust
 }
 
-// Lease runs hold while this replica has the named lease, again and again until
-// ctx ends or hold returns an error. The context that hold gets ends when the
-// lease is lost; another replica gets it only after that. standby is called, now
-// and again, when another replica is seen to have it.
+// Lease runs hold while this replica has the named lease, repeatedly, until ctx ends or hold returns an error. The
+// context of hold ends when the lease is lost, before another replica can get it. standby is called now and then
+// while another replica has the lease.
 func (b *Bus) Lease(ctx context.Context, name string, standby func(), hold func(ctx context.Context) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -43,7 +44,7 @@ func (b *Bus) Lease(ctx context.Context, name string, standby func(), hold func(
 			return fmt.Errorf("while holding lease %s: %w", name, err)
 		}
 		if ctx.Err() == nil {
-			pause(ctx, tryEvery)
+			_ = pause.Wait(ctx, tryEvery)
 		}
 	}
 	return nil
@@ -69,10 +70,10 @@ func (b *Bus) acquire(ctx context.Context, key string, standby func()) (context.
 		quiet := time.Until(b.quiet)
 		b.mu.Unlock()
 		if quiet > 0 {
-			pause(ctx, quiet)
+			_ = pause.Wait(ctx, quiet)
 			continue
 		}
-		asked := time.Now() // the trust begins before the request
+		asked := time.Now() // the trust starts before the request
 		revision, err := b.create(ctx, key)
 		if err == nil && time.Since(asked) < leaseTrust {
 			return b.keep(ctx, key, revision, asked)
@@ -84,7 +85,7 @@ func (b *Bus) acquire(ctx context.Context, key string, standby func()) (context.
 			b.cfg.Log.Debug("could not request a lease", "lease", key, "err", err)
 			b.damaged()
 		}
-		pause(ctx, tryEvery)
+		_ = pause.Wait(ctx, tryEvery)
 	}
 	return nil, nil
 }
@@ -115,7 +116,7 @@ func (b *Bus) keep(ctx context.Context, key string, revision uint64, asked time.
 	return held, l
 }
 
-// release gives a lease back, so that another replica need not wait for its end.
+// release gives a lease back, so that another replica need not wait until it expires.
 func (b *Bus) release(l *lease) {
 	b.mu.Lock()
 	delete(b.held, l.key)
@@ -131,8 +132,8 @@ func (b *Bus) release(l *lease) {
 	}
 }
 
-// renew asks for more time for a lease. Where the server has forgotten it, it
-// is asked for again: nobody else had it, or the call fails.
+// renew extends a lease. If the server has forgotten the lease, it is requested again; this fails if another replica
+// has taken it.
 func (b *Bus) renew(ctx context.Context, l *lease) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -145,7 +146,7 @@ func (b *Bus) renew(ctx context.Context, l *lease) {
 		asked = time.Now()
 		next, err = b.bucket().Create(ctx, l.key, []byte(b.cfg.Replica))
 	}
-	if err != nil { // the trust runs out unless the next try succeeds
+	if err != nil { // the trust expires unless the next try succeeds
 		if !errors.Is(err, jetstream.ErrKeyExists) && ctx.Err() == nil {
 			b.damaged()
 		}
@@ -156,15 +157,5 @@ func (b *Bus) renew(ctx context.Context, l *lease) {
 	if b.held[l.key] == l && l.expiry.Stop() {
 		l.revision = next
 		l.expiry.Reset(leaseTrust - time.Since(asked))
-	}
-}
-
-// pause waits a while, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
 	}
 }

@@ -12,18 +12,18 @@ import (
 
 const (
 	memberSubject = "sluice.members"
-	memberTTL     = 5 * time.Second // a replica that was not heard of for so long is gone
-	farewell      = "-"             // before the name of a replica that leaves
+	memberTTL     = 5 * time.Second // a replica that was silent for this long is gone
+	farewell      = "-"             // prefix for the name of a replica that leaves
 )
 
-// roster is who the replicas are, and which of them a partition falls to. Safe for concurrent use.
+// roster knows the replicas, and which of them owns a partition. It is safe for concurrent use.
 type roster struct {
 	self string
 	now  func() time.Time
 
 	mu      sync.Mutex
-	seen    map[string]time.Time // when a replica was last heard of
-	changed chan struct{}        // closed and replaced when the replicas change, or this one leaves
+	seen    map[string]time.Time // when each replica was last heard
+	changed chan struct{}        // closed and replaced when the replicas change, or when this one leaves
 	leaving bool
 }
 
@@ -31,8 +31,8 @@ func newRoster(self string, now func() time.Time) *roster {
 	return &roster{self: self, now: now, seen: map[string]time.Time{}, changed: make(chan struct{})}
 }
 
-// mine reports whether a partition falls to this replica: the one with the
-// highest hash has it (rendezvous hashing), so that a change of replicas moves few.
+// mine reports whether this replica owns a partition: the one with the highest hash does (rendezvous hashing), so
+// that a change of replicas moves few partitions.
 func (r *roster) mine(p int) (mine bool, changed <-chan struct{}, leaving bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -47,7 +47,7 @@ func (r *roster) mine(p int) (mine bool, changed <-chan struct{}, leaving bool) 
 	return best == r.self, r.changed, r.leaving
 }
 
-// mix spreads what FNV leaves close together for names that end alike (the finalizer of MurmurHash3).
+// mix spreads the hashes of names that end alike, which FNV leaves close together (the finalizer of MurmurHash3).
 func mix(h uint64) uint64 {
 	h ^= h >> 33
 	h *= 0xff51afd7ed558ccd
@@ -56,7 +56,7 @@ func mix(h uint64) uint64 {
 	return h ^ h>>33
 }
 
-// heard notes a heartbeat or the farewell of a replica.
+// heard records a heartbeat or farewell of a replica.
 func (r *roster) heard(message string) {
 	name, leaves := strings.CutPrefix(message, farewell)
 	r.mu.Lock()
@@ -68,10 +68,10 @@ func (r *roster) heard(message string) {
 	case name != r.self:
 		delete(r.seen, name)
 	}
-	r.tell(before)
+	r.notify(before)
 }
 
-// forget drops replicas that were not heard of for long.
+// forget drops replicas that were silent for too long.
 func (r *roster) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,11 +81,11 @@ func (r *roster) forget() {
 			delete(r.seen, name)
 		}
 	}
-	r.tell(before)
+	r.notify(before)
 }
 
-// tell wakes all who wait if the number of replicas has changed; mu is held.
-func (r *roster) tell(before int) {
+// notify wakes all waiting goroutines if the number of replicas has changed. The caller holds mu.
+func (r *roster) notify(before int) {
 	if len(r.seen) != before {
 		r.wake()
 	}
@@ -96,7 +96,7 @@ func (r *roster) wake() {
 	r.changed = make(chan struct{})
 }
 
-// leave says that this replica takes no partitions any more, and reports whether this is the first call.
+// leave makes this replica own no partitions any more, and reports whether this is the first call.
 func (r *roster) leave() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -112,7 +112,7 @@ func (r *roster) left() bool {
 	return r.leaving
 }
 
-// greet sends this replica's heartbeat, until it leaves.
+// greet sends this replica's heartbeat until it leaves.
 func (b *Bus) greet() {
 	if b.roster.left() {
 		return

@@ -3,7 +3,7 @@ package bus
 import "github.com/prometheus/client_golang/prometheus"
 
 type metrics struct {
-	dropped    *prometheus.CounterVec // by what
+	dropped    *prometheus.CounterVec // by kind
 	reconnects prometheus.Counter
 	lost       prometheus.Counter
 	followers  prometheus.Gauge

@@ -12,22 +12,22 @@ import (
 	"sluice/sessions"
 )
 
-// Owner works on partitions. The bus makes the calls for one
-// partition one after the other, those for different partitions in parallel.
+// Owner works on partitions. The bus makes the calls for one partition one after the other, and those for different
+// partitions in parallel.
 type Owner interface {
-	// Acquire is called when this replica has got the partition, before any wake
-	// of it. An error gives the partition back. ctx is cancelled when the lease is lost or the bus stops.
+	// Acquire is called when this replica has taken the partition, before any wake for it. An error gives the
+	// partition back. ctx is cancelled when the lease is lost or the bus stops.
 	Acquire(ctx context.Context, partition int) error
-	// Release is called when the partition was lost or is to be handed over. It
-	// returns once no work of the partition goes on here.
+	// Release is called when the partition was lost or must be handed over. It returns when no work of the partition
+	// runs here any more.
 	Release(ctx context.Context, partition int)
-	// Woken is called for each wake of an owned partition; it must not block.
+	// Woken is called for each wake of an owned partition. It must not block.
 	Woken(partition int, lane sessions.Lane)
-	// Rescan looks at all rows of an owned partition again: wakes may have been lost.
+	// Rescan reads all rows of an owned partition again, because wakes may have been lost.
 	Rescan(partition int)
 }
 
-// owned are the partitions that the owner has here. Safe for concurrent use.
+// owned has the partitions that the owner has here. It is safe for concurrent use.
 type owned struct {
 	log *slog.Logger
 
@@ -44,7 +44,7 @@ func (o *owned) by(owner Owner) {
 	o.owner = owner
 }
 
-// all are the partitions in order.
+// all returns the partitions in order.
 func (o *owned) all() []int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -63,7 +63,7 @@ func (o *owned) take(ctx context.Context, p int) (err error) {
 	return nil
 }
 
-// giveBack takes a partition from the owner and waits until it has let go.
+// giveBack takes a partition from the owner and waits until its work has ended.
 func (o *owned) giveBack(ctx context.Context, p int) {
 	o.mu.Lock()
 	delete(o.partitions, p)
@@ -91,7 +91,7 @@ func (o *owned) rescan() {
 	}
 }
 
-// guarded keeps a panic of the owner from the goroutines of the bus and of NATS.
+// guarded runs a call of the owner and recovers a panic, which must not end the goroutines of the bus or of NATS.
 func (o *owned) guarded(what string, p int, call func()) {
 	var err error
 	func() {

@@ -12,18 +12,19 @@ import (
 	"github.com/nats-io/nats.go"
 	"golang.org/x/sync/errgroup"
 
+	"sluice/internal/pause"
 	"sluice/sessions"
 )
 
 const (
-	// releaseTimeout bounds a release that a lost lease asks for; the router cancels its work itself.
+	// releaseTimeout bounds a release after a lost lease; the router cancels its work itself.
 	releaseTimeout = 10 * time.Second
-	// retryAcquire is the pause after an owner refused a partition.
+	// retryAcquire is the pause after an owner has refused a partition.
 	retryAcquire = time.Second
 )
 
-// Own starts to take partitions for the owner. With the embedded server it
-// returns when all are taken; else they come as other replicas let go of them.
+// Own starts to take partitions for the owner. With the embedded server it returns when all are taken; otherwise they
+// follow as other replicas release them.
 func (b *Bus) Own(ctx context.Context, owner Owner) error {
 	b.owned.by(owner)
 	b.roster.heard(b.cfg.Replica)
@@ -49,9 +50,8 @@ func (b *Bus) ownAll() error {
 	return g.Wait()
 }
 
-// Handover lets go of all partitions and takes none any more. Other replicas
-// take them at once. It waits for work in progress as long as the owner does; when
-// ctx ends, so does the owner's time.
+// Handover releases all partitions and takes no more; other replicas take them at once. It waits for work in progress
+// as long as the owner does, at most until ctx ends.
 func (b *Bus) Handover(ctx context.Context) {
 	first := b.roster.leave()
 	if b.solo() {
@@ -71,8 +71,8 @@ func (b *Bus) Handover(ctx context.Context) {
 	b.handover.Wait()
 }
 
-// runPartition takes a partition whenever it falls to this replica, and lets go of it
-// when it falls to another one, is lost, or the replica leaves.
+// runPartition takes a partition whenever this replica should own it, and releases it when another one should, when
+// it is lost, or when the replica leaves.
 func (b *Bus) runPartition(p int) {
 	key := "partition." + strconv.Itoa(p)
 	for {
@@ -88,8 +88,8 @@ func (b *Bus) runPartition(p int) {
 	}
 }
 
-// whileOwned waits until the partition falls to this replica. The context that
-// it gives ends when it does so no more; nil when the replica leaves.
+// whileOwned waits until this replica should own the partition. The returned context ends when it no longer should;
+// it is nil if the replica leaves.
 func (b *Bus) whileOwned(p int) (context.Context, context.CancelFunc) {
 	for {
 		mine, changed, leaving := b.roster.mine(p)
@@ -118,8 +118,8 @@ func (b *Bus) whileOwned(p int) (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// serve owns a partition until ctx ends. It hears the wakes before the owner
-// looks at the rows: whatever is woken later is heard, whatever was before is seen.
+// serve owns a partition until ctx ends. It subscribes to wakes before the owner reads the rows, so that no wake is
+// lost in between.
 func (b *Bus) serve(ctx context.Context, p int) {
 	sub, err := b.conn.Subscribe(wakeSubject+strconv.Itoa(p), func(m *nats.Msg) {
 		b.owned.woken(p, sessions.Lane(m.Data))
@@ -139,7 +139,7 @@ func (b *Bus) serve(ctx context.Context, p int) {
 		b.cfg.Log.Info("partition given back", "partition", p, "cause", context.Cause(ctx).Error())
 	} else if ctx.Err() == nil {
 		b.cfg.Log.Error("partition not taken", "partition", p, "err", err)
-		pause(ctx, retryAcquire)
+		_ = pause.Wait(ctx, retryAcquire)
 	}
 	if sub != nil {
 		if err := sub.Unsubscribe(); err != nil {
@@ -164,7 +164,7 @@ func (b *Bus) keeper() {
 	}
 }
 
-// renewAll renews beside each other, so that a slow answer delays no other lease.
+// renewAll renews the leases in parallel, so that a slow answer delays no other lease.
 func (b *Bus) renewAll() {
 	b.mu.Lock()
 	leases := slices.Collect(maps.Values(b.held))

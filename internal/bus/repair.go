@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"sluice/internal/pause"
 )
 
 const (
@@ -18,20 +20,19 @@ const (
 	eventsAge        = 15 * time.Minute
 	eventsBytes      = 32 << 20
 
-	// repairEvery is the pause between two tries to make what the server has lost.
+	// repairEvery is the pause between tries to create what the server has lost.
 	repairEvery = 500 * time.Millisecond
 
 	clusterCopies = 3
-	// The server's codes for a cluster that can't hold so many copies, and for one that has no leader.
+	// The server's codes for a cluster that can't hold this many copies, and for one without a leader.
 	noSuitablePeers jetstream.ErrorCode = 10005
 	noLeader        jetstream.ErrorCode = 10008
 )
 
-// errNoQuorum says why a cluster that can be reached keeps nothing.
+// errNoQuorum is the error for a cluster that is reachable but stores nothing.
 var errNoQuorum = errors.New("the NATS cluster has no quorum: start more of its nodes, or check their logs; the gateway then continues on its own")
 
-// stream is the events' stream in one of its lives: a server that restarts has
-// forgotten it, and the one that is then made is another.
+// stream is one life of the events' stream: a server that restarts has forgotten it, and then a new one is created.
 type stream struct {
 	jetstream.Stream
 	created time.Time
@@ -39,16 +40,16 @@ type stream struct {
 	end     context.CancelFunc
 }
 
-// damaged asks the mender to look whether the server still has what it should.
+// damaged asks the repairer to check whether the server still has everything.
 func (b *Bus) damaged() {
 	select {
 	case b.repair <- struct{}{}:
-	default: // it is asked already
+	default: // already requested
 	}
 }
 
-// repairer makes again what the server has lost, for as long as that takes, and
-// then lets the owner look at its rows: wakes may have been lost as well.
+// repairer creates again what the server has lost, until it succeeds. It then lets the owner read its rows, because
+// wakes may have been lost as well.
 func (b *Bus) repairer() {
 	whole := true
 	for {
@@ -72,12 +73,12 @@ func (b *Bus) repairer() {
 			}
 			b.owned.rescan()
 		}
-		pause(b.ctx, repairEvery)
+		_ = pause.Wait(b.ctx, repairEvery)
 	}
 }
 
-// ensure makes the stream and the bucket if they are not there: in a cluster on
-// several nodes, so that they outlive each; where those can't be had, on one.
+// ensure creates the stream and the bucket if they are missing. In a cluster they are stored on several nodes, or on
+// one if there are not enough.
 func (b *Bus) ensure(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
@@ -86,7 +87,7 @@ func (b *Bus) ensure(ctx context.Context) error {
 	}
 	err := b.ensureOn(ctx, clusterCopies)
 	var refused *jetstream.APIError
-	// A node that led the cluster refuses for a while what it has lost the quorum for.
+	// A node that led the cluster refuses for a while to serve what it has lost the quorum for.
 	if errors.As(err, &refused) && refused.ErrorCode == noSuitablePeers {
 		b.cfg.Log.Warn("the NATS cluster has too few nodes to survive the loss of one", "want", clusterCopies)
 		err = b.ensureOn(ctx, 1)
@@ -110,8 +111,8 @@ func (b *Bus) ensureOn(ctx context.Context, copies int) error {
 	return nil
 }
 
-// ensureEvents numbers a new stream from the clock on, so that numbers grow over
-// restarts and one that a reader has kept never hides what came later.
+// ensureEvents numbers a new stream from the clock, so that numbers grow over restarts and a number that a reader has
+// kept never hides later events.
 func (b *Bus) ensureEvents(ctx context.Context, copies int) error {
 	cfg := jetstream.StreamConfig{
 		Name: eventsStream, Subjects: []string{eventsSubject + "*"}, Storage: jetstream.MemoryStorage, Replicas: copies,
@@ -123,7 +124,7 @@ func (b *Bus) ensureEvents(ctx context.Context, copies int) error {
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		found, err = b.js.CreateStream(ctx, cfg)
 	}
-	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another replica was quicker
+	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another replica was faster
 		found, err = b.js.Stream(ctx, eventsStream)
 	}
 	if err != nil {
@@ -143,8 +144,8 @@ func (b *Bus) ensureEvents(ctx context.Context, copies int) error {
 	return nil
 }
 
-// ensureLeases finds out how old the bucket is. From a young one no lease is
-// taken that another replica may have had from the one before it, and trust still.
+// ensureLeases finds out how old the bucket is. While it is young, this replica takes no lease that another one may
+// have from the previous bucket and still rely on.
 func (b *Bus) ensureLeases(ctx context.Context, copies int) error {
 	leases, err := b.js.CreateOrUpdateKeyValue(ctx, jetstream.KeyValueConfig{
 		Bucket: leasesBucket, TTL: leaseTTL, Storage: jetstream.MemoryStorage, Replicas: copies,

@@ -134,7 +134,7 @@ func TestPanicsOfTheOwnerStayInside(t *testing.T) {
 	}
 }
 
-// Whoever comes first after a restart must not take what another still trusts that it has.
+// The first replica after a restart must not take a lease that another one still relies on.
 func TestRestartedServerGivesNoLeaseTwice(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)

@@ -9,10 +9,10 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// serverMemory bounds what the embedded server stores.
+// serverMemory bounds the memory of the embedded server's streams.
 const serverMemory = 64 << 20
 
-// startServer starts the embedded server. It listens nowhere.
+// startServer starts the embedded server. It listens on no port.
 func (b *Bus) startServer() error {
 	folder := filepath.Join(b.cfg.Dir, "nats")
 	s, err := server.NewServer(&server.Options{
@@ -38,8 +38,8 @@ func (b *Bus) startServer() error {
 	return nil
 }
 
-// serverLog keeps the first fault that the embedded server can't work with: the server tells it to its log alone. It is
-// safe for concurrent use.
+// serverLog keeps the first fatal error of the embedded server, which the server reports only to its log. It is safe
+// for concurrent use.
 type serverLog struct {
 	mu  sync.Mutex
 	err error

@@ -63,7 +63,7 @@ func steps(t *testing.T) []step {
 			// of its run, so that this end is the step SendAfterIntent.
 			s.words = "[slow]"
 			s.unknown = p == faultpoint.PreviewBeforeSend || p == faultpoint.PreviewAfterSend
-		case faultpoint.SendBetweenParts:
+		case faultpoint.SendBetweenChunks:
 			s.words, s.unknown = "[long]", true
 		case faultpoint.SendAfterIntent, faultpoint.SendAfterCall:
 			s.unknown = true

@@ -10,30 +10,30 @@ import (
 // Said is one message of a person.
 type Said struct {
 	Chat  int64
-	Token string // a word that stands in no other message and in every answer to it
-	Event string // names it at the platform
-	// Late: the platform gave it again, perhaps after messages that were written
-	// later, so its answer may stand anywhere.
+	Token string // a word that occurs in no other message, and in every answer to this one
+	Event string // its id on the platform
+	// Late means that the platform delivered it again, perhaps after later messages, so its answer may come at any
+	// place.
 	Late bool
 }
 
-// token finds the words that [Token] makes.
+// token matches the words that [Token] generates.
 var token = regexp.MustCompile(`m\d+x\d+x[0-9a-f]{6}`)
 
-// Token makes the word for a person's n-th message.
+// Token generates the word for a person's n-th message.
 func Token(person, n int, salt uint32) string {
 	return fmt.Sprintf("m%dx%dx%06x", person, n, salt&0xffffff)
 }
 
-// Verdict is what became of the messages.
+// Verdict is the outcome of the messages.
 type Verdict struct {
-	Unanswered []string       // tokens that no answer has
-	Repeats    map[string]int // token → messages with it beyond the first
-	Disorder   []string       // one sentence for each chat whose answers changed places
+	Unanswered []string       // tokens without an answer
+	Repeats    map[string]int // token → number of messages with it beyond the first
+	Disorder   []string       // one sentence for each chat with answers in the wrong order
 	Strays     []string       // messages of the bot without a token
 }
 
-// Judge compares what was said with the texts that the bot sent to each chat, in order.
+// Judge compares the messages with the texts that the bot sent to each chat, in order.
 func Judge(said []Said, sent map[int64][]string) Verdict {
 	v := Verdict{Repeats: map[string]int{}}
 	byChat := map[int64][]Said{}
@@ -67,7 +67,7 @@ func (v *Verdict) judgeChat(chat int64, asked []Said, texts []string) {
 	}
 }
 
-// answered are the tokens of a chat's texts in the order in which each came first.
+// answered returns the tokens in a chat's texts, in the order of their first occurrence.
 func (v *Verdict) answered(texts []string) []string {
 	var answered []string
 	for _, text := range texts {
@@ -86,8 +86,8 @@ func (v *Verdict) answered(texts []string) []string {
 	return answered
 }
 
-// Faults are the ways in which the promise was broken, given the texts of the
-// deliveries that the gateway calls unknown. Each of them excuses one repeat of what it says.
+// Faults returns the broken promises, given the texts of the deliveries that the gateway reports as unknown. Each of
+// those excuses one repeat of its text.
 func (v Verdict) Faults(unknown []string) []string {
 	var faults []string
 	for _, t := range v.Unanswered {

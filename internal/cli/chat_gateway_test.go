@@ -177,7 +177,7 @@ func TestChatAsksWhichQuestionIsMeant(t *testing.T) {
 	k.says("y")
 	k.sees("2 questions are open", 2)
 	k.says("what else?")
-	k.sees("[will be sent after the answer", 1)
+	k.sees("[will be sent after the reply", 1)
 	k.says("/status")
 	k.sees("working, 0 waiting", 1)
 	k.says("/approve " + k.question() + " allow")

@@ -151,8 +151,8 @@ token from the state folder. SLUICE_STATE sets a different state folder.`,
 	root.SetVersionTemplate("sluice {{.Version}}\n")
 	root.PersistentFlags().StringVar(&locator.Config, "config", "", "configuration `file` (default: $SLUICE_CONFIG, ./sluice.yaml, $XDG_CONFIG_HOME/sluice/sluice.yaml)")
 	root.AddCommand(
-		serveCommand(d, r, locator), initCommand(d, r, locator), chatCommand(d, screen, locator), sendCommand(g),
-		sessionsCommand(g), policyCommand(g), deliveriesCommand(g), runsCommand(g), pairingCommand(g), approvalsCommand(g), memoryCommand(g), auditCommand(g), directoryCommand(g),
+		serveCommand(d, r, locator), initCommand(d, r, locator), chatCommand(d, screen, locator), sendCommand(g), wakeCommand(d, g),
+		sessionsCommand(g), policyCommand(g), deliveriesCommand(g), runsCommand(g), pairingCommand(g), approvalsCommand(g), memoryCommand(g), cronCommand(d, g), checksCommand(g), hooksCommand(g, d.Stdin), alertsCommand(g), nodesCommand(g), nodeCommand(d, r, screen), auditCommand(g), directoryCommand(g),
 		configCommand(screen, r, locator), doctorCommand(d, r, locator, screen), statusCommand(g), versionCommand(d.Version, screen),
 	)
 	root.InitDefaultCompletionCmd()

@@ -19,7 +19,7 @@ import (
 	"sluice/internal/config"
 )
 
-var update = flag.Bool("update", false, "write testdata/help.txt anew")
+var update = flag.Bool("update", false, "rewrite testdata/help.txt")
 
 // commands are all commands, each as it is typed, found by asking each for its commands.
 func commands(t *testing.T) []string {
@@ -66,19 +66,25 @@ func TestTheCommandsThereAre(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []string{
 		"",
+		"alerts", "alerts ack", "alerts fire", "alerts list", "alerts resolve", "alerts show", "alerts silence", "alerts silences", "alerts silences expire", "alerts silences list", "alerts test",
 		"approvals", "approvals allow", "approvals deny", "approvals list", "approvals show",
 		"audit", "audit list", "audit verify",
 		"chat",
+		"checks", "checks list", "checks run",
 		"config", "config check", "config schema", "config show",
+		"cron", "cron add", "cron history", "cron list", "cron next", "cron pause", "cron remove", "cron resume", "cron run", "cron show", "cron update",
 		"deliveries", "deliveries discard", "deliveries list", "deliveries retry", "deliveries show",
-		"directory", "doctor", "init",
+		"directory", "doctor",
+		"hooks", "hooks list", "hooks replay", "hooks show", "hooks test",
+		"init",
 		"memory", "memory delete", "memory list", "memory search", "memory show",
+		"node", "node pair", "node run", "nodes", "nodes approve", "nodes list", "nodes revoke",
 		"pairing", "pairing approve", "pairing deny", "pairing list", "pairing revoke",
 		"policy", "policy check", "policy simulate",
 		"runs", "runs list", "runs show",
 		"send", "serve",
 		"sessions", "sessions delete", "sessions exchanges", "sessions history", "sessions list", "sessions patch", "sessions reset", "sessions send", "sessions show", "sessions spawn",
-		"status", "version",
+		"status", "version", "wake",
 	}, commands(t))
 }
 

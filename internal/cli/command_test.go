@@ -182,7 +182,7 @@ func checkFailures(t *testing.T, c command) {
 		broken := newGateway(t, http.StatusOK, "", "<html>")
 		got = execute(t, broken.env(), c.args...)
 		require.Equal(t, cli.ExitFailed, got.code)
-		require.Contains(t, got.err, "sluice: read the gateway's answer: ")
+		require.Contains(t, got.err, "sluice: read the gateway's response: ")
 		require.Empty(t, got.out)
 	}
 }

@@ -15,7 +15,7 @@ func deliveriesCommand(g *gateway) *cobra.Command {
 	return group("deliveries", "Outgoing messages and what happened to them",
 		deliveriesList(g), deliveriesShow(g),
 		deliveriesChange(g, "retry", "Send a failed, expired, blocked or unknown delivery again"),
-		deliveriesChange(g, "discard", "Give up a delivery that was not sent"))
+		deliveriesChange(g, "discard", "Discard a delivery that was not sent"))
 }
 
 func deliveriesList(g *gateway) *cobra.Command {
@@ -39,7 +39,7 @@ func deliveriesShow(g *gateway) *cobra.Command {
 }
 
 func printDelivery(s terminal.Screen, d api.Delivery) error {
-	err := s.Pairs("id", d.ID, "status", d.Status, "kind", d.Kind, "to", d.Route.String(), "label", api.Word(d.Label), "session", d.Session, "run", d.Run, "repeats", d.ResendOf,
+	err := s.Pairs("id", d.ID, "status", d.Status, "kind", d.Kind, "to", d.Route.String(), "label", api.Unquoted(d.Label), "session", d.Session, "run", d.Run, "repeats", d.ResendOf,
 		"attempts", strconv.Itoa(d.Attempts), "error", d.Error, "created", s.Ago(d.Created))
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func printRuns(s terminal.Screen, got api.RunList) error {
 }
 
 func runsShow(g *gateway) *cobra.Command {
-	return asking(g, &cobra.Command{Use: "show RUN", Short: "Show a run and its answer", Args: arguments(1, 1)}, one("runs"), printRun)
+	return asking(g, &cobra.Command{Use: "show RUN", Short: "Show a run and its reply", Args: arguments(1, 1)}, one("runs"), printRun)
 }
 
 func printRun(s terminal.Screen, r api.Run) error {

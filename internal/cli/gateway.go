@@ -75,7 +75,7 @@ type jsonFlag bool
 
 // add adds the flag to a command.
 func (j *jsonFlag) add(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().BoolVar((*bool)(j), "json", false, "print the gateway's answer as JSON")
+	cmd.Flags().BoolVar((*bool)(j), "json", false, "print the gateway's response as JSON")
 	return cmd
 }
 
@@ -85,19 +85,24 @@ type show[T any] func(s terminal.Screen, got T) error
 // request builds a command's request from its arguments.
 type request func(args []string) (api.Request, error)
 
+// ask sends a command's request.
+func (g *gateway) ask(ctx context.Context, about request, args []string) (api.Answer, error) {
+	r, err := about(args)
+	if err != nil {
+		return api.Answer{}, err
+	}
+	c, err := g.connect()
+	if err != nil {
+		return api.Answer{}, err
+	}
+	return c.Call(ctx, r)
+}
+
 // asking is a command that sends one request and prints the answer: as JSON with --json, else with plain.
 func asking[T any](g *gateway, cmd *cobra.Command, about request, plain show[T]) *cobra.Command {
 	var asJSON jsonFlag
 	cmd.RunE = g.run(func(ctx context.Context, args []string) error {
-		r, err := about(args)
-		if err != nil {
-			return err
-		}
-		c, err := g.connect()
-		if err != nil {
-			return err
-		}
-		answer, err := c.Call(ctx, r)
+		answer, err := g.ask(ctx, about, args)
 		if err != nil {
 			return err
 		}
@@ -124,15 +129,7 @@ func present[T any](s terminal.Screen, answer api.Answer, asJSON jsonFlag, plain
 // doing is a command that sends one request; said is what it prints when that worked. It has no --json.
 func doing(g *gateway, cmd *cobra.Command, about request, said func(s terminal.Screen, answer api.Answer, args []string) error) *cobra.Command {
 	cmd.RunE = g.run(func(ctx context.Context, args []string) error {
-		r, err := about(args)
-		if err != nil {
-			return err
-		}
-		c, err := g.connect()
-		if err != nil {
-			return err
-		}
-		answer, err := c.Call(ctx, r)
+		answer, err := g.ask(ctx, about, args)
 		if err != nil {
 			return err
 		}

@@ -80,10 +80,10 @@ func chatCommand(d Deps, screen terminal.Screen, locator *api.Locator) *cobra.Co
 	cmd := &cobra.Command{
 		Use: "chat [TEXT]", Short: "Talk to an agent from the terminal", Args: arguments(0, 1),
 		Long: `Talk to an agent from the terminal. With TEXT, send one message and print the
-answer.
+reply.
 
-Type /help for the gateway's commands; they work while an answer arrives, too.
-Other lines are sent after the answer. When the agent asks for permission, type
+Type /help for the gateway's commands; they also work while a reply arrives.
+Other lines are sent after the reply. When the agent asks for permission, type
 y to allow or n to deny. When several questions are open, answer each with
 /approve ID allow or /approve ID deny.
 

@@ -32,7 +32,7 @@ func pairingApprove(g *gateway) *cobra.Command {
 }
 
 func pairingDeny(g *gateway) *cobra.Command {
-	return settle(g, &cobra.Command{Use: "deny CODE", Short: "Turn down the person who was given this code; they may ask again after a day", Args: arguments(1, 1)}, "deny", "is turned down")
+	return settle(g, &cobra.Command{Use: "deny CODE", Short: "Turn down the person who was given this code; they can ask again after a day", Args: arguments(1, 1)}, "deny", "is turned down")
 }
 
 // settle is the command that decides about a code; result is what then holds for the person.

@@ -34,7 +34,7 @@ func sessionsList(g *gateway) *cobra.Command {
 
 func printSessions(s terminal.Screen, found []api.Session) error {
 	return terminal.Rows(s, []string{"ID", "KEY", "TITLE", "LEVEL", "STATE", "LAST ACTIVE"}, found, func(one api.Session) []string {
-		return []string{one.ID, one.Key, terminal.Short(one.Title), api.Word(one.Taint), one.State(), s.Ago(one.LastActivity.Time())}
+		return []string{one.ID, one.Key, terminal.Short(one.Title), api.Unquoted(one.Taint), one.State(), s.Ago(one.LastActivity.Time())}
 	})
 }
 
@@ -48,7 +48,7 @@ func printSession(s terminal.Screen, got api.Session) error {
 		ttl = (time.Duration(got.TTL) * time.Second).String()
 	}
 	return s.Pairs("id", got.ID, "key", got.Key, "title", got.Title, "agent", got.Agent, "model", got.Model, "state", got.State(),
-		"level", api.Word(got.Taint), "clearance", got.Clearance, "last channel", got.Channel, "channel allows", got.Carries, "withheld", got.Held,
+		"level", api.Unquoted(got.Taint), "clearance", got.Clearance, "last channel", got.Channel, "channel allows", got.Carries, "withheld", got.Held,
 		"label", got.Label, "send policy", cmp.Or(got.SendPolicy, "inherit"), "group activation", got.Activation,
 		"queue mode", got.QueueMode, "thinking", got.Thinking, "verbose", got.Verbose, "temperature", got.Temperature.String(), "max output tokens", got.MaxOutputTokens.String(),
 		"persistent", strconv.FormatBool(got.Persistent), "ttl", ttl,
@@ -80,13 +80,13 @@ func printTranscript(s terminal.Screen, got api.Transcript) error {
 func sessionsSend(g *gateway) *cobra.Command {
 	var asJSON jsonFlag
 	var timeout time.Duration
-	cmd := &cobra.Command{Use: "send SESSION TEXT", Short: "Send a message to a session and print the answer", Args: arguments(2, 2)}
+	cmd := &cobra.Command{Use: "send SESSION TEXT", Short: "Send a message to a session and print the reply", Args: arguments(2, 2)}
 	cmd.RunE = g.run(func(ctx context.Context, args []string) error {
 		c, err := g.connect()
 		if err != nil {
 			return err
 		}
-		ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %s; the agent continues, and `sluice sessions history %s` shows the answer later", timeout, args[0]))
+		ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no reply within %s; the agent continues, and `sluice sessions history %s` shows the reply later", timeout, args[0]))
 		defer cancel()
 		answer, err := c.CallSlowly(ctx, api.Request{Method: http.MethodPost, Path: api.Path("sessions", args[0], "messages"), Body: map[string]string{"message": args[1]}})
 		if err != nil {
@@ -100,7 +100,7 @@ func sessionsSend(g *gateway) *cobra.Command {
 		}
 		return nil
 	})
-	cmd.Flags().DurationVar(&timeout, "timeout", 10*time.Minute, "wait at most this long for the answer")
+	cmd.Flags().DurationVar(&timeout, "timeout", 10*time.Minute, "wait at most this long for the reply")
 	return asJSON.add(cmd)
 }
 

@@ -160,7 +160,7 @@ func TestSessionsSend(t *testing.T) {
 	gone := newGateway(t, http.StatusNotFound, "", `{"error":"not_found","message":"x"}`)
 	require.Equal(t, result{cli.ExitFailed, "", "sluice: there is no session \"a b\": `sluice sessions list` shows what there is\n"}, execute(t, gone.env(), "sessions", "send", "a b", "x"))
 	broken := newGateway(t, http.StatusOK, "", `<html>`)
-	require.Contains(t, execute(t, broken.env(), "sessions", "send", "main", "x").err, "read the gateway's answer: ")
+	require.Contains(t, execute(t, broken.env(), "sessions", "send", "main", "x").err, "read the gateway's response: ")
 	require.Contains(t, execute(t, map[string]string{cli.EnvURL: "x", cli.EnvToken: "x"}, "sessions", "send", "main", "x").err, `SLUICE_URL is "x"`)
 }
 
@@ -170,5 +170,5 @@ func TestSessionsSendTimesOut(t *testing.T) {
 	g := newGateway(t, http.StatusOK, "", "{}")
 	got := execute(t, g.env(), "sessions", "send", "main", "x", "--timeout", time.Nanosecond.String())
 	require.Equal(t, cli.ExitFailed, got.code)
-	require.Equal(t, "sluice: ask the gateway: no answer within 1ns; the agent continues, and `sluice sessions history main` shows the answer later\n", got.err)
+	require.Equal(t, "sluice: ask the gateway: no reply within 1ns; the agent continues, and `sluice sessions history main` shows the reply later\n", got.err)
 }

@@ -9,28 +9,28 @@ import (
 	"sluice/policy/flow"
 )
 
-// Advice is something in a configuration that is careless, or that can't work, although each of its keys is right.
+// Advice reports settings that are careless or can't work, although each key is valid.
 type Advice struct {
-	Part  string // of the configuration, in a word
-	Text  string // what is so, naming the settings
+	Part  string // one word for the part of the configuration
+	Text  string // the problem, with the names of the settings
 	Fix   string // what to do
-	Wrong bool   // something that is configured can't work; else it is only worth knowing
+	Wrong bool   // a configured feature can't work; otherwise the advice is only worth knowing
 }
 
-// adviser looks at what single keys can't show.
+// adviser checks combinations of settings.
 type adviser struct {
 	*Config
-	tools []string // that agents have by themselves
+	tools []string // the agents' built-in tools
 	found []Advice
 }
 
-// Advise says which settings do not fit together. tools are the names of the tools that agents have by themselves.
+// Advise says which settings do not fit together. tools are the names of the agents' built-in tools.
 func (c *Config) Advise(tools []string) []Advice {
 	a := &adviser{Config: c, tools: tools}
 	a.tokens()
 	a.models()
 	a.outside()
-	a.others()
+	a.unlistedGroups()
 	a.asked()
 	a.commands()
 	a.rules()
@@ -46,21 +46,21 @@ func (a *adviser) note(part, mend, format string, args ...any) {
 	a.found = append(a.found, Advice{part, fmt.Sprintf(format, args...), mend, false})
 }
 
-// heard is a channel that is on, with the level of what is said there.
-type heard struct {
+// enabledChannel is an enabled channel with the level of its messages.
+type enabledChannel struct {
 	name  string
 	level flow.Level
 }
 
-func (a *adviser) heard() (on []heard) {
+func (a *adviser) enabledChannels() (on []enabledChannel) {
 	if w := a.Channels.Webchat; w.Enabled {
-		on = append(on, heard{"webchat", w.Classification})
+		on = append(on, enabledChannel{"webchat", w.Classification})
 	}
 	for _, p := range a.Channels.Platforms() {
 		if len(p.Accounts) == 0 {
 			continue
 		}
-		level := flow.Public // the highest of its accounts, each as far as the channel allows
+		level := flow.Public // the highest level of its accounts, each limited by the channel
 		for _, account := range p.Accounts {
 			own := p.Access.Classification
 			if l := p.Levels[account]; l.Valid() {
@@ -70,16 +70,16 @@ func (a *adviser) heard() (on []heard) {
 				level = own
 			}
 		}
-		on = append(on, heard{p.Name, level})
+		on = append(on, enabledChannel{p.Name, level})
 	}
 	return on
 }
 
-// above reports whether what is of a level may not be told to what carries another.
+// above reports whether data of a level may not go to a destination of another level.
 func above(level, carries flow.Level) bool { return !flow.CanFlow(level, carries) }
 
-// channelsAbove names the channels whose level is above another.
-func channelsAbove(on []heard, level flow.Level) (names []string) {
+// channelsAbove returns the names of the channels whose level is above another.
+func channelsAbove(on []enabledChannel, level flow.Level) (names []string) {
 	for _, h := range on {
 		if above(h.level, level) {
 			names = append(names, h.name+" ("+h.level.String()+")")
@@ -88,27 +88,27 @@ func channelsAbove(on []heard, level flow.Level) (names []string) {
 	return names
 }
 
-// hears are the channels that an agent answers on.
-func (a *adviser) hears(agent Agent) []heard {
-	return slices.DeleteFunc(a.heard(), func(h heard) bool {
+// channelsOf returns the channels on which an agent answers.
+func (a *adviser) channelsOf(agent Agent) []enabledChannel {
+	return slices.DeleteFunc(a.enabledChannels(), func(h enabledChannel) bool {
 		return !agent.Default && !slices.ContainsFunc(a.Bindings, func(b Binding) bool {
 			return b.Agent == agent.ID && (b.Match.Channel == "" || b.Match.Channel == h.name)
 		})
 	})
 }
 
-// models compares what agents' models may be told with what is said to the agents, and what their tools bring in.
+// models compares the levels of agents' models with those of their messages and tool results.
 func (a *adviser) models() {
 	for _, agent := range a.Agents.List {
 		name, _, _ := strings.Cut(agent.Model, "/")
 		provider, ok := a.Models.Providers[name]
 		if !ok {
-			continue // the offline model is told anything
+			continue // the offline model may get everything
 		}
 		may := provider.Classification
 		mend := fmt.Sprintf("raise models.providers.%s.classification, or give agent %s another model", name, agent.ID)
-		if silent := channelsAbove(a.hears(agent), may); len(silent) > 0 {
-			a.wrong("levels", mend, "agent %s can't answer on %s: its model %s is limited to %s", agent.ID, strings.Join(silent, ", "), agent.Model, may)
+		if silent := channelsAbove(a.channelsOf(agent), may); len(silent) > 0 {
+			a.wrong("levels", mend, "agent %s can't reply on %s: its model %s is limited to %s", agent.ID, strings.Join(silent, ", "), agent.Model, may)
 			continue
 		}
 		for _, s := range a.sources() {
@@ -122,7 +122,8 @@ func (a *adviser) models() {
 	}
 }
 
-// tokens names the tokens that are too short to withstand guessing. The check refuses them where other machines can try.
+// tokens names the tokens that are short enough to guess. If other machines can reach the gateway, the check rejects
+// them.
 func (a *adviser) tokens() {
 	note := func(path string, token Secret) {
 		if token != "" && short(token) {
@@ -136,10 +137,10 @@ func (a *adviser) tokens() {
 	}
 }
 
-// source is what is outside, and brings something in by tools.
+// source is an outside source whose tools bring in data.
 type source struct {
 	setting string
-	tool    string // the name of one of its tools, or like it
+	tool    string // the name of one of its tools, or one like it
 	level   flow.Level
 }
 
@@ -162,21 +163,21 @@ func (a *Agent) has(tool string) bool {
 	return !policy.NameMatches(a.Tools.Deny, tool) && (len(a.Tools.Allow) == 0 || policy.NameMatches(a.Tools.Allow, tool))
 }
 
-// others looks whether groups that are not listed can be answered: what is heard there has the channel's level.
-func (a *adviser) others() {
+// unlistedGroups checks whether unlisted groups can be answered: messages there have the channel's level.
+func (a *adviser) unlistedGroups() {
 	for _, p := range a.Channels.Platforms() {
 		g, ok := p.Access.Groups["*"]
-		closed := channelsAbove(slices.DeleteFunc(a.heard(), func(h heard) bool { return h.name != p.Name }), g.Classification)
+		closed := channelsAbove(slices.DeleteFunc(a.enabledChannels(), func(h enabledChannel) bool { return h.name != p.Name }), g.Classification)
 		if ok && p.Access.GroupPolicy != "disabled" && len(closed) > 0 {
 			a.wrong("levels", `list those groups by their ids, or raise channels.`+p.Name+`.groups."*".classification`,
-				`unlisted groups of %s get no answers: messages from them have the channel's level, and groups."*" is limited to %s`, closed[0], g.Classification)
+				`unlisted groups of %s get no replies: messages from them have the channel's level, and groups."*" is limited to %s`, closed[0], g.Classification)
 		}
 	}
 }
 
 // outside compares the levels of servers and pages with those of the channels whose conversations would use them.
 func (a *adviser) outside() {
-	on := a.heard()
+	on := a.enabledChannels()
 	for _, s := range a.sources() {
 		closed := channelsAbove(on, s.level)
 		switch mend := "raise " + s.setting + ".classification if it may receive that"; {
@@ -184,9 +185,9 @@ func (a *adviser) outside() {
 			a.wrong("levels", mend, "no conversation can use %s: it is limited to %s, and these channels are above that: %s", s.setting, s.level, strings.Join(closed, ", "))
 		case len(closed) > 0:
 			a.note("levels", mend, "conversations on %s can't use %s: it is limited to %s", strings.Join(closed, ", "), s.setting, s.level)
-		case !slices.ContainsFunc(on, func(h heard) bool { return !above(s.level, h.level) }):
+		case !slices.ContainsFunc(on, func(h enabledChannel) bool { return !above(s.level, h.level) }):
 			a.note("levels", "raise the classification of a channel that may show it, or lower "+s.setting+".classification",
-				"%s returns %s content, and no channel allows that level: answers that use it are always withheld", s.setting, s.level)
+				"%s returns %s content, and no channel allows that level: replies that use it are always withheld", s.setting, s.level)
 		}
 	}
 }

@@ -11,7 +11,8 @@ import (
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// asked looks whether there is somebody who can be asked, and whether strangers may raise a conversation without.
+// asked checks whether someone can decide about questions, and whether strangers can raise a conversation's level
+// without a question.
 func (a *adviser) asked() {
 	for _, p := range a.Channels.Platforms() {
 		if len(p.Accounts) == 0 {
@@ -19,17 +20,17 @@ func (a *adviser) asked() {
 		}
 		if !slices.ContainsFunc(a.Owners, func(who string) bool { return strings.HasPrefix(who, p.Name+":") }) {
 			a.note("owners", "add "+p.Name+":<user id> to owners (/whoami shows the ID)",
-				"no owner is on %s: approvals for its conversations are asked nowhere there; only `sluice approvals list` shows them", p.Name)
+				"no owner is on %s: the gateway can't ask anyone there for approval; only `sluice approvals list` shows such requests", p.Name)
 		}
 		groups := p.Access.GroupPolicy == "open" || p.Access.GroupPolicy == "allowlist" && len(p.Access.Groups) > 0
 		if groups && policy.Escalation(a.Policy.Escalation) == policy.EscalationAuto {
 			a.note("escalation", "set policy.escalation to ask or deny",
-				"policy.escalation is auto, and the agents listen to groups of %s: people there can make a session rise above the level of their group, without asking an owner", p.Name)
+				"policy.escalation is auto, and the agents listen to groups of %s: people there can make a session rise above the level of their group without an owner's consent", p.Name)
 		}
 	}
 }
 
-// commands names the agents whose commands no sandbox holds.
+// commands names the agents whose commands run without a sandbox.
 func (a *adviser) commands() {
 	var free []string
 	for _, agent := range a.Agents.List {
@@ -43,7 +44,7 @@ func (a *adviser) commands() {
 	}
 }
 
-// rules looks for rules that nothing can come to, and for decisions that nobody can make.
+// rules finds rules that never apply, and decisions that nobody can make.
 func (a *adviser) rules() {
 	for _, r := range a.Policy.Rules {
 		mend := "edit policy.rules." + r.Name
@@ -62,14 +63,14 @@ func (a *adviser) rules() {
 	}
 }
 
-// canAnswer reports whether somebody is on a channel that is on.
+// canAnswer reports whether a person is on an enabled channel.
 func (a *adviser) canAnswer(who string) bool {
 	channel, _, _ := sessions.ParsePrincipal(who)
-	return slices.ContainsFunc(a.heard(), func(h heard) bool { return h.name == channel })
+	return slices.ContainsFunc(a.enabledChannels(), func(h enabledChannel) bool { return h.name == channel })
 }
 
-// named are the tools of a name or pattern: those that agents have by themselves, unless only servers' count, and for each
-// server that may have such a tool what its tools' names begin with.
+// named returns the tools that a name or pattern can match: the built-in ones, unless only servers' tools count, and
+// for each server that may have a match the prefix of its tools' names.
 func (a *adviser) named(pattern string, servers bool) (tools []string) {
 	for _, tool := range a.tools {
 		if !servers && policy.NameMatches([]string{pattern}, tool) {
@@ -77,15 +78,15 @@ func (a *adviser) named(pattern string, servers bool) (tools []string) {
 		}
 	}
 	for _, server := range sortedKeys(a.MCP.Servers) {
-		if mayName(pattern, mcpPrefix(server)) {
+		if canMatch(pattern, mcpPrefix(server)) {
 			tools = append(tools, mcpPrefix(server))
 		}
 	}
 	return tools
 }
 
-// mayName reports whether a pattern may be that of a name which begins with a prefix.
-func mayName(pattern, prefix string) bool {
+// canMatch reports whether a pattern can match a name with a prefix.
+func canMatch(pattern, prefix string) bool {
 	literal := pattern
 	if i := strings.IndexAny(pattern, `*?[\`); i >= 0 {
 		literal = pattern[:i]
@@ -96,7 +97,7 @@ func mayName(pattern, prefix string) bool {
 	return strings.HasPrefix(literal, prefix)
 }
 
-// secrets looks for secrets that no tool ever gets.
+// secrets finds secrets that no tool ever gets.
 func (a *adviser) secrets() {
 	levels := map[string]source{}
 	for _, s := range a.sources() {

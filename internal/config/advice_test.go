@@ -27,17 +27,17 @@ func TestAdvice(t *testing.T) {
 		}},
 		"levels that fit": {carries + crm + "secrets: { a: { value: 123456, tools: [mcp_crm_*] } }\n", nil},
 		"low model": {
-			carries + local, []string{"wrong levels agent main can't answer on webchat (CONFIDENTIAL), telegram (CONFIDENTIAL): its model local/m is limited to INTERNAL"},
+			carries + local, []string{"wrong levels agent main can't reply on webchat (CONFIDENTIAL), telegram (CONFIDENTIAL): its model local/m is limited to INTERNAL"},
 		},
 		"low model of another agent": {
 			carries + local + "agents: { list: [{ id: a, default: true, model: offline/guide }, { id: b }, { id: c }] }\nbindings: [{ match: { channel: slack }, agent: b }, { match: { channel: telegram }, agent: c }]\n",
-			[]string{"wrong levels agent c can't answer on telegram (CONFIDENTIAL)"},
+			[]string{"wrong levels agent c can't reply on telegram (CONFIDENTIAL)"},
 		},
 		"low account": {
 			local + owned + `channels: { telegram: { classification: CONFIDENTIAL, accounts: { default: { token: "1:a", classification: INTERNAL } } }, webchat: { enabled: false } }`, nil,
 		},
 		"low model for a server":             {local + crm + "channels: { webchat: { classification: INTERNAL } }\n", []string{"note levels agent main can't continue after using mcp.servers.crm (CONFIDENTIAL)", "note levels mcp.servers.crm returns CONFIDENTIAL content, and no channel allows that"}},
-		"low model for a server not allowed": {local + "agents: { defaults: { tools: { deny: [mcp_*] } } }\n" + crm + "channels: { webchat: { classification: CONFIDENTIAL } }\n", []string{"wrong levels agent main can't answer on webchat"}},
+		"low model for a server not allowed": {local + "agents: { defaults: { tools: { deny: [mcp_*] } } }\n" + crm + "channels: { webchat: { classification: CONFIDENTIAL } }\n", []string{"wrong levels agent main can't reply on webchat"}},
 		"low model for files":                {local + "agents: { list: [{ id: a, workspaceClassification: RESTRICTED }] }\n", []string{"wrong levels agent a can't use its files (RESTRICTED)"}},
 		"low server":                         {carries + "mcp: { servers: { crm: { command: [crm] } } }\n", []string{"wrong levels no conversation can use mcp.servers.crm: it is limited to PUBLIC, and these channels are above that: webchat (CONFIDENTIAL), telegram (CONFIDENTIAL)"}},
 		"low pages for one": {
@@ -46,7 +46,7 @@ func TestAdvice(t *testing.T) {
 		},
 		"low groups": {
 			owned + "channels: { telegram: { classification: INTERNAL, groups: { \"*\": { classification: PUBLIC }, \"-1\": { classification: PUBLIC } }, " + bot + " } }\n",
-			[]string{"wrong levels unlisted groups of telegram (INTERNAL) get no answers"},
+			[]string{"wrong levels unlisted groups of telegram (INTERNAL) get no replies"},
 		},
 		"groups as the channel": {owned + "channels: { telegram: { classification: INTERNAL, groups: { \"*\": {}, \"-1\": { classification: PUBLIC } }, " + bot + " } }\n", nil},
 		"nobody to ask":         {"channels: { telegram: { " + bot + " } }\n", []string{"note owners no owner is on telegram"}},

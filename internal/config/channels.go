@@ -68,7 +68,7 @@ type DiscordAccount struct {
 	Classification flow.Level `yaml:"classification,omitempty" doc:"Highest level for this account, sent and received, if lower than the channel's. Default: the channel's."`
 }
 
-// Webchat is the page.
+// Webchat is the web page.
 type Webchat struct {
 	Enabled        bool       `yaml:"enabled" doc:"Serve the chat."`
 	Classification flow.Level `yaml:"classification" doc:"Highest level that the page may show, and the level of what is typed there. Default: the highest of the other channels, so that a session shared with them can reply on both."`
@@ -78,12 +78,12 @@ type Webchat struct {
 type Platform struct {
 	Name     string // key under channels
 	Access   Access
-	Accounts []string // sorted names; none: the channel is off
-	// Levels are the accounts' own; invalid where the channel's counts.
+	Accounts []string // sorted; empty: the channel is off
+	// the accounts' own levels; invalid where the channel's level applies
 	Levels map[string]flow.Level
 }
 
-// Platforms are the chat platforms that accounts can be configured for, in the order of the file's reference.
+// Platforms returns the chat platforms with accounts, in the order of the reference.
 func (c *Channels) Platforms() []Platform {
 	return []Platform{
 		platform("telegram", c.Telegram.Access, c.Telegram.Accounts, func(a TelegramAccount) flow.Level { return a.Classification }),

@@ -11,12 +11,15 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"sluice/internal/config/alerts"
+	"sluice/internal/config/hint"
+
 	"sluice/internal/pattern"
 	"sluice/policy"
 	"sluice/sessions"
 )
 
-// checker looks at a whole tree for what single keys can't show.
+// checker checks relations between keys.
 type checker struct {
 	*report
 	c *Config
@@ -37,9 +40,15 @@ func check(r *report, c *Config) {
 	k.mcp()
 	k.vault()
 	k.rules()
+	c.CompiledChecks(k.expressionFault)
+	fault := func(path, text string) { k.must(false, path, "%s", text) }
+	automation := c.automation(fault)
+	automation.Jobs()
+	c.ReadHooks(fault)
+	alerts.Plan(c.Alerts, automation)
 }
 
-// must records a fault unless ok, or unless the path has one already.
+// must records a fault unless ok is true or the path already has one.
 func (k checker) must(ok bool, path, format string, args ...any) {
 	if !ok && !k.faulty[path] {
 		k.add(path, format, args...)
@@ -59,7 +68,7 @@ func (k checker) gateway() {
 	}
 }
 
-// tokens checks that each further token of the API tells its bearer from all others.
+// tokens checks that each additional API token is unique.
 func (k checker) tokens() {
 	named, borne := map[string]bool{}, map[Secret]string{k.c.Gateway.Token: "gateway.token"}
 	for i, t := range k.c.Gateway.Tokens {
@@ -77,20 +86,20 @@ func (k checker) tokens() {
 	}
 }
 
-// tokenLengthMin is how many characters a token of the API has at least, where other machines can try to guess it.
+// tokenLengthMin is the minimum length of an API token, in characters, if other machines can try to guess it.
 const tokenLengthMin = 16
 
-// longEnough refuses a token that can be guessed, where the gateway can be reached from other machines.
+// longEnough rejects a token that can be guessed if other machines can reach the gateway.
 func (k checker) longEnough(path string, token Secret) {
 	k.must(token == "" || !short(token) || policy.CheckToken.Skipped() || k.c.Gateway.local(), path,
 		"is too short: want at least %d characters, because gateway.listen, gateway.publicURL or gateway.allowedHosts lets other machines reach the gateway. Generate one, for example with `openssl rand -base64 32`", tokenLengthMin)
 }
 
-// short reports whether a token of the API can be guessed.
+// short reports whether an API token can be guessed.
 func short(token Secret) bool { return utf8.RuneCountInString(token.Reveal()) < tokenLengthMin }
 
-// local reports whether only this machine can reach the gateway: it listens on a loopback address, and nothing says that
-// a proxy stands before it.
+// local reports whether only this machine can reach the gateway: it listens on a loopback address, and no setting
+// suggests a proxy.
 func (g Gateway) local() bool {
 	if g.PublicURL != "" || len(g.AllowedHosts) > 0 {
 		return false
@@ -121,7 +130,7 @@ func (k checker) owners() {
 	}
 }
 
-// principal checks who somebody is: a channel and the person's id there.
+// principal checks the name of a person: a channel and the person's id there.
 func (k checker) principal(path, who string) {
 	channel, id, ok := sessions.ParsePrincipal(who)
 	k.must(ok && printable(who), path, "%q: want <channel>:<user id>, for example telegram:1001", who)
@@ -132,10 +141,10 @@ func (k checker) principal(path, who string) {
 	}
 }
 
-// channel checks a channel's name that stands somewhere else.
+// channel checks a reference to a channel.
 func (k checker) channel(path, name string) {
 	known := channelNames()
-	k.must(name == "" || slices.Contains(known, name), path, "no channel %q: %s", name, hint(name, known))
+	k.must(name == "" || slices.Contains(known, name), path, "no channel %q: %s", name, hint.For(name, known))
 }
 
 var (
@@ -159,7 +168,7 @@ func (k checker) models() {
 	k.model("models.default", k.c.Models.Default)
 }
 
-// offlineModel is what the offline provider has: the guide, and two instruments for tests.
+// offlineModel matches the offline provider's models: the guide, and two models for tests.
 var offlineModel = pattern.New(`^(guide|echo|slow-[0-9]+(\.[0-9]+)?(ms|s|m|h))$`)
 
 // model checks a "<provider>/<model>".
@@ -178,7 +187,7 @@ func (k checker) model(path, ref string) {
 		known = append(known, name)
 	}
 	slices.Sort(known)
-	k.must(slices.Contains(known, provider), path, "no provider %q under models.providers: %s", provider, hint(provider, known))
+	k.must(slices.Contains(known, provider), path, "no provider %q under models.providers: %s", provider, hint.For(provider, known))
 }
 
 func (k checker) agents() {
@@ -210,7 +219,7 @@ func (k checker) agents() {
 	}
 }
 
-// temperature refuses a temperature that the agent's provider does not take.
+// temperature rejects a temperature that the agent's provider does not accept.
 func (k checker) temperature(path string, a Agent) {
 	if a.Temperature == k.c.Agents.Defaults.Temperature {
 		path = "agents.defaults"
@@ -221,7 +230,7 @@ func (k checker) temperature(path string, a Agent) {
 		"%s is too high for %s: want a number from 0 to 1, because models.providers.%s is of kind anthropic", a.Temperature, a.Model, provider)
 }
 
-// prompt checks a system prompt as the template that it is.
+// prompt checks that a system prompt is a valid template.
 func (k checker) prompt(path, text string) {
 	_, err := sessions.ParsePrompt(text)
 	k.must(err == nil, path+".systemPrompt", "%v", err)
@@ -232,13 +241,10 @@ func (k checker) workspace(path, folder string) {
 	k.must(filepath.IsAbs(folder) && !tilde, path+".workspace", "%q: there is no home folder, so use an absolute path", folder)
 }
 
-// agent checks an agent's id that stands somewhere else.
+// agent checks a reference to an agent.
 func (k checker) agent(path, id string) {
-	ids := make([]string, len(k.c.Agents.List))
-	for i, a := range k.c.Agents.List {
-		ids[i] = a.ID
-	}
-	k.must(slices.Contains(ids, id), path, "no agent %q in agents.list: %s", id, hint(id, ids))
+	err := k.c.automation(nil).Agent(id)
+	k.must(err == nil, path, "%s", err)
 }
 
 func (k checker) bindings() {
@@ -251,7 +257,7 @@ func (k checker) bindings() {
 	}
 }
 
-// bindingPlace checks that the parts of a match can be so at once.
+// bindingPlace checks that the conditions of a match can hold at the same time.
 func (k checker) bindingPlace(path string, m BindingMatch) {
 	k.must(m.Guild == "" || m.Channel == "" || m.Channel == "discord", path+".guild", "only Discord has guilds: remove it, or set channel to discord")
 	k.must(m.Team == "" || m.Channel == "" || m.Channel == "slack", path+".team", "only Slack has teams: remove it, or set channel to slack")
@@ -259,7 +265,7 @@ func (k checker) bindingPlace(path string, m BindingMatch) {
 	k.must(m.Peer == "" || m.Group == "", path+".peer", "a direct chat is not in a group: keep either peer or group")
 }
 
-// identityLinks checks that a person's name can't be taken for somebody's id, and that nobody is two people.
+// identityLinks checks that a person's name does not look like an id, and that no id belongs to two people.
 func (k checker) identityLinks() {
 	whose := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(k.c.Session.IdentityLinks)) {
@@ -296,7 +302,8 @@ func (k checker) session() {
 	}
 }
 
-// isPostgres also takes a socket's folder: postgres://user@/database?host=/run/postgresql.
+// isPostgres accepts a URL of PostgreSQL, also with a socket's folder:
+// postgres://user@/database?host=/run/postgresql.
 func isPostgres(s string) bool {
 	u, err := url.Parse(s)
 	return isURL(s, "postgres", "postgresql") || (err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql") && u.Query().Get("host") != "")
@@ -313,12 +320,33 @@ func printable(s string) bool {
 
 func trimSlash(s string) string { return strings.TrimSuffix(s, "/") }
 
-// retention checks how long things are kept.
+// retention checks the retention settings.
 func (k checker) retention() {
 	r := k.c.Retention
 	for path, text := range map[string]string{"events": r.Events, "runs": r.Runs, "deliveries": r.Deliveries, "sessions": r.Sessions, "archived": r.Archived, "media": r.Media} {
 		_, err := Age(text)
 		k.must(err == nil, "retention."+path, "%v", err)
 	}
-	k.must(r.Audit == "", "retention.audit", "the audit trail is kept for ever: a chain that lost its beginning could not be verified; leave it empty")
+	k.must(r.Audit == "", "retention.audit", "the audit trail is kept forever, because a chain without its start could not be verified: leave it empty")
+}
+
+// resets checks when sessions start over.
+func (k checker) resets() {
+	s := k.c.Session
+	k.reset("session.reset", s.Reset)
+	types := []string{"direct", "group", "thread"}
+	for name, r := range s.ResetByType {
+		path := join("session.resetByType", name)
+		k.must(slices.Contains(types, name), path, "no type %q: %s", name, hint.For(name, types))
+		k.reset(path, r)
+	}
+	for name, r := range s.ResetByChannel {
+		path := join("session.resetByChannel", name)
+		k.channel(path, name)
+		k.reset(path, r)
+	}
+}
+
+func (k checker) reset(path string, r Reset) {
+	k.must(r.Mode != "idle" || r.IdleMinutes > 0, path+".idleMinutes", "is missing: mode idle needs a number of minutes")
 }

@@ -6,20 +6,20 @@ import (
 	"sluice/internal/pattern"
 )
 
-// idShape is how a platform spells its ids, with an example for those who spell them otherwise.
+// idShape is the form of a platform's ids, with an example for error messages.
 type idShape struct {
 	user, group, recipient *pattern.Pattern
 	userLike               string
 	groupLike              string
 }
 
-// isUser reports whether an id may be a person's; where nothing is known of the ids any may.
+// isUser reports whether an id can be a person's. If the form is not known, any id can.
 func (s idShape) isUser(id string) bool { return s.user == nil || s.user.MatchString(id) }
 
-// isGroup is the same for the ids of groups.
+// isGroup does the same for ids of groups.
 func (s idShape) isGroup(id string) bool { return s.group == nil || s.group.MatchString(id) }
 
-// isRecipient is the same for whatever may be spoken to: people, groups, and direct chats with an id of their own.
+// isRecipient does the same for all destinations: people, groups, and direct chats with their own ids.
 func (s idShape) isRecipient(id string) bool {
 	return s.recipient == nil || s.recipient.MatchString(id)
 }
@@ -35,7 +35,7 @@ var (
 	tokenShape    = pattern.New(`^[0-9]+:[A-Za-z0-9_-]+$`)
 	secretShape   = pattern.New(`^[A-Za-z0-9_-]{1,256}$`)
 	slackBotShape = pattern.New(`^xox[a-z](\.xox[a-z])?-`)
-	discordShape  = pattern.New(`^[A-Za-z0-9._-]{20,200}$`) // wide: Discord has changed the form of its tokens before
+	discordShape  = pattern.New(`^[A-Za-z0-9._-]{20,200}$`) // not strict: Discord has changed the form of its tokens before
 	slackAppShape = pattern.New(`^xapp-`)
 )
 
@@ -54,11 +54,11 @@ func (k checker) channels() {
 	}
 }
 
-// platform checks what all platforms have in common.
+// platform checks the keys that all platforms share.
 func (k checker) platform(p Platform) {
 	path, shape := "channels."+p.Name, idShapes[p.Name]
 	_, given := k.places[path]
-	_, said := k.places[path+".accounts"] // an empty list is somebody's word, and what config show prints
+	_, said := k.places[path+".accounts"] // an empty list is a deliberate setting, and the output of config show
 	k.must(!given || said, path, "has no account: add accounts.default with its token, or remove it")
 	for _, name := range p.Accounts {
 		k.must(accountShape.MatchString(name), join(path+".accounts", name), "want a name of A-Z a-z 0-9 _ -")
@@ -78,7 +78,7 @@ func (k checker) platform(p Platform) {
 	}
 }
 
-// group checks who is heard in a group.
+// group checks the access settings of a group.
 func (k checker) group(path, channel string, g Group) {
 	shape := idShapes[channel]
 	for i, id := range g.AllowFrom {

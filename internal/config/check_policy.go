@@ -7,10 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"sluice/internal/expr"
 	"sluice/policy"
 )
 
-// rules checks the rules as the engine compiles them, and says each fault at its field.
+// rules compiles the rules and reports each fault at its field.
 func (k checker) rules() {
 	for i, r := range k.c.Policy.Rules {
 		k.rule(fmt.Sprintf("policy.rules[%d]", i), r)
@@ -36,7 +37,7 @@ func (k checker) vault() {
 	}
 }
 
-// rule checks what the engine would say in other words than the file's.
+// rule checks what the engine would report in terms other than the file's.
 func (k checker) rule(path string, r Rule) {
 	k.must(r.Name != "", path+".name", "is missing: decisions and errors show it")
 	k.must(r.Hook != "", path+".hook", "is missing: want one of %v", policy.Hooks())
@@ -51,7 +52,7 @@ func (k checker) rule(path string, r Rule) {
 	}
 }
 
-// actionsAt are the words for what a rule may do at a hook; none for an unknown one.
+// actionsAt returns the actions that a rule may take at a hook; none for an unknown hook.
 func actionsAt(hook policy.Hook) []string {
 	var words []string
 	for _, action := range hook.Actions() {
@@ -64,7 +65,7 @@ func actionsAt(hook policy.Hook) []string {
 	return words
 }
 
-// ruleFaults takes a joined error apart.
+// ruleFaults splits a joined error.
 func ruleFaults(err error) []*policy.RuleError {
 	var faults []*policy.RuleError
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
@@ -77,15 +78,20 @@ func ruleFaults(err error) []*policy.RuleError {
 	return faults
 }
 
-// ruleFault is the place of a fault: inside an expression, where that stands in the file as it is read, else its field.
+// ruleFault locates a fault.
 func (k checker) ruleFault(path string, fault *policy.RuleError) Place {
+	inside, _ := errors.AsType[*expr.Fault](fault)
+	return k.within(path, inside, k.c.Policy.Rules[fault.Index].When)
+}
+
+// within is the place of a fault inside an expression, if the file has it unchanged; else that of its key.
+func (k checker) within(path string, inside *expr.Fault, text string) Place {
 	at := k.place(path)
-	inside, ok := errors.AsType[*policy.ConditionError](fault)
-	if !ok || inside.Line != 1 || at.Line < 1 || at.Line > len(k.lines) {
+	if inside == nil || inside.Line != 1 || at.Line < 1 || at.Line > len(k.lines) {
 		return at
 	}
 	line := []rune(k.lines[at.Line-1])
-	if from := at.Column - 1; from <= len(line) && strings.HasPrefix(string(line[from:]), k.c.Policy.Rules[fault.Index].When) {
+	if from := at.Column - 1; from <= len(line) && strings.HasPrefix(string(line[from:]), text) {
 		return Place{at.Line, at.Column + inside.Column - 1}
 	}
 	return at

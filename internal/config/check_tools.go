@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	mcpShape  = pattern.New(`^[a-z0-9][a-z0-9-]{0,30}$`) // no _, which parts it from the tool's name
+	mcpShape  = pattern.New(`^[a-z0-9][a-z0-9-]{0,30}$`) // without _, which separates it from the tool's name
 	hostMatch = pattern.New(`^[a-z0-9.*?:-]+$`)
 	envShape  = pattern.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
@@ -38,7 +38,7 @@ func (k checker) tools() {
 	k.hosts("tools.web.deny", k.c.Tools.Web.Deny)
 }
 
-// patterns checks names with a * in them.
+// patterns checks names that may contain a *.
 func (k checker) patterns(at string, patterns []string) {
 	for i, pattern := range patterns {
 		err := policy.CheckNamePattern(pattern)

@@ -6,6 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"sluice/internal/config/alerts"
+	"sluice/internal/config/automation"
+	"sluice/internal/config/checks"
+	"sluice/internal/config/hooks"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -31,7 +35,12 @@ type Config struct {
 	Limits    Limits    `yaml:"limits" doc:"Limits on sizes, counts and times."`
 	Retention Retention `yaml:"retention" doc:"How long finished data is kept: docs/operations.md. In days, such as 90d; empty keeps it forever."`
 
-	_ struct{} `later:"cron,hooks"`
+	Cron    automation.Cron    `yaml:"cron" doc:"What the gateway does at certain times: docs/automation.md."`
+	Checks  checks.Checks      `yaml:"checks" doc:"What the gateway looks at without a model, by names of your choice: docs/automation.md."`
+	Alerts  alerts.Alerts      `yaml:"alerts" doc:"Who is told about alerts, in Alertmanager's words: docs/alerts.md."`
+	Targets automation.Targets `yaml:"targets" doc:"Places for messages that nobody asked for, by names of your choice."`
+	Hooks   hooks.Hooks        `yaml:"hooks" doc:"Requests of other programs that the gateway takes in at POST /hooks/<name>, by names of your choice: docs/hooks.md."`
+	Nodes   automation.Nodes   `yaml:"nodes" doc:"Programs and devices that dial in: docs/nodes.md."`
 }
 
 // Gateway is the HTTP server.
@@ -44,22 +53,22 @@ type Gateway struct {
 	AllowedHosts   []string   `yaml:"allowedHosts" doc:"Additional Host names that requests may have. Loopback names and the listen address are always allowed."`
 }
 
-// Vault is the named secrets by their names.
+// Vault has the named secrets by name.
 type Vault map[string]NamedSecret
 
-// NamedSecret is a value that agents know by its name.
+// NamedSecret is a value that agents use by its name.
 type NamedSecret struct {
 	Value          Secret     `yaml:"value" doc:"Required. For example ${GITHUB_TOKEN} or ${file:/run/secrets/github}."`
 	Classification flow.Level `yaml:"classification" doc:"Level of the secret. Sessions and tools below it do not get it."`
 	Tools          []string   `yaml:"tools" doc:"Required. Tools that may receive the secret: names, or patterns with *. Only tools with a level receive it: tools of MCP servers, web_fetch, and file tools with workspaceClassification."`
 }
 
-// APIToken is a further token of the API.
+// APIToken is an additional API token.
 type APIToken struct {
 	Name           string     `yaml:"name" doc:"Required. The audit trail records the bearer's actions as token:<name>."`
 	Token          Secret     `yaml:"token" doc:"Required. The bearer token. At least 16 characters if other machines can reach the gateway."`
 	Classification flow.Level `yaml:"classification" doc:"Highest level that the bearer can see. Anything above it is hidden."`
-	Role           string     `yaml:"role" enum:"operator,reader" doc:"A reader may only GET. An operator acts up to the token's level, but never as the owner: docs/http.md."`
+	Role           string     `yaml:"role" enum:"operator,reader,sender" doc:"A reader may only GET. A sender may only send alerts and notes. An operator acts up to the token's level, but never as the owner: docs/http.md."`
 }
 
 // Store is the database.
@@ -92,13 +101,13 @@ type Access struct {
 	AckRemove      bool                 `yaml:"ackRemove" doc:"Remove ackReaction once the reply is sent."`
 }
 
-// Recipient is a person, or a conversation, with a level of their own.
+// Recipient is a person or conversation with its own level.
 type Recipient struct {
 	External       bool       `yaml:"external" doc:"They are outside your organization: only PUBLIC text is sent to them, whatever the channel's level."`
 	Classification flow.Level `yaml:"classification,omitempty" doc:"Highest level that may be sent to them, if lower than the channel's. Default: the channel's."`
 }
 
-// Level is the most that is said to them; invalid where the channel's counts.
+// Level is the highest level that may be sent there; invalid where the channel's level applies.
 func (r Recipient) Level() flow.Level {
 	if r.External {
 		return flow.Public
@@ -142,7 +151,7 @@ type Agents struct {
 	List     []Agent       `yaml:"list" doc:"The agents. Empty: one agent, main."`
 }
 
-// AgentDefaults are what agents share.
+// AgentDefaults are the settings that agents share.
 type AgentDefaults struct {
 	Model           string               `yaml:"model" doc:"<provider>/<model>. Default: models.default."`
 	SystemPrompt    string               `yaml:"systemPrompt" doc:"The system prompt, a template: docs/workspace.md. Default: a short prompt for an assistant in a chat that replies briefly and may stay silent, followed by the instruction file of its workspace."`
@@ -150,7 +159,7 @@ type AgentDefaults struct {
 	Temperature     sessions.Temperature `yaml:"temperature" doc:"How freely models choose their words: 0 gives the most likely words, higher numbers more variety. A number from 0 to 2. Providers of kind anthropic take at most 1, and none while the model reasons (thinking). Default: the provider's."`
 	MaxOutputTokens int                  `yaml:"maxOutputTokens" min:"0" max:"1000000" doc:"Maximum tokens of one reply. 0: the provider's own limit."`
 	Verbose         string               `yaml:"verbose" enum:"off,on,full" doc:"What people see of the work on a reply. off: nothing. on: the tools that are called. full: their results too."`
-	Permission      string               `yaml:"permission" enum:"ask,auto,deny" doc:"Calls of tools that do more than read. ask: wait for an owner's approval. auto: run. deny: are refused."`
+	Permission      string               `yaml:"permission" enum:"ask,auto,deny" doc:"Calls of tools that do more than read. ask: they wait for an owner's approval. auto: they run. deny: they are refused."`
 	Workspace       string               `yaml:"workspace" doc:"Folder that contains one folder for each agent, named by its id. Default: <state>/workspaces."`
 
 	Sandbox   Sandbox          `yaml:"sandbox" doc:"How commands of the tool exec run, and which sessions the tools can see."`
@@ -159,7 +168,7 @@ type AgentDefaults struct {
 	Subagents SubagentDefaults `yaml:"subagents" doc:"Limits for sub-agents."`
 }
 
-// Sandbox says how commands of an agent's tools run.
+// Sandbox says how commands from agents' tools run.
 type Sandbox struct {
 	Mode string `yaml:"mode" enum:"off,optional,required" doc:"How commands run. off: as the gateway itself, and only for an agent whose tools.allow names exec. optional: in a sandbox if bubblewrap is installed, otherwise as with off. required: in a sandbox or not at all."`
 
@@ -181,7 +190,7 @@ type Memory struct {
 	RecallChars int    `yaml:"recallChars" min:"0" max:"100000" doc:"Characters of memories that are added to each prompt. 0 for an agent: as in agents.defaults; 0 there: none."`
 }
 
-// SubagentDefaults bound sub-agents.
+// SubagentDefaults limit sub-agents.
 type SubagentDefaults struct {
 	ArchiveAfterMinutes int `yaml:"archiveAfterMinutes" min:"0" max:"525600" doc:"Minutes after its report when a sub-agent's session ends. 0: never."`
 	MaxConcurrent       int `yaml:"maxConcurrent" min:"1" max:"1000" doc:"Sub-agents that work at the same time in one gateway process; others wait."`
@@ -213,15 +222,17 @@ type Agent struct {
 	Tools     AgentTools `yaml:"tools" doc:"If allow or deny is set, it replaces the one in agents.defaults."`
 	Memory    Memory     `yaml:"memory" doc:"Keys that are not set: as in agents.defaults."`
 	Subagents Subagents  `yaml:"subagents" doc:"Which agents it may start."`
+
+	Heartbeat automation.Heartbeat `yaml:"heartbeat,omitempty" doc:"How it looks by itself whether there is something to say: docs/automation.md."`
 }
 
-// Binding sends what matches to an agent.
+// Binding routes matching messages to an agent.
 type Binding struct {
 	Match BindingMatch `yaml:"match" doc:"Conditions that must all hold. A key that is not set matches anything."`
 	Agent string       `yaml:"agent" doc:"Id of the agent. Required."`
 }
 
-// BindingMatch is what a binding looks at.
+// BindingMatch is the condition of a binding.
 type BindingMatch struct {
 	Channel string `yaml:"channel" doc:"Platform, for example telegram."`
 	Account string `yaml:"account" doc:"Account on the platform."`
@@ -231,7 +242,7 @@ type BindingMatch struct {
 	Team    string `yaml:"team" doc:"Id of the Slack workspace."`
 }
 
-// Session is how messages become sessions.
+// Session says how messages are grouped into sessions.
 type Session struct {
 	Scope         string              `yaml:"scope" enum:"per-sender,global" doc:"per-sender: separate sessions by who speaks where. global: one session for each agent, its main one, with all direct chats and groups; replies still go where the question was asked."`
 	DMScope       string              `yaml:"dmScope" enum:"main,per-peer,per-channel-peer,per-account-channel-peer" doc:"Which direct chats share a session. main: all chats with an agent. per-peer: those of one person id. per-channel-peer: those of one person on a channel. per-account-channel-peer: those of one person on an account. With main, other people talk in your own session: set per-account-channel-peer before you let anyone in."`
@@ -254,16 +265,16 @@ type Reset struct {
 	IdleMinutes int    `yaml:"idleMinutes" min:"0" max:"525600" doc:"Minutes. Required for idle."`
 }
 
-// AgentToAgent bounds what agents may cause in one another.
+// AgentToAgent limits the work that agents cause in one another.
 type AgentToAgent struct {
 	MaxPingPongTurns int      `yaml:"maxPingPongTurns" min:"0" max:"5" doc:"Replies that two agents may exchange after the first reply."`
 	MaxHops          int      `yaml:"maxHops" min:"1" max:"32" doc:"Sessions that one request may pass through. A request that would return to a session is always refused."`
 	MaxSteps         int      `yaml:"maxSteps" min:"1" max:"10000" doc:"Runs that one request may cause in all sessions together."`
 	MaxTokens        int      `yaml:"maxTokens" min:"1000" doc:"Tokens, in and out, that these runs may use together."`
-	MaxAge           Duration `yaml:"maxAge" doc:"How long they may continue."`
+	MaxAge           Duration `yaml:"maxAge" doc:"How long a request and everything it causes may continue."`
 }
 
-// Queue bounds a session's queue.
+// Queue limits a session's queue.
 type Queue struct {
 	Mode       string `yaml:"mode" enum:"steer,followup,collect,interrupt" doc:"What happens to a message that arrives during a run. steer: it is added to the run, between two steps. followup: it becomes its own run afterwards. collect: all waiting messages become one run afterwards. interrupt: it ends the run and is handled together with the earlier messages. /queue sets the mode for one session."`
 	Cap        int    `yaml:"cap" min:"1" max:"1000" doc:"Messages that may wait behind a run."`
@@ -271,7 +282,7 @@ type Queue struct {
 	DebounceMs int    `yaml:"debounceMs" min:"0" max:"60000" doc:"In mode collect: milliseconds without a new message before the waiting ones are handled."`
 }
 
-// SendPolicy is what may be sent where.
+// SendPolicy decides what may be sent where.
 type SendPolicy struct {
 	Default string     `yaml:"default" enum:"allow,deny" doc:"Applies if no rule matches."`
 	Rules   []SendRule `yaml:"rules" doc:"Rules. Their order does not matter."`
@@ -283,7 +294,7 @@ type SendRule struct {
 	Action string    `yaml:"action" enum:"allow,deny" doc:"Required."`
 }
 
-// SendMatch is what a rule looks at.
+// SendMatch is the condition of a send rule.
 type SendMatch struct {
 	Channel      string `yaml:"channel" doc:"Platform."`
 	ChatType     string `yaml:"chatType" enum:"direct,group,channel" doc:"Kind of conversation."`
@@ -296,7 +307,7 @@ type SendMatch struct {
 	RawKeyPrefix string `yaml:"rawKeyPrefix" doc:"Prefix of the session's whole key."`
 }
 
-// Tools are what agents' tools may do.
+// Tools are the settings of agents' tools.
 type Tools struct {
 	Sessions SessionTools `yaml:"sessions" doc:"The tools that look at sessions."`
 
@@ -331,7 +342,7 @@ type MCPServer struct {
 	TimeoutSeconds int               `yaml:"timeoutSeconds" min:"1" max:"600" doc:"Maximum duration of a call."`
 }
 
-// MCPTools choose among a server's tools.
+// MCPTools select a server's tools.
 type MCPTools struct {
 	Allow []string `yaml:"allow" doc:"The only available tools: the server's own names, or patterns with *. Default: all."`
 	Deny  []string `yaml:"deny" doc:"Tools that are not available."`
@@ -370,7 +381,7 @@ type Retention struct {
 	Media      string `yaml:"media" doc:"Incoming and outgoing files, counted from when they arrived. A file is kept longer while an unfinished delivery or an unfinished run of its session needs it."`
 }
 
-// Age is a span of retention; 0 for what is kept for ever.
+// Age is a span of retention; 0 keeps rows forever.
 func Age(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
@@ -378,7 +389,7 @@ func Age(text string) (time.Duration, error) {
 	days, ok := strings.CutSuffix(text, "d")
 	n, err := strconv.Atoi(days)
 	if !ok || err != nil || n < 1 || n > 36500 {
-		return 0, errors.New("want days such as 90d, or nothing to keep for ever")
+		return 0, errors.New("want days such as 90d, or nothing to keep it forever")
 	}
 	return time.Duration(n) * 24 * time.Hour, nil
 }

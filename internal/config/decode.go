@@ -8,17 +8,17 @@ import (
 	"strconv"
 	"strings"
 
+	"sluice/internal/config/hint"
 	"sluice/sessions"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// maxNodes bounds how much a file may become by aliases that stand for aliases.
+// maxNodes bounds the expansion of a file by nested aliases.
 const maxNodes = 100_000
 
-// decoder reads YAML nodes into the tree. Unlike the YAML library's own it
-// knows the place of each value, goes on after a fault, and takes no text for
-// a number or the other way round.
+// decoder reads YAML nodes into the tree. Unlike the YAML library's decoder, it knows the position of each value,
+// continues after a fault, and never converts between text and numbers.
 type decoder struct {
 	*report
 	expand expander
@@ -27,7 +27,7 @@ type decoder struct {
 
 func (d *decoder) root(n *yaml.Node, c *Config) { d.value(n, reflect.ValueOf(c).Elem(), field{}, "") }
 
-// value reads a node into v, which holds the default. A null keeps it.
+// value reads a node into v, which holds the default. A null keeps the default.
 func (d *decoder) value(n *yaml.Node, v reflect.Value, f field, path string) {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -37,6 +37,9 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, f field, path string) {
 			d.addAt(d.places[""], "", "is too large after its aliases are expanded: use fewer")
 		}
 		return
+	}
+	if s, ok := v.Addr().Interface().(interface{ Given() }); ok {
+		s.Given() // an empty section means something, too
 	}
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" {
 		return
@@ -57,7 +60,7 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, f field, path string) {
 	}
 }
 
-// entries calls on for each key of a mapping that has a sound name, once.
+// entries calls on once for each valid key of a mapping.
 func (d *decoder) entries(n *yaml.Node, path string, on func(key, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
 		d.add(path, "want keys with values, not %s", kindName(n))
@@ -97,11 +100,11 @@ func (d *decoder) structure(n *yaml.Node, v reflect.Value, path string) {
 			d.add(p, "is not supported in this version: remove it")
 			return
 		}
-		d.add(p, "is not a key of %s: %s", or(path, "the configuration"), hint(key.Value, s.names()))
+		d.add(p, "is not a key of %s: %s", or(path, "the configuration"), hint.For(key.Value, s.names()))
 	})
 }
 
-// locate moves a path's place from its key to its value, where that is one word.
+// locate moves a path's position from its key to its value if the value is a single word.
 func (d *decoder) locate(value *yaml.Node, path string) {
 	if value.Kind == yaml.ScalarNode && value.Value != "" {
 		d.places[path] = Place{value.Line, value.Column}
@@ -134,7 +137,7 @@ func (d *decoder) sequence(n *yaml.Node, v reflect.Value, path string) {
 	v.Set(out)
 }
 
-// element is a new element of a list or map, with its defaults.
+// element returns a new element of a list or map, with its defaults.
 func (*decoder) element(t reflect.Type) reflect.Value {
 	e := reflect.New(t.Elem())
 	if x, ok := e.Interface().(defaulter); ok {
@@ -160,8 +163,7 @@ func (d *decoder) scalar(n *yaml.Node, v reflect.Value, f field, path string) {
 	d.set(v, f, path, text)
 }
 
-// suits reports whether a scalar as written may become a value of v's type.
-// What a reference stands for has no YAML type and may become any.
+// suits reports whether a scalar fits v's type. A value from a reference has no YAML type and fits any.
 func suits(n *yaml.Node, v reflect.Value, expanded bool) bool {
 	tag := n.ShortTag()
 	switch v.Kind() {
@@ -176,7 +178,7 @@ func suits(n *yaml.Node, v reflect.Value, expanded bool) bool {
 
 func (d *decoder) set(v reflect.Value, f field, path, text string) {
 	if text == "" && len(f.enum) > 0 && v.Kind() == reflect.String {
-		return // nothing was chosen: the default; an empty level, though, is a fault
+		return // empty: the default; but an empty level is a fault
 	}
 	if len(f.enum) > 0 && !d.oneOf(f, path, text) {
 		return
@@ -210,7 +212,7 @@ func (d *decoder) setInt(v reflect.Value, f field, path, text string) {
 	v.SetInt(int64(i))
 }
 
-// oneOf checks a value against those that a key may have. Levels may be written in any case.
+// oneOf checks a value against the allowed ones. Levels are case-insensitive.
 func (d *decoder) oneOf(f field, path, text string) bool {
 	if slices.ContainsFunc(f.enum, func(e string) bool { return e == text || (isLevel(e) && strings.EqualFold(e, text)) }) {
 		return true
@@ -221,7 +223,7 @@ func (d *decoder) oneOf(f field, path, text string) bool {
 
 func isLevel(s string) bool { return strings.ToUpper(s) == s }
 
-// wanted says in words what a key takes.
+// wanted describes the values that a key accepts.
 func wanted(v reflect.Value, f field) string {
 	if len(f.enum) > 0 {
 		return choices(f.enum)

@@ -5,24 +5,25 @@ import (
 	"path/filepath"
 	"time"
 
+	"sluice/internal/config/alerts"
+	"sluice/internal/config/automation"
 	"sluice/policy/flow"
 )
 
-// Names that the program itself knows.
+// Names that the program itself uses.
 const (
-	OfflineProvider = "offline" // provider that is always there
+	OfflineProvider = "offline" // the provider that always exists
 	DefaultModel    = "offline/guide"
 	DefaultListen   = "127.0.0.1:8484"
 	DefaultAgent    = "main"
 )
 
-// Default is the configuration of an empty file, before it is completed: the
-// state folder is still relative to "~" and what follows from other keys is empty.
+// Default returns the configuration of an empty file before complete: the state folder is still relative to "~", and
+// values that follow from other keys are empty.
 func Default() *Config {
 	return &Config{
-		Gateway:  Gateway{Listen: DefaultListen, Classification: flow.Restricted},
-		State:    "~/.local/share/sluice",
-		Log:      Log{Level: "info", Format: "text"},
+		Gateway: Gateway{Listen: DefaultListen, Classification: flow.Restricted},
+		State:   "~/.local/share/sluice", Log: Log{Level: "info", Format: "text"}, Nodes: automation.Nodes{Pairing: automation.PairingApproval},
 		Owners:   []string{"webchat:local"},
 		Channels: defaultChannels(),
 		Models:   Models{Default: DefaultModel},
@@ -44,8 +45,8 @@ func Default() *Config {
 			Memory:    Memory{Audience: "own", MaxEntries: 200_000, MaxBytes: 256 << 20, RecallChars: 4000},
 			Subagents: SubagentDefaults{ArchiveAfterMinutes: 60, MaxConcurrent: 8, MaxChildren: 5},
 		}},
-		Policy:    Policy{Escalation: "ask", Clearance: flow.Restricted},
-		Retention: Retention{Events: "90d", Runs: "90d", Deliveries: "90d", Archived: "30d", Media: "30d"},
+		Policy: Policy{Escalation: "ask", Clearance: flow.Restricted},
+		Alerts: alerts.Default(), Retention: Retention{Events: "90d", Runs: "90d", Deliveries: "90d", Archived: "30d", Media: "30d"},
 		Limits: Limits{
 			DeliveryLife: Duration(24 * time.Hour), MaxMessageBytes: 256 << 10, MaxMediaBytes: 20 << 20,
 			HistoryKeep: 50, RunAttempts: 5, Partitions: 16,
@@ -62,7 +63,7 @@ func defaultChannels() Channels {
 	}
 }
 
-// defaulter is an element of a list or map that does not begin empty.
+// defaulter is an element of a list or map with defaults.
 type defaulter interface{ setDefaults() }
 
 var (
@@ -77,7 +78,7 @@ var (
 	_ defaulter = (*MCPServer)(nil)
 )
 
-// A token is given to others, so that it shows and does the least unless its owner says more.
+// A token is given to others, so by default it shows and does as little as possible.
 func (t *APIToken) setDefaults() { t.Classification, t.Role = flow.Public, "reader" }
 
 func (s *NamedSecret) setDefaults() { s.Classification = flow.Internal }
@@ -96,10 +97,10 @@ func (a *SlackAccount) setDefaults() { a.APIBase, a.Mode = "https://slack.com/ap
 
 func (a *DiscordAccount) setDefaults() { a.APIBase = "https://discord.com/api/v10" }
 
-// Unlike a model an MCP server is told nothing but what is public, unless its owner says more.
+// Unlike a model, an MCP server gets only public data by default.
 func (m *MCPServer) setDefaults() { m.Classification, m.TimeoutSeconds = flow.Public, 60 }
 
-// A provider is the owner's own choice, so it may see everything unless they say less.
+// A provider is the owner's own choice, so by default it may see everything.
 func (p *Provider) setDefaults() { p.Classification = flow.Restricted }
 
 // complete fills in what follows from other keys.
@@ -146,7 +147,7 @@ func (c *Config) completeAgents(home string) {
 	}
 }
 
-// complete gives an agent what it does not say itself.
+// complete fills in the settings that an agent leaves out.
 func (a *Agent) complete(d *AgentDefaults, home string) {
 	a.SystemPrompt = or(a.SystemPrompt, d.SystemPrompt)
 	a.Thinking, a.Verbose, a.Permission = or(a.Thinking, d.Thinking), or(a.Verbose, d.Verbose), or(a.Permission, d.Permission)
@@ -163,14 +164,14 @@ func (a *Agent) complete(d *AgentDefaults, home string) {
 	}
 }
 
-// complete gives a memory's settings what they do not say themselves.
+// complete fills in the settings that a memory section leaves out.
 func (m *Memory) complete(d Memory, agent string) {
 	m.Namespace = or(or(m.Namespace, d.Namespace), agent)
 	m.Audience = or(m.Audience, d.Audience)
 	m.MaxEntries, m.MaxBytes, m.RecallChars = cmp.Or(m.MaxEntries, d.MaxEntries), cmp.Or(m.MaxBytes, d.MaxBytes), cmp.Or(m.RecallChars, d.RecallChars)
 }
 
-// folder is an absolute path; one that is relative begins where the gateway was started.
+// folder returns an absolute path; a relative one starts at the working directory.
 func folder(path, home string) string {
 	if rest, ok := trimHome(path); ok && home != "" {
 		return filepath.Join(home, rest)
@@ -181,9 +182,9 @@ func folder(path, home string) string {
 	return path
 }
 
-// completeLevels gives the page the highest level of the other channels: at a
-// lower one it could not show what a shared session heard there; at a higher
-// one what is typed there would keep that session from answering there.
+// completeLevels gives the page the highest level of the other channels. With a lower level it could not show what a
+// shared session learnt there; with a higher one, what is typed there would keep that session from answering on the
+// others.
 func (c *Config) completeLevels() {
 	highest := flow.Public
 	for _, p := range c.Channels.Platforms() {
@@ -211,7 +212,7 @@ func (c *Config) completeWebhooks() {
 	}
 }
 
-// DefaultAgent is the agent that hears what no binding matches.
+// DefaultAgent returns the agent for messages without a matching binding.
 func (c *Config) DefaultAgent() Agent {
 	for _, a := range c.Agents.List {
 		if a.Default {

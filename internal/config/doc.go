@@ -1,7 +1,7 @@
 // Package config reads sluice.yaml into one typed tree.
 //
 // The tree's types are the single source: keys, allowed values and
-// descriptions stand in struct tags, defaults in defaults.go. The JSON Schema
+// descriptions are in struct tags, defaults in defaults.go. The JSON Schema
 // and docs/configuration.md are generated from them.
 //
 //	yaml:"name"    the key

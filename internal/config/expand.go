@@ -10,17 +10,21 @@ import (
 
 const maxSecretFileBytes = 64 << 10
 
-// expander puts in what ${VAR} and ${file:/path} stand for; $${ is a plain ${.
+// expander replaces ${VAR} and ${file:/path}; $${ stands for a literal ${.
 type expander struct {
 	getenv func(name string) (string, bool)
-	dir    string // what relative paths are relative to
+	dir    string // base of relative paths
+	off    bool   // texts stay as they are: their authors may not read the gateway's environment and files
 }
 
-// reference matches an escaped brace, a whole reference, or one that has no end.
+// reference matches an escaped brace, a complete reference, or an unterminated one.
 var reference = pattern.New(`\$\$\{|\$\{[^}]*\}?`)
 
-// value expands a text. The error is a sentence for the configuration's author.
+// value expands a text. The error is a sentence for the author of the configuration.
 func (e expander) value(text string) (string, error) {
+	if e.off {
+		return text, nil
+	}
 	var failed error
 	out := reference.Regexp().ReplaceAllStringFunc(text, func(ref string) string {
 		if ref == "$${" {
@@ -55,7 +59,7 @@ func (e expander) lookup(ref string) (string, error) {
 	return value, nil
 }
 
-// file reads a file, without the line ends at its end.
+// file reads a file without its trailing line ends.
 func (e expander) file(path string) (string, error) {
 	if path != "" && !filepath.IsAbs(path) {
 		path = filepath.Join(e.dir, path)

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Place is where something stands in a file, both from 1.
+// Place is a position in a file; both numbers start at 1.
 type Place struct{ Line, Column int }
 
-// Fault is one thing that is wrong with a configuration.
+// Fault is one error in a configuration.
 type Fault struct {
 	File string
 	Place
@@ -30,10 +30,10 @@ func (f Fault) String() string {
 	return strings.TrimPrefix(s+": "+f.Text, ": ")
 }
 
-// Faults are all the faults of a configuration, in the order of their places.
+// Faults are all errors of a configuration, in the order of their positions.
 type Faults []Fault
 
-// Error lists the faults, one a line.
+// Error lists the faults, one per line.
 func (f Faults) Error() string {
 	lines := make([]string, len(f))
 	for i, fault := range f {
@@ -42,7 +42,7 @@ func (f Faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// report collects faults and knows where each path stands.
+// report collects faults and knows the position of each path.
 type report struct {
 	file   string
 	lines  []string // of the file
@@ -55,7 +55,7 @@ func newReport(file string) *report {
 	return &report{file: file, places: map[string]Place{"": {}}, faulty: map[string]bool{}}
 }
 
-// add records a fault of a path that was read, or of the nearest one above it that was.
+// add records a fault at a path, or at the nearest parent that was read.
 func (r *report) add(path, format string, args ...any) {
 	r.addAt(r.place(path), path, format, args...)
 }
@@ -76,7 +76,7 @@ func (r *report) place(path string) Place {
 
 func parent(path string) string { return path[:max(0, strings.LastIndexAny(path, ".["))] }
 
-// err is nil if there are no faults.
+// err returns nil if there are no faults.
 func (r *report) err() error {
 	if len(r.faults) == 0 {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"sluice/policy/flow"
 )
 
-// field is what the tags of one struct field say.
+// field has the tags of one struct field.
 type field struct {
 	name     string
 	doc      string
@@ -18,7 +18,7 @@ type field struct {
 	index    []int
 }
 
-// section is what the tags of a struct say.
+// section has the tags of a struct.
 type section struct {
 	fields []field
 	later  []string // keys of a later version
@@ -40,7 +40,7 @@ func (s section) names() []string {
 	return names
 }
 
-// sectionOf reads the tags of a struct type; the fields of inlined structs count as its own.
+// sectionOf reads the tags of a struct type, including the fields of inlined structs.
 func sectionOf(t reflect.Type) section {
 	var s section
 	for i := range t.NumField() {
@@ -48,6 +48,7 @@ func sectionOf(t reflect.Type) section {
 		switch {
 		case f.Name == "_":
 			s.later = append(s.later, list(f.Tag.Get("later"))...)
+		case !f.IsExported():
 		case f.Anonymous:
 			inner := sectionOf(f.Type)
 			for _, g := range inner.fields {
@@ -84,10 +85,10 @@ func list(tag string) []string {
 func number(tag string) *int {
 	n, err := strconv.Atoi(tag)
 	if err != nil {
-		return nil // no such tag; that the tags are numbers is tested
+		return nil // the tag is missing; a test checks that the tags are numbers
 	}
 	return &n
 }
 
-// channelNames are the keys under channels.
+// channelNames returns the keys under channels.
 func channelNames() []string { return sectionOf(reflect.TypeFor[Channels]()).names() }

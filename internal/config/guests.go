@@ -7,7 +7,7 @@ import (
 	"sluice/sessions"
 )
 
-// Keyer names the sessions of a configuration.
+// Keyer returns the keyer for the sessions of a configuration.
 func (s *Session) Keyer() sessions.Keyer {
 	k := sessions.Keyer{Global: s.Scope == "global", Scope: sessions.DMScope(s.DMScope), MainKey: s.MainKey, Links: map[string]string{}}
 	for name, ids := range s.IdentityLinks {
@@ -18,8 +18,8 @@ func (s *Session) Keyer() sessions.Keyer {
 	return k
 }
 
-// Guests are the settings that let others than owners into direct chats, as people read them. Who is
-// let in by a code is not among them: the store knows that.
+// Guests returns the settings that let people other than owners into direct chats, in readable form. It does not
+// include people admitted by a code, which only the store knows.
 func (c *Config) Guests() []string {
 	var settings []string
 	for _, p := range c.Channels.Platforms() {
@@ -39,7 +39,7 @@ func (c *Config) Guests() []string {
 	return settings
 }
 
-// LetsPair reports whether a code lets people into the direct chats of a channel.
+// LetsPair reports whether a pairing code admits people to the direct chats of a channel.
 func (c *Config) LetsPair(channel string) bool {
 	return slices.ContainsFunc(c.Channels.Platforms(), func(p Platform) bool {
 		return p.Name == channel && len(p.Accounts) > 0 && p.Access.DMPolicy == "pairing"

@@ -11,29 +11,31 @@ import (
 	"strconv"
 	"strings"
 
+	"sluice/internal/config/bare"
+
 	"go.yaml.in/yaml/v3"
 )
 
-// The environment variables that are looked at besides those in ${…}.
+// The environment variables that are read besides those in ${…}.
 const (
 	EnvConfig = "SLUICE_CONFIG" // the file
 	EnvState  = "SLUICE_STATE"  // overrides the key state
 )
 
-// FileName is the configuration's usual name.
+// FileName is the configuration's default name.
 const FileName = "sluice.yaml"
 
 const maxFileBytes = 1 << 20
 
-// Loader reads configurations; its fields are what it knows of the machine.
+// Loader reads configurations. Its fields describe the machine.
 type Loader struct {
 	Getenv func(name string) (string, bool)
 	Home   string // home folder; may be empty
-	Dir    string // folder in which sluice.yaml is looked for
-	Listen string // overrides gateway.listen before the configuration is checked; empty: not
+	Dir    string // folder that is searched for sluice.yaml
+	Listen string // overrides gateway.listen before the check; empty: no override
 }
 
-// System is the loader of this process.
+// System returns the loader for this process.
 func System() Loader {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -42,12 +44,11 @@ func System() Loader {
 	return Loader{Getenv: os.LookupEnv, Home: home, Dir: "."}
 }
 
-// Find is the configuration file to use: the explicit one, $SLUICE_CONFIG,
-// ./sluice.yaml or $XDG_CONFIG_HOME/sluice/sluice.yaml, or empty.
-// A file that is named must be there.
+// Find returns the configuration file to use: the explicit one, $SLUICE_CONFIG, ./sluice.yaml or
+// $XDG_CONFIG_HOME/sluice/sluice.yaml, or an empty path. A file that was named must exist.
 func Find(explicit string) (string, error) { return System().Find(explicit) }
 
-// Find is the package function Find for what this loader knows.
+// Find is like the package function, for this loader's machine.
 func (l Loader) Find(explicit string) (string, error) {
 	named := explicit
 	if named == "" {
@@ -83,7 +84,7 @@ func (l Loader) usualPlaces() []string {
 	return places
 }
 
-// Load is the package function Load for what this loader knows.
+// Load is like the package function, for this loader's machine.
 func (l Loader) Load(path string) (*Config, error) {
 	if path == "" {
 		return l.Parse("", nil)
@@ -95,8 +96,8 @@ func (l Loader) Load(path string) (*Config, error) {
 	return l.Parse(path, data)
 }
 
-// Parse reads a configuration's text; file names it in faults, and relative
-// paths in ${file:…} are relative to its folder.
+// Parse reads a configuration's text. file is its name in error messages, and relative paths in ${file:…} start at
+// its folder.
 func (l Loader) Parse(file string, data []byte) (*Config, error) {
 	r := newReport(file)
 	r.lines = strings.Split(string(data), "\n")
@@ -122,7 +123,7 @@ func (l Loader) Parse(file string, data []byte) (*Config, error) {
 
 // parse returns the root of the document, or nil for an empty document or invalid YAML.
 func parse(r *report, data []byte) *yaml.Node {
-	text, hid := hideReferences(string(data))
+	text, hid := bare.Hide(string(data))
 	decoder := yaml.NewDecoder(strings.NewReader(text))
 	var document, second yaml.Node
 	err := decoder.Decode(&document)
@@ -141,12 +142,12 @@ func parse(r *report, data []byte) *yaml.Node {
 		r.addAt(placeOf(err), "", "is not YAML: %s", plain(err))
 	}
 	if hid {
-		showAll(document.Content[0])
+		bare.ShowAll(document.Content[0])
 	}
 	return document.Content[0]
 }
 
-// The YAML library tells the place in its text only.
+// placeOf reads the position from the text of the YAML library's error, which has no other form of it.
 func placeOf(err error) Place {
 	if m := regexp.MustCompile(`line (\d+)`).FindStringSubmatch(err.Error()); m != nil {
 		if line, err := strconv.Atoi(m[1]); err == nil {
@@ -157,10 +158,11 @@ func placeOf(err error) Place {
 }
 
 func plain(err error) string {
-	return showReferences(regexp.MustCompile(`^(yaml: )?(line \d+: )?`).ReplaceAllString(err.Error(), ""))
+	return bare.Show(regexp.MustCompile(`^(yaml: )?(line \d+: )?`).ReplaceAllString(err.Error(), ""))
 }
 
-// readBounded reads a regular file of at most limit bytes. Anything else, such as a pipe, could block for ever.
+// readBounded reads a regular file of at most limit bytes. Reading anything else, such as a pipe, could block
+// forever.
 func readBounded(path string, limit int64) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -174,7 +176,7 @@ func readBounded(path string, limit int64) ([]byte, error) {
 	return os.ReadFile(filepath.Clean(path))
 }
 
-// reason is an error's cause without the path, which stands in the message already.
+// reason returns an error's cause without the path, which the message already contains.
 func reason(err error) string {
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -7,9 +7,9 @@ import (
 	"sluice/policy/flow"
 )
 
-// Policy is what sessions may learn, and the configured rules.
+// Policy limits what sessions may learn, and has the configured rules.
 type Policy struct {
-	Escalation string     `yaml:"escalation" enum:"ask,auto,deny" doc:"When a session is about to learn more than may be said in its conversation. ask: an owner is asked. auto: it may. deny: it is refused."`
+	Escalation string     `yaml:"escalation" enum:"ask,auto,deny" doc:"What happens when a session is about to learn something above the level of its conversation. ask: an owner is asked. auto: the session learns it. deny: the read is refused."`
 	Clearance  flow.Level `yaml:"clearance" doc:"Highest level that an owner's session may reach. Existing sessions keep theirs until /new."`
 	Rules      []Rule     `yaml:"rules" doc:"Rules. They can only restrict what the fixed checks allow. The strictest match applies, whatever their order."`
 }
@@ -21,7 +21,7 @@ type Rule struct {
 	Tools     []string `yaml:"tools" doc:"Tools that the rule applies to: names, or patterns with *. Default: every tool."`
 	When      string   `yaml:"when" doc:"When the rule applies: a CEL expression over the input described in docs/policy.md. Default: always."`
 	Action    string   `yaml:"action" enum:"block,redact,require_approval" doc:"Required. block: stop it. redact: remove what redact matches. require_approval: wait for a person's decision."`
-	Message   string   `yaml:"message" doc:"The reason, for the operator and, for a call, for the model. Default: that the rule says so."`
+	Message   string   `yaml:"message" doc:"The reason, for the operator and, for a call, for the model. Default: that the rule applies."`
 	Redact    string   `yaml:"redact" doc:"For action redact: what to remove, a regular expression (RE2)."`
 	Approvers []string `yaml:"approvers" doc:"For require_approval: who may approve, each <channel>:<user id>. Default: the owners."`
 	Timeout   Duration `yaml:"timeout,omitempty" doc:"For require_approval: how long to wait. Default: 10m."`
@@ -29,17 +29,17 @@ type Rule struct {
 	Rate      Rate     `yaml:"rate,omitempty" doc:"The rule applies only above this rate."`
 }
 
-// Rate is how often something may happen before a rule applies to it.
+// Rate says how often something may happen before a rule applies.
 type Rate struct {
-	Limit int      `yaml:"limit" min:"1" max:"10000" doc:"Required. Number for which the rule does not apply yet."`
-	Per   Duration `yaml:"per" doc:"Required. Period in which they are counted."`
+	Limit int      `yaml:"limit" min:"1" max:"10000" doc:"Required. Number of matches in the period before the rule applies."`
+	Per   Duration `yaml:"per" doc:"Required. Period in which matches are counted."`
 	By    string   `yaml:"by" enum:"session,agent,tool,user,conversation" doc:"Counted separately for each. Default: all together."`
 }
 
-// actions are the words for what rules do.
+// actions maps the words of the file to what rules do.
 var actions = map[string]policy.Action{"block": policy.Block, "allow": policy.Allow, "redact": policy.Redact, "require_approval": policy.Hold}
 
-// PolicyRules are the rules as [policy.NewRules] takes them.
+// PolicyRules converts the rules for [policy.NewRules].
 func (p Policy) PolicyRules() []policy.Rule {
 	rules := make([]policy.Rule, len(p.Rules))
 	for i, r := range p.Rules {
@@ -54,5 +54,5 @@ func (p Policy) PolicyRules() []policy.Rule {
 	return rules
 }
 
-// hook may be written in any case, as levels may.
+// hook accepts any case, as levels do.
 func (r Rule) hook() policy.Hook { return policy.Hook(strings.ToUpper(r.Hook)) }

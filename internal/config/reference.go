@@ -34,7 +34,7 @@ Without a file, it runs with its embedded database and bus.
 
 `
 
-// Reference is docs/configuration.md, made from the tree's types.
+// Reference returns docs/configuration.md, generated from the tree's types.
 func Reference() []byte {
 	var b bytes.Buffer
 	b.WriteString(referenceHead)
@@ -86,7 +86,7 @@ func scalars(v reflect.Value) []row {
 	return rows
 }
 
-// composite reports whether a value has a section of its own.
+// composite reports whether a value has its own section.
 func composite(v reflect.Value) bool {
 	if _, level := v.Interface().(flow.Level); level {
 		return false
@@ -119,7 +119,7 @@ func table(b *bytes.Buffer, title string, rows []row) {
 	b.WriteString("\n")
 }
 
-// forTable keeps what looks like a tag or a column from being one.
+// forTable escapes characters that would be read as a tag or a column.
 var forTable = strings.NewReplacer("|", "\\|", "<", "&lt;", ">", "&gt;")
 
 func shownDefault(v reflect.Value) string {

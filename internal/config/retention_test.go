@@ -29,7 +29,7 @@ func TestRetentionTakesAges(t *testing.T) {
 		require.NoError(t, err)
 		wrong := faults(t, "retention: { "+key+": 12h }")
 		require.Len(t, wrong, 1)
-		require.Contains(t, wrong[0], "retention."+key+": want days such as 90d, or nothing to keep for ever")
+		require.Contains(t, wrong[0], "retention."+key+": want days such as 90d, or nothing to keep it forever")
 	}
 	require.Empty(t, parsed(t, "").Retention.Sessions, "people's conversations are kept for ever by default")
 }

@@ -1,72 +1,16 @@
 package config
 
 import (
-	"errors"
-	"fmt"
-	"strconv"
-	"time"
-
-	"github.com/dustin/go-humanize"
-
 	"sluice/adapters"
+	"sluice/internal/config/scalar"
 )
 
 // Secret is a text that prints as "<secret>".
 type Secret = adapters.Secret
 
-// Duration is a time span, written as Go does: 90s, 10m, 24h.
-type Duration time.Duration
-
-// Std is the span as package time has it.
-func (d Duration) Std() time.Duration { return time.Duration(d) }
-
-// String writes it without trailing zero parts: 24h, not 24h0m0s.
-func (d Duration) String() string {
-	s := time.Duration(d).String()
-	for _, tail := range []string{"m0s", "h0m"} {
-		if len(s) > len(tail) && s[len(s)-len(tail):] == tail {
-			s = s[:len(s)-2]
-		}
-	}
-	return s
-}
-
-// MarshalText writes what UnmarshalText reads.
-func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
-
-// UnmarshalText reads a span above zero.
-func (d *Duration) UnmarshalText(b []byte) error {
-	v, err := time.ParseDuration(string(b))
-	if err != nil || v <= 0 {
-		return fmt.Errorf("want a time span such as 90s, 10m or 24h")
-	}
-	*d = Duration(v)
-	return nil
-}
-
-// Bytes is an amount of data, written with a unit: 512MiB, 5GiB, 2GB.
-type Bytes int64
-
-// String writes it in the largest unit in which it is a whole number.
-func (b Bytes) String() string {
-	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
-	n, unit := int64(b), 0
-	for n != 0 && n%1024 == 0 && unit < len(units)-1 {
-		n, unit = n/1024, unit+1
-	}
-	return strconv.FormatInt(n, 10) + units[unit]
-}
-
-// MarshalText writes what UnmarshalText reads.
-func (b Bytes) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
-
-// UnmarshalText reads an amount of at least 1 MiB.
-func (b *Bytes) UnmarshalText(text []byte) error {
-	const least, most = 1 << 20, 1 << 50
-	n, err := humanize.ParseBytes(string(text))
-	if err != nil || n < least || n > most {
-		return errors.New("want an amount of data from 1MiB to 1PiB, such as 512MiB or 5GiB")
-	}
-	*b = Bytes(n)
-	return nil
-}
+type (
+	// Duration is a time span in Go's notation: 90s, 10m, 24h.
+	Duration = scalar.Duration
+	// Bytes is an amount of data with a unit: 512MiB, 5GiB, 2GB.
+	Bytes = scalar.Bytes
+)

@@ -10,7 +10,7 @@ import (
 	"sluice/sessions"
 )
 
-// Schema is the JSON Schema (draft 2020-12) of the file, made from the tree's types.
+// Schema returns the JSON Schema (draft 2020-12) of the file, generated from the tree's types.
 func Schema() ([]byte, error) {
 	root := structSchema(reflect.ValueOf(*Default()))
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -67,8 +67,8 @@ func elementSchema(v reflect.Value) object {
 	return valueSchema(d.element(v.Type()), field{})
 }
 
-// scalarSchema is a text's: one of the key's values, if it has a list of them,
-// or a text with a reference. Ids that look like numbers need no quotes.
+// scalarSchema describes a text: one of the allowed values, if there is a list of them, or a text with a reference.
+// Ids that look like numbers need no quotes.
 func scalarSchema(kind string, f field) object {
 	if len(f.enum) > 0 {
 		return orReference(object{"enum": f.enum})
@@ -87,7 +87,7 @@ func intSchema(f field) object {
 	return s
 }
 
-// orReference also takes a text with a ${…} in it.
+// orReference extends a schema by texts with a ${…}.
 func orReference(s object) object {
 	return object{"anyOf": []object{s, {"type": "string", "pattern": `\$\{`}, {"type": "null"}}}
 }
@@ -99,7 +99,7 @@ func withDefault(s object, v reflect.Value) object {
 	return s
 }
 
-// defaultText is a default as the schema and the reference show it; false if it is empty.
+// defaultText returns a default as the schema and the reference show it; false if it is empty.
 func defaultText(v reflect.Value) (any, bool) {
 	if v.IsZero() && v.Kind() != reflect.Bool && v.Kind() != reflect.Int {
 		return nil, false

@@ -2,7 +2,7 @@ package config
 
 import "reflect"
 
-// Secrets are all secrets of the configuration that are set, in no order.
+// Secrets returns all secrets that are set in the configuration, in any order.
 func (c *Config) Secrets() []Secret {
 	var found []Secret
 	collect(reflect.ValueOf(c).Elem(), &found)

@@ -6,7 +6,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// YAML writes the whole tree, defaults included and secrets hidden.
+// YAML returns the whole tree, with defaults and with hidden secrets.
 func (c *Config) YAML() ([]byte, error) {
 	data, err := yaml.Marshal(c)
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package console is the page: a chat with the agents and a look at sessions,
-// deliveries and the gateway's state. It is plain HTML, CSS and JavaScript
-// without a build step, embedded in the binary; it holds no data of its own.
+// Package console serves the web page: a chat with the agents, and views of sessions, deliveries and the gateway's
+// state. It is plain HTML, CSS and JavaScript without a build step, embedded in the binary. It stores no data.
 package console
 
 import (
@@ -12,7 +11,7 @@ import (
 //go:embed page
 var files embed.FS
 
-// Handler serves the page's files; anything else is not found. Where the page is off nothing is served.
+// Handler serves the page's files and answers 404 for anything else. If the page is off, it serves nothing.
 func Handler(on bool) http.Handler {
 	page, err := fs.Sub(files, "page")
 	if err != nil || !on {
@@ -20,7 +19,7 @@ func Handler(on bool) http.Handler {
 	}
 	server := http.FileServerFS(page)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cache-Control", "no-cache") // a new version of the gateway has a new page
+		w.Header().Set("Cache-Control", "no-cache") // a new version of the gateway brings a new page
 		server.ServeHTTP(w, r)
 	})
 }

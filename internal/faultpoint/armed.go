@@ -13,8 +13,7 @@ import (
 // reached counts how often the armed step was reached.
 var reached atomic.Int64
 
-// Hit ends the process with SIGKILL, with no chance to clean up, when the armed
-// step is reached for the time that is armed.
+// Hit ends the process with SIGKILL, without any cleanup, when the armed step is reached for the configured time.
 func Hit(p Point) {
 	name, times, _ := strings.Cut(os.Getenv(Env), ":")
 	if string(p) != name {
@@ -32,5 +31,5 @@ func Hit(p Point) {
 		fmt.Fprintf(os.Stderr, "faultpoint %s: %v\n", p, err)
 		os.Exit(3)
 	}
-	select {} // until the signal is delivered nothing more may happen here
+	select {} // nothing may happen here until the signal is delivered
 }

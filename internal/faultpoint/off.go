@@ -2,5 +2,5 @@
 
 package faultpoint
 
-// Hit says that a step was reached. This build does nothing about it.
+// Hit marks a step. In this build it does nothing.
 func Hit(Point) {}

@@ -8,26 +8,26 @@ type Point string
 
 // The steps, in the order in which a message passes them.
 const (
-	PollBeforeAccept   Point = "poll-before-accept"   // updates were fetched, none is stored
-	AcceptBeforeCommit Point = "accept-before-commit" // the run is made, not yet stored
-	AcceptAfterCommit  Point = "accept-after-commit"  // the run is stored, the platform does not know
+	PollBeforeAccept   Point = "poll-before-accept"   // updates were fetched, none is stored yet
+	AcceptBeforeCommit Point = "accept-before-commit" // the run was created, but is not stored
+	AcceptAfterCommit  Point = "accept-after-commit"  // the run is stored, but not acknowledged
 	ClaimBeforeCommit  Point = "claim-before-commit"  // a worker has picked the run
 	ClaimAfterCommit   Point = "claim-after-commit"   // the run is running
-	ModelCall          Point = "model-call"           // the first piece of an answer has come
-	ToolBeforeIntent   Point = "tool-before-intent"   // the model asks for a tool, the call is not stored
-	ToolAfterCall      Point = "tool-after-call"      // the tools have run, the last result is not stored
+	ModelCall          Point = "model-call"           // the first chunk of an answer has arrived
+	ToolBeforeIntent   Point = "tool-before-intent"   // the model asks for a tool; the call is not stored
+	ToolAfterCall      Point = "tool-after-call"      // the tools have run; the last result is not stored
 	PreviewBeforeSend  Point = "preview-before-send"  // the preview's row is stored
-	PreviewAfterSend   Point = "preview-after-send"   // the preview is shown, its id is not stored
+	PreviewAfterSend   Point = "preview-after-send"   // the preview is visible; its id is not stored
 	PreviewBeforeFinal Point = "preview-before-final" // the final text is stored, the preview is not yet edited
-	FinishBeforeCommit Point = "finish-before-commit" // the answer is whole, not stored
-	FinishAfterCommit  Point = "finish-after-commit"  // the delivery is queued, nobody was woken
+	FinishBeforeCommit Point = "finish-before-commit" // the answer is complete, but not stored
+	FinishAfterCommit  Point = "finish-after-commit"  // the delivery is queued; nobody was woken
 	SendBeforeIntent   Point = "send-before-intent"   // the gate has agreed
-	SendAfterIntent    Point = "send-after-intent"    // "sending" is stored, the platform was not called
-	SendAfterCall      Point = "send-after-call"      // the platform has taken it, the receipt is not stored
-	SendBetweenParts   Point = "send-between-pieces"  // the receipt of a piece is stored, the next was not sent
+	SendAfterIntent    Point = "send-after-intent"    // "sending" is stored; the platform was not called
+	SendAfterCall      Point = "send-after-call"      // the platform has accepted it; the receipt is not stored
+	SendBetweenChunks  Point = "send-between-pieces"  // the receipt of a chunk is stored; the next one was not sent
 	SendAfterReceipt   Point = "send-after-receipt"   // "sent" is stored
 )
 
-// Env is the environment variable that arms a point: its name kills the process
-// when the point is reached, "<name>:<n>" when it is reached for the n-th time.
+// Env is the environment variable that arms a point: its name kills the process when the point is reached,
+// "<name>:<n>" when it is reached for the n-th time.
 const Env = "SLUICE_FAULTPOINT"

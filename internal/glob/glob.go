@@ -1,7 +1,7 @@
-// Package glob matches names and paths with patterns. It is the only use of the library behind it.
+// Package glob matches names and paths with patterns. Only this package uses the glob library.
 //
-// A name has no parts: * stands for any characters. In a path, * stands for characters between two slashes, and ** also for
-// slashes. Everywhere ? is one character, and [ab], [a-z] and [^a] are one of some.
+// In a name, * matches any characters. In a path, * matches characters between two slashes, and ** also slashes.
+// Everywhere ? matches one character, and [ab], [a-z] and [^a] match one of a set.
 package glob
 
 import (
@@ -14,39 +14,40 @@ import (
 )
 
 const (
-	// lengthMax is the length of a path pattern in bytes, at most.
+	// lengthMax is the maximum length of a path pattern in bytes.
 	lengthMax = 1000
-	// choicesMax is how many patterns the choices of one path pattern come to, at most: the library would try them one
-	// within the other, and take exponential time.
+	// choicesMax is the maximum number of patterns to which the choices of a path pattern expand. The library would
+	// try them nested, in exponential time.
 	choicesMax = 64
 )
 
-// Names reports whether one of the patterns is that of a name, such as mcp_github_*. They have to be valid, see [ValidName].
+// Names reports whether one of the patterns, such as mcp_github_*, matches a name. The patterns must be valid, see
+// [ValidName].
 func Names(patterns []string, name string) bool {
-	name = noParts(name)
+	name = escapeSlashes(name)
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		ok, err := doublestar.Match(namePattern(pattern), name)
 		return ok && err == nil
 	})
 }
 
-// ValidName reports whether a pattern can be used with [Names]. The standard library is stricter here about [ ].
+// ValidName reports whether a pattern can be used with [Names]. The standard library is stricter about [ ].
 func ValidName(pattern string) bool {
 	_, err := path.Match(pattern, "")
 	return pattern != "" && err == nil
 }
 
-// noParts lets a slash be a character like others.
-func noParts(text string) string { return strings.ReplaceAll(text, "/", "\x1f") }
+// escapeSlashes makes slashes ordinary characters.
+func escapeSlashes(text string) string { return strings.ReplaceAll(text, "/", "\x1f") }
 
-// namePattern takes away what only paths have: parts, **, choices in braces, and ! for ^.
+// namePattern escapes syntax that only paths have: **, choices in braces, and ! for ^.
 func namePattern(pattern string) string {
-	pattern = noParts(pattern)
+	pattern = escapeSlashes(pattern)
 	if !strings.ContainsAny(pattern, "{}!") && !strings.Contains(pattern, "**") {
 		return pattern
 	}
 	var out strings.Builder
-	set, star := false, false // within [ ], behind a *
+	set, star := false, false // inside [ ]; after a *
 	for i := 0; i < len(pattern); i++ {
 		again := star && pattern[i] == '*'
 		if star = pattern[i] == '*' && !set; again {
@@ -72,14 +73,14 @@ func namePattern(pattern string) string {
 	return out.String()
 }
 
-// Path is a pattern of paths, see [ParsePath].
+// Path is a pattern for paths, see [ParsePath].
 type Path struct {
 	patterns []string
 	last     bool
 }
 
-// ParsePath reads a pattern of at most 1,000 bytes. Also {a,b} stands for one of some. A pattern without a slash is matched
-// with the last name of a path.
+// ParsePath reads a pattern of at most 1,000 bytes. {a,b} matches one of several alternatives. A pattern without a
+// slash is matched with the last element of a path.
 func ParsePath(pattern string) (Path, error) {
 	if pattern == "" || len(pattern) > lengthMax {
 		return Path{}, errors.New("want 1 to 1000 bytes")

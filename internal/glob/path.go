@@ -14,7 +14,7 @@ var (
 	errPattern = errors.New("it is not a pattern: see [ ] and { }")
 )
 
-// choices are the patterns without { } that a pattern stands for.
+// choices expands the { } of a pattern into patterns without them.
 func choices(pattern string) (plain []string, err error) {
 	for left := []string{pattern}; len(left) > 0; {
 		next := left[len(left)-1]
@@ -36,7 +36,7 @@ func choices(pattern string) (plain []string, err error) {
 	return plain, nil
 }
 
-// firstChoice cuts a pattern at its first { }; alternatives is nil if the pattern has no { }.
+// firstChoice splits a pattern at its first { }. For a pattern without { }, alternatives is nil.
 func firstChoice(pattern string) (before string, alternatives []string, after string, err error) {
 	depth, begin, from := 0, 0, 0
 	for i := 0; i < len(pattern); i++ {
@@ -65,7 +65,7 @@ func firstChoice(pattern string) (before string, alternatives []string, after st
 	return "", nil, "", nil
 }
 
-// set is the length of the [ ] that a text begins with, 0 where it has no end.
+// set returns the length of the [ ] at the start of a text, or 0 if it is unterminated.
 func set(text string) int {
 	if end := strings.IndexByte(text, ']'); end >= 2 {
 		return end + 1
@@ -73,8 +73,8 @@ func set(text string) int {
 	return 0
 }
 
-// translate writes a pattern without { } as the library reads it, which takes ** for more than * only between slashes:
-// elsewhere it comes to two patterns.
+// translate writes a pattern without { } in the library's syntax. The library distinguishes ** from * only between
+// slashes, so elsewhere the result is two patterns.
 func translate(pattern string) ([]string, error) {
 	out := []string{""}
 	add := func(text string) {
@@ -122,7 +122,7 @@ func translate(pattern string) ([]string, error) {
 	return out, nil
 }
 
-// translateSet writes a [ ] as the library reads it. One that excludes characters excludes slashes too.
+// translateSet writes a [ ] in the library's syntax. A negated set excludes slashes too.
 func translateSet(text string) (string, error) {
 	inner, begin := text[1:len(text)-1], "["
 	if inner[0] == '!' || inner[0] == '^' {

@@ -120,7 +120,7 @@ func TestATokenDecidesWithItsOwnRight(t *testing.T) {
 	require.Equal(t, 200, call(h, "PATCH", "/v1/sessions/main", `{"sendPolicy":"allow"}`).Code)
 }
 
-// Whoever stops a run or discards a message is named to the router, with their right.
+// The router receives the name and the right of the caller who stops a run or discards a message.
 func TestATokenStopsAndDiscardsAsItself(t *testing.T) {
 	t.Parallel()
 	g := newGateway()

@@ -12,7 +12,7 @@ import (
 	"sluice/sessions"
 )
 
-// withTokens lets in whoever has one of some tokens, too.
+// withTokens also admits callers with one of these tokens.
 func withTokens(more ...auth.Credential) func(*httpapi.Config) {
 	return func(c *httpapi.Config) { c.Tokens = append(c.Tokens, more...) }
 }

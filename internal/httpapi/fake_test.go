@@ -29,6 +29,7 @@ import (
 	"sluice/router/decider"
 	"sluice/router/exchange"
 	"sluice/router/inbound"
+	"sluice/router/jobs"
 	"sluice/router/ledger"
 	"sluice/router/manage"
 	"sluice/router/outbound"
@@ -88,6 +89,8 @@ type gateway struct {
 	messages  []outbound.Proactive
 	counts    map[ledger.DeliveryStatus]int
 	asked     []inbound.Admission
+	left      []ledger.TriggerWake
+	woken     jobs.Woken
 	created   []manage.NewSession
 	ended     []sessions.ID
 	enders    []string // who has ended or reset sessions
@@ -95,6 +98,7 @@ type gateway struct {
 	queries   []ledger.SessionQuery
 	admitted  inbound.Admitted
 	fail      error // of every call
+	refuse    error // of texts for a heartbeat
 	after     uint64
 	follower  chan context.Context // of those who follow a session
 	live      chan sessions.Event
@@ -249,6 +253,13 @@ func (g *gateway) Admit(_ context.Context, in inbound.Admission) (inbound.Admitt
 	return g.admitted, g.fail
 }
 
+func (g *gateway) Wake(_ context.Context, agent, actor string, w ledger.TriggerWake) (jobs.Woken, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.left, g.enders = append(g.left, w), append(g.enders, agent+" "+actor)
+	return g.woken, g.refuse
+}
+
 func (g *gateway) WaitRun(ctx context.Context, id sessions.RunID, _ time.Duration) (sessions.Run, error) {
 	return g.Run(ctx, id)
 }
@@ -359,7 +370,7 @@ func newServer(t *testing.T, g *gateway, settings ...func(*httpapi.Config)) *htt
 	t.Helper()
 	cfg := httpapi.Config{
 		Gateway: httpapi.Gateway{
-			Resolver: g, Sessions: g, Turns: g, Work: g, SendPermissions: g, Gate: g, Checker: g, Outbox: g, Directory: g, Deliveries: g, Tasks: g, Approver: g, Pairings: g, Events: g, Simulator: g,
+			Resolver: g, Sessions: g, Turns: g, Work: g, SendPermissions: g, Gate: g, Checker: g, Outbox: g, Directory: g, Deliveries: g, Tasks: g, Approver: g, Pairings: g, Events: g, Simulator: g, Heartbeats: g,
 		},
 		Rows: httpapi.Rows{
 			Sessions: g, Runs: g, Deliveries: g, Media: g, Exchanges: g, Approvals: g, Memories: g, Pairings: g, Audit: g, Denials: g,

@@ -11,10 +11,13 @@ import (
 
 	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/denials"
+	"sluice/internal/httpapi/hooks"
+	"sluice/internal/httpapi/nodes"
+	"sluice/internal/httpapi/senders"
 	"sluice/internal/httpapi/wire"
 )
 
-// guard stands before everything that the server serves: it lets requests in, bounds their bodies and survives panics.
+// guard checks every request before its handler: it authenticates, limits bodies and recovers panics.
 type guard struct {
 	tokens   *auth.Tokens
 	denials  *denials.Trail
@@ -23,17 +26,18 @@ type guard struct {
 	log      *slog.Logger
 }
 
-// isOpen reports whether a path needs no token: health, callbacks, which platforms sign, and the page's files, which hold no data.
+// isOpen reports whether a path needs no token in a header: health, the platforms' signed callbacks, nodes, which have tokens of
+// their own, events for PagerDuty, whose token is in their body, and the page's files, which hold no data.
 func isOpen(path string) bool {
-	return path == "/healthz" || path == "/readyz" ||
-		strings.HasPrefix(path, "/channels/") || (!strings.HasPrefix(path, "/v1/") && !strings.HasPrefix(path, "/openapi") && path != "/metrics")
+	return path == "/healthz" || path == "/readyz" || nodes.Open(path) || strings.HasPrefix(path, "/channels/") ||
+		(!strings.HasPrefix(path, "/v1/") && !strings.HasPrefix(path, "/openapi") && path != "/metrics" && !senders.Serves(path))
 }
 
 func (g *guard) protect(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer g.survive(w, r)
 		secure(w.Header())
-		if !strings.HasPrefix(r.URL.Path, "/channels/") { // platforms call by a public name and sign their requests
+		if !strings.HasPrefix(r.URL.Path, "/channels/") && !strings.HasPrefix(r.URL.Path, hooks.Prefix) { // platforms call by a public name and sign their requests
 			if e := g.foreign(r); e != nil {
 				wire.WriteError(w, e)
 				return
@@ -60,21 +64,24 @@ func (g *guard) protect(next http.Handler) http.Handler {
 	})
 }
 
-// admit puts the caller into the request, or says why the request may not be made.
+// admit stores the caller in the request, or says why the request is refused.
 func (g *guard) admit(r *http.Request) (*http.Request, *wire.Error) {
-	who, ok := g.tokens.Identify(r)
+	who, ok := g.tokens.Identify(r, senders.Serves(r.URL.Path))
 	switch {
 	case !ok:
 		g.denials.Stranger(r)
 		return r, wire.NewError(http.StatusUnauthorized, "unauthorized", "send your access token in the header Authorization: Bearer <token>; the gateway keeps its own in the file token of its state folder")
-	case who.Role != auth.RoleOperator && r.Method != http.MethodGet && r.Method != http.MethodHead:
+	case who.Role == auth.RoleSender && !senders.Takes(r.Method, r.URL.Path):
+		g.denials.Forbidden(r, who)
+		return r, wire.Forbidden("the token " + who.Name + " has the role sender and may only send alerts and notes; change its role in gateway.tokens, or use another token")
+	case who.Role == auth.RoleReader && r.Method != http.MethodGet && r.Method != http.MethodHead:
 		g.denials.Forbidden(r, who)
 		return r, wire.Forbidden("the token " + who.Name + " has the role reader and may only read; change its role in gateway.tokens, or use another token")
 	}
 	return auth.Admit(r, who), nil
 }
 
-// secure sets the headers that keep a browser from doing more than the page needs.
+// secure sets the headers that restrict a browser to what the page needs.
 func secure(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
 		"connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
@@ -121,7 +128,7 @@ func ownHost(host string, configured []string) bool {
 	return false
 }
 
-// survive answers for a handler that panicked.
+// survive answers a request whose handler panicked.
 func (g *guard) survive(w http.ResponseWriter, r *http.Request) {
 	p := recover()
 	if p == nil {
@@ -134,7 +141,7 @@ func (g *guard) survive(w http.ResponseWriter, r *http.Request) {
 	wire.WriteError(w, wire.ErrInternal)
 }
 
-// needAll refuses callers who may not see everything what is computed from everything.
+// needAll refuses callers who may not see everything, for results that are computed from everything.
 func needAll(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if who := auth.CallerOf(r.Context()); !who.SeesAll() {

@@ -3,10 +3,15 @@ package httpapi
 import (
 	"context"
 
+	"sluice/internal/alert/intake"
+	"sluice/internal/httpapi/alerts"
 	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/conversation"
 	"sluice/internal/httpapi/denials"
+	"sluice/internal/httpapi/hooks"
+	"sluice/internal/httpapi/nodes"
 	"sluice/internal/httpapi/operator"
+	"sluice/internal/httpapi/senders"
 	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/wire"
 )
@@ -18,6 +23,7 @@ type handlers struct {
 	sessions  *conversation.SessionAPI
 	history   *conversation.HistoryAPI
 	turns     *conversation.TurnAPI
+	wakes     *conversation.WakeAPI
 	events    *conversation.EventAPI
 	runs      *conversation.RunAPI
 	exchanges *conversation.ExchangeAPI
@@ -30,7 +36,43 @@ type handlers struct {
 	memories   *operator.MemoryAPI
 	pairings   *operator.PairingAPI
 	audit      *operator.AuditAPI
+	jobs       *operator.JobAPI
 	status     *operator.StatusAPI
+	checks     *operator.CheckAPI
+
+	notify    *senders.NotifyAPI
+	reporting *reporting // nil: alerts are not taken in
+
+	alerts *alerts.API
+	hooks  *hooks.API
+	nodes  *nodes.API
+	intake *hooks.Intake
+}
+
+// reporting are the ways in for alerts.
+type reporting struct {
+	alertmanager *senders.AlertmanagerAPI
+	pagerduty    *senders.PagerDutyAPI
+	notes        *senders.NoteAPI
+}
+
+func newReporting(cfg *Config, visible *view.Visibility, tokens *auth.Tokens, pace *senders.Pace, bodies *wire.Unknown) *reporting {
+	to := cfg.Alerting
+	if to == nil {
+		return nil
+	}
+	problem := problems{cfg.Log}.of
+	defaults := func() intake.Defaults {
+		return intake.Defaults{Now: cfg.Now(), ResolveTimeout: to.Tree().ResolveTimeout}
+	}
+	return &reporting{
+		alertmanager: &senders.AlertmanagerAPI{
+			Visible: visible, Alerts: to.Alerts, Silences: to.Silences, Tree: to.Tree, Pace: pace, Problem: problem,
+			Version: cfg.Version, Started: cfg.Now(), Now: cfg.Now,
+		},
+		pagerduty: &senders.PagerDutyAPI{Alerts: to.Alerts, Tokens: tokens, Denials: visible.Denials, Pace: pace, Bodies: bodies, Problem: problem, Defaults: defaults},
+		notes:     &senders.NoteAPI{Alerts: to.Alerts, Pace: pace, Defaults: defaults},
+	}
 }
 
 // newHandlers wires the groups. Streams and waits end with ctx.
@@ -42,12 +84,15 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 	cursors := wire.NewCursors(tokens.Secret())
 	answers := &conversation.Answers{Visible: visible, Gate: gw.Gate, Runs: rows.Runs, Channel: cfg.PageRoute.Channel}
 	events := &conversation.EventAPI{Visible: visible, Events: gw.Events, Answers: answers, Cursors: cursors, Ending: ctx, Log: cfg.Log}
+	turns := &conversation.TurnAPI{Visible: visible, Turns: gw.Turns, Work: gw.Work, Events: events, Runs: rows.Runs, Notices: rows.Deliveries, Answers: answers, Identity: who, Now: cfg.Now, Log: cfg.Log}
+	pace, bodies := senders.NewPace(cfg.Now), wire.NewUnknown()
 	return &handlers{
 		cfg: cfg,
 
 		sessions:  &conversation.SessionAPI{Visible: visible, Keeper: gw.Sessions, SendPermissions: gw.SendPermissions, Rows: rows.Sessions, Models: cfg.Models, Now: cfg.Now},
 		history:   &conversation.HistoryAPI{Visible: visible, Rows: rows.Sessions, Notices: rows.Deliveries, Names: names, Answers: answers, Channel: cfg.PageRoute.Channel},
-		turns:     &conversation.TurnAPI{Visible: visible, Turns: gw.Turns, Work: gw.Work, Events: events, Runs: rows.Runs, Notices: rows.Deliveries, Answers: answers, Identity: who, Now: cfg.Now, Log: cfg.Log},
+		turns:     turns,
+		wakes:     &conversation.WakeAPI{Turns: turns, Heartbeats: gw.Heartbeats},
 		events:    events,
 		runs:      &conversation.RunAPI{Visible: visible, Work: gw.Work, Rows: rows.Runs, Answers: answers, Ending: ctx},
 		exchanges: &conversation.ExchangeAPI{Visible: visible, Rows: rows.Exchanges, Tasks: gw.Tasks, Models: cfg.Models, Route: cfg.PageRoute},
@@ -59,10 +104,19 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 		policy:     &operator.PolicyAPI{Visible: visible, Checker: gw.Checker, Simulator: gw.Simulator, Identity: who},
 		memories:   &operator.MemoryAPI{Visible: visible, Rows: rows.Memories, Now: cfg.Now},
 		pairings:   &operator.PairingAPI{Visible: visible, Pairings: gw.Pairings, Rows: rows.Pairings, Now: cfg.Now},
+		jobs:       &operator.JobAPI{Visible: visible, Jobs: gw.Jobs},
 		audit:      &operator.AuditAPI{Visible: visible, Rows: rows.Audit, Cursors: cursors},
+		alerts:     &alerts.API{Visible: visible, Alerts: gw.Alerts, Deliveries: rows.Deliveries, Now: cfg.Now},
+		hooks:      &hooks.API{Visible: visible, Keeper: gw.Hooks, Rows: rows.Hooks, Now: cfg.Now},
+		nodes:      &nodes.API{Visible: visible, Nodes: gw.Nodes, Now: cfg.Now},
+		intake:     hooks.NewIntake(gw.Hooks, trail, bodies, cfg.Now),
 		status: &operator.StatusAPI{
 			Visible: visible, Parts: cfg.Parts, Accounts: cfg.Accounts, Deliveries: rows.Deliveries, Tokens: tokens, Denials: trail,
 			Version: cfg.Version, Started: cfg.Now(), Now: cfg.Now,
 		},
+
+		checks:    &operator.CheckAPI{Checks: cfg.Checks},
+		notify:    &senders.NotifyAPI{Visible: visible, Targets: cfg.Targets, Outbox: gw.Outbox, Pace: pace},
+		reporting: newReporting(cfg, visible, tokens, pace, bodies),
 	}
 }

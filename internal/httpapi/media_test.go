@@ -73,7 +73,7 @@ func TestMedia(t *testing.T) {
 	require.Equal(t, 401, call(serve(t, g), "GET", "/v1/media/med_1", "", "Authorization: ").Code)
 }
 
-// A delivery and the history say which files there are; the platform's handle for a private answer is nobody's business.
+// A delivery and the history say which files there are; the platform's handle for a private answer is not shown.
 func TestDeliveryWithFiles(t *testing.T) {
 	t.Parallel()
 	g := newGateway()

@@ -9,14 +9,14 @@ import (
 	"sluice/internal/httpapi/wire"
 	"sluice/router/approvals"
 	"sluice/router/decider"
+	"sluice/router/quota"
 	"sluice/router/request"
-	"sluice/router/room"
 	"sluice/sessions"
 	"sluice/store/engine"
 )
 
-// problemOf turns a handler's error into what the caller is told. If fault is true the cause belongs into the log: the
-// caller only learns that something failed.
+// problemOf turns a handler's error into the error for the caller. If fault is true, the cause must be logged: the
+// caller learns only that something failed.
 func problemOf(err error) (told *wire.Error, fault bool) {
 	if known, ok := errors.AsType[*wire.Error](err); ok {
 		return known, false
@@ -30,13 +30,13 @@ func problemOf(err error) (told *wire.Error, fault bool) {
 	if bad, ok := errors.AsType[*request.Error](err); ok {
 		return wire.BadRequest(bad.Error()), false
 	}
-	if full, ok := errors.AsType[*room.FullError](err); ok {
+	if full, ok := errors.AsType[*quota.FullError](err); ok {
 		return wire.NoSpace(full.Text), false
 	}
 	if left, ok := errors.AsType[*decider.NotApproverError](err); ok {
 		return wire.Forbidden(left.Error()), false
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, request.ErrStopping) { // if the caller has gone, nobody reads the answer
+	if errors.Is(err, context.Canceled) || errors.Is(err, request.ErrStopping) { // if the client has disconnected, nobody reads the answer
 		return wire.ErrStopping, false
 	}
 	if down, ok := errors.AsType[*engine.Unavailable](err); ok {

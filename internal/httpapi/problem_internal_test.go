@@ -10,8 +10,8 @@ import (
 
 	"sluice/internal/httpapi/wire"
 	"sluice/router/approvals"
+	"sluice/router/quota"
 	"sluice/router/request"
-	"sluice/router/room"
 	"sluice/sessions"
 	"sluice/store/engine"
 )
@@ -29,7 +29,7 @@ func TestErrorsBecomeResponses(t *testing.T) {
 		"bad request":     {&request.Error{Field: "to", Text: "is empty"}, 400, "invalid_request", "to: is empty", false},
 		"pairing code":    {approvals.ErrPairingCode, 404, "not_found", approvals.ErrPairingCode.Text, false},
 		"pairing locked":  {approvals.ErrPairingLocked, 429, "pairing_locked", approvals.ErrPairingLocked.Text, false},
-		"no room":         {&room.FullError{Text: "the disk is full"}, 507, "no_space", "the disk is full", false},
+		"no room":         {&quota.FullError{Text: "the disk is full"}, 507, "no_space", "the disk is full", false},
 		"caller has gone": {fmt.Errorf("wait: %w", context.Canceled), 503, "stopping", wire.ErrStopping.Message, false},
 		"stopping":        {request.ErrStopping, 503, "stopping", wire.ErrStopping.Message, false},
 		"stopping store":  {errors.Join(&engine.Unavailable{Reason: "closed"}, context.Canceled), 503, "stopping", wire.ErrStopping.Message, false},

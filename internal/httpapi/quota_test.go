@@ -10,7 +10,7 @@ import (
 
 	"sluice/internal/httpapi"
 	"sluice/internal/workspace"
-	"sluice/router/room"
+	"sluice/router/quota"
 	"sluice/sessions"
 )
 
@@ -18,7 +18,7 @@ import (
 func TestFilesOfAMessageBeyondTheirBounds(t *testing.T) {
 	t.Parallel()
 	g := newGateway()
-	g.fail = &room.FullError{Text: "the disk is short of space (limits.reserveBytes)"}
+	g.fail = &quota.FullError{Text: "the disk is short of space (limits.reserveBytes)"}
 	w := call(newServer(t, g).Handler(), "POST", "/v1/messages", `{"channel":"telegram","to":"1","text":"x","files":[{"name":"a","data":"eA=="}]}`)
 	require.Equal(t, 507, w.Code, w.Body)
 	require.JSONEq(t, `{"error":"no_space","message":"the disk is short of space (limits.reserveBytes)"}`, w.Body.String())

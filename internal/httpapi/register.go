@@ -20,7 +20,8 @@ type registrar struct {
 	problems problems
 }
 
-// newRegistrar makes the API. The library's own limits are set to the guard's; otherwise it would apply narrower ones.
+// newRegistrar creates the API. The library's own limits are set to the guard's; otherwise it would apply narrower
+// ones.
 func newRegistrar(version string, log *slog.Logger, maxBytes func(method, path string) int64) *registrar {
 	config := huma.DefaultConfig("Sluice", version)
 	config.Info.Description = "A gateway between chat channels and AI agents."

@@ -4,7 +4,10 @@ import (
 	"net/http"
 
 	"sluice/internal/httpapi/conversation"
+	"sluice/internal/httpapi/hooks"
+	"sluice/internal/httpapi/nodes"
 	"sluice/internal/httpapi/operator"
+	"sluice/internal/httpapi/senders"
 	"sluice/internal/httpapi/wire"
 )
 
@@ -21,16 +24,23 @@ func (h *handlers) register(r *registrar) {
 	h.registerSessions(r)
 	h.registerMessages(r)
 	h.registerOperations(r)
+	h.registerSenders(r)
+	h.registerNodes(r)
+	h.registerAlerts(r)
 
 	r.mux.HandleFunc("GET /healthz", operator.Alive)
 	r.mux.HandleFunc("GET /readyz", r.plain(h.status.Ready))
 	r.mux.Handle("GET /metrics", needAll(h.cfg.Metrics))
 	r.mux.HandleFunc("POST /channels/{channel}/{account}", r.plain(h.callback))
-	r.mux.HandleFunc("/v1/", r.plain(func(http.ResponseWriter, *http.Request) error { return wire.ErrNotFound }))
+	r.mux.HandleFunc("POST "+hooks.Prefix+"{name}", r.plain(h.intake.Receive))
+	r.mux.HandleFunc(hooks.Prefix, r.plain(func(http.ResponseWriter, *http.Request) error { return wire.ErrNotFound }))
+	for _, below := range []string{"/v1/", "/api/v2/", "/notify", "/notify/"} {
+		r.mux.HandleFunc(below, r.plain(func(http.ResponseWriter, *http.Request) error { return wire.ErrNotFound }))
+	}
 	r.mux.Handle("/", h.cfg.Page)
 }
 
-// registerSessions registers what is about one conversation.
+// registerSessions registers the routes of single conversations.
 func (h *handlers) registerSessions(r *registrar) {
 	add(r, wire.Op(post, "/v1/sessions", "create-session", "Create a session", http.StatusCreated), h.sessions.Create)
 	add(r, wire.Op(get, "/v1/sessions", "list-sessions", "List sessions, most recently active first"), h.sessions.List)
@@ -41,6 +51,7 @@ func (h *handlers) registerSessions(r *registrar) {
 	add(r, wire.Op(post, "/v1/sessions/{id}/reset", "reset-session", "Start a session over under the same key"), h.sessions.Reset)
 	add(r, wire.Op(get, "/v1/sessions/{id}/history", "history", "Get a session's transcript, oldest first"), h.history.Get)
 	r.raw(conversation.DescribeTurns(r), h.turns.Say)
+	add(r, wire.Op(post, "/v1/wake", "wake", "Say something to a session without waiting for the reply", http.StatusAccepted), h.wakes.Wake)
 	r.raw(conversation.DescribeEvents(r), h.events.Watch)
 	r.raw(conversation.DescribeGetFile(r), h.files.With(h.files.Get))
 	r.raw(conversation.DescribePutFile(r), h.files.With(conversation.PutFile))
@@ -56,10 +67,10 @@ func (h *handlers) registerSessions(r *registrar) {
 	add(r, wire.Op(post, "/v1/sessions/{id}/tasks", "start-task", "Give a task to a sub-agent of a session", http.StatusAccepted), h.exchanges.StartTask)
 }
 
-// registerMessages registers what is sent to people, and what decides about it.
+// registerMessages registers the routes of outgoing messages and of decisions about them.
 func (h *handlers) registerMessages(r *registrar) {
-	add(r, wire.Op(post, operator.MessagesPath, "send-message", "Send a message that answers nothing, through the gate", http.StatusAccepted), h.deliveries.Send)
-	add(r, wire.Op(get, "/v1/deliveries", "list-deliveries", "List deliveries, newest first, and count the unsettled ones"), h.deliveries.List)
+	add(r, wire.Op(post, operator.MessagesPath, "send-message", "Send a proactive message through the gate", http.StatusAccepted), h.deliveries.Send)
+	add(r, wire.Op(get, "/v1/deliveries", "list-deliveries", "List deliveries, newest first, and count those that are not settled"), h.deliveries.List)
 	add(r, wire.Op(get, "/v1/deliveries/{delivery}", "get-delivery", "Get a delivery"), h.deliveries.Get)
 	add(r, wire.Op(post, "/v1/deliveries/{delivery}/retry", "retry-delivery", "Send a delivery again that ended without success"), h.deliveries.Retry)
 	add(r, wire.Op(post, "/v1/deliveries/{delivery}/discard", "discard-delivery", "Discard a delivery"), h.deliveries.Discard)
@@ -74,18 +85,71 @@ func (h *handlers) registerMessages(r *registrar) {
 	add(r, wire.Op(post, "/v1/policy/simulate", "simulate-tool-call", "Show how a tool call of a session would be decided if the caller asked for it, with every rule that is checked; no effects"), h.policy.Simulate)
 }
 
-// registerOperations registers what operators look after.
+// registerOperations registers the routes for operators.
 func (h *handlers) registerOperations(r *registrar) {
 	add(r, wire.Op(get, "/v1/memory", "list-memories", "List what agents remember by key, or search it, best match first"), h.memories.List)
 	add(r, wire.Op(get, "/v1/memory/{memory}", "get-memory", "Get a memory with all versions of its key"), h.memories.Get)
 	add(r, wire.Op(remove, "/v1/memory/{memory}", "delete-memory", "Delete a memory; its versions are kept", http.StatusNoContent), h.memories.Delete)
 	add(r, wire.Op(get, "/v1/pairings", "list-pairings", "List who has asked to talk and who may"), h.pairings.List)
 	add(r, wire.Op(post, "/v1/pairings/{code}/approve", "approve-pairing", "Admit the person with this code"), h.pairings.Approve)
-	add(r, wire.Op(post, "/v1/pairings/{code}/deny", "deny-pairing", "Refuse the person with this code; they may ask again after a day"), h.pairings.Deny)
+	add(r, wire.Op(post, "/v1/pairings/{code}/deny", "deny-pairing", "Refuse the person with this code; they can ask again after a day"), h.pairings.Deny)
 	add(r, wire.Op(post, "/v1/pairings/revoke", "revoke-pairing", "Remove an admitted person", http.StatusNoContent), h.pairings.Revoke)
+	add(r, wire.Op(get, "/v1/hooks", "list-hooks", "List the configured hooks"), h.hooks.List)
+	add(r, wire.Op(get, "/v1/hooks/{name}/requests", "list-hook-requests", "List the requests to a hook and what became of them, newest first"), h.hooks.Requests)
+	add(r, wire.Op(get, "/v1/hooks/{name}/requests/{request}", "get-hook-request", "Get a request to a hook with its payload"), h.hooks.Request)
+	add(r, wire.Op(post, "/v1/hooks/{name}/requests/{request}/replay", "replay-hook", "Work a request to a hook again, as a new request", http.StatusAccepted), h.hooks.Replay)
+	add(r, wire.Op(post, "/v1/hooks/{name}/test", "test-hook", "Show the filter's result, the session and the prompt for a payload; no effects"), h.hooks.Test)
+	add(r, wire.Op(get, "/v1/cron", "list-jobs", "List jobs by id"), h.jobs.List)
+	add(r, wire.Op(post, "/v1/cron", "add-job", "Make a job", http.StatusCreated), h.jobs.Add)
+	add(r, wire.Op(get, "/v1/cron/{job}", "get-job", "Get a job"), h.jobs.Get)
+	add(r, wire.Op(patch, "/v1/cron/{job}", "update-job", "Change a job that was made at run time"), h.jobs.Update)
+	add(r, wire.Op(remove, "/v1/cron/{job}", "remove-job", "Remove a job that was made at run time; its history is kept", http.StatusNoContent), h.jobs.Remove)
+	add(r, wire.Op(post, "/v1/cron/{job}/run", "run-job", "Fire a job once now", http.StatusAccepted), h.jobs.Run)
+	add(r, wire.Op(post, "/v1/cron/{job}/pause", "pause-job", "Pause a job"), h.jobs.Pause)
+	add(r, wire.Op(post, "/v1/cron/{job}/resume", "resume-job", "End the pause of a job"), h.jobs.Resume)
+	add(r, wire.Op(get, "/v1/cron/{job}/history", "job-history", "List what became of a job's times, newest first"), h.jobs.History)
 	add(r, wire.Op(get, "/v1/audit", "list-audit", "List the audit trail, newest first"), h.audit.List)
 	add(r, wire.Op(get, "/v1/audit/verify", "verify-audit", "Check that the audit trail is unaltered"), h.audit.Verify)
+	add(r, wire.Op(get, "/v1/checks", "list-checks", "List the checks of the configuration with what they found last"), h.checks.List)
+	add(r, wire.Op(post, "/v1/checks/{check}/run", "run-check", "Look at a check now"), h.checks.Run)
 	add(r, wire.Op(get, "/v1/status", "status", "Get the state of the gateway"), h.status.Get)
+}
+
+// registerSenders registers the routes for programs that send alerts and notes.
+func (h *handlers) registerSenders(r *registrar) {
+	r.raw(senders.DescribeNotify(r), h.notify.Send)
+	if h.reporting == nil {
+		return
+	}
+	r.raw(senders.DescribeNote(r), h.reporting.notes.Take)
+	r.raw(senders.DescribeEnqueue(r), h.reporting.pagerduty.Enqueue)
+	for _, route := range h.reporting.alertmanager.Routes() {
+		r.raw(route.Operation, route.Handle)
+	}
+}
+
+// registerAlerts registers the routes of alerts and silences.
+func (h *handlers) registerAlerts(r *registrar) {
+	add(r, wire.Op(get, "/v1/alerts", "list-alerts", "List alerts, the latest started first"), h.alerts.List)
+	add(r, wire.Op(post, "/v1/alerts", "fire-alert", "Report an alert", http.StatusAccepted), h.alerts.Fire)
+	add(r, wire.Op(post, "/v1/alerts/test", "test-alert", "Show which routes an alert would take and whom they tell; no effects"), h.alerts.Test)
+	add(r, wire.Op(get, "/v1/alerts/{alert}", "get-alert", "Get an alert, with its notifications and why each went out"), h.alerts.Get)
+	add(r, wire.Op(post, "/v1/alerts/{alert}/ack", "ack-alert", "Acknowledge an alert, which stops its escalation"), h.alerts.Acknowledge)
+	add(r, wire.Op(post, "/v1/alerts/{alert}/resolve", "resolve-alert", "Resolve an alert"), h.alerts.Resolve)
+	add(r, wire.Op(post, "/v1/alerts/{alert}/silence", "silence-alert", "Keep an alert quiet for a time"), h.alerts.SilenceAlert)
+	add(r, wire.Op(get, "/v1/silences", "list-silences", "List silences, those that end first at the top"), h.alerts.ListSilences)
+	add(r, wire.Op(post, "/v1/silences", "add-silence", "Keep the alerts quiet that match", http.StatusCreated), h.alerts.AddSilence)
+	add(r, wire.Op(get, "/v1/silences/{silence}", "get-silence", "Get a silence"), h.alerts.GetSilence)
+	add(r, wire.Op(remove, "/v1/silences/{silence}", "end-silence", "End a silence now", http.StatusNoContent), h.alerts.ExpireSilence)
+}
+
+// registerNodes registers the routes of nodes.
+func (h *handlers) registerNodes(r *registrar) {
+	add(r, wire.Op(get, "/v1/nodes", "list-nodes", "List nodes, and programs that wait for approval"), h.nodes.List)
+	add(r, wire.Op(post, "/v1/nodes/approve", "approve-node", "Make the program that shows a code a node"), h.nodes.Approve)
+	add(r, wire.Op(remove, "/v1/nodes/{node}", "revoke-node", "Take a node's access, and end its connection", http.StatusNoContent), h.nodes.Revoke)
+	add(r, nodes.DescribePair(), h.nodes.Pair)
+	r.raw(nodes.DescribeConnect(), h.nodes.Connect)
 }
 
 // callback hands a platform's request to its adapter, which checks the signature.

@@ -24,16 +24,21 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sluice/adapters"
+	"sluice/internal/httpapi/alerts"
 	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/conversation"
 	"sluice/internal/httpapi/denials"
+	"sluice/internal/httpapi/hooks"
+	"sluice/internal/httpapi/nodes"
 	"sluice/internal/httpapi/operator"
+	"sluice/internal/httpapi/senders"
 	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/wire"
 	"sluice/internal/workspace"
@@ -56,8 +61,19 @@ type Gateway struct {
 	Deliveries      operator.DeliveryKeeper
 	Approver        operator.Approver
 	Pairings        operator.Pairings
+	Jobs            operator.Jobs
+	Heartbeats      conversation.Heartbeats
 	Checker         operator.PolicyChecker
 	Simulator       operator.Simulator
+	Nodes           nodes.Nodes
+	Hooks           Hooks
+	Alerts          alerts.Keeper
+}
+
+// Hooks takes requests to hooks in, and replays them.
+type Hooks interface {
+	hooks.Hooks
+	hooks.Keeper
 }
 
 // Rows is what the API reads from the store, by kind.
@@ -71,6 +87,7 @@ type Rows struct {
 	Memories   operator.MemoryRows
 	Pairings   operator.PairingRows
 	Audit      operator.AuditRows
+	Hooks      hooks.Rows
 	Denials    denials.Committer // stores what callers were not shown in the audit trail
 }
 
@@ -80,7 +97,7 @@ type MediaRows interface {
 	view.MediaInfo
 }
 
-// Config is what a Server needs. All fields but Hosts and Files.Quota are required.
+// Config is what a Server needs. All fields but Hosts, Files.Quota and Alerting are required.
 type Config struct {
 	Gateway    Gateway
 	Rows       Rows
@@ -90,8 +107,11 @@ type Config struct {
 	Accounts   func() []adapters.State
 	Callback   func(channel, account string) (http.Handler, bool)
 	Page       http.Handler
-	PageRoute  sessions.Route // of everyone who speaks over the API or on the page
-	PagePerson sessions.Peer  // the owner there
+	Targets    senders.Targets // places for notes
+	Checks     operator.Checks
+	Alerting   *senders.Alerting // nil: alerts are not taken in
+	PageRoute  sessions.Route    // of everyone who speaks over the API or on the page
+	PagePerson sessions.Peer     // the owner there
 	Metrics    http.Handler
 	Tokens     []auth.Credential
 	SinkLevel  func(route sessions.Route) flow.Level // the highest level that may be said by a route
@@ -147,8 +167,12 @@ func bodyLimit(maxBody, maxUpload int64) func(method, path string) int64 {
 		switch {
 		case method == http.MethodPost && path == operator.MessagesPath:
 			return max(maxUpload, maxBody)
+		case strings.HasPrefix(path, hooks.Prefix):
+			return hooks.BodyMax
 		case conversation.IsFile(method, path):
 			return workspace.FileMax
+		case senders.BodyMax(path) > 0:
+			return senders.BodyMax(path)
 		}
 		return maxBody
 	}

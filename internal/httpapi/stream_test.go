@@ -125,6 +125,42 @@ func TestTurnEndsWithoutTheBus(t *testing.T) {
 	})
 }
 
+// A turn's stream shows all events of a run that has ended before the first of them arrives.
+func TestEventsOfAQuickRunAreShown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := withMain()
+		g.runs["run_1"] = sessions.Run{ID: "run_1", Session: mainID, Status: sessions.RunDone, Reply: "four"}
+		g.admitted = inbound.Admitted{Outcome: ledger.OutcomeRun, Run: "run_1"}
+		_, w := started(t, g)
+		body := answer(t, w.dial(t, "POST", "/v1/sessions/main/messages", `{"message":"2+2"}`)).Body
+		time.AfterFunc(time.Second/2, func() {
+			g.live <- sessions.Event{Seq: 1, Run: "run_1", Type: sessions.EventStarted}
+			g.live <- sessions.Event{Seq: 2, Run: "run_1", Type: sessions.EventDelta, Text: "four"}
+			g.live <- sessions.Event{Seq: 3, Run: "run_1", Type: sessions.EventDone, Text: "four"}
+		})
+		text, err := io.ReadAll(body)
+		require.NoError(t, err)
+		require.Regexp(t, `(?s)id: 1\nevent: run.started\n.*id: 2\nevent: text.delta\n.*id: 3\nevent: run.done\n`, string(text))
+	})
+}
+
+// A repeated turn whose run has ended is answered at once.
+func TestEndOfARepeatedTurnIsShownAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := withMain()
+		g.runs["run_1"] = sessions.Run{ID: "run_1", Session: mainID, Status: sessions.RunDone, Reply: "four"}
+		g.admitted = inbound.Admitted{Outcome: ledger.OutcomeRun, Run: "run_1", Repeat: true}
+		_, w := started(t, g)
+		began := time.Now()
+		text, err := io.ReadAll(answer(t, w.dial(t, "POST", "/v1/sessions/main/messages", `{"message":"2+2"}`)).Body)
+		require.NoError(t, err)
+		require.Contains(t, string(text), "event: run.done\n")
+		require.Zero(t, time.Since(began))
+	})
+}
+
 // A reader that takes nothing is cut off: it holds no goroutine for ever.
 func TestSlowReaderIsCutOff(t *testing.T) {
 	t.Parallel()

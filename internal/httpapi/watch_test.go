@@ -19,7 +19,7 @@ import (
 	"sluice/sessions"
 )
 
-// forInternal lets whoever bears the tests' token see what is INTERNAL at most.
+// forInternal limits the tests' token to INTERNAL.
 func forInternal(c *httpapi.Config) { c.Tokens[0].Level = flow.Internal }
 
 func at(l flow.Level) flow.Label { return flow.NewLabel(l, flow.Trusted) }
@@ -110,7 +110,7 @@ func TestAnAnswerAboveItsAskerIsNotShown(t *testing.T) {
 				text := <-read
 				require.Contains(t, text, "let me see")
 				require.Contains(t, text, "event: run.done\n")
-				require.Contains(t, text, "The answer is above your level and is not shown.")
+				require.Contains(t, text, "The reply is above your level and is not shown.")
 				require.NotContains(t, text, "secret")
 				require.Equal(t, []string{
 					`operator answer "run_1" RESTRICTED/trusted: POST /v1/sessions/{id}/messages, above the caller's level (INTERNAL operator) 1`,
@@ -146,7 +146,7 @@ func (g *gateway) withheld(t *testing.T, s *httpapi.Server) (entries []string) {
 func TestAStreamTellsNoAnswerThatTheGateHolds(t *testing.T) {
 	t.Parallel()
 	for name, live := range map[string]bool{"by the bus": true, "by the row": false} {
-		for reply, want := range map[string]string{"forbidden": "I am not allowed to give it in this conversation", "four, forbidden": `"text":"four, "`, "NO_REPLY": `"type":"run.done"`} {
+		for reply, want := range map[string]string{"forbidden": "I am not allowed to send it in this conversation", "four, forbidden": `"text":"four, "`, "NO_REPLY": `"type":"run.done"`} {
 			t.Run(name+" "+reply, func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
@@ -192,7 +192,7 @@ func TestAWholeAnswerAboveItsAskerIsNotShown(t *testing.T) {
 			w := call(newServer(t, g, forInternal).Handler(), "POST", "/v1/sessions/main/messages", `{"message":"2+2"}`, "Accept: application/json")
 			require.Equal(t, http.StatusOK, w.Code, name)
 			require.Contains(t, w.Body.String(), `"run_id":"run_1"`, name)
-			require.Contains(t, w.Body.String(), "The answer is above your level and is not shown.", name)
+			require.Contains(t, w.Body.String(), "The reply is above your level and is not shown.", name)
 			require.NotContains(t, w.Body.String(), "secret", name)
 		}
 	}
@@ -210,9 +210,9 @@ func TestThePageSpeaksToASessionAboveIt(t *testing.T) {
 	g.runs["run_1"], g.admitted = run, inbound.Admitted{Outcome: ledger.OutcomeRun, Run: "run_1"}
 	w := call(h, "POST", say, `{"message":"2+2"}`, page, "Accept: application/json")
 	require.Equal(t, http.StatusOK, w.Code)
-	require.Contains(t, w.Body.String(), "I have an answer, but I am not allowed to give it in this conversation.")
+	require.Contains(t, w.Body.String(), "I have a reply, but I am not allowed to send it in this conversation.")
 	require.NotContains(t, w.Body.String(), "forbidden")
-	require.Equal(t, http.StatusNotFound, call(h, "POST", say, `{"message":"2+2"}`, page, "Authorization: Bearer low").Code, "another token is no owner")
+	require.Equal(t, http.StatusNotFound, call(h, "POST", say, `{"message":"2+2"}`, page, "Authorization: Bearer low").Code, "another token is not the owner's")
 	g.admitted = inbound.Admitted{Outcome: ledger.OutcomeCommand, Session: mainID, Notice: "Started a new session.", NoticeID: "dlv_1"}
 	g.sent = append(g.sent, ledger.Delivery{ID: "dlv_1", Session: mainID, Label: at(flow.Public)})
 	require.Contains(t, call(h, "POST", say, `{"message":"/new"}`, page, "Accept: application/json").Body.String(), "Started a new session.")
@@ -265,7 +265,7 @@ func TestWhatACallerSaysHasALevel(t *testing.T) {
 			require.Equal(t, sessions.UserID("local"), g.asked[0].Sender.ID)
 			require.Equal(t, "agent:main:main/1", g.asked[0].Event)
 		} else {
-			require.Equal(t, sessions.UserID("token:"+c.token), g.asked[0].Sender.ID, "who has another token is no owner")
+			require.Equal(t, sessions.UserID("token:"+c.token), g.asked[0].Sender.ID, "the holder of another token is not an owner")
 			require.Equal(t, "token:"+c.token+"/agent:main:main/1", g.asked[0].Event, "a name is the token's own")
 		}
 	}

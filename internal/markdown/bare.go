@@ -5,14 +5,13 @@ import (
 	"strings"
 )
 
-// maxAddress is how long an address may be, as written with all escapes, to be a
-// link: longer ones stay text, which can be cut. Half a Discord message is left
-// for the link's text.
+// maxAddress is the maximum length of a link's address, with all escapes. Longer addresses stay text, which can be
+// cut. It leaves half of a Discord message for the link's text.
 const maxAddress = 1000
 
 var bareAddress = regexp.MustCompile(`https?://[^\s<>|\x{a0}\x{200b}]*[^\s<>|\x{a0}\x{200b}.,:;!?"'()\[\]{}]`)
 
-// bareAddresses are the addresses that stand in a text as they are.
+// bareAddresses returns the positions of the unmarked addresses in a text.
 func bareAddresses(text string) [][]int {
 	if !strings.Contains(text, "://") {
 		return nil
@@ -20,8 +19,7 @@ func bareAddresses(text string) [][]int {
 	return bareAddress.FindAllStringIndex(text, -1)
 }
 
-// linkBare makes links of the addresses that stand in a text as they are, so that
-// they are cut as links are.
+// linkBare turns the unmarked addresses in a text into links, so that they are cut like links.
 func linkBare(b block) block {
 	if b.code {
 		return b
@@ -51,7 +49,7 @@ func bareSpan(address string, st style) span {
 	return span{text: address, style: st, url: address}
 }
 
-// unlinkLong shows the addresses that are too long for a link behind their text.
+// unlinkLong writes addresses that are too long for a link after their text.
 func unlinkLong(b block) block {
 	if b.code {
 		return b
@@ -71,7 +69,7 @@ func unlinkLong(b block) block {
 	return b
 }
 
-// addressCost is the longest that a platform writes an address.
+// addressCost is the longest form of an address on any platform.
 func addressCost(address string) int {
 	n := 0
 	for i := range len(address) {
@@ -87,14 +85,13 @@ func addressCost(address string) int {
 	return n
 }
 
-// mustEncode are the characters that would end an address or be markup in it on
-// one of the platforms.
+// mustEncode are the characters that would end an address, or be markup in it, on one of the platforms.
 const mustEncode = " \t\n\"'<>()[]{}|\\" + marksOfStyles
 
 const marksOfStyles = "*_~`"
 
-// encode writes the given characters of an address by their numbers, which web
-// servers take for the same, and its scheme in small letters, as platforms want it.
+// encode percent-encodes the given characters of an address, which servers treat as equal, and writes its scheme in
+// lower case, as platforms require.
 func encode(address, chars string) string {
 	if scheme, rest, ok := strings.Cut(address, ":"); ok {
 		address = strings.ToLower(scheme) + ":" + rest

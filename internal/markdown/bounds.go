@@ -10,10 +10,10 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// nestingMax is how deep quotes and lists may stand in each other. What would be deeper is a part of the text.
+// nestingMax is how deep quotes and lists can be nested. Deeper markup is treated as text.
 const nestingMax = 16
 
-// newParser is goldmark's parser with bounds.
+// newParser returns goldmark's parser with limits.
 func newParser() parser.Parser {
 	blocks := parser.DefaultBlockParsers()
 	for i, b := range blocks {
@@ -40,7 +40,7 @@ func newParser() parser.Parser {
 	return p
 }
 
-// isDeep: no quote or list may begin in the node.
+// isDeep reports whether no quote or list may begin in the node.
 func isDeep(n ast.Node) bool {
 	depth := 0
 	for ; n != nil; n = n.Parent() {
@@ -63,7 +63,7 @@ func (b boundedQuote) Open(parent ast.Node, reader text.Reader, pc parser.Contex
 
 type boundedList struct{ parser.BlockParser }
 
-// Open implements [parser.BlockParser]. The inner parser is asked in any case, because it keeps a state of its own.
+// Open implements [parser.BlockParser]. It always calls the inner parser, which keeps its own state.
 func (b boundedList) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
 	node, state := b.BlockParser.Open(parent, reader, pc)
 	if node != nil && isDeep(parent) {
@@ -72,13 +72,13 @@ func (b boundedList) Open(parent ast.Node, reader text.Reader, pc parser.Context
 	return node, state
 }
 
-// smallTable is how many cells any table may have.
+// smallTable is the number of cells that any table may have.
 const smallTable = 1000
 
 type boundedTable struct{ parser.ParagraphTransformer }
 
-// Transform implements [parser.ParagraphTransformer]. A row may leave cells out, and the parser makes them all the same.
-// So a text that would have more cells than bytes is not a table.
+// Transform implements [parser.ParagraphTransformer]. A row may omit cells, and the parser creates them all. So a
+// text with more cells than bytes is not treated as a table.
 func (b boundedTable) Transform(node *ast.Paragraph, reader text.Reader, pc parser.Context) {
 	lines := node.Lines()
 	bytes, columns := 0, 0
@@ -95,11 +95,12 @@ func (b boundedTable) Transform(node *ast.Paragraph, reader text.Reader, pc pars
 }
 
 const (
-	definitionsMax = 200  // definitions that count in the whole of a long text
-	definitionMax  = 2000 // bytes of such a definition
+	definitionsMax = 200  // definitions that apply to all sections of a long text
+	definitionMax  = 2000 // bytes per such definition
 )
 
-// definitions are the link definitions of a text that has more than one section. Without them each section has its own.
+// definitions returns the link definitions that apply to a text with several sections. All others apply only to their
+// own section.
 func definitions(source string) []parser.Reference {
 	var found strings.Builder
 	n := 0
@@ -119,7 +120,7 @@ func definitions(source string) []parser.Reference {
 	return pc.References()
 }
 
-// forest gives the trees of a text's sections, one after another.
+// forest parses a text's sections and visits their trees one after another.
 func forest(source string, visit func(s section, source []byte, tree ast.Node)) {
 	cut := sections(source)
 	var known []parser.Reference

@@ -5,23 +5,23 @@ import (
 	"unicode"
 )
 
-// cutPlace is a place between two runes of a block.
+// cutPlace is a position between two runes of a block.
 type cutPlace struct{ span, offset int }
 
-// candidates are the last places of each sort where a block may be cut.
+// candidates has the last position of each kind at which a block can be cut.
 type candidates struct {
 	line, sentence, space, safe cutPlace
-	lineAt, sentenceAt, spaceAt int // units before them; 0 for none
+	lineAt, sentenceAt, spaceAt int // units before them; 0: no such position
 	safeAt, hardAt              int
 	hard                        cutPlace
 
-	outer   cutPlace // neither in a link nor in code, but perhaps beside one
-	outerAt int      // -1 for none
-	inside  bool     // the safe place is in a link or code
+	outer   cutPlace // neither in a link nor in code, but possibly next to one
+	outerAt int      // -1: no such position
+	inside  bool     // the safe position is inside a link or code
 }
 
-// findCut is the best place with at most limit units and entities before it. It is
-// the block's start if that begins with what fits only in a piece of its own.
+// findCut returns the best position with at most limit units and entities before it. It returns the block's start if
+// the block begins with something that fits only in a chunk of its own.
 func (p *platform) findCut(b block, limit, entities int) cutPlace {
 	c := candidates{outerAt: -1}
 	size, regional := p.frame(b), 0
@@ -36,7 +36,7 @@ func (p *platform) findCut(b block, limit, entities int) cutPlace {
 			break
 		}
 		size += p.open(s)
-		whole := s.url != "" || s.style&code != 0 // better not cut inside
+		whole := s.url != "" || s.style&code != 0 // avoid cuts inside
 		for at, r := range s.text {
 			place := cutPlace{i, at}
 			if !first {
@@ -52,7 +52,7 @@ func (p *platform) findCut(b block, limit, entities int) cutPlace {
 	return c.best(limit, limit < p.limit)
 }
 
-// consider notes the place between two runes.
+// consider records a position between two runes.
 func (c *candidates) consider(at cutPlace, size int, before, after rune, inside bool, regional int, isCode bool) {
 	c.hard, c.hardAt = at, size
 	if joined(before, after, regional) {
@@ -74,9 +74,8 @@ func (c *candidates) consider(at cutPlace, size int, before, after rune, inside 
 	}
 }
 
-// best prefers a line's end, then a sentence's, then a word's, as long as the
-// piece does not become much too short by it. A link or code is kept whole even
-// then, if it may have a piece of its own.
+// best prefers the end of a line, then of a sentence, then of a word, unless that makes the chunk much too short.
+// Even then it keeps a link or code whole if that can have a chunk of its own.
 func (c *candidates) best(limit int, another bool) cutPlace {
 	switch {
 	case c.lineAt > limit/3:
@@ -97,7 +96,7 @@ func (c *candidates) best(limit int, another bool) cutPlace {
 	return c.hard
 }
 
-// beforeWhole is the last place before a link or code.
+// beforeWhole returns the last position before a link or code.
 func (c *candidates) beforeWhole() cutPlace {
 	switch {
 	case c.spaceAt > 0 && c.spaceAt >= c.lineAt:
@@ -116,7 +115,7 @@ const (
 	lastRegional  = 0x1F1FF
 )
 
-// joined: the runes show as one character, an emoji with its skin tone for example.
+// joined reports whether two runes are shown as one character, for example an emoji with its skin tone.
 func joined(before, after rune, regional int) bool {
 	switch {
 	case before == zeroJoiner, after == zeroJoiner, unicode.Is(unicode.M, after):
@@ -134,7 +133,7 @@ func countRegional(n int, r rune) int {
 	return 0
 }
 
-// codeSpans is the content of a code block; nothing for one that would show nothing.
+// codeSpans returns the content of a code block, or nothing if it would show nothing.
 func codeSpans(content string) []span {
 	if strings.TrimSpace(content) == "" {
 		return nil

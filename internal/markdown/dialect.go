@@ -6,23 +6,23 @@ import (
 	"unicode/utf8"
 )
 
-// zeroWidth stands where a platform needs a word's border and the text has none.
+// zeroWidth is added where a platform needs a word boundary and the text has no space.
 const zeroWidth = '\u200b'
 
-// dialect is how a platform that takes marks inside the text writes them. Marks
-// never go over the end of a line, and never stand next to white space: such
-// marks are none.
+// dialect writes the markup of a platform that uses marks inside the text. A mark must not extend over the end of a
+// line or stand next to white space: platforms do not recognise it there.
 type dialect struct {
-	literal func(w *lineWriter, text string)          // text, so that none of it is markup
-	marks   func(style) (open, closing string)        // of any style but code
-	code    func(text string) (shown string, ok bool) // of a span; not ok for what can't be code
-	fence   func(b block) string                      // of a block
-	address func(address string) string               // that is shown as it is
-	edges   string                                    // besides white space, what no mark can stand beside
-	link    func(w *lineWriter, s span)               // whose text is not its address
+	literal func(w *lineWriter, text string)          // writes text so that none of it is markup
+	marks   func(style) (open, closing string)        // for any style except code
+	code    func(text string) (shown string, ok bool) // for a span; not ok if the text can't be code
+	fence   func(b block) string                      // for a block
+	address func(address string) string               // for an address that is shown as it is
+	edges   string                                    // characters, besides white space, next to which a mark does not work
+	link    func(w *lineWriter, s span)               // for a link whose text is not its address
+	after   func(address string) string               // for a link whose text contains another address; nil if link can write it
 
-	// border: a text that begins with next, or its mark if it has marks, needs a
-	// border to the last rune, which closed a mark if marked.
+	// border reports whether a text that begins with next (or with its mark, if it has marks) needs a boundary after
+	// the last rune, which closed a mark if marked is true.
 	border func(last rune, marked bool, next rune, marks bool) bool
 }
 
@@ -30,14 +30,14 @@ type dialect struct {
 type lineWriter struct {
 	strings.Builder
 	dialect *dialect
-	last    rune // that was written; zero at the start
-	marked  bool // it belongs to a mark
+	last    rune // the last rune written; zero at the start
+	marked  bool // last belongs to a mark
 }
 
 // render writes blocks in a dialect.
 func (d *dialect) render(blocks []block) string {
 	w := &lineWriter{dialect: d}
-	quoted := false // the block before
+	quoted := false // the previous block was a quote
 	for i, b := range blocks {
 		if i > 0 {
 			w.line()
@@ -81,7 +81,7 @@ func (w *lineWriter) begin(b block) {
 
 func (w *lineWriter) line() { w.raw("\n") }
 
-// raw writes what is not text.
+// raw writes markup.
 func (w *lineWriter) raw(s string) {
 	if s != "" {
 		w.WriteString(s)
@@ -89,24 +89,28 @@ func (w *lineWriter) raw(s string) {
 	}
 }
 
-// span writes the part of a span that stands on one line. The addresses in it
-// have no style: they would take the marks for their own, or marks would end at
-// one of their characters.
+// span writes the part of a span on one line. Addresses in it get no style: otherwise they would swallow the marks,
+// or marks would end at one of their characters.
 func (w *lineWriter) span(s span, line string) {
-	if s.url != "" || s.style&code != 0 {
+	addresses := bareAddresses(line)
+	if s.style&code != 0 || s.url == line || s.url != "" && (w.dialect.after == nil || len(addresses) == 0) {
 		w.styled(s, line)
 		return
 	}
-	from := 0
-	for _, at := range bareAddresses(line) {
-		w.styled(s, line[from:at[0]])
+	from, text := 0, span{style: s.style}
+	for _, at := range addresses {
+		w.styled(text, line[from:at[0]])
 		w.core(span{url: line[at[0]:at[1]]}, line[at[0]:at[1]])
 		from = at[1]
 	}
-	w.styled(s, line[from:])
+	w.styled(text, line[from:])
+	if s.url != "" {
+		w.raw(w.dialect.after(s.url))
+		w.marked = false
+	}
 }
 
-// styled writes a text with its marks, as far as they can stand around it.
+// styled writes a text with its marks, where marks are possible.
 func (w *lineWriter) styled(s span, text string) {
 	core := w.dialect.core(s, text)
 	if core == "" {
@@ -119,7 +123,7 @@ func (w *lineWriter) styled(s span, text string) {
 	w.plain(text[at+len(core):])
 }
 
-// core is the part of a text that marks can stand around.
+// core returns the part of a text that marks can enclose.
 func (d *dialect) core(s span, line string) string {
 	switch {
 	case strings.TrimSpace(line) == "", s.style == 0 && s.url == "":
@@ -134,14 +138,14 @@ func (d *dialect) core(s span, line string) string {
 
 func (d *dialect) isEdge(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(d.edges, r) }
 
-// plain writes what stands beside marks: in no style.
+// plain writes unstyled text next to marks.
 func (w *lineWriter) plain(text string) {
 	if text != "" {
 		w.core(span{}, text)
 	}
 }
 
-// core writes a text that neither begins nor ends with white space, in its style.
+// core writes a text without surrounding white space in its style.
 func (w *lineWriter) core(s span, text string) {
 	s.text = text
 	open, closing := w.marks(&s)
@@ -163,7 +167,7 @@ func (w *lineWriter) core(s span, text string) {
 	w.marked = marks
 }
 
-// marks are those of a span that is not code; none if an address is shown.
+// marks returns the marks of a span that is not code; none if an address is shown.
 func (w *lineWriter) marks(s *span) (open, closing string) {
 	if s.style&code != 0 {
 		shown, ok := w.dialect.code(s.text)
@@ -173,7 +177,7 @@ func (w *lineWriter) marks(s *span) (open, closing string) {
 		}
 		s.style = 0
 	}
-	if s.url != "" && strings.Contains(s.text, "://") {
+	if s.url != "" && len(bareAddresses(s.text)) > 0 {
 		s.style = 0
 	}
 	return w.dialect.marks(s.style)
@@ -195,12 +199,12 @@ func (w *lineWriter) rune(r rune) {
 	w.last = r
 }
 
-// isWeb: chat platforms make links of no other addresses.
+// isWeb reports whether chat platforms turn an address into a link.
 func isWeb(address string) bool {
 	return strings.HasPrefix(strings.ToLower(address), "http")
 }
 
-// breakFences keeps a code block from ending inside its content.
+// breakFences prevents a code block from ending inside its content.
 func breakFences(content string) string {
 	if !strings.Contains(content, "```") {
 		return content
@@ -208,7 +212,7 @@ func breakFences(content string) string {
 	return breakTicks(content)
 }
 
-// breakTicks keeps backticks from standing beside each other.
+// breakTicks separates adjacent backticks.
 func breakTicks(content string) string {
 	for strings.Contains(content, "``") {
 		content = strings.ReplaceAll(content, "``", "`"+string(zeroWidth)+"`")

@@ -5,19 +5,18 @@ import (
 	"unicode/utf8"
 )
 
-// discordLimit is how many Unicode code points Discord takes in one message.
+// discordLimit is the maximum number of Unicode code points in a Discord message.
 const discordLimit = 2000
 
-// Discord renders Markdown as the Markdown of Discord, which is its own. Nothing
-// that the text says can become markup that was none. It is empty for a text that
-// shows nothing.
+// Discord renders Markdown in Discord's own dialect. No text can become markup unintentionally. The result is empty
+// for a text that shows nothing.
 func Discord(text string) string { return discordDialect.render(discord(discordLimit).blocks(text)) }
 
-// SplitDiscord cuts Markdown into pieces of at most 2,000 Unicode code points each,
-// as [Discord] renders them. What [Split] promises of the cuts holds here too.
+// SplitDiscord cuts Markdown into chunks of at most 2,000 Unicode code points each, as rendered by [Discord]. The
+// guarantees of [Split] about cuts apply here, too.
 func SplitDiscord(text string) []string { return split(text, discord(discordLimit)) }
 
-// discord counts Unicode code points of the Markdown that is sent.
+// discord counts the Unicode code points of the Markdown that is sent.
 func discord(limit int) platform {
 	return platform{
 		limit: limit, entities: unbounded, between: len("\n> \n"),
@@ -51,7 +50,7 @@ func discordOpen(s span) int {
 	if s.url != "" {
 		n += len(" (<>)") + addressCost(s.url)
 	}
-	return n + 1 // a border before it
+	return n + 1 // for a boundary before it
 }
 
 func discordChar(b block, s span, r rune) int {
@@ -59,7 +58,7 @@ func discordChar(b block, s span, r rune) int {
 	case r == '\n' && !b.code:
 		return 1 + discordFrame(b) + discordOpen(s)
 	case r == ':':
-		return len("<:>") + discordOpen(s) // of an address, which ends the style
+		return len("<:>") + discordOpen(s) // for an address, which ends the style
 	case strings.ContainsRune(discordSpecial+">#-", r):
 		return 2
 	}
@@ -75,11 +74,11 @@ var discordDialect = &dialect{
 	},
 	address: func(address string) string { return "<" + address + ">" },
 	link:    discordLink,
+	after:   discordAfter,
 	border:  func(_ rune, marked bool, _ rune, marks bool) bool { return marked && marks },
 }
 
-// discordMarks writes italics inside other styles with the other mark, because a
-// row of asterisks has more than one meaning.
+// discordMarks uses the other mark for italics inside other styles, because a row of asterisks is ambiguous.
 func discordMarks(st style) (open, closing string) {
 	italics := "*"
 	if st&bold != 0 {
@@ -103,12 +102,12 @@ func discordCode(text string) (string, bool) {
 	return "`` " + breakTicks(text) + " ``", true
 }
 
-// discordLink writes a masked link where Discord takes one: it refuses texts that
-// look like an address, and reads brackets in them differently at each place.
+// discordLink writes a masked link where Discord accepts one: Discord refuses texts that look like an address, and
+// treats brackets in them differently in each place.
 func discordLink(w *lineWriter, s span) {
 	if !isWeb(s.url) || strings.ContainsAny(s.text, "[]") || strings.Contains(s.text, "://") {
 		w.text(s.text)
-		w.raw(" (<" + encode(s.url, mustEncode) + ">)")
+		w.raw(discordAfter(s.url))
 		return
 	}
 	w.raw("[")
@@ -116,11 +115,13 @@ func discordLink(w *lineWriter, s span) {
 	w.raw("](" + encode(s.url, mustEncode) + ")")
 }
 
+// discordAfter writes the address of a link after its text.
+func discordAfter(address string) string { return " (<" + encode(address, mustEncode) + ">)" }
+
 // discordSpecial are the characters that can be markup anywhere.
 const discordSpecial = "\\*_~`|<["
 
-// discordLiteral escapes also what Discord would take for an address, and show
-// with the escapes in it.
+// discordLiteral also escapes text that Discord would take for an address and show with its escapes.
 func discordLiteral(w *lineWriter, text string) {
 	for i, r := range text {
 		switch {

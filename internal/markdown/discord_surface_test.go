@@ -162,7 +162,7 @@ func (p *discordLine) mark(line string) int {
 		p.open = append(p.open, mark)
 		return len(mark)
 	}
-	require.Fail(p.t, "a mark that is none", "%q", p.message)
+	require.Fail(p.t, "an invalid mark", "%q", p.message)
 	return 1
 }
 

@@ -28,6 +28,8 @@ func TestDiscord(t *testing.T) {
 		"link in capitals":  {"[a](HTTPS://example.org/B)", "[a](https://example.org/B)"},
 		"link with bracket": {"[a\\]b](https://example.org)", "a]b (<https://example.org>)"},
 		"link in disguise":  {"[https://bank.example](https://evil.example)", `<https://bank.example> (<https://evil.example>)`},
+		"address in a link": {"[**see https://bank.example now**](https://evil.example)", "**see** <https://bank.example> **now** (<https://evil.example>)"},
+		"link without site": {"[**://x**](https://example.org)", `**\://x (<https://example.org>)**`},
 		"link by hand":      {`\[a](https://example.org)`, `\[a](<https://example.org>)`},
 		"bare address":      {"see **https://example.org/a_b_c?d**.", "see <https://example.org/a_b_c?d>."},
 		"half an address":   {"http://!!", `http\://!!`},

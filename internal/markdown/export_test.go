@@ -18,7 +18,7 @@ func TelegramHTML(text string) string { return Parse(text).TelegramHTML() }
 func Structured(text string) bool { return Parse(text).Structured() }
 
 // SurelyFits is what Split asks before it parses a text, and Fits what it would find out by parsing.
-func SurelyFits(text string, limit int) bool { return surelyFits(text, limit) }
+func SurelyFits(text string, limit int) bool { return certainlyFits(text, limit) }
 
 func Fits(text string, limit int) bool { return len(split(text, telegram(limit))) == 1 }
 

@@ -59,7 +59,7 @@ func (p *builder) literal(n *ast.Text, st style, link string) {
 		p.write(unescape(n.Value(p.source)), st|p.raw, link)
 	}
 	if n.SoftLineBreak() || n.HardLineBreak() {
-		p.write("\n", st|p.raw, link) // in chats a line is a line
+		p.write("\n", st|p.raw, link) // in chats, line breaks are kept
 	}
 }
 
@@ -73,8 +73,8 @@ func (p *builder) codeSpan(n *ast.CodeSpan) string {
 	return strings.ReplaceAll(out.String(), "\n", " ")
 }
 
-// linked writes a link or an image. A link definition may be used again and again: beyond what the text has to spare
-// for its address, the text of the link stands alone.
+// linked writes a link or an image. A link definition may be used many times: when the repetitions of its address
+// exceed the budget of the text, only the link's text is written.
 func (p *builder) linked(n ast.Node, destination []byte, reference *ast.ReferenceLink, st style, outer string) {
 	if reference != nil {
 		if p.spare -= len(destination); p.spare < 0 {
@@ -85,10 +85,10 @@ func (p *builder) linked(n ast.Node, destination []byte, reference *ast.Referenc
 	p.link(n, unescape(destination), st, outer)
 }
 
-// link writes a link or an image. An address that platforms can't link stands
-// behind the text, so that it is not lost.
+// link writes a link or an image. An address that platforms can't link is written after the text, so that it is not
+// lost.
 func (p *builder) link(n ast.Node, address string, st style, outer string) {
-	if outer != "" { // an image in a link: the outer link stays
+	if outer != "" { // an image in a link: the outer link wins
 		p.inlines(n, st, outer)
 		return
 	}
@@ -107,7 +107,7 @@ func (p *builder) link(n ast.Node, address string, st style, outer string) {
 	}
 }
 
-// linkTarget is an address as people read it, and whether platforms link it.
+// linkTarget returns an address in readable form, and whether platforms link it.
 func linkTarget(address string) (shown string, linkable bool) {
 	address = strings.TrimSpace(address)
 	u, err := url.Parse(address)
@@ -125,13 +125,13 @@ func linkTarget(address string) (shown string, linkable bool) {
 	return address, false
 }
 
-// htmlStyles are the tags that models like to mix into Markdown.
+// htmlStyles are the HTML tags that models often mix into Markdown.
 var htmlStyles = map[string]style{
 	"b": bold, "strong": bold, "i": italic, "em": italic, "u": underline, "ins": underline,
 	"s": strike, "del": strike, "strike": strike, "code": code,
 }
 
-// rawHTML understands simple style tags and shows any other HTML as it is written.
+// rawHTML interprets simple style tags and shows any other HTML as text.
 func (p *builder) rawHTML(n *ast.RawHTML, st style, link string) {
 	tag := string(n.Segments.Value(p.source))
 	name := strings.ToLower(strings.TrimSpace(strings.Trim(tag, "</>")))
@@ -172,7 +172,7 @@ func unescape(raw []byte) string {
 	return out.String()
 }
 
-// entity is what an entity at the start of s stands for, and its length.
+// entity decodes the entity at the start of s and returns its length.
 func entity(s string) (string, int) {
 	const longest = 40
 	end := strings.IndexByte(s[:min(len(s), longest)], ';')

@@ -5,11 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// joiner collects spans and joins neighbours that look the same, in linear time.
+// joiner collects spans and merges adjacent ones of the same look, in linear time.
 type joiner struct {
 	spans []span
-	like  span   // style and link of what is in text
-	text  []byte // of the span that still grows
+	like  span   // style and link of the text
+	text  []byte // of the span that is still growing
 }
 
 // add appends a span.
@@ -22,13 +22,13 @@ func (j *joiner) add(s span) {
 	j.text = append(j.text, s.text...)
 }
 
-// addRune appends one rune that looks like a span.
+// addRune appends one rune in the look of a span.
 func (j *joiner) addRune(r rune, s span) {
 	j.turn(s)
 	j.text = utf8.AppendRune(j.text, r)
 }
 
-// turn begins another span if it looks different.
+// turn starts another span if the look differs.
 func (j *joiner) turn(s span) {
 	if s.style != j.like.style || s.url != j.like.url {
 		j.flush()
@@ -44,7 +44,7 @@ func (j *joiner) flush() {
 	}
 }
 
-// all gives the spans and starts over.
+// all returns the spans and resets the joiner.
 func (j *joiner) all() []span {
 	j.flush()
 	spans := j.spans
@@ -52,7 +52,7 @@ func (j *joiner) all() []span {
 	return spans
 }
 
-// normal is a span as platforms can show it: a link or code, never both, and code on one line.
+// normal converts a span to what platforms can show: a link or code, never both, and code on one line.
 func normal(s span) span {
 	if s.url != "" {
 		s.style &^= code

@@ -30,24 +30,24 @@ const (
 
 // span is a run of text in one style.
 type span struct {
-	text  string // not empty
+	text  string // never empty
 	style style
-	url   string // of a link; empty for none
+	url   string // of a link; may be empty
 }
 
-// block is a paragraph or a piece of code. In a text no line is empty and none
-// begins or ends with a space; neighbouring spans differ in style or link.
+// block is a paragraph or a code block. In a text, no line is empty and none begins or ends with a space; adjacent
+// spans differ in style or link.
 type block struct {
 	code  bool
 	lang  string // of code; may be empty
-	quote bool   // stands in a block quote; never for code
+	quote bool   // part of a block quote; never for code
 	spans []span // of code: exactly one, without style
 }
 
-// separator stands between two blocks.
+// separator is the text between two blocks.
 const separator = "\n\n"
 
-// Plain is a text as people see it, without any markup.
+// Plain returns a text as people see it, without markup.
 func Plain(text string) string {
 	var out strings.Builder
 	for i, b := range parse(text) {
@@ -61,8 +61,14 @@ func Plain(text string) string {
 	return out.String()
 }
 
-// plainSource cleans a text before it is parsed: one kind of line end, valid
-// UTF-8, no control characters.
+// Escape returns Markdown that shows a text as it is.
+func Escape(text string) string {
+	w := &writer{}
+	w.text([]span{{text: plainSource(text)}})
+	return w.String()
+}
+
+// plainSource cleans a text before parsing: uniform line ends, valid UTF-8, no control characters.
 func plainSource(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if strings.IndexFunc(text, isControl) < 0 {

@@ -9,8 +9,7 @@ import (
 	extast "github.com/yuin/goldmark/extension/ast"
 )
 
-// indent stands before nested list items, once for each level. Ordinary spaces
-// would be taken off at the start of a line.
+// indent starts nested list items, once per level. Ordinary spaces would be removed at the start of a line.
 const (
 	indent    = "\u00a0\u00a0\u00a0"
 	maxIndent = 8
@@ -18,10 +17,10 @@ const (
 
 const rule = "———"
 
-// spareMore is what addresses of link definitions may add to any text, in bytes, besides its own length.
+// spareMore is how many bytes the addresses of link definitions may add to any text, besides its own length.
 const spareMore = 4 << 10
 
-// Text is Markdown that was parsed, for a caller who needs more than one thing of it.
+// Text is parsed Markdown, for callers that need several results from it.
 type Text struct {
 	blocks     []block
 	structured bool
@@ -43,14 +42,13 @@ func Parse(source string) Text {
 	return Text{p.blocks, structured}
 }
 
-// Structured reports whether the text has what flat messages can't show well: a
-// table, or a list inside a list.
+// Structured reports whether the text has something that flat messages can't show well: a table or a nested list.
 func (t Text) Structured() bool { return t.structured }
 
-// parse reads Markdown. Blocks that show nothing are left out.
+// parse reads Markdown and omits blocks that show nothing.
 func parse(source string) []block { return Parse(source).blocks }
 
-// reader is shared by all: it does not change once it is made.
+// reader is shared: it does not change after its creation.
 var reader = newParser()
 
 // section writes a section of the text.
@@ -63,7 +61,7 @@ func (p *builder) section(s section, source []byte, tree ast.Node) {
 	p.children(tree, place{})
 }
 
-// isPlain: nothing in the text can be markup, so it needs no parser. Most short answers are so.
+// isPlain reports whether nothing in the text can be markup, so that it needs no parser, like most short answers.
 func isPlain(source string) bool {
 	lineStart := true
 	for i := range len(source) {
@@ -88,23 +86,23 @@ func plainBlocks(source string) []block {
 	return p.blocks
 }
 
-// place is where in the document a node stands.
+// place is the position of a node in the document.
 type place struct {
 	quote bool
-	list  int // nesting of lists; 0 for none
+	list  int // nesting of lists; 0 outside lists
 }
 
 // builder collects blocks.
 type builder struct {
-	source []byte   // of the section
+	source []byte   // source of the section
 	fresh  *section // the section, until its first text begins
-	spare  int      // bytes that addresses of link definitions may still add to the text
+	spare  int      // bytes that addresses of link definitions may still add
 	blocks []block
 
-	open bool   // the last block is a text that still grows
+	open bool   // the last block is a text that can still grow
 	text joiner // that text
-	list bool   // that text is a list, so that the next item joins it
-	raw  style  // of HTML tags that are open
+	list bool   // text is a list, so the next item joins it
+	raw  style  // style of the open HTML tags
 }
 
 func (p *builder) children(n ast.Node, at place) {
@@ -136,7 +134,7 @@ func (p *builder) node(n ast.Node, at place) {
 		p.write(p.lines(n)+p.closure(n), 0, "")
 	case *extast.Table:
 		p.code("", p.table(n))
-	default: // paragraphs, and whatever holds inlines
+	default: // paragraphs, and everything else with inline content
 		p.begin(at)
 		p.inlines(n, 0, "")
 	}
@@ -171,7 +169,7 @@ func (p *builder) items(list *ast.List, at place) {
 	}
 }
 
-// item writes what stands in an item, its first paragraph behind the marker.
+// item writes a list item, with its first paragraph after the marker.
 func (p *builder) item(item ast.Node, at place) {
 	for c := item.FirstChild(); c != nil; c = c.NextSibling() {
 		first := c == item.FirstChild()
@@ -194,7 +192,7 @@ func (p *builder) item(item ast.Node, at place) {
 
 // begin starts a text block; inside a list it starts a line of the list's block.
 func (p *builder) begin(at place) {
-	if p.goesOn(at) {
+	if p.continues(at) {
 		return
 	}
 	p.raw = 0
@@ -207,14 +205,14 @@ func (p *builder) begin(at place) {
 	p.open, p.list = true, at.list > 0
 }
 
-// goesOn reports whether the first text of a section continues the last one of the section before.
-func (p *builder) goesOn(at place) bool {
+// continues reports whether the first text of a section continues the last text of the previous section.
+func (p *builder) continues(at place) bool {
 	s := p.fresh
 	p.fresh = nil
-	if s == nil || !s.goesOn || !p.open || p.blocks[len(p.blocks)-1].quote != at.quote {
+	if s == nil || !s.continues || !p.open || p.blocks[len(p.blocks)-1].quote != at.quote {
 		return false
 	}
-	p.write(s.joint, 0, "")
+	p.write(s.gap, 0, "")
 	return true
 }
 
@@ -248,7 +246,7 @@ func (p *builder) code(lang, content string) {
 	p.blocks = append(p.blocks, block{code: true, lang: cleanLang(lang), spans: []span{{text: content}}})
 }
 
-// cleanLang keeps what can stand in a fence and in an attribute.
+// cleanLang keeps the characters that are valid in a fence and in an attribute.
 func cleanLang(lang string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("+#._-", r)) {
@@ -258,11 +256,11 @@ func cleanLang(lang string) string {
 	}, lang)
 }
 
-// tidy takes empty lines and the spaces at both ends of each line out of a text.
+// tidy removes empty lines, and spaces at both ends of each line.
 func tidy(spans []span) []span {
 	var out joiner
-	var gap []span // white space that counts only if text follows it
-	start := true  // of a line
+	var gap []span // white space that counts only before further text
+	start := true  // at the start of a line
 	for _, s := range spans {
 		for _, r := range s.text {
 			switch {
@@ -287,7 +285,7 @@ func tidy(spans []span) []span {
 	return dropInvisible(out.all())
 }
 
-// dropInvisible gives nothing for a text that no platform would show.
+// dropInvisible returns nothing for a text that no platform would show.
 func dropInvisible(spans []span) []span {
 	for _, s := range spans {
 		if strings.ContainsFunc(s.text, isVisible) {

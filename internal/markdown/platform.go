@@ -5,25 +5,24 @@ import (
 	"unicode/utf8"
 )
 
-// platform is what a chat platform counts of one message. The counts of parts
-// may be more than what the parts cost in a given place, never less: a piece that
-// is counted to fit does fit.
+// platform counts a message as a chat platform does. A count may be higher than the real cost, but never lower: a
+// chunk that fits by these counts really fits.
 type platform struct {
-	limit    int // units of one message
-	entities int // styled runs of one message
+	limit    int // units per message
+	entities int // styled runs per message
 	between  int // units between two blocks
 
-	prepare func(b block) block               // what the platform makes of a block first; may be nil
+	prepare func(b block) block               // transforms a block first; may be nil
 	length  func(b block) int                 // units of a whole block
 	frame   func(b block) int                 // units around the text of a block: fences, a quote's mark
 	open    func(s span) int                  // units around a span: marks and addresses
 	char    func(b block, s span, r rune) int // units of one rune of a span
 }
 
-// unbounded is for platforms that count no styled runs.
+// unbounded is the limit of platforms that do not count styled runs.
 const unbounded = math.MaxInt / 2
 
-// telegram counts UTF-16 code units of what is shown: markup is free.
+// telegram counts UTF-16 code units of the visible text: markup is free.
 func telegram(limit int) platform {
 	return platform{
 		limit: limit, entities: maxEntities, between: len(separator),
@@ -40,8 +39,7 @@ func telegram(limit int) platform {
 	}
 }
 
-// size is the length of a block. One that surely does not fit is not rendered to
-// know by how much.
+// size returns the length of a block. If the block can't fit, it returns a lower bound without rendering the block.
 func (p *platform) size(b block) int {
 	n := 0
 	for _, s := range b.spans {
@@ -49,13 +47,13 @@ func (p *platform) size(b block) int {
 			n += utf8.RuneCountInString(s.text) - len(s.text)/utf8.UTFMax
 		}
 		if n > p.limit {
-			return n // what follows is not counted at each cut
+			return n // the rest is not counted again at each cut
 		}
 	}
 	return p.length(b)
 }
 
-// blocks reads Markdown as the platform shows it.
+// blocks parses Markdown and prepares it for the platform.
 func (p platform) blocks(text string) []block { return p.prepared(parse(text)) }
 
 func (p platform) prepared(blocks []block) []block {

@@ -9,6 +9,8 @@ import (
 	"testing"
 )
 
+const underRace = true
+
 // TestMain draws fewer random texts under the race detector, which makes them many times as slow. It looks for what
 // texts share, and a few show that; without it all are drawn.
 func TestMain(m *testing.M) {

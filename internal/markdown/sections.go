@@ -5,26 +5,26 @@ import (
 	"unicode/utf8"
 )
 
-// A parser of Markdown looks back and ahead, so the time for a hostile text grows with the square of its length, or
-// worse. A text is therefore parsed in sections of bounded length, one after another: the time for each is bounded, and
-// their number grows with the text. Ordinary answers are one section. Longer ones are cut between two paragraphs, where
-// nothing can be seen of it. Only a paragraph, list, table or quote longer than a section is cut in itself: a style, a
-// list inside a list or a table does not go on behind the cut, and its text is shown as it is written.
+// A Markdown parser looks back and ahead, so the time for a hostile text grows with the square of its length, or
+// worse. Therefore a text is parsed in sections of bounded length: the time per section is bounded, and the number of
+// sections grows with the text. Ordinary answers have one section. Longer ones are cut between two paragraphs, where
+// the cut is invisible. Only a paragraph, list, table or quote that is longer than a section is cut inside: styles,
+// nested lists and tables do not continue after that cut, and their markup is shown as text.
 const (
 	sectionMax  = 16 << 10
-	sectionGood = sectionMax / 2 // from here on a section ends where a paragraph begins
+	sectionGood = sectionMax / 2 // above this length, a section ends before the next paragraph
 )
 
 // section is a part of a text.
 type section struct {
-	text   string
-	fence  bool   // text is the content of a fence that is longer than a section
-	lang   string // of the fence
-	goesOn bool   // in the paragraph of the section before
-	joint  string // between the two
+	text      string
+	fence     bool   // text is the content of a fence that is longer than a section
+	lang      string // of the fence
+	continues bool   // continues the paragraph of the previous section
+	gap       string // the text between the two
 }
 
-// sections cuts a text.
+// sections cuts a text into sections.
 func sections(source string) []section {
 	if len(source) <= sectionMax {
 		return []section{{text: source}}
@@ -42,19 +42,19 @@ func sections(source string) []section {
 	return c.sections
 }
 
-// cutter goes through the lines of a text.
+// cutter reads the lines of a text.
 type cutter struct {
-	source   string
-	sections []section
-	start    int  // of the section that grows
-	goesOn   bool // in the paragraph before it
-	joint    string
-	good     int  // the last place in it where a line begins that does not continue the line before; 0 if no line does
-	blank    bool // the line before shows nothing
+	source    string
+	sections  []section
+	start     int  // of the current section
+	continues bool // the current section continues the previous paragraph
+	gap       string
+	good      int  // start of the last line of the section that does not continue the line before it; 0: every line does
+	blank     bool // the previous line shows nothing
 
-	fence   string // that is open: its marks
-	fenceAt int    // where its line begins
-	content int    // where its content begins
+	fence   string // the marks of the open fence
+	fenceAt int    // start of the fence's line
+	content int    // start of the fence's content
 	lang    string
 }
 
@@ -72,7 +72,7 @@ func (c *cutter) line(at, end int) {
 	c.blank = strings.TrimSpace(line) == ""
 }
 
-// candidate ends the section before a line that begins a paragraph, once it is long enough.
+// candidate ends the section before a line that starts a paragraph, if the section is long enough.
 func (c *cutter) candidate(line string, at int) {
 	if at == c.start || strings.IndexByte(" \t\n", line[0]) >= 0 {
 		return
@@ -85,7 +85,7 @@ func (c *cutter) candidate(line string, at int) {
 	}
 }
 
-// bound keeps the section from growing too long by a line.
+// bound prevents a line from making the section too long.
 func (c *cutter) bound(at, end int) {
 	if end-c.start <= sectionMax {
 		return
@@ -95,16 +95,17 @@ func (c *cutter) bound(at, end int) {
 		c.cut(c.good)
 	case at > c.start:
 		c.cut(at)
-		c.goesOn, c.joint = true, "\n"
+		c.continues, c.gap = true, "\n"
 	}
 	for end-c.start > sectionMax {
 		place, space := inLine(c.source[c.start : c.start+sectionMax])
 		c.cut(c.start + place)
-		c.goesOn, c.joint = true, space
+		c.continues, c.gap = true, space
 	}
 }
 
-// inLine is where a line may be cut: before a word, so that what follows does not begin as a list does, for example.
+// inLine returns a position where a line may be cut: before a word, so that the rest does not look like a list item,
+// for example.
 func inLine(line string) (at int, joint string) {
 	for i := len(line) - 1; i > len(line)/2; i-- {
 		if line[i-1] == ' ' && isLetter(line[i]) {
@@ -120,8 +121,8 @@ func inLine(line string) (at int, joint string) {
 
 func isLetter(b byte) bool { return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' }
 
-// fenced handles a line inside a fence. A short fence is a part of its section; a long one is taken as it is, since
-// nothing in it can be markup.
+// fenced handles a line inside a fence. A short fence belongs to its section. A long one becomes a section that is
+// not parsed, because nothing in it can be markup.
 func (c *cutter) fenced(line string, at, end int) {
 	closes := closesFence(line, c.fence)
 	switch {
@@ -141,13 +142,13 @@ func (c *cutter) takeFence(to, end int) {
 		c.cut(c.fenceAt)
 	}
 	c.sections = append(c.sections, section{text: c.source[c.content:to], fence: true, lang: c.lang})
-	c.start, c.goesOn, c.good, c.blank, c.fence = end, false, 0, true, ""
+	c.start, c.continues, c.good, c.blank, c.fence = end, false, 0, true, ""
 }
 
 // cut ends the section at a place.
 func (c *cutter) cut(at int) {
-	c.sections = append(c.sections, section{text: c.source[c.start:at], goesOn: c.goesOn, joint: c.joint})
-	c.start, c.goesOn, c.joint, c.good = at, false, "", 0
+	c.sections = append(c.sections, section{text: c.source[c.start:at], continues: c.continues, gap: c.gap})
+	c.start, c.continues, c.gap, c.good = at, false, "", 0
 }
 
 func (c *cutter) finish() {
@@ -162,9 +163,9 @@ func (c *cutter) finish() {
 	}
 }
 
-const fenceIndent = 3 // spaces that may stand before a fence
+const fenceIndent = 3 // maximum number of spaces before a fence
 
-// opensFence gives the marks and the language of a line that opens a fence; none for other lines.
+// opensFence returns the marks and the language of a line that opens a fence, and nothing for other lines.
 func opensFence(line string) (marks, lang string) {
 	text := strings.TrimLeft(line, " ")
 	if len(line)-len(text) > fenceIndent || text == "" || text[0] != '`' && text[0] != '~' {

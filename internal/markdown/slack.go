@@ -6,18 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// slackLimit is how many characters Slack shows of one message; it takes longer
-// ones and cuts them.
+// slackLimit is how many characters of a message Slack shows; it accepts longer messages and truncates them.
 const slackLimit = 4000
 
-// SlackMrkdwn renders Markdown as Slack's mrkdwn. Nothing that the text says can
-// become a mention, a channel or a link that was none. It is empty for a text that
-// shows nothing.
+// SlackMrkdwn renders Markdown as Slack's mrkdwn. No text can become a mention, a channel or a link unintentionally.
+// The result is empty for a text that shows nothing.
 func SlackMrkdwn(text string) string { return slackDialect.render(slack(slackLimit).blocks(text)) }
 
-// SplitSlack cuts Markdown into pieces of at most 4,000 UTF-16 code units each, as
-// [SlackMrkdwn] renders them, escapes included. What [Split] promises of the cuts
-// holds here too.
+// SplitSlack cuts Markdown into chunks of at most 4,000 UTF-16 code units each, as rendered by [SlackMrkdwn], escapes
+// included. The guarantees of [Split] about cuts apply here, too.
 func SplitSlack(text string) []string { return split(text, slack(slackLimit)) }
 
 // slack counts UTF-16 code units of the mrkdwn.
@@ -51,7 +48,7 @@ func slackOpen(s span) int {
 	if s.url != "" {
 		n += len("<|>") + addressCost(s.url)
 	}
-	return n + 2 // a border on each side
+	return n + 2 // for a boundary on each side
 }
 
 func slackChar(b block, s span, r rune) int {
@@ -63,7 +60,7 @@ func slackChar(b block, s span, r rune) int {
 	case '*', '_', '~', '|', '`':
 		return 3
 	case ':':
-		return len("<:>") + slackOpen(s) // of an address, which ends the style
+		return len("<:>") + slackOpen(s) // for an address, which ends the style
 	case '\n':
 		if !b.code {
 			return 1 + slackFrame(b) + slackOpen(s)
@@ -85,10 +82,10 @@ var slackDialect = &dialect{
 	edges:   "*_~" + string(zeroWidth),
 }
 
-// slackEscaper escapes what Slack gives a meaning, also inside code.
+// slackEscaper escapes the characters that are special in Slack, even inside code.
 var slackEscaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-// slackMarks knows no underline: Slack has none.
+// slackMarks has no underline, because Slack can't show it.
 func slackMarks(st style) (open, closing string) {
 	for _, m := range []struct {
 		style style
@@ -101,7 +98,7 @@ func slackMarks(st style) (open, closing string) {
 	return open, closing
 }
 
-// slackCode can't show a backtick in code: Slack knows no longer marks.
+// slackCode rejects code with a backtick: Slack has no longer code marks.
 func slackCode(text string) (string, bool) {
 	return "`" + slackEscaper.Replace(text) + "`", !strings.Contains(text, "`")
 }
@@ -121,12 +118,12 @@ func slackLink(w *lineWriter, s span) {
 	w.raw(">")
 }
 
-// slackAddress is an address without what would end it, and without some more characters.
+// slackAddress removes characters that would end an address, and some others.
 func slackAddress(address, without string) string {
 	return slackEscaper.Replace(encode(address, "<>| \t\n"+without))
 }
 
-// slackBorder: Slack takes a mark for one only beside white space or punctuation.
+// slackBorder reports whether a boundary is needed: Slack recognises a mark only next to white space or punctuation.
 func slackBorder(last rune, marked bool, next rune, marks bool) bool {
 	switch {
 	case marks && marked:
@@ -139,8 +136,8 @@ func slackBorder(last rune, marked bool, next rune, marks bool) bool {
 	return false
 }
 
-// slackLiteral writes text. Slack has no escapes but those of & < >. A backtick
-// would be code at any place, so a letter stands for it that looks the same.
+// slackLiteral writes text. Slack has only the escapes of & < >. A backtick would be code anywhere, so it is replaced
+// by a letter that looks the same.
 func slackLiteral(w *lineWriter, text string) {
 	before := ' '
 	for i, r := range text {
@@ -166,9 +163,8 @@ func slackLiteral(w *lineWriter, text string) {
 	}
 }
 
-// slackMark writes a character that Slack could take for a mark. Inside a word it
-// does not; elsewhere a border to each side looks like nothing and acts like a
-// space, beside which no style begins or ends.
+// slackMark writes a character that Slack could take for a mark. Inside a word it never does. Elsewhere, a boundary
+// on each side is invisible and acts like a space, next to which no style begins or ends.
 func slackMark(w *lineWriter, before, r, after rune) {
 	if isWord(before) && isWord(after) {
 		w.rune(r)

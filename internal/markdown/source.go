@@ -45,11 +45,13 @@ func (w *writer) fence(b block) {
 func (w *writer) text(spans []span) {
 	w.WriteString(w.prefix)
 	w.start = true
+	var previous span
 	for i, s := range spans {
 		before, after := ' ', ' '
 		if i > 0 {
-			before, _ = utf8.DecodeLastRuneInString(spans[i-1].text)
+			before, _ = utf8.DecodeLastRuneInString(previous.text)
 		}
+		previous = s
 		if i+1 < len(spans) {
 			after, _ = utf8.DecodeRuneInString(spans[i+1].text)
 		}
@@ -69,8 +71,8 @@ func (w *writer) text(spans []span) {
 	}
 }
 
-// marks open and close a span's style: the usual asterisks where they surely
-// count as emphasis, and HTML tags in all other places.
+// marks opens and closes a span's style: with asterisks where they certainly count as emphasis, and with HTML tags
+// elsewhere.
 func marks(s span, before, after rune) (open, closing string) {
 	first, _ := utf8.DecodeRuneInString(s.text)
 	last, _ := utf8.DecodeLastRuneInString(s.text)
@@ -107,7 +109,7 @@ func (w *writer) codeSpan(text string) {
 
 // escaped writes text so that none of it is markup.
 func (w *writer) escaped(text string) {
-	digits := false // only digits since the line's start
+	digits := false // only digits since the start of the line
 	for i, r := range text {
 		switch {
 		case r == '\n':

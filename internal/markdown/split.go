@@ -2,16 +2,15 @@ package markdown
 
 import "strings"
 
-// maxEntities is how many styled runs one message may have; platforms drop the
-// styles of those beyond a hundred.
+// maxEntities is the maximum number of styled runs in a message; platforms drop the styles of those beyond a hundred.
 const maxEntities = 90
 
-// surelyFits is true for the usual answer, whose tree need not be made to know
-// that it is one piece. Rendered, a text grows only where a line or a list item
-// begins, by its indent, its marker and a space between blocks. Tables are not
-// counted, and a text has no more styled runs than half its marks.
-func surelyFits(text string, limit int) bool {
-	const grows = 32 // units at a place where a line or an item may begin: the deepest indent has 24
+// certainlyFits reports whether a text is certainly one chunk, so that it need not be parsed. This is true for most
+// answers. A rendered text is longer than its source only where a line or a list item begins: by its indent, its
+// marker and a space between blocks. Tables are not counted, and a text has at most half as many styled runs as
+// marks.
+func certainlyFits(text string, limit int) bool {
+	const grows = 32 // units added at a place where a line or an item may begin: the deepest indent has 24
 	size, marks := len(text), 0
 	if size > limit {
 		return false
@@ -20,7 +19,7 @@ func surelyFits(text string, limit int) bool {
 		switch c := text[i]; {
 		case c == '|':
 			return false
-		case strings.IndexByte("*_~`[<#!:", c) >= 0: // also bare addresses and headings
+		case strings.IndexByte("*_~`[<#!:", c) >= 0: // includes bare addresses and headings
 			marks++
 		}
 		if beginsLine(text, i) {
@@ -30,8 +29,8 @@ func surelyFits(text string, limit int) bool {
 	return size <= limit && marks < maxEntities
 }
 
-// beginsLine reports whether a byte of a text may begin a line or a list item when the text is rendered: a line end, or
-// the marker of an item or a quote.
+// beginsLine reports whether a rendered line or list item may begin at a byte of a text: at a line end, or at the
+// marker of an item or a quote.
 func beginsLine(text string, i int) bool {
 	switch text[i] {
 	case '\n', '\r', '>':
@@ -42,14 +41,12 @@ func beginsLine(text string, i int) bool {
 	return false
 }
 
-// Split cuts Markdown into pieces of at most limit UTF-16 code units each, as
-// counted after rendering. It prefers to cut between paragraphs, then lines,
-// sentences, words. A fence or style that goes over a cut is closed and opened
-// again; a link is cut only if it alone is longer than a piece. Only white space
-// at the cuts is lost. A text that fits is returned unchanged. The same text
-// gives the same pieces.
+// Split cuts Markdown into chunks of at most limit UTF-16 code units each, counted after rendering. It prefers to cut
+// between paragraphs, then lines, sentences, words. A fence or style that spans a cut is closed and opened again; a
+// link is cut only if it alone is longer than a chunk. Only white space at the cuts is lost. A text that fits is
+// returned unchanged. The same text always gives the same chunks.
 func Split(text string, limit int) []string {
-	if surelyFits(text, limit) {
+	if certainlyFits(text, limit) {
 		return []string{text}
 	}
 	return split(text, telegram(limit))
@@ -59,49 +56,49 @@ func Split(text string, limit int) []string {
 func split(text string, p platform) []string {
 	blocks := p.blocks(text)
 	if len(blocks) == 0 {
-		blocks = p.prepared(plainBlocks(plainSource(text))) // shows nothing, a link definition for example: say it as it is
+		blocks = p.prepared(plainBlocks(plainSource(text))) // the text shows nothing, for example only a link definition: send its source
 	}
-	c := &partBuilder{platform: p}
+	c := &chunkBuilder{platform: p}
 	for _, b := range blocks {
 		c.add(b)
 	}
 	c.flush()
-	if len(c.parts) <= 1 {
+	if len(c.chunks) <= 1 {
 		return []string{text}
 	}
-	out := make([]string, len(c.parts))
-	for i, p := range c.parts {
+	out := make([]string, len(c.chunks))
+	for i, p := range c.chunks {
 		out[i] = source(p)
 	}
 	return out
 }
 
-// partBuilder collects blocks into pieces.
-type partBuilder struct {
+// chunkBuilder collects blocks into chunks.
+type chunkBuilder struct {
 	platform platform
-	parts    [][]block
+	chunks   [][]block
 
-	part     []block
+	chunk    []block
 	size     int
 	entities int
 }
 
-func (c *partBuilder) flush() {
-	if len(c.part) > 0 {
-		c.parts = append(c.parts, c.part)
+func (c *chunkBuilder) flush() {
+	if len(c.chunk) > 0 {
+		c.chunks = append(c.chunks, c.chunk)
 	}
-	c.part, c.size, c.entities = nil, 0, 0
+	c.chunk, c.size, c.entities = nil, 0, 0
 }
 
-// room is what is left in the piece for another block.
-func (c *partBuilder) room() int {
-	if len(c.part) == 0 {
+// room returns the units left in the chunk for another block.
+func (c *chunkBuilder) room() int {
+	if len(c.chunk) == 0 {
 		return c.platform.limit
 	}
 	return c.platform.limit - c.size - c.platform.between
 }
 
-func (c *partBuilder) add(b block) {
+func (c *chunkBuilder) add(b block) {
 	p := &c.platform
 	size, entities := p.size(b), p.entitiesIn(b)
 	if size <= c.room() && c.entities+entities <= p.entities {
@@ -122,20 +119,20 @@ func (c *partBuilder) add(b block) {
 	}
 	c.flush()
 	if len(tail.spans) > 0 {
-		c.add(tail) // shorter by the head, which is never empty in an empty piece
+		c.add(tail) // shorter by the head, which is never empty in an empty chunk
 	}
 }
 
-func (c *partBuilder) put(b block, size, entities int) {
-	if len(c.part) > 0 {
+func (c *chunkBuilder) put(b block, size, entities int) {
+	if len(c.chunk) > 0 {
 		c.size += c.platform.between
 	}
-	c.part = append(c.part, b)
+	c.chunk = append(c.chunk, b)
 	c.size += size
 	c.entities += entities
 }
 
-// entitiesIn counts a block's styled runs as far as they matter: not those beyond the most that a message may have.
+// entitiesIn counts a block's styled runs, up to the maximum of a message.
 func (p *platform) entitiesIn(b block) int {
 	n := 0
 	if b.code || b.quote {
@@ -178,8 +175,8 @@ func (p *platform) cut(b block, limit, entities int) (head, tail block) {
 	return head, tail
 }
 
-// tidyStart tidies what was cut off a tidy text. Only its start can be untidy, and
-// a long rest shall not be gone through at each cut.
+// tidyStart tidies the rest of a tidy text after a cut. Only its start can be untidy, and a long rest must not be
+// processed at each cut.
 func tidyStart(spans []span) []span {
 	for i := range spans {
 		if spans[i].text = strings.TrimLeft(spans[i].text, " \t\n"); spans[i].text != "" {
@@ -189,7 +186,7 @@ func tidyStart(spans []span) []span {
 	return nil
 }
 
-// trimCode drops the line end at the cut: the fences bring their own.
+// trimCode drops the line end at the cut: the fences add their own.
 func trimCode(head, tail *block) {
 	h, t := head.spans[0].text, ""
 	if len(tail.spans) > 0 {
@@ -199,7 +196,7 @@ func trimCode(head, tail *block) {
 	head.spans, tail.spans = codeSpans(h), codeSpans(t)
 }
 
-// divide cuts spans at a place. The tail stays where it is: a long rest is not copied at each cut.
+// divide cuts spans at a position. The tail is not copied, because it can be long.
 func divide(spans []span, at cutPlace) (head, tail []span) {
 	head = append(head, spans[:at.span]...)
 	if at.span >= len(spans) {

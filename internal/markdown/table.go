@@ -9,7 +9,7 @@ import (
 	extast "github.com/yuin/goldmark/extension/ast"
 )
 
-// table draws a table with aligned columns, to be shown as code.
+// table draws a table with aligned columns, which is shown as code.
 func (p *builder) table(t *extast.Table) string {
 	var rows [][]string
 	size := 0
@@ -58,14 +58,14 @@ func (p *builder) cell(n ast.Node) string {
 	return out.String()
 }
 
-// The spaces that align a table's columns are at most padMax times as many as the bytes of its cells, and padMore.
+// At most padMax times the bytes of a table's cells, plus padMore, are spent on spaces that align its columns.
 const (
 	padMax  = 8
 	padMore = 4 << 10
 )
 
-// narrow takes so much of the widths that the whole of a table is not larger than most. A cell that is wider than its
-// column stands out of it.
+// narrow reduces the column widths until the whole table fits into most characters. A cell that is wider than its
+// column overflows it.
 func narrow(widths []int, rows, most int) {
 	for limit := slices.Max(append(widths, 0)); ; limit /= 2 {
 		sum := 0
@@ -112,7 +112,7 @@ func writeRule(out *strings.Builder, widths []int) {
 }
 
 func isStructured(tree ast.Node) (found bool) {
-	_ = ast.Walk(tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the walker gives no error
+	_ = ast.Walk(tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the visitor returns no error
 		_, table := n.(*extast.Table)
 		list, isList := n.(*ast.List)
 		if table || isList && list.Parent() != nil && list.Parent().Kind() == ast.KindListItem {

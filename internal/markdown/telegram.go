@@ -2,8 +2,7 @@ package markdown
 
 import "strings"
 
-// TelegramHTML renders the text as the HTML that Telegram's Bot API takes. It is
-// empty for a text that shows nothing.
+// TelegramHTML renders the text as the HTML of Telegram's Bot API. The result is empty for a text that shows nothing.
 func (t Text) TelegramHTML() string { return telegramHTML(t.blocks) }
 
 func telegramHTML(blocks []block) string {
@@ -43,7 +42,7 @@ func telegramCode(out *strings.Builder, b block) {
 	out.WriteString("</code></pre>")
 }
 
-// htmlTags are written in this order, so that they close in the reverse one.
+// htmlTags are opened in this order and closed in reverse.
 var htmlTags = []struct {
 	style style
 	name  string
@@ -71,5 +70,5 @@ func telegramSpan(out *strings.Builder, s span) {
 	}
 }
 
-// htmlEscaper escapes what Telegram wants escaped, and quotes for attributes.
+// htmlEscaper escapes the characters that Telegram requires, and quotes for attributes.
 var htmlEscaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")

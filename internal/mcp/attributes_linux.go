@@ -2,7 +2,7 @@ package mcp
 
 import "syscall"
 
-// attributes give a program a process group of its own, and end it with the gateway, however that ends.
+// attributes gives a program its own process group, and ends the program when the gateway ends, even after a crash.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

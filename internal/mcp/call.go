@@ -16,11 +16,12 @@ import (
 )
 
 const (
-	resultMax = 64 << 10 // bytes of a result that a model is shown
+	resultMax = 64 << 10 // bytes of a result that a model gets
 	callSpare = 15 * time.Second
 )
 
-// call asks the server to run a tool. All that comes back, a failure too, has the server's label joined with the caller's.
+// call asks the server to run a tool. The whole response, even a failure, has the server's label joined with the
+// caller's.
 func (v *server) call(ctx context.Context, tool string, args json.RawMessage, taint flow.Label) (sessions.ToolResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, v.Timeout)
 	defer cancel()
@@ -51,8 +52,8 @@ func (v *server) call(ctx context.Context, tool string, args json.RawMessage, ta
 	return result, nil
 }
 
-// misfit is the result of a call whose arguments do not fit the tool's schema. Its text may quote that schema, so it has the
-// server's label. The server is not asked.
+// misfit returns the result of a call whose arguments do not match the tool's schema, without asking the server. Its
+// text may quote the schema, so it has the server's label.
 func (v *server) misfit(wrong error, taint flow.Label) sessions.ToolResult {
 	result := sessions.ToolResult{Text: "not called: " + bounded(plain(wrong.Error()), detailMax), Failed: true, Label: taint.Join(v.label())}
 	v.metrics.calls.WithLabelValues(v.Name, outcome(result)).Inc()
@@ -72,7 +73,7 @@ func (c *connection) call(ctx context.Context, tool string, args json.RawMessage
 	return c.session.CallTool(ctx, &sdk.CallToolParams{Name: tool, Arguments: args})
 }
 
-// failure says what a call without a result came to.
+// failure describes a call without a result.
 func (v *server) failure(ctx context.Context, conn *connection, err error) string {
 	r, refused := refusal(err)
 	switch {
@@ -87,14 +88,14 @@ func (v *server) failure(ctx context.Context, conn *connection, err error) strin
 	return fmt.Sprintf("the call of the MCP server %s failed; it may have taken effect", v.Name)
 }
 
-// render is a result as a model is shown it.
+// render returns a result as the model gets it.
 func render(r *sdk.CallToolResult) string {
 	var parts []string
 	value := structured(r.StructuredContent)
 	for _, c := range r.Content {
 		text := describeContent(c)
 		if same(text, value) {
-			value = "" // servers say the same as text, for clients that know only that
+			value = "" // servers repeat it as text for older clients
 		}
 		parts = append(parts, text)
 	}
@@ -110,12 +111,12 @@ func structured(content any) string {
 	}
 	text, err := json.Marshal(content)
 	if err != nil {
-		return "" // it was JSON when it came
+		return "" // it was received as JSON
 	}
 	return string(text)
 }
 
-// same reports whether a text is a JSON value, however it is set.
+// same reports whether a text is a JSON value, regardless of its formatting.
 func same(text, value string) bool {
 	var compact bytes.Buffer
 	if value == "" || json.Compact(&compact, []byte(text)) != nil {
@@ -128,10 +129,10 @@ func same(text, value string) bool {
 	if json.Unmarshal(compact.Bytes(), &decoded) != nil {
 		return false
 	}
-	return structured(decoded) == value // its keys in one order
+	return structured(decoded) == value // with sorted keys
 }
 
-// describeContent is one piece of a result: a text as it is, anything else in words.
+// describeContent returns one content item of a result: a text unchanged, anything else in words.
 func describeContent(content sdk.Content) string {
 	switch c := content.(type) {
 	case *sdk.TextContent:

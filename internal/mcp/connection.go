@@ -15,29 +15,29 @@ import (
 const (
 	// messageMax bounds one message of a server, in bytes.
 	messageMax = 8 << 20
-	// legacyVersion is the newest version of the protocol that begins with the request initialize.
+	// legacyVersion is the newest protocol version that starts with the request initialize.
 	legacyVersion = "2025-11-25"
 )
 
 // connection is one connection to a server.
 type connection struct {
 	session *sdk.ClientSession
-	life    context.Context // ends with the connection, and all calls with it
+	life    context.Context // ends with the connection, together with all calls
 	cancel  context.CancelCauseFunc
 	made    transport
 	ended   chan struct{} // closed when the session is over
-	changed chan struct{} // the server says that it has other tools now
+	changed chan struct{} // the server reported that its tools have changed
 }
 
 // transport has the dependencies of a connection.
 type transport struct {
 	sdk.Transport
-	why  func(error) error // the reason of its end, where more is known than the session's own error
-	part func()            // begins its end, before the session is closed
-	end  func()            // ends it and waits for it, after the session is closed
+	why        func(error) error // returns a more specific reason for the end than the session's own error, if known
+	startClose func()            // starts the shutdown before the session is closed
+	end        func()            // finishes the shutdown after the session is closed, and waits for it
 }
 
-// connect makes a connection within its time.
+// connect establishes a connection within its time limit.
 func (v *server) connect(ctx context.Context) (*connection, error) {
 	life, cancel := context.WithCancelCause(ctx)
 	c := &connection{life: life, cancel: cancel, ended: make(chan struct{}), changed: make(chan struct{}, 1)}
@@ -48,7 +48,7 @@ func (v *server) connect(ctx context.Context) (*connection, error) {
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "sluice", Version: v.cfg.Version}, &sdk.ClientOptions{
 		Logger: slog.New(slog.DiscardHandler), // a server could fill the log
-		// It offers the server nothing: no files, no model, no questions to people.
+		// The gateway offers the server nothing: no files, no model, no questions to people.
 		Capabilities:           &sdk.ClientCapabilities{},
 		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { c.change() },
 	})
@@ -61,7 +61,7 @@ func (v *server) connect(ctx context.Context) (*connection, error) {
 	if c.session, err = client.Connect(limited, t, options); err != nil {
 		err = c.explain(limited, fmt.Errorf("connect: %w", err))
 		cancel(err)
-		t.part()
+		t.startClose()
 		t.end()
 		return nil, err
 	}
@@ -74,6 +74,9 @@ func (v *server) connect(ctx context.Context) (*connection, error) {
 }
 
 func (v *server) open(c *connection) (transport, error) {
+	if v.Link != nil {
+		return transport{Transport: v.Link, why: func(err error) error { return err }, startClose: func() {}, end: func() {}}, nil
+	}
 	if len(v.Command) > 0 {
 		return v.openProgram(c)
 	}
@@ -89,7 +92,7 @@ func orEnded(err error) error {
 	return err
 }
 
-// explain prefers what is known of the connection's end to what the library makes of it.
+// explain prefers what is known about the end of the connection to the library's error.
 func (c *connection) explain(limited context.Context, err error) error {
 	switch {
 	case c.life.Err() != nil:
@@ -98,15 +101,15 @@ func (c *connection) explain(limited context.Context, err error) error {
 		return errors.New("it did not answer in time")
 	}
 	if r, ok := refusal(err); ok {
-		return fmt.Errorf("it refused with the error %d", r.Code) // its words are foreign, and everybody may see how it does
+		return fmt.Errorf("it refused with the error %d", r.Code) // the text is from outside, and everybody may see the server's state
 	}
 	if at, ok := errors.AsType[*url.Error](err); ok {
-		return fmt.Errorf("%s: %w", at.Op, at.Err) // without the address, which may have a key in it
+		return fmt.Errorf("%s: %w", at.Op, at.Err) // without the address, which may contain a key
 	}
 	return err
 }
 
-// change notes that there are other tools; once is enough.
+// change reports that the tools have changed; once is enough.
 func (c *connection) change() {
 	select {
 	case c.changed <- struct{}{}:
@@ -117,13 +120,13 @@ func (c *connection) change() {
 // close ends the connection and waits for it.
 func (c *connection) close() {
 	c.cancel(context.Canceled)
-	c.made.part()
-	_ = c.session.Close() // it says how it ended, which nobody asks any more
+	c.made.startClose()
+	_ = c.session.Close() // its error is not needed any more
 	<-c.ended
 	c.made.end()
 }
 
-// during is a context that also ends with the connection.
+// during returns a context that also ends with the connection.
 func (c *connection) during(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(c.life, func() { cancel(context.Cause(c.life)) })
@@ -133,7 +136,7 @@ func (c *connection) during(ctx context.Context) (context.Context, context.Cance
 	}
 }
 
-// answers reports whether the server answers at all; that it does not know the question is an answer.
+// answers reports whether the server answers at all; an error about an unknown request counts as an answer.
 func (c *connection) answers(ctx context.Context, within time.Duration) bool {
 	ctx, done := c.during(ctx)
 	defer done()
@@ -144,10 +147,10 @@ func (c *connection) answers(ctx context.Context, within time.Duration) bool {
 	return err == nil || refused
 }
 
-// notSent is the code by which the library says that a request has not reached the server.
+// notSent is the library's code for a request that did not reach the server.
 const notSent = -32005
 
-// refusal is the error that the server has answered with.
+// refusal returns the error with which the server has answered.
 func refusal(err error) (*jsonrpc.Error, bool) {
 	r, ok := errors.AsType[*jsonrpc.Error](err)
 	return r, ok && r.Code != notSent

@@ -14,17 +14,17 @@ import (
 	"sluice/adapters"
 )
 
-// openHTTP makes the way to a server over streamable HTTP.
+// openHTTP prepares the transport to a server over streamable HTTP.
 func (v *server) openHTTP(c *connection) transport {
 	way := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // it is one, see net/http
 	life, cut := context.WithCancel(context.WithoutCancel(c.life))
 	client := &http.Client{Transport: &requester{way: way, headers: v.Headers, life: life}, CheckRedirect: refuseRedirect}
 	var farewell *time.Timer
 	return transport{
-		// The library's own repetitions are few: the connection is made again, with a pause that grows.
-		Transport: &sdk.StreamableClientTransport{Endpoint: v.URL.Reveal(), HTTPClient: client, MaxRetries: 1, MaxEventSize: messageMax},
-		why:       func(err error) error { return err },
-		part:      func() { farewell = time.AfterFunc(v.cfg.Pace.Farewell, cut) },
+		// The library retries little: the connection is made again, with a growing pause.
+		Transport:  &sdk.StreamableClientTransport{Endpoint: v.URL.Reveal(), HTTPClient: client, MaxRetries: 1, MaxEventSize: messageMax},
+		why:        func(err error) error { return err },
+		startClose: func() { farewell = time.AfterFunc(v.cfg.Pace.Farewell, cut) },
 		end: func() {
 			farewell.Stop()
 			cut()
@@ -33,13 +33,12 @@ func (v *server) openHTTP(c *connection) transport {
 	}
 }
 
-// refuseRedirect: another address would get the headers' secrets.
+// refuseRedirect rejects redirects: the target would get the secrets in the headers.
 func refuseRedirect(next *http.Request, _ []*http.Request) error {
 	return fmt.Errorf("it redirects to another address at %s: set url to it if it is correct", next.URL.Host)
 }
 
-// requester sends requests with the configured headers, for as long as the connection
-// lives, and bounds what comes back.
+// requester sends requests with the configured headers until the connection ends, and limits the responses.
 type requester struct {
 	way     http.RoundTripper
 	headers map[string]adapters.Secret
@@ -65,7 +64,7 @@ func (r *requester) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	body := &boundedBody{ReadCloser: resp.Body, left: messageMax, done: done}
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind == "text/event-stream" {
-		body.left = -1 // the library bounds each event
+		body.left = -1 // the library limits each event
 	}
 	resp.Body = body
 	return resp, nil
@@ -73,10 +72,10 @@ func (r *requester) RoundTrip(req *http.Request) (*http.Response, error) {
 
 var errTooLarge = errors.New("the server's answer is too large")
 
-// boundedBody is a body that fails where it is too long.
+// boundedBody is a body that fails beyond its limit.
 type boundedBody struct {
 	io.ReadCloser
-	left int // bytes; less than 0: no bound
+	left int // bytes left; negative: no limit
 	done func()
 }
 

@@ -19,23 +19,23 @@ import (
 	"sluice/internal/sandbox"
 )
 
-// writeWait is how long a program may leave what it is told unread.
+// writeWait is how long a program may leave its input unread.
 const writeWait = 10 * time.Second
 
-// program is a server that runs as a child of the gateway, in a process group of its
-// own. Its goroutines are life, and logErrors; stop waits for both.
+// program is a server that runs as a child of the gateway, in its own process group. Its goroutines are life and
+// logErrors; stop waits for both.
 type program struct {
 	cmd      *exec.Cmd
 	stdin    *os.File
 	stdout   *os.File
 	stderr   *os.File
 	farewell time.Duration
-	gone     chan struct{} // closed when the program and its group are gone
+	gone     chan struct{} // closed when the program and its group have ended
 	reason   error         // how it ended; set before gone is closed
 	wg       sync.WaitGroup
 }
 
-// openProgram starts the server's program. Its end is the connection's.
+// openProgram starts the server's program. The connection ends with the program.
 func (v *server) openProgram(c *connection) (transport, error) {
 	p := &program{farewell: v.cfg.Pace.Farewell, gone: make(chan struct{})}
 	theirs, err := p.pipes()
@@ -57,10 +57,10 @@ func (v *server) openProgram(c *connection) (transport, error) {
 	}
 	p.wg.Go(func() { v.logErrors(p.stderr) })
 	pipes := &sdk.IOTransport{Reader: p.stdout, Writer: patientWriter{p.stdin, c.cancel}, MaxLineLength: messageMax}
-	return transport{Transport: pipes, why: p.why, part: p.stop, end: func() {}}, nil
+	return transport{Transport: pipes, why: p.why, startClose: p.stop, end: func() {}}, nil
 }
 
-// pipes makes the three pipes; the program's ends of them are theirs.
+// pipes creates the three pipes; theirs are the program's ends.
 func (p *program) pipes() (theirs []*os.File, err error) {
 	in, stdin, err := os.Pipe()
 	if err != nil {
@@ -80,12 +80,12 @@ func (p *program) pipes() (theirs []*os.File, err error) {
 func closeAll(files []*os.File) {
 	for _, f := range files {
 		if f != nil {
-			_ = f.Close() // a pipe of which nothing is expected any more
+			_ = f.Close() // a pipe that is not needed any more
 		}
 	}
 }
 
-// environment is what a program knows of the gateway's: where programs and its user's files are.
+// environment returns a program's environment. From the gateway's own it gets only PATH and HOME.
 func environment(own map[string]adapters.Secret) []string {
 	var env []string
 	for _, name := range []string{"PATH", "HOME"} {
@@ -100,8 +100,8 @@ func environment(own map[string]adapters.Secret) []string {
 	return env
 }
 
-// life starts the program and waits for its end. The thread that has started it must
-// live as long, because the program is killed with it.
+// life starts the program and waits for its end. The thread that started it must live as long, because the program is
+// killed with it.
 func (p *program) life(started chan<- error, ended context.CancelCauseFunc) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -114,13 +114,13 @@ func (p *program) life(started chan<- error, ended context.CancelCauseFunc) {
 	if err != nil {
 		return
 	}
-	_ = p.cmd.Wait()          // how it ended is in its state
-	p.signal(syscall.SIGKILL) // what it has started and left behind
+	_ = p.cmd.Wait()          // the process state says how it ended
+	p.signal(syscall.SIGKILL) // processes that it has left behind
 	p.reason = fmt.Errorf("the program %s ended (%v); the log has what it wrote to stderr", filepath.Base(p.cmd.Path), p.cmd.ProcessState)
 	ended(p.reason)
 }
 
-// why is how the program ended: its output may end a little earlier.
+// why returns how the program ended; its output may end slightly earlier.
 func (p *program) why(err error) error {
 	if p.ends(p.farewell) {
 		return p.reason
@@ -128,12 +128,12 @@ func (p *program) why(err error) error {
 	return err
 }
 
-// signal reaches the program's whole group. One that is gone needs none.
+// signal sends a signal to the program's whole group, if it still exists.
 func (p *program) signal(s syscall.Signal) { _ = syscall.Kill(-p.cmd.Process.Pid, s) }
 
-// stop ends the program: it is asked by the end of its input, then by a signal, then killed.
+// stop ends the program: it closes its input, then sends a signal, then kills it.
 func (p *program) stop() {
-	_ = p.stdin.Close() // closed already where the session closed it
+	_ = p.stdin.Close() // already closed if the session has closed it
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		if p.ends(p.farewell) {
 			break
@@ -156,7 +156,7 @@ func (p *program) ends(within time.Duration) bool {
 	}
 }
 
-// patientWriter ends a connection whose program does not read: half a message may have been written.
+// patientWriter ends the connection if the program does not read: half a message may have been written.
 type patientWriter struct {
 	*os.File
 	fail context.CancelCauseFunc

@@ -9,31 +9,32 @@ import (
 	"time"
 
 	"sluice/adapters"
+	"sluice/internal/pause"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
 const (
-	healthyAfter = time.Minute // a connection this long starts the backoff over
-	// callsMax is how many calls one server works on at once; others wait within their time.
+	healthyAfter = time.Minute // a connection that lasts this long resets the backoff
+	// callsMax is how many calls one server handles at once; others wait within their time limit.
 	callsMax = 16
 )
 
-// server keeps the connection to one server. Its goroutine is run; the other methods are called from many.
+// server keeps the connection to one server. Its goroutine is run; the other methods are called by many goroutines.
 type server struct {
 	Server
 	cfg     Config
 	metrics *metrics
 	cancel  context.CancelFunc
-	slots   chan struct{} // one for each call in progress
+	slots   chan struct{} // one per call in progress
 
-	legacy bool // of run alone: the next connection begins as servers of old expect it
+	legacy bool // used by run only: the next connection starts in the way that old servers expect
 
-	tried     chan struct{} // closed when the first connection stands, or has failed
+	tried     chan struct{} // closed when the first connection attempt has succeeded or failed
 	triedOnce sync.Once
 
 	mu      sync.Mutex
-	retired bool        // another stands in its place, or none: it has no connection any more, and its gauge is not its own
+	retired bool        // the server was replaced or removed: it has no connection any more, and the metric belongs to its successor
 	conn    *connection // nil while not connected
 	tools   []sessions.Tool
 	state   State
@@ -47,7 +48,7 @@ func newServer(c Server, cfg Config, m *metrics, cancel context.CancelFunc) *ser
 	}
 }
 
-// label is that of all that the server says.
+// label returns the label of everything from the server.
 func (v *server) label() flow.Label {
 	if v.Trusted {
 		return flow.NewLabel(v.Classification, flow.Trusted)
@@ -73,10 +74,10 @@ func (v *server) set(status adapters.Status, detail string) {
 	v.state.Status, v.state.Detail = status, detail
 }
 
-// run connects again and again until ctx ends.
+// run connects repeatedly until ctx ends.
 func (v *server) run(ctx context.Context) {
 	defer v.set(adapters.Stopped, "")
-	wait := v.cfg.Pace.FirstBackoff
+	pauses := pause.Doubling(v.cfg.Pace.FirstBackoff, v.cfg.Pace.BackoffMax, 0)
 	for {
 		v.set(adapters.Connecting, "")
 		started := v.cfg.Now()
@@ -85,19 +86,19 @@ func (v *server) run(ctx context.Context) {
 			return
 		}
 		if v.cfg.Now().Sub(started) > healthyAfter {
-			wait = v.cfg.Pace.FirstBackoff
+			pauses.Reset()
 		}
+		wait := pauses.NextBackOff()
 		v.cfg.Log.Warn("MCP server is not connected; trying again", "err", err, "retry_in", wait.String())
 		v.set(adapters.Retrying, bounded(plain(err.Error()), detailMax))
 		v.attempted()
-		if !adapters.Sleep(ctx, wait) {
+		if pause.Wait(ctx, wait) != nil {
 			return
 		}
 		v.mu.Lock()
 		v.state.Restarts++
 		v.mu.Unlock()
 		v.metrics.restarts.WithLabelValues(v.Name).Inc()
-		wait = min(2*wait, v.cfg.Pace.BackoffMax)
 	}
 }
 
@@ -110,11 +111,11 @@ func (v *server) serveGuarded(ctx context.Context) (err error) {
 	return v.serve(ctx)
 }
 
-// serve makes one connection and stays with it to its end. It always gives the reason of the end.
+// serve makes one connection and uses it until it ends. It always returns the reason of the end.
 func (v *server) serve(ctx context.Context) error {
 	conn, err := v.connect(ctx)
 	if err != nil {
-		v.legacy = !v.legacy // one of old may not answer what it does not know
+		v.legacy = !v.legacy // an old server may not answer a request that it does not know
 		return err
 	}
 	defer conn.close()
@@ -125,7 +126,7 @@ func (v *server) serve(ctx context.Context) error {
 	return v.watch(ctx, conn)
 }
 
-// keep lets calls and agents have a connection and its tools.
+// keep makes a connection and its tools available to calls and agents.
 func (v *server) keep(conn *connection, tools []sessions.Tool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -138,10 +139,10 @@ func (v *server) keep(conn *connection, tools []sessions.Tool) {
 	v.attempted()
 }
 
-// attempted notes that it is known how the first connection went.
+// attempted reports that the result of the first connection attempt is known.
 func (v *server) attempted() { v.triedOnce.Do(func() { close(v.tried) }) }
 
-// lose takes the connection and its tools away.
+// lose removes the connection and its tools.
 func (v *server) lose() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -156,7 +157,7 @@ func (v *server) drop() {
 	}
 }
 
-// retire ends the server for good. What was declared of it holds no more, and what it still does until it is gone is seen by nobody.
+// retire ends the server for good. Its declarations are void, and its remaining activity is invisible.
 func (v *server) retire() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -165,10 +166,10 @@ func (v *server) retire() {
 	v.cancel()
 }
 
-// pingsMax is how many looks in a row may stay without an answer.
+// pingsMax is how many pings in a row may stay unanswered.
 const pingsMax = 2
 
-// watch lists the tools again when they change, and looks whether the server still answers.
+// watch lists the tools again when they change, and checks whether the server still answers.
 func (v *server) watch(ctx context.Context, conn *connection) error {
 	ticker := time.NewTicker(v.cfg.Pace.Ping)
 	defer ticker.Stop()
@@ -181,13 +182,13 @@ func (v *server) watch(ctx context.Context, conn *connection) error {
 			if err := v.list(ctx, conn); err != nil {
 				return err
 			}
-			// A server that says so without a pause must not be listed without one.
-			if !adapters.Sleep(conn.life, v.cfg.Pace.Quiet) {
+			// A server that keeps reporting changes must not be listed without pauses.
+			if pause.Wait(conn.life, v.cfg.Pace.Quiet) != nil {
 				return context.Cause(conn.life)
 			}
 		case <-ticker.C:
 			if len(v.slots) > 0 {
-				continue // one that works on a call need not answer anything else in the meantime
+				continue // a server that handles a call need not answer pings
 			}
 			if silent++; conn.answers(ctx, v.cfg.Pace.Ping) {
 				silent = 0

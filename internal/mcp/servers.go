@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sluice/adapters"
@@ -19,16 +20,18 @@ import (
 
 // Server is one configured server.
 type Server struct {
-	Name    string                     // in its tools' names; a-z 0-9 -
-	Command []string                   // a program with its arguments that speaks on stdin and stdout
-	URL     adapters.Secret            // of a server over streamable HTTP, where there is no Command; it may have a key in it
+	Name    string                     // used in the names of its tools; a-z 0-9 -
+	Command []string                   // a program with arguments that communicates over stdin and stdout
+	URL     adapters.Secret            // of a server over streamable HTTP, if there is no Command; it may contain a key
 	Env     map[string]adapters.Secret // environment of Command, besides PATH and HOME
 	Headers map[string]adapters.Secret // sent with each request to URL
-	// Classification is the highest level that it may be told, and the level of what it says.
+	// Classification is the highest level of data that the server may get, and the level of its answers.
 	Classification flow.Level
-	Trusted        bool     // what it says is the owner's own word
-	Allow, Deny    []string // its tools, by its own names or patterns with *; no Allow is all
+	Trusted        bool     // its answers are as trusted as the owner's words
+	Allow, Deny    []string // its tools, by their own names or patterns with *; an empty Allow allows all
 	Timeout        time.Duration
+	// Link is the connection of a server that has connected itself, instead of Command and URL. It ends with its first failure.
+	Link sdk.Transport
 }
 
 // Config has the dependencies of Servers. All fields but Pace are required.
@@ -40,14 +43,14 @@ type Config struct {
 	Pace       Pace
 }
 
-// Pace says how long things take; what is zero has a default.
+// Pace has the timing. Zero values have defaults.
 type Pace struct {
-	Connect      time.Duration // for a connection and its first list of tools; default 30 s
-	FirstBackoff time.Duration // after a connection's end, doubled each time; default 1 s
+	Connect      time.Duration // for a connection and its first tool list; default 30 s
+	FirstBackoff time.Duration // after a connection has ended, doubled each time; default 1 s
 	BackoffMax   time.Duration // default 1 min
-	Ping         time.Duration // between looks whether an idle server still answers; default 30 s
-	Quiet        time.Duration // between two lists of tools at least; default 1 s
-	Farewell     time.Duration // for a program to end when asked, twice; default 1 s
+	Ping         time.Duration // between two pings of an idle server; default 30 s
+	Quiet        time.Duration // minimum time between two tool lists; default 1 s
+	Farewell     time.Duration // for a program to end after each of two requests; default 1 s
 }
 
 func (p Pace) complete() Pace {
@@ -60,16 +63,16 @@ func (p Pace) complete() Pace {
 	return p
 }
 
-// State is how a server is doing.
+// State is the state of a server.
 type State struct {
 	Name     string
 	Status   adapters.Status
-	Detail   string     // what is wrong; or how many tools it has
-	Level    flow.Level // of Detail, in which words of the server may be
+	Detail   string     // what is wrong, or the number of tools
+	Level    flow.Level // level of Detail, which may contain texts of the server
 	Restarts int
 }
 
-// Servers are all configured servers. It is safe for concurrent use.
+// Servers manages all configured servers. It is safe for concurrent use.
 type Servers struct {
 	cfg     Config
 	metrics *metrics
@@ -77,17 +80,18 @@ type Servers struct {
 
 	mu      sync.Mutex
 	running map[string]*server
+	guests  map[string]*server // servers that have connected themselves
 	stopped bool
 }
 
-// New makes Servers without any; nothing runs before [Servers.Configure].
+// New creates Servers without any server; nothing runs before [Servers.Configure].
 func New(cfg Config) *Servers {
 	cfg.Pace = cfg.Pace.complete()
-	return &Servers{cfg: cfg, metrics: newMetrics(cfg.Registerer), running: map[string]*server{}}
+	return &Servers{cfg: cfg, metrics: newMetrics(cfg.Registerer), running: map[string]*server{}, guests: map[string]*server{}}
 }
 
-// Configure begins to keep connections to these servers, and ends those to all others. One
-// that has not changed is left alone. It waits for nothing.
+// Configure starts connections to these servers and ends those to all others. Unchanged servers keep their
+// connections. It does not wait.
 func (s *Servers) Configure(servers []Server) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,7 +122,30 @@ func (s *Servers) start(c Server) *server {
 	return v
 }
 
-// Tools are the tools of the servers that are connected now, in the order of their names.
+// Attach adds a server that has connected itself, until detach is called. It has a configured server's limits, and its name
+// must not be that of a configured one.
+func (s *Servers) Attach(c Server) (detach func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return func() {}
+	}
+	if old := s.guests[c.Name]; old != nil {
+		old.retire()
+	}
+	v := s.start(c)
+	s.guests[c.Name] = v
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		v.retire()
+		if s.guests[c.Name] == v {
+			delete(s.guests, c.Name)
+		}
+	}
+}
+
+// Tools returns the tools of the connected servers, in the order of their names.
 func (s *Servers) Tools() []sessions.Tool {
 	var tools []sessions.Tool
 	for _, v := range s.all() {
@@ -127,7 +154,7 @@ func (s *Servers) Tools() []sessions.Tool {
 	return tools
 }
 
-// Tried waits until each server has been tried once, or ctx ends.
+// Tried waits until the first connection attempt of each server is over, or ctx ends.
 func (s *Servers) Tried(ctx context.Context) {
 	for _, v := range s.all() {
 		select {
@@ -138,7 +165,7 @@ func (s *Servers) Tried(ctx context.Context) {
 	}
 }
 
-// States says how each server is doing, in the order of their names.
+// States returns the state of each server, in the order of their names.
 func (s *Servers) States() []State {
 	all := s.all()
 	states := make([]State, len(all))
@@ -151,14 +178,19 @@ func (s *Servers) States() []State {
 func (s *Servers) all() []*server {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.SortedFunc(maps.Values(s.running), func(a, b *server) int { return cmp.Compare(a.Name, b.Name) })
+	all := slices.AppendSeq(slices.Collect(maps.Values(s.running)), maps.Values(s.guests))
+	slices.SortFunc(all, func(a, b *server) int { return cmp.Compare(a.Name, b.Name) })
+	return all
 }
 
-// Stop ends all connections and programs and waits for them, a few seconds at most. It is idempotent.
+// Stop ends all connections and programs and waits for them, at most a few seconds. It is idempotent.
 func (s *Servers) Stop() {
 	s.mu.Lock()
 	s.stopped = true
 	for _, v := range s.running {
+		v.cancel()
+	}
+	for _, v := range s.guests {
 		v.cancel()
 	}
 	s.mu.Unlock()

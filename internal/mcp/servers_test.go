@@ -487,7 +487,7 @@ func TestAServerThatIsSilentIsLeft(t *testing.T) {
 	require.Empty(t, b.Tools(), "an agent lacks the tools of a server that can't be reached")
 }
 
-// A request that did not reach the server is no answer of it.
+// A request that did not reach the server is not a failure of the server.
 func TestAServerThatHasGoneIsLeft(t *testing.T) {
 	t.Parallel()
 	server := newServer()

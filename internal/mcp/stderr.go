@@ -12,12 +12,13 @@ import (
 )
 
 const (
-	lineMax    = 1 << 10 // bytes of a line that are logged
-	linesBurst = 50      // lines that are logged at once
-	linesRate  = 1       // and then a second
+	lineMax    = 1 << 10 // logged bytes of a line
+	linesBurst = 50      // lines that may be logged at once
+	linesRate  = 1       // then per second
 )
 
-// logErrors writes a program's stderr into the log until it ends: so many lines, each of this many bytes, without the program's own secrets.
+// logErrors logs a program's stderr until it ends, with limits on lines and their length, and without the program's
+// own secrets.
 func (v *server) logErrors(stderr io.Reader) {
 	limit := rate.NewLimiter(linesRate, linesBurst)
 	hide := redactor(v.Env)
@@ -37,7 +38,7 @@ func (v *server) logErrors(stderr io.Reader) {
 	}
 }
 
-// nextLine reads a line; cut says that it was longer.
+// nextLine reads a line; cut reports that it was longer.
 func nextLine(r *bufio.Reader) (line string, cut bool, err error) {
 	raw, err := r.ReadSlice('\n')
 	line = strings.ToValidUTF8(strings.TrimRight(string(raw), "\r\n"), "?")
@@ -46,15 +47,15 @@ func nextLine(r *bufio.Reader) (line string, cut bool, err error) {
 		_, err = r.ReadSlice('\n')
 	}
 	if errors.Is(err, io.EOF) && line != "" {
-		err = nil // the last one has no end
+		err = nil // the last line has no line end
 	}
 	return line, cut, err
 }
 
-// secretLengthMin is the length from which a value counts as one that may not stand in the log.
+// secretLengthMin is the minimum length of values that are kept out of the log.
 const secretLengthMin = 6
 
-// redactor takes values out of texts.
+// redactor removes values from texts.
 func redactor(values map[string]adapters.Secret) *strings.Replacer {
 	var pairs []string
 	for _, value := range values {

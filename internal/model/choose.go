@@ -9,15 +9,15 @@ import (
 	"sluice/policy/flow"
 )
 
-// AnyModel in a provider's list of models stands for whatever name somebody gives.
+// AnyModel in a provider's list allows every model name.
 const AnyModel = "*"
 
-// choicesMax is how many models an error names at most.
+// choicesMax is the maximum number of models named in an error.
 const choicesMax = 20
 
-// Choose says whether a session may be given a model, by a person or an agent: one that its provider's list has, or that the
-// configuration itself uses. A name is a text like any other, which somebody else is then shown and a provider is told, so it is not
-// anybody's to write. The error names the models whose provider may be told what is of the level knows.
+// Choose checks whether a person or an agent may set a session's model: the provider's list must have it, or the
+// configuration itself must use it. A name is shown to others and sent to a provider, so arbitrary texts are not
+// allowed. The error names the models whose provider may get data of the level knows.
 func (r *Registry) Choose(name string, knows flow.Level) error {
 	provider, model, ok := strings.Cut(name, "/")
 	if ok && model != "" && r.listed(provider, model) {
@@ -34,7 +34,7 @@ func (r *Registry) listed(provider, model string) bool {
 	return slices.Contains(list, model) || slices.Contains(list, AnyModel)
 }
 
-// choices are the models that a session may be given that knows what is of a level, in words.
+// choices describes the models for a session that knows data of a level.
 func (r *Registry) choices(knows flow.Level) string {
 	var names []string
 	for _, provider := range r.Providers() {
@@ -56,7 +56,7 @@ func (r *Registry) choices(knows flow.Level) string {
 	}
 	switch {
 	case len(names) == 0:
-		return "one that may see what this conversation has learnt, but none is configured"
+		return "one that may see what this conversation has learned, but none is configured"
 	case len(names) > choicesMax:
 		return fmt.Sprintf("one of %s and %d others", strings.Join(names[:choicesMax], ", "), len(names)-choicesMax)
 	}

@@ -16,7 +16,7 @@ import (
 	"sluice/sessions"
 )
 
-// Offline is the provider that is always there and needs nothing.
+// Offline is the provider that always exists and needs no configuration.
 const Offline = "offline"
 
 // The kinds of providers.
@@ -25,24 +25,24 @@ const (
 	KindOpenAI    = "openai" // any Chat Completions server
 )
 
-// ProviderConfig is one configured provider.
+// ProviderConfig configures one provider.
 type ProviderConfig struct {
 	Kind           string
 	APIKey         string
-	BaseURL        string     // empty: the provider's own
-	Classification flow.Level // the highest level that may be sent to it
-	ContextWindow  int        // tokens; 0: as known of the model
-	Models         []string   // that a session may be given, without the provider; [AnyModel] is any
+	BaseURL        string     // empty: the provider's default
+	Classification flow.Level // the highest level of data that may be sent to it
+	ContextWindow  int        // tokens; 0: the known value of the model
+	Models         []string   // models that a session may use, without the provider; [AnyModel] allows all
 }
 
-// Registry makes models. It is immutable and safe for concurrent use.
+// Registry creates models. It is immutable and safe for concurrent use.
 type Registry struct {
 	providers map[string]*wire.Provider
-	lists     map[string][]string // by provider: what a session may be given
+	lists     map[string][]string // by provider: the models that a session may use
 }
 
-// New makes a registry of the configured providers and the offline one. The models that are in use can be chosen besides
-// those that a provider lists. It makes no request.
+// New creates a registry of the configured providers and the offline one. Models in use can be chosen in addition to
+// those that a provider lists. It sends no request.
 func New(providers map[string]ProviderConfig, inUse ...string) (*Registry, error) {
 	r := &Registry{providers: map[string]*wire.Provider{}, lists: map[string][]string{}}
 	var faults []error
@@ -59,7 +59,7 @@ func New(providers map[string]ProviderConfig, inUse ...string) (*Registry, error
 	return r, errors.Join(faults...)
 }
 
-// add makes one provider's client. An error begins with the place below the provider.
+// add creates a provider's client. Its errors begin with the key below the provider.
 func (r *Registry) add(name string, c ProviderConfig) error {
 	if name == Offline {
 		return errors.New(": the name is taken by the built-in provider")
@@ -80,14 +80,14 @@ func (r *Registry) add(name string, c ProviderConfig) error {
 	return nil
 }
 
-// checkURL wants http or https and a host; empty is the provider's own.
+// checkURL requires http or https and a host; empty stands for the provider's default.
 func checkURL(s string) error {
 	if s == "" {
 		return nil
 	}
 	u, err := url.Parse(s)
 	if err != nil {
-		return errors.New("it is not a URL") // the parser's error repeats the text, and that may hold a password
+		return errors.New("it is not a URL") // the parser's error repeats the text, which may contain a password
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return errors.New("want http://… or https://… with a host")
@@ -95,7 +95,8 @@ func checkURL(s string) error {
 	return nil
 }
 
-// Model finds a model by its name, also one that no session may be given any more, as an old one may have it. Whether the provider knows the model shows at its first use.
+// Model finds a model by name, even one that sessions may no longer choose, because an old session may still have it.
+// Whether the provider has the model shows at its first use.
 func (r *Registry) Model(name string) (sessions.Model, error) {
 	provider, model, ok := strings.Cut(name, "/")
 	if !ok || model == "" {
@@ -110,7 +111,7 @@ func (r *Registry) Model(name string) (sessions.Model, error) {
 	return nil, fmt.Errorf("model %q: no provider %q; add models.providers.%s, or use one of %s", name, provider, provider, strings.Join(r.Providers(), ", "))
 }
 
-// Providers are the names of the providers, the offline one first.
+// Providers returns the names of the providers, the offline one first.
 func (r *Registry) Providers() []string {
 	return append([]string{Offline}, slices.Sorted(maps.Keys(r.providers))...)
 }

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// targets are the packages that are broken by default, and the packages whose tests must notice.
+// targets are the packages to mutate by default, and the packages whose tests must notice.
 var targets = []struct {
 	pack  string
 	tests []string
@@ -29,19 +29,19 @@ var targets = []struct {
 	{"./router/exchange", []string{"./router/exchange", "./router"}},
 	{"./router/outbound", []string{"./router/outbound", "./router"}},
 	{"./router/approvals", []string{"./router/approvals", "./router"}},
-	{"./router/room", []string{"./router/room", "./router"}},
+	{"./router/quota", []string{"./router/quota", "./router"}},
 	{"./router/commands", []string{"./router/commands", "./router"}},
 	{"./router/inbound", []string{"./router/inbound", "./router"}},
 	{"./router/manage", []string{"./router/manage", "./router"}},
 	{"./router/place", []string{"./router/place"}},
 	{"./router/queue", []string{"./router/queue"}},
-	{"./router/speech", []string{"./router/speech"}},
+	{"./router/usertext", []string{"./router/usertext"}},
 	{"./sessions", []string{"./sessions"}},
 	{"./store", []string{"./store", "./store/sqlite"}},
 	{"./store/engine", []string{"./store", "./store/sqlite"}},
 }
 
-// wanted is the share of mutants that must die.
+// wanted is the share of mutants that must be killed.
 const wanted = 0.9
 
 //go:embed accepted.txt
@@ -92,7 +92,7 @@ func (c *campaign) run(ctx context.Context, packages []string) error {
 	return nil
 }
 
-// target breaks one package, prints what became of it, and reports whether that is enough.
+// target mutates one package, prints the result, and reports whether it is sufficient.
 func (c *campaign) target(ctx context.Context, pack string, tests []string) (good bool, err error) {
 	dir, err := os.MkdirTemp("", "mutants")
 	if err != nil {
@@ -127,7 +127,7 @@ func (c *campaign) say(format string, args ...any) {
 	}
 }
 
-// choose picks the sample.
+// choose picks a sample.
 func (c *campaign) choose(sites []site) []site {
 	hash := func(s site) uint64 {
 		h := fnv.New64a()

@@ -21,7 +21,7 @@ import (
 //go:embed helper.go.txt
 var helper string
 
-// pack is a package that is to be broken.
+// pack is a package to mutate.
 type pack struct {
 	path    string // its import path
 	dir     string
@@ -29,13 +29,13 @@ type pack struct {
 	overlay string // the file for go build -overlay
 }
 
-// listed is what go list says of a package.
+// listed is the output of go list for a package.
 type listed struct {
 	ImportPath, Dir, Name, Export string
 	GoFiles                       []string
 }
 
-// openPack finds the sites of a package, and writes its broken sources into dir.
+// openPack finds the sites of a package and writes its mutated sources into dir.
 func openPack(ctx context.Context, pattern, dir string) (*pack, error) {
 	all, err := goList(ctx, "-export", "-deps", pattern)
 	if err != nil {
@@ -97,7 +97,7 @@ func (p *pack) breakAll(fset *token.FileSet, info *types.Info, files []*ast.File
 	return os.WriteFile(p.overlay, text, 0o600)
 }
 
-// number makes the keys of like sites differ.
+// number makes the keys of similar sites unique.
 func number(sites []site) {
 	seen := map[string]int{}
 	for i, s := range sites {
@@ -108,13 +108,13 @@ func number(sites []site) {
 	}
 }
 
-// apply makes all edits of a file.
+// apply applies all edits of a file.
 func apply(source []byte, edits []edit) string {
 	slices.SortStableFunc(edits, func(a, b edit) int {
 		switch {
 		case a.at != b.at:
 			return a.at - b.at
-		case a.suffix != b.suffix: // what ends here ends before something else begins
+		case a.suffix != b.suffix: // an end comes before a beginning at the same place
 			if a.suffix {
 				return -1
 			}

@@ -18,19 +18,20 @@ import (
 	"time"
 )
 
-// firstTests are how many of the tests that reach a mutant are run first, and next: those that are about its file, and then the shortest.
+// firstTests are the sizes of the first groups of tests for a mutant: first tests named after its file, then the
+// shortest ones.
 func firstTests() []int { return []int{8, 30} }
 
 // test is one top-level test of a test binary.
 type test struct {
 	binary  *binary
 	name    string
-	file    string // that has it, such as queue_test.go; empty if it is not known
+	file    string // the test's file, such as queue_test.go; empty if unknown
 	took    time.Duration
 	reaches []int
 }
 
-// about is 1 for a test whose file goes by the name of the source file, else 0.
+// about returns 1 for a test whose file is named after the source file, otherwise 0.
 func (t *test) about(source string) int {
 	if strings.HasPrefix(t.file, strings.TrimSuffix(filepath.Base(source), ".go")) {
 		return 1
@@ -41,19 +42,19 @@ func (t *test) about(source string) int {
 // binary is a test binary with all mutants of a package in it.
 type binary struct{ path, dir string }
 
-// outcome is what became of a mutant.
+// outcome is the result for a mutant.
 type outcome struct {
 	site
-	killedBy string // empty: it survived
-	reached  int    // by how many tests
+	killedBy string // empty: the mutant survived
+	reached  int    // number of tests that reach it
 }
 
-// runner breaks one package and runs the tests of some.
+// runner mutates one package and runs the tests of one or more packages.
 type runner struct {
 	pack    *pack
 	tests   []*test
 	workers int
-	grace   time.Duration // what tests may take beyond five times their usual time
+	grace   time.Duration // extra time for tests, beyond five times their usual time
 	say     func(format string, args ...any)
 }
 
@@ -115,7 +116,7 @@ func (b *binary) command(ctx context.Context, env []string, args ...string) *exe
 	return cmd
 }
 
-// trace runs the test with no mutant switched on, and reads which ones it reached.
+// trace runs the test without a mutant and reads which mutants it reaches.
 func (t *test) trace(ctx context.Context, dir string) error {
 	path := filepath.Join(dir, "trace-"+filepath.Base(t.binary.path)+"-"+t.name)
 	began := time.Now()
@@ -125,7 +126,7 @@ func (t *test) trace(ctx context.Context, dir string) error {
 		return fmt.Errorf("%s fails in code that nobody has broken: %w\n%s", t.name, err, out)
 	}
 	reached, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, os.ErrNotExist) { // a test that reaches none writes none
+	if err != nil && !errors.Is(err, os.ErrNotExist) { // a test that reaches no mutant writes no file
 		return fmt.Errorf("read trace: %w", err)
 	}
 	for line := range strings.Lines(string(reached)) {
@@ -163,7 +164,7 @@ func (r *runner) judge(ctx context.Context, sites []site) ([]outcome, error) {
 	return outcomes, err
 }
 
-// try switches one mutant on.
+// try runs the tests with one mutant switched on.
 func (r *runner) try(ctx context.Context, s site) (outcome, error) {
 	o := outcome{site: s}
 	var reaching []*test
@@ -192,7 +193,7 @@ func (r *runner) try(ctx context.Context, s site) (outcome, error) {
 	return o, nil
 }
 
-// inGroups cuts the tests into the groups that are run one after the other.
+// inGroups splits the tests into groups that run one after the other.
 func inGroups(tests []*test) (groups [][]*test) {
 	for _, n := range firstTests() {
 		n = min(n, len(tests))
@@ -203,8 +204,8 @@ func inGroups(tests []*test) (groups [][]*test) {
 
 var failedTest = regexp.MustCompile(`^\s*--- FAIL: (\S+)`)
 
-// run runs tests with a mutant switched on, and names the first that fails. It ends the others then: tests that run beside each other
-// have all begun by the time one fails, so that no flag would stop them.
+// run runs tests with a mutant switched on and returns the first that fails. It then kills the others: parallel tests
+// have all started by then, so a flag would not stop them.
 func (b *binary) run(ctx context.Context, id int, tests []*test, grace time.Duration) (killer string, err error) {
 	names, limit := make([]string, len(tests)), grace
 	for i, t := range tests {
@@ -229,11 +230,11 @@ func (b *binary) run(ctx context.Context, id int, tests []*test, grace time.Dura
 	return "a crash or a time-out", nil
 }
 
-// verdicts reads what tests print, and calls failed when the first of them fails. One goroutine writes into it.
+// verdicts parses the output of tests and calls failed at the first failure. One goroutine writes to it.
 type verdicts struct {
 	failed func()
 	killer string
-	line   []byte // that has not ended yet
+	line   []byte // an incomplete line
 }
 
 // Write implements io.Writer.
@@ -252,7 +253,7 @@ func (v *verdicts) Write(text []byte) (int, error) {
 	}
 }
 
-// inParallel does something with all of a list, some at a time, and ends at the first error.
+// inParallel processes a list with several workers and ends at the first error.
 func inParallel[T any](workers int, list []T, do func(T) error) error {
 	var group sync.WaitGroup
 	var once sync.Once

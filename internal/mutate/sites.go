@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// A kind is one way to break code.
+// kind is a way to break code.
 type kind string
 
 const (
@@ -22,16 +22,16 @@ const (
 	kindSkip  kind = "skip the statement"
 )
 
-// site is one place where a package can be broken.
+// site is a place where a package can be broken.
 type site struct {
-	key  string // stable while the code around the place stays: file, function, kind, source text
+	key  string // stable while the code around the place does not change: file, function, kind, source text
 	kind kind
 	line int
 	file string
 	id   int
 }
 
-// String is where a developer finds the place, and its key.
+// String returns the position and the key, for developers.
 func (s site) String() string {
 	path := s.file
 	if wd, err := os.Getwd(); err == nil {
@@ -42,11 +42,11 @@ func (s site) String() string {
 	return fmt.Sprintf("%s:%d: %s", path, s.line, s.key)
 }
 
-// edit is a text that is put into a file, or that replaces a part of it.
+// edit inserts a text into a file, or replaces a part of it.
 type edit struct {
 	at, end int // byte offsets; end > at replaces
 	text    string
-	depth   int // of the syntax node: at one offset, outer prefixes come before inner ones, and inner suffixes before outer ones
+	depth   int // of the syntax node: at the same offset, outer prefixes come before inner ones, and inner suffixes before outer ones
 	suffix  bool
 }
 
@@ -96,7 +96,7 @@ func (f *finder) walk(n ast.Node) {
 	f.depth--
 }
 
-// visit notes the sites of a node, and reports whether to look below it.
+// visit records the sites of a node, and reports whether to visit its children.
 func (f *finder) visit(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.GenDecl:
@@ -129,7 +129,7 @@ func (f *finder) visit(n ast.Node) bool {
 	return true
 }
 
-// statements notes those of a block that can be skipped.
+// statements records the statements of a block that can be skipped.
 func (f *finder) statements(list []ast.Stmt) {
 	for _, s := range list {
 		switch s := s.(type) {
@@ -149,7 +149,7 @@ func (f *finder) statements(list []ast.Stmt) {
 	}
 }
 
-// unobserved are calls whose loss shows as a hang, in a log, or in nothing that a test should look at.
+// unobserved are calls whose absence shows only as a hang, in a log, or in nothing that a test should check.
 var unobserved = map[string]bool{
 	"panic": true, "Lock": true, "Unlock": true, "RLock": true, "RUnlock": true, "Done": true, "Close": true, "Stop": true, "Helper": true,
 	"Debug": true, "Info": true, "Warn": true, "Error": true, "Log": true, "Observe": true, "Inc": true, "Hit": true,
@@ -194,7 +194,7 @@ func (f *finder) negate(e ast.Expr) {
 	}
 }
 
-// comparisons and sums become calls of helpers that stand beside them in helper.go.txt.
+// Comparisons and sums become calls of the helpers in helper.go.txt.
 var operators = map[token.Token]string{token.LSS: "Less", token.LEQ: "LessOrEqual", token.GTR: "Greater", token.GEQ: "GreaterOrEqual", token.ADD: "Add", token.SUB: "Subtract"}
 
 func (f *finder) binary(n *ast.BinaryExpr) {
@@ -217,14 +217,14 @@ func (f *finder) binary(n *ast.BinaryExpr) {
 	}
 }
 
-// operator makes a call of x op y.
+// operator replaces x op y by a call.
 func (f *finder) operator(k kind, n *ast.BinaryExpr, helper, between, end string) {
 	f.wrap(k, n, "mutant"+helper+"(%d, ", end)
 	at := f.fset.Position(n.OpPos).Offset
 	f.edits = append(f.edits, edit{at: at, end: at + len(n.Op.String()), text: between})
 }
 
-// wrap notes a site at a node and puts texts before and behind it.
+// wrap records a site at a node and inserts texts before and after it.
 func (f *finder) wrap(k kind, n ast.Node, before, behind string) {
 	from, to := f.fset.Position(n.Pos()), f.fset.Position(n.End())
 	text := strings.Join(strings.Fields(string(f.source[from.Offset:to.Offset])), " ")
@@ -241,7 +241,7 @@ func (f *finder) wrap(k kind, n ast.Node, before, behind string) {
 		edit{at: to.Offset, end: to.Offset, text: behind, depth: 2*f.depth + nesting(k), suffix: true})
 }
 
-// nesting orders two sites of one node: what is around a condition is outside of what is around its operator.
+// nesting orders two sites at one node: text around a condition is outside of text around its operator.
 func nesting(k kind) int {
 	if k == kindLess || k == kindLogic || k == kindMath {
 		return 1

@@ -1,5 +1,5 @@
-// Package pattern has regular expressions that are compiled when they are first used. A program that compiles all of its
-// expressions at the start starts later and uses more memory, also for those that its configuration never needs.
+// Package pattern provides regular expressions that are compiled at their first use. A program that compiles all of
+// its expressions at the start starts later and uses more memory, even for those that its configuration never needs.
 package pattern
 
 import (
@@ -12,10 +12,10 @@ import (
 // Pattern is a regular expression. It is safe for concurrent use.
 type Pattern struct{ compiled func() *regexp.Regexp }
 
-// inTest reports whether a test runs.
+// inTest reports whether this is a test binary.
 var inTest = len(os.Args) > 0 && strings.HasSuffix(strings.TrimSuffix(os.Args[0], ".exe"), ".test")
 
-// New makes a pattern. A wrong expression panics at the first use; in a test, it panics at once.
+// New creates a pattern. An invalid expression panics at the first use; in a test, it panics at once.
 func New(text string) *Pattern {
 	p := &Pattern{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
 	if inTest {
@@ -24,7 +24,7 @@ func New(text string) *Pattern {
 	return p
 }
 
-// Regexp is the compiled expression.
+// Regexp returns the compiled expression.
 func (p *Pattern) Regexp() *regexp.Regexp { return p.compiled() }
 
 // MatchString reports whether the text contains a match.

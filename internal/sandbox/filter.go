@@ -11,29 +11,29 @@ import (
 	"golang.org/x/net/bpf"
 )
 
-// families are the kinds of sockets that a command may open: those that programs need. Each other one is a part of the
-// kernel, or a way to the machine around the sandbox (AF_VSOCK), that a command has no use for.
+// families are the kinds of sockets that a command may open: those that programs need. Every other kind exposes a
+// part of the kernel, or a way around the sandbox (AF_VSOCK), that a command does not need.
 var families = []uint32{syscall.AF_UNIX, syscall.AF_INET, syscall.AF_INET6}
 
-// What Linux calls things in a filter, see seccomp(2).
+// Linux constants for filters, see seccomp(2).
 const (
 	actAllow = 0x7fff0000 // SECCOMP_RET_ALLOW
-	actErrno = 0x00050000 // SECCOMP_RET_ERRNO; the error stands in the lower half
+	actErrno = 0x00050000 // SECCOMP_RET_ERRNO; the lower half has the error
 
-	atNumber = 0  // of the call, in struct seccomp_data
+	atNumber = 0  // number of the call, in struct seccomp_data
 	atArch   = 4  // the calling convention
-	atFirst  = 16 // the lower half of the first argument; all of archs are little-endian
+	atFirst  = 16 // the lower half of the first argument; all archs are little-endian
 
-	ioUringSetup = 425     // opens sockets without the calls that are looked at
+	ioUringSetup = 425     // opens sockets without the filtered calls
 	memfdSecret  = 447     // as memfd_create
-	x32          = 1 << 30 // calls of another convention that shares x86-64's name
+	x32          = 1 << 30 // calls of another convention with the same name as x86-64
 )
 
-// archs are the calling conventions that a filter is made for, by Go's names: AUDIT_ARCH_….
+// archs are the calling conventions with a filter, by Go's names: AUDIT_ARCH_….
 var archs = map[string]uint32{"amd64": 0xc000003e, "arm64": 0xc00000b7, "riscv64": 0xc00000f3}
 
-// socketFilter allows all calls but those that a command has to do without, and those that open sockets of other families. Another calling convention than the
-// machine's own has other numbers for the same calls, so none of its calls works.
+// socketFilter allows all calls except forbidden ones, and those that open sockets of other families. Other calling
+// conventions have other numbers for the same calls, so all their calls fail.
 func socketFilter(arch uint32, socket, pair uint32, without []uint32) []bpf.Instruction {
 	missing, family := bpf.RetConstant{Val: actErrno | uint32(syscall.ENOSYS)}, bpf.RetConstant{Val: actErrno | uint32(syscall.EAFNOSUPPORT)}
 	allow := bpf.RetConstant{Val: actAllow}
@@ -60,10 +60,10 @@ func socketFilter(arch uint32, socket, pair uint32, without []uint32) []bpf.Inst
 	return append(program, family)
 }
 
-// errNoFilter says that there is no filter for this machine, and so no sandbox.
+// errNoFilter means that there is no filter for this machine, and therefore no sandbox.
 var errNoFilter = errors.New("the sandbox can't restrict sockets on this processor architecture (" + runtime.GOARCH + "): use amd64, arm64 or riscv64")
 
-// openFilter gives the filter as bwrap reads it: struct sock_filter after struct sock_filter.
+// openFilter returns the filter in the form that bwrap reads: a sequence of struct sock_filter.
 func openFilter() (*os.File, error) {
 	arch, ok := archs[runtime.GOARCH]
 	if !ok {

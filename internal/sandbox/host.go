@@ -8,12 +8,12 @@ import (
 	"syscall"
 )
 
-// Host runs commands as the gateway itself does: with its rights, and all that it can
-// reach. Only the gateway's environment is kept from them.
+// Host runs commands without a sandbox: with the gateway's rights and access. Only the gateway's environment is
+// withheld from them.
 type Host struct{}
 
-// Run runs a program as [Bubblewrap.Run] does, without a sandbox. What it has started and that stays in its
-// process group is killed with it.
+// Run runs a program like [Bubblewrap.Run], without a sandbox. Its children that stay in its process group are killed
+// with it.
 func (Host) Run(ctx context.Context, c Config, command ...string) (Result, error) {
 	if len(command) == 0 || command[0] == "" {
 		return Result{}, errors.New("run command: there is no command")
@@ -33,7 +33,7 @@ func (Host) Run(ctx context.Context, c Config, command ...string) (Result, error
 	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin", "HOME=" + c.Workspace}
 	cmd.Dir = c.Workspace
 	result, err := run(limited, stop, c, cmd, false)
-	if cmd.Process != nil { // what the command has left behind; the group is gone where there is nothing
+	if cmd.Process != nil { // children that the command has left behind, if any
 		if killed := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); killed == nil && errors.Is(err, exec.ErrWaitDelay) {
 			err = nil
 		}

@@ -2,5 +2,5 @@
 
 package sandbox
 
-// KeepFiles does nothing: files that the gateway has inherited are kept from programs on Linux alone.
+// KeepFiles does nothing: inherited files are withheld from programs only on Linux.
 func KeepFiles() error { return nil }

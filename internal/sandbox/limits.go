@@ -13,9 +13,9 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// Limits are what a command and all that it has started may use. A zero field is its default.
+// Limits limit a command together with all processes that it starts. A zero field stands for its default.
 type Limits struct {
-	Memory    int64 // bytes of all processes together; default 1 GiB
+	Memory    int64 // bytes, all processes together; default 1 GiB
 	Processes int   // processes and threads; default 256
 	FileSize  int64 // of one file, in bytes; default 1 GiB
 }
@@ -24,17 +24,18 @@ const (
 	defaultMemory    = 1 << 30
 	defaultProcesses = 256
 	defaultFileSize  = 1 << 30
-	// openFiles are those of one process.
+	// openFiles is the limit of one process.
 	openFiles = 1024
-	// niceness lets the gateway work before its commands.
+	// niceness gives the gateway priority over its commands.
 	niceness = 10
-	// watchEvery is how often the processes of a command are counted, and checkEvery how often the caller is asked.
+	// watchEvery is how often the processes of a command are checked, and checkEvery how often the caller's Check
+	// runs.
 	watchEvery = 50 * time.Millisecond
 	checkEvery = 20 * time.Millisecond
 )
 
-// The files that bubblewrap is given, in the order of [exec.Cmd.ExtraFiles]: its filter, and the pipes of a command that waits
-// to be let go. A command without bubblewrap has only the last, as its first.
+// The files passed to bubblewrap, in the order of [exec.Cmd.ExtraFiles]: the filter, and the pipes of a command that
+// waits for its start signal. A command without bubblewrap has only the last one, as its first.
 const (
 	filterFD = 3
 	infoFD   = 4
@@ -54,12 +55,13 @@ func (l Limits) complete() Limits {
 	return l
 }
 
-// overuse is the cause with which a command is ended that uses more than it may.
+// overuse is the cause for ending a command that exceeds its limits.
 type overuse struct{ why string }
 
 func (o *overuse) Error() string { return o.why }
 
-// supervise runs a command within its limits to its end. reason is why it was ended before; empty: it was not.
+// supervise runs a command within its limits until it ends. reason says why it was killed; it is empty if the command
+// was not killed.
 func (c Config) supervise(ctx context.Context, stop context.CancelCauseFunc, cmd *exec.Cmd, info bool) (reason string, err error) {
 	gate, err := newGate(cmd, info)
 	if err != nil {
@@ -76,7 +78,7 @@ func (c Config) supervise(ctx context.Context, stop context.CancelCauseFunc, cmd
 	if err == nil {
 		err = bound(pid, c.Limits.complete(), orDefault(c.Timeout, defaultTimeout))
 	}
-	if err != nil { // it has ended already, which Wait says better, or it can't be bounded
+	if err != nil { // it has ended already, which Wait reports better, or it can't be limited
 		stop(&overuse{"its limits could not be set: " + err.Error()})
 	} else {
 		gate.open()
@@ -96,7 +98,7 @@ func (c Config) supervise(ctx context.Context, stop context.CancelCauseFunc, cmd
 	return reason, err
 }
 
-// watch asks check again and again until ctx ends; its first error ends the command.
+// watch calls check repeatedly until ctx ends; the first error ends the command.
 func watch(ctx context.Context, stop context.CancelCauseFunc, every time.Duration, check func(ctx context.Context) error) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -113,7 +115,7 @@ func watch(ctx context.Context, stop context.CancelCauseFunc, every time.Duratio
 	}
 }
 
-// watcher says whether the processes of a command are within the limits.
+// watcher returns a check of a command's processes against the limits.
 func (l Limits) watcher(pid int) func(context.Context) error {
 	return func(context.Context) error {
 		u, err := usageOf(pid, l.Memory)
@@ -131,7 +133,7 @@ func (l Limits) watcher(pid int) func(context.Context) error {
 	}
 }
 
-// usage is what the processes of a command use.
+// usage is the resource usage of a command's processes.
 type usage struct {
 	tasks  int
 	memory int64
@@ -158,9 +160,9 @@ func newGate(cmd *exec.Cmd, info bool) (*gate, error) {
 	return g, nil
 }
 
-// waiting is the process that waits: the started one, or the one that bubblewrap has made.
+// waiting returns the process that waits: the started one, or the one that bubblewrap has created.
 func (g *gate) waiting(started int) (int, error) {
-	_ = g.blockR.Close() // the command has its own
+	_ = g.blockR.Close() // the command has its own copy
 	if g.infoR == nil {
 		return started, nil
 	}
@@ -174,9 +176,9 @@ func (g *gate) waiting(started int) (int, error) {
 	return made.Child, nil
 }
 
-func (g *gate) open() { _, _ = g.blockW.WriteString("\n") } // where the command has ended in the meantime, its end says it
+func (g *gate) open() { _, _ = g.blockW.WriteString("\n") } // if the command has ended in the meantime, Wait reports it
 
-// close closes what is open still.
+// close closes the remaining files.
 func (g *gate) close() {
 	for _, f := range []*os.File{g.infoR, g.infoW, g.blockR, g.blockW} {
 		if f != nil {

@@ -15,15 +15,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// withoutCalls are the calls that a command has to do without: other ways to open sockets; the kernel's keyrings, which
-// all that the gateway starts may share; and memory that belongs to no mapping of a process, which the watcher does not see.
+// withoutCalls are forbidden calls: other ways to open sockets; the kernel's keyrings, which all children of the
+// gateway may share; and memory outside any mapping of a process, which the watcher does not see.
 var withoutCalls = []uint32{
 	ioUringSetup,
 	unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL,
 	unix.SYS_MEMFD_CREATE, memfdSecret, unix.SYS_SHMGET,
 }
 
-// bound sets the limits of a process that waits. Those that it starts have them too.
+// bound sets the limits of a waiting process. Its children inherit them.
 func bound(pid int, l Limits, timeout time.Duration) error {
 	for resource, most := range map[int]uint64{
 		unix.RLIMIT_DATA:   uint64(l.Memory),
@@ -41,20 +41,21 @@ func bound(pid int, l Limits, timeout time.Duration) error {
 			return fmt.Errorf("set limit: %w", err)
 		}
 	}
-	// Both only help, so that it is no matter where the kernel does not allow them.
+	// Both are optional, so it does not matter if the kernel refuses them.
 	_ = syscall.Setpriority(syscall.PRIO_PROCESS, pid, niceness)
 	_ = os.WriteFile(filepath.Join("/proc", strconv.Itoa(pid), "oom_score_adj"), []byte("1000"), 0)
 	return nil
 }
 
-// process is what /proc tells of one.
+// process has the data from /proc about one process.
 type process struct {
 	pid, parent, group int
 	threads            int
-	resident           int64 // bytes, shared ones too
+	resident           int64 // bytes, including shared ones
 }
 
-// usageOf counts what a process, all that it has started, and its process group use. Memory is counted exactly when it seems to be more than most.
+// usageOf measures a process, all its descendants and its process group. Memory is measured exactly if it seems to
+// exceed most.
 func usageOf(pid int, most int64) (usage, error) {
 	all, err := processes()
 	if err != nil {
@@ -75,7 +76,7 @@ func usageOf(pid int, most int64) (usage, error) {
 	return u, nil
 }
 
-// familyOf are a process, those of its group, and all that they have started.
+// familyOf returns a process, the processes of its group, and all their descendants.
 func familyOf(pid int, all []process) []process {
 	children := map[int][]process{}
 	var next []process
@@ -95,7 +96,7 @@ func familyOf(pid int, all []process) []process {
 	return family
 }
 
-// processes are all of the machine.
+// processes returns all processes of the machine.
 func processes() ([]process, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -122,7 +123,7 @@ func processes() ([]process, error) {
 	return all, nil
 }
 
-// parseStat reads a line of /proc/<pid>/stat. The name in parentheses may hold anything.
+// parseStat parses a line of /proc/<pid>/stat. The name in parentheses may contain anything.
 func parseStat(stat []byte) (process, bool) {
 	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
 	if open < 1 || end < open {
@@ -142,7 +143,7 @@ func parseStat(stat []byte) (process, bool) {
 	return p, err == nil
 }
 
-// own is the memory of a process that is not a file's: of what it shares with others its part.
+// own returns a process's memory that does not belong to files, with its share of shared memory.
 func own(pid int) int64 {
 	sums := kilobytes("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
 	if sum, ok := sums["Pss_Anon"]; ok {
@@ -152,14 +153,16 @@ func own(pid int) int64 {
 	return status["RssAnon"] + status["RssShmem"]
 }
 
-// shortOfMemory reports whether the machine has less than a twentieth of its memory left, or 256 MiB where that is less.
+// shortOfMemory reports whether less than a twentieth of the machine's memory is left, or less than 256 MiB if that
+// is less.
 func shortOfMemory() bool {
 	info := kilobytes("/proc/meminfo")
 	available, ok := info["MemAvailable"]
 	return ok && available < min(info["MemTotal"]/20, 256<<20)
 }
 
-// kilobytes reads a file of lines such as "Name:  12 kB", as bytes. Nothing where it can't be read.
+// kilobytes reads a file of lines such as "Name: 12 kB" and returns bytes. If the file can't be read, the result is
+// empty.
 func kilobytes(file string) map[string]int64 {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -175,7 +178,8 @@ func kilobytes(file string) map[string]int64 {
 	return sums
 }
 
-// KernelBounds are the most memory, in bytes, and the most processes of the control group in which this program runs; empty: there is no such bound.
+// KernelBounds returns the limits of this program's control group on memory, in bytes, and on processes; empty: no
+// limit.
 func KernelBounds() (memory, tasks string) {
 	groups, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -184,7 +188,8 @@ func KernelBounds() (memory, tasks string) {
 	return kernelBounds(string(groups), "/sys/fs/cgroup")
 }
 
-// kernelBounds looks for bounds of the groups that a process is in, version 2 (0::/path) or 1 (4:memory:/path), and of those above them.
+// kernelBounds looks for limits of a process's groups, version 2 (0::/path) or 1 (4:memory:/path), and of their
+// parents.
 func kernelBounds(groups, root string) (memory, tasks string) {
 	for line := range strings.Lines(groups) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
@@ -202,7 +207,7 @@ func kernelBounds(groups, root string) (memory, tasks string) {
 	return memory, tasks
 }
 
-// boundIn reads a bound. It returns an empty text for an unlimited value.
+// boundIn reads a limit. It returns an empty text for an unlimited value.
 func boundIn(root, group, name string) string {
 	text, err := os.ReadFile(filepath.Join(root, group, name))
 	if err != nil {

@@ -19,45 +19,45 @@ import (
 const (
 	defaultTimeout = time.Minute
 	defaultOutput  = 256 << 10
-	// killWait is how long the death of a command's last child is waited for.
+	// killWait is how long Run waits for the death of a command's last child.
 	killWait = 5 * time.Second
-	// probeTimeout is how long the program may take to show that it works.
+	// probeTimeout is how long the check of the program may take.
 	probeTimeout = 10 * time.Second
-	// tmpSize and shmSize are what /tmp and /dev/shm hold, which are memory. Nothing else of /dev can be written.
+	// tmpSize and shmSize are the sizes of /tmp and /dev/shm, which are in memory. Nothing else in /dev is writable.
 	tmpSize, shmSize = "67108864", "67108864"
 )
 
-// Config is how one command is run.
+// Config describes how a command runs.
 type Config struct {
-	Workspace string        // an absolute path of a folder; /workspace in the sandbox, where the command begins
-	Network   bool          // the command reaches the network as the gateway does
-	Timeout   time.Duration // 0 is a minute
-	Output    int           // most bytes kept of stdout, and of stderr; 0 is 256 KiB
-	Stdin     string        // what the command reads
+	Workspace string        // absolute path of a folder; in the sandbox it is /workspace, the working directory
+	Network   bool          // the command has the gateway's network access
+	Timeout   time.Duration // 0: one minute
+	Output    int           // maximum bytes kept of stdout, and of stderr; 0: 256 KiB
+	Stdin     string        // the command's input
 	Limits    Limits
-	// Check is asked all the time while the command runs; its error ends the command. Nil: nothing is asked.
+	// Check is called repeatedly while the command runs; its error ends the command. May be nil.
 	Check func(ctx context.Context) error
 }
 
-// Result is what became of a command that ran.
+// Result is the result of a command that ran.
 type Result struct {
 	Stdout, Stderr string
 	Truncated      bool // the command wrote more than was kept
 	ExitCode       int  // -1 if it was killed
 	TimedOut       bool // it was killed at its deadline
-	// Stopped says why it was killed before its deadline: it used more than it may. Empty: it was not.
+	// Stopped says why it was killed before its deadline: it exceeded a limit. Empty if it was not.
 	Stopped string
 }
 
 // Bubblewrap runs commands with bwrap. It is safe for concurrent use.
 type Bubblewrap struct {
 	program string
-	works   atomic.Bool // it was seen to
+	works   atomic.Bool // a check has succeeded
 }
 
 var _ sessions.Sandbox = (*Bubblewrap)(nil)
 
-// New makes a runner of the named program; an empty name looks for bwrap in PATH when it is needed.
+// New creates a runner for the named program; with an empty name, it searches PATH for bwrap when needed.
 func New(program string) *Bubblewrap {
 	if program == "" {
 		program = "bwrap"
@@ -65,7 +65,7 @@ func New(program string) *Bubblewrap {
 	return &Bubblewrap{program: program}
 }
 
-// Available implements [sessions.Sandbox]: it runs a command that does nothing, until that has worked once.
+// Available implements [sessions.Sandbox]: it runs a command that does nothing, until that has succeeded once.
 func (b *Bubblewrap) Available(ctx context.Context) error {
 	if b.works.Load() {
 		return nil
@@ -86,9 +86,9 @@ func (b *Bubblewrap) Available(ctx context.Context) error {
 	return nil
 }
 
-// Run runs a program with its arguments and waits for its end, and for that of all
-// it has started. That it fails or runs into its time-out is a result; an error says that the sandbox
-// could not be made, that the program is not there, or that ctx ended.
+// Run runs a program with its arguments and waits until it and all its children have ended. A failure or time-out of
+// the program is a result. An error means that the sandbox could not be created, that the program does not exist, or
+// that ctx ended.
 func (b *Bubblewrap) Run(ctx context.Context, c Config, command ...string) (Result, error) {
 	if len(command) == 0 || command[0] == "" {
 		return Result{}, errors.New("run in sandbox: there is no command")
@@ -111,7 +111,7 @@ func (b *Bubblewrap) Run(ctx context.Context, c Config, command ...string) (Resu
 	limited, stop := context.WithCancelCause(limited)
 	defer stop(nil)
 	cmd := exec.CommandContext(limited, program, append(args, command...)...)
-	cmd.Env = []string{} // it can be read in the sandbox, as that of its first process
+	cmd.Env = []string{} // the sandbox can read it, as the environment of its first process
 	cmd.Dir = "/"
 	cmd.ExtraFiles = []*os.File{filter}
 	result, err := run(limited, stop, c, cmd, true)
@@ -127,13 +127,13 @@ func (b *Bubblewrap) Run(ctx context.Context, c Config, command ...string) (Resu
 	return result, nil
 }
 
-// run starts a command that waits to be let go, bounds it, lets it go, and watches it to its end. stop ends ctx. A command
-// with info is bubblewrap, which says which process it has made.
+// run starts a command that waits, sets its limits, lets it start, and supervises it to its end. stop ends ctx. A
+// command with info is bubblewrap, which reports the process that it has created.
 func run(ctx context.Context, stop context.CancelCauseFunc, c Config, cmd *exec.Cmd, info bool) (Result, error) {
 	stdout, stderr := &bounded{limit: orDefault(c.Output, defaultOutput)}, &bounded{limit: orDefault(c.Output, defaultOutput)}
 	cmd.Stdout, cmd.Stderr, cmd.Stdin = stdout, stderr, strings.NewReader(c.Stdin)
 	cmd.WaitDelay = killWait
-	// The command dies with the thread that has started it, which must not end before.
+	// The command is killed with the thread that has started it, so the thread must not end before.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	reason, err := c.supervise(ctx, stop, cmd, info)
@@ -153,7 +153,7 @@ func run(ctx context.Context, stop context.CancelCauseFunc, c Config, cmd *exec.
 	return result, nil
 }
 
-// arguments are bwrap's own, up to the command.
+// arguments returns bwrap's own arguments, up to the command.
 func arguments(c Config) ([]string, error) {
 	info, err := os.Stat(c.Workspace)
 	switch {
@@ -170,7 +170,8 @@ func arguments(c Config) ([]string, error) {
 	}
 	args = append(args, systemMounts(c.Network)...)
 	return append(args,
-		// A gateway that is root owns /proc/sys in the sandbox too: read-only, or it could set the kernel's parameters.
+		// A gateway that runs as root also owns /proc/sys in the sandbox, so it must be read-only: otherwise a
+		// command could set the kernel's parameters.
 		"--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev", "--size", shmSize, "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
 		"--size", tmpSize, "--tmpfs", "/tmp",
 		"--bind", c.Workspace, "/workspace", "--remount-ro", "/", "--chdir", "/workspace",
@@ -180,8 +181,8 @@ func arguments(c Config) ([]string, error) {
 	), nil
 }
 
-// systemMounts show the machine's programs: /usr, what links into it, and the few
-// files of /etc that programs need to start. The rest of /etc may hold secrets.
+// systemMounts mount the machine's programs: /usr, the links into it, and the few files of /etc that programs need to
+// start. The rest of /etc may contain secrets.
 func systemMounts(network bool) []string {
 	args := []string{"--ro-bind", "/usr", "/usr"}
 	for _, dir := range []string{"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"} {
@@ -201,7 +202,7 @@ func systemMounts(network bool) []string {
 	return args
 }
 
-// bounded keeps the beginning of what is written to it.
+// bounded keeps the beginning of its input.
 type bounded struct {
 	strings.Builder
 	limit int
@@ -212,7 +213,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	kept := min(len(p), b.limit-b.Len())
 	b.cut = b.cut || kept < len(p)
 	b.Builder.Write(p[:kept])
-	return len(p), nil // what is not kept must not stop the command
+	return len(p), nil // the command must continue even if its output is not kept
 }
 
 func orDefault[T int | time.Duration](v, otherwise T) T {

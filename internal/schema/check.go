@@ -8,25 +8,27 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"reflect"
 	"strings"
 )
 
-// detailMax is how many bytes of an error are shown that the library words.
+// detailMax is how many bytes of the library's errors are shown.
 const detailMax = 300
 
-// Decode checks a call's arguments and decodes them into a T, whose schema [Of] gives. Its errors name the parameter.
+// Decode checks a call's arguments and decodes them into a T, whose schema is that of [Of]. Its errors name the
+// parameter.
 func Decode[T any](args json.RawMessage) (into T, err error) {
 	s := Of[T]()
 	wrong := s.Check(args)
-	if err := decode(s.once(args), &into); err != nil { // of two errors, this one is the plainer
+	if err := decode(s.lastValues(args), &into); err != nil { // this error is easier to understand
 		return into, err
 	}
 	return into, wrong
 }
 
-// once leaves of each parameter what [Schema.Check] checks: the last of its values, unless that counts as missing. A Go
-// struct would keep a part of the values before. Other JSON than an object stays as it is.
-func (s *Schema) once(args json.RawMessage) json.RawMessage {
+// lastValues keeps only that value of each parameter which [Schema.Check] checks: the last one, unless it counts as
+// missing. Otherwise a Go struct would keep parts of earlier values. JSON that is not an object stays unchanged.
+func (s *Schema) lastValues(args json.RawMessage) json.RawMessage {
 	var last map[string]json.RawMessage
 	if json.Unmarshal(args, &last) != nil {
 		return args
@@ -51,7 +53,7 @@ func (s *Schema) Check(args json.RawMessage) error {
 		return fmt.Errorf("arguments: %w", err)
 	}
 	if s.own {
-		s.ease(value)
+		s.normalize(value)
 	}
 	if value == nil {
 		value = map[string]any{}
@@ -66,12 +68,12 @@ func (s *Schema) Check(args json.RawMessage) error {
 	if plain := explain(s.resolved.Schema(), value, ""); plain != nil {
 		return plain
 	}
-	return worded(err)
+	return shortened(err)
 }
 
-// ease lets a null stand for a parameter that is left out, and an empty text where it may. It lowers numbers that may be
-// above their maximum.
-func (s *Schema) ease(value map[string]any) {
+// normalize removes nulls, which stand for missing parameters, and empty texts where they do. It lowers numbers above
+// their maximum where that is allowed.
+func (s *Schema) normalize(value map[string]any) {
 	for name, v := range value {
 		if v == nil || v == "" && s.empty[name] {
 			delete(value, name)
@@ -84,8 +86,8 @@ func (s *Schema) ease(value map[string]any) {
 	}
 }
 
-// worded is the library's error in short: the outermost parameter, and what is wrong within it.
-func worded(err error) error {
+// shortened shortens the library's error: the outermost parameter, and what is wrong in it.
+func shortened(err error) error {
 	text, place := err.Error(), ""
 	for {
 		head, rest, ok := strings.Cut(text, ": ")
@@ -114,7 +116,7 @@ func decode(args json.RawMessage, into any) error {
 	dec.DisallowUnknownFields()
 	err := dec.Decode(into)
 	if te, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Errorf("%s: want %s, got a JSON %s", cmp.Or(te.Field, "arguments"), kind(te.Type.Kind().String()), te.Value)
+		return fmt.Errorf("%s: want %s, got a JSON %s", cmp.Or(parameter(reflect.TypeOf(into).Elem(), te.Field), "arguments"), kind(te.Type.Kind().String()), te.Value)
 	}
 	if err != nil {
 		if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
@@ -128,7 +130,19 @@ func decode(args json.RawMessage, into any) error {
 	return nil
 }
 
-// kind is what a model calls a Go kind.
+// parameter is a path of parameters without the name of an embedded struct, which models do not know.
+func parameter(t reflect.Type, path string) string {
+	first, rest, nested := strings.Cut(path, ".")
+	if !nested || t.Kind() != reflect.Struct {
+		return path
+	}
+	if f, ok := t.FieldByName(first); ok && f.Anonymous {
+		return rest
+	}
+	return path
+}
+
+// kind returns a model's name for a Go kind.
 func kind(of string) string {
 	switch {
 	case strings.HasPrefix(of, "int"), strings.HasPrefix(of, "uint"):

@@ -6,18 +6,19 @@ import (
 )
 
 const (
-	// comparisonsMax is how many parts of a foreign schema one check compares with values at most, about a second's work.
+	// comparisonsMax limits the comparisons between parts of a foreign schema and values in one check, about a
+	// second's work.
 	comparisonsMax = 2_000_000
-	// matchingMax is how many steps the patterns of a foreign schema take at most in one check, about a second's work.
+	// matchingMax limits the matching steps of a foreign schema's patterns in one check, about a second's work.
 	matchingMax = 50_000_000
-	// instructionsMax is how many instructions the patterns of a foreign schema come to at most.
+	// instructionsMax limits the total size of a foreign schema's patterns, in instructions.
 	instructionsMax = 100_000
 )
 
-// cost is what a check takes at most, with each reference counted as often as it is followed.
+// cost is the maximum cost of a check, with each reference counted as often as it is followed.
 type cost struct {
-	parts        int // schemas and the values of their enums, each of which one value may be compared with
-	instructions int // of patterns, each of which one character may take
+	parts        int // schemas and the values of their enums; a value may be compared with each of them
+	instructions int // of patterns; a character may pass through each of them
 }
 
 // affordable reports whether arguments can be checked in about a second. A check can't be interrupted.
@@ -25,7 +26,7 @@ func (c cost) affordable(args json.RawMessage, value any) bool {
 	return c.parts*valuesIn(value) <= comparisonsMax && c.instructions*len(args) <= matchingMax
 }
 
-// valuesIn counts the values in a JSON value. The name of a member is one too.
+// valuesIn counts the values in a JSON value, including the names of members.
 func valuesIn(value any) int {
 	n := 1
 	switch v := value.(type) {
@@ -41,7 +42,7 @@ func valuesIn(value any) int {
 	return n
 }
 
-// pattern counts a regular expression. The library refuses one that can't be read.
+// pattern counts a regular expression. The library rejects one that can't be parsed.
 func (c *cost) pattern(text string) {
 	if c.instructions > instructionsMax {
 		return

@@ -12,8 +12,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// explain says in plain words why a value does not fit a schema; nil where the words are missing. Whether it fits is for
-// the library to say. The words are those that people use, and the place is the parameter, such as items[2].
+// explain says in plain words why a value does not fit a schema, or returns nil if it has no words for the case. The
+// library decides whether the value fits. The place is the parameter, such as items[2].
 func explain(s *jsonschema.Schema, value any, at string) error {
 	switch v := value.(type) {
 	case map[string]any:
@@ -107,7 +107,7 @@ func explainNumber(s *jsonschema.Schema, v float64, at string) error {
 	return nil
 }
 
-// alternatives are the values of an enum as a sentence names them.
+// alternatives lists the values of an enum for a sentence.
 func alternatives(enum []any) string {
 	words := make([]string, len(enum))
 	for i, e := range enum {

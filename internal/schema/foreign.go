@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	// depthMax is how deep a foreign schema may be nested, as JSON.
+	// depthMax is the maximum nesting depth of a foreign schema, as JSON.
 	depthMax = 64
-	// partsMax is how many schemas one check visits at most for one value: those of the schema, with each reference
-	// counted as often as it is followed.
+	// partsMax limits how many schemas one check visits per value, with each reference counted as often as it is
+	// followed.
 	partsMax = 2000
 )
 
-// dialects are the values of $schema that the library checks by.
+// dialects are the values of $schema that the library supports.
 var dialects = []string{"", "http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema"}
 
-// ErrRemote is the error for a schema that refers to another document: the gateway fetches none.
+// ErrRemote is the error for a schema that refers to another document: the gateway fetches no documents.
 var ErrRemote = errors.New("the schema refers to another document ($ref), and the gateway fetches none")
 
-// Parse reads the schema of a tool outside the gateway. It refuses a schema that is nested too deep or that refers to other
-// documents. The server of a tool checks arguments itself, so a schema that the gateway can't check passes all of them:
-// one that refers to itself or expands to too many parts, as a check would have no bound, or one that the library can't
-// read. Unchecked then says why. Arguments whose check would take more than about a second pass too.
+// Parse parses the schema of a tool outside the gateway. It rejects a schema that is nested too deep or refers to
+// other documents. The tool's server checks arguments itself, so arguments pass unchecked if the gateway can't check
+// the schema: because it refers to itself or expands to too many parts, or because the library can't read it.
+// unchecked then says why. Arguments whose check would take more than about a second pass, too.
 func Parse(text json.RawMessage) (s *Schema, unchecked string, err error) {
 	s = &Schema{text: text}
 	var tree any
@@ -44,7 +44,7 @@ func Parse(text json.RawMessage) (s *Schema, unchecked string, err error) {
 	return s, unchecked, nil
 }
 
-// survey refuses what no tool may have, and finds names in a schema that would make its references ambiguous.
+// survey rejects what no tool may have, and finds names that would make the references of a schema ambiguous.
 func survey(tree any, depth int, unchecked *string) error {
 	if depth > depthMax {
 		return fmt.Errorf("the schema is nested more than %d deep", depthMax)
@@ -57,7 +57,7 @@ func survey(tree any, depth int, unchecked *string) error {
 			case isText && key == "$ref" && !strings.HasPrefix(word, "#"):
 				return ErrRemote
 			case isText && (key == "$anchor" || key == "$dynamicAnchor" || key == "$dynamicRef" || key == "$id" && depth > 1):
-				*unchecked = "it names parts with " + key
+				*unchecked = "it names subschemas with " + key
 			}
 			if err := survey(e, depth+1, unchecked); err != nil {
 				return err
@@ -73,10 +73,10 @@ func survey(tree any, depth int, unchecked *string) error {
 	return nil
 }
 
-// resolve prepares a schema for checks, or says why that can't be done.
+// resolve prepares a schema for checks, or says why it can't be checked.
 func (s *Schema) resolve(tree any) (unchecked string) {
 	defer func() {
-		if p := recover(); p != nil { // an assertion of the library, about a schema from outside
+		if p := recover(); p != nil { // a panic of the library caused by a foreign schema
 			unchecked = clipped(fmt.Sprintf("the library can't read it: %v", p))
 		}
 	}()
@@ -92,7 +92,7 @@ func (s *Schema) resolve(tree any) (unchecked string) {
 	case x.recursive:
 		return "a $ref in it leads back to itself, or nowhere"
 	case x.parts > partsMax:
-		return fmt.Sprintf("it expands to more than %d parts", partsMax)
+		return fmt.Sprintf("it expands to more than %d subschemas", partsMax)
 	case x.cost.instructions > instructionsMax:
 		return "its patterns are too big"
 	case !slices.Contains(dialects, raw.Schema):
@@ -107,10 +107,10 @@ func (s *Schema) resolve(tree any) (unchecked string) {
 	return ""
 }
 
-// read gives a schema as the library understands it. The canonical form is of that, so that what is counted is what is
-// checked, however the server writes its keywords.
+// read returns a schema as the library understands it. The canonical form is derived from that, so that the cost is
+// computed for exactly what is checked, however the server writes its keywords.
 func read(tree any) (raw *jsonschema.Schema, canonical any, err error) {
-	once, err := json.Marshal(tree) // each name once
+	once, err := json.Marshal(tree) // without duplicate names
 	if err != nil {
 		return nil, nil, err
 	}
@@ -125,7 +125,7 @@ func read(tree any) (raw *jsonschema.Schema, canonical any, err error) {
 	return raw, canonical, json.Unmarshal(text, &canonical)
 }
 
-// expansion counts what a check of a schema visits, with its references followed.
+// expansion counts what a check visits, with references followed.
 type expansion struct {
 	root      any
 	parts     int
@@ -134,7 +134,7 @@ type expansion struct {
 	recursive bool
 }
 
-// schema counts a schema. It counts also what is perhaps none, so that it never counts too few.
+// schema counts a schema. It also counts values that may not be schemas, so that it never counts too few.
 func (x *expansion) schema(tree any) {
 	if x.parts++; x.parts > partsMax || x.recursive || x.cost.instructions > instructionsMax {
 		return
@@ -150,7 +150,7 @@ func (x *expansion) schema(tree any) {
 				x.cost.pattern(text)
 			case key == "enum", key == "const":
 				x.cost.parts += valuesIn(e)
-			case slices.Contains([]string{"$defs", "definitions", "default", "examples"}, key): // no checks, but where a reference leads
+			case slices.Contains([]string{"$defs", "definitions", "default", "examples"}, key): // not a check, but references may lead here
 			case slices.Contains([]string{"properties", "patternProperties", "dependentSchemas", "dependencies"}, key):
 				x.named(e, key == "patternProperties")
 			default:
@@ -164,7 +164,7 @@ func (x *expansion) schema(tree any) {
 	}
 }
 
-// named counts schemas that have names, which may be patterns.
+// named counts schemas with names, which may be patterns.
 func (x *expansion) named(tree any, patterns bool) {
 	if byName, ok := tree.(map[string]any); ok {
 		for name, e := range byName {

@@ -15,27 +15,28 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Schema is what a tool tells of its parameters. It is safe for concurrent use.
+// Schema describes the parameters of a tool. It is safe for concurrent use.
 type Schema struct {
 	text     json.RawMessage
 	resolved *jsonschema.Resolved // nil: the schema can't be checked here
-	cost     cost                 // of a check; nothing for an own schema
+	cost     cost                 // of a check; not used for our own schemas
 	own      bool                 // inferred from a struct: null counts as missing, and numbers are lowered
 	lowered  map[string]float64   // maximum of each parameter that is lowered to it
 	empty    map[string]bool      // parameters that an empty text leaves out
 }
 
-// Text is the schema as JSON. It must not be changed.
+// Text returns the schema as JSON. It must not be changed.
 func (s *Schema) Text() json.RawMessage { return s.text }
 
-// Object is a parameter that is any JSON object.
+// Object is a parameter that accepts any JSON object.
 type Object map[string]json.RawMessage
 
-// inferred are the schemas of structs by type: each is inferred and resolved once per process.
+// inferred has the schemas of structs by type: each is inferred and resolved once per process.
 var inferred sync.Map //nolint:gochecknoglobals // a cache of what the types of the program say
 
-// Of gives the schema of the parameters in the struct T. The tag json names a parameter; one without omitempty is required.
-// The tag jsonschema describes it. The tag bounds limits it, see [bound]. A wrong tag is a programming error and panics.
+// Of returns the schema of the parameters in the struct T. The tag json names a parameter; one without omitempty is
+// required. The tag jsonschema describes it. The tag bounds limits it, see [bound]. An invalid tag is a programming
+// error and panics.
 func Of[T any]() *Schema {
 	key := reflect.TypeFor[T]()
 	if known, ok := inferred.Load(key); ok {
@@ -70,7 +71,7 @@ func infer(t reflect.Type) (*Schema, error) {
 	return s, err
 }
 
-// complete adds to an inferred schema what the library does not read from a struct.
+// complete adds properties that the library does not infer from a struct.
 func (s *Schema) complete(raw *jsonschema.Schema, t reflect.Type, top bool) error {
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -79,14 +80,17 @@ func (s *Schema) complete(raw *jsonschema.Schema, t reflect.Type, top bool) erro
 			continue
 		}
 		notNull(p)
-		element := f.Type
+		within, element := p, f.Type
 		if p.Items != nil {
 			notNull(p.Items)
+			within = p.Items
+		}
+		if element.Kind() == reflect.Slice || element.Kind() == reflect.Pointer {
 			element = element.Elem()
-			if element.Kind() == reflect.Struct {
-				if err := s.complete(p.Items, element, false); err != nil {
-					return err
-				}
+		}
+		if element.Kind() == reflect.Struct {
+			if err := s.complete(within, element, false); err != nil {
+				return err
 			}
 		}
 		for _, b := range strings.FieldsFunc(f.Tag.Get("bounds"), func(r rune) bool { return r == ',' }) {
@@ -106,7 +110,7 @@ func (s *Schema) complete(raw *jsonschema.Schema, t reflect.Type, top bool) erro
 	return nil
 }
 
-// notNull takes out the null that the library allows for pointers and slices: an optional parameter is left out.
+// notNull removes the null that the library allows for pointers and slices: an optional parameter is simply left out.
 func notNull(p *jsonschema.Schema) {
 	if len(p.Types) == 2 && p.Types[0] == "null" {
 		p.Type, p.Types = p.Types[1], nil

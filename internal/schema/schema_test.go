@@ -15,7 +15,17 @@ type row struct {
 	Size  *int   `json:"size,omitempty"`
 }
 
+type place struct {
+	City string `json:"city,omitempty" bounds:"enum=a|b"`
+}
+
+type shared struct {
+	Size int `json:"size,omitempty" bounds:"minimum=1"`
+}
+
 type params struct {
+	shared
+	Place *place        `json:"place,omitempty"`
 	Name  string        `json:"name" jsonschema:"who" bounds:"minLength=2"`
 	Kind  string        `json:"kind,omitempty" bounds:"enum=a|b|c"`
 	Limit *int          `json:"limit,omitempty" bounds:"minimum=1,maximum=10,lowered"`
@@ -41,7 +51,8 @@ func TestTheSchemaOfAStruct(t *testing.T) {
 "rows":{"type":"array","maxItems":2,"items":{"type":"object","additionalProperties":false,"required":["label"],"properties":{
 "label":{"type":"string","description":"a name","minLength":1,"maxLength":3},"size":{"type":"integer"}}}},
 "many":{"type":"array","minItems":2,"items":{"type":"integer"}},
-"when":{"type":"string","format":"date-time"},"on":{"type":"boolean"},"any":{"type":"object"}}}`, string(schema.Of[params]().Text()))
+"when":{"type":"string","format":"date-time"},"on":{"type":"boolean"},"size":{"type":"integer","minimum":1},
+"place":{"type":"object","additionalProperties":false,"properties":{"city":{"type":"string","enum":["a","b"]}}},"any":{"type":"object"}}}`, string(schema.Of[params]().Text()))
 	require.JSONEq(t, `{"type":"object","additionalProperties":false,"properties":{}}`, string(schema.Of[struct{}]().Text()))
 	first := schema.Of[params]()
 	require.Same(t, first, schema.Of[params](), "a schema is inferred once")
@@ -97,6 +108,7 @@ func TestArgumentsAreCheckedAndDecoded(t *testing.T) {
 		`{"nonsense":1}`:                      "nonsense: unknown parameter",
 		`{"name":"ok","Kept":"x"}`:            "Kept: unknown parameter",
 		`{"Name":"ok"}`:                       "Name: unknown parameter",
+		`{"name":"ok","size":"x"}`:            "size: want a whole number, got a JSON string",
 		`{"name":7}`:                          "name: want a string, got a JSON number",
 		`{"name":"ok","kind":"d"}`:            `kind: "d" is not a, b or c`,
 		`{"name":"ok","kind":""}`:             `kind: "" is not a, b or c`,
@@ -161,7 +173,7 @@ func TestSchemasOfOthers(t *testing.T) {
 		"nowhere":                    {schema: `{"$ref":"#/$defs/none"}`, unchecked: "nowhere"},
 		"an anchor":                  {schema: `{"$anchor":"a"}`, unchecked: "$anchor"},
 		"dynamic":                    {schema: `{"$dynamicRef":"#a"}`, unchecked: "$dynamicRef"},
-		"two to the thirtieth":       {schema: doubling, unchecked: "expands to more than 2000 parts"},
+		"two to the thirtieth":       {schema: doubling, unchecked: "expands to more than 2000 subschemas"},
 		"another dialect":            {schema: `{"$schema":"http://json-schema.org/draft-03/schema#"}`, unchecked: "dialect"},
 		"a pattern that Go lacks":    {schema: `{"properties":{"a":{"pattern":"(?=x)"}}}`, unchecked: "can't read it"},
 		"no schema":                  {schema: `{"type":7}`, unchecked: "can't read it"},

@@ -17,5 +17,5 @@
 //     The table also gives the lines that hold code.
 //
 // over.txt lists what is above a limit today. A figure in it may only fall, and
-// an entry that is no longer needed must go.
+// remove an entry that is no longer needed.
 package main

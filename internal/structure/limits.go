@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// What is counted.
+// Kinds of figures.
 const (
 	kindType      = "type"      // methods of a type
 	kindInterface = "interface" // methods of an interface
@@ -22,12 +22,12 @@ func kinds() []string { return []string{kindType, kindInterface, kindPackage} }
 type figure struct {
 	kind, name string
 	count      int
-	code       int // lines that hold code; of a package only
+	code       int // lines with code; for packages only
 }
 
 const unlimited = math.MaxInt
 
-// limit is how large a figure may be.
+// limit returns the maximum of a figure.
 func limit(f figure) int {
 	switch {
 	case f.kind == kindType && f.name == "sessions.Session":
@@ -37,12 +37,12 @@ func limit(f figure) int {
 	case f.kind == kindInterface:
 		return 12
 	case strings.HasPrefix(f.name, "adapters/"):
-		return unlimited // a platform is as large as its API
+		return unlimited // a platform's adapter is as large as its API
 	}
 	return 3000
 }
 
-// entry is a line of over.txt: a figure above its limit, and how large it may be at most.
+// entry is a line of over.txt: a figure above its limit, and its allowed maximum.
 type entry struct {
 	kind, name string
 	limit      int
@@ -52,7 +52,7 @@ const overHeader = `# What is above a limit of internal/structure. A figure may 
 # entries that are no longer needed: go run ./internal/structure -update
 `
 
-// parseOver reads over.txt: a kind, a name and a figure a line.
+// parseOver reads over.txt: a kind, a name and a figure per line.
 func parseOver(text string) ([]entry, error) {
 	var over []entry
 	lines := bufio.NewScanner(strings.NewReader(text))
@@ -109,7 +109,8 @@ func check(figures []figure, over []entry) []string {
 	return faults
 }
 
-// lowered is the list with today's figures where they fell, without entries that are not needed. It never raises a figure.
+// lowered returns the list with the current figures where they fell, and without unneeded entries. It never raises a
+// figure.
 func lowered(over []entry, figures []figure) []entry {
 	var kept []entry
 	for _, e := range over {

@@ -12,7 +12,7 @@ import (
 	"text/tabwriter"
 )
 
-// overFile lists what is above a limit.
+// overFile lists the figures above a limit.
 const overFile = "internal/structure/over.txt"
 
 func main() {
@@ -48,7 +48,7 @@ func run(root string, update bool, out io.Writer) error {
 	return table(out, figures, over)
 }
 
-// shown is from which figure on the table has a line.
+// shown is the lowest figure with a line in the table.
 func shown(kind string) int {
 	switch kind {
 	case kindType:
@@ -59,7 +59,7 @@ func shown(kind string) int {
 	return 0
 }
 
-// table prints the figures, the largest of each kind first, and what breaks a limit.
+// table prints the figures, the largest of each kind first, and the broken limits.
 func table(out io.Writer, figures []figure, over []entry) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, kind := range kinds() {

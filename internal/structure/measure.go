@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// program is the package that every production package is imported from.
+// program is the package from which all production packages are imported.
 const program = "cmd/sluice"
 
 // module reads the sources of a module and of the standard library.
@@ -27,7 +27,7 @@ type module struct {
 	packages   map[string]*source // by import path
 }
 
-// source is one package as it is written.
+// source is the source code of one package.
 type source struct {
 	path        string // its import path
 	lines, code int
@@ -92,7 +92,7 @@ func (m *module) readAll() error {
 	return nil
 }
 
-// own are the packages of the module, without those of the standard library that were looked into.
+// own returns the packages of the module, without those of the standard library that were read.
 func (m *module) own() []*source {
 	var own []*source
 	for _, p := range m.packages {
@@ -154,7 +154,7 @@ func (m *module) readFile(p *source, name string) error {
 	return nil
 }
 
-// codeLines counts the lines that hold a token; those of a text over several lines all count.
+// codeLines counts the lines with a token, including all lines of a multi-line text.
 func codeLines(text []byte) int {
 	files := token.NewFileSet()
 	file := files.AddFile("", -1, len(text))
@@ -175,7 +175,7 @@ func codeLines(text []byte) int {
 	}
 }
 
-// receiver is the name of the type that a method is declared on.
+// receiver returns the name of a method's receiver type.
 func receiver(e ast.Expr) string {
 	switch t := e.(type) {
 	case *ast.StarExpr:
@@ -190,7 +190,7 @@ func receiver(e ast.Expr) string {
 	return "?"
 }
 
-// figures are the counts of one package.
+// figures returns the counts of one package.
 func (m *module) figures(p *source) ([]figure, error) {
 	inside := strings.TrimPrefix(p.path, m.name+"/")
 	figures := []figure{{kindPackage, inside, p.lines, p.code}}
@@ -210,7 +210,7 @@ func (m *module) figures(p *source) ([]figure, error) {
 	return figures, nil
 }
 
-// collect gathers the methods of an interface: its own and those of what it embeds.
+// collect gathers the methods of an interface: its own and those of embedded interfaces.
 func (m *module) collect(p *source, file *ast.File, e ast.Expr, methods map[string]bool) error {
 	switch t := e.(type) {
 	case *ast.InterfaceType:

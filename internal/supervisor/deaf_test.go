@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/adapters"
+	"sluice/internal/pause"
 	"sluice/internal/supervisor"
 )
 
@@ -40,7 +41,7 @@ func (p *platform) Backlog(context.Context) (int, string, error) {
 }
 
 func (p *platform) Run(ctx context.Context, in adapters.Acceptor) error {
-	for adapters.Sleep(ctx, time.Second) {
+	for pause.Wait(ctx, time.Second) == nil {
 		if p.gives.Load() {
 			_ = in.Accept(ctx, adapters.Inbound{})
 		}

@@ -10,27 +10,27 @@ import (
 )
 
 const (
-	deafAfter    = 30 * time.Second // without an event that could be taken, while some came or waited
+	deafAfter    = 30 * time.Second // without an accepted event, although some arrived or wait
 	backlogEvery = time.Minute
-	backlogLimit = 30 * time.Second // for one look
+	backlogLimit = 30 * time.Second // for one query
 )
 
-// intake takes an account's events in, and knows since when that does not work: because taking them fails or hangs, or because
-// they wait on the platform and do not come. It is safe for concurrent use.
+// intake accepts an account's events and notices when that stops working: because accepting fails or hangs, or
+// because events wait on the platform and do not arrive. It is safe for concurrent use.
 type intake struct {
 	in  adapters.Acceptor
 	now func() time.Time
 
 	mu      sync.Mutex
-	taken   time.Time // the last event that was taken; zero for none
-	count   int       // of events that were taken
+	taken   time.Time // the last accepted event; zero: none
+	count   int       // number of accepted events
 	running map[int]time.Time
 	next    int
-	failing time.Time // when the first of the tries that failed since then began; zero while all goes well
-	why     string    // what the last one of them said
-	pending int       // what the platform said last
-	waits   time.Time // since when events wait on the platform and none is taken; zero for never
-	detail  string    // what the platform says of that
+	failing time.Time // when the first of the failed attempts since then began; zero while all succeed
+	why     string    // error of the last failed attempt
+	pending int       // the last count from the platform
+	waits   time.Time // since when events wait on the platform and none is accepted; zero: not now
+	detail  string    // the platform's explanation
 }
 
 func newIntake(in adapters.Acceptor, now func() time.Time) *intake {
@@ -41,7 +41,7 @@ func newIntake(in adapters.Acceptor, now func() time.Time) *intake {
 func (e *intake) Accept(ctx context.Context, in adapters.Inbound) (err error) {
 	id, began := e.begin()
 	ended := false
-	defer func() { e.end(ctx, id, began, ended && err == nil, err) }() // a panic counts as a failure, and goes on
+	defer func() { e.end(ctx, id, began, ended && err == nil, err) }() // a panic counts as a failure and continues
 	err = e.in.Accept(ctx, in)
 	ended = true
 	return err
@@ -63,7 +63,7 @@ func (e *intake) end(ctx context.Context, id int, began time.Time, taken bool, e
 	case taken:
 		e.taken, e.count = e.now(), e.count+1
 		e.failing, e.why, e.waits = time.Time{}, "", time.Time{}
-	case ctx.Err() != nil: // the stop, or a caller that has gone
+	case ctx.Err() != nil: // the stop, or a disconnected client
 	default:
 		if e.failing.IsZero() {
 			e.failing = began
@@ -72,15 +72,15 @@ func (e *intake) end(ctx context.Context, id int, began time.Time, taken bool, e
 	}
 }
 
-// restart forgets what was wrong before: this replica begins to receive for the account.
+// restart forgets earlier problems: this replica starts to receive for the account.
 func (e *intake) restart() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.failing, e.why, e.waits, e.pending = time.Time{}, "", time.Time{}, 0
 }
 
-// backlog notes how many events wait on the platform. taken is how many had been taken when the look before this one was made:
-// while some go through, others may wait.
+// backlog records how many events wait on the platform. taken is the number of accepted events at the time of the
+// previous query: while some are accepted, others may wait.
 func (e *intake) backlog(waiting int, detail string, taken int) (now int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -94,7 +94,7 @@ func (e *intake) backlog(waiting int, detail string, taken int) (now int) {
 	return e.count
 }
 
-// deaf says why events are not taken; empty where they are.
+// deaf returns why events are not accepted; empty if they are.
 func (e *intake) deaf() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -118,7 +118,7 @@ func (e *intake) deaf() string {
 	return ""
 }
 
-// heard is when the last event was taken, and how many waited on the platform when it was last asked.
+// heard returns when the last event was accepted, and how many were waiting at the last query.
 func (e *intake) heard() (last time.Time, pending int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package supervisor keeps the accounts of all channels running: each under its
-// lease, so that one replica receives for it, and started again when it ends.
+// Package supervisor keeps the accounts of all channels running. Each runs under a lease, so that only one replica
+// receives for it, and is restarted when it ends.
 package supervisor
 
 import (
@@ -14,17 +14,18 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sluice/adapters"
+	"sluice/internal/pause"
 )
 
 const (
 	firstBackoff = time.Second
 	backoffMax   = time.Minute
-	healthyAfter = time.Minute // a run this long starts the backoff over
+	healthyAfter = time.Minute // a run of this length resets the backoff
 	menuTimeout  = 15 * time.Second
 )
 
-// Leaser gives leases: hold runs while this replica has the named one; standby is called when
-// another replica is seen to have it. It blocks until ctx ends.
+// Leaser gives leases: it runs hold while this replica has the named lease, and calls standby when another replica
+// has it. It blocks until ctx ends.
 type Leaser interface {
 	Lease(ctx context.Context, name string, standby func(), hold func(ctx context.Context) error) error
 }
@@ -40,8 +41,8 @@ type Config struct {
 	Registerer prometheus.Registerer
 }
 
-// Supervisor runs one goroutine for each account, and beside it, while this replica receives for the account, one that watches
-// whether its events are taken and for a moment one that publishes the menu. Stop waits for all of them.
+// Supervisor runs one goroutine per account. While this replica receives for the account, there is a second one that
+// watches its events, and for a moment a third one that publishes the menu. Stop waits for all of them.
 type Supervisor struct {
 	cfg      Config
 	accounts []*account
@@ -52,13 +53,13 @@ type Supervisor struct {
 	restarts *prometheus.CounterVec
 }
 
-// account is one supervised adapter with what the supervisor knows of it.
+// account is a supervised adapter with its state.
 type account struct {
 	adapter adapters.Adapter
 	intake  *intake
 	mu      sync.Mutex
 	state   adapters.State
-	deaf    bool // it was said in the log that the account is deaf
+	deaf    bool // the log says that the account is deaf
 }
 
 // New creates a Supervisor; nothing runs before Start.
@@ -84,7 +85,7 @@ func New(cfg Config) *Supervisor {
 	return s
 }
 
-// Start begins to run all accounts. It does not wait for them to connect.
+// Start starts all accounts. It does not wait for them to connect.
 func (s *Supervisor) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
@@ -109,7 +110,7 @@ func (s *Supervisor) Stop() {
 	s.wg.Wait()
 }
 
-// States says how each account is doing. An adapter that knows more than the supervisor is asked itself.
+// States returns the state of each account. An adapter that knows more than the supervisor is asked directly.
 func (s *Supervisor) States() []adapters.State {
 	states := make([]adapters.State, 0, len(s.accounts))
 	for _, acc := range s.accounts {
@@ -118,7 +119,7 @@ func (s *Supervisor) States() []adapters.State {
 	return states
 }
 
-// Acceptor takes what a platform posts for an account; nil if there is no such account.
+// Acceptor returns the acceptor for an account's callbacks, or nil if there is no such account.
 func (s *Supervisor) Acceptor(channel, name string) adapters.Acceptor {
 	for _, acc := range s.accounts {
 		if acc.adapter.Channel() == channel && acc.adapter.Account() == name {
@@ -128,7 +129,7 @@ func (s *Supervisor) Acceptor(channel, name string) adapters.Acceptor {
 	return nil
 }
 
-// current is what the supervisor knows, and where it knows only that the account runs, what the adapter says.
+// current returns the supervisor's state or, if the account simply runs, the adapter's.
 func (a *account) current() adapters.State {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -147,7 +148,7 @@ func (a *account) current() adapters.State {
 	return a.heard(st)
 }
 
-// heard adds whether the account's events are taken.
+// heard adds the state of the account's events.
 func (a *account) heard(st adapters.State) adapters.State {
 	last, pending := a.intake.heard()
 	if last.After(st.LastEvent) {
@@ -163,7 +164,7 @@ func (a *account) heard(st adapters.State) adapters.State {
 	return st
 }
 
-// hold runs an account again and again while this replica has its lease.
+// hold runs an account, with restarts, while this replica has its lease.
 func (s *Supervisor) hold(ctx context.Context, acc *account) error {
 	labels := []string{acc.adapter.Channel(), acc.adapter.Account()}
 	defer s.up.WithLabelValues(labels...).Set(0)
@@ -171,7 +172,7 @@ func (s *Supervisor) hold(ctx context.Context, acc *account) error {
 	s.setMenu(ctx, acc)
 	stop := s.watch(ctx, acc)
 	defer stop()
-	wait := firstBackoff
+	pauses := pause.Doubling(firstBackoff, backoffMax, 0)
 	for {
 		s.set(acc, adapters.Connecting, "")
 		s.up.WithLabelValues(labels...).Set(1)
@@ -182,18 +183,18 @@ func (s *Supervisor) hold(ctx context.Context, acc *account) error {
 			return nil
 		}
 		if s.cfg.Now().Sub(started) > healthyAfter {
-			wait = firstBackoff
+			pauses.Reset()
 		}
 		f := adapters.AsFailure(orEnded(err))
 		if f.Kind == adapters.Auth {
 			return s.giveUp(ctx, acc, f)
 		}
-		s.retryIn(acc, f, max(wait, f.RetryAfter))
-		if !adapters.Sleep(ctx, max(wait, f.RetryAfter)) {
+		wait := max(pauses.NextBackOff(), f.RetryAfter)
+		s.retryIn(acc, f, wait)
+		if pause.Wait(ctx, wait) != nil {
 			return nil
 		}
 		s.restarts.WithLabelValues(labels...).Inc()
-		wait = min(2*wait, backoffMax)
 	}
 }
 
@@ -233,13 +234,13 @@ func (s *Supervisor) set(acc *account, status adapters.Status, detail string) {
 	acc.state.Status, acc.state.Detail = status, detail
 }
 
-// setMenu publishes the chat commands. A platform that refuses works without a menu.
+// setMenu publishes the chat commands. If the platform refuses, the account works without a menu.
 func (s *Supervisor) setMenu(ctx context.Context, acc *account) {
 	setter, ok := acc.adapter.(adapters.CommandSetter)
 	if !ok || len(s.cfg.Commands) == 0 {
 		return
 	}
-	s.wg.Go(func() { // beside the receiving, so that a slow platform delays nothing
+	s.wg.Go(func() { // in parallel, so that a slow platform delays nothing
 		ctx, cancel := context.WithTimeout(ctx, menuTimeout)
 		defer cancel()
 		if err := setter.SetCommands(ctx, s.cfg.Commands); err != nil && ctx.Err() == nil {

@@ -8,11 +8,11 @@ import (
 	"sluice/adapters"
 )
 
-// watchEvery is how often it is looked whether an account has gone deaf.
+// watchEvery is how often accounts are checked for lost events.
 const watchEvery = 10 * time.Second
 
-// watch looks from time to time whether an account's events are taken, says in the log when they are not and when they are
-// again, and asks the platform how many wait. stop ends it and waits for its end.
+// watch checks regularly whether an account's events are accepted, logs changes, and asks the platform how many
+// events wait. stop ends it and waits for its end.
 func (s *Supervisor) watch(ctx context.Context, acc *account) (stop func()) {
 	acc.intake.restart()
 	ctx, cancel := context.WithCancel(ctx)
@@ -37,7 +37,7 @@ func (s *Supervisor) watch(ctx context.Context, acc *account) (stop func()) {
 	return func() { cancel(); done.Wait() }
 }
 
-// askBacklog asks the platform how many events wait, where it knows and where the account is connected.
+// askBacklog asks the platform how many events wait, if the platform supports it and the account is connected.
 func (a *account) askBacklog(ctx context.Context, taken int) (now int) {
 	b, ok := a.adapter.(adapters.Backlogger)
 	if st := a.current().Status; !ok || st != adapters.Connected && st != adapters.Deaf {
@@ -52,7 +52,7 @@ func (a *account) askBacklog(ctx context.Context, taken int) (now int) {
 	return a.intake.backlog(waiting, detail, taken)
 }
 
-// report says once that an account is deaf, and once that it is not any more.
+// report logs once that an account is deaf, and once that it has recovered.
 func (s *Supervisor) report(acc *account) {
 	st := acc.current()
 	deaf := st.Status == adapters.Deaf

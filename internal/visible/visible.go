@@ -1,6 +1,6 @@
-// Package visible shows characters that a reader would not see, or that would change how others look: those that turn the
-// direction of a text round, that have no width, that steer a terminal, and that hide letters behind an emoji. Each is
-// written as its number, \u202e. What is shown so is for people who decide about it; what is stored stays as it was.
+// Package visible shows characters that a reader would not see, or that would change the look of others: characters
+// that change the text direction, have no width, control a terminal, or hide letters behind an emoji. Each is written
+// as its number, such as \u202e. This form is only for people who make decisions; stored texts are not changed.
 package visible
 
 import (
@@ -11,27 +11,28 @@ import (
 	"unicode/utf8"
 )
 
-// Text is a text of several lines with what can't be seen in it made visible. Line breaks and tabs stay.
+// Text makes the hidden characters of a multi-line text visible. Line breaks and tabs stay.
 func Text(s string) string { return escape(s, false) }
 
-// Line is a text on one line: its line breaks and tabs are spaces.
+// Line returns a text on one line, with spaces for line breaks and tabs.
 func Line(s string) string {
 	return escape(strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ").Replace(s), false)
 }
 
-// spanMax is how many characters of a name are shown.
+// spanMax is the maximum number of characters of a name that are shown.
 const spanMax = 60
 
-// CodeSpan is a name that somebody chose, as Markdown that can't be taken for markup or for words of the gateway: on one line, between backticks.
+// CodeSpan shows a name that somebody chose as Markdown code on one line, so that it can't be taken for markup or for
+// the gateway's own words.
 func CodeSpan(name string) string {
 	runes := []rune(Line(strings.Join(strings.Fields(strings.ReplaceAll(name, "`", "'")), " ")))
 	return "`" + string(runes[:min(len(runes), spanMax)]) + "`"
 }
 
-// JSON is a JSON text that means the same and has what can't be seen in its strings made visible.
+// JSON makes the hidden characters in a JSON text visible without changing its meaning.
 func JSON(s string) string { return escape(s, true) }
 
-// escape writes the numbers of hidden characters; pairs: as JSON has them, those above U+FFFF as two.
+// escape writes hidden characters as numbers. With pairs, those above U+FFFF are written as two, as in JSON.
 func escape(s string, pairs bool) string {
 	if !strings.ContainsFunc(s, func(r rune) bool { return suspect(r) || r == utf8.RuneError }) {
 		return s
@@ -65,7 +66,7 @@ func escape(s string, pairs bool) string {
 }
 
 const (
-	joiner    = '\u200d' // makes one emoji of two
+	joiner    = '\u200d' // joins emoji into one
 	asText    = '\ufe0e' // says how an emoji is drawn
 	asPicture = '\ufe0f'
 	keycap    = '\u20e3'
@@ -73,7 +74,7 @@ const (
 	skinDark  = '\U0001f3ff'
 )
 
-// suspect reports whether a character may be seen by nobody.
+// suspect reports whether a character may be invisible.
 func suspect(r rune) bool {
 	switch {
 	case r == '\n', r == '\t':
@@ -84,10 +85,10 @@ func suspect(r rune) bool {
 		return false
 	}
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) ||
-		r == '\u2800' // a pattern of Braille without a dot
+		r == '\u2800' // the empty Braille pattern
 }
 
-// partOfEmoji reports whether a character is where an emoji needs it.
+// partOfEmoji reports whether a character is a necessary part of an emoji.
 func partOfEmoji(before, r, after rune) bool {
 	switch r {
 	case asText, asPicture:

@@ -23,32 +23,32 @@ const (
 	redirectsMax = 5
 	addressMax   = 2 << 10 // bytes
 	dialTimeout  = 10 * time.Second
-	// Timeout bounds one page, with all its redirections.
+	// Timeout limits the time for one page, with all its redirects.
 	Timeout = 30 * time.Second
 )
 
-// Rules say which hosts may be asked, by patterns with *, and how much is read.
+// Rules say which hosts are allowed, by patterns with *, and how much is read.
 type Rules struct {
 	Allow, Deny []string
 	MaxBytes    int
 }
 
-// Page is what an address gave.
+// Page is the content of an address.
 type Page struct {
-	URL   string `json:"url"` // after redirections
+	URL   string `json:"url"` // after redirects
 	Title string `json:"title,omitempty"`
 	Type  string `json:"type"` // media type
 	Text  string `json:"text"`
 	Cut   bool   `json:"cut,omitempty"` // there was more than Rules.MaxBytes
 }
 
-// AddressError says why an address is not asked.
+// AddressError says why an address is not allowed.
 type AddressError struct{ Why string }
 
-// Error is a sentence for who has given the address.
+// Error is a sentence for the person who gave the address.
 func (e *AddressError) Error() string { return e.Why }
 
-// AnswerError says why an answer is no page.
+// AnswerError says why an answer can't be used as a page.
 type AnswerError struct{ Why string }
 
 // Error is a sentence about the server's answer.
@@ -57,21 +57,21 @@ func (e *AnswerError) Error() string { return e.Why }
 // Fetcher gets pages. It is safe for concurrent use.
 type Fetcher struct{ way *http.Transport }
 
-// New creates a Fetcher that reaches the public web only.
+// New creates a Fetcher that reaches only the public web.
 func New() *Fetcher { return guarded(guard) }
 
-// guarded is a Fetcher whose connections pass a check. Tests alone have another than guard.
+// guarded returns a Fetcher whose connections pass a check. Only tests use a check other than guard.
 func guarded(check func(network, address string, c syscall.RawConn) error) *Fetcher {
 	dialer := &net.Dialer{Timeout: dialTimeout, Control: check}
 	return &Fetcher{way: &http.Transport{
-		Proxy:       nil, // a proxy would dial where the check does not see it
+		Proxy:       nil, // a proxy would dial without the check
 		DialContext: dialer.DialContext, TLSHandshakeTimeout: dialTimeout, ResponseHeaderTimeout: Timeout,
 		DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10,
 	}}
 }
 
-// Get reads the page at an address. An error that is an *[AddressError] or an *[AnswerError] is for who asked; any
-// other may tell of the network, and is not.
+// Get reads the page at an address. An *[AddressError] or *[AnswerError] may be shown to the requester; any other
+// error may reveal the network.
 func (f *Fetcher) Get(ctx context.Context, address string, r Rules) (Page, error) {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
@@ -101,7 +101,7 @@ func (f *Fetcher) Get(ctx context.Context, address string, r Rules) (Page, error
 	return read(resp, r.MaxBytes)
 }
 
-// check says whether an address may be asked.
+// check returns an error if an address is not allowed.
 func (r Rules) check(u *url.URL) error {
 	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 	switch {
@@ -117,9 +117,9 @@ func (r Rules) check(u *url.URL) error {
 	return nil
 }
 
-// redirect checks where a server sends us on to.
+// redirect checks the target of a redirect.
 func (r Rules) redirect(next *http.Request, via []*http.Request) error {
-	next.Header.Del("Referer") // no server learns from where we come
+	next.Header.Del("Referer") // servers must not learn the previous address
 	if len(via) > redirectsMax {
 		return &AnswerError{fmt.Sprintf("it redirects more than %d times", redirectsMax)}
 	}
@@ -132,12 +132,12 @@ func (r Rules) redirect(next *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// read makes a page of an answer.
+// read converts an answer to a page.
 func read(resp *http.Response, most int) (Page, error) {
 	if resp.StatusCode != http.StatusOK {
 		return Page{}, &AnswerError{fmt.Sprintf("it answers %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))}
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(most)+1)) // also of what was packed
+	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(most)+1)) // the limit applies after decompression
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return Page{}, fmt.Errorf("read page: %w", err)
 	}
@@ -163,7 +163,7 @@ func read(resp *http.Response, most int) (Page, error) {
 	return page, nil
 }
 
-// isText reports whether a media type is a text that is read as it is.
+// isText reports whether a media type is plain text.
 func isText(kind string) bool {
 	known := []string{"application/json", "application/xml", "application/javascript", "application/yaml", "application/x-ndjson"}
 	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") && kind != "image/svg+xml" || slices.Contains(known, kind)

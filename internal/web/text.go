@@ -12,9 +12,9 @@ import (
 )
 
 var (
-	// unseen are elements of which a reader sees nothing.
+	// unseen are elements whose content is invisible.
 	unseen = []atom.Atom{atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Svg, atom.Iframe, atom.Object, atom.Select, atom.Canvas}
-	// blocks are elements that begin a line.
+	// blocks are elements that start a line.
 	blocks = []atom.Atom{
 		atom.P, atom.Div, atom.Br, atom.Li, atom.Ul, atom.Ol, atom.Tr, atom.Table, atom.Section, atom.Article, atom.Header, atom.Footer, atom.Nav, atom.Main,
 		atom.Aside, atom.Blockquote, atom.Pre, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Dt, atom.Dd, atom.Figure, atom.Form, atom.Hr, atom.Title,
@@ -23,17 +23,17 @@ var (
 	lines  = regexp.MustCompile(` ?\n[ \n]*`)
 )
 
-// textMax bounds what becomes of a document, in bytes: many short links may stand for long addresses.
+// textMax limits the text of a document, in bytes: many short links may stand for long addresses.
 const textMax = 4 << 20
 
-// textOf is what a reader sees of a document, with the addresses of its links. It goes through the
-// document once, without a tree, so that depth costs nothing. cut says that there was more.
+// textOf returns the visible text of a document, with the addresses of its links. It reads the document once, without
+// a tree, so that nesting costs nothing. cut reports that there was more.
 func textOf(document io.Reader, at *url.URL) (title, text string, cut bool) {
 	w := &writer{at: at}
 	z := html.NewTokenizer(document)
 	for w.body.Len() < textMax {
 		switch z.Next() {
-		case html.ErrorToken: // the end, or what can't be read any more
+		case html.ErrorToken: // the end, or an unreadable rest
 			return tidy(w.title.String()), tidy(w.body.String()), false
 		case html.TextToken:
 			w.write(string(z.Text()))
@@ -46,14 +46,14 @@ func textOf(document io.Reader, at *url.URL) (title, text string, cut bool) {
 	return tidy(w.title.String()), tidy(w.body.String()), true
 }
 
-// writer puts a document's text together.
+// writer assembles a document's text.
 type writer struct {
 	at          *url.URL
 	title, body strings.Builder
 	inTitle     bool
-	hidden      atom.Atom // the element that hides what is in it; 0: none
-	depth       int       // of hidden in itself
-	link        string    // of the link that is open
+	hidden      atom.Atom // the element that hides its content; 0: none
+	depth       int       // nesting of hidden in itself
+	link        string    // address of the open link
 }
 
 func (w *writer) write(text string) {
@@ -114,7 +114,7 @@ func (w *writer) end(a atom.Atom) {
 	}
 }
 
-// target is where a link leads, if that is another page.
+// target returns a link's address if it leads to another page.
 func (w *writer) target(t html.Token) string {
 	for _, attribute := range t.Attr {
 		if attribute.Key != "href" || strings.HasPrefix(attribute.Val, "#") {
@@ -128,7 +128,7 @@ func (w *writer) target(t html.Token) string {
 	return ""
 }
 
-// tidy leaves one space between words and one line end between lines.
+// tidy leaves one space between words and one line break between lines.
 func tidy(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	return strings.TrimSpace(lines.ReplaceAllString(spaces.ReplaceAllString(text, " "), "\n"))

@@ -14,16 +14,17 @@ import (
 
 	"github.com/google/uuid"
 
+	"sluice/internal/glob"
 	"sluice/sessions"
 )
 
-// FileMax is the size of a file that is read or written as a whole, in bytes, at most.
+// FileMax is the maximum size, in bytes, of a file that is read or written as a whole.
 const FileMax = 16 << 20
 
-// mounted is where commands in a sandbox see the folder.
+// mounted is the folder's path in a sandbox.
 const mounted = "/workspace"
 
-// Errors that callers branch on, besides [sessions.ErrNotFound].
+// Errors that callers distinguish, besides [sessions.ErrNotFound].
 var (
 	ErrFolder   = errors.New("it is a folder")
 	ErrTooLarge = fmt.Errorf("it has more than %d bytes", FileMax)
@@ -38,8 +39,8 @@ type Files struct {
 	quota  *Quota
 }
 
-// Open opens a session's folder, an absolute path; access says what of it is reached, and quota how much may be written. A nil
-// quota has no bounds.
+// Open opens a session's folder, an absolute path. access says which part of it is accessible, and quota how much may
+// be written; nil means no limit.
 func Open(folder string, access sessions.FileAccess, quota *Quota) (*Files, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -48,15 +49,15 @@ func Open(folder string, access sessions.FileAccess, quota *Quota) (*Files, erro
 	return &Files{root, access, quota}, nil
 }
 
-// Close gives the folder back.
+// Close releases the folder.
 func (f *Files) Close() error { return f.root.Close() }
 
-// All reports whether the whole folder may be changed.
+// All reports whether the whole folder is writable.
 func (f *Files) All() bool {
 	return slices.ContainsFunc(f.access.Write, func(p string) bool { return path.Clean(p) == "." })
 }
 
-// clean is a path relative to the folder in one spelling; "." is the folder itself.
+// clean normalises a path relative to the folder; "." is the folder itself.
 func clean(name string) (string, bool) {
 	if name == mounted {
 		name = "."
@@ -69,7 +70,7 @@ func clean(name string) (string, bool) {
 	return name, fs.ValidPath(name)
 }
 
-// scope finds the part of the folder by which a path is reached.
+// scope finds the accessible part of the folder that contains a path.
 func scope(parts []string, name string) (part string, ok bool) {
 	for _, p := range parts {
 		p, sound := clean(p)
@@ -80,17 +81,17 @@ func scope(parts []string, name string) (part string, ok bool) {
 	return "", false
 }
 
-// readable are the parts that may be read: what may be written may be read too.
+// readable returns the parts that may be read: writable parts are readable, too.
 func (f *Files) readable() []string { return slices.Concat(f.access.Read, f.access.Write) }
 
-// place is a path below an opened part of the folder, out of which no link leads.
+// place is a path below an opened part of the folder. No link leads out of that part.
 type place struct {
 	*os.Root
 	part string // the opened part, relative to the session's folder
 	rel  string // relative to the part
 }
 
-// at opens the part of the folder that a path is in. Writing makes that part where it is missing.
+// at opens the part of the folder that contains a path. For writing, it creates a missing part.
 func (f *Files) at(name string, write bool) (place, error) {
 	name, ok := clean(name)
 	if !ok {
@@ -113,7 +114,7 @@ func (f *Files) at(name string, write bool) (place, error) {
 		}
 	}
 	if info, err := f.root.Lstat(part); part == name && (err != nil || !info.IsDir()) {
-		return f.single(name) // a part that is a file, or is to be one
+		return f.single(name) // a part that is a file, or will be one
 	}
 	root, err := f.root.OpenRoot(part)
 	if err != nil {
@@ -136,13 +137,13 @@ func (f *Files) single(name string) (place, error) {
 		return place{}, plain(err)
 	}
 	if info, err := root.Lstat(path.Base(name)); err == nil && !info.Mode().IsRegular() {
-		_ = root.Close() // nothing was done with it
+		_ = root.Close() // nothing was written
 		return place{}, sessions.ErrNotFound
 	}
 	return place{root, path.Dir(name), path.Base(name)}, nil
 }
 
-// plain hides what an error tells of the world outside.
+// plain removes details about paths outside from an error.
 func plain(err error) error {
 	switch {
 	case err == nil:
@@ -168,7 +169,7 @@ func (f *Files) Read(name string) ([]byte, error) {
 }
 
 func (p place) read() ([]byte, error) {
-	// Without O_NONBLOCK the opening of a FIFO would wait for somebody who writes into it.
+	// Without O_NONBLOCK, opening a FIFO would wait for a writer.
 	file, err := p.OpenFile(p.rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, plain(err)
@@ -192,8 +193,8 @@ func (p place) read() ([]byte, error) {
 	return content, err
 }
 
-// Write makes or replaces a file, and the folders that it is in. Who reads it
-// in the meantime sees the old content or the new. It reports whether the file is new. What the quota refuses is [ErrNoSpace].
+// Write creates or replaces a file, and creates its parent folders. A concurrent reader sees the old content or the
+// new. created reports whether the file is new. If the quota refuses, the error is [ErrNoSpace].
 func (f *Files) Write(ctx context.Context, name string, content []byte) (made bool, err error) {
 	if len(content) > FileMax {
 		return false, ErrTooLarge
@@ -218,7 +219,7 @@ func (f *Files) Write(ctx context.Context, name string, content []byte) (made bo
 	default:
 		made = true
 	}
-	entries := int64(2 + strings.Count(at.rel, "/")) // at most: the file, and the folders that it is in
+	entries := int64(2 + strings.Count(at.rel, "/")) // at most: the file and its parent folders
 	if err := f.quota.Admit(ctx, f.root.Name(), int64(len(content))+entries*entryCost); err != nil {
 		return false, err
 	}
@@ -257,4 +258,9 @@ func (f *Files) Remove(name string) error {
 		return ErrFolder
 	}
 	return plain(at.Remove(at.rel))
+}
+
+// ParseGlob parses a pattern for workspace paths, see [glob.ParsePath].
+func ParseGlob(pattern string) (glob.Path, error) {
+	return glob.ParsePath(strings.TrimPrefix(strings.TrimPrefix(pattern, mounted+"/"), "./"))
 }

@@ -15,25 +15,25 @@ import (
 )
 
 const (
-	// EntriesMax is how many entries a listing has at most.
+	// EntriesMax is the maximum number of entries in a listing.
 	EntriesMax = 1000
-	// walkMax is how many entries one search looks at, or one listing, at most.
+	// walkMax is the maximum number of entries that a search or a listing examines.
 	walkMax = 20_000
-	// depthMax is how many folders deep one search goes. Each opening of a file takes as many steps.
+	// depthMax is the maximum folder depth of a search. Opening a file takes one step per level.
 	depthMax = 100
-	// batch is how many entries of a folder are read before the context is looked at again.
+	// batch is how many entries of a folder are read between two checks of the context.
 	batch = 1000
 )
 
-// Entry is one thing in a folder.
+// Entry is an entry of a folder.
 type Entry struct {
 	Path string `json:"path"` // relative to the session's folder
 	Type string `json:"type"` // file, folder, link or other
 	Size int64  `json:"size"` // in bytes, of a file
 }
 
-// List shows what is in a folder, by name, and whether there is more than is shown.
-// Where only parts of the session's folder may be read, the list of that itself are those parts.
+// List returns the entries of a folder by name, and whether there are more. If only parts of the session's folder are
+// readable, its own list consists of these parts.
 func (f *Files) List(ctx context.Context, name string) (entries []Entry, more bool, err error) {
 	at, err := f.at(name, false)
 	if name, ok := clean(name); err != nil && ok && name == "." {
@@ -56,7 +56,7 @@ func (f *Files) List(ctx context.Context, name string) (entries []Entry, more bo
 	return entries, more, nil
 }
 
-// parts are the readable parts of the folder that are there.
+// parts returns the existing readable parts of the folder.
 func (f *Files) parts() []Entry {
 	var entries []Entry
 	for _, p := range f.readable() {
@@ -88,16 +88,16 @@ func entryOf(name string, c fs.DirEntry) Entry {
 	return e
 }
 
-// errEnough ends a walk: it has seen enough.
+// errEnough ends a walk early.
 var errEnough = errors.New("enough")
 
-// Walk calls on for each regular file below a folder, or for the one that name is, in
-// the order of their paths; read reads it. on returns false to end it. whole is
-// false if more files are there than one search looks at. Links are not followed.
+// Walk calls on for each regular file below a folder, or for the one file that name refers to, in the order of their
+// paths; read reads the file. on returns false to end the walk. whole is false if there are more files than a search
+// examines. Links are not followed.
 func (f *Files) Walk(ctx context.Context, name string, on func(e Entry, read func() ([]byte, error)) bool) (whole bool, err error) {
 	starts := []string{name}
 	if at, err := f.at(name, false); err == nil {
-		_ = at.Close() // nothing was written through it
+		_ = at.Close() // nothing was written
 	} else if clean, ok := clean(name); ok && clean == "." {
 		starts = nil
 		for _, e := range f.parts() {
@@ -142,7 +142,7 @@ func (f *Files) walk(w *walker, start string) error {
 	return w.visit(at, fs.FileInfoToDirEntry(info), 0)
 }
 
-// visit looks at one entry, and at what is below it.
+// visit handles one entry and everything below it.
 func (w *walker) visit(at place, d fs.DirEntry, depth int) error {
 	if w.seen++; w.seen > walkMax {
 		w.whole = false
@@ -179,7 +179,7 @@ func (w *walker) visit(at place, d fs.DirEntry, depth int) error {
 	return nil
 }
 
-// children reads the entries of a folder, so many at most, and gives them by name. whole is false if there are more.
+// children returns up to most entries of a folder, by name. whole is false if there are more.
 func (p place) children(ctx context.Context, most int) (entries []fs.DirEntry, whole bool, err error) {
 	file, err := p.OpenFile(p.rel, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_DIRECTORY, 0)
 	if err != nil {

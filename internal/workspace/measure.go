@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// nestedMax is how many folders deep files are measured: each level takes an open folder.
+	// nestedMax is the folder depth to which files are measured: each level needs an open folder.
 	nestedMax = 256
-	// nestedCost is what a folder counts that lies deeper or can't be read, with all that is in it.
+	// nestedCost is the assumed size of a folder that is deeper or can't be read.
 	nestedCost = 1 << 30
 )
 
@@ -26,7 +26,8 @@ func freeSpace(folder string) (free, total int64, err error) {
 	return int64(fs.Bavail) * block, int64(fs.Blocks) * block, nil
 }
 
-// measure is what a folder and all below it take on the disk. It follows no link. check is asked now and then; its error ends it.
+// measure returns the disk space of a folder with its content. It follows no link. check is called now and then; its
+// error ends the measurement.
 func measure(ctx context.Context, folder string, check func() error) (int64, error) {
 	root, err := readable(func() (*os.Root, error) { return os.OpenRoot(folder) }, func() error { return os.Chmod(folder, 0o700) }) //nolint:gosec // a folder needs the x
 	if errors.Is(err, os.ErrNotExist) {
@@ -40,7 +41,8 @@ func measure(ctx context.Context, folder string, check func() error) (int64, err
 	return m.bytes, errors.Join(err, root.Close())
 }
 
-// readable opens a folder. One whose rights a command has taken away gets them back: it would hide its files from the bounds.
+// readable opens a folder. If a command has removed the folder's permissions, it restores them: otherwise the folder
+// would hide its files from the limits.
 func readable(open func() (*os.Root, error), allow func() error) (*os.Root, error) {
 	root, err := open()
 	if errors.Is(err, os.ErrPermission) && allow() == nil {
@@ -49,7 +51,7 @@ func readable(open func() (*os.Root, error), allow func() error) (*os.Root, erro
 	return root, err
 }
 
-// meter adds up what files take.
+// meter adds up the disk space of files.
 type meter struct {
 	ctx   context.Context //nolint:containedctx // of one measurement
 	check func() error
@@ -63,7 +65,7 @@ func (m *meter) add(root *os.Root, depth int) error {
 	}
 	dir, err := root.Open(".")
 	if err != nil {
-		return nil // it is gone
+		return nil // it was deleted
 	}
 	defer dir.Close() //nolint:errcheck // only read from
 	for {
@@ -85,12 +87,12 @@ func (m *meter) add(root *os.Root, depth int) error {
 			return nil
 		}
 		if err != nil {
-			return nil // it is going
+			return nil // it is being deleted
 		}
 	}
 }
 
-// entry adds a file, or a folder with what is in it. What is gone in the meantime takes nothing.
+// entry adds a file, or a folder with its content. An entry that was deleted in the meantime counts nothing.
 func (m *meter) entry(root *os.Root, name string, depth int) error {
 	info, err := root.Lstat(name)
 	if err != nil {
@@ -98,14 +100,14 @@ func (m *meter) entry(root *os.Root, name string, depth int) error {
 	}
 	m.bytes += entryCost
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok && !info.IsDir() {
-		m.bytes += stat.Blocks * 512 // of a file with holes what it really takes
+		m.bytes += stat.Blocks * 512 // for a sparse file, the space that it really uses
 	}
 	if !info.IsDir() {
 		return nil
 	}
 	below, err := readable(func() (*os.Root, error) { return root.OpenRoot(name) }, func() error { return root.Chmod(name, 0o700) })
 	switch {
-	case errors.Is(err, os.ErrPermission): // another user's
+	case errors.Is(err, os.ErrPermission): // owned by another user
 		m.bytes += nestedCost
 		return nil
 	case err != nil:
@@ -115,7 +117,7 @@ func (m *meter) entry(root *os.Root, name string, depth int) error {
 	return m.add(below, depth+1)
 }
 
-// subfolders are the names of the folders in a folder.
+// subfolders returns the names of the folders in a folder.
 func subfolders(ctx context.Context, folder string) (names []string, err error) {
 	dir, err := os.Open(folder)
 	if errors.Is(err, os.ErrNotExist) {

@@ -11,30 +11,31 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// Bounds are what the files of sessions may take of a disk, in bytes. 0 is no bound.
+// Bounds limit the disk space for the files of sessions, in bytes. 0 means no limit.
 type Bounds struct {
 	Workspace int64 // the files of all sessions of an agent
 	Session   int64 // the files of one session
-	Reserve   int64 // free space that is left to messages and the store, see Quota
+	Reserve   int64 // free space that is reserved for messages and the store, see Quota
 }
 
 const (
-	// entryCost is what each file and folder counts besides its content: so their number is bounded too.
+	// entryCost is the cost of each file and folder besides its content, so that their number is limited, too.
 	entryCost = 4 << 10
-	// freshFor is how long the measured size of a folder is relied on; own writes are added to it in the meantime.
+	// freshFor is how long the measured size of a folder is valid; own writes are added to it in the meantime.
 	freshFor = 10 * time.Minute
 	// sumFor is the same for the sum of a workspace.
 	sumFor = 30 * time.Second
-	// commandSpare is what a command may write in a session that has no room left: else it could not even tidy up.
+	// commandSpare is what a command may write in a session without space: otherwise it could not even tidy up.
 	commandSpare = 1 << 20
-	// othersSteps: what other sessions hold counts in this many steps of the workspace, rounded up. So a session that tries how
-	// much room is left learns no more of the files of others, whose level may be above its own.
+	// othersSteps is the number of steps in which the space of other sessions counts, rounded up. A session that
+	// probes the remaining space therefore learns no more about the files of others, whose level may be above its
+	// own.
 	othersSteps = 16
-	// reserveShare: on a small disk the reserve is this part of it.
+	// reserveShare is the part of a small disk that is reserved.
 	reserveShare = 10
 )
 
-// ErrNoSpace is what the refusals of a quota are, each with its reason.
+// ErrNoSpace is the error when a quota refuses; it is wrapped with the reason.
 var ErrNoSpace = errors.New("no space for files")
 
 type spaceError string
@@ -43,13 +44,13 @@ func (e spaceError) Error() string { return string(e) }
 
 func (spaceError) Is(target error) bool { return target == ErrNoSpace }
 
-// Disk says how much of the disk of a folder is free for an unprivileged user, and how large it is.
+// Disk returns how much of a folder's disk is free for an unprivileged user, and the size of the disk.
 type Disk func(folder string) (free, total int64, err error)
 
-// Quota keeps the files of sessions within their bounds, and the disk's reserve free of them. It is safe for concurrent use.
+// Quota keeps the files of sessions within their limits, and the disk's reserve free. It is safe for concurrent use.
 //
-// The size of a folder is measured when it is first asked about, and then again when it seems to be full or is not
-// fresh; own writes are added to it. A folder is <workspace>/sessions/<session>.
+// The size of a folder is measured when it is first needed, and again when the folder seems to be full or the value
+// is too old; own writes are added to it. A folder is <workspace>/sessions/<session>.
 type Quota struct {
 	bounds func() Bounds
 	disk   Disk
@@ -57,16 +58,16 @@ type Quota struct {
 
 	mu   sync.Mutex
 	used map[string]size // by session folder
-	sums map[string]size // by the folder of all of them
+	sums map[string]size // by the parent of the session folders
 }
 
-// size is what a folder held when it was measured, with what was written there since.
+// size is the measured size of a folder, plus what was written since.
 type size struct {
 	bytes int64
 	at    time.Time
 }
 
-// NewQuota creates a Quota. bounds gives those that hold now; a nil disk is the machine's.
+// NewQuota creates a Quota. bounds returns the current limits; a nil disk means the machine's.
 func NewQuota(bounds func() Bounds, disk Disk, now func() time.Time) *Quota {
 	if disk == nil {
 		disk = freeSpace
@@ -74,7 +75,8 @@ func NewQuota(bounds func() Bounds, disk Disk, now func() time.Time) *Quota {
 	return &Quota{bounds: bounds, disk: disk, now: now, used: map[string]size{}, sums: map[string]size{}}
 }
 
-// Admit makes room for n bytes more in a session's folder, or says why there is not enough. A nil Quota has no bounds.
+// Admit reserves n more bytes in a session's folder, or says why there is not enough space. A nil Quota has no
+// limits.
 func (q *Quota) Admit(ctx context.Context, folder string, n int64) error {
 	if q == nil {
 		return nil
@@ -99,8 +101,8 @@ func (q *Quota) Admit(ctx context.Context, folder string, n int64) error {
 	return nil
 }
 
-// Reserve says why a file of n bytes in a folder, of which no session is bounded, would touch the disk's reserve; nil: it would not.
-// A nil Quota has no bounds.
+// Reserve says why a file of n bytes, in a folder without session limits, would use the disk's reserve; nil if it
+// would not. A nil Quota has no limits.
 func (q *Quota) Reserve(folder string, n int64) error {
 	if q == nil {
 		return nil
@@ -108,7 +110,7 @@ func (q *Quota) Reserve(folder string, n int64) error {
 	return q.reserved(folder, q.bounds(), n)
 }
 
-// reserved says whether the disk's reserve is touched when n bytes more are written.
+// reserved returns an error if n more bytes would use the disk's reserve.
 func (q *Quota) reserved(folder string, b Bounds, n int64) error {
 	free, total, err := q.disk(folder)
 	if err != nil {
@@ -121,7 +123,7 @@ func (q *Quota) reserved(folder string, b Bounds, n int64) error {
 	return spaceError("the disk is low on space: the rest is reserved for messages (limits.reserveBytes); the owner of this gateway has to free some")
 }
 
-// fits says whether a session's folder and the workspace have room for n bytes more.
+// fits returns an error if a session's folder or the workspace has no space for n more bytes.
 func (q *Quota) fits(ctx context.Context, folder string, b Bounds, n int64) error {
 	for _, remeasure := range []bool{false, true} {
 		used, err := q.usedBy(ctx, folder, remeasure)
@@ -137,7 +139,7 @@ func (q *Quota) fits(ctx context.Context, folder string, b Bounds, n int64) erro
 		case b.Session > 0 && used+n > b.Session:
 			full = spaceError(fmt.Sprintf("the files of this conversation take %s, and this would take %s more: the maximum is %s (limits.sessionBytes); delete some of them first", text(used), text(n), text(b.Session)))
 		case b.Workspace > 0 && b.others(sum-used)+used+n > b.Workspace:
-			// How much others have is not for this session to know.
+			// The session must not learn how much others use.
 			full = spaceError(fmt.Sprintf("the files of all conversations with this agent may take %s together, and this would be more (limits.workspaceBytes); delete some, or ask the owner of this gateway", text(b.Workspace)))
 		}
 		if full == nil || remeasure {
@@ -147,7 +149,7 @@ func (q *Quota) fits(ctx context.Context, folder string, b Bounds, n int64) erro
 	return nil
 }
 
-// others is what the files of other sessions count.
+// others returns how much the files of other sessions count.
 func (b Bounds) others(held int64) int64 {
 	step := max(b.Workspace/othersSteps, 1)
 	return (max(held, 0) + step - 1) / step * step
@@ -155,7 +157,7 @@ func (b Bounds) others(held int64) int64 {
 
 func text(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }
 
-// usedBy is what a session's folder holds.
+// usedBy returns the size of a session's folder.
 func (q *Quota) usedBy(ctx context.Context, folder string, remeasure bool) (int64, error) {
 	q.mu.Lock()
 	known, ok := q.used[folder]
@@ -171,7 +173,7 @@ func (q *Quota) usedBy(ctx context.Context, folder string, remeasure bool) (int6
 	return bytes, nil
 }
 
-// learn keeps what a folder was measured to hold.
+// learn stores the measured size of a folder.
 func (q *Quota) learn(folder string, bytes int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -182,7 +184,7 @@ func (q *Quota) learn(folder string, bytes int64) {
 	q.used[folder] = size{bytes, q.now()}
 }
 
-// sumOf is what the folders of all sessions of a workspace hold.
+// sumOf returns the size of all session folders in a workspace.
 func (q *Quota) sumOf(ctx context.Context, all string, remeasure bool) (int64, error) {
 	q.mu.Lock()
 	known, ok := q.sums[all]
@@ -209,28 +211,28 @@ func (q *Quota) sumOf(ctx context.Context, all string, remeasure bool) (int64, e
 	defer q.mu.Unlock()
 	for folder := range q.used {
 		if filepath.Dir(folder) == all && !there[folder] {
-			delete(q.used, folder) // gone from the disk
+			delete(q.used, folder) // deleted from the disk
 		}
 	}
 	q.sums[all] = size{sum, q.now()}
 	return sum, nil
 }
 
-// Watch is the use of a session's folder by one command. It is for one goroutine.
+// Watch tracks the use of a session's folder by one command. It is for one goroutine.
 type Watch struct {
 	quota  *Quota
 	folder string
 	bounds Bounds
-	limit  int64 // that the session's folder may hold
-	others int64 // what the rest of the workspace holds
+	limit  int64 // for the session's folder
+	others int64 // the space of the rest of the workspace
 
-	used, free int64 // when it was last measured
+	used, free int64 // at the last measurement
 	at         time.Time
 	took       time.Duration
 }
 
-// Watch begins to watch a command in a session's folder, or says why it may not run: the disk's reserve is touched. A session
-// without room may run commands, which can delete files.
+// Watch starts to watch a command in a session's folder, or says why it may not run: the disk's reserve is used up. A
+// session without space may run commands, which can delete files.
 func (q *Quota) Watch(ctx context.Context, folder string) (*Watch, error) {
 	if q == nil {
 		return nil, nil //nolint:nilnil // a nil watch has no bounds
@@ -259,7 +261,7 @@ func (q *Quota) Watch(ctx context.Context, folder string) (*Watch, error) {
 	return w, nil
 }
 
-// Room is how large a file the command may write.
+// Room returns the maximum size of a file that the command may write.
 func (w *Watch) Room() int64 {
 	if w == nil {
 		return 0
@@ -267,7 +269,7 @@ func (w *Watch) Room() int64 {
 	return w.limit - w.used
 }
 
-// Check says why the command must end; nil: it may go on. It is called all the time while the command runs.
+// Check says why the command must end; nil if it may continue. It is called repeatedly while the command runs.
 func (w *Watch) Check(ctx context.Context) error {
 	if w == nil {
 		return nil
@@ -279,7 +281,7 @@ func (w *Watch) Check(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read free space: %w", err)
 	}
-	// It is measured when the disk has lost what could fill half of the room, and now and then in any case.
+	// The folder is measured when the disk has lost half of the remaining space, and now and then in any case.
 	if w.free-free < (w.limit-w.used)/2 && w.quota.now().Sub(w.at) < max(time.Second, 20*w.took) {
 		return nil
 	}
@@ -292,7 +294,7 @@ func (w *Watch) Check(ctx context.Context) error {
 	return spaceError(fmt.Sprintf("the files of this conversation take %s: the maximum is %s for one conversation (limits.sessionBytes) and %s for all with the agent (limits.workspaceBytes); delete some of them", text(w.used), text(w.bounds.Session), text(w.bounds.Workspace)))
 }
 
-// measure measures the folder, and looks at the reserve in the meantime.
+// measure measures the folder and checks the reserve in the meantime.
 func (w *Watch) measure(ctx context.Context) error {
 	began := w.quota.now()
 	free, _, err := w.quota.disk(w.folder)
@@ -309,13 +311,13 @@ func (w *Watch) measure(ctx context.Context) error {
 	return nil
 }
 
-// End tells the quota what the command has left behind.
+// End tells the quota that the command has ended.
 func (w *Watch) End() {
 	if w == nil {
 		return
 	}
 	w.quota.mu.Lock()
 	defer w.quota.mu.Unlock()
-	delete(w.quota.used, w.folder) // it is measured when it is next asked about
+	delete(w.quota.used, w.folder) // measured again when it is next needed
 	delete(w.quota.sums, filepath.Dir(w.folder))
 }

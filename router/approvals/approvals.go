@@ -48,7 +48,7 @@ type Approvals struct {
 	Store    Store
 	Composer *outbound.Composer
 	Routes   *outbound.Routes
-	Holds    *outbound.Holds
+	Held     *outbound.HeldDeliveries
 	Monitor  Monitor
 	Lanes    Committer
 	Now      func() time.Time
@@ -86,7 +86,7 @@ func (d *Approvals) Verdict(ctx context.Context, id ledger.ApprovalID, v decider
 	}
 	switch {
 	case p.Status != ledger.ApprovalPending:
-		return ledger.Change{}, p, &request.Error{Text: fmt.Sprintf("%s is already %s", id, wordOf(p))}
+		return ledger.Change{}, p, &request.Error{Text: fmt.Sprintf("%s is already %s", id, decisionOf(p))}
 	case !p.Expires.After(d.Now()):
 		return ledger.Change{}, p, &request.Error{Text: fmt.Sprintf("%s has expired: the deadline was %s", id, p.Expires.UTC().Format("15:04 MST"))}
 	case len(v.Reason.Raw()) > reasonMax:
@@ -100,11 +100,11 @@ func (d *Approvals) Verdict(ctx context.Context, id ledger.ApprovalID, v decider
 		Approvals: []ledger.ApprovalMove{p.Move(to, reason, v.Actor, d.Now())},
 		Change:    sessions.Change{Audit: []sessions.AuditEntry{p.AuditEntry(to, v.Actor, v.Reason, d.Now())}},
 	}
-	return change, p, d.Holds.Decide(ctx, &change, p, v.Allow, reason)
+	return change, p, d.Held.Decide(ctx, &change, p, v.Allow, reason)
 }
 
-// wordOf names the decision for people.
-func wordOf(p ledger.Approval) ledger.ApprovalStatus {
+// decisionOf names the decision for people.
+func decisionOf(p ledger.Approval) ledger.ApprovalStatus {
 	if p.Status == ledger.ApprovalUsed {
 		return ledger.ApprovalAllowed
 	}

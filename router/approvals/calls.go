@@ -164,10 +164,10 @@ func (a *calls) question(ctx context.Context, p ledger.Approval) ([]ledger.Deliv
 		route = record.Route
 	}
 	if slices.ContainsFunc(p.Terms.Approvers, func(list []string) bool { return len(list) > 0 }) {
-		return a.by.Holds.AskDeciders(ctx, p, route.Channel, questionText(p), bareQuestion(p))
+		return a.by.Held.AskDeciders(ctx, p, route.Channel, questionText(p), bareQuestion(p))
 	}
 	if route.ChatType == sessions.Direct && !a.run.Input.Owner {
-		there, err := a.by.Routes.Find(ctx, outbound.Proactive{Channel: route.Channel, Account: route.Account, To: outbound.ToOwner})
+		there, err := a.by.Routes.Find(ctx, a.by.Composer.Settings(), outbound.Proactive{Channel: route.Channel, Account: route.Account, To: outbound.ToOwner})
 		if _, nobody := errors.AsType[*request.Error](err); nobody {
 			route = sessions.Route{}
 		} else if err != nil {

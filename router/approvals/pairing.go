@@ -39,7 +39,7 @@ const (
 type PairingStore interface {
 	// Commit applies a change in one durable transaction.
 	Commit(ctx context.Context, change ledger.Change) error
-	// PairingOf reads a person's pairing; ErrNotFound if the person has none.
+	// PairingOf reads a person's pairing; ErrNotFound for a person without a pairing.
 	PairingOf(ctx context.Context, channel, account string, user sessions.UserID) (ledger.Pairing, error)
 	// ListPairings reads the pairings of a status, newest first; an empty channel means all.
 	ListPairings(ctx context.Context, channel, account string, status ledger.PairingStatus) ([]ledger.Pairing, error)
@@ -89,7 +89,7 @@ func (r *Pairings) Request(ctx context.Context, in adapters.Inbound) (Request, e
 		Channel: route.Channel, Account: route.Account, User: in.Sender, Conversation: route.Conversation,
 		Code: newPairingCode(), Status: ledger.PairingPending, Created: now, Expires: now.Add(pairingLife),
 	}
-	asked := r.tellOwners(ctx, p)
+	asked := r.notifyOwners(ctx, p)
 	text := "I don't know you yet. Ask my owner to run"
 	if len(asked) > 0 {
 		text = "I don't know you yet. I have asked my owner, who can also run"
@@ -107,8 +107,8 @@ func (r *Pairings) Request(ctx context.Context, in adapters.Inbound) (Request, e
 	}}, nil
 }
 
-// tellOwners asks the owners on a person's channel, in their direct chats, whether to admit the person.
-func (r *Pairings) tellOwners(ctx context.Context, p ledger.Pairing) []ledger.Delivery {
+// notifyOwners asks the owners on a person's channel, in their direct chats, whether to admit the person.
+func (r *Pairings) notifyOwners(ctx context.Context, p ledger.Pairing) []ledger.Delivery {
 	s := r.Composer.Settings()
 	a, ok := r.Composer.Adapter(p.Channel, p.Account)
 	if !ok {
@@ -123,9 +123,9 @@ func (r *Pairings) tellOwners(ctx context.Context, p ledger.Pairing) []ledger.De
 	if b, ok := a.(adapters.Buttoner); ok && b.MaxButtons() >= 2 {
 		controls = []ledger.Control{approve, deny}
 	} else {
-		text += fmt.Sprintf("\n\nSay `%s` or `%s`.", approve.CommandLine(), deny.CommandLine())
+		text += fmt.Sprintf("\n\nSend `%s` or `%s`.", approve.CommandLine(), deny.CommandLine())
 	}
-	ctx, cancel := context.WithTimeout(ctx, outbound.DirectoryWithin)
+	ctx, cancel := context.WithTimeout(ctx, outbound.DirectoryTimeout)
 	defer cancel()
 	var told []ledger.Delivery
 	for _, owner := range s.OwnersOn(p.Channel) {

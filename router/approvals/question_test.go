@@ -15,7 +15,7 @@ import (
 // hidden is text that shows as something else than it is: turned round, without width, behind an emoji, in a terminal.
 const hidden = "rm\u200b a\u202egpj.exe\u2069 ok\U000e0072\U000e006d \x1b[2K\u0085"
 
-// Whoever decides sees all that they decide about, whichever part of a question it stands in.
+// Deciders see everything that they decide about, in each part of a question.
 func TestQuestionsHideNothing(t *testing.T) {
 	t.Parallel()
 	args, err := json.Marshal(map[string]string{"command": hidden})

@@ -14,21 +14,21 @@ import (
 // temperature shows or sets how freely the model chooses its words.
 func (k *Commands) temperature(_ context.Context, c Call) (ledger.Change, string, error) {
 	if c.Args == "" {
-		return ledger.Change{}, "Temperature: " + k.temperatureWord(c) + ".", nil
+		return ledger.Change{}, "Temperature: " + k.temperatureText(c) + ".", nil
 	}
 	if inherits(c.Args) {
 		return k.override(c, sessions.Patch{Temperature: new(sessions.Temperature(""))}, "temperature", ""), "The temperature follows the configuration again.", nil
 	}
 	t, err := sessions.ParseTemperature(c.Args)
 	if limit := k.maxTemperature(c.Session.Model, c.Session.Agent); err != nil || *t.Value() > limit {
-		return ledger.Change{}, fmt.Sprintf("Usage: `/temperature N` or `/temperature default`. For the model %s, N is a number from 0 to %g with at most two decimals, such as 0.7.", k.modelWord(c), limit), nil //nolint:nilerr // the usage is the answer
+		return ledger.Change{}, fmt.Sprintf("Usage: `/temperature N` or `/temperature default`. For the model %s, N is a number from 0 to %g with at most two decimals, such as 0.7.", k.modelText(c), limit), nil //nolint:nilerr // the usage is the answer
 	}
 	change := k.override(c, sessions.Patch{Temperature: &t}, "temperature", string(t))
 	return change, fmt.Sprintf("From your next message on, I answer with temperature %s.", t), nil
 }
 
-// temperatureWord is the temperature of a session's answers.
-func (k *Commands) temperatureWord(c Call) string {
+// temperatureText is the temperature of a session's answers.
+func (k *Commands) temperatureText(c Call) string {
 	t := c.Session.Temperature
 	switch limit := k.maxTemperature(c.Session.Model, c.Session.Agent); {
 	case t == "":
@@ -52,20 +52,20 @@ func (k *Commands) maxTemperature(model flow.Text, agent string) float32 {
 func (k *Commands) maxTokens(_ context.Context, c Call) (ledger.Change, string, error) {
 	switch {
 	case c.Args == "":
-		return ledger.Change{}, "Maximum tokens of an answer: " + maxTokensWord(c) + ".", nil
+		return ledger.Change{}, "Maximum tokens of a reply: " + maxTokensText(c) + ".", nil
 	case inherits(c.Args):
-		return k.override(c, sessions.Patch{MaxTokens: new(int)}, "maxOutputTokens", ""), "The length of my answers follows the configuration again.", nil
+		return k.override(c, sessions.Patch{MaxTokens: new(int)}, "maxOutputTokens", ""), "The length of my replies follows the configuration again.", nil
 	}
 	n, ok := numberUpTo(sessions.OutputTokensMax, c.Args)
 	if !ok {
 		return ledger.Change{}, fmt.Sprintf("Usage: `/maxtokens N` or `/maxtokens default`. N is a whole number from 1 to %d.", sessions.OutputTokensMax), nil
 	}
 	change := k.override(c, sessions.Patch{MaxTokens: &n}, "maxOutputTokens", strconv.Itoa(n))
-	return change, fmt.Sprintf("From your next message on, my answers have at most %d tokens.", n), nil
+	return change, fmt.Sprintf("From your next message on, my replies have at most %d tokens.", n), nil
 }
 
-// maxTokensWord is the maximum length of a session's answers.
-func maxTokensWord(c Call) string {
+// maxTokensText is the maximum length of a session's answers.
+func maxTokensText(c Call) string {
 	if c.Session.MaxTokens == 0 {
 		return "as configured"
 	}
@@ -76,10 +76,10 @@ func maxTokensWord(c Call) string {
 // in private sees them.
 func (k *Commands) answerLines(c Call) (lines string) {
 	if c.private() && c.Session.Temperature != "" {
-		lines += "\n- temperature: " + k.temperatureWord(c)
+		lines += "\n- temperature: " + k.temperatureText(c)
 	}
 	if c.private() && c.Session.MaxTokens != 0 {
-		lines += "\n- maximum tokens of an answer: " + maxTokensWord(c)
+		lines += "\n- maximum tokens of a reply: " + maxTokensText(c)
 	}
 	return lines
 }

@@ -73,6 +73,8 @@ type Commands struct {
 	Stops           Stops
 	SendPermissions SendPermissions
 	Approvals       Approvals
+	Jobs            Jobs
+	Alerts          Alerts
 	// Settle is the change that an owner's decision about a pairing code makes.
 	Settle func(ctx context.Context, code, actor string, to ledger.PairingStatus) (ledger.Pairing, ledger.Change, error)
 	Now    func() time.Time
@@ -177,7 +179,7 @@ func (k *Commands) stop(ctx context.Context, c Call) (ledger.Change, string, err
 		return ledger.Change{}, nothing, nil
 	}
 	change.Audit = []sessions.AuditEntry{k.Stops.Stopped(c.Session.ID, c.In.Speaker())}
-	text := "Stopped, with all sub-agents of this conversation."
+	text := "Stopped, including all sub-agents of this conversation."
 	if n := peopleWaiting(waiting); n > 0 {
 		text += fmt.Sprintf(" Messages left unanswered: %d.", n)
 	}

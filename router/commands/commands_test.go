@@ -33,8 +33,8 @@ func TestListOfBranches(t *testing.T) {
 	require.Contains(t, list(0), "no other branch")
 	require.Contains(t, list(1), "no other branch")
 	two := list(2)
-	require.Contains(t, two, "\n1. “q1” → “no answer”\n2. “q2” → “no answer” (current)")
-	require.NotContains(t, two, "“q1” → “no answer” (cur")
+	require.Contains(t, two, "\n1. “q1” → “no reply”\n2. “q2” → “no reply” (current)")
+	require.NotContains(t, two, "“q1” → “no reply” (cur")
 	require.Equal(t, maxBranches, strings.Count(list(maxBranches), "→"))
 	most := list(maxBranches + 1)
 	require.Equal(t, maxBranches, strings.Count(most, "→"))
@@ -161,7 +161,7 @@ func TestWordsOfSettings(t *testing.T) {
 		{(*Commands).maxTokens, direct, "0", sessions.Record{}, "Usage: `/maxtokens N`"},
 		{(*Commands).maxTokens, direct, "1000001", sessions.Record{}, "from 1 to 1000000"},
 		{(*Commands).maxTokens, direct, "inherit", sessions.Record{}, "follows the configuration again"},
-		{(*Commands).maxTokens, direct, "", sessions.Record{}, "Maximum tokens of an answer: as configured."},
+		{(*Commands).maxTokens, direct, "", sessions.Record{}, "Maximum tokens of a reply: as configured."},
 		{(*Commands).model, direct, "test/other", sessions.Record{Model: flow.NewText("test/other", flow.Bottom())}, "`test/other` answers from your next message on."},
 		{(*Commands).model, direct, "default", sessions.Record{}, "The agent's own model answers again: `test/model`."},
 		{(*Commands).model, direct, "", sessions.Record{}, "Model: `test/model` (the agent's own)."},
@@ -227,15 +227,15 @@ func TestReachOfSend(t *testing.T) {
 		{direct, sessions.Keyer{Scope: sessions.ScopePerPeer}, "in this chat"},
 		{direct, sessions.Keyer{Scope: sessions.ScopeMain}, "in all direct chats of this session"},
 		{group, sessions.Keyer{Scope: sessions.ScopeMain}, "in this channel and its threads"},
-		{group, sessions.Keyer{Global: true}, "in all conversations, which are one session"},
+		{group, sessions.Keyer{Global: true}, "in all conversations, because they share one session"},
 	} {
 		require.Equal(t, c.want, reach(c.route, c.keyer))
 	}
 	require.Empty(t, included("slack", 0))
 	require.Contains(t, included("slack", 1), "1 thread that had a setting of its own.")
 	require.Contains(t, included("telegram", 2), "2 topics that had a setting of their own.")
-	require.Contains(t, included("slack", maxBelow), "say it again")
-	require.NotContains(t, included("slack", maxBelow-1), "say it again")
+	require.Contains(t, included("slack", maxBelow), "send the command again")
+	require.NotContains(t, included("slack", maxBelow-1), "send the command again")
 }
 
 func TestStateOfATask(t *testing.T) {
@@ -297,7 +297,7 @@ func TestTemperatureAboveWhatTheModelTakes(t *testing.T) {
 	_, text, err = k.model(t.Context(), warm)
 	require.NoError(t, err)
 	require.Equal(t, "`test/cool` answers from your next message on. It takes a temperature of at most 1, so I use 1 instead of 1.5.", text)
-	require.Equal(t, "\n- temperature: 1.5 (set for this session)\n- maximum tokens of an answer: 9 (set for this session)", k.answerLines(warm))
+	require.Equal(t, "\n- temperature: 1.5 (set for this session)\n- maximum tokens of a reply: 9 (set for this session)", k.answerLines(warm))
 	require.Empty(t, k.answerLines(call(warm.Session, "", false)), "only an owner in private sees them")
 	require.Empty(t, k.answerLines(call(sessions.Record{}, "", true)))
 }

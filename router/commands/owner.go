@@ -21,11 +21,11 @@ func (k *Commands) send(ctx context.Context, c Call) (ledger.Change, string, err
 	case "on", "allow":
 		override, answer = sessions.SendAllow, "Sending is on "+where+"."
 	case "off", "deny":
-		override, answer = sessions.SendDeny, "Sending is off "+where+": I still listen and work, but I write nothing there until you say `/send on` or `/send inherit`."
+		override, answer = sessions.SendDeny, "Sending is off "+where+": I still listen and work, but I write nothing there until you send `/send on` or `/send inherit`."
 	case "inherit", "default", "reset":
 		override, answer = sessions.SendInherit, "Sending "+where+" follows the configuration again."
 		if c.Session.Key.Conversation() != c.Session.Key {
-			answer = "Sending " + where + " follows the " + conversationWord(c.In.Route.Channel) + " again."
+			answer = "Sending " + where + " follows the " + conversationTerm(c.In.Route.Channel) + " again."
 		}
 	default:
 		return ledger.Change{}, "Usage: `/send on`, `/send off` or `/send inherit`.", nil
@@ -50,7 +50,7 @@ func (k *Commands) activation(_ context.Context, c Call) (ledger.Change, string,
 	case "mention":
 		override, answer = sessions.ActivationMention, "I answer here only when somebody mentions me or replies to me."
 	case "always":
-		override, answer = sessions.ActivationAlways, "I answer every message here now, until you say `/activation mention` or `/activation inherit`."
+		override, answer = sessions.ActivationAlways, "I answer every message here now, until you send `/activation mention` or `/activation inherit`."
 	case "inherit", "default", "reset":
 		override, answer = sessions.ActivationInherit, "Whether you have to mention me follows the configuration again."
 	default:

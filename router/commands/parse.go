@@ -9,7 +9,7 @@ import (
 	"sluice/policy"
 	"sluice/router/ledger"
 	"sluice/router/place"
-	"sluice/router/speech"
+	"sluice/router/usertext"
 	"sluice/sessions"
 )
 
@@ -56,13 +56,18 @@ func table() []spec {
 		{name: "usage", help: "show how many tokens this session has used", run: (*Commands).usage},
 		{name: "model", help: "show the model; an owner can set it: PROVIDER/MODEL or default", ownerArgs: true, run: (*Commands).model},
 		{name: "temperature", help: "show or set how freely I choose my words: 0 to 2, or default", owner: true, run: (*Commands).temperature},
-		{name: "maxtokens", help: "show or set the maximum tokens of an answer: a number or default", owner: true, run: (*Commands).maxTokens},
+		{name: "maxtokens", help: "show or set the maximum tokens of a reply: a number or default", owner: true, run: (*Commands).maxTokens},
 		{name: "queue", help: "what I do with messages while I work: steer, followup, collect, interrupt or inherit", ownerArgs: true, run: (*Commands).queue},
 		{name: "send", help: "on, off or inherit: whether I write in this conversation", owner: true, run: (*Commands).send},
 		{name: "activation", help: "mention, always or inherit: which messages I answer in this group", owner: true, run: (*Commands).activation},
 		{name: "approve", help: "ID allow or ID deny: decide what I asked you about", owner: true, others: (*Commands).mayApprove, run: (*Commands).approve},
 		{name: "raise", help: "LEVEL: let me use data up to this level here", owner: true, order: (*Commands).raise},
-		{name: "pair", help: "approve CODE or deny CODE: let a person talk to me, or don't", owner: true, guesses: true, run: (*Commands).pair},
+		{name: "pair", help: "approve CODE or deny CODE: decide whether a person may talk to me", owner: true, guesses: true, run: (*Commands).pair},
+		{name: "cron", help: "list jobs; show, pause, resume, run, remove or history with an ID, or add one: /cron add NAME in 20m TEXT", owner: true, lines: true, run: (*Commands).cron},
+		alerting("alerts", "list the open alerts"),
+		alerting("ack", "KEY: acknowledge an alert, so that nobody else is called"),
+		alerting("silence", "KEY DURATION: keep an alert quiet, for example 2h"),
+		alerting("resolve", "KEY: say that an alert is over"),
 		{name: "subagents", help: "list my sub-agents; stop ID or stop all stops them", run: (*Commands).subAgents},
 	}
 }
@@ -91,9 +96,9 @@ func Of(in adapters.Inbound) (Command, bool) {
 		return Command{}, false
 	case in.Unread != "" && !policy.CheckUnread.Skipped():
 		return Command{}, false
-	case speech.PassesOn(in) && policy.CheckForward.Skipped():
+	case usertext.IsForward(in) && policy.CheckForward.Skipped():
 		text = in.Quotations[0].Text
-	case speech.PassesOn(in):
+	case usertext.IsForward(in):
 		return Command{}, false
 	}
 	return Parse(text)

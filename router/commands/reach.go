@@ -19,16 +19,16 @@ func followAgain(below []sessions.Record) []sessions.Patch {
 	return patches
 }
 
-// threadWord is a platform's word for a thread.
-func threadWord(channel string) string {
+// threadTerm is a platform's word for a thread.
+func threadTerm(channel string) string {
 	if channel == "telegram" {
 		return "topic"
 	}
 	return "thread"
 }
 
-// conversationWord is a platform's word for a conversation with threads.
-func conversationWord(channel string) string {
+// conversationTerm is a platform's word for a conversation with threads.
+func conversationTerm(channel string) string {
 	if channel == "telegram" {
 		return "group"
 	}
@@ -37,10 +37,10 @@ func conversationWord(channel string) string {
 
 // reach says where `/send` applies.
 func reach(route sessions.Route, keyer sessions.Keyer) string {
-	part := threadWord(route.Channel)
+	part := threadTerm(route.Channel)
 	switch {
 	case keyer.Global:
-		return "in all conversations, which are one session"
+		return "in all conversations, because they share one session"
 	case route.ChatType == sessions.Direct && keyer.SharesDirect():
 		return "in all direct chats of this session"
 	case route.ChatType == sessions.Direct:
@@ -48,7 +48,7 @@ func reach(route sessions.Route, keyer sessions.Keyer) string {
 	case route.Thread != "":
 		return "in this " + part
 	}
-	return "in this " + conversationWord(route.Channel) + " and its " + part + "s"
+	return "in this " + conversationTerm(route.Channel) + " and its " + part + "s"
 }
 
 // included says how many threads lose their own setting.
@@ -57,11 +57,11 @@ func included(channel string, below int) string {
 	case below == 0:
 		return ""
 	case below == 1:
-		return fmt.Sprintf(" That includes 1 %s that had a setting of its own.", threadWord(channel))
+		return fmt.Sprintf(" That includes 1 %s that had a setting of its own.", threadTerm(channel))
 	case below == maxBelow:
-		return fmt.Sprintf(" That includes %d %ss that had a setting of their own; say it again, because there may be more.", below, threadWord(channel))
+		return fmt.Sprintf(" That includes %d %ss that had a setting of their own; send the command again, because there may be more.", below, threadTerm(channel))
 	}
-	return fmt.Sprintf(" That includes %d %ss that had a setting of their own.", below, threadWord(channel))
+	return fmt.Sprintf(" That includes %d %ss that had a setting of their own.", below, threadTerm(channel))
 }
 
 // maxBelow is the maximum number of threads whose setting one `/send` removes.

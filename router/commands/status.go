@@ -31,14 +31,14 @@ func (k *Commands) status(ctx context.Context, c Call) (ledger.Change, string, e
 		return ledger.Change{}, "", err
 	}
 	text := fmt.Sprintf("- session `%s` (`%s`)\n- agent %s, model %s\n- %s, %d waiting\n%s%s\n- send: %s%s%s",
-		c.Session.Key, c.Session.ID, c.Session.Agent, k.modelWord(c), busyWord(busy), peopleWaiting(waiting),
+		c.Session.Key, c.Session.ID, c.Session.Agent, k.modelText(c), busyText(busy), peopleWaiting(waiting),
 		usageLines(c), k.answerLines(c), override, activationLine(c), levels)
 	return ledger.Change{}, text, nil
 }
 
-// modelWord is the session's model, as far as the asker may see it. If it is hidden, the answer looks as if no model
+// modelText is the session's model, as far as the asker may see it. If it is hidden, the answer looks as if no model
 // was set; only an owner in a direct chat learns that one is set.
-func (k *Commands) modelWord(c Call) string {
+func (k *Commands) modelText(c Call) string {
 	model, ok := c.Quotes.Show(c.Session.Model)
 	if !ok && c.private() {
 		return "not shown here"
@@ -52,7 +52,7 @@ func sendLine(ctx context.Context, store place.KeyReader, record sessions.Record
 	if err != nil || send == sessions.SendInherit || record.SendPolicy != sessions.SendInherit {
 		return cmp.Or(string(send), "inherit"), err
 	}
-	return string(send) + ", as in the " + conversationWord(record.Route.Channel), nil
+	return string(send) + ", as in the " + conversationTerm(record.Route.Channel), nil
 }
 
 // activationLine is the line of /status that says which group messages are answered.
@@ -63,7 +63,7 @@ func activationLine(c Call) string {
 	return "\n- activation: " + cmp.Or(string(c.Session.Activation), "inherit")
 }
 
-func busyWord(busy bool) string {
+func busyText(busy bool) string {
 	if busy {
 		return "working"
 	}
@@ -83,9 +83,9 @@ func (k *Commands) levelLines(ctx context.Context, c Call) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text := fmt.Sprintf("\n- learnt: %s\n- may learn: up to %s\n- may be said here: up to %s", learnt(c.Session.Taint), c.Session.Clearance, stands.Carries)
+	text := fmt.Sprintf("\n- learned: %s\n- may learn: up to %s\n- may be sent here: up to %s", learnt(c.Session.Taint), c.Session.Clearance, stands.Carries)
 	if stands.Held != "" {
-		text += fmt.Sprintf("\n\nMy answers are withheld here: %s.", stands.Held)
+		text += fmt.Sprintf("\n\nMy replies are withheld here: %s.", stands.Held)
 	}
 	return text, nil
 }

@@ -75,7 +75,7 @@ func (k *Commands) taskList(c Call, tasks []ledger.Exchange) string {
 		said = "Sub-agents, newest first:\n\n" + strings.Join(lines, "\n")
 	}
 	if c.private() && !c.Session.Taint.FlowsTo(k.Places.SinkLevel(c.In.Route)) { // /status shows it here, too
-		said += "\n\nThere may be more: this conversation has learnt more than may be said here. `sluice exchanges list` shows all sub-agents."
+		said += "\n\nThere may be more: this conversation has learned more than may be shown here. `sluice sessions exchanges` shows all sub-agents."
 	}
 	return said
 }

@@ -12,7 +12,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router/place"
 	"sluice/router/queue"
-	"sluice/router/speech"
+	"sluice/router/usertext"
 	"sluice/sessions"
 )
 
@@ -68,7 +68,7 @@ func (k *Commands) newest(ctx context.Context, record sessions.Record) (sessions
 	if err != nil {
 		return "", "", err
 	}
-	m := speech.Newest(session.Messages())
+	m := usertext.NewestMessage(session.Messages())
 	return m.Run, m.Sender.ID, nil
 }
 
@@ -95,7 +95,7 @@ func (k *Commands) raise(_ context.Context, c Call) (*sessions.Order, string, er
 	level, _ := flow.ParseLevel(c.Args) // the usage says more than its error
 	switch {
 	case !level.Valid():
-		return nil, "Usage: `/raise LEVEL`, with PUBLIC, INTERNAL, CONFIDENTIAL or RESTRICTED. Only `/new` lowers it again.", nil
+		return nil, "Usage: `/raise LEVEL`, with PUBLIC, INTERNAL, CONFIDENTIAL or RESTRICTED. Only `/new` lowers the level again.", nil
 	case !flow.CanFlow(level, c.Session.Clearance):
 		return nil, place.AboveClearance(c.Session, level), nil
 	}
@@ -142,26 +142,18 @@ func (k *Commands) branches(ctx context.Context, record sessions.Record) ([]vers
 	if err != nil {
 		return nil, err
 	}
-	question := speech.Newest(session.Messages())
-	siblings, err := k.Tree.Children(ctx, record.ID, question.Parent)
+	siblings, err := session.Branches(ctx, usertext.NewestMessage(session.Messages()).ID)
 	if err != nil {
-		return nil, fmt.Errorf("read branches: %w", err)
-	}
-	chosen := map[sessions.MessageID]bool{}
-	for _, m := range session.Messages() {
-		chosen[m.ID] = true
+		return nil, err
 	}
 	var found []version
 	for _, asked := range siblings {
-		if asked.Role != sessions.RoleUser {
+		if asked.Message.Role != sessions.RoleUser {
 			continue
 		}
-		answers, err := k.answers(ctx, record, asked)
+		answers, err := k.answers(ctx, session, asked)
 		if err != nil {
 			return nil, err
-		}
-		for i := range answers {
-			answers[i].selected = chosen[answers[i].id]
 		}
 		found = append(found, answers...)
 	}
@@ -170,14 +162,16 @@ func (k *Commands) branches(ctx context.Context, record sessions.Record) ([]vers
 }
 
 // answers lists the branches that start with one version of a question.
-func (k *Commands) answers(ctx context.Context, record sessions.Record, question sessions.Message) ([]version, error) {
+func (k *Commands) answers(ctx context.Context, session *sessions.Session, asked sessions.Branch) ([]version, error) {
+	record, question := session.Record(), asked.Message
 	children, err := k.Tree.Children(ctx, record.ID, question.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read branches: %w", err)
 	}
 	if len(children) == 0 {
-		return []version{{id: question.ID, question: saidIn(record, question)}}, nil
+		return []version{{id: question.ID, question: textIn(record, question), selected: asked.Selected}}, nil
 	}
+	thread := session.Messages()
 	var found []version
 	for _, child := range children {
 		leaf, err := k.Tree.NewestLeaf(ctx, record.ID, child.ID)
@@ -188,13 +182,16 @@ func (k *Commands) answers(ctx context.Context, record sessions.Record, question
 		if err != nil {
 			return nil, fmt.Errorf("read branch: %w", err)
 		}
-		found = append(found, version{id: child.ID, question: saidIn(record, question), answer: saidIn(record, last)})
+		found = append(found, version{
+			id: child.ID, question: textIn(record, question), answer: textIn(record, last),
+			selected: slices.ContainsFunc(thread, func(m sessions.Message) bool { return m.ID == child.ID }),
+		})
 	}
 	return found, nil
 }
 
-// saidIn is a message's text, with its session's label. A silent answer has no text.
-func saidIn(record sessions.Record, m sessions.Message) flow.Text {
+// textIn is a message's text, with its session's label. A silent answer has no text.
+func textIn(record sessions.Record, m sessions.Message) flow.Text {
 	return flow.NewText(sessions.VisibleText(m.Text()), m.Label.Join(record.Taint))
 }
 
@@ -212,8 +209,8 @@ func listBranches(quotes *policy.Quotation, branches []version) string {
 		if br.selected {
 			here = " (current)"
 		}
-		question, answer := quotes.Or(br.question, "not shown here"), cmp.Or(quotes.Or(br.answer, "not shown here"), "no answer")
-		fmt.Fprintf(&b, "\n%d. %s → %s%s", i+1, speech.Quote(question), speech.Quote(answer), here)
+		question, answer := quotes.Or(br.question, "not shown here"), cmp.Or(quotes.Or(br.answer, "not shown here"), "no reply")
+		fmt.Fprintf(&b, "\n%d. %s → %s%s", i+1, usertext.Quote(question), usertext.Quote(answer), here)
 	}
 	return b.String()
 }

@@ -118,9 +118,9 @@ func (t Token) refusal(p ledger.Approval, speaker string) string {
 	case slices.ContainsFunc(p.Terms.Approvers, func(list []string) bool { return len(list) > 0 && !slices.Contains(list, t.Principal) }):
 		return leftTo(p.Terms)
 	case speaker == t.Principal:
-		return "its own message led to it"
+		return "its own message led to the request"
 	case p.Label.Trust() != flow.Trusted && (!named || speaker == ""):
-		return "text that did not come from the owner may have led to it, possibly the token's own; the owner decides, or a token that a rule names in approvers"
+		return "untrusted text may have led to the request, possibly the token's own; only the owner can decide, or a token that a rule names in approvers"
 	}
 	return ""
 }

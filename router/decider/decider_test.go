@@ -14,8 +14,8 @@ import (
 func TestWhatATokenMayDecide(t *testing.T) {
 	t.Parallel()
 	const ops, owner = "webchat:token:ops", "webchat:local"
-	reader, above, own := "its role in gateway.tokens is reader", "approval could let the conversation learn or send", "its own message led to it"
-	left, strangers := "the decision is left to ", "text that did not come from the owner may have led to it"
+	reader, above, own := "its role in gateway.tokens is reader", "approval could let the conversation learn or send", "its own message led to the request"
+	left, strangers := "the decision is left to ", "untrusted text may have led to the request"
 	for name, c := range map[string]struct {
 		reader    bool
 		level     flow.Level // of the token

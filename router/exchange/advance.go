@@ -134,7 +134,7 @@ func (e *Exchanges) skipReason(change *ledger.Change, x *ledger.Exchange, step *
 	case record.ID == "":
 		return "one of the two sessions has ended"
 	case !(policy.Subject{Taint: run.Label}).MayTell(policy.CheckExchangeStep, record.Taint.Level()):
-		return "one side has learnt something that is above the other's clearance"
+		return "one side has learned something that is above the other's clearance"
 	case step.Phase == announce.Announcing && run.Route.IsZero():
 		return "that session has no conversation on a channel"
 	}

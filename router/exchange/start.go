@@ -36,7 +36,7 @@ type Ask struct {
 	Label  flow.Label // of the text
 	// Blind: nothing that the target says or does gets back to the caller.
 	Blind bool
-	// Key names the request for ever: a repeated request returns the first exchange. Empty: it is always a new one.
+	// Key names the request forever: a repeated request returns the first exchange. Empty: it is always a new one.
 	Key  string
 	Task Task // of kind spawn
 	// Actor is who asked, for the audit trail; empty: the caller's agent.
@@ -78,6 +78,9 @@ func (e *Exchanges) Start(ctx context.Context, a Ask) (ledger.Exchange, error) {
 	chain, err := e.nextHop(ctx, s, a)
 	if err != nil {
 		return ledger.Exchange{}, err
+	}
+	if a.Create {
+		a.Target.Partition = e.places.PartitionOf(a.Target.ID)
 	}
 	now := e.now()
 	x := ledger.Exchange{Key: a.Key, Chain: chain, Label: a.Label, Revision: 1}
@@ -172,7 +175,7 @@ func (e *Exchanges) nextHop(ctx context.Context, s *place.Settings, a Ask) (sess
 	chain.Hops = append(slices.Clone(chain.Hops), a.Caller.Session)
 	round := slices.Contains(chain.Hops, a.Target.ID)
 	if round {
-		up, err := wordToParent(ctx, e.store, a)
+		up, err := addressesParent(ctx, e.store, a)
 		if err != nil {
 			return chain, err
 		}
@@ -194,9 +197,9 @@ func (e *Exchanges) nextHop(ctx context.Context, s *place.Settings, a Ask) (sess
 	return chain, nil
 }
 
-// wordToParent reports whether a sub-agent speaks to the session that started it, and that session does not wait for
+// addressesParent reports whether a sub-agent speaks to the session that started it, and that session does not wait for
 // its answer in another request.
-func wordToParent(ctx context.Context, store Store, a Ask) (bool, error) {
+func addressesParent(ctx context.Context, store Store, a Ask) (bool, error) {
 	child, err := store.Session(ctx, a.Caller.Session)
 	if errors.Is(err, sessions.ErrNotFound) || err == nil && child.SpawnedBy != a.Target.ID {
 		return false, nil

@@ -70,7 +70,7 @@ func TestWordToParent(t *testing.T) {
 			run:      func(sessions.RunID) (sessions.Run, error) { return c.run, c.runErr },
 			exchange: func(string) (ledger.Exchange, error) { return c.exchange, c.xErr },
 		}
-		got, err := wordToParent(t.Context(), store, Ask{Caller: sessions.Caller{Session: child.ID}, Target: sessions.Record{ID: c.target}})
+		got, err := addressesParent(t.Context(), store, Ask{Caller: sessions.Caller{Session: child.ID}, Target: sessions.Record{ID: c.target}})
 		require.ErrorIs(t, err, c.err, name)
 		require.Equal(t, c.want, got, name)
 	}

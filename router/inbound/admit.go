@@ -15,7 +15,7 @@ import (
 	"sluice/router/ledger"
 	"sluice/router/place"
 	"sluice/router/request"
-	"sluice/router/speech"
+	"sluice/router/usertext"
 	"sluice/sessions"
 )
 
@@ -35,7 +35,7 @@ func (i *Intake) Admit(ctx context.Context, in Admission) (Admitted, error) {
 		return Admitted{}, request.ErrStopping
 	}
 	started := i.Now()
-	in.Quotations = speech.Bound(in.Quotations, speech.MaxQuoted)
+	in.Quotations = usertext.CutQuotations(in.Quotations, usertext.MaxQuoted)
 	in.Inbound = in.Fit(started)
 	if in.Route.ChatType == sessions.Direct && string(in.Sender.ID) != string(in.Route.Conversation) {
 		in.Route.Peer = in.Sender.ID
@@ -55,7 +55,7 @@ func (i *Intake) Admit(ctx context.Context, in Admission) (Admitted, error) {
 			if !errors.Is(err, sessions.ErrNotFound) {
 				return Admitted{}, err
 			}
-		case errors.Is(err, sessions.ErrConflict):
+		case errors.Is(err, sessions.ErrConflict), errors.Is(err, sessions.ErrFenced):
 		default:
 			return Admitted{}, err
 		}
@@ -63,39 +63,39 @@ func (i *Intake) Admit(ctx context.Context, in Admission) (Admitted, error) {
 	return Admitted{}, fmt.Errorf("admit event %s: %w", in.Event, sessions.ErrConflict)
 }
 
-// way says how an event is handled.
-type way int
+// handling says how an event is handled.
+type handling int
 
 const (
-	wayIgnored  way = iota
-	wayReaction     // a reaction to a message
-	wayWhoami       // a stranger asks for their own id
-	wayPairing      // a stranger asks for access
-	wayUnlisted     // an owner speaks to the bot in a group that the configuration does not list
-	wayPress        // a press of a button
-	wayHistory      // a group message that is not for the agent
-	waySaid         // a message for the agent, or a command
+	handleIgnored  handling = iota
+	handleReaction          // a reaction to a message
+	handleWhoami            // a stranger asks for their own id
+	handlePairing           // a stranger asks for access
+	handleUnlisted          // an owner speaks to the bot in a group that the configuration does not list
+	handlePress             // a press of a button
+	handleHistory           // a group message that is not for the agent
+	handleMessage           // a message for the agent, or a command
 )
 
-// wayOf decides how an event is handled, given how its place admits it.
-func wayOf(in Admission, how place.Admit, owner bool) way {
+// handlingOf decides how an event is handled, given how its place admits it.
+func handlingOf(in Admission, how place.Admit, owner bool) handling {
 	switch {
 	case in.Reaction != nil:
-		return wayReaction
+		return handleReaction
 	case asksWhoami(in, how):
-		return wayWhoami
+		return handleWhoami
 	case how == place.AdmitPairing:
-		return wayPairing
+		return handlePairing
 	case addressesUnlisted(in, how, owner):
-		return wayUnlisted
+		return handleUnlisted
 	case how == place.AdmitNone, how == place.AdmitCommand && in.Press == "" && !commands.Given(in.Inbound):
-		return wayIgnored
+		return handleIgnored
 	case in.Press != "":
-		return wayPress
+		return handlePress
 	case how == place.AdmitHistory:
-		return wayHistory
+		return handleHistory
 	}
-	return waySaid
+	return handleMessage
 }
 
 // admitOnce is one attempt. After ErrDuplicate and ErrConflict the caller tries again.
@@ -113,29 +113,29 @@ func (i *Intake) admitOnce(ctx context.Context, in Admission) (Admitted, error) 
 	if err != nil {
 		return Admitted{}, err
 	}
-	way := wayOf(in, how, owner)
-	switch way {
-	case wayIgnored:
+	kind := handlingOf(in, how, owner)
+	switch kind {
+	case handleIgnored:
 		return i.refuse(ctx, in)
-	case wayReaction:
+	case handleReaction:
 		return i.admitReaction(ctx, s, in, how, owner)
-	case wayWhoami:
-		return i.tellStranger(ctx, in)
-	case wayPairing:
+	case handleWhoami:
+		return i.replyToStranger(ctx, in)
+	case handlePairing:
 		return i.requestPairing(ctx, in)
-	case wayUnlisted:
-		return i.tellUnlisted(ctx, s, in)
+	case handleUnlisted:
+		return i.replyToUnlisted(ctx, s, in)
 	}
 	if ignore, err := i.countTurn(ctx, s, &in, how); ignore || err != nil {
 		return ignored(), err
 	}
-	switch way {
-	case wayPress:
+	switch kind {
+	case handlePress:
 		return i.admitPress(ctx, s, in, how, owner)
-	case wayHistory:
+	case handleHistory:
 		return i.admitHistory(ctx, s, in, owner)
 	}
-	return i.admitSaid(ctx, s, in, owner)
+	return i.admitMessage(ctx, s, in, owner)
 }
 
 // refuse ignores an event that is not admitted. Only users of the platform's own menu are told why: otherwise the
@@ -148,8 +148,8 @@ func (i *Intake) refuse(ctx context.Context, in Admission) (Admitted, error) {
 	return i.answerEvent(ctx, in, ledger.OutcomeIgnored, "You can't use commands here.")
 }
 
-// admitSaid handles the message of an admitted person to the agent.
-func (i *Intake) admitSaid(ctx context.Context, s *place.Settings, in Admission, owner bool) (Admitted, error) {
+// admitMessage handles the message of an admitted person to the agent.
+func (i *Intake) admitMessage(ctx context.Context, s *place.Settings, in Admission, owner bool) (Admitted, error) {
 	if s.MaxTextBytes > 0 && len(in.Text) > s.MaxTextBytes {
 		text := fmt.Sprintf("That message is too long: %d bytes, and the limit is %d. Please split it or send it as a file.", len(in.Text), s.MaxTextBytes)
 		return i.answerEvent(ctx, in, ledger.OutcomeIgnored, text)
@@ -161,7 +161,7 @@ func (i *Intake) admitSaid(ctx context.Context, s *place.Settings, in Admission,
 		name, _, _ := strings.Cut(in.Text, " ")
 		return i.answerEvent(ctx, in, ledger.OutcomeCommand, fmt.Sprintf("I don't know the command `%s`. `/help` lists the commands.", name))
 	}
-	if speech.Nothing(in.Inbound) {
+	if usertext.IsEmpty(in.Inbound) {
 		return ignored(), nil
 	}
 	return i.admitRun(ctx, s, in, owner)
@@ -235,9 +235,9 @@ func (i *Intake) answerEvent(ctx context.Context, in Admission, outcome ledger.O
 	return Admitted{Outcome: outcome, Session: in.Session, Notice: text, NoticeID: notice.ID}, err
 }
 
-// saidLabel is the label of a message: the sender's label joined with that of the quotations, whose writers are
+// messageLabel is the label of a message: the sender's label joined with that of the quotations, whose writers are
 // unknown. An unreadable part may be a quotation, too.
-func (i *Intake) saidLabel(in Admission, owner bool) flow.Label {
+func (i *Intake) messageLabel(in Admission, owner bool) flow.Label {
 	whole := in.Unread == "" || policy.CheckUnread.Skipped()
 	return i.Places.Label(in.Route, owner && len(in.Quotations) == 0 && whole)
 }

@@ -49,13 +49,24 @@ func (i *Intake) countTurn(ctx context.Context, s *place.Settings, in *Admission
 		return true, nil
 	}
 	now := i.Now()
-	if n := len(turns.Turns); n >= maxBotTurns && now.Sub(turns.Turns[n-maxBotTurns]) < botTurnsWithin {
+	if tooMany(turns.Turns, now) {
 		return true, i.stopBots(ctx, *in, turns)
 	}
-	turns.Turns = append(turns.Turns, now)
-	turns.Turns = slices.Clone(turns.Turns[max(0, len(turns.Turns)-maxBotTurns):])
+	turns.Turns = withTurn(turns.Turns, now)
 	in.turns = &turns
 	return false, nil
+}
+
+// tooMany reports whether another turn of a bot must be ignored, after the turns of bots since a person has spoken.
+func tooMany(turns []time.Time, now time.Time) bool {
+	n := len(turns)
+	return n >= maxBotTurns && now.Sub(turns[n-maxBotTurns]) < botTurnsWithin
+}
+
+// withTurn adds a turn, and keeps those that still matter.
+func withTurn(turns []time.Time, now time.Time) []time.Time {
+	first := max(0, len(turns)+1-maxBotTurns)
+	return append(slices.Clone(turns[first:]), now)
 }
 
 // stopBots ignores bots in a conversation until a person speaks there, and logs that once.
@@ -71,7 +82,7 @@ func (i *Intake) stopBots(ctx context.Context, in Admission, turns ledger.BotTur
 		return err
 	}
 	i.Metrics.Ignored.WithLabelValues(in.Route.Channel, "bot_loop").Inc()
-	i.Log.Warn("bots are talking to each other: ignoring them in this conversation until a person speaks there",
+	i.Log.Warn("bots are talking to each other: ignoring them in this conversation until a person writes there",
 		"channel", in.Route.Channel, "account", in.Route.Account, "conversation", string(in.Route.Conversation))
 	return nil
 }

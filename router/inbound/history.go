@@ -10,7 +10,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/router/place"
-	"sluice/router/speech"
+	"sluice/router/usertext"
 	"sluice/sessions"
 )
 
@@ -24,14 +24,14 @@ func (i *Intake) admitMigration(ctx context.Context, in Admission) (Admitted, er
 
 // admitHistory keeps a group message that is not for the agent.
 func (i *Intake) admitHistory(ctx context.Context, s *place.Settings, in Admission, owner bool) (Admitted, error) {
-	if in.Text == "" && !speech.PassesOn(in.Inbound) {
+	if in.Text == "" && !usertext.IsForward(in.Inbound) {
 		return ignored(), nil
 	}
 	if in.Edited {
 		return i.reword(ctx, in)
 	}
 	return i.remember(ctx, s, in, sessions.HistoryLine{
-		Sender: in.Sender, Text: in.Text, Quotations: in.Quotations, At: i.Now(), Label: i.saidLabel(in, owner), MessageID: in.MessageID,
+		Sender: in.Sender, Text: in.Text, Quotations: in.Quotations, At: i.Now(), Label: i.messageLabel(in, owner), MessageID: in.MessageID,
 	})
 }
 
@@ -89,7 +89,7 @@ func (i *Intake) admitReaction(ctx context.Context, s *place.Settings, in Admiss
 		return Admitted{}, err
 	}
 	if text != "" {
-		line.Text += " to: " + speech.Quote(text)
+		line.Text += " to: " + usertext.Quote(text)
 		line.Label = line.Label.Join(label)
 	}
 	return i.remember(ctx, s, in, line)

@@ -13,6 +13,7 @@ import (
 	"sluice/router/commands"
 	"sluice/router/ledger"
 	"sluice/router/place"
+	"sluice/router/work"
 	"sluice/sessions"
 )
 
@@ -87,6 +88,12 @@ type Acks interface {
 	Heard(run sessions.Run)
 }
 
+// Workers work the runs of sessions, see [work.Workers].
+type Workers interface {
+	// Begin makes the run of a change start in the change itself, or returns nil.
+	Begin(change *ledger.Change, record sessions.Record) *work.Begun
+}
+
 // Intake accepts events. All fields are required. It is safe for concurrent use.
 type Intake struct {
 	Store     Store
@@ -101,6 +108,7 @@ type Intake struct {
 	Adapter   adapters.Finder
 	Lanes     Lanes
 	Acks      Acks
+	Workers   Workers
 	Emit      func(event sessions.Event) // publishes a live event
 	Stopping  func() bool                // whether the gateway accepts no new events
 	Now       func() time.Time
@@ -128,7 +136,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		Ignored:  counter("events_ignored_total", "Inbound events that were not admitted.", "channel", "reason"),
 		Dropped:  counter("queue_dropped_total", "Messages dropped because the queue was full.", "which"),
 		Seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Namespace: "sluice", Subsystem: "router", Name: "accept_seconds", Help: "From an event to its commit.",
+			Namespace: "sluice", Subsystem: "router", Name: "accept_seconds", Help: "Time from an event's arrival to its commit.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},
 		}),
 	}

@@ -103,9 +103,12 @@ func (i *Intake) admitPress(ctx context.Context, s *place.Settings, in Admission
 
 // admitControl carries out the command of one of the gateway's own buttons, as if the person had typed it.
 func (i *Intake) admitControl(ctx context.Context, s *place.Settings, in Admission, owner bool, p pressed) (Admitted, error) {
-	decided, err := outbound.OutcomeOf(ctx, i.Buttons, p.asks, i.Now())
-	if err != nil {
-		return Admitted{}, err
+	var decided outbound.Outcome
+	if !p.control.Standing {
+		var err error
+		if decided, err = outbound.OutcomeOf(ctx, i.Buttons, p.asks, i.Now()); err != nil {
+			return Admitted{}, err
+		}
 	}
 	if decided.Text != "" {
 		return i.answerEvent(ctx, in, ledger.OutcomeIgnored, "This has already been decided.")

@@ -11,7 +11,7 @@ import (
 	"sluice/router/place"
 	"sluice/router/queue"
 	"sluice/router/request"
-	"sluice/router/speech"
+	"sluice/router/usertext"
 	"sluice/sessions"
 )
 
@@ -66,7 +66,7 @@ func overflowText(limit int, first sessions.Run, at sessions.Route) string {
 	if !queue.SameAudience(first.Route, at) {
 		return text + "."
 	}
-	return text + ", starting with: " + speech.Quote(speech.Text(first.Input))
+	return text + ", starting with: " + usertext.Quote(usertext.Text(first.Input))
 }
 
 // busyOrRepeat distinguishes a repeated request from a new one for a busy session.
@@ -114,7 +114,7 @@ func (i *Intake) dropOldest(ctx context.Context, limit int, in Admission, l line
 	notice := i.Composer.Notice(in.Route, overflowText(limit, l.queued[0], in.Route))
 	notice.Session, notice.Label = l.queued[0].Session, l.queued[0].Label // the notice quotes this run
 	notice.Idempotency = "overflow/" + string(l.waiting[0].ID)
-	told, err := i.alreadyTold(ctx, notice.Idempotency)
+	told, err := i.wasSent(ctx, notice.Idempotency)
 	if err != nil {
 		return err
 	}

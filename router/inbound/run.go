@@ -9,7 +9,8 @@ import (
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/router/place"
-	"sluice/router/speech"
+	"sluice/router/usertext"
+	"sluice/router/work"
 	"sluice/sessions"
 )
 
@@ -33,7 +34,9 @@ func (i *Intake) admitRun(ctx context.Context, s *place.Settings, in Admission, 
 		run.Input.NewThread = true
 		change.DeleteHistory = append(change.DeleteHistory, threadStart(in.Inbound))
 	}
-	if !fresh {
+	change.Enqueue = append(change.Enqueue, run)
+	begun := i.begin(in, record, &change)
+	if !fresh && begun == nil {
 		instead, err := i.makeRoom(ctx, s, in, record, &change)
 		if err != nil {
 			return Admitted{}, err
@@ -45,8 +48,7 @@ func (i *Intake) admitRun(ctx context.Context, s *place.Settings, in Admission, 
 	if in.Edited {
 		change.Revised = &ledger.Revision{Lane: in.Route.Lane(), Message: in.MessageID, Run: run.ID}
 	}
-	change.Enqueue = append(change.Enqueue, run)
-	err = i.commitEvent(ctx, in, ledger.OutcomeRun, change)
+	err = i.commitBegun(ctx, in, change, begun)
 	if errors.Is(err, sessions.ErrNotFound) && len(change.End) > 0 {
 		err = sessions.ErrConflict // another message has reset the session in the meantime
 	}
@@ -55,6 +57,33 @@ func (i *Intake) admitRun(ctx context.Context, s *place.Settings, in Admission, 
 	}
 	i.Acks.Heard(run)
 	return Admitted{Outcome: ledger.OutcomeRun, Session: record.ID, Run: run.ID}, nil
+}
+
+// begin starts the run of a change in the change itself if nothing waits in its session. It returns nil if the session's
+// worker has to claim the run.
+func (i *Intake) begin(in Admission, record sessions.Record, change *ledger.Change) *work.Begun {
+	if in.Exclusive || in.Edited || in.order != nil || len(change.Create)+len(change.End)+len(change.Save) > 0 {
+		return nil
+	}
+	return i.Workers.Begin(change, record)
+}
+
+// commitBegun stores an event with its run, and says to the run's worker what became of it.
+func (i *Intake) commitBegun(ctx context.Context, in Admission, change ledger.Change, begun *work.Begun) error {
+	if begun == nil {
+		return i.commitEvent(ctx, in, ledger.OutcomeRun, change)
+	}
+	stored := false
+	defer func() {
+		if stored {
+			begun.Stored()
+		} else {
+			begun.NotStored()
+		}
+	}()
+	err := i.commitEvent(ctx, in, ledger.OutcomeRun, change)
+	stored = err == nil
+	return err
 }
 
 // newRun is the run of an event in a session.
@@ -68,7 +97,7 @@ func (i *Intake) newRun(in Admission, record sessions.Record, owner bool) sessio
 	if in.ordersOnly() {
 		kind = sessions.KindCommand
 	}
-	label := i.saidLabel(in, owner)
+	label := i.messageLabel(in, owner)
 	if in.Label.Valid() {
 		label = flow.NewLabel(in.Label.Level(), label.Trust()).Join(in.Label)
 	}
@@ -116,7 +145,7 @@ func (i *Intake) emitUser(run sessions.Run) {
 	sender := run.Input.Sender
 	i.Emit(sessions.Event{
 		Session: run.Session, Run: run.ID, Type: sessions.EventUser,
-		Text: speech.Text(run.Input), Sender: &sender, At: run.Accepted, Label: run.Label,
+		Text: usertext.Text(run.Input), Sender: &sender, At: run.Accepted, Label: run.Label,
 	})
 }
 

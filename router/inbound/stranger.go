@@ -36,13 +36,13 @@ func asksWhoami(in Admission, how place.Admit) bool {
 	return (how == place.AdmitPairing || how == place.AdmitNone) && in.Route.ChatType == sessions.Direct && !in.Sender.Bot && in.Press == "" && ok && c.Name == "whoami"
 }
 
-// tellStranger tells a stranger their id and nothing else; an owner needs it to give them access. A stranger who asks
+// replyToStranger tells a stranger their id and nothing else; an owner needs it to give them access. A stranger who asks
 // again gets no answer for a while.
-func (i *Intake) tellStranger(ctx context.Context, in Admission) (Admitted, error) {
+func (i *Intake) replyToStranger(ctx context.Context, in Admission) (Admitted, error) {
 	text := "You are " + visible.CodeSpan(sessions.Principal(in.Route.Channel, in.Sender.ID)) + "."
 	d := i.Composer.Notice(in.Route, text)
 	d.Idempotency = whoamiKey(in, i.Now())
-	told, err := i.alreadyTold(ctx, d.Idempotency)
+	told, err := i.wasSent(ctx, d.Idempotency)
 	if err != nil {
 		return Admitted{}, err
 	}
@@ -53,8 +53,8 @@ func (i *Intake) tellStranger(ctx context.Context, in Admission) (Admitted, erro
 	return Admitted{Outcome: ledger.OutcomeCommand, Notice: text, NoticeID: d.ID}, err
 }
 
-// alreadyTold reports whether a one-time notice was sent before.
-func (i *Intake) alreadyTold(ctx context.Context, key string) (bool, error) {
+// wasSent reports whether a one-time notice was sent before.
+func (i *Intake) wasSent(ctx context.Context, key string) (bool, error) {
 	_, err := i.Store.DeliveryByIdempotency(ctx, key)
 	if errors.Is(err, sessions.ErrNotFound) {
 		return false, nil
@@ -70,22 +70,22 @@ func addressesUnlisted(in Admission, how place.Admit, owner bool) bool {
 	return owner && how == place.AdmitCommand && in.Mentioned && in.Press == "" && !in.Edited && !commands.FromMenu(in.Inbound) && !commands.Given(in.Inbound)
 }
 
-// tellUnlisted tells an owner in their direct chat how to list the group, so that the bot answers there: once per
+// replyToUnlisted tells an owner in their direct chat how to list the group, so that the bot answers there: once per
 // group, and never in the group.
-func (i *Intake) tellUnlisted(ctx context.Context, s *place.Settings, in Admission) (Admitted, error) {
+func (i *Intake) replyToUnlisted(ctx context.Context, s *place.Settings, in Admission) (Admitted, error) {
 	a, ok := i.Adapter(in.Route.Channel, in.Route.Account)
 	if !ok {
 		return i.refuse(ctx, in)
 	}
 	key := fmt.Sprintf("unlisted/%s/%s/%s", in.Route.Channel, in.Route.Account, in.Route.Conversation)
-	told, err := i.alreadyTold(ctx, key)
+	told, err := i.wasSent(ctx, key)
 	if err != nil {
 		return Admitted{}, err
 	}
 	if told {
 		return i.refuse(ctx, in)
 	}
-	within, cancel := context.WithTimeout(ctx, outbound.DirectoryWithin)
+	within, cancel := context.WithTimeout(ctx, outbound.DirectoryTimeout)
 	defer cancel()
 	d := i.Composer.Delivery(ledger.KindNotice, i.Routes.Direct(within, a, in.Sender.ID), unlistedText(in.Route, s.Channels[in.Route.Channel].GroupPolicy), flow.NewLabel(i.Places.Label(in.Route, false).Level(), flow.Untrusted))
 	d.Idempotency = key

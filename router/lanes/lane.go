@@ -11,7 +11,7 @@ import (
 
 // errHandback is the cause that cancels a lane's work when its partition moves to another replica. The work is handed
 // back and the attempt is not counted.
-var errHandback = errors.New("the partition is handed over")
+var errHandback = errors.New("the partition was handed over")
 
 // The causes that cancel a run.
 var (

@@ -77,7 +77,7 @@ func (l *Lanes) Release(ctx context.Context, partition int) {
 	}
 	l.Owned.Dec()
 	if !o.stop(ctx, l.Grace) {
-		l.Log.Error("partition released while work that ignores its context continues; it can no longer write", "partition", partition)
+		l.Log.Error("partition released while work that ignores its context continues; that work can no longer write", "partition", partition)
 	}
 	l.Released(partition)
 }
@@ -185,7 +185,9 @@ func (l *Lanes) Commit(ctx context.Context, change ledger.Change) error {
 // discarded ones, because others wait behind them), and the workers of sessions that it aborts.
 func (l *Lanes) WakeFor(change ledger.Change) {
 	for _, run := range change.Enqueue {
-		l.Wake(run.Partition, sessions.SessionLane(run.Session))
+		if run.Status != sessions.RunRunning { // otherwise its worker waits for the commit, see [Lanes.Reserve]
+			l.Wake(run.Partition, sessions.SessionLane(run.Session))
+		}
 	}
 	for _, d := range change.Deliver {
 		if d.Status != ledger.DeliverySending { // else its worker waits for the commit, see [Lanes.Reserve]
@@ -194,6 +196,19 @@ func (l *Lanes) WakeFor(change ledger.Change) {
 	}
 	for _, m := range change.Deliveries {
 		l.Wake(m.Delivery.Partition, m.Delivery.Lane)
+	}
+	for _, t := range change.Triggers {
+		if t.Status.Open() {
+			l.Wake(t.Partition, ledger.DueLane)
+		}
+	}
+	for _, t := range change.AlertTouches {
+		l.Wake(t.Group.Partition, ledger.AlertLane)
+	}
+	for _, m := range change.Runs {
+		if m.Run.Kind == sessions.KindTrigger && m.Run.Status.Terminal() {
+			l.Wake(ledger.TriggerPartition(ledger.TriggerOfRun(m.Run.EventKey), l.Partitions), ledger.DueLane)
+		}
 	}
 	for _, i := range change.Interrupt {
 		l.wakeAbort(i.Session)
@@ -205,6 +220,9 @@ func (l *Lanes) WakeFor(change ledger.Change) {
 	}
 	for _, a := range change.Abort {
 		l.wakeAbort(a.Session)
+		for _, key := range a.Triggers {
+			l.Wake(ledger.TriggerPartition(key, l.Partitions), ledger.DueLane)
+		}
 	}
 }
 

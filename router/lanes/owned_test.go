@@ -84,7 +84,7 @@ func TestRescan(t *testing.T) {
 	})
 }
 
-// A scan that fails because the lease is lost is no fault.
+// A scan that fails because the lease is lost is not logged as an error.
 func TestRescanAfterTheLease(t *testing.T) {
 	inScene(t, func(t *testing.T, s *scene) {
 		lease, lost := context.WithCancel(t.Context())

@@ -71,7 +71,7 @@ func TestCommitWakes(t *testing.T) {
 	}
 }
 
-// Whoever asks for an end ends the run that works, if the store says so; a run that is about to begin looks itself.
+// A request to stop ends the current run if the store confirms it. A run that is about to begin looks itself.
 func TestAbortWakes(t *testing.T) {
 	ways := map[string]func(*scene){
 		"from here":          func(s *scene) { s.wakeAbort(session) },
@@ -117,7 +117,7 @@ func TestAbortWakes(t *testing.T) {
 	}
 }
 
-// What can't be read because the lease is lost is no fault.
+// A read that fails because the lease is lost is not logged as an error.
 func TestAbortAfterTheLease(t *testing.T) {
 	inScene(t, func(t *testing.T, s *scene) {
 		lease, lost := context.WithCancel(t.Context())

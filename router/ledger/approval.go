@@ -12,15 +12,15 @@ import (
 )
 
 // TooLate is the denial of a call that timed out. It is stored, and [Approval.Outcome] compares it.
-const TooLate = "nobody approved it in time"
+const TooLate = "it was not approved in time"
 
 // otherTerms is the reason for denying a call whose terms have changed since the question: other people may have to
 // decide now.
-const otherTerms = "who has to approve it has changed since this was asked; call it again to ask for a new decision"
+const otherTerms = "the approvers have changed since the question was asked; call the tool again to ask for a new decision"
 
 // learntSince is the reason for denying a call whose session has learnt something since the question, for example
 // from a stranger's file.
-const learntSince = "the conversation has learnt more since this was asked; call it again to ask for a new decision"
+const learntSince = "the conversation has learned more since the question was asked; call the tool again to ask for a new decision"
 
 // ApprovalID names an approval: "apr_" and 12 hex digits, derived from its call or delivery.
 type ApprovalID string

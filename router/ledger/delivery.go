@@ -44,6 +44,8 @@ type Control struct {
 	Label   string `json:"label"`
 	Command string `json:"command"` // its name, without the slash
 	Args    string `json:"args"`
+	// Standing: the button asks no question, so it works for as long as its message shows it.
+	Standing bool `json:"standing,omitempty"`
 }
 
 // CommandLine is the command as a person types it.
@@ -138,8 +140,8 @@ type Delivery struct {
 	Route     sessions.Route
 	Text      string // Markdown
 	Label     flow.Label
-	Session   sessions.ID    // empty if none
-	Run       sessions.RunID // the run that it answers; empty if none
+	Session   sessions.ID    // empty for a message that belongs to no session
+	Run       sessions.RunID // the run that it answers; empty for a message that answers no run
 	// Idempotency makes a repeated request return the same delivery; unique if not empty.
 	Idempotency string
 	// ResendOf is the unknown delivery that this one repeats.

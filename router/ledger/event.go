@@ -6,11 +6,11 @@ import (
 	"sluice/sessions"
 )
 
-// Event is one inbound platform event. It is kept for ever, because it identifies repeated events.
+// Event is one inbound platform event. It is kept forever, because it identifies repeated events.
 type Event struct {
 	Key      string // "<channel>/<account>/<event>"
 	Outcome  Outcome
-	Session  sessions.ID    // empty if none
+	Session  sessions.ID    // empty for an event without a session
 	Run      sessions.RunID // if Outcome is run
 	Notice   DeliveryID     // the gateway's own answer; may be empty
 	Accepted time.Time

@@ -4,12 +4,14 @@ import (
 	"context"
 	"time"
 
+	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
 // Change is one transaction of the router: a sessions change and everything that belongs to it.
 type Change struct {
 	sessions.Change
+	AlertChange
 	// Event is the inbound event that caused the change. A known key is ErrDuplicate and changes nothing.
 	Event *Event
 	// Media inserts files. A known id is ErrDuplicate.
@@ -48,6 +50,19 @@ type Change struct {
 	Exchanges []Exchange
 	// Chains adds to what chains have used.
 	Chains []ChainUse
+	// Triggers inserts those of revision 1 (a known key is ErrDuplicate, unless it was withdrawn) and replaces others whose stored revision is one
+	// less, else ErrConflict. With an Epoch above 0 the partition's epoch must equal it when one is replaced, else ErrFenced.
+	Triggers []Trigger
+	// Jobs inserts those of revision 1 and replaces or removes others whose stored revision is one less, else ErrConflict.
+	Jobs []Job
+	// HookRequests inserts requests to hooks. A known key, or content that the hook has received before, is ErrDuplicate.
+	HookRequests []HookRequest
+	// Checks inserts those of revision 1 (a known name is ErrDuplicate) and replaces others whose stored revision is one less,
+	// else ErrConflict.
+	Checks []Check
+	// Nodes inserts those of revision 1 (a known id or token is ErrDuplicate) and replaces others whose stored revision is one
+	// less, else ErrConflict.
+	Nodes []Node
 	// Ask inserts approvals. A known id is ErrDuplicate.
 	Ask []Approval
 	// Approvals moves approvals from one status to another.
@@ -78,6 +93,12 @@ type Store struct {
 	Deliveries
 	Approvals
 	Exchanges
+	Triggers
+	Hooks
+	Alerts
+	Checks
+	Jobs
+	Nodes
 	Files
 	Partitions
 	Maintenance
@@ -95,11 +116,17 @@ func NewStore[S interface {
 	Deliveries
 	Approvals
 	Exchanges
+	Triggers
+	Hooks
+	Alerts
+	Checks
+	Jobs
+	Nodes
 	Files
 	Partitions
 	Maintenance
 }](s S) *Store {
-	return &Store{s, s, s, s, s, s, s, s, s, s, s, s}
+	return &Store{s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s}
 }
 
 // The roles of a store.
@@ -197,6 +224,53 @@ type (
 		// Chain reads what the runs of a chain have used.
 		Chain(ctx context.Context, id string) (ChainUse, error)
 	}
+	// Triggers reads what happens without a message.
+	Triggers interface {
+		// OpenTriggers reads the open triggers of a partition in the order in which they are due, at most limit.
+		OpenTriggers(ctx context.Context, partition, limit int) ([]Trigger, error)
+		// EndedTriggers reads the triggers of a subject that have ended, newest first.
+		EndedTriggers(ctx context.Context, q EndedTriggers) ([]Trigger, error)
+		// ListTriggers reads the triggers of a subject, newest first.
+		ListTriggers(ctx context.Context, q TriggerQuery) ([]Trigger, error)
+		// OpenTriggersOf reads the open triggers of at most 200 subjects, in any order.
+		OpenTriggersOf(ctx context.Context, source TriggerSource, subjects []string) ([]Trigger, error)
+		// TriggersOf reads the triggers with the given keys, at most 200, in any order. Unknown ones are left out.
+		TriggersOf(ctx context.Context, keys []string) ([]Trigger, error)
+	}
+	// Jobs reads the rows of jobs.
+	Jobs interface {
+		// Job reads a row.
+		Job(ctx context.Context, origin JobOrigin, id string) (Job, error)
+		// JobsIn reads the rows of a partition.
+		JobsIn(ctx context.Context, partition int) ([]Job, error)
+		// ListJobs reads a page of rows, by id.
+		ListJobs(ctx context.Context, q JobQuery) ([]Job, error)
+		// CountJobs counts the jobs made at run time whose label is not above a level, and those of a session among them.
+		CountJobs(ctx context.Context, session sessions.ID, since time.Time, upTo flow.Level) (JobCount, error)
+	}
+	// Hooks reads requests to hooks.
+	Hooks interface {
+		// HookRequest reads a request with its payload.
+		HookRequest(ctx context.Context, key string) (HookRequest, error)
+		// HookRequestOnce reads the request of a hook with the given signed content, without its payload.
+		HookRequestOnce(ctx context.Context, hook, once string) (HookRequest, error)
+		// ListHookRequests reads the requests of a hook without their payloads, newest first.
+		ListHookRequests(ctx context.Context, q HookQuery) ([]HookRequest, error)
+	}
+	// Checks reads what checks found.
+	Checks interface {
+		// Check reads what a check found last, or returns ErrNotFound.
+		Check(ctx context.Context, name string) (Check, error)
+	}
+	// Nodes reads nodes.
+	Nodes interface {
+		// Node reads a node, or returns ErrNotFound.
+		Node(ctx context.Context, id string) (Node, error)
+		// NodeByToken reads the node whose token has a hash, or returns ErrNotFound.
+		NodeByToken(ctx context.Context, hash string) (Node, error)
+		// ListNodes reads nodes, the oldest first.
+		ListNodes(ctx context.Context, q NodeQuery) ([]Node, error)
+	}
 	// Files reads files of messages.
 	Files interface {
 		// MediaInfo reads a file's row without its content; ErrNotFound if retention has removed it.
@@ -212,7 +286,8 @@ type (
 		// TakePartition makes this replica the owner of a partition and returns the new epoch, greater than any before.
 		TakePartition(ctx context.Context, partition int, owner string) (epoch int64, err error)
 		// WaitingLanes lists the lanes of a partition with work: session lanes with
-		// queued or running runs, conversation lanes with queued or sending deliveries.
+		// queued or running runs, conversation lanes with queued or sending deliveries, DueLane if a
+		// trigger is open, and AlertLane if a group of alerts is.
 		WaitingLanes(ctx context.Context, partition int) ([]sessions.Lane, error)
 	}
 	// Maintenance removes old rows.

@@ -46,7 +46,7 @@ func (l *Deliveries) RetryDelivery(ctx context.Context, id ledger.DeliveryID, ac
 	expires := now.Add(outbound.LifeOf(l.Settings(), sessions.Route{}))
 	if d.Route.Handle != "" { // a private answer must not become visible to everyone
 		if expires = d.Created.Add(outbound.HandleLife); !expires.After(now) {
-			return d, &request.Error{Text: fmt.Sprintf("the delivery is an answer for one person alone, which the platform accepts only within %s of the question: discard it", outbound.HandleLife)}
+			return d, &request.Error{Text: fmt.Sprintf("the delivery is a reply to one person alone, which the platform accepts only within %s of the command: discard the delivery", outbound.HandleLife)}
 		}
 	}
 	d.Status, d.NextTry, d.Expires, d.Finished, d.LastError = ledger.DeliveryQueued, now, expires, time.Time{}, ""

@@ -23,6 +23,7 @@ type Store interface {
 	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
 	SessionByKey(ctx context.Context, key sessions.Key) (sessions.Record, error)
 	Run(ctx context.Context, id sessions.RunID) (sessions.Run, error)
+	WaitingRuns(ctx context.Context, id sessions.ID, limit int) ([]sessions.Run, error)
 	ListExchanges(ctx context.Context, q ledger.ExchangeQuery) ([]ledger.Exchange, error)
 	CommitSession(ctx context.Context, c sessions.Change) error
 	Commit(ctx context.Context, c ledger.Change) error

@@ -8,6 +8,7 @@ import (
 	"sluice/announce"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/queue"
 	"sluice/sessions"
 )
 
@@ -34,7 +35,26 @@ func (k *Sessions) Stop(ctx context.Context, id sessions.ID) (change ledger.Chan
 			change.Exchanges = append(change.Exchanges, x)
 		}
 	}
+	for i := range change.Abort {
+		if change.Abort[i].Triggers, err = k.waitingTriggers(ctx, change.Abort[i].Session); err != nil {
+			return change, err
+		}
+	}
 	return change, nil
+}
+
+// waitingTriggers are the triggers whose runs are queued in a session.
+func (k *Sessions) waitingTriggers(ctx context.Context, id sessions.ID) (keys []string, err error) {
+	waiting, err := k.Store.WaitingRuns(ctx, id, queue.MaxWaiting)
+	if err != nil {
+		return nil, fmt.Errorf("read queue: %w", err)
+	}
+	for _, run := range waiting {
+		if run.Kind == sessions.KindTrigger && run.Status == sessions.RunQueued {
+			keys = append(keys, ledger.TriggerOfRun(run.EventKey))
+		}
+	}
+	return keys, nil
 }
 
 // Stopped is the audit entry that says who stopped a session.

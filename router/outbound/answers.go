@@ -14,7 +14,7 @@ import (
 )
 
 // withheldText tells a conversation that its answer is withheld, without the reason.
-const withheldText = "I have an answer, but I am not allowed to give it in this conversation. My owner can see why with `sluice deliveries list --status blocked`, or start a new session with /new."
+const withheldText = "I have a reply, but I am not allowed to send it in this conversation. My owner can see why with `sluice deliveries list --status blocked`, or start a new session with /new."
 
 // WithheldNotice tells a conversation that its answer is withheld. The notice belongs to the answer's session and has
 // the answer's label, so that over the API only those who may see both read it. If the place carries less than the
@@ -40,9 +40,9 @@ type Withheld struct {
 func (w *Withheld) Message() string {
 	switch {
 	case w.Decision.Action == policy.Hold:
-		return "I have an answer, but it needs approval first. My owner can approve it with `sluice approvals list`."
+		return "I have a reply, but it needs approval first. My owner can approve it with `sluice approvals list`."
 	case w.Decision.SendDenied():
-		return "I have an answer, but sending is turned off in this conversation. My owner can see why with `sluice deliveries list --status blocked`, or turn it on with /send on."
+		return "I have a reply, but sending is turned off in this conversation. My owner can see why with `sluice deliveries list --status blocked`, or turn it on with /send on."
 	}
 	return withheldText
 }
@@ -67,7 +67,7 @@ type AnswerStore interface {
 type Answers struct {
 	Store    AnswerStore
 	Composer *Composer
-	Holds    *Holds
+	Held     *HeldDeliveries
 }
 
 // Discloser asks the gate about a text of one run. Use it from one goroutine.
@@ -89,7 +89,7 @@ func (a *Answers) Disclose(ctx context.Context, run sessions.Run, reader flow.Le
 func (a *Answers) Discloser(ctx context.Context, run sessions.Run, reader flow.Level) (Discloser, error) {
 	if run.Route.IsZero() { // there is no conversation to check
 		return func(_ context.Context, text string) (Disclosure, error) {
-			return Disclosure{Text: visibleText(text)}, nil
+			return Disclosure{Text: unlessSilent(text)}, nil
 		}, nil
 	}
 	record, err := a.Store.Session(ctx, run.Session)
@@ -106,7 +106,7 @@ func (a *Answers) Discloser(ctx context.Context, run sessions.Run, reader flow.L
 	}
 	leaving.Reader = reader
 	return func(ctx context.Context, text string) (Disclosure, error) {
-		if text = visibleText(text); text == "" {
+		if text = unlessSilent(text); text == "" {
 			return Disclosure{}, nil
 		}
 		said := leaving
@@ -119,8 +119,8 @@ func (a *Answers) Discloser(ctx context.Context, run sessions.Run, reader flow.L
 	}, nil
 }
 
-// visibleText is a text as people see it: empty if it is silent.
-func visibleText(text string) string {
+// unlessSilent is a text as people see it: empty if it is silent.
+func unlessSilent(text string) string {
 	if sessions.Silent(text) {
 		return ""
 	}
@@ -142,11 +142,11 @@ func (a *Answers) unlessAllowed(ctx context.Context, run sessions.Run, text stri
 	}
 	held := answer
 	held.Decision = &d
-	p, err := a.Holds.ApprovalOf(ctx, held)
+	p, err := a.Held.ApprovalOf(ctx, held)
 	if err != nil {
 		return Disclosure{}, err
 	}
-	if err := a.Holds.allowedBefore(ctx, answer, &w.Decision); err != nil {
+	if err := a.Held.allowedBefore(ctx, answer, &w.Decision); err != nil {
 		return Disclosure{}, err
 	}
 	if w.Decision.Passes() {

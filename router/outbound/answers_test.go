@@ -17,7 +17,7 @@ func TestWithheldMessage(t *testing.T) {
 	for want, d := range map[string]policy.Decision{
 		"it needs approval first": {Action: policy.Hold},
 		"sending is turned off":   {Action: policy.Block, Rules: looked("override")},
-		"not allowed to give it":  {Action: policy.Block, Rules: looked(policy.RuleFlow)},
+		"not allowed to send it":  {Action: policy.Block, Rules: looked(policy.RuleFlow)},
 	} {
 		require.Contains(t, (&Withheld{Decision: d}).Message(), want)
 	}

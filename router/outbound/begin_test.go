@@ -50,6 +50,13 @@ func (l lane) LaneDeliveries(context.Context, sessions.Lane, int) ([]ledger.Deli
 	return l.waits(), nil
 }
 
+// sending is the answer as the commit of its beginning stores it.
+func (s *beginning) sending() []ledger.Delivery {
+	d := s.answer
+	d.Status, d.Epoch = ledger.DeliverySending, 7
+	return []ledger.Delivery{d}
+}
+
 // begins runs a test in a bubble of its own. The store has the deliveries that waits gives.
 func begins(t *testing.T, waits func(s *beginning) []ledger.Delivery, test func(t *testing.T, s *beginning)) {
 	t.Helper()
@@ -74,7 +81,7 @@ func begins(t *testing.T, waits func(s *beginning) []ledger.Delivery, test func(
 			return s.gate
 		}}
 		s.Outbox = &Outbox{
-			Store: listed, Composer: c, Holds: &Holds{Store: noApprovals{}}, Receipts: NewReceipts(), Decided: NewSignal(), Lanes: s.lanes, Now: c.Now,
+			Store: listed, Composer: c, Held: &HeldDeliveries{Store: noApprovals{}}, Receipts: NewReceipts(), Decided: NewSignal(), Lanes: s.lanes, Now: c.Now,
 			Log: slog.New(slog.DiscardHandler), Metrics: NewMetrics(prometheus.NewRegistry()),
 			Adapter: func(channel, _ string) (adapters.Adapter, bool) { return platform{shown: &s.shown}, channel == "test" },
 		}
@@ -89,8 +96,8 @@ func begins(t *testing.T, waits func(s *beginning) []ledger.Delivery, test func(
 	})
 }
 
-// noApprovals has none.
-type noApprovals struct{ HoldStore }
+// noApprovals is a store without approvals.
+type noApprovals struct{ HeldStore }
 
 func (noApprovals) Approval(context.Context, ledger.ApprovalID) (ledger.Approval, error) {
 	return ledger.Approval{}, sessions.ErrNotFound
@@ -146,12 +153,10 @@ func TestBegunAnswerIsHandedBack(t *testing.T) {
 // A commit whose outcome is not known may stand: the answer is sent, and not taken for one that may have been sent.
 func TestBegunAnswerOfALostCommit(t *testing.T) {
 	begins(t, func(s *beginning) []ledger.Delivery {
-		d := s.answer
-		d.Status, d.Epoch = ledger.DeliverySending, 7
 		if len(s.shown) > 0 {
 			return nil
 		}
-		return []ledger.Delivery{d}
+		return s.sending()
 	}, func(t *testing.T, s *beginning) {
 		s.batch = append(s.batch, s.batch[0])
 		s.Composer.Store.(*fakeStore).batch = s.batch
@@ -197,12 +202,10 @@ func TestGateSeesTheSessionOfTheCommit(t *testing.T) {
 // The call is made long after the gate was asked and the intent was dated, because the database was away: both are done again.
 func TestAnswerOfALateCommitBeginsAgain(t *testing.T) {
 	begins(t, func(s *beginning) []ledger.Delivery {
-		d := s.answer
-		d.Status, d.Epoch = ledger.DeliverySending, 7
 		if len(s.shown) > 0 || len(s.store.moved) > 1 {
 			return nil
 		}
-		return []ledger.Delivery{d}
+		return s.sending()
 	}, func(t *testing.T, s *beginning) {
 		now := time.Now
 		s.Now, s.Composer.Now = now, now
@@ -220,11 +223,7 @@ func TestAnswerOfALateCommitBeginsAgain(t *testing.T) {
 
 // What the gate allowed before an outage it may hold back after it.
 func TestAnswerOfALateCommitIsJudgedAgain(t *testing.T) {
-	begins(t, func(s *beginning) []ledger.Delivery {
-		d := s.answer
-		d.Status, d.Epoch = ledger.DeliverySending, 7
-		return []ledger.Delivery{d}
-	}, func(t *testing.T, s *beginning) {
+	begins(t, (*beginning).sending, func(t *testing.T, s *beginning) {
 		s.Now, s.Composer.Now = time.Now, time.Now
 		s.answer.Expires = time.Now().Add(time.Hour)
 		s.Composer.Store.(*fakeStore).batch = s.batch
@@ -266,11 +265,7 @@ func TestIntentOfALatePartIsDatedAgain(t *testing.T) {
 
 // While the partition is being released nothing new is sent, but the answer must not look as if it may have been.
 func TestBegunAnswerOfALostCommitIsHandedBackWithinTheGrace(t *testing.T) {
-	begins(t, func(s *beginning) []ledger.Delivery {
-		d := s.answer
-		d.Status, d.Epoch = ledger.DeliverySending, 7
-		return []ledger.Delivery{d}
-	}, func(t *testing.T, s *beginning) {
+	begins(t, (*beginning).sending, func(t *testing.T, s *beginning) {
 		b, _ := s.begin(t)
 		go s.lanes.Release(context.Background(), 1)
 		synctest.Wait()

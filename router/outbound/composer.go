@@ -45,6 +45,14 @@ type Composer struct {
 	Now        func() time.Time
 }
 
+// pinned is the composer with the present settings. All parts of a request that uses it see the same ones, even if the
+// configuration is reloaded meanwhile.
+func (c *Composer) pinned() *Composer {
+	fixed, s := *c, c.Settings()
+	fixed.Settings = func() *place.Settings { return s }
+	return &fixed
+}
+
 // Delivery creates a queued delivery.
 func (c *Composer) Delivery(kind ledger.DeliveryKind, route sessions.Route, text string, label flow.Label) ledger.Delivery {
 	now := c.Now()

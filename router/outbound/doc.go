@@ -8,7 +8,7 @@
 //
 //	queued ── gate ── commit "sending" ── platform ── commit "sent"
 //	           │
-//	           └── blocked, or held until somebody decides ([Holds])
+//	           └── blocked, or held until somebody decides ([HeldDeliveries])
 //
 // If nothing is queued before an answer, [Outbox.Begin] asks the gate before the run ends, and the commit that ends the
 // run stores "sending".

@@ -27,17 +27,17 @@ const (
 	heldBatch = 100 // held deliveries per sweep
 )
 
-// HoldStore is the part of the store that held deliveries need.
-type HoldStore interface {
+// HeldStore is the part of the store that held deliveries need.
+type HeldStore interface {
 	Approval(ctx context.Context, id ledger.ApprovalID) (ledger.Approval, error)
 	Delivery(ctx context.Context, id ledger.DeliveryID) (ledger.Delivery, error)
 	// HeldDeliveries reads the deliveries in status held whose next try is due, oldest first, at most limit.
 	HeldDeliveries(ctx context.Context, now time.Time, limit int) ([]ledger.Delivery, error)
 }
 
-// Holds asks people about deliveries that a rule holds. All fields are required.
-type Holds struct {
-	Store    HoldStore
+// HeldDeliveries asks people about deliveries that a rule holds. All fields are required.
+type HeldDeliveries struct {
+	Store    HeldStore
 	Composer *Composer
 	Routes   *Routes
 	Lanes    Committer
@@ -46,7 +46,7 @@ type Holds struct {
 }
 
 // ApprovalOf is the newest approval of a held delivery; without a status if it is not stored yet.
-func (h *Holds) ApprovalOf(ctx context.Context, d ledger.Delivery) (ledger.Approval, error) {
+func (h *HeldDeliveries) ApprovalOf(ctx context.Context, d ledger.Delivery) (ledger.Approval, error) {
 	var p ledger.Approval
 	for n := range asksMax {
 		id := heldID(d, n)
@@ -70,7 +70,7 @@ func heldID(d ledger.Delivery, n int) ledger.ApprovalID {
 
 // allowedBefore lets a delivery pass the rules that hold it if somebody has allowed it. The rest of the gate's
 // decision still applies.
-func (h *Holds) allowedBefore(ctx context.Context, d ledger.Delivery, decision *policy.Decision) error {
+func (h *HeldDeliveries) allowedBefore(ctx context.Context, d ledger.Delivery, decision *policy.Decision) error {
 	d.Decision = decision
 	p, err := h.ApprovalOf(ctx, d)
 	switch {
@@ -79,9 +79,9 @@ func (h *Holds) allowedBefore(ctx context.Context, d ledger.Delivery, decision *
 	case p.Status == ledger.ApprovalAllowed:
 		decision.Approve(p.By)
 	case p.Status == ledger.ApprovalDenied:
-		decision.Action, decision.Reason = policy.Block, "it was denied, and the limit of questions about it is reached"
+		decision.Action, decision.Reason = policy.Block, "it was denied, and the gateway asks no more questions about it"
 	case d.Revises != "":
-		decision.Action, decision.Reason = policy.Block, "a rule holds it, and the last change of a question can't wait for approval"
+		decision.Action, decision.Reason = policy.Block, "a rule holds it, and the final edit of a question can't wait for approval"
 	case d.Asks != "":
 		decision.Action, decision.Reason = policy.Block, "a rule holds it, and a question can't wait for approval; "+ShownBy(ledger.ApprovalID(d.Asks))+" what it is about"
 	}
@@ -90,7 +90,7 @@ func (h *Holds) allowedBefore(ctx context.Context, d ledger.Delivery, decision *
 
 // hold sets a delivery aside until somebody has decided about it.
 func (w *worker) hold(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, judged []sessions.AuditEntry) error {
-	p, err := w.out.Holds.ApprovalOf(ctx, d)
+	p, err := w.out.Held.ApprovalOf(ctx, d)
 	if err != nil {
 		return err
 	}
@@ -104,11 +104,11 @@ func (w *worker) hold(ctx context.Context, from ledger.DeliveryStatus, d ledger.
 			texts[i] = d.Decision.Redacted(texts[i])
 		}
 		said := strings.Join(texts, "\n")
-		if p, err = w.out.Holds.newHeld(p.ID, d, said); err != nil {
+		if p, err = w.out.Held.newHeld(p.ID, d, said); err != nil {
 			return err
 		}
 		change.Ask = []ledger.Approval{p}
-		if change.Deliver, err = w.out.Holds.askAbout(ctx, d, p, said); err != nil {
+		if change.Deliver, err = w.out.Held.askAbout(ctx, d, p, said); err != nil {
 			return err
 		}
 	}
@@ -126,7 +126,7 @@ func (w *worker) hold(ctx context.Context, from ledger.DeliveryStatus, d ledger.
 }
 
 // newHeld creates the approval of a held delivery.
-func (h *Holds) newHeld(id ledger.ApprovalID, d ledger.Delivery, said string) (ledger.Approval, error) {
+func (h *HeldDeliveries) newHeld(id ledger.ApprovalID, d ledger.Delivery, said string) (ledger.Approval, error) {
 	args, err := json.Marshal(map[string]any{"channel": d.Route.Channel, "account": d.Route.Account, "to": d.Route.Conversation, "thread": d.Route.Thread, "kind": d.Kind, "text": said})
 	if err != nil {
 		return ledger.Approval{}, fmt.Errorf("write approval: %w", err)
@@ -146,7 +146,7 @@ func (h *Holds) newHeld(id ledger.ApprovalID, d ledger.Delivery, said string) (l
 
 // askAbout creates the question to the first approver who can be asked. It shows the text if the gate allows that; if
 // no approver may be sent anything, the approval is only listed.
-func (h *Holds) askAbout(ctx context.Context, d ledger.Delivery, p ledger.Approval, said string) ([]ledger.Delivery, error) {
+func (h *HeldDeliveries) askAbout(ctx context.Context, d ledger.Delivery, p ledger.Approval, said string) ([]ledger.Delivery, error) {
 	whole, bare := heldQuestion(d, p, "\n\n"+Shown(p.ID, said)), heldQuestion(d, p, " "+NotShown(p.ID))
 	return h.AskDeciders(ctx, p, d.Route.Channel, whole, bare)
 }
@@ -155,22 +155,22 @@ func (h *Holds) askAbout(ctx context.Context, d ledger.Delivery, p ledger.Approv
 // allows it, the question is whole and has the approval's label; otherwise it is bare and reveals nothing. A message
 // is shown exactly as it will be sent or not at all: readers would mistake redactions of the question for redactions
 // of the message.
-func (h *Holds) AskDeciders(ctx context.Context, p ledger.Approval, channel, whole, bare string) ([]ledger.Delivery, error) {
-	s := h.Composer.Settings()
+func (h *HeldDeliveries) AskDeciders(ctx context.Context, p ledger.Approval, channel, whole, bare string) ([]ledger.Delivery, error) {
+	c := h.Composer.pinned()
+	s := c.Settings()
 	for _, who := range decider.Among(s.Owners, p.Terms, channel) {
 		channel, id, _ := sessions.ParsePrincipal(who)
-		route, err := h.Routes.Find(ctx, Proactive{Channel: channel, To: string(id)})
+		route, err := h.Routes.Find(ctx, s, Proactive{Channel: channel, To: string(id)})
 		if err != nil || route.ChatType != sessions.Direct {
 			continue
 		}
-		for i, q := range []ledger.Delivery{h.Composer.Delivery(ledger.KindNotice, route, whole, p.Label), h.Composer.Notice(route, bare)} {
+		for i, q := range []ledger.Delivery{c.Delivery(ledger.KindNotice, route, whole, p.Label), c.Notice(route, bare)} {
 			q.Session, q.Run = p.Session, p.Run
 			q.AskAbout(p.ID)
-			leaving, err := h.Composer.Egress(ctx, q, sessions.Record{})
+			decision, err := c.Decide(ctx, q, sessions.Record{})
 			if err != nil {
 				return nil, fmt.Errorf("ask the gate about a question: %w", err)
 			}
-			decision := h.Composer.Gate.Decide(leaving)
 			if redacted := decision.Action == policy.Redact; decision.Passes() && !(redacted && i == 0 && p.Delivery != "") {
 				return []ledger.Delivery{q}, nil
 			}
@@ -185,7 +185,7 @@ func heldQuestion(d ledger.Delivery, p ledger.Approval, text string) string {
 }
 
 // Decide adds the effect of a decision on its held delivery to a change.
-func (h *Holds) Decide(ctx context.Context, change *ledger.Change, p ledger.Approval, allow bool, reason flow.Text) error {
+func (h *HeldDeliveries) Decide(ctx context.Context, change *ledger.Change, p ledger.Approval, allow bool, reason flow.Text) error {
 	if p.Delivery == "" {
 		return nil
 	}
@@ -194,7 +194,7 @@ func (h *Holds) Decide(ctx context.Context, change *ledger.Change, p ledger.Appr
 		return fmt.Errorf("read delivery: %w", err)
 	}
 	if d.Status != ledger.DeliveryHeld {
-		return &request.Error{Text: fmt.Sprintf("the message is %s: it no longer waits for a decision", d.Status)}
+		return &request.Error{Text: fmt.Sprintf("the message no longer waits for a decision: it is %s", d.Status)}
 	}
 	d.Epoch, d.NextTry, d.LastError = 0, h.Now(), ""
 	d.Status = ledger.DeliveryQueued
@@ -212,7 +212,7 @@ func (h *Holds) Decide(ctx context.Context, change *ledger.Change, p ledger.Appr
 }
 
 // ExpireAll ends deliveries that have waited too long for a decision.
-func (h *Holds) ExpireAll(ctx context.Context) {
+func (h *HeldDeliveries) ExpireAll(ctx context.Context) {
 	due, err := h.Store.HeldDeliveries(ctx, h.Now(), heldBatch)
 	if err != nil && ctx.Err() == nil {
 		h.Log.Error("held deliveries not read", "err", err)
@@ -225,7 +225,7 @@ func (h *Holds) ExpireAll(ctx context.Context) {
 }
 
 // expire ends a delivery without a decision: it expires with its life, otherwise the rule says what a timeout means.
-func (h *Holds) expire(ctx context.Context, d ledger.Delivery) error {
+func (h *HeldDeliveries) expire(ctx context.Context, d ledger.Delivery) error {
 	p, err := h.ApprovalOf(ctx, d)
 	if err != nil {
 		return err

@@ -28,7 +28,7 @@ func (w *worker) judge(ctx context.Context, d *ledger.Delivery, end *ending) ([]
 	leaving.Effects = true
 	decision := w.out.Composer.Gate.Decide(leaving)
 	if decision.Action == policy.Hold {
-		if err := w.out.Holds.allowedBefore(ctx, *d, &decision); err != nil {
+		if err := w.out.Held.allowedBefore(ctx, *d, &decision); err != nil {
 			return nil, err
 		}
 	}
@@ -57,7 +57,7 @@ func redact(d *ledger.Delivery, decision *policy.Decision) {
 		changed = changed || decision.Redacted(chunk) != chunk
 	}
 	if changed && len(d.Receipts) > 0 {
-		decision.Action, decision.Reason = policy.Block, "a rule redacts it now, but did not when sending began: the rest is not sent"
+		decision.Action, decision.Reason = policy.Block, "a rule began to redact the message after part of it was sent: the rest is not sent"
 		return
 	}
 	if changed {

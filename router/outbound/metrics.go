@@ -18,7 +18,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		Deliveries: counter("deliveries_total", "Finished deliveries.", "channel", "status"),
 		Failures:   counter("send_failures_total", "Failed platform calls.", "channel", "kind"),
-		Lookups:    counter("send_lookups_total", "Look-ups on the platform of messages whose response was lost, by result.", "channel", "outcome"),
+		Lookups:    counter("send_lookups_total", "Lookups on the platform for messages whose response was lost, by result.", "channel", "outcome"),
 		DeliverySeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Namespace: "sluice", Subsystem: "router", Name: "delivery_seconds", Help: "Time from a delivery's commit to its receipt.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},

@@ -39,7 +39,7 @@ type OutboxStore interface {
 type Outbox struct {
 	Store    OutboxStore
 	Composer *Composer
-	Holds    *Holds
+	Held     *HeldDeliveries
 	Receipts *Receipts
 	Decided  Signal
 	Lanes    Reserver
@@ -153,10 +153,10 @@ func (w *worker) sessionOf(ctx context.Context, d ledger.Delivery) (sessions.Rec
 	return record, nil
 }
 
-// lost settles a send whose answer was lost. The attempt is listed as unknown. If the channel is set to resend, the
+// markUnknown settles a send whose response was lost. The attempt is listed as unknown. If the channel is set to resend, the
 // attempt gets its own row, and the delivery keeps its place in the conversation and sends the rest. It returns how
 // long the lane must wait.
-func (w *worker) lost(ctx context.Context, d ledger.Delivery, cause error) (time.Duration, error) {
+func (w *worker) markUnknown(ctx context.Context, d ledger.Delivery, cause error) (time.Duration, error) {
 	if ctx.Err() != nil {
 		fresh, cancel := context.WithTimeout(context.Background(), lanes.SettleTimeout)
 		defer cancel()

@@ -47,7 +47,8 @@ type owner struct {
 func (o owner) Owns(int) bool           { return o.owns }
 func (o owner) Wake(int, sessions.Lane) { o.wake() }
 
-// What a lane has left in hand is stored, whoever owns the partition by then; what its owner is here to store is left to it.
+// What a lane has not stored yet is stored later, even if the partition has another owner by then. A lane that still has
+// its owner here stores it itself.
 func TestKeeperStoresWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	kept := ledger.Delivery{ID: "dlv_1", Partition: 1, Epoch: 7, Status: ledger.DeliverySent, Receipts: []adapters.Receipt{{MessageID: "1"}}}
@@ -153,7 +154,7 @@ func TestCatchUp(t *testing.T) {
 	w := laneWorker(store)
 	late, err := w.catchUp(t.Context(), row)
 	require.NoError(t, err)
-	require.False(t, late, "there is none in hand")
+	require.False(t, late, "nothing is left to store")
 	w.out.Receipts.Keep(kept)
 	queued := row
 	queued.Status = ledger.DeliveryQueued
@@ -190,7 +191,7 @@ func TestHandBack(t *testing.T) {
 	}
 }
 
-// The gate looks at the session of a delivery; of what has none, only a message takes that of its conversation.
+// The gate reads the session of a delivery. Of deliveries without a session, only a message has that of its conversation.
 func TestSessionOfADelivery(t *testing.T) {
 	t.Parallel()
 	record := sessions.Record{ID: "sess_1", Key: "agent:main:direct:ann"}

@@ -7,6 +7,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/internal/faultpoint"
+	"sluice/internal/pause"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -48,7 +49,7 @@ func (w *worker) postAll(ctx context.Context, d ledger.Delivery, a adapters.Adap
 			if err := w.recordOr(ctx, d, rest); err != nil {
 				return 0, err
 			}
-			faultpoint.Hit(faultpoint.SendBetweenParts)
+			faultpoint.Hit(faultpoint.SendBetweenChunks)
 		}
 	}
 	return 0, w.sent(ctx, d)
@@ -147,9 +148,9 @@ func (w *worker) failed(ctx context.Context, a adapters.Adapter, d ledger.Delive
 		return 0, w.close(ctx, ledger.DeliverySending, d, ledger.DeliveryFailed, f.Error())
 	case f.Kind == adapters.Transient && !f.Certain:
 		if _, ok := a.(adapters.Reconciler); ok {
-			return w.doubt(ctx, d, f)
+			return w.scheduleLookup(ctx, d, f)
 		}
-		return w.lost(ctx, d, f.Err)
+		return w.markUnknown(ctx, d, f.Err)
 	}
 	d.Attempts++
 	wait := max(f.RetryAfter, retryWait(d.Attempts))
@@ -165,7 +166,7 @@ func (w *worker) failed(ctx context.Context, a adapters.Adapter, d ledger.Delive
 }
 
 // retryWait is the pause before the next attempt.
-func retryWait(attempts int) time.Duration { return lanes.Doubled(time.Second, retryMax, attempts) }
+func retryWait(attempts int) time.Duration { return pause.Nth(time.Second, retryMax, attempts) }
 
 // handBack queues a delivery again that was certainly not sent when its partition moves to another replica.
 func (w *worker) handBack(d ledger.Delivery) error {

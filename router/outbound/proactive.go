@@ -47,9 +47,9 @@ func (p Proactive) check(s *place.Settings) error {
 	case s.MaxTextBytes > 0 && len(p.Text) > s.MaxTextBytes:
 		return &request.Error{Field: "text", Text: fmt.Sprintf("is %d bytes long, the maximum is %d", len(p.Text), s.MaxTextBytes)}
 	case len(p.Buttons) > buttonsMax:
-		return &request.Error{Field: "buttons", Text: fmt.Sprintf("are %d, the maximum is %d", len(p.Buttons), buttonsMax)}
+		return &request.Error{Field: "buttons", Text: fmt.Sprintf("has %d items, the maximum is %d", len(p.Buttons), buttonsMax)}
 	case files > filesMax:
-		return &request.Error{Field: "files", Text: fmt.Sprintf("are %d, the maximum is %d", files, filesMax)}
+		return &request.Error{Field: "files", Text: fmt.Sprintf("has %d items, the maximum is %d", files, filesMax)}
 	}
 	return errors.Join(p.checkButtons(), p.checkFiles(s))
 }
@@ -80,10 +80,10 @@ func (p Proactive) checkFiles(s *place.Settings) error {
 		case cleanName(f.Name) == "" || len(f.Name) > fileNameMax:
 			return &request.Error{Field: field, Text: fmt.Sprintf("want a name of at most %d bytes", fileNameMax)}
 		case s.MaxMediaBytes > 0 && len(f.Content) > s.MaxMediaBytes:
-			return &request.Error{Field: field, Text: fmt.Sprintf("is %d bytes large, the maximum is %d (limits.maxMediaBytes)", len(f.Content), s.MaxMediaBytes)}
+			return &request.Error{Field: field, Text: fmt.Sprintf("has %d bytes, the maximum is %d (limits.maxMediaBytes)", len(f.Content), s.MaxMediaBytes)}
 		}
 		if s.MaxMediaBytes > 0 && together > 2*s.MaxMediaBytes {
-			return &request.Error{Field: field, Text: fmt.Sprintf("the files are %d bytes large together, the maximum is %d", together, 2*s.MaxMediaBytes)}
+			return &request.Error{Field: field, Text: fmt.Sprintf("the files have %d bytes together, the maximum is %d", together, 2*s.MaxMediaBytes)}
 		}
 		if _, _, err := mime.ParseMediaType(cmp.Or(f.MIME, "application/octet-stream")); err != nil {
 			return &request.Error{Field: field, Text: fmt.Sprintf("mime: %q is not a media type", f.MIME)}

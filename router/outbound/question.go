@@ -63,11 +63,11 @@ func SilenceMeans(p ledger.Approval) string {
 	if p.Terms.AllowOnTimeout {
 		lapse = "yes"
 	}
-	return fmt.Sprintf("No answer within %s counts as a %s.", inWords(p.Expires.Sub(p.Created)), lapse)
+	return fmt.Sprintf("No answer within %s counts as a %s.", durationText(p.Expires.Sub(p.Created)), lapse)
 }
 
-// inWords is a duration in words if it is a whole number of hours or minutes.
-func inWords(d time.Duration) string {
+// durationText is a duration in words if it is a whole number of hours or minutes.
+func durationText(d time.Duration) string {
 	d = d.Round(time.Second)
 	for _, unit := range []struct {
 		length time.Duration

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"sluice/internal/pause"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -89,11 +90,11 @@ func (w *worker) recordOr(ctx context.Context, d, later ledger.Delivery) error {
 			return err
 		}
 		w.out.Log.Error("receipt not stored", "delivery", string(d.ID), "err", err)
-		_ = lanes.Pause(ctx, lanes.OutagePause(failures)) // one more attempt follows when ctx ends
+		_ = pause.Wait(ctx, lanes.OutagePause(failures)) // one more attempt follows when ctx ends
 	}
 }
 
-// storeReceipt stores a delivery's row after the platform's answer. The answer is a fact, whoever owns the partition
+// storeReceipt stores a delivery's row after the platform's answer. The answer is a fact, no matter who owns the partition
 // now; but a row that another owner has sent again is left alone.
 func storeReceipt(ctx context.Context, store committer, d ledger.Delivery) error {
 	from := ledger.DeliverySending
@@ -141,7 +142,7 @@ func (k *Keeper) Run(ctx context.Context) {
 			return
 		case <-k.Receipts.left:
 		}
-		for k.storeLeft(ctx) && lanes.Pause(ctx, keepEvery) == nil {
+		for k.storeLeft(ctx) && pause.Wait(ctx, keepEvery) == nil {
 		}
 	}
 }

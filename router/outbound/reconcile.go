@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"sluice/adapters"
-	"sluice/router/lanes"
+	"sluice/internal/pause"
 	"sluice/router/ledger"
 )
 
@@ -52,9 +52,9 @@ func (w *worker) settle(ctx context.Context, d ledger.Delivery) (time.Duration, 
 	case !ok && d.LostPreview != "":
 		return w.forgetPreview(ctx, d)
 	case !ok:
-		return w.lost(ctx, d, errors.New("the process ended between the call and its answer"))
+		return w.markUnknown(ctx, d, errors.New("the process ended between the call and its response"))
 	case !d.Expires.After(w.out.Now()):
-		return 0, w.undecided(ctx, d, w.whyNot(d))
+		return 0, w.undecided(ctx, d, w.lookupError(d))
 	}
 	if wait := w.lookupIn(d); wait > 0 {
 		return wait, nil
@@ -84,8 +84,8 @@ func (w *worker) lookupIn(d ledger.Delivery) time.Duration {
 	return min(wait, d.Expires.Sub(w.out.Now()))
 }
 
-// whyNot says why the lookup failed until the delivery expired.
-func (w *worker) whyNot(d ledger.Delivery) error {
+// lookupError returns why the lookup failed until the delivery expired.
+func (w *worker) lookupError(d ledger.Delivery) error {
 	if w.look.of(d) && w.look.err != nil {
 		return w.look.err
 	}
@@ -150,7 +150,7 @@ func (w *worker) notAnswered(ctx context.Context, d ledger.Delivery, f *adapters
 	case f.Kind == adapters.Unsupported && d.LostPreview != "":
 		return w.forgetPreview(ctx, d)
 	case f.Kind == adapters.Unsupported: // this message can't be looked up
-		return w.lost(ctx, d, f)
+		return w.markUnknown(ctx, d, f)
 	case f.Kind == adapters.Permanent && d.LostPreview != "":
 		return w.notPosted(ctx, d) // the conversation no longer exists, and the send will report that
 	case f.Kind == adapters.Permanent:
@@ -161,14 +161,14 @@ func (w *worker) notAnswered(ctx context.Context, d ledger.Delivery, f *adapters
 	}
 	w.look.err = f
 	w.look.failures++
-	wait := max(f.RetryAfter, lanes.Doubled(SettleAfter, retryMax, w.look.failures))
+	wait := max(f.RetryAfter, pause.Nth(SettleAfter, retryMax, w.look.failures))
 	w.look.next = w.out.Now().Add(wait)
 	w.out.Log.Info("lost message not looked up", "delivery", string(d.ID), "part", len(d.Receipts), "retry_in", wait.String(), "err", f.Error())
 	return w.lookupIn(d), nil
 }
 
-// doubt leaves a delivery without an answer in status sending, to be looked up.
-func (w *worker) doubt(ctx context.Context, d ledger.Delivery, f *adapters.Failure) (time.Duration, error) {
+// scheduleLookup leaves a delivery without a response in status sending, to be looked up.
+func (w *worker) scheduleLookup(ctx context.Context, d ledger.Delivery, f *adapters.Failure) (time.Duration, error) {
 	w.look = lookup{id: d.ID, part: len(d.Receipts), next: w.out.Now().Add(SettleAfter)}
 	d.LastError = "it is not yet known whether it arrived; looking it up: " + f.Err.Error()
 	if err := w.record(ctx, d); err != nil {
@@ -192,7 +192,7 @@ func (w *worker) undecided(ctx context.Context, d ledger.Delivery, cause error) 
 func (w *worker) forgetPreview(ctx context.Context, d ledger.Delivery) (time.Duration, error) {
 	shown := d
 	shown.ID, shown.Idempotency, shown.Epoch, shown.Text, shown.LostPreview = ledger.NewDeliveryID(), "", 0, d.LostPreview, ""
-	shown.Status, shown.Finished, shown.LastError = ledger.DeliveryUnknown, w.out.Now(), "unknown whether the beginning of the answer is visible"
+	shown.Status, shown.Finished, shown.LastError = ledger.DeliveryUnknown, w.out.Now(), "unknown whether the beginning of the reply is visible"
 	d.LostPreview = ""
 	err := w.out.Store.Commit(ctx, ledger.Change{Deliver: []ledger.Delivery{shown}, Deliveries: []ledger.DeliveryMove{{From: d.Status, Delivery: d}}})
 	if err != nil {

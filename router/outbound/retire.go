@@ -64,7 +64,7 @@ func (c decidingCommitter) Commit(ctx context.Context, change ledger.Change) err
 	return err
 }
 
-// Retirer removes the buttons of decided questions, wherever they were asked and whoever decided: it reads the rows.
+// Retirer removes the buttons of decided questions. It reads the rows, so it finds the questions of all places and deciders.
 // It runs when it is told about a decision, and regularly for questions that have expired. Its goroutine runs between
 // Start and Stop.
 type Retirer struct {
@@ -201,7 +201,7 @@ func (w *worker) revise(ctx context.Context, from ledger.DeliveryStatus, d ledge
 	}
 	call, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
-	err := change(call, a, d.PreviewID, outboundOf(d, part{text: d.Text}))
+	err := change(call, a, d.PreviewID, outboundOf(d, part{text: d.Text, buttons: shownButtons(d.ShownButtons(), a)}))
 	if err == nil {
 		d.Receipts = []adapters.Receipt{{MessageID: d.PreviewID, At: w.out.Now()}}
 		return 0, w.sent(ctx, d)
@@ -223,12 +223,12 @@ func change(ctx context.Context, a adapters.Adapter, id sessions.PlatformMessage
 	case adapters.Retirer:
 		return able.Retire(ctx, id, out)
 	}
-	return &adapters.Failure{Kind: adapters.Unsupported, Certain: true, Err: errors.New("this channel can't change messages")}
+	return &adapters.Failure{Kind: adapters.Unsupported, Certain: true, Err: errors.New("this channel can't edit messages")}
 }
 
 // tooLateToAsk reports whether a delivery asks a question that is already decided.
 func (w *worker) tooLateToAsk(ctx context.Context, d ledger.Delivery) (bool, error) {
-	if len(d.Controls) == 0 {
+	if len(d.Controls) == 0 || d.Controls[0].Standing {
 		return false, nil
 	}
 	decided, err := OutcomeOf(ctx, w.out.Store, d.Asks, w.out.Now())

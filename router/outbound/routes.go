@@ -24,21 +24,20 @@ type RouteStore interface {
 type Routes struct {
 	Store    RouteStore
 	Adapter  adapters.Finder
-	Settings func() *place.Settings
+	Settings func() *place.Settings // for LookUp
 	Failures *prometheus.CounterVec // by channel and kind
 }
 
-// DirectoryWithin bounds lookups of direct chats while an event waits for them: Slack expects an acknowledgement
+// DirectoryTimeout bounds lookups of direct chats while an event waits for them: Slack expects an acknowledgement
 // within three seconds.
-const DirectoryWithin = 2 * time.Second
+const DirectoryTimeout = 2 * time.Second
 
 // findTimeout bounds a lookup by name on a platform.
 const findTimeout = 10 * time.Second
 
 // Find finds the route of a proactive message. Only the words "owner" and "last", and names such as "#ops" and
 // "@ada", are resolved; nothing else is guessed.
-func (r *Routes) Find(ctx context.Context, p Proactive) (sessions.Route, error) {
-	s := r.Settings()
+func (r *Routes) Find(ctx context.Context, s *place.Settings, p Proactive) (sessions.Route, error) {
 	if p.To == ToLast {
 		return r.lastRoute(ctx, p)
 	}
@@ -148,7 +147,7 @@ const membersMax = 200
 // LookUp finds a conversation by id or name, and its members, at most 200. members is nil if the platform does not
 // list them. It returns a *[request.Error] if the caller can correct the request.
 func (r *Routes) LookUp(ctx context.Context, channel, account, to string) (route sessions.Route, members []sessions.Peer, err error) {
-	route, err = r.Find(ctx, Proactive{Channel: channel, Account: account, To: to})
+	route, err = r.Find(ctx, r.Settings(), Proactive{Channel: channel, Account: account, To: to})
 	if err != nil {
 		return route, nil, err
 	}

@@ -98,9 +98,9 @@ func TestRoutes(t *testing.T) {
 			t.Parallel()
 			r := &Routes{
 				Store: known{heard}, Adapter: func(string, string) (adapters.Adapter, bool) { return c.adapter, c.adapter != nil },
-				Settings: func() *place.Settings { return s }, Failures: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "f"}, []string{"channel", "kind"}),
+				Failures: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "f"}, []string{"channel", "kind"}),
 			}
-			got, err := r.Find(t.Context(), c.p)
+			got, err := r.Find(t.Context(), s, c.p)
 			if c.err != "" {
 				require.ErrorContains(t, err, c.err)
 				return

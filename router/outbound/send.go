@@ -11,8 +11,9 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/place"
+	"sluice/router/quota"
 	"sluice/router/request"
-	"sluice/router/room"
 	"sluice/sessions"
 )
 
@@ -35,7 +36,7 @@ type Sender struct {
 	Store    SendStore
 	Composer *Composer
 	Routes   *Routes
-	Room     *room.Allowance
+	Quota    *quota.Limiter
 	Lanes    Committer
 	Stopping *atomic.Bool // whether the gateway accepts no new messages
 }
@@ -46,22 +47,22 @@ func (o *Sender) Send(ctx context.Context, p Proactive) (ledger.Delivery, error)
 	if o.Stopping.Load() {
 		return ledger.Delivery{}, request.ErrStopping
 	}
-	s := o.Composer.Settings()
-	if err := p.check(s); err != nil {
+	c := o.Composer.pinned()
+	if err := p.check(c.Settings()); err != nil {
 		return ledger.Delivery{}, err
 	}
-	route, err := o.Routes.Find(ctx, p)
+	route, err := o.Routes.Find(ctx, c.Settings(), p)
 	if err != nil {
 		return ledger.Delivery{}, err
 	}
-	target, err := o.Composer.SessionAt(ctx, p.Agent, route)
+	target, err := c.SessionAt(ctx, p.Agent, route)
 	if err != nil {
 		return ledger.Delivery{}, err
 	}
 	if p.Label == (flow.Label{}) {
 		p.Label = flow.Bottom() // the text of a program or person, unless they set a label
 	}
-	d := o.Composer.Delivery(ledger.KindMessage, route, strings.ToValidUTF8(p.Text, "\uFFFD"), p.Label)
+	d := c.Delivery(ledger.KindMessage, route, strings.ToValidUTF8(p.Text, "\uFFFD"), p.Label)
 	d.Idempotency, d.Session, d.Buttons = p.Idempotency, target.ID, p.Buttons
 	fresh, err := o.attach(ctx, &d, p)
 	if err != nil {
@@ -71,12 +72,11 @@ func (o *Sender) Send(ctx context.Context, p Proactive) (ledger.Delivery, error)
 	if hides(p.Reader, target) {
 		known = sessions.Record{Key: target.Key, Agent: target.Agent}
 	}
-	leaving, err := o.Composer.Egress(ctx, d, known)
+	decision, err := c.Decide(ctx, d, known)
 	if err != nil {
 		return ledger.Delivery{}, err
 	}
-	decision := o.Composer.Gate.Decide(leaving)
-	if full := o.Room.Of("").AdmitAll(ctx, fresh); full != nil {
+	if full := o.Quota.Of("").AdmitAll(ctx, fresh); full != nil {
 		return o.sentBeforeOr(ctx, p, decision, full)
 	}
 	err = o.Lanes.Commit(ctx, ledger.Change{Media: fresh, Deliver: []ledger.Delivery{d}, Change: sessions.Change{Audit: []sessions.AuditEntry{{
@@ -140,18 +140,18 @@ func NoChannel(name string) *request.Error {
 
 // CheckPolicy returns the gate's decision, the same as for a delivery, without effects.
 func (o *Sender) CheckPolicy(ctx context.Context, c Check) (policy.Decision, error) {
-	s := o.Composer.Settings()
-	if _, ok := s.Channels[c.Channel]; !ok || o.hidesChannel(c) {
+	compose := o.Composer.pinned()
+	if _, ok := compose.Settings().Channels[c.Channel]; !ok || o.hidesChannel(c) {
 		return policy.Decision{}, NoChannel(c.Channel)
 	}
 	if c.ChatType != "" && !c.ChatType.Valid() {
 		return policy.Decision{}, &request.Error{Field: "chat_type", Text: fmt.Sprintf("%q is not direct, group or channel", c.ChatType)}
 	}
-	route, err := o.checkedRoute(ctx, c)
+	route, err := o.checkedRoute(ctx, compose.Settings(), c)
 	if err != nil {
 		return policy.Decision{}, err
 	}
-	record, err := o.checkedSession(ctx, c, route)
+	record, err := checkedSession(ctx, compose, c, route)
 	if err != nil {
 		return policy.Decision{}, err
 	}
@@ -170,17 +170,13 @@ func (o *Sender) CheckPolicy(ctx context.Context, c Check) (policy.Decision, err
 		label = flow.Bottom()
 	}
 	d := ledger.Delivery{Kind: cmp.Or(c.Kind, ledger.KindReply), Route: route, Label: label, Text: c.Text}
-	leaving, err := o.Composer.Egress(ctx, d, record)
-	if err != nil {
-		return policy.Decision{}, err
-	}
-	return o.Composer.Gate.Decide(leaving), nil
+	return compose.Decide(ctx, d, record)
 }
 
 // checkedRoute is the route of a message to c.To; names and missing chat types are looked up as in [Sender.Send].
-func (o *Sender) checkedRoute(ctx context.Context, c Check) (sessions.Route, error) {
+func (o *Sender) checkedRoute(ctx context.Context, s *place.Settings, c Check) (sessions.Route, error) {
 	if c.To != "" && (c.ChatType == "" || c.To == ToOwner || isName(c.To)) {
-		return o.Routes.Find(ctx, Proactive{Channel: c.Channel, Account: c.Account, To: c.To, ChatType: c.ChatType, Thread: c.Thread})
+		return o.Routes.Find(ctx, s, Proactive{Channel: c.Channel, Account: c.Account, To: c.To, ChatType: c.ChatType, Thread: c.Thread})
 	}
 	return sessions.Route{
 		Channel: c.Channel, Account: cmp.Or(c.Account, "default"), ChatType: cmp.Or(c.ChatType, sessions.Direct),
@@ -188,12 +184,12 @@ func (o *Sender) checkedRoute(ctx context.Context, c Check) (sessions.Route, err
 	}, nil
 }
 
-func (o *Sender) checkedSession(ctx context.Context, c Check, route sessions.Route) (sessions.Record, error) {
+func checkedSession(ctx context.Context, compose *Composer, c Check, route sessions.Route) (sessions.Record, error) {
 	switch {
 	case c.Session != "":
-		return o.Composer.Places.Resolve(ctx, c.Session)
+		return compose.Places.Resolve(ctx, c.Session)
 	case c.To != "":
-		return o.Composer.SessionAt(ctx, "", route)
+		return compose.SessionAt(ctx, "", route)
 	}
 	return sessions.Record{}, nil
 }

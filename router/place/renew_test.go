@@ -35,8 +35,8 @@ func TestWhatAResetKeeps(t *testing.T) {
 		metadata  bool
 		named     bool
 	}{
-		"it has learnt nothing":            {flow.Bottom(), flow.Bottom(), flow.Level{}, flow.Internal, true, true},
-		"it has learnt something":          {flow.NewLabel(flow.Internal, flow.Trusted), flow.Bottom(), flow.Level{}, flow.Internal, false, true},
+		"it has learned nothing":           {flow.Bottom(), flow.Bottom(), flow.Level{}, flow.Internal, true, true},
+		"it has learned something":         {flow.NewLabel(flow.Internal, flow.Trusted), flow.Bottom(), flow.Level{}, flow.Internal, false, true},
 		"a stranger has named it":          {flow.Bottom(), flow.NewLabel(flow.Public, flow.Untrusted), flow.Level{}, flow.Internal, true, false},
 		"it may learn more from now on":    {flow.Bottom(), flow.Bottom(), flow.Confidential, flow.Confidential, true, true},
 		"it may learn no less than it did": {flow.Bottom(), flow.Bottom(), flow.Public, flow.Internal, true, true},

@@ -175,7 +175,7 @@ func (pl *Places) idle(ctx context.Context, p ResetPolicy, record sessions.Recor
 		heard, err = record.Created, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("read when somebody last spoke: %w", err)
+		return false, fmt.Errorf("read when a person last wrote: %w", err)
 	}
 	return now.Sub(heard) >= p.Idle, nil
 }

@@ -94,21 +94,26 @@ func (pl *Places) NewRecord(key sessions.Key, agent string, route sessions.Route
 	id := sessions.NewID()
 	now := pl.Now()
 	return sessions.Record{
-		ID: id, Key: key, Agent: agent, Partition: sessions.SessionLane(id).Partition(pl.Partitions),
+		ID: id, Key: key, Agent: agent, Partition: pl.PartitionOf(id),
 		Taint: flow.Bottom(), Clearance: pl.Settings().clearance(true, flow.Restricted), Route: route.Place(), Title: flow.NewText(route.Title, flow.NewLabel(pl.SinkLevel(route), flow.Trusted)),
 		FileAccess: sessions.FileAccess{Read: []string{""}, Write: []string{""}},
 		Persistent: true, Created: now, LastActivity: now,
 	}
 }
 
+// PartitionOf is the partition of a new session.
+func (pl *Places) PartitionOf(id sessions.ID) int {
+	return sessions.SessionLane(id).Partition(pl.Partitions)
+}
+
 // NewSubAgent creates the record of a session for another session's task. It has the label of the task, and its
 // clearance and permissions never exceed those of the session that gives the task.
 func (pl *Places) NewSubAgent(parent sessions.Record, agent, model, name string, label flow.Label) sessions.Record {
-	child := pl.NewRecord("", agent, sessions.Route{})
-	child.Key = sessions.SubAgentKey(agent, uuid.NewString())
-	child.Taint, child.Clearance = label, parent.Clearance
-	child.SpawnedBy, child.FileAccess = parent.ID, parent.FileAccess
-	child.Model, child.Title = flow.NewText(model, label), flow.NewText(name, label)
+	id := sessions.NewID()
+	child := parent.NewChild(sessions.Child{
+		ID: id, Key: sessions.SubAgentKey(agent, uuid.NewString()), Agent: agent, Model: model, Title: name, Label: label, Now: pl.Now(),
+	})
+	child.Partition = pl.PartitionOf(id)
 	return child
 }
 

@@ -208,7 +208,7 @@ func TestSessionOf(t *testing.T) {
 		"asked for":               {age: time.Minute, waits: true, change: func(in *Arrival) { in.New = true }, why: "asked for"},
 		"asked for over the API":  {age: time.Minute, change: func(in *Arrival) { in.New, in.Session = true, "1" }, why: "asked for"},
 		"queue not read":          {policy: daily, age: 9 * time.Hour, broken: "WaitingRuns", why: "read queue: "},
-		"time not read":           {policy: idle, age: 9 * time.Hour, broken: "LastHeard", why: "read when somebody last spoke: "},
+		"time not read":           {policy: idle, age: 9 * time.Hour, broken: "LastHeard", why: "read when a person last wrote: "},
 		"session not read":        {policy: idle, broken: "SessionByKey", why: "read session: "},
 	} {
 		s := newSettings(ChannelSettings{})

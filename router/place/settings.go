@@ -24,7 +24,7 @@ type ExchangeSettings struct {
 	ArchiveAfter time.Duration // how long after its report a sub-agent's session ends; 0: never
 }
 
-// Spent names the limit that a chain has reached; empty if none.
+// Spent names the limit that a chain has reached. It returns an empty text while the chain is below all limits.
 func (s ExchangeSettings) Spent(u ledger.ChainUse, now time.Time) string {
 	switch {
 	case u.ID == "":
@@ -50,7 +50,7 @@ func (s *Settings) OwnersOn(channel string) []sessions.UserID {
 	return ids
 }
 
-// Retention says how long ended things are kept; 0 keeps them for ever.
+// Retention says how long ended things are kept; 0 keeps them forever.
 type Retention struct{ Events, Runs, Deliveries, Sessions, Archived, Media time.Duration }
 
 // Settings is the configuration of the router. It is immutable; a new configuration is a new Settings.
@@ -207,7 +207,7 @@ func SharedMain(k sessions.Keyer) string {
 // WarnShared appends the warning of [SharedMain] to a text.
 func (s *Settings) WarnShared(text string) string {
 	if shared := SharedMain(s.Keyer); shared != "" {
-		return text + "\n\n**Mind:** " + shared
+		return text + "\n\n**Note:** " + shared
 	}
 	return text
 }

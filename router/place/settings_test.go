@@ -12,7 +12,7 @@ import (
 	"sluice/sessions"
 )
 
-// A chain has reached a bound when it has used that much, and no bound is none.
+// A chain has reached a limit when it has used that much. A limit of 0 is no limit.
 func TestBoundsOfAChain(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_800_000_000, 0)

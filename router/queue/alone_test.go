@@ -44,6 +44,20 @@ func TestPickTakesSomeAlone(t *testing.T) {
 	}
 }
 
+// What joins a batch later does not overwrite the run that waits behind it.
+func TestABatchGrowsWithoutItsQueue(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_800_000_000, 0)
+	for _, kinds := range [][]sessions.RunKind{{sessions.KindMessage, sessions.KindNote}, {sessions.KindNote, sessions.KindMessage}} {
+		waiting := []sessions.Run{waitingRun("a", sessions.RunQueued, "1", time.Minute, now), waitingRun("b", sessions.RunQueued, "1", time.Minute, now)}
+		waiting[0].Kind, waiting[1].Kind = kinds[0], kinds[1]
+		batch, _ := Pick(Settings{}, waiting, now, false)
+		require.Len(t, batch, 1)
+		batch = append(batch, waitingRun("later", sessions.RunQueued, "1", 0, now))
+		require.Equal(t, sessions.RunID("b"), waiting[1].ID, "batch %v", batch)
+	}
+}
+
 // A message in parts is one: all that its parts say, quote and bring.
 func TestJoinedParts(t *testing.T) {
 	t.Parallel()

@@ -22,6 +22,9 @@ type voice struct {
 // Messages groups runs that are parts of one message, in the order in which the messages began. The same runs always
 // give the same messages.
 func Messages(runs []sessions.Run) [][]sessions.Run {
+	if len(runs) == 1 { // as nearly always
+		return [][]sessions.Run{slices.Clip(runs)}
+	}
 	var found [][]sessions.Run
 	newest := map[voice]int{}
 	for _, run := range runs {
@@ -88,4 +91,14 @@ func Joined(message []sessions.Run) sessions.Run {
 	}
 	in.Text = strings.Join(texts, "\n")
 	return whole
+}
+
+// SetSpeaker sets the speaker of a batch on its run. If several people have spoken, the run has no speaker. It is an
+// owner's run only if owners wrote everything in the batch: other people who join an owner's run must not get the
+// owner's authority.
+func SetSpeaker(run *sessions.Run, batch []sessions.Run) {
+	run.Input.Owner = !slices.ContainsFunc(batch, func(other sessions.Run) bool { return !other.Input.Owner })
+	if slices.ContainsFunc(batch, func(other sessions.Run) bool { return other.Input.Sender.ID != run.Input.Sender.ID }) {
+		run.Input.Sender = sessions.Peer{}
+	}
 }

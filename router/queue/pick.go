@@ -46,7 +46,7 @@ func Pick(q Settings, waiting []sessions.Run, now time.Time, busy bool) (batch [
 	}
 	switch step := slices.IndexFunc(waiting, NeverBatched); {
 	case step == 0:
-		return waiting[:1], 0
+		return slices.Clip(waiting[:1]), 0
 	case step > 0:
 		waiting = waiting[:step]
 	}
@@ -55,8 +55,11 @@ func Pick(q Settings, waiting []sessions.Run, now time.Time, busy bool) (batch [
 	for together(q.Mode) && n < len(said) && SameAudience(said[n][0].Route, said[0][0].Route) {
 		n++
 	}
+	batch = said[0]
+	if n > 1 {
+		batch = slices.Concat(said[:n]...)
+	}
 	for _, message := range said[:n] {
-		batch = append(batch, message...)
 		wait = max(wait, WaitForMore(message, now))
 	}
 	if busy && q.Mode == sessions.QueueCollect {
@@ -76,9 +79,13 @@ func together(mode sessions.QueueMode) bool {
 	return mode == sessions.QueueCollect || mode == sessions.QueueInterrupt
 }
 
-// Alone reports whether a run is not a person's message: messages of agents, and commands.
+// Alone reports whether a run is not a person's message: messages of agents, commands, and what a trigger causes.
 func Alone(run sessions.Run) bool {
-	return run.Kind.Step() || run.Kind == sessions.KindNote || run.Kind == sessions.KindCommand
+	switch run.Kind {
+	case sessions.KindNote, sessions.KindCommand, sessions.KindTrigger:
+		return true
+	}
+	return run.Kind.Step()
 }
 
 // NeverBatched reports whether a run always has its own batch: runs that are worked alone, and orders.

@@ -99,7 +99,7 @@ func (c *claimer) open(ctx context.Context, record sessions.Record) (*sessions.S
 				return nil, err
 			}
 		}
-		if s.Record().Revision == record.Revision && !s.Dirty() {
+		if isStored(s, record) {
 			s.Adopt(record)
 			return s, nil
 		}
@@ -169,12 +169,12 @@ type refusedMessage struct {
 func (c *claimer) admit(ctx context.Context, j *job) (admittedBatch, error) {
 	said := queue.Messages(j.batch)
 	b := admittedBatch{runs: j.batch}
-	room := c.intake.rooms.Of(j.id)
+	space := c.intake.quotas.Of(j.id)
 	for _, message := range said {
 		if message[0].Status != sessions.RunRunning && !j.session.HasRun(message[0].ID) { // else an earlier worker has brought it in
 			whole := queue.Joined(message)
 			c.intake.readThread(ctx, &whole)
-			got := c.intake.fetch(ctx, &whole, room)
+			got := c.intake.fetch(ctx, &whole, space)
 			err := c.intake.admitText(j.session, &whole, got.texts)
 			if err != nil && len(said) == 1 {
 				return b, err
@@ -186,7 +186,7 @@ func (c *claimer) admit(ctx context.Context, j *job) (admittedBatch, error) {
 				})
 				continue
 			}
-			if err := takeUp(ctx, j.session, whole, got.texts); err != nil {
+			if err := appendInput(ctx, j.session, whole, got.texts); err != nil {
 				return b, err
 			}
 			b.media = append(b.media, got.media...)

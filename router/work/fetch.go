@@ -18,17 +18,17 @@ import (
 	"sluice/adapters"
 	"sluice/policy"
 	"sluice/router/ledger"
-	"sluice/router/room"
+	"sluice/router/quota"
 	"sluice/sessions"
 )
 
 const (
-	// fetchWithin bounds fetching all files of one run, so that a slow platform does not delay the answer for longer.
-	fetchWithin = time.Minute
+	// fetchTimeout bounds fetching all files of one run, so that a slow platform does not delay the answer for longer.
+	fetchTimeout = time.Minute
 	// fetchesMax is how many runs fetch files at the same time, because a run's files are in memory until they are
-	// stored. Others wait, within fetchWithin.
+	// stored. Others wait, within fetchTimeout.
 	fetchesMax = 4
-	// defaultMediaBytes is the maximum size of one file if none is configured; the files of one run together may have
+	// defaultMediaBytes is the maximum size of one file if the configuration sets no limit; the files of one run together may have
 	// twice as much.
 	defaultMediaBytes = 20 << 20
 	// textMax is the size of the largest text file that a model reads.
@@ -43,14 +43,14 @@ type fetched struct {
 
 // fetch reads the files of a message from their platform, as far as there is room. If a file can't be fetched, the
 // attachment's note says so, and the message is still answered.
-func (in *intake) fetch(ctx context.Context, run *sessions.Run, room *room.Room) fetched {
+func (in *intake) fetch(ctx context.Context, run *sessions.Run, space *quota.Files) fetched {
 	var got fetched
 	a, ok := in.adapter(run.Route.Channel, run.Route.Account)
 	fetcher, able := a.(adapters.FileFetcher)
 	if !ok || !able || len(run.Input.Attachments) == 0 {
 		return got
 	}
-	ctx, cancel := context.WithTimeout(ctx, fetchWithin)
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	select {
 	case in.fetches <- struct{}{}:
@@ -61,7 +61,7 @@ func (in *intake) fetch(ctx context.Context, run *sessions.Run, room *room.Room)
 	left := 2 * most
 	attachments := make([]sessions.Attachment, len(run.Input.Attachments))
 	for i, at := range run.Input.Attachments {
-		attachments[i] = in.fetchOne(ctx, source{fetcher, min(most, left), room}, at, *run, &got)
+		attachments[i] = in.fetchOne(ctx, source{fetcher, min(most, left), space}, at, *run, &got)
 		if attachments[i].Media != "" {
 			left -= attachments[i].Size
 		}
@@ -77,7 +77,7 @@ var errTooLarge = errors.New("file is too large")
 type source struct {
 	adapters.FileFetcher
 	limit int64
-	room  *room.Room
+	space *quota.Files
 }
 
 // fetchOne fetches one file and returns the attachment with what is known about it.
@@ -86,7 +86,7 @@ func (in *intake) fetchOne(ctx context.Context, from source, at sessions.Attachm
 		return at
 	}
 	content, err := from.download(ctx, at)
-	why, full := room.NotKept(err)
+	why, full := quota.NotKept(err)
 	switch {
 	case full:
 		at.Note = why
@@ -109,7 +109,7 @@ func (in *intake) fetchOne(ctx context.Context, from source, at sessions.Attachm
 		SHA256: hex.EncodeToString(sum[:]), Content: content, Label: run.Label, Created: now,
 	}
 	at.Media = m.ID
-	from.room.Take(at.Size)
+	from.space.Take(at.Size)
 	got.media = append(got.media, m)
 	got.show(&at, content)
 	return at
@@ -146,7 +146,7 @@ func (f source) download(ctx context.Context, at sessions.Attachment) (content [
 	if at.Size > f.limit {
 		return nil, errTooLarge
 	}
-	if err := f.room.Admit(ctx, max(at.Size, 0)); err != nil {
+	if err := f.space.Admit(ctx, max(at.Size, 0)); err != nil {
 		return nil, err
 	}
 	body, err := f.Fetch(ctx, at)
@@ -161,7 +161,7 @@ func (f source) download(ctx context.Context, at sessions.Attachment) (content [
 	if int64(len(content)) > f.limit {
 		return nil, errTooLarge
 	}
-	return content, f.room.Admit(ctx, int64(len(content))) // the platform may have given no size, or the wrong one
+	return content, f.space.Admit(ctx, int64(len(content))) // the platform may have given no size, or the wrong one
 }
 
 // mimeOf is the type of a file. For pictures the content decides, because models refuse a picture with a wrong type;

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/router/room"
+	"sluice/router/quota"
 	"sluice/sessions"
 )
 
@@ -51,7 +51,7 @@ func TestDownload(t *testing.T) {
 		"larger than it was said to be": {1, make([]byte, 11), nil, errTooLarge},
 		"that breaks off":               {3, make([]byte, 2), broken, broken},
 	} {
-		content, err := source{oneFile{c.content, c.read}, 10, &room.Room{}}.download(t.Context(), sessions.Attachment{Size: c.said})
+		content, err := source{oneFile{c.content, c.read}, 10, &quota.Files{}}.download(t.Context(), sessions.Attachment{Size: c.said})
 		if c.err != nil {
 			require.ErrorIs(t, err, c.err, name)
 			continue
@@ -59,7 +59,7 @@ func TestDownload(t *testing.T) {
 		require.NoError(t, err, name)
 		require.Equal(t, c.content, content, name)
 	}
-	_, err := source{oneFile{}, 10, &room.Room{}}.download(t.Context(), sessions.Attachment{})
+	_, err := source{oneFile{}, 10, &quota.Files{}}.download(t.Context(), sessions.Attachment{})
 	require.ErrorContains(t, err, "fetch attachment: no such file")
 }
 

@@ -134,7 +134,7 @@ func (f *finisher) deliver(change *ledger.Change, d ledger.Delivery, preview []l
 // finishFailed stores that the runs ended without an answer, and tells the person who waits.
 func (f *finisher) finishFailed(ctx context.Context, j *job, why *sessions.WorkError, preview ...ledger.DeliveryMove) error {
 	batch, session := j.batch, j.session
-	f.log.Warn("run ended without an answer", "run", string(batch[0].ID), "session", string(j.id), "status", string(why.Status), "err", why.Err)
+	f.log.Warn("run ended without a reply", "run", string(batch[0].ID), "session", string(j.id), "status", string(why.Status), "err", why.Err)
 	f.runs.WithLabelValues(string(why.Status)).Inc()
 	var change ledger.Change
 	if session != nil {

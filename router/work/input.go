@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"sluice/router/queue"
-	"sluice/router/speech"
+	"sluice/router/usertext"
 	"sluice/sessions"
 )
 
@@ -14,7 +14,7 @@ import (
 func userMessage(run sessions.Run, files []string) sessions.Message {
 	in := run.Input
 	m := sessions.Message{Run: run.ID, Role: sessions.RoleUser, Sender: in.Sender, Label: run.Label}
-	if queue.Alone(run) {
+	if queue.Alone(run) && run.Kind != sessions.KindTrigger {
 		m.Role = sessions.RoleAgent
 		m.Parts = []sessions.Part{sessions.TextPart(in.Text, run.Label)}
 		return m
@@ -22,21 +22,21 @@ func userMessage(run sessions.Run, files []string) sessions.Message {
 	add := func(text string) { m.Parts = append(m.Parts, sessions.TextPart(text, run.Label)) }
 	if len(in.History) > 0 {
 		var b strings.Builder
-		b.WriteString("[Messages here since your last answer that were not addressed to you]")
+		b.WriteString("[Messages here since your last reply that were not addressed to you]")
 		for _, l := range in.History {
-			b.WriteString("\n" + speech.Said(l.Sender, l.Text, l.Quotations))
+			b.WriteString("\n" + usertext.WithSpeaker(l.Sender, l.Text, l.Quotations))
 		}
 		add(b.String())
 	}
 	for _, q := range in.Quotations {
-		add(speech.Quotation(q))
+		add(usertext.Quotation(q))
 	}
 	if in.Unread != "" {
 		add("[Part of this message could not be read: " + in.Unread + "]")
 	}
 	text := in.Text
-	if run.Route.ChatType != sessions.Direct && text != "" {
-		text = speech.Said(in.Sender, text, nil)
+	if run.Route.ChatType != sessions.Direct && text != "" && run.Kind != sessions.KindTrigger {
+		text = usertext.WithSpeaker(in.Sender, text, nil)
 	}
 	if text != "" {
 		add(text)
@@ -50,14 +50,14 @@ func userMessage(run sessions.Run, files []string) sessions.Message {
 	return m
 }
 
-// takeUp adds a run's input to the thread, in memory: as its newest message, or as its order says.
-func takeUp(ctx context.Context, session *sessions.Session, run sessions.Run, files []string) error {
+// appendInput adds a run's input to the thread, in memory: as its newest message, or as its order says.
+func appendInput(ctx context.Context, session *sessions.Session, run sessions.Run, files []string) error {
 	order := run.Input.Order
 	switch {
 	case order == nil:
 		session.Append(userMessage(run, files))
 	case order.Do == sessions.OrderEdit:
-		if old := speech.Newest(session.Messages()); old.Run == order.Run {
+		if old := usertext.NewestMessage(session.Messages()); old.Run == order.Run {
 			m := userMessage(run, files)
 			id, err := session.Edit(ctx, old.ID, m.Parts)
 			if err != nil {

@@ -28,7 +28,7 @@ func TestNoNameSpeaksForAnother(t *testing.T) {
 		run.Input.Sender, run.Input.Text = peers[0], "hi"
 		m := userMessage(run, nil)
 		lines := strings.Split(m.Parts[0].Text, "\n")
-		require.Equal(t, "[Messages here since your last answer that were not addressed to you]", lines[0])
+		require.Equal(t, "[Messages here since your last reply that were not addressed to you]", lines[0])
 		var speakers []string
 		for _, line := range lines[1:] {
 			if !strings.HasPrefix(line, "  ") {

@@ -18,7 +18,7 @@ type intake struct {
 	monitor  Monitor
 	adapter  adapters.Finder
 	places   *place.Places
-	rooms    Rooms
+	quotas   Quotas
 	settings func() *place.Settings
 	fetches  chan struct{} // has one element per run that fetches files
 	now      func() time.Time
@@ -88,6 +88,8 @@ func sourceOf(kind sessions.RunKind) string {
 	switch {
 	case kind == sessions.KindNote:
 		return "note"
+	case kind == sessions.KindTrigger:
+		return "trigger"
 	case kind.Step():
 		return "agent"
 	}

@@ -74,7 +74,7 @@ func (o *orders) compact(ctx context.Context, a Assignment) (Answer, error) {
 		return Answer{}, err
 	}
 	quotes := policy.NewQuotation(o.sinkLevel(a.Run.Route))
-	how := flow.NewText(fmt.Sprintf("a summary replaces %d messages. Each answer now reads about %[3]d tokens instead of about %[2]d.",
+	how := flow.NewText(fmt.Sprintf("a summary replaces %d messages. Each reply now reads about %[3]d tokens instead of about %[2]d.",
 		got.Messages, got.Before/bytesPerToken, got.After/bytesPerToken), a.Session.Taint())
 	text := "I have shortened our conversation: " + quotes.Or(how, "a summary replaces the older messages.")
 	return Answer{Usage: got.Usage, Text: text, Quotes: quotes.Label()}, nil
@@ -97,7 +97,7 @@ func (o *orders) raise(session *sessions.Session, run *sessions.Run) (Answer, er
 	}
 	text := fmt.Sprintf("This conversation is now at %s: I can use information up to %s here, until `/new`.", now, now)
 	if carries := o.sinkLevel(run.Route); !flow.CanFlow(now, carries) {
-		text += fmt.Sprintf(" My answers may then be withheld here, because this conversation carries only up to %s.", carries)
+		text += fmt.Sprintf(" My replies can then be withheld, because information above %s may not be sent here.", carries)
 	}
 	return Answer{Text: text}, nil
 }

@@ -46,7 +46,7 @@ func TestWhatACompactionSays(t *testing.T) {
 		want  string
 		err   error
 	}{
-		"where its session may be told of": {compacting{got: Compacted{Messages: 7, Before: 4000, After: 400}}, flow.Internal, "a summary replaces 7 messages. Each answer now reads about 100 tokens instead of about 1000.", nil},
+		"where its session may be told of": {compacting{got: Compacted{Messages: 7, Before: 4000, After: 400}}, flow.Internal, "a summary replaces 7 messages. Each reply now reads about 100 tokens instead of about 1000.", nil},
 		"elsewhere":                        {compacting{got: Compacted{Messages: 7}}, flow.Public, "a summary replaces the older messages.", nil},
 		"of nothing":                       {compacting{err: sessions.ErrNothingToCompact}, flow.Public, "nothing to summarize yet", nil},
 		"that fails":                       {compacting{err: broken}, flow.Public, "", broken},

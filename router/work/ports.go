@@ -9,7 +9,7 @@ import (
 	"sluice/router/lanes"
 	"sluice/router/ledger"
 	"sluice/router/outbound"
-	"sluice/router/room"
+	"sluice/router/quota"
 	"sluice/sessions"
 )
 
@@ -26,8 +26,10 @@ type Store interface {
 	CommitSession(ctx context.Context, change sessions.Change) error
 }
 
-// Lanes limits how many sub-agents work, and wakes the lanes that a change gives work to, see [lanes.Lanes].
+// Lanes limits how many sub-agents work, wakes the lanes that a change gives work to, and reserves idle ones, see
+// [lanes.Lanes].
 type Lanes interface {
+	Reserve(partition int, name sessions.Lane) (lanes.Reserved, bool)
 	Commit(ctx context.Context, change ledger.Change) error
 	WakeFor(change ledger.Change)
 	EnterTask(lane *lanes.Lane, most int) (leave func(), ok bool)
@@ -66,9 +68,9 @@ type Receipts interface {
 	Of(id ledger.DeliveryID) (ledger.Delivery, bool)
 }
 
-// Rooms says how much space a session has left for files.
-type Rooms interface {
-	Of(id sessions.ID) *room.Room
+// Quotas says how much space a session has left for files.
+type Quotas interface {
+	Of(id sessions.ID) *quota.Files
 }
 
 // Exchanges records the end of a step in its exchange, see [exchange.Exchanges].

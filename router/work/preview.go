@@ -31,7 +31,7 @@ func (s *show) adopt(batch []sessions.Run) {
 	}
 	s.row = &row
 	if row.PreviewID == "" && !s.inDoubt() {
-		s.lose(s.ctx, errors.New("the process ended between the call and its answer"))
+		s.lose(s.ctx, errors.New("the process ended between the call and its response"))
 	}
 }
 
@@ -65,7 +65,7 @@ func (s *show) settle(ctx context.Context) (bool, error) {
 // separate message.
 func (s *show) lose(ctx context.Context, cause error) {
 	lost := *s.row
-	lost.Status, lost.Finished, lost.LastError = ledger.DeliveryUnknown, s.by.now(), "it is unknown whether the beginning of the answer is visible: "+cause.Error()
+	lost.Status, lost.Finished, lost.LastError = ledger.DeliveryUnknown, s.by.now(), "it is unknown whether the beginning of the reply is visible: "+cause.Error()
 	if err := s.by.store.Commit(ctx, ledger.Change{Deliveries: []ledger.DeliveryMove{{From: ledger.DeliveryPreview, Delivery: lost}}}); err != nil {
 		s.by.log.Error("lost preview not stored", "delivery", string(lost.ID), "err", err)
 		return // the preview stays and becomes the answer
@@ -80,7 +80,7 @@ func (s *show) preview(ctx context.Context, text string) bool {
 	if !ok || s.off {
 		return false
 	}
-	if text = firstPiece(s.adapter, text); len(text) < previewFirst || text == s.shown {
+	if text = firstChunk(s.adapter, text); len(text) < previewFirst || text == s.shown {
 		return false
 	}
 	if s.row == nil && s.behind(ctx) {
@@ -117,7 +117,7 @@ func (s *show) behind(ctx context.Context) bool {
 	return err != nil || len(waiting) > 0
 }
 
-func firstPiece(a adapters.Adapter, text string) string {
+func firstChunk(a adapters.Adapter, text string) string {
 	if splitter, ok := a.(adapters.Splitter); ok && text != "" {
 		return splitter.Split(text)[0]
 	}

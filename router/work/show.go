@@ -86,7 +86,7 @@ func (w *shows) of(ctx context.Context, j *job) *show {
 	}
 	if err != nil {
 		s.unsure = true
-		w.log.Warn("answer not shown while it is written", "run", string(run.ID), "err", err)
+		w.log.Warn("reply not shown while it is written", "run", string(run.ID), "err", err)
 	}
 	s.allowed = s.permitted("")
 	if run.Route.IsZero() || run.Kind.Step() {

@@ -64,10 +64,10 @@ func (b *inbox) Take(ctx context.Context) (bool, error) {
 	var media []ledger.Media
 	var taken []sessions.Run
 	steered := 0
-	room := b.with.intake.rooms.Of(b.job.id)
+	space := b.with.intake.quotas.Of(b.job.id)
 	for _, message := range said {
 		whole := queue.Joined(message)
-		got := b.with.intake.fetch(ctx, &whole, room)
+		got := b.with.intake.fetch(ctx, &whole, space)
 		if err := b.with.intake.admitText(session, &whole, got.texts); err != nil {
 			b.refused[message[0].ID] = true // it fails in its own turn, which tells its sender
 			continue

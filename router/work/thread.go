@@ -9,26 +9,26 @@ import (
 
 	"sluice/adapters"
 	"sluice/policy"
-	"sluice/router/speech"
+	"sluice/router/usertext"
 	"sluice/sessions"
 )
 
 const (
-	// threadWithin bounds reading a thread, so that a slow platform does not delay the answer for longer.
-	threadWithin = 20 * time.Second
+	// threadTimeout bounds reading a thread, so that a slow platform does not delay the answer for longer.
+	threadTimeout = 20 * time.Second
 	// threadMax is how many messages of a thread an agent reads, including the first one. Their size is limited
 	// together with the message's other quotations.
 	threadMax = 50
 )
 
-// beforeIt reads the earlier messages of a run's thread, for a session that is new to the thread. If the thread can't
+// earlierMessages reads the earlier messages of a run's thread, for a session that is new to the thread. If the thread can't
 // be read, a quotation says so, and the message is still answered.
-func beforeIt(ctx context.Context, a adapters.Adapter, run *sessions.Run, log *slog.Logger) []sessions.Quotation {
+func earlierMessages(ctx context.Context, a adapters.Adapter, run *sessions.Run, log *slog.Logger) []sessions.Quotation {
 	reader, able := a.(adapters.ThreadReader)
 	if !run.Input.NewThread || !able {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, threadWithin)
+	ctx, cancel := context.WithTimeout(ctx, threadTimeout)
 	defer cancel()
 	said, err := reader.ReadThread(ctx, run.Route, run.Input.MessageID, threadMax)
 	if err != nil {
@@ -55,10 +55,10 @@ func (in *intake) readThread(ctx context.Context, run *sessions.Run) {
 	if !ok {
 		return
 	}
-	before := beforeIt(ctx, a, run, in.log)
+	before := earlierMessages(ctx, a, run, in.log)
 	if len(before) == 0 {
 		return
 	}
-	run.Input.Quotations = speech.Bound(append(before, run.Input.Quotations...), speech.MaxQuoted)
+	run.Input.Quotations = usertext.CutQuotations(append(before, run.Input.Quotations...), usertext.MaxQuoted)
 	run.Label = run.Label.Join(in.places.Label(run.Route, policy.CheckThread.Skipped()))
 }

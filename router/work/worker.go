@@ -29,7 +29,7 @@ type Config struct {
 	Receipts  Receipts
 	Exchanges Exchanges
 	Approvals Approvals
-	Rooms     Rooms
+	Quotas    Quotas
 	Lanes     Lanes
 	Acks      *Acks
 	Places    *place.Places
@@ -59,7 +59,7 @@ func New(c Config) *Workers {
 	settings := c.Places.Settings
 	cache := newSessionCache(cmp.Or(c.CachedSessions, 512), cachedBytes)
 	in := &intake{
-		monitor: c.Monitor, adapter: c.Adapters, places: c.Places, rooms: c.Rooms, settings: settings, now: c.Now, log: c.Log,
+		monitor: c.Monitor, adapter: c.Adapters, places: c.Places, quotas: c.Quotas, settings: settings, now: c.Now, log: c.Log,
 		fetches: make(chan struct{}, fetchesMax),
 	}
 	show := &shows{
@@ -162,8 +162,13 @@ func (w *worker) turn() (lanes.Rest, error) {
 	working = true
 	return lanes.Rest{Then: func() (lanes.Rest, error) {
 		defer leave()
-		err := w.of.drives.drive(ctx, job)
-		w.of.cache.grown(w.id)
-		return lanes.Rest{Again: more && job.aside == 0, Wait: job.aside}, err
+		return w.drive(job, more)
 	}}, nil
+}
+
+// drive works a batch that has started. more: other runs were waiting behind it.
+func (w *worker) drive(job *job, more bool) (lanes.Rest, error) {
+	err := w.of.drives.drive(w.lane.Context(), job)
+	w.of.cache.grown(w.id)
+	return lanes.Rest{Again: more && job.aside == 0, Wait: job.aside}, err
 }

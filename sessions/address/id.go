@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// ID names one session for ever: "sess_" and 12 lower-case hex digits. A reset gives the key a new one.
+// ID names one session forever: "sess_" and 12 lower-case hex digits. A reset gives the key a new one.
 type ID string
 
 // RunID names a run: "run_" and 32 hex digits that sort by time.

@@ -36,6 +36,8 @@ const MainAlias = "main"
 const (
 	maxKeyBytes = 512 // long enough for any platform's ids, short enough for an index
 	agentPrefix = "agent:"
+	nodeChannel = "node"
+	nodePrefix  = "node-"
 )
 
 // DMScope says which direct chats share a session.
@@ -56,7 +58,7 @@ type Keyer struct {
 	Scope   DMScope
 	MainKey string // default "main"
 	// Links names the people who have several ids: by principal, "<channel>:<user id>". The
-	// name stands in keys where the id would; it can't be anybody's id.
+	// name takes the place of an id in keys; no platform uses it as an id.
 	Links map[string]string
 }
 
@@ -81,6 +83,9 @@ func (k Keyer) SharesDirect() bool {
 
 // Key names the session that hears what comes in by route from peer.
 func (k Keyer) Key(agent string, route Route, peer UserID) Key {
+	if route.Channel == nodeChannel {
+		return Key(nodePrefix + string(route.Conversation)) // a session of its own, whatever the scope
+	}
 	if k.Global {
 		return k.Main(agent)
 	}
@@ -198,6 +203,16 @@ func (k Key) Agent() string {
 	return agent
 }
 
+// Unattended reports whether the session works without a person who talks in it: for a job, a hook, a node or another session.
+func (k Key) Unattended() bool {
+	for _, begin := range []string{"cron:", "hook:", "node-"} {
+		if strings.HasPrefix(string(k), begin) {
+			return true
+		}
+	}
+	return k.SubAgent()
+}
+
 // Kind is what sessions_list calls the session.
 func (k Key) Kind(keyer Keyer) KeyKind {
 	s := string(k)
@@ -240,7 +255,7 @@ func (k Key) Conversation() Key {
 	return k
 }
 
-// subAgentWord stands in the key of a session that works a task for another one.
+// subAgentWord is part of the key of a session that works on a task for another one.
 const (
 	subAgentName = "subagent"
 	subAgentWord = ":" + subAgentName + ":"

@@ -138,6 +138,10 @@ func TestKeysOfWhatNoChatBegan(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, kind, parsed.Kind(address.Keyer{}))
 		require.Equal(t, kind == address.KindOther, parsed.SubAgent())
+		require.True(t, parsed.Unattended())
+	}
+	for _, key := range []address.Key{"agent:main:main", "agent:main:telegram:group:-100", "agent:cron:main"} {
+		require.False(t, key.Unattended(), key)
 	}
 }
 

@@ -31,7 +31,7 @@ type Event struct {
 	Label flow.Label `json:"label,omitzero"`
 }
 
-// Button stands below a message.
+// Button is a button below a message.
 type Button struct {
 	Label string `json:"label"` // at most 40 characters
 	// Value is what the agent is told when it is pressed, at most 60 bytes. Of a button of the gateway's own it is the command that does the same.
@@ -40,7 +40,7 @@ type Button struct {
 	Press string `json:"press,omitempty"`
 }
 
-// EventType names a live event, as it stands in an SSE frame.
+// EventType is the type of a live event, as in an SSE frame.
 type EventType string
 
 // The event types. Each run that starts ends with exactly one of the last four.

@@ -5,6 +5,7 @@ package message
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,12 +14,12 @@ import (
 	"sluice/sessions/address"
 )
 
-// Role says whose a message is.
+// Role says who wrote a message.
 type Role string
 
-// The roles. An Agent message is what another agent has said to this one: it is no
-// person's word. A ToolResult message answers the tool calls of the message before it;
-// a Summary stands for the messages before it after compaction.
+// The roles. An Agent message comes from another agent and not from a person. A ToolResult
+// message has the results of the tool calls in the message before it. A Summary replaces the
+// messages before it after compaction.
 const (
 	RoleUser       Role = "user"
 	RoleAgent      Role = "agent"
@@ -128,7 +129,7 @@ func TextPart(text string, label flow.Label) Part {
 	return Part{Type: PartText, Text: text, Label: label}
 }
 
-// NameCalls gives a call an id of its own that has none, or that of another call in
+// NameCalls gives an id of its own to each call without an id, or with the id of another call in
 // the same answer: some models do so, and a result must belong to one call.
 func NameCalls(parts []Part) {
 	seen := map[string]bool{}
@@ -143,4 +144,37 @@ func NameCalls(parts []Part) {
 		seen[id] = true
 		parts[i].CallID = id
 	}
+}
+
+// Arguments are the arguments of a tool call; missing ones become an empty object.
+func (p Part) Arguments() (json.RawMessage, error) {
+	args := slices.Clone(p.Args)
+	if len(args) == 0 {
+		args = json.RawMessage("{}")
+	}
+	if err := json.Unmarshal(args, &map[string]json.RawMessage{}); err != nil {
+		return nil, fmt.Errorf("the arguments are not a JSON object: %w", err)
+	}
+	return args, nil
+}
+
+// OpenCalls returns the tool calls of the last answer of a thread that have no result yet, in order; nil if all have one.
+func OpenCalls(thread []Message) []Part {
+	if len(thread) == 0 {
+		return nil
+	}
+	last := thread[len(thread)-1]
+	if last.Role == RoleAssistant {
+		return last.ToolCalls()
+	}
+	if last.Role != RoleToolResult || len(thread) < 2 {
+		return nil
+	}
+	var open []Part
+	for _, call := range thread[len(thread)-2].ToolCalls() {
+		if !slices.ContainsFunc(last.Parts, func(p Part) bool { return p.CallID == call.CallID }) {
+			open = append(open, call)
+		}
+	}
+	return open
 }

@@ -26,9 +26,11 @@ const (
 	QuoteForward QuotationKind = "forward" // a message that this one passes on: forwarded, shared, or chosen from another bot's offers
 	QuoteThread  QuotationKind = "thread"  // what was said in the thread before
 	QuoteLink    QuotationKind = "link"    // what the platform shows of something that the message links to
+	QuoteCheck   QuotationKind = "check"   // what a check of the configuration found
+	QuoteWake    QuotationKind = "wake"    // what somebody has left for the agent's next heartbeat
 )
 
-// PassedOn reports whether the message is there to pass the quotation on. The other kinds only stand beside what its sender says.
+// PassedOn reports whether the message forwards the quotation. Other kinds only accompany the sender's own text.
 func (q Quotation) PassedOn() bool { return q.Kind == QuoteForward }
 
 // Same reports whether two quotations say the same.

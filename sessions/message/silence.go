@@ -8,11 +8,12 @@ import (
 // The silent answers. An agent that answers exactly one of them has nothing to say, and nobody is shown the word.
 const (
 	NoReply      = "NO_REPLY"
+	HeartbeatOK  = "HEARTBEAT_OK"  // a heartbeat has found nothing
 	ReplySkip    = "REPLY_SKIP"    // ends the turns of an exchange with another agent
 	AnnounceSkip = "ANNOUNCE_SKIP" // announces nothing of an exchange
 )
 
-func silences() []string { return []string{NoReply, ReplySkip, AnnounceSkip} }
+func silences() []string { return []string{NoReply, HeartbeatOK, ReplySkip, AnnounceSkip} }
 
 // Silent reports whether an answer says nothing: it is empty or exactly one of the silent answers.
 func Silent(answer string) bool { return VisibleText(answer) == "" }

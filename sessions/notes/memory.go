@@ -37,8 +37,7 @@ func NewMemoryID() MemoryID {
 	return MemoryID("mem_" + hex.EncodeToString(u[:]))
 }
 
-// Audience is a compartment of a namespace: who may be told what stands in it. It is [AudienceOwner]
-// or the key of a conversation, which is never that word.
+// Audience says who may know the memories in a part of a namespace. It is [AudienceOwner] or the key of a conversation.
 type Audience string
 
 // AudienceOwner is what owners have told an agent in private.

@@ -40,4 +40,8 @@ type SubAgentPlan struct {
 	Permission  PermissionMode     // empty is the parent's
 	Files       *record.FileAccess // nil is the parent's
 	Clearance   flow.Level         // zero is the parent's
+	// Start gives the child, with its task, to someone who works it later. Its result is the result of the call, which
+	// does not wait for the child. It may run again after a crash, with a child that has the same id. Nil: the caller of
+	// the session runs the child.
+	Start func(ctx context.Context, child record.Record) (ToolResult, error)
 }

@@ -17,9 +17,9 @@ type Form interface {
 	Close(open string) string
 }
 
-// Encoded keeps the text of a thread in the form in which a model was told of it last, so that a long conversation is not
-// encoded from its beginning with each request. It compares each message with the one that it has encoded: what was
-// edited, and what stands on another branch, is encoded again, with all that follows. It is safe for concurrent use.
+// Encoded caches the text of a thread as it was last sent to a model, so that a request does not encode a long conversation
+// from its beginning. It compares each message with the encoded one. From the first message that was edited or is on
+// another branch, it encodes all messages again. It is safe for concurrent use.
 type Encoded struct {
 	mu   sync.Mutex
 	form Form
@@ -73,7 +73,7 @@ func appendAll(form Form, text []byte, open string, thread []message.Message) ([
 	return text, open, nil
 }
 
-// cut forgets what no longer stands in the thread as it was encoded. A request that is on its way may still read the text.
+// cut drops the text from the first message that has changed. A request in progress may still read the text.
 func (e *Encoded) cut(thread []message.Message) {
 	same := 0
 	for same < len(e.done) && same < len(thread) && e.done[same].is(&thread[same]) {

@@ -60,12 +60,12 @@ type CallVerdict struct {
 	Audit  []audit.Entry   // with effects
 }
 
-// Terms say who may decide about what waits for somebody's word, a call or a text on its way out, and until when.
+// Terms say who may decide about a call or an outgoing text that waits for approval, and until when.
 type Terms struct {
-	// Approvers: who approves is in each of these lists of principals; an empty list stands for the
-	// owners. None at all is the owners, too.
+	// Approvers has lists of principals: an approver must be in each list. An empty list means the owners. Without a
+	// list, the owners decide.
 	Approvers [][]string    `json:"approvers,omitempty"`
-	Timeout   time.Duration `json:"timeout,omitempty"` // 0: as long as it usually waits
+	Timeout   time.Duration `json:"timeout,omitempty"` // 0: the usual time
 	// AllowOnTimeout allows the call if no one decides in time.
 	AllowOnTimeout bool `json:"lapse,omitempty"`
 	// Rules are the rules and checks that ask, for the person who decides.
@@ -89,8 +89,8 @@ type Response struct {
 // Reach says where a call's words go.
 type Reach int
 
-// The reaches. What is unknown counts as beyond, so a look-up that failed, took too long or never took place asks for
-// somebody's word.
+// The reaches. An unknown reach counts as beyond, so a call needs approval if the lookup failed, took too long or was not
+// made.
 const (
 	ReachUnknown Reach = iota
 	ReachHere          // only the conversation that the call was made for

@@ -2,6 +2,7 @@ package port
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -38,12 +39,45 @@ type SandboxSettings struct {
 	Sandbox Sandbox     // nil is one that is never available
 }
 
+// ErrNoSandbox: the session's commands must run in a sandbox, and no sandbox is available.
+var ErrNoSandbox = errors.New("a sandbox is required and not available")
+
+// Settle decides how commands are run here and now. A required sandbox that is not available is [ErrNoSandbox], beside the
+// configuration of a session that runs no commands.
+func (s SandboxSettings) Settle(ctx context.Context) (SandboxConfig, error) {
+	mode := s.Mode
+	if mode == "" {
+		mode = SandboxOff
+	}
+	if _, err := ParseSandboxMode(string(mode)); err != nil {
+		return SandboxConfig{}, err
+	}
+	config := SandboxConfig{Mode: mode, Network: s.Network}
+	if mode == SandboxOff {
+		return config, nil
+	}
+	missing := errors.New("this gateway has none")
+	if s.Sandbox != nil {
+		missing = s.Sandbox.Available(ctx)
+	}
+	switch {
+	case missing == nil:
+		config.Sandboxed = true
+	case mode == SandboxRequired:
+		config.Fallback = missing.Error()
+		return config, fmt.Errorf("%w: %w", ErrNoSandbox, missing)
+	default:
+		config.Fallback = missing.Error()
+	}
+	return config, nil
+}
+
 // SandboxConfig is how the commands of one session are run. Its zero value says that
 // SetupSandbox was not called: then none may run.
 type SandboxConfig struct {
 	Mode      SandboxMode
 	Sandboxed bool   // commands run in the sandbox
-	Workspace string // the session's own folder, an absolute path, empty where its agent has none; the only one that a sandboxed command can write to
+	Workspace string // the session's own folder, an absolute path; empty if its agent has no workspace. A sandboxed command can write to no other folder
 	Network   bool   // a sandboxed command reaches the network
 	Fallback  string // why there is no sandbox though one is wanted; to be shown to the operator
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// bareFolder remembers that a workspace has none of the owner's files, so that a prompt costs one look at the folder
+// bareFolder remembers that a workspace has no files of the owner, so that a prompt costs one look at the folder
 // instead of one at each file. It is safe for concurrent use.
 type bareFolder struct{ last atomic.Pointer[bareState] }
 
@@ -22,7 +22,7 @@ type bareState struct {
 // the file system's clock leave the same time.
 const settled = 2 * time.Second
 
-// is reports whether a workspace is sure to have none of the owner's files.
+// is reports whether a workspace certainly has no files of the owner.
 func (b *bareFolder) is(workspace string) bool {
 	if workspace == "" {
 		return false

@@ -33,6 +33,15 @@ func ReadSpine(workspace string) (string, error) {
 	return text, err
 }
 
+// HeartbeatFileName is the file of a workspace in which its owner says what the agent is to look at by itself.
+const HeartbeatFileName = "HEARTBEAT.md"
+
+// ReadHeartbeat reads [HeartbeatFileName] in the workspace, with the bounds of [ReadInstructions], or empty if the file does not exist.
+func ReadHeartbeat(workspace string) (string, error) {
+	_, text, err := readFirst(workspace, []string{HeartbeatFileName})
+	return text, err
+}
+
 // readFirst reads the first file of some names that is in the workspace.
 func readFirst(workspace string, names []string) (name, text string, err error) {
 	if workspace == "" {

@@ -136,3 +136,11 @@ func OneLine(text string) string {
 	}
 	return string(runes)
 }
+
+// HeadWord makes a name from outside safe for the beginning of a line that names a speaker. The result is short, on one line,
+// and has no invisible characters and none of the characters that end such a name. So no name can end the line or look
+// like another speaker's.
+func HeadWord(text string) string { return strings.TrimSpace(heads.Replace(OneLine(text))) }
+
+// heads replaces the characters that end a speaker's name, and those that look like them.
+var heads = strings.NewReplacer(":", "·", "：", "·", "﹕", "·", "꞉", "·", "∶", "·", "ː", "·", "︓", "·", "[", "(", "［", "(", "]", ")", "］", ")")

@@ -9,8 +9,8 @@ import (
 
 func templateData() reflect.Type { return reflect.TypeFor[TemplateData]() }
 
-// fieldCheck walks a template and collects what its data does not have. Executing it
-// would not find what stands in a branch that is not taken.
+// fieldCheck walks a template and collects the fields that its data lacks. Executing the
+// template would not find those in a branch that is not taken.
 type fieldCheck struct {
 	tree *parse.Tree
 	used map[string]bool // what chains begin with

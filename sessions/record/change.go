@@ -42,7 +42,8 @@ type Change struct {
 	End []End
 	// Messages are inserted (Revision 0) or replaced (Revision greater than the stored one).
 	Messages []StoredMessage
-	// Enqueue inserts runs; the store gives them their Seq. A known id is ErrDuplicate.
+	// Enqueue inserts runs; the store gives them their Seq. A known id is ErrDuplicate. A run that is running already has the
+	// epoch of its worker; it is ErrConflict if its session has unfinished runs.
 	Enqueue []turn.Run
 	// Runs moves runs from one status to another.
 	Runs []RunMove
@@ -50,7 +51,7 @@ type Change struct {
 	Interrupt []Interrupt
 	// Abort ends the queued runs of sessions and marks their running ones.
 	Abort []Abort
-	// Audit is added to the audit trail, in its order: what a transaction does and what the trail tells of it are one.
+	// Audit is added to the audit trail in this order, in the same transaction as the rest of the change.
 	Audit []audit.Entry
 }
 
@@ -80,6 +81,8 @@ type RunMove struct {
 type Abort struct {
 	Session address.ID
 	At      time.Time
+	// Triggers are the keys of the triggers that wait for its queued runs. They become due.
+	Triggers []string
 }
 
 // Interrupt asks for the end of a run that a newer message replaces.
@@ -105,15 +108,15 @@ type Store interface {
 const BranchesMax = 100
 
 // Tree is what a Session reads beside its selected thread, to change to another one.
-// Summaries are not nodes of the tree: they stand beside their parent.
+// Summaries are not nodes of the tree, although they have a parent.
 type Tree interface {
-	// Message reads one message of the session; ErrNotFound if that has none such.
+	// Message reads one message of the session; ErrNotFound if the session has no message with this id.
 	Message(ctx context.Context, session address.ID, id address.MessageID) (message.Message, error)
 	// Children reads the messages that follow parent, oldest first, without
 	// summaries: the newest [BranchesMax]. An empty parent asks for the roots.
 	Children(ctx context.Context, session address.ID, parent address.MessageID) ([]message.Message, error)
 	// NewestLeaf finds what was stored last of a message and all that follows it; ErrNotFound if there is no such message.
 	NewestLeaf(ctx context.Context, session address.ID, id address.MessageID) (address.MessageID, error)
-	// Summary finds the summary that stands for the longest part of the way to head, or empty.
+	// Summary finds the summary that replaces most of the thread that ends at head, or returns an empty id.
 	Summary(ctx context.Context, session address.ID, head address.MessageID) (address.MessageID, error)
 }

@@ -3,10 +3,10 @@
 package turn
 
 import (
+	"fmt"
 	"time"
 
 	"sluice/policy/flow"
-
 	"sluice/sessions/address"
 	"sluice/sessions/message"
 )
@@ -41,6 +41,7 @@ const (
 	KindReport   RunKind = "report"   // a sub-agent says what came of its work
 	KindCommand  RunKind = "command"  // a person's command that is carried out in its turn, see [Order]
 	KindNote     RunKind = "note"     // put into the session's transcript; nobody answers it
+	KindTrigger  RunKind = "trigger"  // caused without a message, such as by a job; its EventKey begins with the trigger's key
 )
 
 // Step reports whether runs of the kind are steps of an exchange.
@@ -105,7 +106,7 @@ type Input struct {
 	MessageID   address.PlatformMessageID `json:"messageId,omitempty"` // the platform's id of the message
 	Quotations  []message.Quotation       `json:"quotations,omitempty"`
 	Unread      string                    `json:"unread,omitempty"` // a part of the message that could not be read
-	// NewThread: it is the first that the session hears of a thread which others have begun.
+	// NewThread: it is the first message to the session in a thread that others have started.
 	NewThread bool `json:"newThread,omitempty"`
 	// Order is what the run does to its session; nil for an ordinary message.
 	Order *Order `json:"order,omitempty"`
@@ -126,3 +127,16 @@ type HistoryLine struct {
 	MessageID address.PlatformMessageID `json:"messageId,omitempty"`
 	Label     flow.Label                `json:"label"`
 }
+
+// WorkError is why a run did not come to an answer.
+type WorkError struct {
+	Status RunStatus // failed, timeout or aborted
+	Public string    // a sentence for the person who waits; never an internal text
+	Err    error     // for the operator
+}
+
+// Error implements error.
+func (e *WorkError) Error() string { return fmt.Sprintf("run %s: %v", e.Status, e.Err) }
+
+// Unwrap gives the cause.
+func (e *WorkError) Unwrap() error { return e.Err }

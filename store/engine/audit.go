@@ -10,14 +10,14 @@ import (
 	"sluice/sessions"
 )
 
-// Entry is an audit entry as it is stored, but for its place in the trail.
+// Entry is an audit entry as it is stored, without its position in the trail.
 type Entry struct {
 	At                                     int64
 	Actor, Action, Object, Session, Detail string
 	Level, Trust                           int
 }
 
-// Entries are the audit entries of a change, as they will be stored.
+// Entries encodes the audit entries of a change.
 func (e *Encoding) Entries(audit []sessions.AuditEntry) Trail {
 	trail := make(Trail, len(audit))
 	for i, a := range audit {
@@ -33,9 +33,8 @@ func (e *Encoding) Entries(audit []sessions.AuditEntry) Trail {
 	return trail
 }
 
-// Seal is the hash that makes an entry a link of its chain: SHA-256 of the fields
-// in this order, each as a netstring ("<bytes>:<text>,"), so that no two rows have
-// the same text. The hash before the first is empty.
+// Seal computes the hash that links an entry into its chain: SHA-256 over the fields in this order, each as a
+// netstring ("<bytes>:<text>,"), so that no two rows give the same input. Before the first entry the hash is empty.
 func (e Entry) Seal(before string, chain int, seq int64) string {
 	text := make([]byte, 0, 512)
 	for _, field := range []string{
@@ -51,14 +50,13 @@ func (e Entry) Seal(before string, chain int, seq int64) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Trail is what a transaction adds to the audit trail. An engine reads after its
-// writes the head of a chain that it alone has till it commits, with FreeHead or
-// else AnyHead, and runs what Link gives as the last before the commit. So the
-// trail tells exactly of what was committed, and a chain is held up by one commit at most.
+// Trail has the entries that a transaction adds to the audit trail. After its writes, an engine locks the head of a
+// chain until the commit, with FreeHead or else AnyHead, and runs the statements of Link last. So the trail has
+// exactly the committed changes, and a chain waits for at most one commit.
 type Trail []Entry
 
 const (
-	// FreeHead reads the head of a chain that no other transaction holds. No row: all are held.
+	// FreeHead reads the head of a chain that no other transaction has locked. It returns no row if all are locked.
 	FreeHead = `SELECT chain, seq, hash FROM audit_heads ORDER BY chain LIMIT 1/*pg FOR UPDATE SKIP LOCKED*/`
 	// AnyHead waits for one of the chains.
 	AnyHead = `SELECT chain, seq, hash FROM audit_heads ORDER BY random() LIMIT 1/*pg FOR UPDATE*/`
@@ -69,7 +67,7 @@ const (
 	moveHead     = `UPDATE audit_heads SET seq = ?, hash = ? WHERE chain = ? AND seq = ? AND hash = ?`
 )
 
-// Head is the newest entry of a chain; of an empty chain Seq is 0 and Hash empty.
+// Head is the newest entry of a chain. In an empty chain Seq is 0 and Hash empty.
 type Head struct {
 	Chain int
 	Seq   int64
@@ -79,7 +77,8 @@ type Head struct {
 // Scan reads a row of FreeHead or AnyHead.
 func (h *Head) Scan(row Row) error { return row.Scan(&h.Chain, &h.Seq, &h.Hash) }
 
-// Link is what adds the entries behind a head and, as the last statement, moves the head on; and the head after that.
+// Link returns the statements that append the entries after a head and, last, advance the head. It also returns the
+// new head.
 func (t Trail) Link(h Head) (statements []Statement, next Head) {
 	statements = make([]Statement, 0, len(t)+1)
 	next = h
@@ -93,7 +92,7 @@ func (t Trail) Link(h Head) (statements []Statement, next Head) {
 	return append(statements, Statement{SQL: moveHead, Args: []any{next.Seq, next.Hash, h.Chain, h.Seq, h.Hash}}), next
 }
 
-// BrokenTrail is the error for a trail that can't be added to. Nothing is done that it does not tell of.
+// BrokenTrail is the error for a trail that can't be extended. Nothing is written without its audit entry.
 func BrokenTrail(err error) *Unavailable {
 	return &Unavailable{
 		Reason: "the audit trail can't be extended",
@@ -102,5 +101,5 @@ func BrokenTrail(err error) *Unavailable {
 	}
 }
 
-// ErrNoHead says that the table of heads is empty.
+// ErrNoHead means that the table of heads is empty.
 var ErrNoHead = errors.New("it has no chain: somebody has emptied audit_heads")

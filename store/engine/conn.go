@@ -10,21 +10,21 @@ import (
 	"sluice/sessions"
 )
 
-// Conn is the way to the database: reads, and writes that are merged into few transactions. It is safe for concurrent use.
+// Conn runs reads, and writes that are merged into few transactions. It is safe for concurrent use.
 type Conn struct {
 	engine Engine
 	group  *group
 	outage outage
 
 	closing sync.Once
-	closed  error // of the engine's Close
+	closed  error // error of the engine's Close
 
 	mu     sync.Mutex
-	failed error // of the last write, if the database was at fault
+	failed error // error of the last write, if the database was at fault
 }
 
-// NewConn begins to use an engine whose schema is up to date. The log hears when the database goes away and when it is
-// back; nil: no one hears.
+// NewConn uses an engine whose schema is up to date. The log reports when the database becomes unavailable and when
+// it is back; nil means no logs.
 func NewConn(engine Engine, log *slog.Logger) *Conn {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -32,10 +32,10 @@ func NewConn(engine Engine, log *slog.Logger) *Conn {
 	return &Conn{engine: engine, group: newGroup(engine), outage: outage{log: log}}
 }
 
-// WordQuery is [Engine.WordQuery].
+// WordQuery calls [Engine.WordQuery].
 func (c *Conn) WordQuery(level int, field WordField) string { return c.engine.WordQuery(level, field) }
 
-// Close finishes the writes that wait and closes the database. Closing again does nothing.
+// Close finishes waiting writes and closes the database. Further calls do nothing.
 func (c *Conn) Close() error {
 	c.closing.Do(func() {
 		c.group.stop()
@@ -44,22 +44,22 @@ func (c *Conn) Close() error {
 	return c.closed
 }
 
-// Change applies statements that no entry of the audit trail tells of.
+// Change applies statements without an entry in the audit trail.
 func (c *Conn) Change(ctx context.Context, write Write) error { return c.Apply(ctx, write, nil) }
 
-// Apply runs statements and adds the entries of the audit trail in one transaction.
-func (c *Conn) Apply(ctx context.Context, write Write, trail Trail) error {
+// Apply runs statements and adds audit entries in one transaction.
+func (c *Conn) Apply(ctx context.Context, write Write, trail Trail, ended ...Ended) error {
 	for _, s := range write {
 		clean(s.Args)
 	}
 	began := c.outage.begin()
-	err := c.group.commit(ctx, write, trail)
+	err := c.group.commit(ctx, write, trail, ended...)
 	c.outage.end(began, true, err)
 	c.note(err)
 	return err
 }
 
-// note keeps a database's fault for Ready until a write succeeds.
+// note keeps a database error for Ready until a write succeeds.
 func (c *Conn) note(err error) {
 	if err != nil && !IsUnavailable(err) {
 		return
@@ -69,7 +69,7 @@ func (c *Conn) note(err error) {
 	c.failed = err
 }
 
-// Ready returns nil if the database can be read and written, else what is wrong with it.
+// Ready returns nil if the database can be read and written, and otherwise an error that says what is wrong.
 func (c *Conn) Ready(ctx context.Context) error {
 	var n int64
 	if err := c.One(ctx, `SELECT count(*) FROM partitions`, nil, &n); err != nil {
@@ -81,11 +81,11 @@ func (c *Conn) Ready(ctx context.Context) error {
 	if failed == nil {
 		return nil
 	}
-	// A write failed: see whether the next one would.
+	// A write has failed: find out whether the next one would.
 	return c.Change(ctx, Write{{SQL: `INSERT INTO probe (id, count) VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET count = probe.count + 1`}})
 }
 
-// Query reads, and notes whether the database could be read.
+// Query reads, and records whether the database could be read.
 func (c *Conn) Query(ctx context.Context, sql string, args []any, scan func(Row) error) error {
 	clean(args)
 	began := c.outage.begin()
@@ -98,7 +98,7 @@ func (c *Conn) Query(ctx context.Context, sql string, args []any, scan func(Row)
 	return err
 }
 
-// One reads the single row of a query; none is ErrNotFound.
+// One reads the single row of a query; without a row it returns ErrNotFound.
 func (c *Conn) One(ctx context.Context, sql string, args []any, dest ...any) error {
 	found := false
 	err := c.Query(ctx, sql, args, func(row Row) error {
@@ -124,10 +124,10 @@ func All[T any](ctx context.Context, c *Conn, sql string, args []any, scan func(
 	return rows, err
 }
 
-// errEnough ends the reading of a list whose bound is reached.
+// errEnough ends the reading of a list at its limit.
 var errEnough = errors.New("enough is read")
 
-// Listed reads a page of a list, up to its limit of rows and its bound of bytes.
+// Listed reads a page of a list, up to its limits of rows and bytes.
 func Listed[T any](ctx context.Context, c *Conn, b *ledger.Bound, limit int, query string, args []any, scan func(Row) (T, error)) ([]T, error) {
 	query += Limit(limit)
 	if b == nil {
@@ -153,7 +153,7 @@ func Listed[T any](ctx context.Context, c *Conn, b *ledger.Bound, limit int, que
 	return rows, err
 }
 
-// metered is a row that counts the bytes of the texts that are read from it.
+// metered is a row that counts the bytes of the texts read from it.
 type metered struct {
 	Row
 	read *int
@@ -173,7 +173,7 @@ func (m metered) Scan(dest ...any) error {
 	return err
 }
 
-// Single reads the only row of a query; none is ErrNotFound.
+// Single reads the only row of a query; without a row it returns ErrNotFound.
 func Single[T any](ctx context.Context, c *Conn, sql string, args []any, scan func(Row) (T, error)) (T, error) {
 	rows, err := All(ctx, c, sql, args, scan)
 	if err == nil && len(rows) == 0 {

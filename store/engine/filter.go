@@ -7,8 +7,7 @@ import (
 	"sluice/policy/flow"
 )
 
-// Filter builds a WHERE clause. What selects nothing in particular is left out,
-// so that an index can serve what is left.
+// Filter builds a WHERE clause. Conditions that select everything are left out, so that an index can serve the rest.
 type Filter struct {
 	terms []string
 	Args  []any
@@ -20,19 +19,19 @@ func (f *Filter) Add(term string, args ...any) {
 	f.Args = append(f.Args, args...)
 }
 
-// AddIf adds a condition if it is wanted.
+// AddIf adds a condition if wanted is true.
 func (f *Filter) AddIf(wanted bool, term string, args ...any) {
 	if wanted {
 		f.Add(term, args...)
 	}
 }
 
-// Within leaves out the rows that are above a level: by their own label, or by the
-// taint of a session that one of the columns names. A session that is not there has lost
-// its label. The table is named, so that a term may stand in a query of another one.
+// Within excludes the rows above a level, judged by their own label or by the taint of the session that the column
+// names. A missing session has lost its label. The columns are qualified with the table, so that a term can be used
+// inside a query of another table.
 func (f *Filter) Within(most flow.Level, table string, columns ...string) {
 	if flow.CanFlow(flow.Restricted, most) {
-		return // nothing is above it
+		return // no label is above it
 	}
 	f.Add(table+`.level <= ?`, most.Rank())
 	for _, column := range columns {
@@ -40,7 +39,7 @@ func (f *Filter) Within(most flow.Level, table string, columns ...string) {
 	}
 }
 
-// After begins behind a row of the page before, in the order of seq. A row above the level is treated as unknown.
+// After starts after a row of the previous page, ordered by seq. A row above the level is treated as unknown.
 func (f *Filter) After(id string, most flow.Level, table string) {
 	if id == "" {
 		return
@@ -51,7 +50,8 @@ func (f *Filter) After(id string, most flow.Level, table string) {
 	f.Add(`seq < (SELECT p.seq FROM `+table+` p`+before.Where()+`)`, before.Args...)
 }
 
-// AfterPlace begins behind a row of the page before, in the order of a time and the id. A row above the level is treated as unknown.
+// AfterPlace starts after a row of the previous page, ordered by a time and the id. A row above the level is treated
+// as unknown.
 func (f *Filter) AfterPlace(id string, most flow.Level, table, at string, columns ...string) {
 	if id == "" {
 		return
@@ -62,7 +62,7 @@ func (f *Filter) AfterPlace(id string, most flow.Level, table, at string, column
 	f.Add(`(`+at+`, id) < (SELECT p.`+at+`, p.id FROM `+table+` p`+before.Where()+`)`, before.Args...)
 }
 
-// Where is the clause of all conditions; empty without any.
+// Where returns the clause of all conditions, or an empty text without conditions.
 func (f *Filter) Where() string {
 	if len(f.terms) == 0 {
 		return ""
@@ -70,7 +70,7 @@ func (f *Filter) Where() string {
 	return ` WHERE ` + strings.Join(f.terms, ` AND `)
 }
 
-// Page is the number of rows to give for a wish; 0 is 50, the maximum is 200.
+// Page returns the page size for a requested limit: 0 means 50, and the maximum is 200.
 func Page(limit int) int {
 	if limit <= 0 {
 		return 50
@@ -78,6 +78,6 @@ func Page(limit int) int {
 	return min(limit, 200)
 }
 
-// Limit is a query's limit. It is no argument, because SQLite plans a query again
-// for each value of one; there are few different values.
+// Limit returns a LIMIT clause. The value is not an argument because SQLite plans a query again for each value; there
+// are few different ones.
 func Limit(limit int) string { return ` LIMIT ` + strconv.Itoa(limit) }

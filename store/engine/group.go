@@ -5,26 +5,26 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 const (
-	groupMax    = 256              // writes of one transaction
-	queueMax    = 1024             // writes that wait; further callers are held up
-	applyWithin = 30 * time.Second // for one transaction; a database that hangs must not hold its callers for ever
+	groupMax     = 256              // writes in one transaction
+	queueMax     = 1024             // waiting writes; further callers block
+	applyTimeout = 30 * time.Second // for one transaction, so that a database that hangs does not block its callers forever
 )
 
-// errClosed: the store was closed.
+// errClosed means that the store was closed.
 var errClosed = errors.New("store is closed")
 
-// group merges the writes that wait into one transaction. Its goroutines are
-// its workers; stop waits for them.
+// group merges waiting writes into one transaction. Its goroutines are its workers; stop waits for them.
 type group struct {
 	engine Engine
 	queue  chan *waiting
 	wg     sync.WaitGroup
 
-	mu     sync.RWMutex // read-held by who puts into the queue, so that it is not closed under them
+	mu     sync.RWMutex // read-held by callers that write to the queue, so that it is not closed at the same time
 	closed bool
 }
 
@@ -33,7 +33,24 @@ type waiting struct {
 	ctx   context.Context
 	write Write
 	trail Trail
-	done  chan error // capacity 1
+	ended []Ended
+	done  chan error  // capacity 1
+	taken atomic.Bool // by a worker, or by its caller, who has given up
+}
+
+// take reports whether the one who asks decides how the write ends. Only the first one does.
+func (w *waiting) take() bool { return w.taken.CompareAndSwap(false, true) }
+
+// Ended receives the outcome of a write: nil, or why nothing was written. It is called once, before the write's caller
+// returns. It must be quick.
+type Ended func(err error)
+
+// end tells everybody how the write ended.
+func (w *waiting) end(err error) {
+	for _, ended := range w.ended {
+		ended(err)
+	}
+	w.done <- err
 }
 
 func newGroup(engine Engine) *group {
@@ -44,21 +61,26 @@ func newGroup(engine Engine) *group {
 	return g
 }
 
-// commit returns when the write is durable or was refused. Where ctx ends while
-// the transaction is in progress, nobody knows which.
-func (g *group) commit(ctx context.Context, write Write, trail Trail) error {
+// commit returns when the write is durable or was refused. When ctx ends, a write that waits is taken back. One whose
+// transaction has begun is waited for, at most applyTimeout: its caller acts on what is stored, and nobody else knows of it.
+func (g *group) commit(ctx context.Context, write Write, trail Trail, ended ...Ended) error {
+	w := &waiting{ctx: ctx, write: write, trail: trail, ended: ended, done: make(chan error, 1)}
 	if len(write) == 0 && len(trail) == 0 {
+		w.end(nil)
 		return nil
 	}
-	w := &waiting{ctx: ctx, write: write, trail: trail, done: make(chan error, 1)}
 	if err := g.enqueue(w); err != nil {
+		w.end(err)
 		return err
 	}
 	select {
 	case err := <-w.done:
 		return err
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		if w.take() {
+			w.end(context.Cause(ctx))
+		}
+		return <-w.done
 	}
 }
 
@@ -76,7 +98,7 @@ func (g *group) enqueue(w *waiting) error {
 	}
 }
 
-// stop lets the workers finish what waits and ends them.
+// stop lets the workers finish the waiting writes and ends them.
 func (g *group) stop() {
 	g.mu.Lock()
 	if !g.closed {
@@ -93,14 +115,16 @@ func (g *group) work() {
 	}
 }
 
-// gather takes what waits besides the first. Who has given up waiting is left out.
+// gather takes the writes that wait behind the first. It skips those whose caller has given up.
 func (g *group) gather(first *waiting) []*waiting {
 	batch := make([]*waiting, 0, 16)
 	for w := first; ; {
-		if err := w.ctx.Err(); err != nil {
-			w.done <- context.Cause(w.ctx)
-		} else {
-			batch = append(batch, w)
+		if w.take() {
+			if w.ctx.Err() != nil {
+				w.end(context.Cause(w.ctx))
+			} else {
+				batch = append(batch, w)
+			}
 		}
 		if len(batch) == groupMax {
 			return batch
@@ -117,9 +141,8 @@ func (g *group) gather(first *waiting) []*waiting {
 	}
 }
 
-// flush brings every write of a batch to its end. A write fails for good only at
-// the head of a transaction, where nothing stands before it that could still be
-// undone: else a repeat could be refused for the sake of a first that is then lost.
+// flush settles every write of a batch. A write fails for good only at the head of a transaction: otherwise a repeat
+// could be refused because of an original that is then rolled back.
 func (g *group) flush(batch []*waiting) {
 	for n := len(batch); len(batch) > 0; {
 		guilty, err := g.apply(batch[:n])
@@ -133,18 +156,18 @@ func (g *group) flush(batch []*waiting) {
 			batch = batch[1:]
 			n = len(batch)
 		default:
-			n = guilty // commit the innocent before it; it is then the head
+			n = guilty // commit the writes before it; it is then the head
 		}
 	}
 }
 
 func answer(batch []*waiting, err error) {
 	for _, w := range batch {
-		w.done <- err
+		w.end(err)
 	}
 }
 
-// apply is not tied to any one caller: a transaction that has begun is finished.
+// apply is not bound to the context of one caller: a transaction that has begun is finished.
 func (g *group) apply(batch []*waiting) (guilty int, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -157,7 +180,7 @@ func (g *group) apply(batch []*waiting) (guilty int, err error) {
 		writes[i] = w.write
 		trail = append(trail, w.trail...)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), applyWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), applyTimeout)
 	defer cancel()
 	return g.engine.Apply(ctx, writes, trail)
 }

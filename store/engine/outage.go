@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// outage knows whether the database is unavailable, and says it once when it goes and once when it is back. While it is there,
-// this costs one look at a number.
+// outage knows whether the database is unavailable, and logs once when it becomes unavailable and once when it is
+// back. While the database works, this costs one atomic read.
 type outage struct {
 	log *slog.Logger
-	// turns is how often the database has gone or come back: while it is odd, the database is unavailable.
+	// turns counts the changes between available and unavailable. While it is odd, the database is unavailable.
 	turns atomic.Int64
 
 	mu     sync.Mutex
-	writes bool // a write has failed: only one that succeeds ends that
+	writes bool // a write has failed: only a successful write ends the outage
 	since  time.Time
 	faults int
 }
 
-// begin counts the moment at which a read or write begins, for end.
+// begin marks the start of a read or write, for end.
 func (o *outage) begin() int64 { return o.turns.Load() }
 
-// end takes what came of a read or write. A success that began before the database went is old news.
+// end takes the result of a read or write. A success that started before the outage says nothing.
 func (o *outage) end(began int64, write bool, err error) {
 	fault, ok := errors.AsType[*Unavailable](err)
 	switch away := began%2 == 1; {
@@ -40,7 +40,7 @@ func (o *outage) failed(began int64, write bool, fault *Unavailable) {
 	defer o.mu.Unlock()
 	now := o.turns.Load()
 	if now%2 == 0 && now != began {
-		return // of an outage that is over
+		return // from an outage that is over
 	}
 	o.writes = o.writes || write
 	o.faults++

@@ -11,22 +11,22 @@ import (
 // presenceMax is how many keys are remembered.
 const presenceMax = 1024
 
-// Presence remembers, by key, whether the database has rows of some kind, so that an unused feature costs no reads. Rows
-// that were found are taken to stay. The absence of rows is remembered only if no other process can add some, and until
-// this process adds one. It is safe for concurrent use.
+// Presence remembers, by key, whether the database has rows of some kind, so that an unused feature costs no reads.
+// Found rows are assumed to stay. The absence of rows is remembered only if no other process can add some, and only
+// until this process adds one. It is safe for concurrent use.
 type Presence struct {
 	mu    sync.Mutex
-	alone bool // nothing is added that this process does not know of
+	alone bool // only this process adds rows
 	there map[string]bool
-	adds  uint64 // beginnings and ends of additions so far
+	adds  uint64 // starts and ends of additions so far
 }
 
-// NewPresence makes a Presence. alone says that no other process writes to the database.
+// NewPresence creates a Presence. alone says that no other process writes to the database.
 func NewPresence(alone bool) *Presence {
 	return &Presence{alone: alone, there: map[string]bool{}}
 }
 
-// Ask reports whether a row is there. The query gives a number if it is. Mostly it is not run.
+// Ask reports whether a row exists. The query returns a number if it does. In most cases the query is not run.
 func (p *Presence) Ask(ctx context.Context, c *Conn, key, query string, args ...any) (bool, error) {
 	there, known, adds := p.look(key)
 	if known {
@@ -41,14 +41,14 @@ func (p *Presence) Ask(ctx context.Context, c *Conn, key, query string, args ...
 	return err == nil, nil
 }
 
-// KeepsAbsence reports whether it is of use to ask for what is hardly ever there.
+// KeepsAbsence reports whether absence is remembered, so that asking for rare rows is cheap.
 func (p *Presence) KeepsAbsence() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.alone
 }
 
-// look gives what is known of a key, and what learn needs to know whether something was added since.
+// look returns what is known about a key, and what learn needs to detect additions since then.
 func (p *Presence) look(key string) (there, known bool, adds uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,7 +56,17 @@ func (p *Presence) look(key string) (there, known bool, adds uint64) {
 	return there, known, p.adds
 }
 
-// learn takes what was read of a key after look.
+// Absent reports whether there is certainly no row, without a read. Otherwise the caller reads, and learn takes whether
+// there was one.
+func (p *Presence) Absent(key string) (absent bool, learn func(there bool)) {
+	there, known, adds := p.look(key)
+	if known && !there {
+		return true, nil
+	}
+	return false, func(there bool) { p.learn(key, there, adds) }
+}
+
+// learn takes the result of a read that began after look.
 func (p *Presence) learn(key string, there bool, adds uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,11 +79,11 @@ func (p *Presence) learn(key string, there bool, adds uint64) {
 	p.there[key] = there
 }
 
-// Adding says that the addition of a row begins; the result that it has ended. What is read in between, or began to be
-// read before, may be older than the row. A row in doubt may still be stored later: its caller has only stopped waiting.
-func (p *Presence) Adding(key string) (ended func(doubt bool)) {
+// Adding marks the start of an addition; ended marks its end. A read between the two, or one that started before, may
+// be older than the row. If the database fails, the row may be there or not.
+func (p *Presence) Adding(key string) Ended {
 	p.forget(key, false)
-	return func(doubt bool) { p.forget(key, doubt) }
+	return func(err error) { p.forget(key, IsUnavailable(err)) }
 }
 
 func (p *Presence) forget(key string, doubt bool) {

@@ -35,30 +35,30 @@ func TestPresence(t *testing.T) {
 		}},
 		"read before a save": {alone: true, do: func(p *Presence) {
 			_, _, adds := p.look(name)
-			p.Adding(name)(false)
+			p.Adding(name)(nil)
 			p.learn(name, false, adds)
 		}},
 		"read during a save": {alone: true, do: func(p *Presence) {
 			ended := p.Adding(name)
 			_, _, adds := p.look(name)
 			p.learn(name, false, adds)
-			ended(false)
+			ended(nil)
 		}},
 		"learnt after a save": {alone: true, do: func(p *Presence) {
 			ended := p.Adding(name)
 			_, _, adds := p.look(name)
-			ended(false)
+			ended(nil)
 			p.learn(name, false, adds)
 		}},
 		"a save in doubt": {alone: true, do: func(p *Presence) {
-			p.Adding("other")(true)
+			p.Adding("other")(&Unavailable{Reason: "test"})
 			_, _, adds := p.look(name)
 			p.learn(name, false, adds)
 		}},
 		"known before a save in doubt": {alone: true, do: func(p *Presence) {
 			_, _, adds := p.look(name)
 			p.learn(name, false, adds)
-			p.Adding(name)(true)
+			p.Adding(name)(&Unavailable{Reason: "test"})
 		}},
 	} {
 		t.Run(what, func(t *testing.T) {

@@ -7,12 +7,12 @@ import (
 	"sluice/sessions"
 )
 
-// Unavailable says that the database can't be used at present.
+// Unavailable is the error for a database that can't be used at present.
 type Unavailable struct {
 	Reason string // what is wrong, for example "the disk is full"
 	Fix    string // what to do
 	Err    error
-	// Lasting: it stays so until a person does something about this program.
+	// Lasting means that the problem stays until a person changes something on this gateway.
 	Lasting bool
 }
 
@@ -28,10 +28,10 @@ func (e *Unavailable) Error() string {
 	return text
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Unavailable) Unwrap() error { return e.Err }
 
-// Is makes it a [sessions.ErrUnavailable] for those who know no database.
+// Is makes it a [sessions.ErrUnavailable] for callers that know nothing of databases.
 func (*Unavailable) Is(target error) bool { return target == sessions.ErrUnavailable }
 
 // NewerSchema is the error for a database that a newer version has written.

@@ -13,13 +13,13 @@ import (
 	"sluice/policy/flow"
 )
 
-// The first and the last moment that JSON can say.
+// The earliest and latest times that JSON can represent.
 var (
 	firstMoment = time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)
 	lastMoment  = time.Date(9999, 12, 31, 23, 59, 59, 999_999_000, time.UTC)
 )
 
-// storable is the nearest moment that can be stored.
+// storable returns the nearest time that can be stored.
 func storable(t time.Time) time.Time {
 	switch t = t.UTC(); {
 	case t.Before(firstMoment):
@@ -30,7 +30,7 @@ func storable(t time.Time) time.Time {
 	return t
 }
 
-// Micros is a time as it is stored: microseconds since 1970, 0 for the zero time.
+// Micros converts a time to the stored form: microseconds since 1970, and 0 for the zero time.
 func Micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -38,7 +38,7 @@ func Micros(t time.Time) int64 {
 	return storable(t).UnixMicro()
 }
 
-// FromMicros is the time that Micros stored.
+// FromMicros converts a stored time back.
 func FromMicros(us int64) time.Time {
 	if us == 0 {
 		return time.Time{}
@@ -46,7 +46,7 @@ func FromMicros(us int64) time.Time {
 	return time.UnixMicro(us).UTC()
 }
 
-// Label is a label's two columns. An invalid label is never stored: what has lost its label is RESTRICTED.
+// Label returns the two columns of a label. An invalid label is never stored: RESTRICTED stands for a lost one.
 func Label(l flow.Label) (level, trust int) {
 	if !l.Valid() {
 		l = flow.Top()
@@ -57,7 +57,7 @@ func Label(l flow.Label) (level, trust int) {
 	return l.Level().Rank(), trust
 }
 
-// LabelFrom restores a label; columns that make none give the top.
+// LabelFrom restores a label; invalid columns give the top.
 func LabelFrom(level, trust int) flow.Label {
 	l, err := flow.LevelFromRank(level)
 	switch {
@@ -69,10 +69,11 @@ func LabelFrom(level, trust int) flow.Label {
 	return flow.NewLabel(l, flow.Untrusted)
 }
 
-// LabelledText is a labelled text as it is stored: the text, and its label as "LEVEL/trust". A row of an earlier version has no label.
+// LabelledText is a labelled text as it is stored: the text, and its label as "LEVEL/trust". Rows of earlier versions
+// have no label.
 type LabelledText struct{ Text, Label string }
 
-// TextLabel is a text's label as it is stored.
+// TextLabel returns a text's label as it is stored.
 func TextLabel(t flow.Text) string {
 	if t == (flow.Text{}) {
 		return ""
@@ -80,7 +81,8 @@ func TextLabel(t flow.Text) string {
 	return t.Label().String()
 }
 
-// Labelled is the text; one of an earlier version is as secret as what it stands in. A label that can't be read was lost.
+// Labelled returns the text. Without a label, as earlier versions stored it, it gets the label of its row. A label
+// that can't be read counts as lost.
 func (s LabelledText) Labelled(otherwise flow.Label) flow.Text {
 	switch {
 	case s.Label == "" && s.Text == "":
@@ -95,7 +97,7 @@ func (s LabelledText) Labelled(otherwise flow.Label) flow.Text {
 	return flow.NewText(s.Text, label)
 }
 
-// Flag is a bool as it is stored.
+// Flag converts a bool to the stored form.
 func Flag(b bool) int {
 	if b {
 		return 1
@@ -103,12 +105,12 @@ func Flag(b bool) int {
 	return 0
 }
 
-// Encode is a value as JSON text. Values of this program's own types can always be encoded, but for a label that is
-// invalid: a time that JSON can't say is stored as the nearest one.
+// Encode returns a value as JSON. It can fail only for an invalid label: a time that JSON can't represent is stored
+// as the nearest possible one.
 func Encode(v any) (string, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
-		text, err = json.Marshal(mended(reflect.ValueOf(v)).Interface())
+		text, err = json.Marshal(storableCopy(reflect.ValueOf(v)).Interface())
 	}
 	if err != nil {
 		return "", fmt.Errorf("encode %T: %w", v, err)
@@ -116,8 +118,8 @@ func Encode(v any) (string, error) {
 	return string(text), nil
 }
 
-// mended is a copy of a value in which each time is storable. It is made only of what could not be encoded.
-func mended(v reflect.Value) reflect.Value {
+// storableCopy returns a copy of a value with storable times. It is used only for values that could not be encoded.
+func storableCopy(v reflect.Value) reflect.Value {
 	if !v.IsValid() {
 		return v
 	}
@@ -130,7 +132,7 @@ func mended(v reflect.Value) reflect.Value {
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() {
-				copied.Field(i).Set(mended(v.Field(i)))
+				copied.Field(i).Set(storableCopy(v.Field(i)))
 			}
 		}
 	case reflect.Slice:
@@ -138,23 +140,23 @@ func mended(v reflect.Value) reflect.Value {
 		fallthrough
 	case reflect.Array:
 		for i := range v.Len() {
-			copied.Index(i).Set(mended(v.Index(i)))
+			copied.Index(i).Set(storableCopy(v.Index(i)))
 		}
 	case reflect.Pointer:
 		if !v.IsNil() {
 			copied.Set(reflect.New(v.Type().Elem()))
-			copied.Elem().Set(mended(v.Elem()))
+			copied.Elem().Set(storableCopy(v.Elem()))
 		}
 	case reflect.Interface:
 		if !v.IsNil() {
-			copied.Set(mended(v.Elem()))
+			copied.Set(storableCopy(v.Elem()))
 		}
 	default:
 	}
 	return copied
 }
 
-// Decode reads what encode wrote; an empty text is the zero value.
+// Decode reads the text that Encode wrote; an empty text gives the zero value.
 func Decode(text string, into any) error {
 	if text == "" {
 		return nil
@@ -178,7 +180,7 @@ func (d *Decoding) Into(text string, v any) {
 // Encoding collects the first error of several encodes.
 type Encoding struct{ Err error }
 
-// Text is a value as JSON text.
+// Text returns a value as JSON.
 func (e *Encoding) Text(v any) string {
 	text, err := Encode(v)
 	if e.Err == nil {
@@ -187,8 +189,8 @@ func (e *Encoding) Text(v any) string {
 	return text
 }
 
-// clean makes texts fit for both databases: PostgreSQL takes neither a NUL nor
-// broken UTF-8, and a foreign text must not make its own commit impossible for ever.
+// clean makes texts valid for both databases. PostgreSQL rejects NUL and invalid UTF-8, and a text from outside must
+// not block its own commit forever.
 func clean(args []any) {
 	for i, arg := range args {
 		if text, ok := arg.(string); ok {
@@ -199,12 +201,12 @@ func clean(args []any) {
 	}
 }
 
-// keyMax is the length of an indexed text in bytes, at most: PostgreSQL's indexes take no longer ones. Two of them in
-// one index are still short enough.
+// keyMax is the maximum length of an indexed text in bytes, a limit of PostgreSQL's indexes. It leaves room for two
+// of them in one index.
 const keyMax = 1200
 
-// Indexed is a text that an index has. One that is too long is replaced by its beginning and a hash, in rows and in
-// what looks for them alike.
+// Indexed returns the form of a text that is indexed. If it is too long, its beginning and a hash replace it, in rows
+// and in queries alike.
 func Indexed[T ~string](text T) string {
 	fit := cleaned(string(text))
 	if len(fit) <= keyMax {
@@ -221,3 +223,7 @@ func cleaned(text string) string {
 	}
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
+
+// Fence lets a statement change a row only while the partition still has the writer's epoch. A new owner waits for
+// the commits that have passed the fence: SQLite has one writer anyway, and PostgreSQL takes a lock.
+const Fence = ` AND (CAST(? AS BIGINT) = 0 OR EXISTS (SELECT 1 FROM partitions p WHERE p.id = ? AND p.epoch = ? /*pg FOR SHARE*/))`

@@ -6,6 +6,6 @@
 //
 // # Failure rules
 //
-// A save whose namespace somebody else has just begun is tried again, at most twenty times. A save that does not fit into the
-// limits of its place changes nothing.
+// A save that competes with another first save in its namespace is retried, at most twenty times.
+// A save that exceeds a limit changes nothing.
 package memories

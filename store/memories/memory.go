@@ -17,20 +17,20 @@ import (
 
 const (
 	memoryColumns = `id, namespace, audience, level, trust, mkey, content, tags, session_id, run_id, created, updated, expires, deleted, ended, ending`
-	// memoryPlace is the seq of the save in progress, see the migration.
+	// memoryPlace is the seq of the save in progress; see the migration.
 	memoryPlace = `(SELECT n.no * 4503599627370496 + a.no * 268435456 + n.saves FROM memory_namespaces n
 		JOIN memory_audiences a ON a.namespace_no = n.no WHERE n.namespace = ? AND a.audience = ?)`
 	ofKey = `namespace = ? AND audience = ? AND mkey = ? AND level = ?`
 
 	newMemoryNamespace = `INSERT INTO memory_namespaces (namespace, no, saves)
 		SELECT /*pg CAST(*/?/*pg AS TEXT)*/, COALESCE(max(no), 0) + 1, 0 FROM memory_namespaces WHERE true ON CONFLICT (namespace) DO NOTHING`
-	// countMemorySave takes the namespace's row: saves there come one after the other.
+	// countMemorySave locks the namespace's row: saves in one namespace run one after the other.
 	countMemorySave   = `UPDATE memory_namespaces SET saves = saves + 1 WHERE namespace = ? AND saves < 268435455`
 	newMemoryAudience = `INSERT INTO memory_audiences (namespace_no, audience, no)
 		SELECT n.no, /*pg CAST(*/?/*pg AS TEXT)*/, (SELECT COALESCE(max(a.no), 0) + 1 FROM memory_audiences a WHERE a.namespace_no = n.no)
 		FROM memory_namespaces n WHERE n.namespace = ? ON CONFLICT (namespace_no, audience) DO NOTHING`
 	endMemory = `UPDATE memories SET ended = ?, ending = CASE WHEN expires > 0 AND expires <= ? THEN 'expired' ELSE ? END WHERE ` + ofKey + ` AND ended = 0`
-	// createdBefore is when the version was created that the save in progress has replaced.
+	// createdBefore is when the version that this save replaces was created.
 	createdBefore = `(SELECT CASE WHEN v.ending = 'replaced' AND v.deleted = 0 THEN v.created END FROM memories v
 		WHERE v.namespace = ? AND v.audience = ? AND v.mkey = ? AND v.level = ? ORDER BY v.seq DESC LIMIT 1)`
 	memoryFits = `COALESCE((SELECT u.entries FROM memory_usage u WHERE u.place = p.seq >> 28 AND u.level = ?), 0) < ?
@@ -47,34 +47,34 @@ const (
 		(SELECT v.seq FROM memories v WHERE v.namespace = ? AND v.audience = ? AND v.mkey = ? AND v.level = ?
 			AND v.ending IN ('replaced', 'expired') AND v.deleted = 0 ORDER BY v.seq DESC LIMIT 1 OFFSET ?)`
 
-	// current is what is the current version of its key at a time.
+	// current selects versions that are the current one of their key at a given time.
 	current = `m.ended = 0 AND (m.expires = 0 OR m.expires > ?)`
-	// uncovered is what no current version of a higher level stands above, up to a level, at a time.
+	// uncovered selects versions without a current version of the same key at a higher level, up to a level, at a
+	// given time.
 	uncovered = `NOT EXISTS (SELECT 1 FROM memory_veils v WHERE v.seq = m.seq AND v.level <= ? AND (v.expires = 0 OR v.expires > ?))`
 )
 
 // Table has the memories of agents. It is safe for concurrent use.
 type Table struct {
-	conn  *engine.Conn
-	begun *engine.Presence // by namespace
+	conn       *engine.Conn
+	namespaces *engine.Presence // by namespace
 }
 
-// NewTable makes a Table on an engine.
+// NewTable creates a Table on an engine.
 func NewTable(c *engine.Conn, alone bool) Table {
-	return Table{conn: c, begun: engine.NewPresence(alone)}
+	return Table{conn: c, namespaces: engine.NewPresence(alone)}
 }
 
-// memoryTries bounds how often a save is tried that met another first one of its namespace.
+// memoryTries bounds the retries of a save that competes with another first save of its namespace.
 const memoryTries = 20
 
 func keyOf(m sessions.Memory) []any {
 	return []any{m.Namespace, string(m.Audience), m.Key, m.Label.Level().Rank()}
 }
 
-// Remembers reports whether anything was ever saved in a namespace of memories. Where nothing was, there is no memory to
-// ask for.
+// Remembers reports whether a memory was ever saved in a namespace. If not, there is nothing to search.
 func (t Table) Remembers(ctx context.Context, namespace string) (bool, error) {
-	return t.begun.Ask(ctx, t.conn, namespace, `SELECT no FROM memory_namespaces WHERE namespace = ?`, namespace)
+	return t.namespaces.Ask(ctx, t.conn, namespace, engine.Brief+`SELECT no FROM memory_namespaces WHERE namespace = ?`, namespace)
 }
 
 // SaveMemory applies a save in one transaction.
@@ -89,12 +89,10 @@ func (t Table) SaveMemory(ctx context.Context, s sessions.MemorySave) error {
 	return t.changeMemory(ctx, s.Memory, func() engine.Write { return saveMemory(s, tags) }, nil)
 }
 
-// changeMemory applies a write until it did not meet another one that began the same namespace.
+// changeMemory applies a write, and retries while another write creates the same namespace at the same time.
 func (t Table) changeMemory(ctx context.Context, m sessions.Memory, write func() engine.Write, trail engine.Trail) (err error) {
-	ended := t.begun.Adding(m.Namespace)
-	defer func() { ended(ctx.Err() != nil || engine.IsUnavailable(err)) }()
 	for range memoryTries {
-		err = t.conn.Apply(ctx, write(), trail)
+		err = t.conn.Apply(ctx, write(), trail, t.namespaces.Adding(m.Namespace))
 		if !errors.Is(err, sessions.ErrConflict) {
 			return err
 		}
@@ -109,7 +107,8 @@ func (t Table) changeMemory(ctx context.Context, m sessions.Memory, write func()
 	return fmt.Errorf("change memory: %w: other writers keep changing it", sessions.ErrConflict)
 }
 
-// inMemoryPlace makes the place of a save and takes it, before anything else of the write.
+// inMemoryPlace creates the namespace and the audience of a save and takes the next seq, before the rest of the
+// write.
 func inMemoryPlace(m sessions.Memory) engine.Write {
 	namespace, audience := m.Namespace, string(m.Audience)
 	return engine.Write{
@@ -151,7 +150,7 @@ func (t Table) DeleteMemory(ctx context.Context, d sessions.MemoryDelete) error 
 		return e.Err
 	}
 	err := t.changeMemory(ctx, d.Memory, func() engine.Write { return deleteMemory(d) }, trail)
-	if errors.Is(err, sessions.ErrNotFound) { // unless it is because this has been done already
+	if errors.Is(err, sessions.ErrNotFound) { // unless it was deleted already
 		if _, known := t.Memory(ctx, d.ID, d.Label.Level()); known == nil {
 			return sessions.ErrDuplicate
 		}
@@ -200,12 +199,12 @@ func (t Table) Memory(ctx context.Context, id sessions.MemoryID, upTo flow.Level
 	return engine.Single(ctx, t.conn, `SELECT `+memoryColumns+` FROM memories WHERE id = ? AND level <= ?`, []any{string(id), upTo.Rank()}, scanMemory)
 }
 
-// MemoryVersions reads the versions and tombstones of a memory's key in its audience at its level, the newest first.
+// MemoryVersions reads the versions and tombstones of a key in its audience at its level, newest first.
 func (t Table) MemoryVersions(ctx context.Context, m sessions.Memory, limit int) ([]sessions.Memory, error) {
 	return engine.All(ctx, t.conn, `SELECT `+memoryColumns+` FROM memories WHERE `+ofKey+` ORDER BY seq DESC`+engine.Limit(limit), keyOf(m), scanMemory)
 }
 
-// MemoriesByKey reads what is in a scope under a key: one at most of each audience, the newest first.
+// MemoriesByKey reads the memories of a scope with a key: at most one per audience, newest first.
 func (t Table) MemoriesByKey(ctx context.Context, s sessions.MemoryScope, key string) ([]sessions.Memory, error) {
 	f := inScope(s)
 	f.Add(`m.mkey = ?`, key)
@@ -216,7 +215,7 @@ func (t Table) MemoriesByKey(ctx context.Context, s sessions.MemoryScope, key st
 	return found, err
 }
 
-// Memories lists what is in a scope.
+// Memories lists the memories of a scope.
 func (t Table) Memories(ctx context.Context, q sessions.MemoryQuery) ([]sessions.Memory, error) {
 	if len(q.Tags) > 0 {
 		return t.taggedMemories(ctx, q)
@@ -229,7 +228,7 @@ func (t Table) Memories(ctx context.Context, q sessions.MemoryQuery) ([]sessions
 	}
 	switch a := q.After; {
 	case a == (sessions.MemoryPlace{}):
-	case q.Namespace != "" && q.Audience != "": // then an index is in the order of the keys
+	case q.Namespace != "" && q.Audience != "": // an index then has the order of the keys
 		f.Add(`m.mkey > ?`, a.Key)
 	default:
 		f.Add(`(m.namespace, m.mkey, m.audience) > (?, ?, ?)`, a.Namespace, a.Key, string(a.Audience))
@@ -250,7 +249,7 @@ func (t Table) taggedMemories(ctx context.Context, q sessions.MemoryQuery) ([]se
 	return engine.All(ctx, t.conn, `SELECT `+memoryColumns+` FROM (`+strings.Join(parts, ` UNION ALL `)+`) u ORDER BY n, namespace, mkey, audience`, args, scanMemory)
 }
 
-// inScope selects what a reader may see, before anything else selects.
+// inScope selects what a reader may see, before any other condition.
 func inScope(s sessions.MemoryScope) engine.Filter {
 	f, now := engine.Filter{}, engine.Micros(s.Now)
 	f.AddIf(s.Namespace != "", `m.namespace = ?`, s.Namespace)
@@ -262,10 +261,11 @@ func inScope(s sessions.MemoryScope) engine.Filter {
 	return f
 }
 
-// memoryKept is how long old versions are kept, so that an operator can look at them.
+// memoryKept is how long old versions are kept for operators.
 const memoryKept = 365 * 24 * time.Hour
 
-// SweepMemories ends what has expired, and deletes what ended long ago; at most limit of each. It returns how many.
+// SweepMemories ends expired memories, and deletes those that ended long ago, at most limit of each. It returns how
+// many.
 func (t Table) SweepMemories(ctx context.Context, now time.Time, limit int) (int, error) {
 	expired, err := t.memorySeqs(ctx, `SELECT seq FROM memories WHERE ended = 0 AND expires > 0 AND expires <= ? ORDER BY expires`+engine.Limit(limit), engine.Micros(now))
 	if err != nil {

@@ -15,34 +15,34 @@ import (
 	"sluice/store/engine"
 )
 
-// A search is ranked by what its reader may see and by nothing else. A database's own ranking counts how often a
-// word occurs in all that it holds, so that what is hidden would move what is seen. Therefore the
-// databases only say which memories have a word: one index for each level, and of it the range of one audience or
-// namespace. From these lists is taken what is expired, covered by a higher level, or no memory of the scope; and only then
-// are the words weighed, by how many of the memories that are left have them.
+// A search ranks only by what its reader may see. A database's own ranking counts how often a word occurs in
+// everything stored, so hidden memories would change the order of visible ones. Therefore the databases only list
+// which memories have a word: there is one index per level, of which a search reads the range of one audience or
+// namespace. Memories that are expired, covered by a higher level or outside the scope are removed from these lists.
+// Only then are the words weighted, by how many of the remaining memories have them.
 
-// seqBits are those of a memory's seq below its audience's number, and below its namespace's.
+// seqBits are the bits of a memory's seq below its audience's number, and below its namespace's number.
 const (
 	audienceBits  = 28
 	namespaceBits = 52
 )
 
-// A word in the key or a tag says more than one in the content.
+// A word in the key or a tag counts more than one in the content.
 const (
 	labelsWeight = 2
 	bodyWeight   = 1
 )
 
-// span is the range of the seqs of a scope.
+// span is the range of seqs of a scope.
 type span struct{ low, high int64 }
 
-// hit is a memory that has words of a question. Score is that of its words.
+// hit is a memory that matches words of a question, with their score.
 type hit struct {
 	seq   int64
 	score int
 }
 
-// SearchMemories finds memories by words, the best first and of equals the newest.
+// SearchMemories finds memories by words, best first; of equal ones the newest first.
 func (t Table) SearchMemories(ctx context.Context, q sessions.MemorySearch) ([]sessions.Memory, error) {
 	asked := question(q.Text)
 	if len(asked) == 0 || q.Limit <= 0 || !q.MaxLevel.Valid() {
@@ -68,10 +68,10 @@ func (t Table) SearchMemories(ctx context.Context, q sessions.MemorySearch) ([]s
 	return t.best(ctx, q, weigh(lists))
 }
 
-// occurrence is where a word of the question is, ascending.
+// occurrence lists the memories that have one word of the question, in ascending order.
 type occurrence struct{ labels, body []int64 }
 
-// occurrences asks each index that the reader sees for a word, all at once.
+// occurrences queries every index that the reader may see for all words at once.
 func (t Table) occurrences(ctx context.Context, s sessions.MemoryScope, in span, word string, hidden map[int64]bool) (o occurrence, err error) {
 	var texts []string
 	var args []any
@@ -99,7 +99,7 @@ func (t Table) occurrences(ctx context.Context, s sessions.MemoryScope, in span,
 	return o, err
 }
 
-// offsets reads a list of seqs, without those that are hidden.
+// offsets parses a list of seqs and skips the hidden ones.
 func offsets(list string, low int64, hidden map[int64]bool) ([]int64, error) {
 	var found []int64
 	for offset := range strings.SplitSeq(list, ",") {
@@ -117,8 +117,8 @@ func offsets(list string, low int64, hidden map[int64]bool) ([]int64, error) {
 	return found, nil
 }
 
-// weigh gives each memory the sum of what its words are worth: the one that most memories have is worth
-// one, and another one more each time that only half as many have it.
+// weigh adds up, for each memory, the weights of its words. The most frequent word weighs one; each halving of the
+// frequency adds one.
 func weigh(lists []occurrence) map[int64]int {
 	most := 0
 	for _, o := range lists {
@@ -137,7 +137,7 @@ func weigh(lists []occurrence) map[int64]int {
 	return scores
 }
 
-// spanOf is the range of a scope, or returns ErrNotFound.
+// spanOf returns the range of a scope, or ErrNotFound.
 func (t Table) spanOf(ctx context.Context, s sessions.MemoryScope) (span, error) {
 	if s.Namespace == "" {
 		return span{0, 1<<63 - 1}, nil
@@ -154,7 +154,8 @@ func (t Table) spanOf(ctx context.Context, s sessions.MemoryScope) (span, error)
 	return span{low, low + 1<<audienceBits - 1}, err
 }
 
-// hidden are the memories of a range that its reader does not see: those that a higher level covers, and those that have expired.
+// hidden returns the memories of a range that its reader may not see: those covered by a higher level, and expired
+// ones.
 func (t Table) hidden(ctx context.Context, s sessions.MemoryScope, in span) (map[int64]bool, error) {
 	hidden, now := map[int64]bool{}, engine.Micros(s.Now)
 	for _, level := range upTo(s.MaxLevel) {
@@ -179,7 +180,7 @@ func upTo(most flow.Level) []flow.Level {
 	return slices.DeleteFunc(flow.Levels(), func(l flow.Level) bool { return !flow.CanFlow(l, most) })
 }
 
-// memories counts those that have the word.
+// memories counts the memories that have the word.
 func (o occurrence) memories() uint {
 	n := uint(len(o.labels) + len(o.body))
 	for i, j := 0, 0; i < len(o.labels) && j < len(o.body); {
@@ -197,10 +198,10 @@ func (o occurrence) memories() uint {
 	return n
 }
 
-// endedMeanwhile is how many more hits are looked at than are wanted: some may have ended since they were found.
+// endedMeanwhile is how many hits beyond the limit are read, because some may have ended since they were found.
 const endedMeanwhile = 16
 
-// top are the n best hits. There may be very many for a common word, and few of them are wanted.
+// top returns the n best hits. A common word can have very many hits, of which few are wanted.
 func top(scores map[int64]int, n int) []hit {
 	best := make([]hit, 0, n+1)
 	for seq, score := range scores {
@@ -215,16 +216,17 @@ func top(scores map[int64]int, n int) []hit {
 	return best
 }
 
-// order puts the higher score first, and of equals the newest: within a namespace the last digits of a seq count the saves.
+// order puts higher scores first, and of equal scores the newest memory: the low bits of a seq count the saves of a
+// namespace.
 func order(a, b hit) int {
 	saved := func(h hit) int64 { return h.seq & (1<<audienceBits - 1) }
 	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(saved(b), saved(a)), cmp.Compare(a.seq, b.seq))
 }
 
-// fetchedAtOnce is how many hits one statement reads; a fixed number, so that it stays prepared.
+// fetchedAtOnce is how many hits one statement reads. It is fixed, so that the statement stays prepared.
 const fetchedAtOnce = 32
 
-// numbered is a row that ends with a memory's seq.
+// numbered is a row whose last column is a memory's seq.
 type numbered struct {
 	engine.Row
 	seq *int64
@@ -233,10 +235,10 @@ type numbered struct {
 // Scan implements [Row].
 func (n numbered) Scan(dest ...any) error { return n.Row.Scan(append(dest, n.seq)...) }
 
-// best reads the memories with the highest scores. What has ended since it was found is left out.
+// best reads the memories with the highest scores, without those that have ended since they were found.
 func (t Table) best(ctx context.Context, q sessions.MemorySearch, scores map[int64]int) ([]sessions.Memory, error) {
 	scope := q.MemoryScope
-	scope.Namespace, scope.Audience = "", "" // the hits are of these already, and named again they would lead to a walk through all of them
+	scope.Namespace, scope.Audience = "", "" // the hits are within the scope already; repeating it would make the database scan all of it
 	f := inScope(scope)
 	f.Add(`m.seq IN (?` + strings.Repeat(`, ?`, fetchedAtOnce-1) + `)`)
 	text := `SELECT ` + memoryColumns + `, m.seq FROM memories m` + f.Where()

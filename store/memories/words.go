@@ -15,9 +15,9 @@ const (
 	questionMax = 8  // words of a question that count
 )
 
-// words takes a text apart as both databases index it: lower-case letters, digits and the marks of
-// scripts that need them, without accents; a Chinese or Japanese character is a word of its own. What
-// is left has no character that means anything in a query language.
+// words splits a text the way both databases index it: lower-case letters, digits, and the marks of scripts that need
+// them, without accents. Each Chinese or Japanese character is a word. The result has no character with a meaning in
+// a query language.
 func words(text string) []string {
 	var found []string
 	var word strings.Builder
@@ -46,7 +46,7 @@ func words(text string) []string {
 	return found
 }
 
-// decomposed is a text with its accents apart from their letters; most texts have none.
+// decomposed separates accents from their letters; most texts have no accents.
 func decomposed(text string) string {
 	for i := range len(text) {
 		if text[i] >= utf8.RuneSelf {
@@ -56,14 +56,15 @@ func decomposed(text string) string {
 	return text
 }
 
-// accent reports whether a mark stands above or below a letter of Latin, Greek or Cyrillic.
+// accent reports whether a mark belongs to a letter of Latin, Greek or Cyrillic.
 func accent(r rune) bool { return r >= 0x300 && r <= 0x36f }
 
 func ideograph(r rune) bool {
 	return r >= 0x3040 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
 }
 
-// folded is a letter in lower case. Turkish has an i without a dot, which is what people without a Turkish keyboard write as i.
+// folded returns a letter in lower case. The Turkish dotless i becomes i, as people without a Turkish keyboard write
+// it.
 func folded(r rune) rune {
 	if r == 'ı' {
 		return 'i'
@@ -71,8 +72,7 @@ func folded(r rune) rune {
 	return unicode.ToLower(r)
 }
 
-// question are the words that a text asks for: each once, without those that stand in every
-// sentence, and of a long text the longest.
+// question returns the words to search for: each once, without common words, and of a long text the longest.
 func question(text string) []string {
 	var asked, rest []string
 	seen := map[string]bool{}
@@ -96,7 +96,7 @@ func question(text string) []string {
 	return asked
 }
 
-// stopWords are English words that tell nothing of what a question is about.
+// stopWords are English words that say nothing about the subject of a question.
 var stopWords = func() map[string]bool {
 	m := map[string]bool{}
 	for _, w := range strings.Fields(`

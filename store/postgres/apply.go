@@ -4,18 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"sluice/internal/pause"
 	"sluice/store/engine"
 )
 
-// tries is how often a transaction is tried that was undone through no fault of
-// its own: another replica's locks stood in the way, or an idle connection was dead.
+// tries is how often a transaction is tried that failed for outside reasons: a conflict with another replica's locks,
+// or a dead idle connection.
 const tries = 6
 
 // errUndone marks a transaction that was certainly not committed and may be retried.
@@ -23,12 +23,14 @@ var errUndone = errors.New("transaction was rolled back")
 
 // Apply implements [engine.Engine].
 func (e *database) Apply(ctx context.Context, writes []engine.Write, trail engine.Trail) (guilty int, err error) {
-	for try := range tries {
+	// A pause lets the other transaction finish before the next try, and spreads the retries of competing replicas.
+	pauses := pause.Doubling(20*time.Millisecond, time.Second, 1)
+	for range tries {
 		guilty, err = e.transact(ctx, writes, trail)
 		if !errors.Is(err, errUndone) {
 			break
 		}
-		if wait(ctx, try) != nil {
+		if pause.Wait(ctx, pauses.NextBackOff()) != nil {
 			break
 		}
 	}
@@ -42,19 +44,6 @@ func (e *database) Apply(ctx context.Context, writes []engine.Write, trail engin
 		guilty = -1
 	}
 	return guilty, err
-}
-
-// wait lets the other transaction go through before the next try, and spreads replicas that have met.
-func wait(ctx context.Context, try int) error {
-	pause := 20 * time.Millisecond << try
-	timer := time.NewTimer(pause + rand.N(pause))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 func (e *database) transact(ctx context.Context, writes []engine.Write, trail engine.Trail) (guilty int, err error) {
@@ -74,9 +63,8 @@ func (e *database) transact(ctx context.Context, writes []engine.Write, trail en
 	return guilty, err
 }
 
-// send runs the statements in one round trip, all but the commit: whether they did
-// what they must is not known before. Where there is something to add to the audit
-// trail it takes the head of a free chain; may be nil.
+// send runs all statements except the commit in one round trip, because their results must be checked first. If there
+// is something to add to the audit trail, it also locks the head of a free chain; the result may be nil.
 func (e *database) send(ctx context.Context, conn *pgxpool.Conn, writes []engine.Write, trail engine.Trail) (head *engine.Head, guilty int, err error) {
 	batch := &pgx.Batch{}
 	batch.Queue(`BEGIN`)
@@ -112,7 +100,7 @@ func (e *database) send(ctx context.Context, conn *pgxpool.Conn, writes []engine
 	return head, -1, err
 }
 
-// outcome is nil if the statement has done what it must.
+// outcome returns nil if the statement has changed what it must.
 func outcome(s engine.Statement, tag pgconn.CommandTag, err error) error {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	switch {
@@ -128,7 +116,7 @@ func outcome(s engine.Statement, tag pgconn.CommandTag, err error) error {
 	return nil
 }
 
-// lostBeforeCommit marks an error as one that a new try may mend: the commit was not asked for yet.
+// lostBeforeCommit marks an error that a retry may fix: the commit was not sent yet.
 func lostBeforeCommit(ctx context.Context, err error) error {
 	if ctx.Err() == nil && (undone(err) || broken(err)) {
 		return errors.Join(errUndone, err)
@@ -138,12 +126,26 @@ func lostBeforeCommit(ctx context.Context, err error) error {
 
 // Query implements [engine.Engine].
 func (e *database) Query(ctx context.Context, text string, args []any, scan func(engine.Row) error) error {
-	text = e.sql.get(text)
+	s := e.sql.statement(text)
 	caller := ctx
-	ctx, cancel := context.WithTimeout(ctx, readWithin)
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
+	if s.brief {
+		if e.briefs.begin() {
+			defer e.briefs.done()
+		} else {
+			switch rows, err := e.briefs.read(ctx, s.text, args); {
+			case err != nil && caller.Err() == nil:
+				return hangs(err)
+			case err != nil:
+				return explain(err)
+			case rows != nil:
+				return explain(rows.each(scan))
+			}
+		}
+	}
 	for try := 1; ; try++ {
-		seen, err := e.query(ctx, text, args, scan)
+		seen, err := e.query(ctx, s.text, args, scan)
 		if err == nil {
 			return nil
 		}
@@ -156,7 +158,7 @@ func (e *database) Query(ctx context.Context, text string, args []any, scan func
 	}
 }
 
-// query reports besides whether scan was called: then the read must not be repeated.
+// query also reports whether scan was called: the read must then not be repeated.
 func (e *database) query(ctx context.Context, text string, args []any, scan func(engine.Row) error) (seen bool, err error) {
 	rows, err := e.pool.Query(ctx, text, args...)
 	if err != nil {

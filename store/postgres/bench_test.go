@@ -20,7 +20,7 @@ func BenchmarkTold(b *testing.B) {
 			for range gateways {
 				dbs = append(dbs, open(b, url))
 			}
-			storetest.BenchmarkTold(b, dbs...)
+			storetest.BenchmarkAudited(b, dbs...)
 		})
 	}
 }

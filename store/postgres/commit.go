@@ -12,8 +12,7 @@ import (
 	"sluice/store/engine"
 )
 
-// commit adds to the audit trail behind head, which this transaction holds, and
-// commits, in one round trip.
+// commit appends to the audit trail after head, which this transaction has locked, and commits, in one round trip.
 func (e *database) commit(ctx context.Context, conn *pgxpool.Conn, head *engine.Head, trail engine.Trail) error {
 	links, err := e.links(ctx, conn, head, trail)
 	if err != nil {
@@ -42,7 +41,7 @@ func (e *database) commit(ctx context.Context, conn *pgxpool.Conn, head *engine.
 	return nil
 }
 
-// links are the statements that add to the trail. Where every chain was held, it waits for one.
+// links returns the statements that append to the trail. If every chain was locked, it waits for one.
 func (e *database) links(ctx context.Context, conn *pgxpool.Conn, head *engine.Head, trail engine.Trail) (links []engine.Statement, err error) {
 	if len(trail) == 0 {
 		return nil, nil
@@ -60,7 +59,7 @@ func (e *database) links(ctx context.Context, conn *pgxpool.Conn, head *engine.H
 	return links, nil
 }
 
-// scanHead reads a head, or nil.
+// scanHead reads a head; without a row it returns nil.
 func scanHead(row pgx.Row) (*engine.Head, error) {
 	var head engine.Head
 	err := head.Scan(row)
@@ -73,8 +72,8 @@ func scanHead(row pgx.Row) (*engine.Head, error) {
 	return &head, nil
 }
 
-// linkFault tells a trail that can't be added to from a fault of the server. The
-// commit was sent with it: where the connection is lost, nobody knows.
+// linkFault separates a trail that can't be extended from an error of the server. The commit was sent together with
+// it, so after a lost connection the outcome is unknown.
 func linkFault(err error) error {
 	if _, refused := errors.AsType[*pgconn.PgError](err); !refused || undone(err) {
 		return commitFault(err)
@@ -85,7 +84,7 @@ func linkFault(err error) error {
 	return engine.BrokenTrail(err)
 }
 
-// commitFault is for a commit that was asked for and not confirmed.
+// commitFault handles a commit that was sent and not confirmed.
 func commitFault(err error) error {
 	if undone(err) {
 		return errors.Join(errUndone, err)

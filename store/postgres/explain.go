@@ -13,7 +13,7 @@ import (
 	"sluice/store/engine"
 )
 
-// The SQLSTATE codes that are looked at one by one.
+// The SQLSTATE codes that need a message of their own.
 const (
 	uniqueViolation      = "23505"
 	serializationFailure = "40001"
@@ -31,12 +31,13 @@ func unavailable(reason, fix string, err error) error {
 	return &engine.Unavailable{Reason: reason, Fix: fix, Err: err}
 }
 
-// hangs is for what was given up after the longest time that it may take.
+// hangs is the error for a call that has reached its time limit.
 func hangs(err error) error {
 	return unavailable("PostgreSQL does not answer in time", "check its load and its locks; the gateway continues automatically", err)
 }
 
-// explain turns a fault of the server or of the way to it into an error that says what to do; others stay as they are.
+// explain turns an error of the server or the connection into one that says what to do. Other errors stay as they
+// are.
 func explain(err error) error {
 	if engine.IsUnavailable(err) || errors.Is(err, context.Canceled) {
 		return err
@@ -75,23 +76,23 @@ func explainServer(e *pgconn.PgError, err error) error {
 	return err
 }
 
-// undone reports an error with which the server has rolled back for the sake of others.
+// undone reports whether the server has rolled back because of other transactions.
 func undone(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && (e.Code == serializationFailure || e.Code == deadlock)
 }
 
-// broken reports that the connection is lost; a new one may do. A connection that
-// can't be made at all is another matter.
+// broken reports whether the connection is lost and a new one may work. A connection that can't be established is a
+// different case.
 func broken(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return false // the caller's own end
+		return false // the caller's context has ended
 	}
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return false
 	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return strings.HasPrefix(e.Code, "57P") || e.Code == idleTooLong // said to those that are connected while it shuts down
+		return strings.HasPrefix(e.Code, "57P") || e.Code == idleTooLong // sent to connected clients while the server shuts down
 	}
 	return lost(err)
 }

@@ -1,5 +1,5 @@
-// Package postgres is the database of several gateways together. Waiting
-// transactions are merged and sent as one pipeline.
+// Package postgres is the database that several gateways share. Waiting transactions are merged and sent as one
+// pipeline.
 package postgres
 
 import (
@@ -28,13 +28,13 @@ import (
 var migrations embed.FS
 
 const (
-	writers       = 4                // transactions in progress at once
-	connections   = 12               // of one gateway, unless the URL's pool_max_conns says otherwise
-	connectWithin = 5 * time.Second  // unless the URL's connect_timeout says otherwise
-	readWithin    = 30 * time.Second // for one read, whatever its caller allows
+	writers        = 4                // concurrent transactions
+	connections    = 12               // per gateway, unless the URL's pool_max_conns says otherwise
+	connectTimeout = 5 * time.Second  // unless the URL's connect_timeout says otherwise
+	readTimeout    = 30 * time.Second // for one read, even if its caller allows more
 )
 
-// Config says where the database is.
+// Config configures the database.
 type Config struct {
 	URL string       // postgres://user:password@host:port/database; an empty database is enough
 	Log *slog.Logger // nil: no logs
@@ -42,14 +42,15 @@ type Config struct {
 
 // database is PostgreSQL as a [engine.Engine].
 type database struct {
-	pool *pgxpool.Pool
-	sql  rebound
+	pool   *pgxpool.Pool
+	sql    rebound
+	briefs *briefs
 }
 
 var _ engine.Engine = (*database)(nil)
 
-// Open connects to the database and brings its schema up to date; of several
-// gateways that start together one does it. An error that is an *[engine.Unavailable] says what to do.
+// Open connects to the database and migrates its schema; if several gateways start together, one of them does it. An
+// error that is an *[engine.Unavailable] says what to do.
 func Open(ctx context.Context, c Config) (*store.DB, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -59,7 +60,7 @@ func Open(ctx context.Context, c Config) (*store.DB, error) {
 	}
 	config, err := pgxpool.ParseConfig(c.URL)
 	if err != nil {
-		return nil, fmt.Errorf("read database URL: %w", err) // pgx leaves the password out
+		return nil, fmt.Errorf("read database URL: %w", err) // pgx removes the password
 	}
 	if !strings.Contains(c.URL, "pool_max_conns") {
 		config.MaxConns = connections
@@ -68,7 +69,7 @@ func Open(ctx context.Context, c Config) (*store.DB, error) {
 		config.ConnConfig.RuntimeParams["application_name"] = "sluice"
 	}
 	if config.ConnConfig.ConnectTimeout == 0 {
-		config.ConnConfig.ConnectTimeout = connectWithin
+		config.ConnConfig.ConnectTimeout = connectTimeout
 	}
 	config.AfterConnect = prepareConnection
 	if hear := trace.Of(ctx); hear != nil {
@@ -86,10 +87,10 @@ func Open(ctx context.Context, c Config) (*store.DB, error) {
 	if applied > 0 {
 		c.Log.Info("database schema migrated", "migrations", applied)
 	}
-	return store.New(&database{pool: pool}, c.Log), nil
+	return store.New(&database{pool: pool, briefs: newBriefs(pool, c.Log)}, c.Log), nil
 }
 
-// readable refuses an address of which pgx would take a part of the password for the host, and print it.
+// readable rejects a URL in which pgx would take a part of the password for the host, and print it.
 func readable(address string) error {
 	rest, found := strings.CutPrefix(address, "postgres://")
 	if !found {
@@ -105,14 +106,14 @@ func readable(address string) error {
 	return nil
 }
 
-// prepareConnection lets the server end what a gateway that has vanished left open, with the locks that it holds.
-// No read here is long enough to be worth its parallel workers: only to start them takes longer.
+// prepareConnection lets the server end transactions of a gateway that has vanished, with their locks. It turns off
+// parallel workers: starting them takes longer than any read here.
 func prepareConnection(ctx context.Context, conn *pgx.Conn) error {
 	_, err := conn.Exec(ctx, `SET idle_in_transaction_session_timeout = '60s'; SET max_parallel_workers_per_gather = 0`)
 	return err
 }
 
-// migrate brings the schema up to date. The usual case, that it is, costs one look.
+// migrate brings the schema up to date. In the usual case, where it is, this costs one query.
 func migrate(ctx context.Context, pool *pgxpool.Pool) (applied int, err error) {
 	db := stdlib.OpenDBFromPool(pool)
 	defer func() { err = errors.Join(err, db.Close()) }()
@@ -179,6 +180,7 @@ func (e *database) Alone() bool { return false }
 
 // Close implements [engine.Engine].
 func (e *database) Close() error {
+	e.briefs.close()
 	e.pool.Close()
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"sluice/store/trace"
 )
 
-// tracer tells a function of the statements of a connection.
+// tracer reports the statements of a connection to a function.
 type tracer struct{ hear trace.Func }
 
 var (

@@ -10,11 +10,11 @@ import (
 	"sluice/store/engine"
 )
 
-// errHeadMoved: the head of the audit trail is not where this process has left it.
+// errHeadMoved means that the head of the audit trail is not where this process has left it.
 var errHeadMoved = errors.New("the head of its chain was changed")
 
-// Apply implements [engine.Engine]. Where the head of the audit trail was changed behind this process's back, the
-// transaction is undone and run again behind the stored head: half of the first try must not stay.
+// Apply implements [engine.Engine]. If another program has changed the head of the audit trail, the transaction is
+// rolled back and repeated after the stored head, so that nothing of the first attempt stays.
 func (e *database) Apply(_ context.Context, writes []engine.Write, trail engine.Trail) (guilty int, err error) {
 	known := e.head != nil
 	guilty, err = e.attempt(writes, trail)
@@ -31,13 +31,13 @@ func (e *database) Apply(_ context.Context, writes []engine.Write, trail engine.
 	return guilty, err
 }
 
-// attempt runs the transaction. One that fails is rolled back, and the head is then read again.
+// attempt runs the transaction. If it fails, it is rolled back, and the head is read again.
 func (e *database) attempt(writes []engine.Write, trail engine.Trail) (guilty int, err error) {
 	committed := false
 	defer func() {
 		if !committed {
 			e.head = nil
-			// After some faults SQLite has already rolled back, and this returns an error that says so.
+			// After some errors SQLite has already rolled back, and this statement returns an error that says so.
 			_, _ = e.stmts.exec(`ROLLBACK`, nil)
 		}
 	}()
@@ -66,8 +66,8 @@ func (e *database) transact(writes []engine.Write, trail engine.Trail) (guilty i
 	return -1, nil
 }
 
-// tell adds to the audit trail. The head of its chain is known from the transaction before, unless that failed: this
-// process alone writes.
+// tell appends to the audit trail. The head of its chain is known from the last transaction, unless that failed: only
+// this process writes.
 func (e *database) tell(trail engine.Trail) error {
 	if len(trail) == 0 {
 		return nil
@@ -81,7 +81,7 @@ func (e *database) tell(trail engine.Trail) error {
 	for _, s := range statements {
 		rows, err := e.stmts.exec(s.SQL, s.Args)
 		switch {
-		case isUnique(err), sqlite.ErrCode(err) == sqlite.ResultConstraintTrigger: // the place is taken
+		case isUnique(err), sqlite.ErrCode(err) == sqlite.ResultConstraintTrigger: // another program has written this entry
 			return fmt.Errorf("%w: %w", errHeadMoved, err)
 		case err != nil:
 			return fmt.Errorf("run statement: %w", err)

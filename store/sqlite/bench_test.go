@@ -21,5 +21,5 @@ func BenchmarkTold(b *testing.B) {
 	db, err := sqlite.Open(b.Context(), sqlite.Config{Dir: b.TempDir(), Log: slog.New(slog.DiscardHandler)})
 	require.NoError(b, err)
 	defer db.Close() //nolint:errcheck // the benchmark is over
-	storetest.BenchmarkTold(b, db)
+	storetest.BenchmarkAudited(b, db)
 }

@@ -12,7 +12,7 @@ import (
 	"sluice/store/engine"
 )
 
-// explain turns a fault of the file or the disk into an error that says what to do; others stay as they are.
+// explain turns an error of the file or the disk into one that says what to do. Other errors stay as they are.
 func explain(err error, dir string) error {
 	path := filepath.Join(dir, FileName)
 	unavailable := func(reason, fix string) error { return &engine.Unavailable{Reason: reason, Fix: fix, Err: err} }
@@ -34,7 +34,7 @@ func explain(err error, dir string) error {
 	case sqlite.ResultCorrupt, sqlite.ResultNotADB:
 		return unavailable("the database is damaged", "stop, keep a copy of "+path+", and restore a backup or salvage it with: sqlite3 "+FileName+" .recover")
 	case sqlite.ResultIOErr:
-		if full(dir) { // SQLite can't tell what has kept it from making its shared memory file greater
+		if full(dir) { // SQLite does not say why its shared memory file can't grow
 			return unavailable("the disk is full", "free space for "+dir)
 		}
 		return unavailable("the disk reports errors", "check the system log for errors of the disk of "+dir+", and the write limits of its user (quota, ulimit -f)")
@@ -44,16 +44,15 @@ func explain(err error, dir string) error {
 	return err
 }
 
-// primaryCode is what SQLite says of an error, without detail, whether a statement or a migration has met it.
+// primaryCode returns SQLite's code for an error without the detail, from a statement or a migration.
 func primaryCode(err error) sqlite.ResultCode {
 	if e, ok := errors.AsType[*driver.Error](err); ok {
 		return sqlite.ResultCode(e.Code()).ToPrimary()
 	}
-	return sqlite.ErrCode(err).ToPrimary() // of an error that is not SQLite's: ResultError
+	return sqlite.ErrCode(err).ToPrimary() // ResultError if the error is not SQLite's
 }
 
-// explainTrail is explain for what is added to the audit trail: where the
-// database is not at fault, the trail is.
+// explainTrail is explain for additions to the audit trail: if the database is not at fault, the trail is.
 func explainTrail(err error, dir string) error {
 	if err = explain(err, dir); engine.IsUnavailable(err) {
 		return err
@@ -61,7 +60,7 @@ func explainTrail(err error, dir string) error {
 	return engine.BrokenTrail(err)
 }
 
-// full reports a file system with less space than SQLite needs for its next step.
+// full reports whether the file system has less space than SQLite needs for its next step.
 func full(dir string) bool {
 	var stat syscall.Statfs_t
 	return syscall.Statfs(dir, &stat) == nil && stat.Bavail*uint64(stat.Bsize) < 64<<10

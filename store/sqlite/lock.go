@@ -9,7 +9,8 @@ import (
 	"sluice/store/engine"
 )
 
-// lockFolder makes sure that one process uses the state folder. The lock ends with the process, however it ends.
+// lockFolder makes sure that only one process uses the state folder. The lock ends with the process, even after a
+// crash.
 func lockFolder(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(filepath.Clean(dir), "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -31,6 +31,9 @@ var others = regexp.MustCompile(`^SEARCH (latest|later|owned) `)
 // openExchanges is what asks for exchanges that have not ended: it must not look at those that have.
 var openExchanges = regexp.MustCompile(`^SELECT .* FROM exchanges .*ended = 0`)
 
+// openTriggers is what asks for the open triggers of subjects: it must not look at their history.
+var openTriggers = regexp.MustCompile(`^SELECT .* FROM triggers WHERE source = .* AND status IN`)
+
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -52,6 +55,9 @@ func TestPlans(t *testing.T) {
 			}
 			if openExchanges.MatchString(s.SQL) {
 				require.Contains(t, step, "INDEX exchanges_open", s.SQL)
+			}
+			if openTriggers.MatchString(s.SQL) {
+				require.Contains(t, step, "INDEX triggers_open", s.SQL)
 			}
 			if s.SQL[0] == 'S' && !bounded.MatchString(step) && !strings.Contains(s.SQL, "JOIN memory_tags") { // what has one tag is few
 				require.NotContains(t, step, "B-TREE FOR ORDER BY", s.SQL)

@@ -8,18 +8,19 @@ import (
 )
 
 const (
-	// readersMax is the number of connections for reads. SQLite's readers do not wait for its writer.
+	// readersMax is the number of connections for reads. In SQLite, readers do not wait for the writer.
 	readersMax = 4
-	// readerWait is how long a read waits for one of the open connections before another is opened: that takes longer
-	// than most reads, and each has a cache, the schema and prepared statements of its own.
+	// readerWait is how long a read waits for an open connection before it opens another one. Opening takes longer
+	// than most reads, and each connection has its own cache, schema and prepared statements.
 	readerWait = 2 * time.Millisecond
 )
 
-// readers are the connections for reads. The one that was used last is used first. It is safe for concurrent use.
+// readers is the pool of connections for reads. The most recently used one is used first. It is safe for concurrent
+// use.
 type readers struct {
 	open     func() (*statements, error)
-	ready    chan struct{} // one for each connection at rest
-	unopened chan struct{} // one for each connection that may still be opened
+	ready    chan struct{} // one per idle connection
+	unopened chan struct{} // one per connection that may still be opened
 
 	mu   sync.Mutex
 	rest []*statements
@@ -39,7 +40,7 @@ func newReaders(open func() (*statements, error)) (*readers, error) {
 	return r, nil
 }
 
-// take gives a connection, which must be given back. It waits while all are in use.
+// take returns a connection, which the caller must give back. It waits while all are in use.
 func (r *readers) take(ctx context.Context) (*statements, error) {
 	select {
 	case _, ok := <-r.ready:
@@ -65,7 +66,7 @@ func (r *readers) take(ctx context.Context) (*statements, error) {
 	}
 }
 
-// pop takes the connection that was used last; ok is false after the end.
+// pop returns the most recently used connection; ok is false after close.
 func (r *readers) pop(ok bool) (*statements, error) {
 	if !ok {
 		return nil, errClosed
@@ -78,7 +79,7 @@ func (r *readers) pop(ok bool) (*statements, error) {
 	return reader, nil
 }
 
-// another opens one more connection; ok is false after the end.
+// another opens one more connection; ok is false after close.
 func (r *readers) another(ok bool) (*statements, error) {
 	if !ok {
 		return nil, errClosed
@@ -97,7 +98,7 @@ func (r *readers) giveBack(reader *statements) {
 	r.ready <- struct{}{}
 }
 
-// close waits for the reads that are under way and closes all connections. No read begins after it.
+// close waits for reads in progress and closes all connections. No read begins after it.
 func (r *readers) close() error {
 	var errs []error
 	for range readersMax {

@@ -1,5 +1,5 @@
-// Package sqlite is the embedded database: one file in the state folder, one
-// writer at a time whose transactions are merged, and readers beside it.
+// Package sqlite is the embedded database: one file in the state folder, with one writer, whose transactions are
+// merged, and several readers.
 package sqlite
 
 import (
@@ -31,9 +31,9 @@ var migrations embed.FS
 // FileName is the database's name in the state folder.
 const FileName = "sluice.db"
 
-// Config says where the database is.
+// Config configures the database.
 type Config struct {
-	Dir string       // state folder; made if it is not there
+	Dir string       // state folder; created if it is missing
 	Log *slog.Logger // nil: no logs
 }
 
@@ -41,20 +41,20 @@ type Config struct {
 type database struct {
 	dir   string
 	lock  *os.File
-	hears trace.Func   // of the statements; nil: no one
-	stmts *statements  // of the writing connection; used by the one worker
-	head  *engine.Head // of the audit trail as this process has left it; nil: to be read
+	hears trace.Func   // receives each statement; may be nil
+	stmts *statements  // of the write connection; used by the one worker
+	head  *engine.Head // of the audit trail, as this process has left it; nil: must be read
 
 	readers *readers // nil until the database is open
 }
 
-// errClosed: the database was closed.
+// errClosed means that the database was closed.
 var errClosed = errors.New("database is closed")
 
 var _ engine.Engine = (*database)(nil)
 
-// Open opens the database, creates it if it does not exist, and brings its schema up
-// to date. An error that is an *[engine.Unavailable] says what to do.
+// Open opens the database, creates it if it does not exist, and migrates its schema. An error that is an
+// *[engine.Unavailable] says what to do.
 func Open(ctx context.Context, c Config) (*store.DB, error) {
 	e, err := openEngine(ctx, c)
 	if err != nil {
@@ -108,8 +108,8 @@ func (e *database) reader() (*statements, error) {
 	return newStatements(filepath.Join(e.dir, FileName), e.hears, append(pragmas(), "query_only=1")...)
 }
 
-// upToDate reports whether the schema is certainly the one of this program. Whatever else is found is for [migrate] to tell.
-// This is the usual case, and it needs no second connection.
+// upToDate reports whether the schema is certainly the current one. In all other cases [migrate] decides. An
+// up-to-date schema is the usual case and needs no second connection.
 func (s *statements) upToDate() bool {
 	var have int64
 	err := s.query(schemaVersion, nil, func(row engine.Row) error { return row.Scan(&have) })
@@ -120,14 +120,14 @@ const schemaVersion = `SELECT max(version_id) FROM goose_db_version WHERE is_app
 
 // migrationFiles are the migrations that are SQL.
 func migrationFiles() fs.FS {
-	files, _ := fs.Sub(migrations, "migrations") // a valid path
+	files, _ := fs.Sub(migrations, "migrations") // the path is valid
 	return files
 }
 
-// newestMigration is the version of the last migration.
+// newestMigration returns the version of the last migration.
 func newestMigration() int64 {
 	newest := int64(store.SealMigration)
-	entries, _ := fs.ReadDir(migrationFiles(), ".") // they are part of the program
+	entries, _ := fs.ReadDir(migrationFiles(), ".") // embedded in the program
 	for _, entry := range entries {
 		if version, err := goose.NumericComponent(entry.Name()); err == nil {
 			newest = max(newest, version)
@@ -136,9 +136,9 @@ func newestMigration() int64 {
 	return newest
 }
 
-// prepare creates the schema, or brings it up to date. That goes over database/sql, which the migrations need. They are not
-// synced one by one: after a power failure the database is as some of them have left it, and the next start applies the
-// rest. What is written later is synced together with them.
+// prepare creates the schema or migrates it. It uses database/sql, which the migration library needs. The migrations
+// are not synced one by one: after a power failure the database may have only some of them, and the next start
+// applies the rest. The first later commit syncs them.
 func prepare(ctx context.Context, path string) (applied int, err error) {
 	db, err := sql.Open("sqlite", dsn(path, "_txlock=immediate", "synchronous=NORMAL"))
 	if err != nil {
@@ -149,7 +149,7 @@ func prepare(ctx context.Context, path string) (applied int, err error) {
 	return applied, errors.Join(err, db.Close())
 }
 
-// private makes the database's file readable for its owner only. Its companions get their mode from it.
+// private makes the database's file readable only for its owner. SQLite's other files get the same mode.
 func private(path string) error {
 	f, err := os.OpenFile(filepath.Clean(path), os.O_RDWR|os.O_CREATE, 0o600)
 	if errors.Is(err, fs.ErrPermission) {
@@ -161,7 +161,7 @@ func private(path string) error {
 	return f.Close()
 }
 
-// closeToOthers takes other users' rights to the database away, which a copy that was put back may have brought.
+// closeToOthers removes other users' access to the database, which a restored copy may have brought back.
 func closeToOthers(path string, log *slog.Logger) {
 	for _, name := range []string{path, path + "-wal", path + "-shm"} {
 		info, err := os.Stat(name)
@@ -177,11 +177,12 @@ func closeToOthers(path string, log *slog.Logger) {
 	}
 }
 
-// pragmas of every connection: synchronous=FULL makes a commit durable when it returns; WAL lets readers go on in the meantime;
-// the journal is cut back to 64 MB after a burst.
+// pragmas of every connection: synchronous=FULL makes a commit durable when it returns, WAL lets readers continue
+// during a write, and the journal shrinks back to 64 MB after a burst. The journal is copied into the database each
+// 16 MB: a busy page is then copied once for many commits.
 func pragmas() []string {
 	return []string{
-		"journal_mode=WAL", "synchronous=FULL", "foreign_keys=0", "journal_size_limit=67108864", "cache_size=-8000", "temp_store=2",
+		"journal_mode=WAL", "synchronous=FULL", "foreign_keys=0", "journal_size_limit=67108864", "wal_autocheckpoint=4000", "cache_size=-8000", "temp_store=2",
 	}
 }
 
@@ -225,10 +226,10 @@ func sealAudit() *goose.Migration {
 // Workers is one: SQLite has one writer.
 func (e *database) Workers() int { return 1 }
 
-// Alone implements [engine.Engine]: the folder's lock keeps other gateways away.
+// Alone implements [engine.Engine]: the lock of the folder excludes other gateways.
 func (e *database) Alone() bool { return true }
 
-// Close implements [engine.Engine]. It waits for the reads that are in progress.
+// Close implements [engine.Engine]. It waits for reads in progress.
 func (e *database) Close() error {
 	var errs []error
 	if e.readers != nil {

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -12,20 +13,20 @@ import (
 )
 
 const (
-	statementsMax = 256             // statements that a connection keeps prepared
-	busyFor       = 5 * time.Second // how long a statement waits for a lock of another program
+	statementsMax = 256             // prepared statements per connection
+	busyFor       = 5 * time.Second // how long a statement waits for another program's lock
 )
 
-// statements is a connection with its prepared statements. One goroutine at a
-// time uses it. It takes no caller's context: statements are short, and a transaction that has begun is finished.
-// It is below database/sql, which copies each argument and each name of a column for every call.
+// statements is a connection with its prepared statements. One goroutine at a time uses it. It ignores its caller's
+// context: statements are short, and a transaction that has begun is finished. It does not use database/sql, which
+// copies each argument and column name on every call.
 type statements struct {
 	conn     *sqlite.Conn
 	prepared map[string]*sqlite.Stmt
-	trace    trace.Func // nil: no one listens
+	trace    trace.Func // may be nil
 }
 
-// newStatements opens a connection and sets it up with the pragmas.
+// newStatements opens a connection and applies the pragmas.
 func newStatements(path string, hears trace.Func, pragmas ...string) (*statements, error) {
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	if err != nil {
@@ -39,7 +40,7 @@ func newStatements(path string, hears trace.Func, pragmas ...string) (*statement
 		}
 	}
 	s.trace = hears
-	return s, s.forget() // the pragmas
+	return s, s.forget() // the pragmas are not needed again
 }
 
 func (s *statements) get(text string, args []any) (*sqlite.Stmt, error) {
@@ -69,11 +70,11 @@ func (s *statements) get(text string, args []any) (*sqlite.Stmt, error) {
 
 func (s *statements) tell(text string, args []any) {
 	if s.trace != nil {
-		s.trace(text, args)
+		s.trace(strings.TrimPrefix(text, engine.Brief), args)
 	}
 }
 
-// run steps through a statement and calls row for each row.
+// run executes a statement and calls row for each row.
 func (s *statements) run(text string, args []any, row func(*sqlite.Stmt) error) (err error) {
 	stmt, err := s.get(text, args)
 	if err != nil {
@@ -81,7 +82,7 @@ func (s *statements) run(text string, args []any, row func(*sqlite.Stmt) error) 
 	}
 	s.tell(text, args)
 	defer func() {
-		// After a failed step Reset says again what Step has said.
+		// After a failed step, Reset returns the same error again.
 		if e := errors.Join(stmt.Reset(), stmt.ClearBindings()); err == nil {
 			err = e
 		}
@@ -136,3 +137,9 @@ func (s *statements) forget() error {
 }
 
 func (s *statements) close() error { return errors.Join(s.forget(), s.conn.Close()) }
+
+// WordQuery implements [engine.Engine].
+func (*database) WordQuery(level int, field engine.WordField) string {
+	table := fmt.Sprintf("memory_words_%d", level)
+	return `SELECT '` + string(field) + `', COALESCE(group_concat(rowid - ?), '') FROM ` + table + ` WHERE ` + table + ` MATCH '` + string(field) + ` : "' || ? || '"' AND rowid BETWEEN ? AND ?`
+}

@@ -35,7 +35,7 @@ func bind(stmt *sqlite.Stmt, n int, arg any) error {
 	return nil
 }
 
-// bindKind binds a value of a named type as what it is made of.
+// bindKind binds a value of a named type by its underlying kind.
 func bindKind(stmt *sqlite.Stmt, n int, v reflect.Value) error {
 	switch {
 	case v.Kind() == reflect.String:
@@ -50,7 +50,7 @@ func bindKind(stmt *sqlite.Stmt, n int, v reflect.Value) error {
 	return nil
 }
 
-// row is the row at which a statement stands.
+// row is the current row of a statement.
 type row struct{ stmt *sqlite.Stmt }
 
 // Scan implements [engine.Row].
@@ -73,7 +73,7 @@ func (r *row) column(i int, dest any) error {
 	}
 	switch d := dest.(type) {
 	case *string:
-		*d = r.stmt.ColumnText(i) // SQLite writes numbers as text
+		*d = r.stmt.ColumnText(i) // SQLite converts numbers to text
 	case *int64:
 		return r.number(i, has, d)
 	case *int:
@@ -95,7 +95,7 @@ func (r *row) column(i int, dest any) error {
 	return nil
 }
 
-// null reads a column without a value, which only bytes can have.
+// null reads a NULL, which only []byte can hold.
 func null(dest any) error {
 	if d, ok := dest.(*[]byte); ok {
 		*d = nil

@@ -9,7 +9,7 @@ import (
 	"sluice/store/engine"
 )
 
-// Values come back as they went in, of named types too. What has no value, or is no number, is an error and never 0.
+// Values are read as they were written, also those of named types. NULL, or a text for a number, is an error and never 0.
 func TestValuesOfStatements(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), FileName)

@@ -108,7 +108,7 @@ func testPartitions(t *testing.T, b *bundle) {
 	require.Positive(t, b.take(2, "a"))
 }
 
-// testPartitionRace lets many take a partition at once, all under one name: no epoch is given twice.
+// testPartitionRace takes a partition many times at once under one name: no epoch is given twice.
 func testPartitionRace(t *testing.T, b *bundle) {
 	const takers = 12
 	epochs := make(chan int64, takers)

@@ -26,7 +26,7 @@ func (b *bundle) audit(q ledger.AuditQuery) []ledger.AuditRecord {
 	return rows
 }
 
-// sound verifies the trail and gives its heads.
+// sound verifies the trail and returns its heads.
 func (b *bundle) sound(entries int, kept ...ledger.AuditHead) []ledger.AuditHead {
 	b.t.Helper()
 	report, err := b.VerifyAudit(b.ctx, kept)
@@ -69,7 +69,7 @@ func testAudit(t *testing.T, b *bundle) {
 	b.sound(3)
 }
 
-// testAuditPages reads the trail page by page; a page that begins behind a hidden entry is empty.
+// testAuditPages reads the trail page by page. A page that starts after a hidden entry is empty.
 func testAuditPages(t *testing.T, b *bundle) {
 	for i := range 10 {
 		e := sessions.AuditEntry{At: at(i / 3), Action: "a", Object: strconv.Itoa(i), Label: flow.Bottom()}
@@ -93,8 +93,8 @@ func testAuditPages(t *testing.T, b *bundle) {
 	require.Empty(t, b.audit(ledger.AuditQuery{MaxLevel: flow.Public, After: hidden.ID}))
 }
 
-// testAuditChain commits from several goroutines, some of it without success: the trail
-// tells exactly of what was committed, and is whole.
+// testAuditChain commits from several goroutines, partly without success. The trail has exactly the committed changes
+// and stays intact.
 func testAuditChain(t *testing.T, b *bundle) {
 	const writers, commits = 8, 30
 	b.commit(ledger.Change{Event: &ledger.Event{Key: "taken"}})
@@ -136,7 +136,7 @@ func testAuditChain(t *testing.T, b *bundle) {
 	b.sound(sum+1, heads...)
 }
 
-// testAuditForeign: what is hashed is what is stored, whatever the texts are.
+// testAuditForeign checks that the hash covers the stored text, whatever it contains.
 func testAuditForeign(t *testing.T, b *bundle) {
 	for _, text := range []string{"", "a\x00b", "\xff\xfe", "ünï, 3:abc,", "\uFFFD"} {
 		b.commit(audited(sessions.AuditEntry{

@@ -16,14 +16,12 @@ import (
 	"sluice/store"
 )
 
-// BenchmarkMessage measures a message's five commits and the reads between them,
-// with 200 conversations at once. It reports this process's processor time for
-// a message; PostgreSQL's own comes on top of that.
+// BenchmarkMessage measures a message's five commits and the reads between them, with 200 conversations at once. It
+// reports this process's processor time per message, without PostgreSQL's own.
 func BenchmarkMessage(b *testing.B, db *store.DB) { benchmark(b, nil, db) }
 
-// BenchmarkTold is BenchmarkMessage where each commit tells one thing in the audit
-// trail, by gateways that share a database.
-func BenchmarkTold(b *testing.B, gateways ...*store.DB) {
+// BenchmarkAudited is BenchmarkMessage with one audit entry per commit, from gateways that share a database.
+func BenchmarkAudited(b *testing.B, gateways ...*store.DB) {
 	benchmark(b, []sessions.AuditEntry{{
 		At: start, Actor: "agent:main", Action: "tool.allow", Object: "call_1", Session: "sess_1", Label: secret, Detail: map[string]string{"rule": "flow", "tool": "exec"},
 	}}, gateways...)
@@ -49,7 +47,7 @@ func benchmark(b *testing.B, audit []sessions.AuditEntry, gateways ...*store.DB)
 	for i := range records {
 		lane.Go(func() {
 			for left.Add(-1) >= 0 {
-				if err := message(b.Context(), told{gateways[i%len(gateways)], audit}, &records[i], epoch); err != nil {
+				if err := message(b.Context(), auditedStore{gateways[i%len(gateways)], audit}, &records[i], epoch); err != nil {
 					failed.Store(&err)
 					return
 				}
@@ -65,7 +63,7 @@ func benchmark(b *testing.B, audit []sessions.AuditEntry, gateways ...*store.DB)
 	b.ReportMetric(float64(b.N)/time.Since(began).Seconds(), "msg/s")
 }
 
-// processor is the processor time that this process has used.
+// processor returns the processor time that this process has used.
 func processor() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -74,20 +72,20 @@ func processor() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// told is a store of which each commit tells the same in the audit trail.
-type told struct {
+// auditedStore is a store that adds an audit entry to each commit.
+type auditedStore struct {
 	*store.DB
 	audit []sessions.AuditEntry
 }
 
-// Commit is that of the store.
-func (t told) Commit(ctx context.Context, change ledger.Change) error {
+// Commit adds the audit entry and commits.
+func (t auditedStore) Commit(ctx context.Context, change ledger.Change) error {
 	change.Audit = t.audit
 	return t.DB.Commit(ctx, change)
 }
 
-// message is what the router does for one message from its arrival to its answer's receipt.
-func message(ctx context.Context, db told, record *sessions.Record, epoch int64) error {
+// message does what the router does for one message, from its arrival to the receipt of its answer.
+func message(ctx context.Context, db auditedStore, record *sessions.Record, epoch int64) error {
 	run := newRun(record.ID)
 	event := ledger.Event{Key: run.EventKey, Outcome: ledger.OutcomeRun, Session: record.ID, Run: run.ID, Accepted: start}
 	if err := db.Commit(ctx, ledger.Change{Event: &event, Change: sessions.Change{Enqueue: []sessions.Run{run}}}); err != nil {
@@ -116,8 +114,8 @@ func message(ctx context.Context, db told, record *sessions.Record, epoch int64)
 	return nil
 }
 
-// work is a run: the question is stored with its start, the answer with its end and the delivery.
-func work(ctx context.Context, db told, record *sessions.Record, run sessions.Run, epoch int64) error {
+// work commits a run: first the question with the start, then the answer with the end and the delivery.
+func work(ctx context.Context, db auditedStore, record *sessions.Record, run sessions.Run, epoch int64) error {
 	say := func(text string, change ledger.Change) error {
 		m := newMessage(record.Head, text)
 		record.Head = m.ID

@@ -38,7 +38,7 @@ func testExpired(t *testing.T, b *bundle) {
 	require.Len(t, got, 1)
 }
 
-// With an age for persistent sessions, those end in which nothing has happened for so long.
+// With an age for persistent sessions, those without activity for that long end.
 func testExpiredIdle(t *testing.T, b *bundle) {
 	session := func(key string, change func(*sessions.Record)) sessions.Record {
 		r := newSession("agent:main:" + key)
@@ -140,7 +140,7 @@ func testLists(t *testing.T, b *bundle) {
 	require.Equal(t, map[ledger.DeliveryStatus]int{ledger.DeliveryUnknown: 2, ledger.DeliveryQueued: 1}, counts)
 }
 
-// A list is read up to its bound of bytes and no further, and its pages together are the whole list.
+// A list is read only up to its limit of bytes, and its pages together are the whole list.
 func testBoundedLists(t *testing.T, b *bundle) {
 	const rows, size, bytes = 10, 40 << 10, 100 << 10
 	text := strings.Repeat("x", size)
@@ -227,7 +227,7 @@ func testCancelled(t *testing.T, b *bundle) {
 	require.ErrorIs(t, err, context.Canceled)
 	_, err = b.Session(ctx, "sess_1")
 	require.ErrorIs(t, err, context.Canceled)
-	require.NoError(t, b.Commit(b.ctx, ledger.Change{})) // what changes nothing is done at once
+	require.NoError(t, b.Commit(b.ctx, ledger.Change{})) // an empty change is done at once
 }
 
 func testClosed(t *testing.T, b *bundle) {
@@ -241,5 +241,5 @@ func testClosed(t *testing.T, b *bundle) {
 func testReady(t *testing.T, b *bundle) {
 	require.NoError(t, b.Ready(b.ctx))
 	b.refuse(sessions.ErrConflict, moveRun(sessions.RunQueued, newRun("sess_1")))
-	require.NoError(t, b.Ready(b.ctx)) // a refused change is no fault of the database
+	require.NoError(t, b.Ready(b.ctx)) // a refused change is not the database's fault
 }

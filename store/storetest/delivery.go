@@ -48,10 +48,10 @@ func testDeliveryDuplicate(t *testing.T, b *bundle) {
 	b.refuse(sessions.ErrDuplicate, ledger.Change{Deliver: []ledger.Delivery{again}})
 	again.ID, again.Idempotency = d.ID, ""
 	b.refuse(sessions.ErrDuplicate, ledger.Change{Deliver: []ledger.Delivery{again}})
-	b.commit(ledger.Change{Deliver: []ledger.Delivery{newDelivery("c|x"), newDelivery("c|x")}}) // none is no key
+	b.commit(ledger.Change{Deliver: []ledger.Delivery{newDelivery("c|x"), newDelivery("c|x")}}) // empty keys do not collide
 }
 
-// testDeliveryStale: who has read a delivery before it was tried must not write back what it was then.
+// testDeliveryStale: a writer that read a delivery before an attempt must not write the old state back.
 func testDeliveryStale(t *testing.T, b *bundle) {
 	d := newDelivery("c|x")
 	b.commit(ledger.Change{Deliver: []ledger.Delivery{d}})
@@ -93,7 +93,7 @@ func testDeliveryMove(t *testing.T, b *bundle) {
 	b.commit(moveDelivery(ledger.DeliverySending, want)) // without a fence
 }
 
-// testWithheldAnswer: the answer of a run is found while it is withheld, and when it was held and then allowed.
+// testWithheldAnswer finds the answer of a run while it is withheld, and after it was held and then allowed.
 func testWithheldAnswer(t *testing.T, b *bundle) {
 	found := func() ledger.DeliveryID {
 		d, err := b.WithheldAnswer(b.ctx, "sess_1", "run_1")
@@ -206,8 +206,8 @@ func testForeignText(t *testing.T, b *bundle) {
 	require.Equal(t, "nul \x00", b.run(r.ID).Input.Text)
 }
 
-// testDeliveryBegins: sending begins in the commit that makes a delivery only if it is its lane's turn, and the lane's
-// partition is the sender's.
+// testDeliveryBegins: a commit may create a delivery as sending only if it is next in its lane and the sender owns
+// the lane's partition.
 func testDeliveryBegins(t *testing.T, b *bundle) {
 	old := b.take(3, "a")
 	epoch := b.take(3, "b")
@@ -226,7 +226,7 @@ func testDeliveryBegins(t *testing.T, b *bundle) {
 	got := b.delivery(first.ID)
 	first.Seq = got.Seq
 	require.Equal(t, first, got)
-	b.refuse(sessions.ErrConflict, change(begin(epoch))) // the first is being sent
+	b.refuse(sessions.ErrConflict, change(begin(epoch))) // the first delivery is still being sent
 	b.refuse(sessions.ErrDuplicate, ledger.Change{Deliver: []ledger.Delivery{first}})
 	first.Status = ledger.DeliverySent
 	b.commit(moveDelivery(ledger.DeliverySending, first))

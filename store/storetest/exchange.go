@@ -63,7 +63,7 @@ func testExchangeRoundTrip(t *testing.T, b *bundle) {
 	require.ErrorIs(t, err, sessions.ErrNotFound)
 }
 
-// testExchangeRevision: of two that take the same step one gets a conflict, and nothing else of its change is stored.
+// testExchangeRevision: if two take the same step, one gets a conflict, and nothing else of its change is stored.
 func testExchangeRevision(t *testing.T, b *bundle) {
 	x := newExchange("sess_1", "sess_2")
 	b.commit(storeExchange(x))
@@ -95,7 +95,7 @@ func testChains(t *testing.T, b *bundle) {
 	require.NoError(t, err)
 	require.Equal(t, ledger.ChainUse{ID: "chn_1", Steps: 2, Tokens: 42, Started: start}, use, "it began once")
 	done := make(chan error)
-	for range 8 { // of several replicas
+	for range 8 { // several replicas
 		go func() {
 			done <- b.Commit(b.ctx, ledger.Change{Chains: []ledger.ChainUse{{ID: "chn_1", Steps: 1, Tokens: 10, Started: at(7)}}})
 		}()
@@ -148,7 +148,7 @@ func testListExchanges(t *testing.T, b *bundle) {
 	require.Empty(t, b.exchanges(ledger.ExchangeQuery{MaxLevel: flow.Restricted, Requester: "sess_1", Target: "sess_9"}))
 }
 
-// testListExchangesProperty compares whatever is asked with a filter in memory.
+// testListExchangesProperty compares random queries with a filter in memory.
 func testListExchangesProperty(t *testing.T, b *bundle) {
 	who := []sessions.ID{"sess_1", "sess_2", "sess_3"}
 	kinds := []announce.Kind{announce.Send, announce.Spawn}
@@ -174,7 +174,7 @@ func testListExchangesProperty(t *testing.T, b *bundle) {
 	})
 }
 
-// picked is what a list must give, as plainly as can be.
+// picked filters as a list must, in the simplest way.
 func picked(stored []ledger.Exchange, q ledger.ExchangeQuery) (ids []string) {
 	var fit []ledger.Exchange
 	for _, x := range stored {

@@ -15,7 +15,7 @@ import (
 	"sluice/sessions"
 )
 
-// huge is an id longer than an index takes, which can't be compressed.
+// huge returns an incompressible id that is longer than an index allows.
 func huge(seed uint64) string {
 	r := rand.New(rand.NewPCG(seed, 19))
 	bytes := make([]byte, 9000)
@@ -41,8 +41,8 @@ func foreignTime(r *rapid.T, name string) time.Time {
 	return at.In(time.FixedZone("x", zone))
 }
 
-// Whatever a platform says can be stored, also where no adapter has made it fit: a row that can't be written blocks its
-// lane for ever.
+// Every value from a platform can be stored, even if no adapter has cleaned it: a row that can't be written would
+// block its lane forever.
 func testForeignValues(t *testing.T, b *bundle) {
 	rapid.Check(t, func(r *rapid.T) {
 		text := func(name string) string { return foreignText(r, name) }

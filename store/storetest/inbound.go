@@ -131,7 +131,7 @@ func testPosted(t *testing.T, b *bundle) {
 	require.ErrorIs(t, err, sessions.ErrNotFound)
 }
 
-// testIdle lets many ask for a session of their own at once: one gets it.
+// testIdle lets many callers ask for the same idle session at once: one gets it.
 func testIdle(t *testing.T, b *bundle) {
 	s := b.create(newSession("agent:main:main"))
 	const askers = 8

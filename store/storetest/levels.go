@@ -15,7 +15,7 @@ import (
 // levelled is a row of each kind with a label, in a session with a taint.
 type levelled struct {
 	own     flow.Level
-	session flow.Level // invalid: there is no such session
+	session flow.Level // invalid: the session does not exist
 	of      sessions.ID
 	name    string // also of the audit entry's object
 	run     sessions.RunID
@@ -23,7 +23,7 @@ type levelled struct {
 	xch     string
 }
 
-// within reports whether somebody of a level may know of the row.
+// within reports whether a reader of a level may know about the row.
 func (l levelled) within(most flow.Level) bool {
 	if flow.CanFlow(flow.Restricted, most) {
 		return true
@@ -31,7 +31,7 @@ func (l levelled) within(most flow.Level) bool {
 	return flow.CanFlow(l.own, most) && (l.of == "" || flow.CanFlow(l.session, most))
 }
 
-// storeLevelled makes rows with every label in sessions of every taint, in none, and in one that is not there.
+// storeLevelled stores rows with every label: in sessions of every taint, in no session, and in a missing one.
 func storeLevelled(b *bundle) (rows []levelled) {
 	places := []levelled{{}, {of: "sess_nowhere"}}
 	for _, taint := range flow.Levels() {
@@ -57,7 +57,7 @@ func (b *bundle) storeRow(row *levelled) {
 	label := flow.NewLabel(row.own, flow.Untrusted)
 	r, d, x := newRun(row.of), newDelivery("c|x"), newExchange(row.of, "")
 	r.Label, d.Label, d.Session, d.Status, x.Label = label, label, row.of, ledger.DeliveryFailed, label
-	if row.own == flow.Public || row.own == flow.Restricted { // either side counts
+	if row.own == flow.Public || row.own == flow.Restricted { // the level of either side counts
 		x = newExchange("", row.of)
 		x.Label = label
 	}
@@ -71,7 +71,7 @@ func (b *bundle) storeRow(row *levelled) {
 	row.run, row.dlv, row.xch = r.ID, d.ID, x.ID
 }
 
-// namesOf are what a list gives, in order of name.
+// namesOf returns the names in a list, sorted.
 func namesOf[T any, N ~string](t *testing.T, list []T, err error, name func(T) N) []string {
 	t.Helper()
 	require.NoError(t, err)
@@ -83,7 +83,8 @@ func namesOf[T any, N ~string](t *testing.T, list []T, err error, name func(T) N
 	return names
 }
 
-// testLevels: a reader with a level gets the rows up to this level, of sessions up to this level, and no trace of others.
+// testLevels: a reader with a level gets the rows up to this level in sessions up to this level, and no trace of
+// others.
 func testLevels(t *testing.T, b *bundle) {
 	rows := storeLevelled(b)
 	for _, most := range append(flow.Levels(), flow.Level{}) {
@@ -114,7 +115,8 @@ func testLevels(t *testing.T, b *bundle) {
 	}
 }
 
-// cursorsShowNothing: a page begins behind a row that may be known of; any other is as one that never was.
+// cursorsShowNothing: a page starts after a row that the reader may know about; any other cursor is treated as
+// unknown.
 func cursorsShowNothing(t *testing.T, b *bundle, most flow.Level, rows []levelled, runs []sessions.Run, deliveries []ledger.Delivery) {
 	t.Helper()
 	q := ledger.Query{MaxLevel: most, After: string(runs[0].ID)}
@@ -140,7 +142,7 @@ func cursorsShowNothing(t *testing.T, b *bundle, most flow.Level, rows []levelle
 		if row.of == "" {
 			continue
 		}
-		if flow.CanFlow(row.session, most) { // the session may be known of, the row may not
+		if flow.CanFlow(row.session, most) { // the reader may know the session, but not the row
 			continue
 		}
 		found, err := b.ListSessions(b.ctx, ledger.SessionQuery{MaxLevel: most, After: row.of})

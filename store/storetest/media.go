@@ -37,7 +37,7 @@ func testMedia(t *testing.T, b *bundle) {
 	}
 }
 
-// testMediaHeld: what the files of one session take, and those of none.
+// testMediaHeld counts the bytes of one session's files, and of files without a session.
 func testMediaHeld(t *testing.T, b *bundle) {
 	m, second, other, empty := newMedia(at(1)), newMedia(at(2)), newMedia(at(3)), newMedia(at(4))
 	second.Size, other.Session, empty.Session = 20_000_000_000, "", ""
@@ -49,7 +49,7 @@ func testMediaHeld(t *testing.T, b *bundle) {
 	}
 }
 
-// testPruneMedia: old files go, unless a delivery that is not settled has them or a run of their session is not finished.
+// testPruneMedia removes old files, except those of unsettled deliveries and of sessions with unfinished runs.
 func testPruneMedia(t *testing.T, b *bundle) {
 	s := b.create(newSession("agent:main:main"))
 	file := func(session sessions.ID, created time.Time) ledger.Media {

@@ -54,7 +54,7 @@ func (b *bundle) byKey(s sessions.MemoryScope, key string) []sessions.Memory {
 	return found
 }
 
-// contents are the contents of memories, in their order.
+// contents returns the contents of memories, in their order.
 func contents(found []sessions.Memory) []string {
 	out := []string{}
 	for _, m := range found {
@@ -111,7 +111,7 @@ func testMemoryRoundTrip(t *testing.T, b *bundle) {
 	}
 }
 
-// testMemoryVersions: what is saved over is kept, ten of a key; what was deleted, in any case.
+// testMemoryVersions: ten replaced versions of a key are kept; deleted ones are always kept.
 func testMemoryVersions(t *testing.T, b *bundle) {
 	for i := range 15 {
 		m := newMemory("k", fmt.Sprintf("first %d", i), flow.Internal)
@@ -142,7 +142,7 @@ func testMemoryVersions(t *testing.T, b *bundle) {
 	require.Equal(t, []any{"first 14", sessions.MemoryDeleted, at(21)}, []any{versions[11].Content, versions[11].Ending, versions[11].Ended})
 }
 
-// testMemoriesOfTags: each tag has its own limit, and the tags come in their order.
+// testMemoriesOfTags: each tag has its own limit, and the results come in the order of the tags.
 func testMemoriesOfTags(t *testing.T, b *bundle) {
 	b.save(newMemory("a", "tea", flow.Public, "food", "rule"))
 	b.save(newMemory("b", "rice", flow.Public, "food"))
@@ -153,7 +153,7 @@ func testMemoriesOfTags(t *testing.T, b *bundle) {
 	require.Equal(t, []string{"tea", "quiet", "tea", "rice"}, b.listed(q))
 }
 
-// testMemoryShadows: of one key the highest visible version counts, whatever is asked for.
+// testMemoryShadows: of a key, only the highest visible version counts in every query.
 func testMemoryShadows(t *testing.T, b *bundle) {
 	b.save(newMemory("plan", "low tea", flow.Public, "food"))
 	b.save(newMemory("plan", "high coffee", flow.Confidential))
@@ -172,7 +172,7 @@ func testMemoryShadows(t *testing.T, b *bundle) {
 	require.Len(t, b.searched(high, "tea"), 1, "the higher one does not match, the lower one is not there")
 	require.Len(t, b.searched(scope(flow.Internal, at(1)), "tea"), 2)
 
-	for _, level := range []flow.Level{flow.Internal, flow.Restricted} { // another level is as a key that never was
+	for _, level := range []flow.Level{flow.Internal, flow.Restricted} { // a version at another level is treated as unknown
 		require.ErrorIs(t, b.DeleteMemory(b.ctx, tombstone("plan", level, at(2))), sessions.ErrNotFound)
 	}
 	require.NoError(t, b.DeleteMemory(b.ctx, tombstone("plan", flow.Confidential, at(2))))
@@ -191,7 +191,7 @@ func testMemoryShadows(t *testing.T, b *bundle) {
 	require.ErrorIs(t, b.DeleteMemory(b.ctx, again), sessions.ErrNotFound)
 }
 
-// testMemoryExpiry: from its time on a memory is not there, whether it was swept or not.
+// testMemoryExpiry: an expired memory is gone, swept or not.
 func testMemoryExpiry(t *testing.T, b *bundle) {
 	b.save(newMemory("k", "low tea", flow.Public))
 	m := newMemory("k", "high tea", flow.Internal, "food")
@@ -224,7 +224,7 @@ func testMemoryExpiry(t *testing.T, b *bundle) {
 	require.ErrorIs(t, err, sessions.ErrNotFound)
 }
 
-// testMemoryAudiences: an audience, and a namespace, is a world of its own.
+// testMemoryAudiences: audiences and namespaces are independent of each other.
 func testMemoryAudiences(t *testing.T, b *bundle) {
 	b.save(newMemory("k", "owner tea", flow.Public))
 	group := newMemory("k", "group tea", flow.Confidential, "food")
@@ -272,7 +272,7 @@ func testMemoryQuota(t *testing.T, b *bundle) {
 	require.NoError(t, save(newMemory("c", "x", flow.Internal)), "there is room again")
 }
 
-// testMemoryRace: saves of the same and of other keys, in a namespace that is new, leave one current version of each.
+// testMemoryRace: concurrent saves in a new namespace leave one current version of each key.
 func testMemoryRace(t *testing.T, b *bundle) {
 	const savers = 16
 	failed := make([]error, savers)
@@ -295,7 +295,8 @@ func testMemoryRace(t *testing.T, b *bundle) {
 	require.Len(t, b.searched(everything, "tea"), 4)
 }
 
-// testRemembers: a namespace was begun as soon as a save in it has returned, whatever was read before and in the meantime.
+// testRemembers: a namespace counts as used as soon as a save in it has returned, regardless of earlier and
+// concurrent reads.
 func testRemembers(t *testing.T, b *bundle) {
 	remembers := func(namespace string) bool {
 		begun, err := b.Remembers(b.ctx, namespace)
@@ -308,7 +309,7 @@ func testRemembers(t *testing.T, b *bundle) {
 		require.False(t, remembers(namespace))
 		var reads sync.WaitGroup
 		for range 4 {
-			reads.Go(func() { _, _ = b.Remembers(b.ctx, namespace) }) // either answer is right, unless it is kept
+			reads.Go(func() { _, _ = b.Remembers(b.ctx, namespace) }) // either answer is right, but it must not be kept
 		}
 		m := newMemory("tea", "ginger", flow.Internal)
 		m.Namespace = namespace
@@ -324,7 +325,7 @@ func testRemembers(t *testing.T, b *bundle) {
 	require.False(t, remembers("10"))
 }
 
-// testMemorySearch: words are found by their stems, in any script; those in keys and tags and those that few have count more.
+// testMemorySearch finds words by their stems, in any script. Words in keys and tags, and rare words, count more.
 func testMemorySearch(t *testing.T, b *bundle) {
 	for i, m := range []sessions.Memory{
 		newMemory("project-deadline", "The release is due on Friday.", flow.Public, "project"),
@@ -367,7 +368,7 @@ func testMemorySearch(t *testing.T, b *bundle) {
 	require.Equal(t, "the common kubernetes", found[0], "a word that few have says more")
 }
 
-// testForeignMemory: whatever bytes a key, a tag or a content has, it is saved and found or refused, and nothing else breaks.
+// testForeignMemory: a key, tag or content with any bytes is saved and found, or refused, and nothing else breaks.
 func testForeignMemory(t *testing.T, b *bundle) {
 	for i, text := range foreignTexts() {
 		m := newMemory(fmt.Sprintf("%d %s", i, text), text, flow.Internal, text)
@@ -382,7 +383,7 @@ func testForeignMemory(t *testing.T, b *bundle) {
 	}
 }
 
-// foreignTexts are texts that a query language, a parser or a database might take for something else.
+// foreignTexts are texts that a query language, a parser or a database might misinterpret.
 func foreignTexts() []string {
 	return []string{
 		"", " ", "what's the deadline?", "user-name", `"`, `""`, "'", "''", `"unclosed`, "NEAR(a b, 3)", "a NEAR b", "labels:x", "body : x", "{labels body} : x",
@@ -392,8 +393,8 @@ func foreignTexts() []string {
 	}
 }
 
-// FuzzMemorySearch looks for any text in a store that has memories with the seeds, visible ones
-// and others that are not. A fault of the database fails.
+// FuzzMemorySearch searches for any text in a store that has the seeds as visible and hidden memories. A database
+// error fails the test.
 func FuzzMemorySearch(f *testing.F, db *store.DB, save func(sessions.MemorySave) error) {
 	f.Helper()
 	for i, text := range foreignTexts() {

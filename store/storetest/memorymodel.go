@@ -19,13 +19,14 @@ import (
 	"sluice/store"
 )
 
-// memoryWorld is what must be in a store, as plainly as can be: every save and tombstone in its order.
+// memoryWorld is the reference model of a store: every save and tombstone in order.
 type memoryWorld struct {
 	rows []sessions.Memory
 	now  time.Time
 }
 
-// at is the current version of a key in an audience at a level; nil for none. An expired one is one until something takes its place.
+// at returns the current version of a key in an audience at a level, or nil. An expired version stays current until
+// another replaces it.
 func (w *memoryWorld) at(audience sessions.Audience, key string, level flow.Level) *sessions.Memory {
 	for i := range w.rows {
 		m := &w.rows[i]
@@ -78,7 +79,7 @@ func (w *memoryWorld) delete(d sessions.MemoryDelete) error {
 	return nil
 }
 
-// visible is what a reader sees, in the order in which it was saved.
+// visible returns what a reader sees, in the order of the saves.
 func (w *memoryWorld) visible(s sessions.MemoryScope) (seen []sessions.Memory) {
 	for _, m := range w.rows {
 		if !m.Ended.IsZero() || s.Audience != "" && m.Audience != s.Audience || !flow.CanFlow(m.Label.Level(), s.MaxLevel) || expired(&m, s.Now) || m.Deleted {
@@ -140,7 +141,7 @@ func (w *memoryWorld) search(q sessions.MemorySearch) []sessions.Memory {
 	return seen[:min(q.Limit, len(seen))]
 }
 
-// The few things that random memories are made of, so that they meet.
+// A few values for random memories, so that they collide.
 var (
 	someKeys      = []string{"tea", "plan", "green plan", "d%", "D_"}
 	someWords     = []string{"tea", "plan", "green", "book", "river", "stone"}
@@ -148,7 +149,7 @@ var (
 	someAudiences = []sessions.Audience{sessions.AudienceOwner, "agent:main:telegram:group:1"}
 )
 
-// step is one change of a random program.
+// memoryStep is one change of a random program.
 type memoryStep struct {
 	save   *sessions.MemorySave
 	delete *sessions.MemoryDelete
@@ -192,7 +193,7 @@ func drawStep(t *rapid.T, now time.Time, bounds int) memoryStep {
 	return memoryStep{sweep: true}
 }
 
-// memoryRun is a namespace of its own in a store in which a program runs.
+// memoryRun runs a program in a namespace of its own.
 type memoryRun struct {
 	ctx       context.Context //nolint:containedctx // lives as long as the test
 	db        *store.DB
@@ -205,7 +206,7 @@ func newMemoryRun(b *bundle) memoryRun {
 	return memoryRun{b.ctx, b.DB, fmt.Sprintf("n%d", namespaces.Add(1))}
 }
 
-// do takes a step and says how it went.
+// do executes a step and reports the result.
 func (r memoryRun) do(s memoryStep, now time.Time) error {
 	switch {
 	case s.save != nil:
@@ -241,7 +242,7 @@ func drawQuery(t *rapid.T, s sessions.MemoryScope) sessions.MemoryQuery {
 	return q
 }
 
-// plain are memories without what differs from run to run.
+// plain strips memories of values that differ between runs.
 func plain(found []sessions.Memory) []string {
 	out := make([]string, len(found))
 	for i, m := range found {
@@ -250,7 +251,7 @@ func plain(found []sessions.Memory) []string {
 	return out
 }
 
-// ask puts all questions to a store and gives the answers as text.
+// ask sends all queries to a store and returns the answers as text.
 func (r memoryRun) ask(t *rapid.T, q sessions.MemoryQuery, text, key string) (list, search, get []string) {
 	q.Namespace = r.namespace
 	if q.After != (sessions.MemoryPlace{}) {
@@ -265,7 +266,7 @@ func (r memoryRun) ask(t *rapid.T, q sessions.MemoryQuery, text, key string) (li
 	return plain(listed), plain(found), plain(got)
 }
 
-// testMemoryProperty compares random programs with the plain world.
+// testMemoryProperty compares random programs with the reference model.
 func testMemoryProperty(_ *testing.T, b *bundle) {
 	rapid.Check(b.t, func(t *rapid.T) {
 		run, world := newMemoryRun(b), &memoryWorld{now: start}
@@ -301,7 +302,7 @@ func testMemoryProperty(_ *testing.T, b *bundle) {
 	})
 }
 
-// sweep ends what has expired; that changes no answer but what is in the way of a save.
+// sweep ends expired memories. It changes no answer, only what blocks a save.
 func (w *memoryWorld) sweep() {
 	for i := range w.rows {
 		if m := &w.rows[i]; m.Ended.IsZero() && expired(m, w.now) {
@@ -317,8 +318,8 @@ func same(t *rapid.T, what string, got, want []string) {
 	}
 }
 
-// testMemoryTwoRuns: two worlds with the same things that a reader sees and other things that it does
-// not answer it alike, byte for byte, whatever it asks, and take and refuse the same saves of what it sees.
+// testMemoryTwoRuns: two stores that look the same to a reader, but differ in what it may not see, answer it alike,
+// byte for byte, and accept and refuse the same saves.
 func testMemoryTwoRuns(_ *testing.T, b *bundle) {
 	rapid.Check(b.t, func(t *rapid.T) {
 		one, two, now := newMemoryRun(b), newMemoryRun(b), start
@@ -335,7 +336,7 @@ func testMemoryTwoRuns(_ *testing.T, b *bundle) {
 				}
 				continue
 			}
-			_ = one.do(shared, now) // whether it works is hidden, too
+			_ = one.do(shared, now) // the result is hidden, too
 			for range rapid.IntRange(0, 3).Draw(t, "other hidden ones") {
 				if other := drawStep(t, now, 3); hidden(other.memory()) {
 					_ = two.do(other, now)

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 
@@ -15,7 +16,7 @@ import (
 	"sluice/store/engine"
 )
 
-// recorder is an engine without a database that notes what it is asked to do.
+// recorder is an engine without a database that records its statements.
 type recorder struct {
 	mu   sync.Mutex
 	seen []engine.Statement
@@ -47,8 +48,8 @@ func (r *recorder) Workers() int { return 1 }
 func (r *recorder) Alone() bool  { return false }
 func (r *recorder) Close() error { return nil }
 
-// HotStatements are the statements whose cost must not grow with what is
-// stored: all that a message needs, and what is run again and again.
+// HotStatements returns the statements whose cost must not grow with the stored data: those of a message, and those
+// that run repeatedly.
 func HotStatements(t *testing.T) []engine.Statement {
 	t.Helper()
 	r := &recorder{}
@@ -102,10 +103,10 @@ func hotChanges() []ledger.Change {
 }
 
 func hotReads(ctx context.Context, db *store.DB) []func() error {
-	return append(hotRows(ctx, db), hotLists(ctx, db)...)
+	return slices.Concat(hotRows(ctx, db), hotLists(ctx, db), hotCauses(ctx, db))
 }
 
-// hotRows are the reads of what a message needs on its way.
+// hotRows runs the reads of a message.
 func hotRows(ctx context.Context, db *store.DB) []func() error {
 	return []func() error{
 		func() error { _, err := db.Event(ctx, "k"); return err },
@@ -143,7 +144,7 @@ func hotRows(ctx context.Context, db *store.DB) []func() error {
 	}
 }
 
-// hotLists are the reads of the sweeps, and of what people look at.
+// hotLists runs the reads of sweeps and of lists for people.
 func hotLists(ctx context.Context, db *store.DB) []func() error {
 	return []func() error{
 		func() error { _, err := db.HeldDeliveries(ctx, start, 10); return err },
@@ -157,6 +158,7 @@ func hotLists(ctx context.Context, db *store.DB) []func() error {
 			return err
 		},
 		func() error { _, err := db.WaitingLanes(ctx, 3); return err },
+		func() error { _, err := db.Check(ctx, "a"); return err },
 		func() error { _, err := db.CountDeliveries(ctx, flow.Restricted); return err },
 		func() error { _, err := db.Busy(ctx, []sessions.ID{"sess_1"}); return err },
 		func() error { _, err := db.ListSessions(ctx, ledger.SessionQuery{MaxLevel: flow.Internal}); return err },
@@ -210,6 +212,37 @@ func hotLists(ctx context.Context, db *store.DB) []func() error {
 		},
 		func() error {
 			_, err := db.ListAudit(ctx, ledger.AuditQuery{Action: "delivery.block", Since: start, MaxLevel: flow.Internal})
+			return err
+		},
+	}
+}
+
+// hotCauses runs the reads of what wakes agents without a message: triggers, jobs, nodes and requests to hooks.
+func hotCauses(ctx context.Context, db *store.DB) []func() error {
+	return []func() error{
+		func() error { _, err := db.OpenTriggers(ctx, 3, 10); return err },
+		func() error {
+			_, err := db.EndedTriggers(ctx, ledger.EndedTriggers{Source: ledger.TriggerCron, Subject: "a", Limit: 10})
+			return err
+		},
+		func() error { _, err := db.TriggersOf(ctx, []string{"a"}); return err },
+		func() error {
+			_, err := db.ListTriggers(ctx, ledger.TriggerQuery{Source: ledger.TriggerCron, Subject: "a", MaxLevel: flow.Restricted})
+			return err
+		},
+		func() error {
+			_, err := db.OpenTriggersOf(ctx, ledger.TriggerCron, []string{"a"})
+			return err
+		},
+		func() error { _, err := db.Job(ctx, ledger.JobMade, "a"); return err },
+		func() error { _, err := db.JobsIn(ctx, 1); return err },
+		func() error { _, err := db.ListJobs(ctx, ledger.JobQuery{MaxLevel: flow.Restricted}); return err },
+		func() error { _, err := db.Node(ctx, "a"); return err },
+		func() error { _, err := db.NodeByToken(ctx, "a"); return err },
+		func() error { _, err := db.HookRequest(ctx, "a"); return err },
+		func() error { _, err := db.HookRequestOnce(ctx, "a", "b"); return err },
+		func() error {
+			_, err := db.ListHookRequests(ctx, ledger.HookQuery{Hook: "a", MaxLevel: flow.Restricted})
 			return err
 		},
 	}

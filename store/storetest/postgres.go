@@ -15,15 +15,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// EnvPostgres names the variable that may hold the URL of a server to use
-// instead of an own one. Its user must be allowed to make databases.
+// EnvPostgres names the variable for the URL of an existing server. Its user must be allowed to create databases.
 const EnvPostgres = "SLUICE_TEST_POSTGRES"
 
-// shared is the server of all tests of this process. Its guard stops it when the process ends.
+// shared is the server of all tests in this process. Its guard stops it when the process ends.
 var shared = sync.OnceValues(func() (*Server, error) { return newServer(programs(), false) }) //nolint:gochecknoglobals // one server a process
 
-// Postgres gives the URL of an empty database on a real server. Where there is
-// none the test is skipped; in CI it fails.
+// Postgres returns the URL of an empty database on a real server. Without PostgreSQL the test is skipped; in CI it
+// fails.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	if given := os.Getenv(EnvPostgres); given != "" {
@@ -35,13 +34,14 @@ func Postgres(t testing.TB) string {
 	return create(t, server.url("postgres"), creation{})
 }
 
-// Template is a database that is filled once, and of which tests then get copies: a copy takes less than the migrations.
+// Template is a database that is filled once and then copied for tests: a copy is faster than the migrations.
 type Template struct {
 	fill func(url string) error
-	made func() (string, error) // its name on the shared server
+	made func() (string, error) // returns its name on the shared server
 }
 
-// NewTemplate makes a template. What fill opens it closes again, because PostgreSQL copies only databases that nobody uses.
+// NewTemplate creates a template. fill must close what it opens, because PostgreSQL copies only databases without
+// connections.
 func NewTemplate(fill func(url string) error) *Template {
 	p := &Template{fill: fill}
 	p.made = sync.OnceValues(p.make)
@@ -60,8 +60,8 @@ func (p *Template) make() (string, error) {
 	return name, p.fill(server.url(name))
 }
 
-// Copy gives the URL of a copy on a real server. On the server of [EnvPostgres] it is an empty database, because a template
-// would stay there when the tests have ended.
+// Copy returns the URL of a copy on a real server. On the server of [EnvPostgres] the database is empty, because a
+// template would remain there after the tests.
 func (p *Template) Copy(t testing.TB) string {
 	t.Helper()
 	if os.Getenv(EnvPostgres) != "" {
@@ -75,7 +75,7 @@ func (p *Template) Copy(t testing.TB) string {
 	return create(t, server.url("postgres"), creation{template: name})
 }
 
-// NewServer starts a server that only this test uses, with the durability that PostgreSQL has by default.
+// NewServer starts a server for one test, with PostgreSQL's default durability.
 func NewServer(t testing.TB) *Server {
 	t.Helper()
 	needPrograms(t)
@@ -85,7 +85,7 @@ func NewServer(t testing.TB) *Server {
 	return s
 }
 
-// Database makes an empty database and gives its URL.
+// Database creates an empty database and returns its URL.
 func (s *Server) Database(t testing.TB) string {
 	t.Helper()
 	return create(t, s.url("postgres"), creation{})
@@ -103,7 +103,7 @@ func (s *Server) Kill(t testing.TB) {
 	require.NoError(t, s.kill())
 }
 
-// Start starts it again.
+// Start starts the server again.
 func (s *Server) Start(t testing.TB) {
 	t.Helper()
 	require.NoError(t, s.start())
@@ -121,13 +121,13 @@ func needPrograms(t testing.TB) {
 	t.Skip(missing)
 }
 
-// creation says how a database is made.
+// creation says how a database is created.
 type creation struct {
-	template string // what it is a copy of; empty: PostgreSQL's own
-	drop     bool   // at the end of the test, on a server that outlives it
+	template string // the database to copy; empty: PostgreSQL's default
+	drop     bool   // drop it when the test ends, because the server outlives the test
 }
 
-// create makes a database with a name of its own.
+// create creates a database with a unique name.
 func create(t testing.TB, admin string, c creation) string {
 	t.Helper()
 	name := "test_" + strings.ToLower(rand.Text())

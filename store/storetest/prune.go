@@ -12,7 +12,7 @@ import (
 	"sluice/sessions"
 )
 
-// prune goes over all old rows of a kind, in small steps.
+// prune removes all old rows of a kind, in small steps.
 func (b *bundle) prune(kind ledger.PruneKind, before time.Time, want int) {
 	b.t.Helper()
 	removed := 0
@@ -30,7 +30,7 @@ func (b *bundle) prune(kind ledger.PruneKind, before time.Time, want int) {
 	require.Equal(b.t, want, removed, "removed of %s", kind)
 }
 
-// Old rows go, but for what something unfinished needs; a platform's repeat is known for ever.
+// Old rows are removed unless something unfinished needs them. A platform's repeat is recognised forever.
 func testPrune(t *testing.T, b *bundle) {
 	s := b.create(newSession("agent:main:main"))
 	ended := func(status sessions.RunStatus) sessions.Run {
@@ -68,7 +68,7 @@ func testPrune(t *testing.T, b *bundle) {
 	b.prune(ledger.PruneRuns, at(50), 450)
 	b.prune(ledger.PruneDeliveries, at(50), 2)
 	b.prune(ledger.PruneRuns, at(50), 0)
-	b.prune(ledger.PruneDeliveries, at(50), 0) // what was emptied already does not count again
+	b.prune(ledger.PruneDeliveries, at(50), 0) // rows that are already empty do not count again
 	for i, r := range gone {
 		_, err := b.Run(b.ctx, r.ID)
 		require.ErrorIs(t, err, sessions.ErrNotFound, strconv.Itoa(i))
@@ -91,7 +91,7 @@ func testPrune(t *testing.T, b *bundle) {
 	require.Equal(t, "answer", b.delivery(young.ID).Text)
 }
 
-// An event without a run keeps its key and loses the rest.
+// An event without a run loses everything but its key.
 func testPruneEvents(t *testing.T, b *bundle) {
 	event := func(key string, accepted time.Time) ledger.Event {
 		e := ledger.Event{Key: key, Outcome: ledger.OutcomeCommand, Session: "sess_1", Notice: "dlv_1", Accepted: accepted}

@@ -30,7 +30,8 @@ func (b *bundle) endedExchange(change func(*ledger.Exchange)) ledger.Exchange {
 	return x
 }
 
-// An exchange that ended long ago goes, and its runs after it. What a client has named keeps its row without what was said.
+// An exchange that ended long ago is removed, and then its runs. With a client's key, the row stays without its
+// texts.
 func testPruneExchanges(t *testing.T, b *bundle) {
 	as := func(*ledger.Exchange) {}
 	var gone []ledger.Exchange
@@ -49,7 +50,7 @@ func testPruneExchanges(t *testing.T, b *bundle) {
 		x.Kind, x.Target.Session, x.Audience = announce.Spawn, child.ID, "owner"
 	})
 	works := b.endedExchange(func(x *ledger.Exchange) { x.Target.Session = "sess_3" })
-	step := newRun("sess_4") // the one who came after sess_3
+	step := newRun("sess_4") // the successor of sess_3
 	step.Exchange = works.ID
 	kept["a run of it has not ended"] = works
 	calls := newRun("sess_5")
@@ -82,7 +83,7 @@ func testPruneExchanges(t *testing.T, b *bundle) {
 	last := newRun("sess_2")
 	last.Kind, last.Status, last.Finished = sessions.KindAsk, sessions.RunDone, at(1)
 	b.enqueue(last)
-	b.prune(ledger.PruneRuns, at(50), 452) // those of gone and named
+	b.prune(ledger.PruneRuns, at(50), 452) // the runs of gone and named
 	b.run(last.ID)
 	for why, x := range kept {
 		require.Equal(t, x.First, b.run(x.First).ID, why)
@@ -102,7 +103,7 @@ func testExchangeByKey(t *testing.T, b *bundle) {
 	require.ErrorIs(t, err, sessions.ErrNotFound, "what has no key is not found by none")
 }
 
-// What a chain has used is forgotten when it began long ago, unless a run of it has not ended.
+// The resources of an old chain are forgotten, unless one of its runs is unfinished.
 func testPruneChains(t *testing.T, b *bundle) {
 	use := func(id string, started time.Time) {
 		b.commit(ledger.Change{Chains: []ledger.ChainUse{{ID: id, Steps: 3, Started: started}}})
@@ -127,7 +128,7 @@ func testPruneChains(t *testing.T, b *bundle) {
 	require.ErrorIs(t, err, sessions.ErrNotFound)
 }
 
-// Which run an edited message has led to is forgotten with the run.
+// The run that an edited message led to is forgotten together with the run.
 func testPruneRevisions(t *testing.T, b *bundle) {
 	s := b.create(newSession("agent:main:main"))
 	edit := func(message sessions.PlatformMessageID, session sessions.ID) sessions.Run {

@@ -9,7 +9,7 @@ import (
 	"sluice/sessions"
 )
 
-// Messages are taken in between and during the steps that remove a backlog, and none of the new ones goes with it.
+// Messages are accepted while a backlog is removed step by step, and none of the new ones is removed.
 func testPruneIntake(t *testing.T, b *bundle) {
 	s := b.create(newSession("agent:main:main"))
 	var backlog []sessions.Run

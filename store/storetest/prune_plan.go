@@ -11,7 +11,7 @@ import (
 	"sluice/store/engine"
 )
 
-// finder is a recorder that finds one row wherever something is looked for, so that a step goes on to what it removes.
+// finder is a recorder whose queries always find one row, so that a step reaches its deletes.
 type finder struct{ recorder }
 
 func (f *finder) Query(ctx context.Context, sql string, args []any, scan func(engine.Row) error) error {
@@ -25,20 +25,20 @@ type foundRow struct{}
 
 func (foundRow) Scan(...any) error { return nil }
 
-// pruneStatements are those of the first step and of a later one, of each kind that retention removes.
+// pruneStatements returns the statements of a first and a later step, for each kind that retention removes.
 func pruneStatements(t *testing.T) []engine.Statement {
 	t.Helper()
 	f := &finder{}
 	db := store.New(f, nil)
 	for _, kind := range []ledger.PruneKind{
-		ledger.PruneDeliveries, ledger.PruneExchanges, ledger.PruneChains, ledger.PruneRuns, ledger.PruneArchived, ledger.PruneSessions, ledger.PruneMedia, ledger.PruneEvents,
+		ledger.PruneDeliveries, ledger.PruneExchanges, ledger.PruneChains, ledger.PruneTriggers, ledger.PruneAlerts, ledger.PruneHooks, ledger.PruneChecks, ledger.PruneNodes, ledger.PruneRuns, ledger.PruneArchived, ledger.PruneSessions, ledger.PruneMedia, ledger.PruneEvents,
 	} {
 		done, err := db.Prune(t.Context(), ledger.Prune{Kind: kind, Before: start})
 		require.NoError(t, err)
 		_, err = db.Prune(t.Context(), ledger.Prune{Kind: kind, Before: start, After: done.Next})
 		require.NoError(t, err)
 		_, err = db.Prune(t.Context(), ledger.Prune{Kind: kind, Before: start, After: "nowhere"})
-		if kind != ledger.PruneChains && kind != ledger.PruneMedia && kind != ledger.PruneEvents { // whose places are no numbers
+		if kind != ledger.PruneChains && kind != ledger.PruneTriggers && kind != ledger.PruneAlerts && kind != ledger.PruneHooks && kind != ledger.PruneChecks && kind != ledger.PruneNodes && kind != ledger.PruneMedia && kind != ledger.PruneEvents { // kinds whose positions are not numbers
 			require.ErrorContains(t, err, "place of the last step", kind)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"sluice/sessions"
 )
 
-// endedSession stores a session that has ended, with a message and a finished run; by: who has started it.
+// endedSession stores an ended session with a message and a finished run. by is the session that started it.
 func (b *bundle) endedSession(key string, by sessions.ID, ended time.Time) (sessions.Record, sessions.Run) {
 	b.t.Helper()
 	m := newMessage("", "what was said in "+key)
@@ -27,7 +27,7 @@ func (b *bundle) endedSession(key string, by sessions.ID, ended time.Time) (sess
 	return s, r
 }
 
-// testPruneArchived: what sub-agents leave behind goes some time after they have ended.
+// testPruneArchived: the data of sub-agents is removed some time after they have ended.
 func testPruneArchived(t *testing.T, b *bundle) {
 	parent := b.create(newSession("agent:main:main"))
 	task := func(name string) (sessions.Record, sessions.Run) {
@@ -40,7 +40,8 @@ func testPruneArchived(t *testing.T, b *bundle) {
 	b.goes(t, ledger.PruneArchived, task, kept)
 }
 
-// testPruneSessions: a conversation that has ended goes when nothing has happened in it for so long, however lately it ended.
+// testPruneSessions: an ended conversation is removed when its last activity is old enough, even if it ended
+// recently.
 func testPruneSessions(t *testing.T, b *bundle) {
 	talk := func(name string) (sessions.Record, sessions.Run) {
 		return b.endedSession("agent:main:direct:"+name, "", at(99))
@@ -56,7 +57,8 @@ func testPruneSessions(t *testing.T, b *bundle) {
 	b.goes(t, ledger.PruneSessions, talk, kept)
 }
 
-// goes: an ended session's messages and runs go in small steps with all else that it has, its event keys stay, and whatever is unfinished keeps it.
+// goes checks that an ended session's rows are removed in small steps, that its event keys stay, and that unfinished
+// work keeps it.
 func (b *bundle) goes(t *testing.T, kind ledger.PruneKind, ended func(name string) (sessions.Record, sessions.Run), kept map[string]sessions.Record) {
 	t.Helper()
 	gone, run := ended("gone")
@@ -94,7 +96,7 @@ func (b *bundle) goes(t *testing.T, kind ledger.PruneKind, ended func(name strin
 	b.prune(kind, at(50), 0)
 }
 
-// neededSessions are sessions that something unfinished needs, by what it is.
+// neededSessions returns sessions that something unfinished needs, named by the reason.
 func (b *bundle) neededSessions(task func(name string) (sessions.Record, sessions.Run)) map[string]sessions.Record {
 	b.t.Helper()
 	kept := map[string]sessions.Record{}
@@ -123,7 +125,7 @@ func (b *bundle) neededSessions(task func(name string) (sessions.Record, session
 	return kept
 }
 
-// untouched: the session is as it was stored, with its message.
+// untouched checks that the session is as it was stored, with its message.
 func (b *bundle) untouched(s sessions.Record, why string) {
 	b.t.Helper()
 	got, err := b.Session(b.ctx, s.ID)

@@ -9,7 +9,7 @@ import (
 	"sluice/sessions"
 )
 
-// testDecidedQuestions: a question is decided when neither its approval nor the code of its pairing is open any more.
+// testDecidedQuestions: a question is decided when its approval and its pairing code are no longer open.
 func testDecidedQuestions(t *testing.T, b *bundle) {
 	asked := func(q ledger.Question, status ledger.DeliveryStatus) ledger.DeliveryID {
 		d := newDelivery("c|x")

@@ -34,6 +34,42 @@ func testRunRoundTrip(t *testing.T, b *bundle) {
 	require.Equal(t, nowhere, b.run(nowhere.ID))
 }
 
+// testStartedRun stores runs that their owner has started. Nothing waits before them, and their session has not ended.
+func testStartedRun(t *testing.T, b *bundle) {
+	epoch := b.take(3, "a")
+	started := func(session sessions.ID, epoch int64) sessions.Run {
+		r := newRun(session)
+		r.Status, r.Epoch, r.Started, r.Attempts = sessions.RunRunning, epoch, at(1), 1
+		return r
+	}
+	store := func(r sessions.Run) ledger.Change {
+		return ledger.Change{Change: sessions.Change{Enqueue: []sessions.Run{r}}}
+	}
+	first := started(sessions.NewID(), epoch)
+	b.commit(store(first))
+	first.Seq = b.run(first.ID).Seq
+	require.Equal(t, first, b.run(first.ID))
+	b.refuse(sessions.ErrConflict, store(started(first.Session, epoch)))
+	b.enqueue(newRun(first.Session))
+
+	done := first
+	done.Status = sessions.RunDone
+	b.commit(moveRun(sessions.RunRunning, done))
+	b.refuse(sessions.ErrConflict, store(started(first.Session, epoch)))
+	b.refuse(sessions.ErrDuplicate, store(func() sessions.Run { r := started(sessions.NewID(), epoch); r.ID = first.ID; return r }()))
+
+	ended := b.create(newSession("agent:main:ended"))
+	b.commit(ledger.Change{Change: sessions.Change{End: []sessions.End{{ID: ended.ID, At: at(1)}}}})
+	b.refuse(sessions.ErrConflict, store(started(ended.ID, epoch)))
+
+	other := sessions.NewID()
+	require.Greater(t, b.take(3, "b"), epoch)
+	b.refuse(sessions.ErrFenced, store(started(other, epoch)))
+	waiting, err := b.WaitingRuns(b.ctx, other, 9)
+	require.NoError(t, err)
+	require.Empty(t, waiting)
+}
+
 func testWaitingRuns(t *testing.T, b *bundle) {
 	id := sessions.NewID()
 	var want []sessions.RunID
@@ -164,7 +200,8 @@ func testAbort(t *testing.T, b *bundle) {
 	require.Empty(t, asked)
 }
 
-// A stop ends no queued run for which an exchange waits: it is only asked for, so that its worker ends both. With the exchange the run is ended too.
+// A stop does not end a queued run that an exchange waits for: it requests the end, so that the worker ends both
+// together.
 func testAbortOfStep(t *testing.T, b *bundle) {
 	id := sessions.NewID()
 	step := newRun(id)
@@ -182,7 +219,7 @@ func testAbortOfStep(t *testing.T, b *bundle) {
 	require.Equal(t, sessions.RunAborted, b.run(step.ID).Status)
 }
 
-// A stop leaves a note alone: nobody works on it, and what it tells the session is told nowhere else.
+// A stop skips notes: nobody works on them, and the session gets their text from nowhere else.
 func testAbortOfNote(t *testing.T, b *bundle) {
 	note := newRun(sessions.NewID())
 	note.Kind = sessions.KindNote
@@ -191,7 +228,7 @@ func testAbortOfNote(t *testing.T, b *bundle) {
 	require.Equal(t, sessions.RunQueued, b.run(note.ID).Status)
 }
 
-// A newer message asks for the end of a run that works. It overrules no stop and ends nothing that waits.
+// A newer message asks a running run to end. It does not overrule a stop and does not end waiting runs.
 func testInterrupt(t *testing.T, b *bundle) {
 	id := sessions.NewID()
 	running, queued, stopped := newRun(id), newRun(id), newRun(sessions.NewID())
@@ -219,7 +256,7 @@ func testInterrupt(t *testing.T, b *bundle) {
 	require.Contains(t, asked, id)
 }
 
-// Only what people have said counts, and the newest of it.
+// Only messages of people count, and the newest wins.
 func testLastHeard(t *testing.T, b *bundle) {
 	id := sessions.NewID()
 	_, err := b.LastHeard(b.ctx, id)
@@ -254,7 +291,7 @@ func testAtomic(t *testing.T, b *bundle) {
 	require.ErrorIs(t, err, sessions.ErrNotFound)
 }
 
-// testGroup commits much at once; a third of it is wrong and must not harm the rest.
+// testGroup commits many changes at once; a third of them is invalid and must not harm the rest.
 func testGroup(t *testing.T, b *bundle) {
 	const writers = 90
 	b.commit(ledger.Change{Event: &ledger.Event{Key: "known"}})

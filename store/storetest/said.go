@@ -11,8 +11,9 @@ import (
 	"sluice/store"
 )
 
-// Earlier reads rows as an earlier version has left them, which knew no labels of what is set: each text is as secret as what it stands
-// in, and a label that can't be read was lost. Messages that wait had one quotation, as a text. raw is another way into the database.
+// Earlier reads rows of an earlier version, which had no labels for settings: each text is as secret as its row, and
+// an unreadable label counts as lost. Waiting messages had one quotation, as a text. raw is a direct connection to
+// the database.
 func Earlier(t *testing.T, db *store.DB, raw *sql.DB) {
 	t.Helper()
 	b := &bundle{DB: db, t: t, ctx: t.Context()}
@@ -24,13 +25,14 @@ func Earlier(t *testing.T, db *store.DB, raw *sql.DB) {
 	r := newSession("agent:main:main")
 	r.Taint = secret
 	b.create(r)
+	other := b.create(newSession("agent:main:other"))
 	exec(`UPDATE sessions SET model = 'p/m', title = 'a title', model_said = '', title_said = '', label_said = ''`)
+	exec(`UPDATE sessions SET model_said = 'nonsense' WHERE id = '` + string(other.ID) + `'`)
 	got := b.session(r.ID)
 	require.Equal(t, flow.NewText("p/m", secret), got.Model)
 	require.Equal(t, flow.NewText("a title", secret), got.Title)
 	require.Equal(t, flow.Text{}, got.Label)
-	exec(`UPDATE sessions SET model_said = 'nonsense'`)
-	require.Equal(t, flow.NewText("p/m", flow.Top()), b.session(r.ID).Model)
+	require.Equal(t, flow.NewText("p/m", flow.Top()), b.session(other.ID).Model)
 
 	set := flow.NewText("p/other", flow.Bottom())
 	require.NoError(t, db.CommitSession(t.Context(), sessions.Change{Patch: []sessions.Patch{{ID: r.ID, Model: &set}}}))

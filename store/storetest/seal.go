@@ -16,14 +16,14 @@ import (
 	"sluice/store"
 )
 
-// sealEntries are more than are read at once.
+// sealEntries is more than one page of entries.
 const sealEntries = 2345
 
-// beforeChains is the last migration of a gateway whose trail was no chain.
+// beforeChains is the last migration before the trail became a chain.
 const beforeChains = 49
 
-// Unsealed makes an empty database one that an older gateway has left, with a
-// trail that is no chain. It needs the migrations, in the folder migrations.
+// Unsealed turns an empty database into that of an older gateway, whose trail is not a chain. It runs the migrations
+// in the folder migrations.
 func Unsealed(t *testing.T, raw *sql.DB, dialect goose.Dialect) {
 	t.Helper()
 	provider, err := goose.NewProvider(dialect, raw, os.DirFS("migrations"))
@@ -40,7 +40,7 @@ func Unsealed(t *testing.T, raw *sql.DB, dialect goose.Dialect) {
 	require.NoError(t, tx.Commit())
 }
 
-// Sealed checks the database of Unsealed after it was opened again.
+// Sealed checks the database of Unsealed after it was reopened.
 func Sealed(t *testing.T, db *store.DB) {
 	t.Helper()
 	b := &bundle{DB: db, t: t, ctx: t.Context()}

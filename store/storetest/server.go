@@ -13,27 +13,26 @@ import (
 	"syscall"
 )
 
-// Server is a PostgreSQL server of the tests' own, reached over a Unix socket.
-// A shell guards it: when this process ends, however it ends, the shell's input
-// closes, and it stops the server and removes its folder.
+// Server is a PostgreSQL server for tests, reached over a Unix socket. A shell guards it: when this process ends, for
+// whatever reason, the shell's input closes, and the shell stops the server and removes its folder.
 type Server struct {
 	bin, dir string
 	options  string
-	as       *syscall.Credential // nil: the user that runs this process
+	as       *syscall.Credential // nil: the user of this process
 	guard    *exec.Cmd           // nil while it is stopped
 	input    *os.File
 }
 
-// guardScript starts the server, says so, and waits for the end of its input.
+// guardScript starts the server, reports that, and waits for the end of its input.
 const guardScript = `trap '' INT TERM
 "$0/pg_ctl" start -s -w -t 60 -D "$1/data" -l "$1/log" -o "$2" && echo ready || { tail -n 20 "$1/log"; exit 1; }
 read word
 "$0/pg_ctl" stop -s -m immediate -w -D "$1/data" >/dev/null 2>&1
 [ "$word" = keep ] || rm -rf "$1"`
 
-// newServer makes a cluster and starts it. Without durable it forgets fsync, for speed.
+// newServer creates a cluster and starts it. Without durable it turns off fsync, for speed.
 func newServer(bin string, durable bool) (*Server, error) {
-	dir, err := os.MkdirTemp("", "sluice-pg-") // a short path: a socket's may have 107 bytes
+	dir, err := os.MkdirTemp("", "sluice-pg-") // a short path: a socket's path may have 107 bytes
 	if err != nil {
 		return nil, fmt.Errorf("make folder: %w", err)
 	}
@@ -96,27 +95,27 @@ func (s *Server) start() error {
 	guard.Path, guard.Args = "/bin/sh", []string{"sh", "-c", guardScript, s.bin, s.dir, s.options}
 	guard.Stdin, guard.Stdout = in, out
 	err = guard.Start()
-	_, _ = in.Close(), out.Close() // the guard has them
+	_, _ = in.Close(), out.Close() // the guard has its own copies
 	defer output.Close()           //nolint:errcheck // only read from
 	if err != nil {
 		return fmt.Errorf("start server: %w", err)
 	}
 	s.guard, s.input = guard, input
 	said := bufio.NewReader(output)
-	line, _ := said.ReadString('\n') // what is missing shows in the next line
+	line, _ := said.ReadString('\n') // a failure shows in the next line
 	if strings.TrimSpace(line) != "ready" {
 		return fmt.Errorf("start server: %s", line)
 	}
 	return nil
 }
 
-// stop ends the server at once, as a crash would. The folder stays if keep says so.
+// stop ends the server at once, as a crash would. With keep the folder stays.
 func (s *Server) stop(keep bool) error {
 	if s.guard == nil {
 		return nil
 	}
 	if keep {
-		_, _ = s.input.WriteString("keep\n") // a guard that is gone shows in Wait
+		_, _ = s.input.WriteString("keep\n") // a missing guard shows in Wait
 	}
 	_ = s.input.Close() // the same
 	err := s.guard.Wait()
@@ -124,7 +123,7 @@ func (s *Server) stop(keep bool) error {
 	return err
 }
 
-// kill ends the server with SIGKILL, all of its processes, as the kernel does where memory is short. The folder stays.
+// kill ends all processes of the server with SIGKILL, as the kernel does when memory runs out. The folder stays.
 func (s *Server) kill() error {
 	text, err := os.ReadFile(filepath.Join(s.dir, "data", "postmaster.pid"))
 	if err != nil {
@@ -143,12 +142,12 @@ func (s *Server) kill() error {
 		return fmt.Errorf("kill server: %w", err)
 	}
 	for _, pid := range children {
-		_ = syscall.Kill(pid, syscall.SIGKILL) // one that has ended in the meantime is as good
+		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended in the meantime
 	}
 	return s.stop(true)
 }
 
-// childrenOf are the processes that a process has started.
+// childrenOf returns the child processes of a process.
 func childrenOf(parent int) ([]int, error) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -158,25 +157,25 @@ func childrenOf(parent int) ([]int, error) {
 	for _, path := range stats {
 		text, err := os.ReadFile(path)
 		if err != nil {
-			continue // it has ended in the meantime
+			continue // the process has ended in the meantime
 		}
-		_, after, _ := strings.Cut(string(text), ") ") // behind its name: state and parent
+		_, after, _ := strings.Cut(string(text), ") ") // after the name come the state and the parent
 		if fields := strings.Fields(after); len(fields) > 1 && fields[1] == strconv.Itoa(parent) {
-			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path))) // the pattern says that it is a number
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path))) // the pattern matches only numbers
 			children = append(children, pid)
 		}
 	}
 	return children, nil
 }
 
-// url is the address of one of the server's databases.
+// url returns the URL of one of the server's databases.
 func (s *Server) url(database string) string {
 	return fmt.Sprintf("postgres://sluice@/%s?host=%s", database, s.dir)
 }
 
-// programs is the folder of the newest PostgreSQL's programs, or empty.
+// programs returns the folder of the newest PostgreSQL's programs, or an empty text.
 func programs() string {
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // where Debian and Ubuntu have them; the pattern is good
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // the location on Debian and Ubuntu; the pattern is valid
 	if len(found) > 0 {
 		slices.SortFunc(found, func(a, b string) int { return version(a) - version(b) })
 		return filepath.Dir(found[len(found)-1])
@@ -189,6 +188,6 @@ func programs() string {
 }
 
 func version(initdb string) int {
-	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(initdb)))) // 0 for what is no number
+	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(initdb)))) // 0 if it is not a number
 	return n
 }

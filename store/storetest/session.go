@@ -38,7 +38,7 @@ func testSessionKey(t *testing.T, b *bundle) {
 	again.ID, again.Key = first.ID, "agent:main:other"
 	b.refuse(sessions.ErrConflict, ledger.Change{Change: sessions.Change{Create: []sessions.Record{again}}})
 
-	// One change may end a session and make the next one of the same key.
+	// One change may end a session and create its successor with the same key.
 	next := newSession("agent:main:main")
 	b.commit(ledger.Change{Change: sessions.Change{End: []sessions.End{{ID: first.ID, At: at(1)}}, Create: []sessions.Record{next}}})
 	got, err := b.SessionByKey(b.ctx, "agent:main:main")
@@ -101,7 +101,7 @@ func testSaveFields(t *testing.T, b *bundle) {
 	changed.Usage, changed.ContextSize, changed.AbortedLast = sessions.Usage{InputTokens: 5}, 6, true
 	changed.LastActivity, changed.Agent = at(5), "coder"
 	want := changed
-	changed.Title = flow.NewText("title", secret) // a setting: the one who runs the session must not undo what was patched in the meantime
+	changed.Title = flow.NewText("title", secret) // a setting: the session's worker must not undo a concurrent patch
 	changed.Key, changed.Partition, changed.Clearance = "agent:x:y", 9, flow.Public
 	changed.SendPolicy, changed.Model, changed.Persistent, changed.TTL = sessions.SendDeny, flow.NewText("m", secret), false, time.Hour
 	changed.Temperature, changed.MaxTokens = "", 0
@@ -110,6 +110,54 @@ func testSaveFields(t *testing.T, b *bundle) {
 	b.commit(ledger.Change{Change: sessions.Change{Save: []sessions.Record{changed}}})
 	want.Revision++
 	require.Equal(t, want, b.session(r.ID))
+}
+
+// testReadAgain compares what a store may remember of a session with its row, which a list always reads.
+func testReadAgain(t *testing.T, b *bundle) {
+	r := newSession("agent:main:main")
+	r.Route = route.Place()
+	r = b.create(r)
+	same := func(why string) sessions.Record {
+		t.Helper()
+		rows, err := b.ListSessions(b.ctx, ledger.SessionQuery{MaxLevel: flow.Restricted})
+		require.NoError(t, err)
+		require.Len(t, rows, 1)
+		byKey, err := b.SessionByKey(b.ctx, r.Key)
+		require.NoError(t, err)
+		require.Equal(t, rows[0], byKey, why)
+		require.Equal(t, rows[0], b.session(r.ID), why)
+		return rows[0]
+	}
+	save := func(change func(r *sessions.Record)) {
+		t.Helper()
+		r = same("before")
+		change(&r)
+		b.commit(ledger.Change{Change: sessions.Change{Save: []sessions.Record{r}}})
+	}
+	save(func(r *sessions.Record) {
+		r.LastActivity, r.Taint, r.Head, r.Compacted = at(5).Add(123*time.Nanosecond).Local(), flow.Label{}, "msg_h", "msg_c"
+		r.Usage, r.ContextSize, r.AbortedLast, r.Agent = sessions.Usage{InputTokens: 5}, 6, true, "coder"
+	})
+	same("saved")
+	save(func(r *sessions.Record) { r.Route.Thread = "9" })
+	same("another route")
+	deny := sessions.SendDeny
+	b.commit(ledger.Change{Change: sessions.Change{Patch: []sessions.Patch{{ID: r.ID, SendPolicy: &deny}}}})
+	r = same("a setting")
+	b.commit(ledger.Change{Change: sessions.Change{Save: []sessions.Record{r}, Patch: []sessions.Patch{{ID: r.ID, SendPolicy: new(sessions.SendAllow)}}}})
+	require.Equal(t, sessions.SendAllow, same("saved with a setting").SendPolicy)
+	r.ContextSize = 99
+	b.refuse(sessions.ErrConflict, ledger.Change{Change: sessions.Change{Save: []sessions.Record{r}}})
+	same("refused")
+
+	next := newSession(string(r.Key))
+	b.commit(ledger.Change{Change: sessions.Change{End: []sessions.End{{ID: r.ID, At: at(7)}}, Create: []sessions.Record{next}}})
+	require.Equal(t, at(7), b.session(r.ID).Ended)
+	r = next
+	same("a successor")
+	b.commit(ledger.Change{Change: sessions.Change{End: []sessions.End{{ID: r.ID, At: at(8)}}}})
+	_, err := b.SessionByKey(b.ctx, r.Key)
+	require.ErrorIs(t, err, sessions.ErrNotFound)
 }
 
 func testPatchEnd(t *testing.T, b *bundle) {
@@ -134,7 +182,7 @@ func testPatchEnd(t *testing.T, b *bundle) {
 	b.commit(patch(sessions.Patch{Temperature: new(sessions.Temperature("0")), MaxTokens: new(12)}))
 	want.Temperature, want.MaxTokens = "0", 12
 	require.Equal(t, want, b.session(r.ID))
-	none := flow.NewText("", secret) // that it is empty is as secret as what was known to who emptied it
+	none := flow.NewText("", secret) // an empty title has the label of the one who cleared it
 	follow, quiet := sessions.ThinkingInherit, sessions.VerboseInherit
 	b.commit(patch(sessions.Patch{ThinkingLevel: &follow, VerboseLevel: &quiet, Label: &none, Model: &none, Temperature: new(sessions.Temperature("")), MaxTokens: new(int)}))
 	cleared := b.session(r.ID)
@@ -152,7 +200,7 @@ func testPatchEnd(t *testing.T, b *bundle) {
 	require.Equal(t, at(2), b.session(r.ID).Ended)
 }
 
-// chain stores a line of messages below parent and gives their ids.
+// chain stores a line of messages below parent and returns their ids.
 func (b *bundle) chain(session sessions.ID, parent sessions.MessageID, texts ...string) []sessions.MessageID {
 	var change sessions.Change
 	var ids []sessions.MessageID

@@ -16,8 +16,8 @@ import (
 	"sluice/store"
 )
 
-// Run checks a store against the contracts of the router and of the sessions.
-// Open gives an empty store that nobody else uses, and closes it when the test ends.
+// Run checks a store against the contracts of the router and of the sessions. open returns an empty store for one
+// test, and closes it when the test ends.
 func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 	t.Helper()
 	cases := map[string]func(*testing.T, *bundle){}
@@ -32,14 +32,14 @@ func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 	}
 }
 
-// bundle is a store with what tests do to it again and again.
+// bundle is a store with helpers for tests.
 type bundle struct {
 	*store.DB
 	t   *testing.T
 	ctx context.Context //nolint:containedctx // lives as long as the test
 }
 
-// start is the time at which the tests' world begins.
+// start is the time at which the tests begin.
 var start = time.UnixMicro(1_700_000_000_123_456).UTC()
 
 func at(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
@@ -145,6 +145,7 @@ func conversationCases() map[string]func(*testing.T, *bundle) {
 		"senders below a conversation":      testSendersBelow,
 		"save expects the revision":         testSaveRevision,
 		"save leaves settings alone":        testSaveFields,
+		"a session is read as it is stored": testReadAgain,
 		"patch and end":                     testPatchEnd,
 		"thread follows parents":            testThread,
 		"thread begins at the summary":      testCompactedThread,
@@ -156,6 +157,7 @@ func conversationCases() map[string]func(*testing.T, *bundle) {
 		"thread above a summary":            testThreadAboveSummary,
 		"run is kept as it was":             testRunRoundTrip,
 		"waiting runs are in order":         testWaitingRuns,
+		"a run starts when it is stored":    testStartedRun,
 		"run move expects status and epoch": testRunMove,
 		"runs that were worked together":    testRunBatch,
 		"run move is fenced":                testRunFence,
@@ -191,6 +193,34 @@ func deliveryCases() map[string]func(*testing.T, *bundle) {
 		"archived sessions are removed":   testPruneArchived,
 		"ended sessions are removed":      testPruneSessions,
 		"old media are removed":           testPruneMedia,
+		"trigger is kept as it was":       testTriggerRoundTrip,
+		"trigger hears of its run":        testTriggerOfRun,
+		"trigger is stored once":          testTriggerOnce,
+		"trigger of a lost partition":     testTriggerFence,
+		"old triggers are pruned":         testPruneTriggers,
+		"job is kept as it was":           testJobRoundTrip,
+		"jobs are listed and counted":     testJobList,
+		"triggers of a job are listed":    testTriggerList,
+		"hook request is kept as it was":  testHookRoundTrip,
+		"hook request is stored once":     testHookOnce,
+		"hook requests are listed":        testHookList,
+		"old hook requests are pruned":    testPruneHooks,
+		"alerts are read as stored":       testAlertRoundTrip,
+		"whatever senders of alerts say":  testAlertForeignValues,
+		"alerts are changed once":         testAlertOnce,
+		"alerts are listed by level":      testAlertList,
+		"groups of alerts become due":     testAlertGroups,
+		"groups of alerts are fenced":     testAlertFence,
+		"notifications are unique":        testAlertNotes,
+		"silences are read as stored":     testSilences,
+		"old alerts are pruned":           testPruneAlerts,
+		"check is kept as it was":         testCheckRoundTrip,
+		"check is replaced in order":      testCheckConflict,
+		"old checks are pruned":           testPruneChecks,
+		"node is kept as it was":          testNodeRoundTrip,
+		"node is replaced in order":       testNodeConflict,
+		"nodes are listed":                testNodeList,
+		"old nodes are pruned":            testPruneNodes,
 	}
 }
 

@@ -18,26 +18,26 @@ import (
 	"sluice/store"
 )
 
-// Tampering is a store and another way into its database.
+// Tampering is a store with a direct connection to its database.
 type Tampering struct {
 	DB      *store.DB
 	Raw     *sql.DB
-	Refused []string // statements that the database refuses beside those that both have
-	Disarm  []string // what takes the triggers away
+	Refused []string // further statements that this database refuses
+	Disarm  []string // removes the triggers
 }
 
-// tamperEntries is how many entries the trail of the tampering tests has.
+// tamperEntries is the length of the trail in the tampering tests.
 const tamperEntries = 12
 
 // tamper is a bundle for tampering with the trail.
 type tamper struct {
 	*bundle
 	Tampering
-	seq int64 // of the newest entry; all are in chain 0
+	seq int64 // the seq of the newest entry; all are in chain 0
 }
 
-// Tamper changes the audit trail behind the store's back in every way it can think
-// of. The database refuses it; without its triggers verifying finds and names it.
+// Tamper changes the audit trail directly in the database in many ways. The database refuses each change; without its
+// triggers, verification finds and names it.
 func Tamper(t *testing.T, p Tampering) {
 	t.Helper()
 	b := &tamper{bundle: &bundle{DB: p.DB, t: t, ctx: t.Context()}, Tampering: p, seq: tamperEntries}
@@ -67,7 +67,7 @@ func Tamper(t *testing.T, p Tampering) {
 	b.sound(tamperEntries, heads...)
 }
 
-// found tampers with the trail, verifies it, and puts it right again.
+// found tampers with the trail, verifies it, and restores it.
 func (b *tamper) found(t require.TestingT, one tampering, seq, other int64) {
 	defer b.restore()
 	want := one.do(b, seq, other)
@@ -94,7 +94,7 @@ func (b *tamper) restore() {
 	b.exec(`INSERT INTO audit_heads SELECT * FROM heads_kept`)
 }
 
-// refused are statements that change or take away what is written.
+// refused executes statements that change or remove entries, and expects each to fail.
 func (b *tamper) refused(more []string) {
 	for _, text := range append([]string{
 		`UPDATE audit SET actor = 'nobody' WHERE seq = 3`,
@@ -111,7 +111,7 @@ func (b *tamper) refused(more []string) {
 	}
 }
 
-// tampering changes the trail at seq, or at seq and other, and says what verifying must find first.
+// tampering changes the trail at seq, or at seq and other, and says what verification must find first.
 type tampering struct {
 	name string
 	do   func(b *tamper, seq, other int64) ledger.AuditFault
@@ -206,8 +206,8 @@ func (b *tamper) insert(seq int64, hash string) {
 		VALUES (0, %d, 1, 'a', 'b', 'c', '', 1, 1, '', '%s')`, seq, hash)
 }
 
-// nextEntries changes the head between two transactions. The next entry is added once, behind the head that is stored,
-// or its transaction fails; either way verifying names what was done.
+// nextEntries changes the head between two transactions. The next entry is either added once, after the stored head,
+// or its transaction fails. In both cases verification names the change.
 func (b *tamper) nextEntries(head ledger.AuditHead) {
 	for change, refused := range map[string]bool{
 		`seq = seq + 5`:        false,
@@ -235,8 +235,8 @@ func (b *tamper) nextEntries(head ledger.AuditHead) {
 	}
 }
 
-// seal gives the entries from seq on hashes that fit, as anyone who knows the rule can.
-// The rule stands here a second time, so that a change of it does not go unseen.
+// seal recomputes the hashes from seq on, as anyone who knows the rule can. The rule is repeated here, so that a
+// change of it is noticed.
 func (b *tamper) seal(from int64) {
 	for seq := from; ; seq++ {
 		var before string
@@ -260,8 +260,8 @@ func (b *tamper) seal(from int64) {
 	}
 }
 
-// keptHeads are forgeries with all hashes recomputed: the database has nothing
-// that could tell, but a head that was kept elsewhere does.
+// keptHeads forges entries with all hashes recomputed. Nothing in the database reveals that, but a head that was kept
+// elsewhere does.
 func (b *tamper) keptHeads(head ledger.AuditHead) {
 	forgeries := map[string]func(){
 		"an entry changed": func() {

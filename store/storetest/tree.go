@@ -10,7 +10,7 @@ import (
 	"sluice/sessions"
 )
 
-// summary stores a summary that stands for the way to parent.
+// summary stores a summary of the path to parent.
 func (b *bundle) summary(session sessions.ID, parent sessions.MessageID, text string) sessions.MessageID {
 	m := newMessage(parent, text)
 	m.Role = sessions.RoleSummary
@@ -102,7 +102,7 @@ func testSummary(t *testing.T, b *bundle) {
 	require.Empty(t, none)
 }
 
-// A record may still name a summary that stands on another branch than its head: it says nothing of this one.
+// A record may name a summary on another branch than its head, which does not apply to this branch.
 func testThreadAboveSummary(t *testing.T, b *bundle) {
 	r := b.create(newSession("agent:main:main"))
 	trunk := b.chain(r.ID, "", "1", "2", "3", "4")

@@ -1,18 +1,19 @@
-// Package trace lets a caller hear the statements that a store sends to its database. Tests count them so.
+// Package trace lets a caller observe the statements that a store sends to its database, so that tests can count
+// them.
 package trace
 
 import "context"
 
-// Func hears each statement with its arguments: reads, writes, and what begins and ends transactions.
-// It must be quick and safe for concurrent use, and must not keep the arguments.
+// Func receives each statement with its arguments: reads, writes, and the beginning and end of transactions. It must
+// be quick and safe for concurrent use, and must not keep the arguments.
 type Func func(sql string, args []any)
 
 type key struct{}
 
-// With gives a context; a store that is opened with it tells f of its statements.
+// With returns a context. A store opened with it calls f for each statement.
 func With(ctx context.Context, f Func) context.Context { return context.WithValue(ctx, key{}, f) }
 
-// Of is the function of a context; nil if it has none.
+// Of returns the function of a context, or nil for a context without one.
 func Of(ctx context.Context) Func {
 	f, _ := ctx.Value(key{}).(Func)
 	return f

@@ -1,5 +1,4 @@
-// Package wire breaks connections for fakes of chat platforms: it cuts them, or
-// makes them deaf, as networks do.
+// Package wire breaks connections for fakes of chat platforms: it cuts them or blocks their data, as networks do.
 package wire
 
 import (
@@ -9,8 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// Listener listens on the loopback and keeps account of its connections. It is
-// safe for concurrent use, and needs no Close of its own beyond the one of the server that uses it.
+// Listener listens on the loopback interface and tracks its connections. It is safe for concurrent use, and is closed
+// by the server that uses it.
 type Listener struct {
 	net.Listener
 
@@ -18,7 +17,7 @@ type Listener struct {
 	open map[*conn]struct{}
 }
 
-// Listen opens a port of the loopback.
+// Listen opens a loopback port.
 func Listen() (*Listener, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -40,15 +39,14 @@ func (l *Listener) Accept() (net.Conn, error) {
 	return tracked, nil
 }
 
-// Drop cuts all connections that are open. New ones are taken as before.
+// Drop cuts all open connections. New ones are still accepted.
 func (l *Listener) Drop() {
 	for _, c := range l.all() {
-		_ = c.Close() // the other side may have been quicker
+		_ = c.Close() // the other side may have closed it already
 	}
 }
 
-// Deafen lets nothing through the connections that are open, in neither
-// direction and for ever, but keeps them open. New ones work.
+// Deafen blocks all data on the open connections, in both directions and forever, but keeps them open. New ones work.
 func (l *Listener) Deafen() {
 	for _, c := range l.all() {
 		c.deaf.Store(true)
@@ -65,14 +63,14 @@ func (l *Listener) all() []*conn {
 	return open
 }
 
-// conn is one connection; once deaf it swallows what either side says.
+// conn is a connection; when deaf, it drops all data.
 type conn struct {
 	net.Conn
 	owner *Listener
 	deaf  atomic.Bool
 }
 
-// Read implements net.Conn. A deaf connection reads until it is closed, and tells nothing of it.
+// Read implements net.Conn. A deaf connection reads until it is closed and returns no data.
 func (c *conn) Read(p []byte) (int, error) {
 	for {
 		n, err := c.Conn.Read(p)

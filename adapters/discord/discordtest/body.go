@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Message is one message of the bot as it shows.
+// Message is one message of the bot as people see it.
 type Message struct {
 	ID, Channel string
 	Content     string
@@ -26,7 +26,7 @@ type Message struct {
 // Button is one button below a message.
 type Button struct{ Label, Value string }
 
-// body is what the adapter sends as a message.
+// body is a message as the adapter sends it.
 type body struct {
 	Content         *string        `json:"content"`
 	Flags           int            `json:"flags"`
@@ -65,10 +65,10 @@ func (b *body) text() string {
 	return strings.TrimSpace(*b.Content) // as Discord does
 }
 
-// nonceWindow is how long Discord looks back for a nonce that it is to enforce.
+// nonceWindow is how long Discord recognises an enforced nonce.
 const nonceWindow = 5 * time.Minute
 
-// checkMessage looks for what Discord's published limits forbid.
+// checkMessage checks a message against Discord's published limits.
 func (c *call) checkMessage(b *body) {
 	what := c.r.Method + " " + c.r.URL.Path
 	if n := utf8.RuneCountInString(b.text()); n > 2000 {

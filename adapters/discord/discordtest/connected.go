@@ -1,6 +1,6 @@
 package discordtest
 
-// Connected is how many gateway sessions have a connection now.
+// Connected returns the number of gateway sessions with a connection.
 func (s *Server) Connected() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -37,7 +37,7 @@ func (c *call) putCommands() {
 	}
 }
 
-// Commands is the body of the last PUT of the menu's commands.
+// Commands returns the body of the last PUT of the menu's commands.
 func (s *Server) Commands() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +150,7 @@ func (c *call) searchMembers() {
 	c.answer(c.some(func(u obj) bool { return strings.HasPrefix(u["username"].(string), query) }))
 }
 
-// some lists the members that are known, as far as the call's limit goes.
+// some lists the known members, up to the call's limit.
 func (c *call) some(want func(user obj) bool) []obj {
 	limit, err := strconv.Atoi(or(c.r.URL.Query().Get("limit"), "1"))
 	if err != nil || limit < 1 || limit > 1000 {
@@ -182,7 +182,7 @@ func (c *call) typing() {
 	c.answer(nil)
 }
 
-// Typing is how often the bot has shown in a channel that it writes.
+// Typing returns how often the bot has shown in a channel that it types.
 func (s *Server) Typing(channelID string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

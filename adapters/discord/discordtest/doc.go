@@ -1,5 +1,5 @@
 // Package discordtest is a fake of Discord for tests: its REST API and its
-// gateway over loopback, with one bot, one guild, and as many people as are named.
-// It misbehaves on demand, and checks each request against Discord's published API description where
-// the environment variable SLUICE_API_SPECS names the folder with it.
+// gateway on the loopback interface, with one bot, one guild and any number of people. It
+// misbehaves on request. If the environment variable SLUICE_API_SPECS names a folder with
+// Discord's published API description, the fake checks each request against it.
 package discordtest

@@ -12,21 +12,21 @@ import (
 	"sluice/sessions"
 )
 
-// fault is what goes wrong with calls that post a message.
+// fault is a failure of calls that post a message.
 type fault struct {
 	adaptertest.Fault
 	left   int
 	answer string // instead of the call, with status 200; empty for what Kind says
 }
 
-// Fault makes the next call that posts a message go wrong.
+// Fault makes the next call that posts a message fail.
 func (s *Server) Fault(f adaptertest.Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults = append(s.faults, &fault{Fault: f, left: max(1, f.Times)})
 }
 
-// Misdate implements adaptertest.Misdater. The id of Discord's messages says when they were written.
+// Misdate implements adaptertest.Misdater. The id of a message contains its time.
 func (s *Server) Misdate() adapters.Receipt {
 	const id = 1174000000000000000
 	s.mu.Lock()
@@ -48,7 +48,7 @@ func (s *Server) takeFault(rt route) *fault {
 	return f
 }
 
-// before does what happens instead of the call. It reports whether the call takes effect all the same.
+// before misbehaves instead of the call, and reports whether the call takes effect nevertheless.
 func (f *fault) before(c *call) bool {
 	if f.answer != "" {
 		c.answered(http.StatusOK)
@@ -80,7 +80,7 @@ func (f *fault) before(c *call) bool {
 	return false
 }
 
-// sever cuts the connection without an answer.
+// sever cuts the connection without a response.
 func sever(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -89,7 +89,7 @@ func sever(w http.ResponseWriter) {
 	_ = conn.Close() // that is the fault
 }
 
-// nowhere takes an answer that nobody gets.
+// nowhere discards a response.
 type nowhere struct{ header http.Header }
 
 // Header implements http.ResponseWriter.
@@ -118,13 +118,13 @@ func (s *Server) isRevoked() bool {
 	return s.revoked
 }
 
-// DropConnections cuts all connections, without a word. Gateway sessions can be resumed.
+// DropConnections cuts all connections without a close code. Gateway sessions can be resumed.
 func (s *Server) DropConnections() { s.wire.Drop() }
 
-// Deafen keeps the present connections open, and lets nothing through them any more.
+// Deafen keeps the current connections open, but sends and receives nothing through them.
 func (s *Server) Deafen() { s.wire.Deafen() }
 
-// Deaden keeps gateway connections open and lets heartbeats go unanswered, as a zombie does; events still come.
+// Deaden keeps gateway connections open and does not answer their heartbeats. Events are still sent.
 func (s *Server) Deaden() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,7 +149,7 @@ func (s *Server) RefuseIdentify(code int) {
 	s.refuse = code
 }
 
-// Mute lets new connections get no Hello; it holds until it is called with false.
+// Mute withholds Hello from new connections, until it is called with false.
 func (s *Server) Mute(mute bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,8 +159,8 @@ func (s *Server) Mute(mute bool) {
 // Reconnect asks all connections to connect again (operation 7).
 func (s *Server) Reconnect() { s.broadcast(encode(obj{"op": opReconnect, "d": nil})) }
 
-// ForgetSessions ends all sessions: connections are told so (operation 9), and who
-// comes to resume too. What happens in the meantime can only be fetched.
+// ForgetSessions ends all sessions. It sends operation 9 to their connections, and to those that try to resume. Messages of
+// the meantime can only be fetched.
 func (s *Server) ForgetSessions() {
 	s.mu.Lock()
 	clear(s.sessions)
@@ -168,10 +168,10 @@ func (s *Server) ForgetSessions() {
 	s.broadcast(encode(obj{"op": opInvalid, "d": false}))
 }
 
-// AskHeartbeat asks all connections for a heartbeat out of turn.
+// AskHeartbeat asks all connections for an immediate heartbeat.
 func (s *Server) AskHeartbeat() { s.broadcast(encode(obj{"op": opHeartbeat, "d": nil})) }
 
-// SendRaw gives all connections a payload as it is.
+// SendRaw sends a payload unchanged to all connections.
 func (s *Server) SendRaw(payload string) { s.broadcast([]byte(payload)) }
 
 func (s *Server) broadcast(raw []byte) {
@@ -182,14 +182,14 @@ func (s *Server) broadcast(raw []byte) {
 	}
 }
 
-// Exhaust lets the next message posted to a channel be the last one for a time.
+// Exhaust lets a channel accept only one more message for some time.
 func (s *Server) Exhaust(channelID string, reset time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.exhaust[channelID] = reset
 }
 
-// LimitGlobally refuses all calls for a time.
+// LimitGlobally refuses all calls for some time.
 func (s *Server) LimitGlobally(wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

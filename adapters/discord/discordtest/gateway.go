@@ -29,7 +29,7 @@ const (
 
 const contentIntent = 1 << 15
 
-// resumePath is where sessions want to be resumed: not where they began.
+// resumePath is the path for resuming sessions, which differs from the one for new sessions.
 const resumePath = "/resume"
 
 type inFrame struct {
@@ -105,7 +105,7 @@ func (s *Server) readAll(c *conn) {
 	}
 }
 
-// noteClose ends the session that a client says good-bye to.
+// noteClose ends the session of a client that closes its connection.
 func (s *Server) noteClose(c *conn, err error) {
 	if !websocket.IsCloseError(err, websocket.CloseNormalClosure, websocket.CloseGoingAway) {
 		return

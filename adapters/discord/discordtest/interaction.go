@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// interactionTime is how long Discord waits for the first answer.
+// interactionTime is how long Discord waits for the first response.
 const interactionTime = 3 * time.Second
 
-// Command lets a person give a command of the bot's menu. It gives the interaction's token.
+// Command lets a person use a command of the bot's menu. It returns the interaction's token.
 func (s *Server) Command(channelID string, person int, name, arguments string) string {
 	data := obj{"id": "1", "name": name, "type": 1}
 	if arguments != "" {
@@ -49,7 +49,7 @@ func (s *Server) interact(channelID string, person, kind int, data obj, on *post
 	return token
 }
 
-// Acked reports whether an interaction has got its first answer.
+// Acked reports whether an interaction has its first response.
 func (s *Server) Acked(token string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +102,7 @@ func (c *call) callback() {
 	}
 }
 
-// patchHook changes the answer to a command: what was "thinking…" shows from then on.
+// patchHook changes the response to a command, and so replaces "thinking…".
 func (c *call) patchHook() {
 	var b body
 	if !c.decode(&b) {
@@ -128,7 +128,7 @@ func (c *call) patchHook() {
 	c.answer(p.raw)
 }
 
-// postHook adds a message to the answer to a command.
+// postHook adds a message to the response to a command.
 func (c *call) postHook() {
 	var b body
 	if !c.decode(&b) {

@@ -42,7 +42,7 @@ func (c *call) post() {
 	c.answer(c.withNonce(p))
 }
 
-// told calls the hook, outside of the lock.
+// told calls the hook without the lock.
 func (c *call) told(p *post) {
 	if c.opts.OnSent != nil {
 		c.mu.Lock()
@@ -75,7 +75,7 @@ func (ch *channel) byNonce(nonce string) *post {
 	return nil
 }
 
-// newPost makes a message of somebody. The caller holds mu.
+// newPost makes a message. The caller holds mu.
 func (s *Server) newPost(ch *channel, author, text string) *post {
 	now := time.Now()
 	p := &post{id: s.newID(), channel: ch, at: now}
@@ -89,7 +89,7 @@ func (s *Server) newPost(ch *channel, author, text string) *post {
 	return p
 }
 
-// apply takes over what the bot says of its message.
+// apply sets the content of a message from the bot's request.
 func (b *body) apply(s *Server, p *post) {
 	p.raw["content"], p.raw["flags"] = b.text(), b.Flags
 	p.raw["components"] = b.Components
@@ -141,7 +141,7 @@ func (c *call) edit() {
 	c.answer(p.raw)
 }
 
-// find is a message that is there. The caller holds mu.
+// find returns an existing message. The caller holds mu.
 func (s *Server) find(channelID, id string) *post {
 	ch := s.world.channel(channelID)
 	if ch == nil {
@@ -154,7 +154,7 @@ func (s *Server) find(channelID, id string) *post {
 	return ch.messages[at]
 }
 
-// history is GET messages: those after an id, the oldest of them, newest first.
+// history handles GET messages: the oldest ones after an id, newest first.
 func (c *call) history() {
 	q := c.r.URL.Query()
 	limit, err := strconv.Atoi(or(q.Get("limit"), "50"))
@@ -194,7 +194,7 @@ func (c *call) history() {
 	c.answer(out)
 }
 
-// message is GET of one message.
+// message handles GET of one message.
 func (c *call) message() {
 	c.mu.Lock()
 	var raw obj

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Say lets a person write in a channel and gives the message's id. It is not waited for that the adapter has it.
+// Say lets a person write in a channel and returns the message's id. It does not wait until the adapter has the message.
 func (s *Server) Say(channelID string, person int, text string) string {
 	return s.Write(Writing{Channel: channelID, Person: person, Text: text})
 }
@@ -57,7 +57,7 @@ func (s *Server) Write(w Writing) string {
 	return p.id
 }
 
-// announce gives a message's event to the sessions whose shard it belongs to. The caller holds mu.
+// announce sends a message's event to the sessions of its shard. The caller holds mu.
 func (s *Server) announce(kind string, p *post, raw obj) {
 	data := clone(raw)
 	if p.channel.guild != "" {
@@ -69,8 +69,8 @@ func (s *Server) announce(kind string, p *post, raw obj) {
 	s.occur(kind, p.channel.guild, data)
 }
 
-// occur gives an event to the sessions of a guild's shard, or to the first for direct chats. The caller holds mu.
-// What happens before the bot was ever connected happens as soon as it is.
+// occur sends an event to the sessions of a guild's shard, or of the first shard for direct chats. Events before the bot's
+// first connection are sent when it connects. The caller holds mu.
 func (s *Server) occur(kind, guildID string, data obj) {
 	if len(s.identified) == 0 {
 		s.held = append(s.held, func() { s.occur(kind, guildID, data) })
@@ -83,7 +83,7 @@ func (s *Server) occur(kind, guildID string, data obj) {
 	s.notify()
 }
 
-// Occur gives an event of any kind to all sessions.
+// Occur sends an event of any kind to all sessions.
 func (s *Server) Occur(kind string, data map[string]any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +92,7 @@ func (s *Server) Occur(kind string, data map[string]any) {
 	}
 }
 
-// Repeat gives a message's event once more.
+// Repeat sends a message's event again.
 func (s *Server) Repeat(channelID, id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +122,7 @@ func (s *Server) Embed(channelID, id string) {
 	}
 }
 
-// Delete lets a message be taken back.
+// Delete deletes a message.
 func (s *Server) Delete(channelID, id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,7 +141,7 @@ func (s *Server) take(p *post) {
 	s.occur("MESSAGE_DELETE", p.channel.guild, data)
 }
 
-// React lets a person put an emoji on a message, or with removed take it off.
+// React lets a person add a reaction to a message, or with removed remove it.
 func (s *Server) React(channelID, id string, person int, emoji string, removed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,7 +192,7 @@ func roleMentions(text string) []string {
 	return out
 }
 
-// Shown are the bot's messages in a channel as they are now, in order.
+// Shown returns the bot's current messages in a channel, in order.
 func (s *Server) Shown(channelID string) []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,7 +221,7 @@ func (s *Server) WaitShown(ctx context.Context, channelID string, n int) ([]Mess
 	return out, err
 }
 
-// OpenThread makes a thread in a channel. With told, its event is given.
+// OpenThread makes a thread in a channel. With told, its event is sent.
 func (s *Server) OpenThread(id, parent, name string, told bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// maxUpload bounds a request's body: ten megabytes of file and what is said of it.
+// maxUpload bounds a request's body: a file of ten megabytes and its description.
 const maxUpload = 11 << 20
 
-// call is one request on its way through the fake.
+// call is one request that the fake handles.
 type call struct {
 	*Server
 	w     http.ResponseWriter
@@ -27,7 +27,7 @@ type call struct {
 	index int               // in the list of calls
 }
 
-// route is one endpoint: its template in the published description, and what it does.
+// route is one endpoint: its template in the published description, and its handler.
 type route struct {
 	method, path string
 	open         bool // needs no token
@@ -113,7 +113,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt route) {
 	}
 }
 
-// read takes the body: JSON, or a form whose payload_json it is.
+// read reads the body: JSON, or a form with it as payload_json.
 func (c *call) read() error {
 	raw, err := io.ReadAll(io.LimitReader(c.r.Body, maxUpload+1))
 	if err != nil {
@@ -200,7 +200,7 @@ func refuse(w http.ResponseWriter, status, code int, message string) {
 	_, _ = w.Write(encode(obj{"message": message, "code": code})) // the caller may have gone
 }
 
-// limited answers a call that comes too early, and says in the headers how things stand.
+// limited refuses a call that exceeds a rate limit, and sets the headers of the limits.
 func (s *Server) limited(c *call, rt route) bool {
 	s.mu.Lock()
 	now := time.Now()
@@ -248,7 +248,7 @@ func tooMany(c *call, wait time.Duration, global bool) {
 	_, _ = c.w.Write(encode(obj{"message": "You are being rate limited.", "retry_after": seconds, "global": global})) // the caller may have gone
 }
 
-// decode reads the body into v. What can't be read was a violation already.
+// decode reads the body into v. An unreadable body is already recorded as a violation.
 func (c *call) decode(v any) bool {
 	if err := json.Unmarshal(c.body, v); err != nil {
 		c.refuse(http.StatusBadRequest, 50109, "The request body contains invalid JSON.")

@@ -26,11 +26,11 @@ type Options struct {
 	Shards, MaxConcurrency int
 	// NoContent: the Message Content intent is off. A bot that asks for it is refused.
 	NoContent bool
-	// HideContent is like NoContent, but the text is left out without a word.
+	// HideContent is like NoContent, but the bot is accepted and its messages have no text.
 	HideContent bool
-	// HistoryNonces lets fetched messages have their nonce. Discord does not promise it.
+	// HistoryNonces adds the nonce to fetched messages. Discord does not promise it.
 	HistoryNonces bool
-	// BeforeAck is called before the first answer to an interaction takes effect. It may wait.
+	// BeforeAck is called before the first response to an interaction takes effect. It may wait.
 	BeforeAck func()
 	// OnSent is called for each message of the bot that was posted or changed, before its
 	// response. It must be quick, and safe for concurrent use.
@@ -72,14 +72,14 @@ type Server struct {
 	wg      sync.WaitGroup // HTTP serve loop
 }
 
-// Call is one REST request that came.
+// Call is one received REST request.
 type Call struct {
 	Method, Path, Query string
 	Body                []byte // JSON; payload_json where it came as a form
 	Status              int    // 0 while or if it was not answered
 }
 
-// Start starts a server that ends with the test.
+// Start starts a server that stops with the test.
 func Start(t testing.TB, opts Options) *Server {
 	t.Helper()
 	s, err := NewServer(opts)
@@ -119,7 +119,7 @@ func NewServer(opts Options) (*Server, error) {
 // URL is the address of the REST API, for the adapter's APIBase.
 func (s *Server) URL() string { return s.url + "/api/v10" }
 
-// GatewayURL is the address of the gateway, for the adapter's GatewayURL; it is also what GET /gateway/bot says.
+// GatewayURL is the address of the gateway, for the adapter's GatewayURL; GET /gateway/bot returns the same.
 func (s *Server) GatewayURL() string { return "ws" + strings.TrimPrefix(s.url, "http") + "/gateway" }
 
 // Token is the bot's token.
@@ -139,7 +139,7 @@ func (s *Server) notify() {
 	s.changed = make(chan struct{})
 }
 
-// await waits until holds is true of the server. holds is called with mu held.
+// await waits until holds returns true. It calls holds with mu held.
 func (s *Server) await(ctx context.Context, holds func() bool) error {
 	for {
 		s.mu.Lock()
@@ -158,21 +158,21 @@ func (s *Server) await(ctx context.Context, holds func() bool) error {
 	}
 }
 
-// violate records what Discord's published rules forbid.
+// violate records a violation of Discord's published rules.
 func (s *Server) violate(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.violations = append(s.violations, fmt.Sprintf(format, args...))
 }
 
-// Violations are the requests that Discord's published description and limits forbid.
+// Violations lists the requests that violate Discord's published description or limits.
 func (s *Server) Violations() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string(nil), s.violations...)
 }
 
-// Calls are the REST requests whose path contains part, in their order.
+// Calls returns the REST requests whose path contains part, in order.
 func (s *Server) Calls(part string) []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -71,10 +71,10 @@ func (s *Server) begin(c *conn, shard [2]int) {
 	s.held = nil
 }
 
-// ownsGuild reports whether the one guild's events come to a session's shard.
+// ownsGuild reports whether a session's shard receives the guild's events.
 func ownsGuild(se *session) bool { return guildNumber>>22%uint64(se.of) == uint64(se.shard) }
 
-// resume gives a session's missed events once more. The caller holds mu.
+// resume sends the missed events of a session. The caller holds mu.
 func (s *Server) resume(c *conn, raw []byte) {
 	var r struct {
 		Token   string `json:"token"`
@@ -112,7 +112,7 @@ func (s *Server) resume(c *conn, raw []byte) {
 	s.notify()
 }
 
-// emit gives one event to a session, whether it is connected or not. The caller holds mu.
+// emit adds an event to a session, and sends it if the session is connected. The caller holds mu.
 func (s *Server) emit(se *session, kind string, data any) {
 	se.seq++
 	raw := encode(obj{"op": opDispatch, "t": kind, "s": se.seq, "d": data})
@@ -123,7 +123,7 @@ func (s *Server) emit(se *session, kind string, data any) {
 	s.notify()
 }
 
-// Identifies are the times at which connections have identified.
+// Identifies returns the times at which connections have identified.
 func (s *Server) Identifies() []time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,12 +165,12 @@ func (s *Server) WaitConnections(ctx context.Context, n int) error {
 	return s.await(ctx, func() bool { return len(s.conns) >= n })
 }
 
-// WaitSessions waits until there are exactly n, connected or to be resumed.
+// WaitSessions waits until there are exactly n sessions, including those without a connection.
 func (s *Server) WaitSessions(ctx context.Context, n int) error {
 	return s.await(ctx, func() bool { return len(s.sessions) == n })
 }
 
-// Shards are the shards of the sessions, each with their number, in order.
+// Shards returns the shards of the sessions, each with the number of shards, in order.
 func (s *Server) Shards() [][2]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -38,8 +38,8 @@ type operation struct {
 
 const specName = "discord.json"
 
-// loadSpecs reads what requests are checked against, once for all servers, as it takes a
-// second; nil without the environment variable.
+// loadSpecs reads the published description, once for all servers because that takes a second. It is nil without the
+// environment variable.
 var loadSpecs = sync.OnceValues(readSpecs)
 
 func readSpecs() (*specs, error) {
@@ -78,7 +78,7 @@ func readSpecs() (*specs, error) {
 	return s, s.compiler.AddResource(specName, whole)
 }
 
-// check looks at one request.
+// check checks one request.
 func (s *Server) check(rt route, c *call) {
 	if s.specs == nil {
 		return

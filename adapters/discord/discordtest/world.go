@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// The places that exist, and the bot itself. Any other channel number is a direct chat: that of the person
-// whose id is the number less [DirectBase].
+// The places that exist, and the bot itself. Any other channel number is the direct chat of a person, whose id is the number
+// minus [DirectBase].
 const (
 	BotID         = "1000000"
 	AppID         = "1000001" // not the bot's own id, as for old bots
@@ -32,7 +32,7 @@ const (
 // guildNumber is GuildID.
 const guildNumber = 1<<22 + 5000
 
-// DirectID is the channel of the direct chat with a person.
+// DirectID returns the channel of the direct chat with a person.
 func DirectID(person int) string { return strconv.Itoa(DirectBase + person) }
 
 // obj is a JSON object.
@@ -68,7 +68,7 @@ type post struct {
 	at      time.Time
 }
 
-// hook is what a slash command's answer goes to.
+// hook is the destination of a slash command's answer.
 type hook struct {
 	channel  *channel
 	acked    bool
@@ -97,7 +97,7 @@ func botUser() obj {
 	return obj{"id": BotID, "username": "sluice", "global_name": "Sluice", "discriminator": "0", "bot": true, "avatar": nil}
 }
 
-// channel is a place by its id, or nil. Direct chats come into being.
+// channel returns a place by its id, or nil. It creates direct chats.
 func (w *world) channel(id string) *channel {
 	if c := w.channels[id]; c != nil {
 		return c
@@ -111,7 +111,7 @@ func (w *world) channel(id string) *channel {
 	return c
 }
 
-// user is a person, who comes into being with a name made of the id.
+// user returns a person. It creates an unknown one, with a name made of the id.
 func (w *world) user(id string) obj {
 	if id == BotID {
 		return botUser()
@@ -167,7 +167,7 @@ func without(o obj, key string) obj {
 	return o
 }
 
-// newID makes an id of now, above all before. The caller holds mu.
+// newID makes an id of the current time, above all earlier ones. The caller holds mu.
 func (s *Server) newID() string {
 	s.nextID = max(s.nextID+1, uint64(time.Now().UnixMilli()-discordEpoch)<<22)
 	return strconv.FormatUint(s.nextID, 10)

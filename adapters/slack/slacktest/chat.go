@@ -74,17 +74,24 @@ func (m *message) json() object {
 	return o
 }
 
+// own finds the app's message that a call names. If another sender wrote it, the code is foreign.
+func (s *Server) own(req *request, foreign string) (p *place, m *message, code string) {
+	if p, code = s.target(req); code != "" {
+		return nil, nil, code
+	}
+	switch m = p.find(req.form.Get("ts")); {
+	case m == nil:
+		return nil, nil, "message_not_found"
+	case !m.own:
+		return nil, nil, foreign
+	}
+	return p, m, ""
+}
+
 func (s *Server) update(req *request) (object, string) {
-	p, code := s.target(req)
+	p, m, code := s.own(req, "cant_update_message")
 	if code != "" {
 		return nil, code
-	}
-	m := p.find(req.form.Get("ts"))
-	switch {
-	case m == nil:
-		return nil, "message_not_found"
-	case !m.own:
-		return nil, "cant_update_message"
 	}
 	m.text, m.edited = req.form.Get("text"), s.ts()
 	if blocks := rawOf(req, "blocks"); blocks != nil {
@@ -94,16 +101,9 @@ func (s *Server) update(req *request) (object, string) {
 }
 
 func (s *Server) remove(req *request) (object, string) {
-	p, code := s.target(req)
+	p, m, code := s.own(req, "cant_delete_message")
 	if code != "" {
 		return nil, code
-	}
-	m := p.find(req.form.Get("ts"))
-	switch {
-	case m == nil:
-		return nil, "message_not_found"
-	case !m.own:
-		return nil, "cant_delete_message"
 	}
 	m.deleted = true
 	return object{"channel": p.id, "ts": m.ts}, ""

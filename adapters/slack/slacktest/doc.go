@@ -1,10 +1,9 @@
-// Package slacktest is a fake of Slack: one workspace with one app in it, its Web API,
-// Socket Mode and the Events API over HTTP, spoken over loopback as Slack speaks them.
+// Package slacktest is a fake of Slack: one workspace with one app, its Web API, Socket Mode
+// and the Events API over HTTP, on the loopback interface.
 //
-// It gives events again until they are confirmed, misbehaves when it is told to, and
-// holds each request against Slack's published description of the Web API, where
-// SLUICE_API_SPECS names its folder, and against the published limits. What breaks
-// them is collected in [Server.Violations].
+// The fake repeats events until they are confirmed, and misbehaves on request. It checks each
+// request against the published limits and, if SLUICE_API_SPECS names the folder, against
+// Slack's published description of the Web API. [Server.Violations] lists what was wrong.
 //
-// [Platform] drives it for the suite of all adapters.
+// [Platform] drives the fake for the test suite of all adapters.
 package slacktest

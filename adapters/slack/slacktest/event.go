@@ -14,7 +14,7 @@ const (
 	interactive = "interactive"
 )
 
-// event is one thing to tell the app, until it confirms it. Guarded by the server's mu.
+// event is an event that the app has not confirmed yet. The server's mu guards it.
 type event struct {
 	id      string // of the envelope
 	name    string // "<channel>/<ts>" for messages
@@ -24,7 +24,7 @@ type event struct {
 	raw     []byte // sent as it is, if set
 	tries   int
 	due     time.Time
-	carrier *socket // that had it last
+	carrier *socket // the last receiver
 	done    bool
 }
 
@@ -37,7 +37,7 @@ func callbackOf(inner object, id string) object {
 	}
 }
 
-// tell queues an event of a channel; mu is held.
+// tell queues an event of a channel. The caller holds mu.
 func (s *Server) tell(name, lane, kind string, payload object) *event {
 	e := &event{id: s.id("env"), name: name, lane: lane, kind: kind, payload: payload}
 	s.events = append(s.events, e)
@@ -46,7 +46,7 @@ func (s *Server) tell(name, lane, kind string, payload object) *event {
 	return e
 }
 
-// giveOut gives events to the app until the server closes: new ones at once, others again in time.
+// giveOut sends events to the app until the server closes: new ones at once, unconfirmed ones again after a while.
 func (s *Server) giveOut() {
 	for {
 		s.mu.Lock()
@@ -65,7 +65,7 @@ func (s *Server) giveOut() {
 	}
 }
 
-// give sends what is due and tells how long it is until more is; mu is held.
+// give sends the events that are due, and returns the time until the next one is. The caller holds mu.
 func (s *Server) give(now time.Time) time.Duration {
 	next := time.Hour
 	left := s.events[:0]
@@ -95,7 +95,7 @@ func (s *Server) give(now time.Time) time.Duration {
 	return next
 }
 
-// send gives an event to a socket, a channel's to the same one while it lasts; mu is held.
+// send sends an event to a socket. Events of one channel use the same socket while it is open. The caller holds mu.
 func (s *Server) send(e *event) {
 	sockets := s.staying()
 	if len(sockets) == 0 {
@@ -120,7 +120,7 @@ func (s *Server) send(e *event) {
 	c.writeRaw(raw)
 }
 
-// confirm takes a confirmation.
+// confirm handles a confirmation.
 func (s *Server) confirm(from *socket, id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,14 +151,14 @@ func (s *Server) confirmed(name string) bool {
 	return known
 }
 
-// Confirmed reports whether the app has confirmed everything that it was told of a message.
+// Confirmed reports whether the app has confirmed all events of a message.
 func (s *Server) Confirmed(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.confirmed(name)
 }
 
-// Pending is how many events are not confirmed.
+// Pending returns the number of unconfirmed events.
 func (s *Server) Pending() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,7 +175,7 @@ func (s *Server) pending() int {
 	return n
 }
 
-// Redeliver gives everything of a message again.
+// Redeliver sends all events of a message again.
 func (s *Server) Redeliver(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,12 +6,12 @@ import (
 	"strconv"
 )
 
-// Fault is one way for the server to misbehave. Make it with a constructor and
-// give it to [Server.Inject]. Of several that match a call, the one injected first acts.
+// Fault is one kind of misbehaviour. Make it with a constructor and pass it to [Server.Inject]. If several match a call, the
+// first injected one is used.
 type Fault struct {
-	// Method is what it hits; empty for the calls that post a message.
+	// Method is the affected method; empty for all calls that post a message.
 	Method string
-	// Times is how many calls it hits; 0 means once.
+	// Times is the number of affected calls; 0 means one.
 	Times int
 
 	status int    // answer this, without effect
@@ -34,19 +34,19 @@ func Status(code int, body string) *Fault { return &Fault{status: code, body: bo
 // Code answers with one of Slack's error codes.
 func Code(code string) *Fault { return &Fault{code: code} }
 
-// Hang does nothing and never answers, until the caller goes away.
+// Hang does nothing and never answers.
 func Hang() *Fault { return &Fault{hang: true} }
 
 // DropBefore cuts the connection and does nothing.
 func DropBefore() *Fault { return &Fault{drop: true} }
 
-// DropAfter does what was asked and cuts the connection: the answer is lost.
+// DropAfter executes the call and cuts the connection, so that the response is lost.
 func DropAfter() *Fault { return &Fault{drop: true, effect: true} }
 
-// On narrows the fault to one method and gives it back.
+// On limits the fault to one method, and returns it.
 func (f *Fault) On(method string) *Fault { f.Method = method; return f }
 
-// For sets how many calls it hits and gives it back.
+// For sets the number of affected calls, and returns the fault.
 func (f *Fault) For(times int) *Fault { f.Times = times; return f }
 
 // Inject makes the server misbehave from now on.
@@ -60,7 +60,7 @@ func (s *Server) Inject(f *Fault) *Fault {
 	return f
 }
 
-// posts reports whether a method shows a message to people.
+// posts reports whether a method posts a message.
 func posts(method string) bool {
 	switch method {
 	case "chat.postMessage", "files.completeUploadExternal", "response_url":
@@ -84,7 +84,7 @@ func (s *Server) takeFault(method string) *Fault {
 	return nil
 }
 
-// before acts ahead of the effect and reports whether the call goes on.
+// before misbehaves before the call takes effect, and reports whether the call continues.
 func (f *Fault) before(s *Server, w http.ResponseWriter, r *http.Request) bool {
 	switch {
 	case f.effect:
@@ -103,7 +103,8 @@ func (f *Fault) before(s *Server, w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// sever waits for the caller to give up, or cuts the connection under it.
+// sever waits for the caller to give up, or cuts the connection. A panic with http.ErrAbortHandler is net/http's documented
+// way to do that.
 func (f *Fault) sever(s *Server, r *http.Request) {
 	if f.hang {
 		select {

@@ -11,7 +11,7 @@ import (
 // maxUpload bounds an upload at the fake.
 const maxUpload = 64 << 20
 
-// json is a file as messages show it; base is where it is served.
+// json returns the description of a file in a message; base is the address of its content.
 func (f *file) json(base string) object {
 	shares := object{}
 	for _, share := range f.shares {
@@ -34,7 +34,7 @@ func (s *Server) uploadURL(req *request) (object, string) {
 	return object{"upload_url": s.http.URL + "/upload/" + f.id, "file_id": f.id}, ""
 }
 
-// serveUpload takes a file's content.
+// serveUpload receives a file's content.
 func (s *Server) serveUpload(w http.ResponseWriter, r *http.Request) {
 	content, err := io.ReadAll(io.LimitReader(r.Body, maxUpload))
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *Server) fileInfo(req *request) (object, string) {
 	return object{"file": f.json(s.http.URL)}, ""
 }
 
-// serveFile gives a file to who has the token, and sends others to the sign-in page.
+// serveFile serves a file to callers with the token, and redirects others to the sign-in page.
 func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	f := s.files[r.PathValue("id")]
@@ -106,7 +106,7 @@ func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// LastFile is the id of the file that came last.
+// LastFile returns the id of the newest file.
 func (s *Server) LastFile() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

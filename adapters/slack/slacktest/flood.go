@@ -2,8 +2,8 @@ package slacktest
 
 import "encoding/json"
 
-// Flood tells the app what it can't know: events and envelopes of kinds that are not there yet,
-// and what is no event at all. The result names those that can be confirmed.
+// Flood sends unknown kinds of events and envelopes, and data that is not an event. It returns the names of those that can
+// be confirmed.
 func (s *Server) Flood() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

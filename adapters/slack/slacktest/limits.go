@@ -28,7 +28,7 @@ var (
 	bareSpecial = regexp.MustCompile(`[&<>]`)
 )
 
-// checkLimits holds a call against the published limits.
+// checkLimits checks a call against the published limits.
 func (s *Server) checkLimits(req *request) {
 	s.checkText(req.method, req.form.Get("text"))
 	s.checkBlocks(req.method, rawOf(req, "blocks"))
@@ -39,11 +39,11 @@ func (s *Server) checkLimits(req *request) {
 		}
 	}
 	if name := req.form.Get("name"); req.form.Has("name") && (!emojiName.MatchString(name) || len(name) > maxReactName) {
-		s.violate("%s: %q is no name of an emoji", req.method, name)
+		s.violate("%s: %q is not the name of an emoji", req.method, name)
 	}
 }
 
-// checkText: how long it is, and that & < > are encoded where they are no markup.
+// checkText checks the length of a text, and that & < > are encoded outside of markup.
 func (s *Server) checkText(method, text string) {
 	if n := utf8.RuneCountInString(text); n > maxText {
 		s.violate("%s: text of %d characters", method, n)

@@ -224,5 +224,5 @@ func (p *Platform) WaitShown(ctx context.Context, place sessions.Route, n int) (
 	return shown, nil
 }
 
-// Typing implements adaptertest.Platform: Slack has none for apps.
+// Typing implements adaptertest.Platform: apps can't show on Slack that they type.
 func (p *Platform) Typing(sessions.Route) int { return 0 }

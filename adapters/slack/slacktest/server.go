@@ -27,20 +27,20 @@ const (
 	BotName = "sluice"
 )
 
-// Options say how a server is.
+// Options configure a server.
 type Options struct {
-	// Redeliver is how long an event stays unconfirmed before it is given again; 0 for a second.
+	// Redeliver is the time after which an unconfirmed event is sent again; 0 for a second.
 	Redeliver time.Duration
-	// PingEvery is how often sockets are pinged; 0 for half a second.
+	// PingEvery is the time between two pings of a socket; 0 for half a second.
 	PingEvery time.Duration
-	// OnSent is told of each message that the app has posted, before the answer leaves.
+	// OnSent is called with each message that the app has posted, before the response is sent.
 	OnSent func(channel, text string)
-	// HTTP posts events to the URL that [Server.Callback] sets, instead of giving them to sockets.
+	// HTTP posts events to the URL that [Server.Callback] sets, instead of sending them to sockets.
 	HTTP bool
 }
 
-// Server is a fake Slack. Its goroutines, one that gives out events and two for
-// each socket, end with Close. Safe for concurrent use.
+// Server is a fake Slack. Its goroutines, one that sends events and two for each socket, end with Close. It is safe for
+// concurrent use.
 type Server struct {
 	opts    Options
 	http    *httptest.Server
@@ -110,19 +110,19 @@ func (s *Server) routes() http.Handler {
 	return mux
 }
 
-// Drop cuts all connections that the app has.
+// Drop cuts all connections of the app.
 func (s *Server) Drop() {
 	s.lose()
 	s.network.Drop()
 }
 
-// Deafen lets nothing through the connections that the app has now, but keeps them open.
+// Deafen keeps the current connections of the app open, but sends and receives nothing through them.
 func (s *Server) Deafen() {
 	s.lose()
 	s.network.Deafen()
 }
 
-// lose marks the sockets that are open now as those that bring nothing any more.
+// lose marks the open sockets as dead.
 func (s *Server) lose() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,7 +154,7 @@ func (s *Server) Close() {
 	s.http.Close()
 }
 
-// start runs f until the server closes, which waits for it; mu is held. It reports false where it closes already.
+// start runs f on a goroutine that Close waits for. It returns false if the server is already closing. The caller holds mu.
 func (s *Server) start(f func()) bool {
 	if s.closing.Err() != nil {
 		return false
@@ -163,21 +163,21 @@ func (s *Server) start(f func()) bool {
 	return true
 }
 
-// Violations are the requests so far that break what Slack has published.
+// Violations lists the requests so far that break Slack's published rules.
 func (s *Server) Violations() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.violations)
 }
 
-// Calls is how often a method was called.
+// Calls returns how often a method was called.
 func (s *Server) Calls(method string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.calls[method]
 }
 
-// Revoke makes the token invalid, and tells the app so.
+// Revoke makes the token invalid, and sends the app the event for that.
 func (s *Server) Revoke() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,20 +185,20 @@ func (s *Server) Revoke() {
 	s.tell("", "", eventsAPI, callbackOf(object{"type": "tokens_revoked", "tokens": object{"bot": []string{BotUser}}}, s.id("Ev")))
 }
 
-// violate notes a violation; mu is not held.
+// violate notes a violation. The caller does not hold mu.
 func (s *Server) violate(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.violations = append(s.violations, fmt.Sprintf(format, args...))
 }
 
-// notify wakes those who wait; mu is held.
+// notify wakes all waiters. The caller holds mu.
 func (s *Server) notify() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-// wait returns once ready says so, which is asked under mu at each change.
+// wait returns when ready returns true. It calls ready with mu held, after each change.
 func (s *Server) wait(ctx context.Context, ready func() bool) error {
 	for {
 		s.mu.Lock()
@@ -215,13 +215,13 @@ func (s *Server) wait(ctx context.Context, ready func() bool) error {
 	}
 }
 
-// id makes an id that was not there; mu is held.
+// id makes a new id. The caller holds mu.
 func (s *Server) id(prefix string) string {
 	s.nextID++
 	return fmt.Sprintf("%s%06d", prefix, s.nextID)
 }
 
-// ts makes the timestamp of a message; mu is held. No two are the same.
+// ts makes the unique timestamp of a message. The caller holds mu.
 func (s *Server) ts() string {
 	now := time.Now().Truncate(time.Microsecond)
 	if !now.After(s.lastTS) {

@@ -15,14 +15,14 @@ type socket struct {
 	ws   *websocket.Conn
 	done chan struct{} // closed when nothing is read any more
 
-	leaving    bool // it will be closed; guarded by the server's mu
-	lost       bool // nothing comes through any more; guarded by the server's mu
+	leaving    bool // the server has announced that it will close; guarded by the server's mu
+	lost       bool // it sends and receives nothing; guarded by the server's mu
 	unanswered int  // pings in a row; guarded by the server's mu
 
 	mu sync.Mutex // one writer at a time
 }
 
-// serveSocket takes a connection: greeting, pings, confirmations.
+// serveSocket serves a connection: hello, pings, confirmations.
 func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	upgrader := websocket.Upgrader{}
 	ws, err := upgrader.Upgrade(w, r, nil)
@@ -139,20 +139,20 @@ func (s *Server) count(what *int) error {
 	return nil
 }
 
-// live are the sockets that are open now.
+// live returns the open sockets.
 func (s *Server) live() []*socket {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]*socket(nil), s.sockets...)
 }
 
-// Sockets is how many sockets are open.
+// Sockets returns the number of open sockets.
 func (s *Server) Sockets() int { return len(s.live()) }
 
-// leaveAfter is how long a socket stays open after the app was told that it will be closed.
+// leaveAfter is how long a socket stays open after the announcement that it will close.
 const leaveAfter = 2 * time.Second
 
-// Disconnect tells the app that the sockets that are open now will be closed, and closes them a moment later.
+// Disconnect announces to the app that its open sockets will close, and closes them after leaveAfter.
 func (s *Server) Disconnect(reason string) {
 	for _, c := range s.live() {
 		s.leave(c, reason)
@@ -178,7 +178,7 @@ func (s *Server) leave(c *socket, reason string) {
 	})
 }
 
-// staying are the sockets that will not be closed, or all if there is no such; mu is held.
+// staying returns the sockets that will not close, or all if every one will. The caller holds mu.
 func (s *Server) staying() []*socket {
 	var staying []*socket
 	for _, c := range s.sockets {

@@ -24,12 +24,11 @@ type parameter struct {
 }
 
 // published is the description in the folder that SLUICE_API_SPECS names, read once; nil if it names none.
-var published = sync.OnceValues(func() (*specs, error) {
-	folder := os.Getenv("SLUICE_API_SPECS")
-	if folder == "" {
-		return nil, nil //nolint:nilnil // nothing to hold requests against is not an error
+var published = sync.OnceValues(func() (sp *specs, err error) {
+	if folder := os.Getenv("SLUICE_API_SPECS"); folder != "" {
+		sp, err = readSpecs(folder)
 	}
-	return readSpecs(folder)
+	return sp, err
 })
 
 func readSpecs(folder string) (*specs, error) {

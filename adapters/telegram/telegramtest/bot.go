@@ -20,7 +20,7 @@ type Bot struct {
 	chats      map[int64]*chat
 	migrated   map[int64]int64 // old chat id → new one
 	queue      []update
-	held       []update         // kept back; nil if none are
+	held       []update         // kept back; nil: updates are sent at once
 	given      map[int64][]byte // every update ever made, for Redeliver; nil with Forget
 	nextUpdate int64
 	poll       *poll

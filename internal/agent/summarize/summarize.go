@@ -124,7 +124,7 @@ func Trouble(k sessions.ModelErrorKind) string {
 	case sessions.ModelOverloaded:
 		return "it is overloaded"
 	case sessions.ModelCut:
-		return "its answers break off"
+		return "its responses break off"
 	default:
 		return "no connection"
 	}

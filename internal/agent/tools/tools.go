@@ -34,6 +34,15 @@ func (e *InsideError) Error() string { return e.what + ": " + e.err.Error() }
 // Unwrap gives the cause.
 func (e *InsideError) Unwrap() error { return e.err }
 
+// FaultIn returns the fault that an error has inside, or nil if only the model's arguments caused it: then the tool itself refuses
+// the call, and nobody has to be asked first.
+func FaultIn(err error) error {
+	if fault, ok := errors.AsType[*InsideError](err); ok {
+		return fault
+	}
+	return nil
+}
+
 // JSON is a tool's result as JSON.
 func JSON(v any) (string, error) {
 	text, err := json.Marshal(v)

@@ -29,23 +29,39 @@ func newToolRunner(log *slog.Logger, now func() time.Time, reg prometheus.Regist
 func (r *toolRunner) guarded(name string, run tools.Func) tools.Func {
 	return func(ctx context.Context, caller sessions.Caller, args json.RawMessage) (sessions.ToolResult, error) {
 		return r.leftovers.do(ctx, name, caller.Run, func() (sessions.ToolResult, error) {
-			return r.attempt(ctx, name, run, caller, args)
+			return attempt(r, name, caller.Run, func() (sessions.ToolResult, error) { return run(ctx, caller, args) })
 		})
 	}
 }
 
-// attempt runs a tool and turns a panic or an internal fault into a failed call.
-func (r *toolRunner) attempt(ctx context.Context, name string, run tools.Func, caller sessions.Caller, args json.RawMessage) (result sessions.ToolResult, err error) {
+// guardedPlan does the same for the plan of a sub-agent tool, and for the start of the sub-agent.
+func (r *toolRunner) guardedPlan(name string, plan sessions.SubAgent) sessions.SubAgent {
+	return func(ctx context.Context, caller sessions.Caller, args json.RawMessage) (sessions.SubAgentPlan, error) {
+		p, err := attempt(r, name, caller.Run, func() (sessions.SubAgentPlan, error) { return plan(ctx, caller, args) })
+		if start := p.Start; start != nil {
+			p.Start = func(ctx context.Context, child sessions.Record) (sessions.ToolResult, error) {
+				return r.leftovers.do(ctx, name, caller.Run, func() (sessions.ToolResult, error) {
+					return attempt(r, name, caller.Run, func() (sessions.ToolResult, error) { return start(ctx, child) })
+				})
+			}
+		}
+		return p, err
+	}
+}
+
+// attempt does a tool's work and turns a panic or an internal fault into a failed call.
+func attempt[T any](r *toolRunner, name string, run sessions.RunID, work func() (T, error)) (result T, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.log.Error("tool panicked", "tool", name, "run", string(caller.Run), "err", p, "stack", string(debug.Stack()))
+			r.log.Error("tool panicked", "tool", name, "run", string(run), "err", p, "stack", string(debug.Stack()))
 			err = tools.ErrInside
 		}
 	}()
-	result, err = run(ctx, caller, args)
+	result, err = work()
 	if inside, ok := errors.AsType[*tools.InsideError](err); ok {
-		r.log.Error("tool failed", "tool", name, "run", string(caller.Run), "err", inside)
-		return sessions.ToolResult{}, tools.ErrInside
+		r.log.Error("tool failed", "tool", name, "run", string(run), "err", inside)
+		var none T
+		return none, tools.ErrInside
 	}
 	return result, err
 }

@@ -69,7 +69,7 @@ func (ts *Toolset) Simulate(ctx context.Context, record sessions.Record, caller 
 	if err != nil {
 		return policy.Simulation{}, err
 	}
-	if t.Run == nil || above(t.Flow, caller.Reader) {
+	if t.Spec.Name == "" || above(t.Flow, caller.Reader) {
 		s.Decide(policy.Decision{Action: policy.Block, Reason: fmt.Sprintf("there is no tool %q", tool), Rules: []policy.CheckResult{}})
 		return s, nil
 	}
@@ -115,7 +115,7 @@ func above(f sessions.ToolFlow, reader flow.Level) bool {
 	return f.Reads == sessions.FlowOutside && tools.HiddenFrom(reader, f.Source) || f.Writes == sessions.FlowOutside && tools.HiddenFrom(reader, flow.NewLabel(f.Sink, flow.Trusted))
 }
 
-// named finds a session's tool by name, without Run if it has none, and the permission mode of its calls.
+// named finds a session's tool by name, or the zero value if the session lacks the tool, and the permission mode of its calls.
 func (ts *Toolset) named(ctx context.Context, record sessions.Record, tool string) (sessions.Tool, sessions.PermissionMode, error) {
 	d, ok := ts.Roster.Definition(record.Agent)
 	if !ok {

@@ -61,7 +61,11 @@ func New(c Config) (*Toolset, error) {
 // guarded lets the runner run the tools.
 func (ts *Toolset) guarded(tools []sessions.Tool) []sessions.Tool {
 	for i := range tools {
-		tools[i].Run = ts.runner.guarded(tools[i].Spec.Name, tools[i].Run)
+		if name := tools[i].Spec.Name; tools[i].SubAgent == nil {
+			tools[i].Run = ts.runner.guarded(name, tools[i].Run)
+		} else {
+			tools[i].SubAgent = ts.runner.guardedPlan(name, tools[i].SubAgent)
+		}
 	}
 	return tools
 }
@@ -89,7 +93,11 @@ func (ts *Toolset) Refresh(ctx context.Context, s *sessions.Session) error {
 }
 
 // sessionTools are the tools that sub-agents do not have by default.
-var sessionTools = []string{"sessions_list", "sessions_history", "sessions_send", "session_status", "agents_list", "message"}
+var sessionTools = []string{
+	"sessions_list", "sessions_history", "sessions_send", "session_status", "agents_list", "message",
+	"cron_add", "cron_list", "cron_show", "cron_update", "cron_pause", "cron_resume", "cron_run", "cron_remove", "cron_history",
+	"alert_fire", "alert_list", "alert_ack", "alert_resolve",
+}
 
 // remoteTools are the current tools of external servers. A tool without a declared data flow, or with the name of
 // another tool, is left out.
@@ -135,7 +143,7 @@ func checkTools(tools []sessions.Tool) error {
 	for _, t := range tools {
 		name := t.Spec.Name
 		switch {
-		case name == "" || t.Spec.Description == "" || t.Run == nil:
+		case name == "" || t.Spec.Description == "" || t.Run == nil && t.SubAgent == nil:
 			return fmt.Errorf("tool %q: name, description and run are required", name)
 		case seen[name]:
 			return fmt.Errorf("tool %q: two tools have this name", name)

@@ -51,7 +51,7 @@ func (st *Checker) Addressee(ctx context.Context, caller sessions.Caller, name s
 	}
 	if !who.MayTell(policy.CheckSessionsSend, to.Record.Taint.Level()) {
 		st.Deny(caller, policy.CheckSessionsSend, to.Record)
-		return to, fmt.Errorf("sessionKey: this session has learnt %s information, and that one may receive at most %s information: an owner can send /raise %s there; %s",
+		return to, fmt.Errorf("sessionKey: this session has learned %s information, and that one may receive at most %s information: an owner can send /raise %s there; %s",
 			caller.Taint.Level(), to.Record.Taint.Level(), caller.Taint.Level(), policy.StartOverHint(to.Record.Taint.Level()))
 	}
 	return to, nil
@@ -99,7 +99,7 @@ func NoSession(name string) error {
 	return fmt.Errorf("sessionKey: there is no session %q; sessions_list shows those that you can see", name)
 }
 
-// absent is what a key means for which there is no session: the main session of a configured agent can be begun.
+// absent is the meaning of a key without a session: the main session of a configured agent can be created.
 func (st *Checker) absent(key sessions.Key, name string) (Addressee, error) {
 	agent := key.Agent()
 	if _, ok := st.Roster.Definition(agent); ok && key == st.Roster.Settings().Keyer.Main(agent) {
@@ -108,14 +108,15 @@ func (st *Checker) absent(key sessions.Key, name string) (Addressee, error) {
 	return Addressee{}, NoSession(name)
 }
 
-// parentOf is the session that has started the caller's; a zero record if none has, or if it has ended.
+// parentOf returns the session that started the caller's session. It returns a zero record for a session that is not a
+// sub-agent's, or whose parent has ended.
 func (st *Checker) parentOf(ctx context.Context, caller sessions.Caller) sessions.Record {
 	if !caller.Key.SubAgent() {
 		return sessions.Record{}
 	}
 	record, err := st.Store.Session(ctx, caller.Session)
 	if err != nil || record.SpawnedBy == "" {
-		return sessions.Record{} // then it has none of a parent's rights
+		return sessions.Record{} // without a parent's rights
 	}
 	parent, err := st.Store.Session(ctx, record.SpawnedBy)
 	if err != nil || !parent.Ended.IsZero() || tools.HiddenFrom(caller.Reader, parent.Taint) {

@@ -25,7 +25,7 @@ type Store interface {
 type Checker struct {
 	Store  Store
 	Roster *roster.Roster
-	// NewSession makes the main session of an agent that has none, without storing it.
+	// NewSession makes the main session of an agent that lacks one, without storing it.
 	NewSession func(agent string) sessions.Record
 	Now        func() time.Time
 }
@@ -98,14 +98,14 @@ func (st *Checker) Target(ctx context.Context, caller sessions.Caller, name stri
 
 // Deny notes for the operator what a caller was told is not there.
 func (st *Checker) Deny(caller sessions.Caller, at policy.Checkpoint, record sessions.Record) {
-	why := "out of its sight (tools.sessions.visibility, sandbox)"
+	why := "not visible to the caller (tools.sessions.visibility, sandbox)"
 	switch {
 	case !record.Ended.IsZero():
 		why = "has ended"
 	case !policy.CallerOf(caller).May(at, record.Taint):
-		why = "above what the caller has learnt"
+		why = "above what the caller has learned"
 	case at == policy.CheckSessionsSend:
-		why = "below what the caller has learnt"
+		why = "below what the caller has learned"
 	}
 	caller.Trail.Add(sessions.AuditEntry{
 		At: st.Now(), Actor: "agent:" + caller.Agent, Action: string(at) + ".denied", Object: string(record.ID), Session: caller.Session, Label: record.Taint.Join(caller.Taint),

@@ -4,16 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 )
 
 const pageSize = 200
 
-// Row is what the tests look at of a delivery or run.
+// Row has the fields of a delivery or run that the tests use.
 type Row struct {
 	ID   string `json:"id"`
 	Text string `json:"text"`
@@ -48,8 +50,8 @@ func (p *Process) list(ctx context.Context, what, status string) ([]Row, error) 
 	}
 }
 
-// DeliveryCounts is how many deliveries there are of each status but sent and
-// discarded, all at one moment: between two lists a delivery can change its status.
+// DeliveryCounts returns the number of deliveries per status, except sent and discarded, all at one moment: between
+// two lists a delivery can change its status.
 func (p *Process) DeliveryCounts(ctx context.Context) (map[string]int, error) {
 	page, err := p.get(ctx, "deliveries", url.Values{"limit": {"1"}})
 	if err != nil {
@@ -90,20 +92,40 @@ func (p *Process) get(ctx context.Context, what string, query url.Values) (map[s
 	return page, nil
 }
 
-// ask sends one GET to the gateway. The caller closes the body.
+// ask sends a GET request to the gateway. The caller closes the body.
 func (p *Process) ask(ctx context.Context, path string, query url.Values) (*http.Response, error) {
 	return p.send(ctx, http.MethodGet, path, query)
 }
 
-// send makes one request without a body. The caller closes that of the answer.
+// send sends a request without a body. The caller closes the response's body.
 func (p *Process) send(ctx context.Context, method, path string, query url.Values) (*http.Response, error) {
 	address := url.URL{Scheme: "http", Host: p.config.Listen, Path: path, RawQuery: query.Encode()}
 	r, err := http.NewRequestWithContext(ctx, method, address.String(), http.NoBody)
 	if err != nil {
 		return nil, err
 	}
-	r.Header.Set("Authorization", "Bearer "+apiToken)
+	r.Header.Set("Authorization", "Bearer "+APIToken)
 	return http.DefaultClient.Do(r)
+}
+
+// Report reports alerts, written as for Alertmanager's API.
+func (p *Process) Report(ctx context.Context, alerts string) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+p.config.Listen+"/api/v2/alerts", strings.NewReader(alerts))
+	if err != nil {
+		return fmt.Errorf("report alerts: %w", err)
+	}
+	r.Header.Set("Authorization", "Bearer "+APIToken)
+	r.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return fmt.Errorf("report alerts: %w", err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // only read from
+	text, err := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("report alerts: %s: %s", resp.Status, text)
+	}
+	return err
 }
 
 // Said is one message of a session's history.
@@ -115,7 +137,7 @@ type Said struct {
 	} `json:"parts"` // results of tools, too
 }
 
-// History is what was said in a session, oldest first.
+// History returns the messages of a session, oldest first.
 func (p *Process) History(ctx context.Context, key string) ([]Said, error) {
 	page, err := p.get(ctx, "sessions/"+url.PathEscape(key)+"/history", url.Values{"limit": {strconv.Itoa(pageSize)}})
 	if err != nil {
@@ -128,38 +150,38 @@ func (p *Process) History(ctx context.Context, key string) ([]Said, error) {
 	return said, nil
 }
 
-// Approval is something that waits for somebody's word, or did.
+// Approval is a tool call or message that needs or needed a decision.
 type Approval struct {
 	ID       string          `json:"id"`
 	Args     json.RawMessage `json:"args"`
-	Delivery string          `json:"delivery"` // the message that is held; empty for a call
+	Delivery string          `json:"delivery"` // the held message; empty for a call
 	Status   string          `json:"status"`
 	Reason   string          `json:"reason"`
 }
 
-// Approvals lists the newest of a status, or of all, 200 at most.
+// Approvals lists the newest approvals of a status, or of all, at most 200.
 func (p *Process) Approvals(ctx context.Context, status string) ([]Approval, error) {
 	return rowsOf[Approval](ctx, p, "approvals", url.Values{"status": {status}})
 }
 
-// Memory is what an agent remembers under a key.
+// Memory is a memory of an agent.
 type Memory struct {
 	Key     string `json:"key"`
 	Content string `json:"content"`
 }
 
-// Memories lists what is remembered, 200 at most.
+// Memories lists the memories, at most 200.
 func (p *Process) Memories(ctx context.Context) ([]Memory, error) {
 	return rowsOf[Memory](ctx, p, "memory", url.Values{})
 }
 
-// Entry is one of the audit trail.
+// Entry is an entry of the audit trail.
 type Entry struct {
 	Action string `json:"action"`
 	Object string `json:"object"`
 }
 
-// Audited lists the newest entries of an action, 200 at most.
+// Audited lists the newest entries of an action, at most 200.
 func (p *Process) Audited(ctx context.Context, action string) ([]Entry, error) {
 	return rowsOf[Entry](ctx, p, "audit", url.Values{"action": {action}})
 }
@@ -182,7 +204,8 @@ func rowsOf[T any](ctx context.Context, p *Process, what string, query url.Value
 	return rows, nil
 }
 
-// Decide says yes or no to what waits under an id. It reports whether the gateway has taken the word: an error leaves that open.
+// Decide allows or denies the approval with an id. It reports whether the gateway has accepted the decision; after an
+// error that is unknown.
 func (p *Process) Decide(ctx context.Context, id string, yes bool) (taken bool, err error) {
 	word := "deny"
 	if yes {
@@ -195,9 +218,9 @@ func (p *Process) Decide(ctx context.Context, id string, yes bool) (taken bool, 
 	return resp.StatusCode == http.StatusOK, resp.Body.Close()
 }
 
-// Command is the gateway's own command line, which talks to this process.
+// Command runs the gateway's own command line against this process.
 func (p *Process) Command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, p.cmd.Path, args...)
-	cmd.Env = append(os.Environ(), "SLUICE_URL=http://"+p.config.Listen, "SLUICE_TOKEN="+apiToken)
+	cmd.Env = append(os.Environ(), "SLUICE_URL=http://"+p.config.Listen, "SLUICE_TOKEN="+APIToken)
 	return cmd
 }

@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// BuildParams say what to build.
+// BuildParams describe a build.
 type BuildParams struct {
 	Out  string   // the file that the binary becomes
 	Tags []string // build tags
-	// Stripped builds as a release is built: no symbols, no paths, no C.
+	// Stripped builds like a release: without symbols, paths and cgo.
 	Stripped bool
 }
 
-// Build compiles cmd/sluice of the module that the working directory is in.
+// Build compiles cmd/sluice of the module that contains the working directory.
 func Build(ctx context.Context, p BuildParams) error {
 	args := []string{"build", "-o", p.Out}
 	if len(p.Tags) > 0 {
@@ -43,7 +43,7 @@ func Build(ctx context.Context, p BuildParams) error {
 	return nil
 }
 
-// moduleRoot is the folder with go.mod at or above the working directory.
+// moduleRoot returns the folder with go.mod at or above the working directory.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -9,28 +9,28 @@ import (
 	"time"
 )
 
-// apiToken is the bearer token of every gateway that a [Config] describes.
-const apiToken = "token-of-the-gateway-under-test"
+// APIToken is the access token of every gateway that a [Config] describes.
+const APIToken = "token-of-the-gateway-under-test"
 
-// Config is the part of the gateway's configuration that these tests choose.
+// Config is the part of the gateway's configuration that the tests choose.
 type Config struct {
-	State    string // folder, made if missing; the configuration and the log stand beside it
+	State    string // folder, created if missing; the configuration and the log are next to it
 	Listen   string // host:port
-	Channels string // lines below "channels:", such as [Telegram] makes
+	Channels string // lines below "channels:", for example from [Telegram]
 	Model    string // "<provider>/<model>"
-	// ModelURL is the address of a Chat Completions server, known as provider "openai"; empty for none.
+	// ModelURL is the address of a Chat Completions server, configured as provider "openai"; may be empty.
 	ModelURL  string
 	QueueMode string        // followup or collect
-	Debounce  time.Duration // of collect
+	Debounce  time.Duration // for collect
 	StoreURL  string        // empty for the embedded store
 	BusURL    string        // empty for the embedded bus
 	Owners    []string      // "<channel>:<user id>"
-	// Visibility is which sessions agents may speak to; empty for the gateway's default.
+	// Visibility is which sessions agents may access; empty for the gateway's default.
 	Visibility string
-	Extra      string // lines of the configuration's top level
+	Extra      string // top-level lines of the configuration
 }
 
-// Telegram configures a Telegram bot that polls and hears everybody.
+// Telegram configures a Telegram bot that polls and accepts messages from everybody.
 func Telegram(apiBase, token string) string {
 	return fmt.Sprintf(`  telegram:
     dmPolicy: open
@@ -39,7 +39,7 @@ func Telegram(apiBase, token string) string {
 `, token, apiBase)
 }
 
-// FreeAddr is a loopback address that nobody listened on a moment ago.
+// FreeAddr returns a loopback address that was free a moment ago.
 func FreeAddr() (string, error) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -48,10 +48,10 @@ func FreeAddr() (string, error) {
 	return ln.Addr().String(), ln.Close()
 }
 
-// path is where the configuration file stands.
+// path returns the path of the configuration file.
 func (c Config) path() string { return c.State + ".yaml" }
 
-// write makes the state folder and the configuration file.
+// write creates the state folder and writes the configuration file.
 func (c Config) write() error {
 	if err := os.MkdirAll(c.State, 0o700); err != nil {
 		return fmt.Errorf("make state folder: %w", err)
@@ -75,7 +75,7 @@ channels:
 limits: { runAttempts: 100 } # kills are no reason to give up on a message
 models:
   default: %s
-`, c.Listen, apiToken, c.State, c.StoreURL, c.BusURL, strings.Join(c.Owners, ", "), c.Channels, c.QueueMode, c.Debounce.Milliseconds(), c.Model)
+`, c.Listen, APIToken, c.State, c.StoreURL, c.BusURL, strings.Join(c.Owners, ", "), c.Channels, c.QueueMode, c.Debounce.Milliseconds(), c.Model)
 	if c.Visibility != "" {
 		text = "tools: { sessions: { visibility: " + c.Visibility + " } }\n" + text
 	}

@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// Process is one life of the gateway. One goroutine waits for its end.
+// Process is one run of the gateway. One goroutine waits for its end.
 type Process struct {
 	config Config
 	cmd    *exec.Cmd
 	log    *os.File
 	done   chan struct{} // closed once the process has ended
-	err    error         // of cmd.Wait; read after done
+	err    error         // result of cmd.Wait; read after done
 }
 
 // Start writes the configuration and runs the binary. env is added to this process's environment.
@@ -34,7 +34,7 @@ func Start(binary string, config Config, env ...string) (*Process, error) {
 	p.cmd = exec.Command(binary, "serve", "--config", config.path())
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.Stdout, p.cmd.Stderr = log, log
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that its children die with it
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // in a process group, so that its children are killed with it
 	if err := p.cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the gateway: %w", err), log.Close())
 	}
@@ -46,19 +46,19 @@ func Start(binary string, config Config, env ...string) (*Process, error) {
 	return p, nil
 }
 
-// LogPath is the file to which every life of this gateway writes.
+// LogPath returns the log file of all runs of this gateway.
 func (c Config) LogPath() string { return c.State + ".log" }
 
-// Pid is the process's id.
+// Pid returns the process's id.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
-// Kill ends the process and its children at once and waits for the end.
+// Kill kills the process and its children and waits for the end.
 func (p *Process) Kill() {
-	_ = syscall.Kill(-p.Pid(), syscall.SIGKILL) // it may have ended by itself
+	_ = syscall.Kill(-p.Pid(), syscall.SIGKILL) // it may have ended already
 	<-p.done
 }
 
-// Freeze stops the process where it is, connections open, until [Process.Thaw].
+// Freeze stops the process, with open connections, until [Process.Thaw].
 func (p *Process) Freeze() error {
 	if err := syscall.Kill(p.Pid(), syscall.SIGSTOP); err != nil {
 		return fmt.Errorf("freeze the gateway: %w", err)
@@ -66,7 +66,7 @@ func (p *Process) Freeze() error {
 	return nil
 }
 
-// Thaw lets a frozen process go on.
+// Thaw lets a frozen process continue.
 func (p *Process) Thaw() error {
 	if err := syscall.Kill(p.Pid(), syscall.SIGCONT); err != nil {
 		return fmt.Errorf("thaw the gateway: %w", err)
@@ -74,7 +74,7 @@ func (p *Process) Thaw() error {
 	return nil
 }
 
-// errTooSlow: the process did not end in time.
+// errTooSlow means that the process did not end in time.
 var errTooSlow = errors.New("the gateway did not end in time")
 
 // Terminate asks the process to end and returns its exit code; -1 if a signal ended it.
@@ -104,11 +104,10 @@ func (p *Process) Killed(ctx context.Context) (bool, error) {
 	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL, nil
 }
 
-// readyEvery is how often readiness is asked for; it bounds the error of a measured start.
+// readyEvery is how often readiness is polled; it bounds the error of a measured start.
 const readyEvery = time.Millisecond
 
-// WaitReady waits until the gateway says that it is ready. It has to ask: an
-// address that nobody listens on yet tells nothing.
+// WaitReady waits until the gateway reports that it is ready. It has to poll.
 func (p *Process) WaitReady(ctx context.Context) error {
 	ticker := time.NewTicker(readyEvery)
 	defer ticker.Stop()
@@ -133,6 +132,6 @@ func (p *Process) ready(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	_, _ = io.Copy(io.Discard, resp.Body) // so that the connection is used again
+	_, _ = io.Copy(io.Discard, resp.Body) // so that the connection is reused
 	return resp.Body.Close() == nil && resp.StatusCode == http.StatusOK
 }

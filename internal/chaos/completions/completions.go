@@ -1,12 +1,11 @@
-// Package completions is the model of kill tests and benchmarks: the fake
-// provider of [modeltest], which answers what was said last with its echo,
-// slowly, after a tool call, or at length, as its options and words in the
-// message ask.
+// Package completions is the model of kill tests and benchmarks. It uses the fake provider of [modeltest] and echoes
+// the last message: at once, slowly, after a tool call, or at length, depending on its options and on words in the
+// message.
 //
-// Words in a message: "[tool]" asks for a tool call before the answer, "[slow]"
-// for an answer that takes [Options.Slow], "[long]" for one of several platform messages,
-// "[ask <session key>]" for a question to another session, "[call <tool> <arguments>]" for a call of any tool. What is said in an exchange
-// depends on its step alone.
+// Words in a message: "[tool]" asks for a tool call before the answer, "[slow]" for an answer that takes
+// [Options.Slow], "[long]" for an answer that needs several platform messages, "[ask <session key>]" for a question
+// to another session, "[call <tool> <arguments>]" for a call of any tool. In an exchange, the text depends only on
+// the step.
 package completions
 
 import (
@@ -18,18 +17,18 @@ import (
 	"sluice/internal/model/modeltest"
 )
 
-// Options are the settings of the model.
+// Options configure the model.
 type Options struct {
-	// Slow is about how long an answer to a message with "[slow]" takes from its first piece to its last.
+	// Slow is roughly how long an answer to "[slow]" takes from its first chunk to its last.
 	Slow time.Duration
-	// Silence is how long every answer waits before its first byte.
+	// Silence is the delay before the first byte of every answer.
 	Silence time.Duration
-	// Tool is the name of the tool that "[tool]" asks for; it is called with no arguments.
+	// Tool is the tool that "[tool]" calls, without arguments.
 	Tool string
 }
 
-// NewServer serves the model until the server is closed. Its
-// [modeltest.Server.Violations] are the gateway's faults.
+// NewServer serves the model until the server is closed. Its [modeltest.Server.Violations] are the gateway's protocol
+// errors.
 func NewServer(opts Options) (*modeltest.Server, error) {
 	s, err := modeltest.NewServer(modeltest.Options{Forget: true})
 	if err != nil {
@@ -39,11 +38,11 @@ func NewServer(opts Options) (*modeltest.Server, error) {
 	return s, nil
 }
 
-// LongLines is how many numbered lines an answer to a message with "[long]" has
-// after its echo: enough for several platform messages.
+// LongLines is how many numbered lines follow the echo in an answer to "[long]": enough for several platform
+// messages.
 const LongLines = 240
 
-// LongLine is the n-th of them, from 1.
+// LongLine returns the n-th of these lines, counted from 1.
 func LongLine(n int) string {
 	return fmt.Sprintf("Line %03d makes the answer longer than one platform message.", n)
 }
@@ -56,7 +55,7 @@ func longTail() string {
 	return b.String()
 }
 
-// slowTail is what a slow answer says besides; it comes word by word.
+// slowTail is the end of a slow answer, which is streamed word by word.
 var slowTail = strings.Repeat(" And more.", 25)
 
 func (o Options) reply(q modeltest.Request) modeltest.Reply {
@@ -87,7 +86,7 @@ func (o Options) reply(q modeltest.Request) modeltest.Reply {
 
 var callWord = regexp.MustCompile(`\[call (\w+) (\{[^\]]*\})\]`)
 
-// call is the call of a tool that a message asks for.
+// call returns the tool call that a message asks for.
 func (o Options) call(all string) (modeltest.Reply, bool) {
 	if m := callWord.FindStringSubmatch(all); m != nil {
 		return modeltest.Call(m[1], m[2]), true
@@ -95,9 +94,8 @@ func (o Options) call(all string) (modeltest.Reply, bool) {
 	return modeltest.Call(o.Tool, "{}"), strings.Contains(all, "[tool]")
 }
 
-// pending are the user's messages that no text of the assistant has followed,
-// oldest first, and whether a tool has answered since that text. A call of a
-// tool is no answer to what was asked.
+// pending returns the user's messages after the last text of the assistant, oldest first, and whether a tool has
+// answered since. A tool call does not answer a message.
 func pending(messages []modeltest.Message) (texts []string, toolAnswered bool) {
 	for _, m := range messages {
 		switch {

@@ -13,10 +13,10 @@ var (
 	turnWord = regexp.MustCompile(`turn (\d+) of`)
 )
 
-// Announcement is what the asked agent tells its people in the end.
+// Announcement is the announcement of the agent that was asked.
 const Announcement = "We were asked something."
 
-// exchange answers the steps of an exchange, and begins one where a message asks for it.
+// exchange answers the steps of an exchange, and starts one if a message asks for it.
 func exchange(system, asked string, toolAnswered bool) (modeltest.Reply, bool) {
 	switch {
 	case strings.Contains(system, "An exchange with another agent"):
@@ -31,7 +31,7 @@ func exchange(system, asked string, toolAnswered bool) (modeltest.Reply, bool) {
 		return modeltest.Reply{}, false
 	}
 	args, err := json.Marshal(map[string]any{"sessionKey": m[1], "message": "A question.", "timeoutSeconds": 0})
-	if err != nil { // two texts and a number can always be written
+	if err != nil { // two texts and a number can always be encoded
 		return modeltest.Reply{}, false
 	}
 	return modeltest.Call("sessions_send", string(args)), true

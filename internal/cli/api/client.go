@@ -175,7 +175,7 @@ func missing(path string) string {
 
 // Call sends a request and reads the whole answer, within [CallTimeout].
 func (c *Client) Call(ctx context.Context, r Request) (Answer, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, CallTimeout, fmt.Errorf("no answer within %s", CallTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, CallTimeout, fmt.Errorf("no response within %s", CallTimeout))
 	defer cancel()
 	return c.CallSlowly(ctx, r)
 }
@@ -188,7 +188,7 @@ func (c *Client) CallSlowly(ctx context.Context, r Request) (Answer, error) {
 	}
 	data, err := readAll(resp)
 	if err != nil {
-		return Answer{}, fmt.Errorf("read the gateway's answer: %w", err)
+		return Answer{}, fmt.Errorf("read the gateway's response: %w", err)
 	}
 	return Answer{Body: data, Next: nextPage(resp.Header.Get("Link"))}, nil
 }
@@ -207,7 +207,7 @@ func nextPage(link string) string {
 func Decode[T any](a Answer) (T, error) {
 	var got T
 	if err := json.Unmarshal(a.Body, &got); err != nil {
-		return got, fmt.Errorf("read the gateway's answer: %w", err)
+		return got, fmt.Errorf("read the gateway's response: %w", err)
 	}
 	return got, nil
 }
@@ -250,6 +250,6 @@ func Fetch(ctx context.Context, client *http.Client, address, token string) (sta
 
 // readAll reads an answer, at most maxAnswerBytes of it, and closes it.
 func readAll(resp *http.Response) ([]byte, error) {
-	defer resp.Body.Close() //nolint:errcheck // it was only read from, and an error of the reading is returned
-	return io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes))
+	return body, errors.Join(err, resp.Body.Close())
 }

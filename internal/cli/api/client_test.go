@@ -93,7 +93,7 @@ func TestGetDecodesTheAnswer(t *testing.T) {
 
 	c, _ = serve(t, answer(`<html>`))
 	_, err = Get[RunList](t.Context(), c, Request{Path: "/v1/runs"})
-	require.ErrorContains(t, err, "read the gateway's answer: ")
+	require.ErrorContains(t, err, "read the gateway's response: ")
 }
 
 func TestRefusalsSayWhatIsWrong(t *testing.T) {
@@ -166,7 +166,7 @@ func TestCallsHaveADeadlineAndLongOnesHaveNone(t *testing.T) {
 		c := &Client{http: &http.Client{Transport: hanging{}}, base: "http://gateway"}
 		begun := time.Now()
 		_, err := c.Call(t.Context(), Request{Path: "/v1/status"})
-		require.EqualError(t, err, "ask the gateway: no answer within 30s")
+		require.EqualError(t, err, "ask the gateway: no response within 30s")
 		require.Equal(t, CallTimeout, time.Since(begun))
 
 		stop := errors.New("interrupted")

@@ -23,9 +23,9 @@ func TestSession(t *testing.T) {
 	require.Equal(t, "ready", s.State())
 	require.True(t, s.CreatedAt.Time().Equal(time.Date(2026, 4, 26, 17, 3, 16, 500_000_000, time.UTC)))
 	require.True(t, s.LastActivity.Time().IsZero())
-	require.Equal(t, "INTERNAL", Word(s.Taint))
-	require.Equal(t, `{"a":1}`, Word(json.RawMessage(`{"a":1}`)))
-	require.Empty(t, Word(nil))
+	require.Equal(t, "INTERNAL", Unquoted(s.Taint))
+	require.Equal(t, `{"a":1}`, Unquoted(json.RawMessage(`{"a":1}`)))
+	require.Empty(t, Unquoted(nil))
 	s.Busy = true
 	require.Equal(t, "busy", s.State())
 }

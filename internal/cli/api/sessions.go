@@ -56,8 +56,8 @@ func (s Seconds) Time() time.Time {
 	return time.UnixMilli(int64(s * 1000))
 }
 
-// Word is a JSON string without its quotes, or another JSON value as it is written.
-func Word(raw json.RawMessage) string {
+// Unquoted is a JSON string without its quotes, or another JSON value as it is written.
+func Unquoted(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
 		return s

@@ -36,7 +36,7 @@ var (
 	// errRunFailed: the run ended without an answer, and the reason is printed.
 	errRunFailed = errors.New("the run failed")
 	// errCut: the stream ended before the run did.
-	errCut = errors.New("the connection closed before the answer was complete. The agent continues; `sluice sessions history` shows the answer later")
+	errCut = errors.New("the connection closed before the reply was complete. The agent continues; `sluice sessions history` shows the reply later")
 )
 
 // Once sends one message and prints the answer.

@@ -312,7 +312,7 @@ func TestLinesWaitForTheAnswer(t *testing.T) {
 	x.send("%s", question("apr_1"))
 	k.sees("Type y")
 	k.types("third")
-	k.sees("[will be sent after the answer; first answer the question with y or n]\n")
+	k.sees("[will be sent after the reply; first answer the question with y or n]\n")
 	for n := range keptMax - 2 {
 		k.types(strconv.Itoa(n))
 	}

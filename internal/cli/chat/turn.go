@@ -160,7 +160,7 @@ func (t *turn) typed(ctx context.Context, l line) {
 	case !t.chat.in.keep(l.text):
 		t.print.note(fmt.Sprintf("[ignored: %d lines are waiting already]", keptMax))
 	case len(t.asked) > 0:
-		t.print.note("[will be sent after the answer; first answer the question with y or n]")
+		t.print.note("[will be sent after the reply; first answer the question with y or n]")
 	}
 }
 
@@ -173,7 +173,7 @@ func (t *turn) inputEnded(err error) {
 }
 
 // errNotCommand: a line that looked like a command became a message, whose answer comes after this one.
-var errNotCommand = errors.New("this is not a command, so it was sent as a message. `sluice sessions history` will show the answer")
+var errNotCommand = errors.New("this is not a command, so it was sent as a message. `sluice sessions history` will show the reply")
 
 // command sends a command while the answer arrives. What it answers is printed when it comes.
 func (t *turn) command(ctx context.Context, text string) {

@@ -74,6 +74,8 @@ func (d *Doctor) examine(ctx context.Context) []finding {
 		found.add(d.connections(ctx, cfg)...)
 	}
 	found.add(advice(cfg)...)
+	found.add(heartbeats(cfg)...)
+	found.add(withheld(cfg)...)
 	d.accounts(ctx, cfg, &found)
 	found.add(d.sharedChats(ctx, cfg, running)...)
 	found.add(commands(ctx, cfg)...)

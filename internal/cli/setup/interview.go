@@ -64,14 +64,14 @@ func (i *interviewer) channels() ([]string, error) {
 		names := strings.FieldsFunc(strings.ToLower(line), func(r rune) bool { return r == ',' || r == ' ' })
 		unknown := slices.IndexFunc(names, func(name string) bool { return !slices.Contains([]string{"telegram", "slack", "discord"}, name) })
 		if unknown < 0 {
-			return once(names), nil
+			return unique(names), nil
 		}
 		fmt.Fprintf(i.out, "Unknown channel %q. Choose from telegram, slack and discord.\n", names[unknown])
 	}
 }
 
-// once are the names in their order, each one time.
-func once(names []string) (unique []string) {
+// unique are the names in their order, each one time.
+func unique(names []string) (unique []string) {
 	for _, name := range names {
 		if !slices.Contains(unique, name) {
 			unique = append(unique, name)

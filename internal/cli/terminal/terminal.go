@@ -50,7 +50,7 @@ func (s Screen) Printf(format string, args ...any) error {
 func (s Screen) JSON(raw []byte) error {
 	var out bytes.Buffer
 	if err := json.Indent(&out, bytes.TrimSpace(raw), "", "  "); err != nil {
-		return fmt.Errorf("read the gateway's answer: %w", err)
+		return fmt.Errorf("read the gateway's response: %w", err)
 	}
 	return s.Printf("%s", visible.JSON(out.String()))
 }

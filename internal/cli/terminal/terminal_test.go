@@ -64,7 +64,7 @@ func TestJSONKeepsItsMeaningAndHidesNothing(t *testing.T) {
 	text := printed(t, func(s terminal.Screen) error { return s.JSON([]byte("{\"a\":\"x\u202ey\",\"b\":[]}\n\n")) })
 	require.Equal(t, []string{"{", `  "a": "x\u202ey",`, `  "b": []`, "}", ""}, strings.Split(text, "\n"))
 	err := terminal.Screen{Out: &bytes.Buffer{}}.JSON([]byte("<html>"))
-	require.ErrorContains(t, err, "read the gateway's answer")
+	require.ErrorContains(t, err, "read the gateway's response")
 }
 
 func TestAgo(t *testing.T) {

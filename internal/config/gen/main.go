@@ -1,4 +1,4 @@
-// Command gen writes the configuration's reference and schema into a folder.
+// Command gen writes the configuration's reference and schema to a folder.
 package main
 
 import (

@@ -13,7 +13,7 @@ let approvals = null;
 let lastEvent = ""; // id of the last event seen in this session
 let sessionId = "";
 let live = new AbortController();
-let above = false; // the session has learnt something that may not be shown here
+let above = false; // the session has learned something that may not be shown here
 let told = null; // the end of the newest turn, until the session's events have shown it
 let ended = ""; // the last run whose end the events have shown
 let asking = null; // reads the answer to the newest message
@@ -72,13 +72,13 @@ function pause(milliseconds) {
   });
 }
 
-// tellAbove says why the session is no longer shown, and what to do.
+// tellAbove explains above the conversation why the session is no longer shown, and what to do.
 function tellAbove() {
   state("withheld", "warn");
   if (above) return;
   above = true;
   showTold();
-  log.notice("This conversation has learnt something confidential that may not be shown on this page. Its history and answers are withheld here, but you can still send messages.", "", [
+  log.notice("This conversation has learned something confidential that may not be shown on this page. Its history and replies are withheld here, but you can still send messages.", "", [
     { label: "What it knows", value: "/status" }, { label: "Start over", value: "/new" },
   ]);
 }

@@ -71,7 +71,7 @@ export class Approvals {
   }
 
   fill(p, took) {
-    const what = p.delivery ? "Send this message?" : `May ${visible(p.tool)} run?`;
+    const what = p.delivery ? "Send this message?" : `Allow ${visible(p.tool)} to run?`;
     this.part.what.textContent = what;
     this.part.who.textContent = visible([p.agent && "Agent " + p.agent, p.label, p.approvers && "to be decided by " + p.approvers.map((list) => list.join(", ") || "the owners").join("; and ")].filter(Boolean).join(" · "));
     this.part.why.textContent = visible(p.why ?? "");

@@ -118,7 +118,7 @@ export class Log {
     bubble.append(markdown(text));
   }
 
-  // button sends its press. The page's own suggestions have none: they send their value as if it had been typed.
+  // button sends its press. A suggestion of the page itself sends its value as if it had been typed.
   button({ label, value, press }) {
     const b = document.createElement("button");
     b.className = "small";
@@ -274,7 +274,7 @@ export class Log {
         return this.under(entry, "The model failed; trying again.");
       }
       case "run.done": return this.done(e);
-      case "run.failed": return this.ended(e, said, "No answer.", true);
+      case "run.failed": return this.ended(e, said, "No reply.", true);
       case "run.aborted": return this.ended(e, said, "Stopped.");
       case "run.dropped": return this.ended(e, said, "Not processed: too many messages were waiting.", true);
     }

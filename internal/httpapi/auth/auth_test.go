@@ -34,7 +34,7 @@ func TestTokensAreIdentified(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, known := tokens.Identify(&http.Request{Header: c.header})
+			got, known := tokens.Identify(&http.Request{Header: c.header}, false)
 			require.Equal(t, c.want, got)
 			require.Equal(t, c.known, known)
 		})
@@ -63,7 +63,7 @@ func TestWordsHaveALabel(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := c.who.Words(c.label)
+			got, err := c.who.InputLabel(c.label)
 			if c.err != "" {
 				require.EqualError(t, err, c.err)
 				return
@@ -72,8 +72,30 @@ func TestWordsHaveALabel(t *testing.T) {
 			require.Equal(t, c.want, got)
 		})
 	}
-	_, err := owner.WordsTo(sessions.Record{Clearance: flow.Internal}, "CONFIDENTIAL")
+	_, err := owner.InputLabelFor(sessions.Record{Clearance: flow.Internal}, "CONFIDENTIAL")
 	require.EqualError(t, err, "label: the text is CONFIDENTIAL, but the session may learn at most INTERNAL")
+}
+
+func TestWhatProgramsSendIsUntrusted(t *testing.T) {
+	t.Parallel()
+	owner, ops := auth.Caller{Level: flow.Restricted}, auth.Caller{Name: "ops", Level: flow.Internal}
+	for _, c := range []struct {
+		who   auth.Caller
+		label string
+		want  flow.Level
+	}{
+		{owner, "", flow.Public},
+		{owner, "CONFIDENTIAL", flow.Confidential},
+		{owner, "PUBLIC/trusted", flow.Public},
+		{ops, "", flow.Internal},
+		{ops, "PUBLIC", flow.Internal},
+	} {
+		got, err := c.who.SentLabel(c.label)
+		require.NoError(t, err)
+		require.Equal(t, flow.NewLabel(c.want, flow.Untrusted), got, c.label)
+	}
+	_, err := ops.SentLabel("RESTRICTED")
+	require.ErrorContains(t, err, "above INTERNAL")
 }
 
 func TestKeysBelongToTheirCaller(t *testing.T) {

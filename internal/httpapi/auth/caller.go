@@ -2,6 +2,8 @@ package auth
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"net/http"
 
 	"sluice/policy"
@@ -11,10 +13,12 @@ import (
 // Role is what a caller may do.
 type Role string
 
-// The roles. A reader only reads; an operator acts up to its level. Only the gateway's own token acts as an owner.
+// The roles. A reader only reads; an operator acts up to its level; a sender sends alerts and notes and does nothing else.
+// Only the gateway's own token acts as an owner.
 const (
 	RoleOperator Role = "operator"
 	RoleReader   Role = "reader"
+	RoleSender   Role = "sender"
 )
 
 // operator is the actor in the audit trail for the gateway's own token.
@@ -64,6 +68,21 @@ func (c Caller) Key(key string) string {
 	return "token:" + c.Name + "/" + key
 }
 
+// alertKeyMax is the longest key of an alert, in bytes.
+const alertKeyMax = 255
+
+// AlertKey is the key of a caller's alert. The keys of a named token are its own: the same key from another token means another
+// alert. What would be too long is hashed.
+func (c Caller) AlertKey(key string) string {
+	if c.Owner() {
+		return key
+	}
+	if len(c.Name)+1+len(key) > alertKeyMax {
+		key = fmt.Sprintf("%x", sha256.Sum256([]byte(key)))
+	}
+	return c.Name + "/" + key
+}
+
 // Request is a request that was let in, and who makes it.
 type Request struct {
 	Caller Caller
@@ -79,7 +98,7 @@ func Admit(r *http.Request, who Caller) *http.Request {
 	return in.HTTP
 }
 
-// RequestOf is the request that a context belongs to; the zero value if none was let in.
+// RequestOf returns the admitted request that a context belongs to, or the zero value if the context belongs to no request.
 func RequestOf(ctx context.Context) Request {
 	if r, ok := ctx.Value(requestKey{}).(*Request); ok {
 		return *r

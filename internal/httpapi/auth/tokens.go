@@ -49,9 +49,25 @@ func (t *Tokens) Secret() [sha256.Size]byte {
 	return t.known[0].sum
 }
 
-// Identify finds the bearer of a request's token. It compares with every token, also after one fits.
-func (t *Tokens) Identify(r *http.Request) (Caller, bool) {
+// Identify finds the bearer of a request's token. With basic, the token may also be the password of the basic scheme,
+// with any user name.
+func (t *Tokens) Identify(r *http.Request, basic bool) (Caller, bool) {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok && basic {
+		_, token, ok = r.BasicAuth()
+	}
+	who, known := t.Bearer(token)
+	if !ok || !known {
+		return Caller{}, false
+	}
+	if fromBrowser(r.Header) {
+		who.Page, who.Level = true, flow.Min(who.Level, t.pageLevel())
+	}
+	return who, true
+}
+
+// Bearer finds whose token it is. It compares with every token, also after one fits.
+func (t *Tokens) Bearer(token string) (Caller, bool) {
 	got := sha256.Sum256([]byte(strings.TrimSpace(token)))
 	found := -1
 	for i, c := range t.known {
@@ -59,14 +75,10 @@ func (t *Tokens) Identify(r *http.Request) (Caller, bool) {
 			found = i
 		}
 	}
-	if !ok || found < 0 {
+	if found < 0 {
 		return Caller{}, false
 	}
-	who := t.known[found].Caller
-	if fromBrowser(r.Header) {
-		who.Page, who.Level = true, flow.Min(who.Level, t.pageLevel())
-	}
-	return who, true
+	return t.known[found].Caller, true
 }
 
 // fromBrowser reports whether a page in a browser makes the request.

@@ -23,9 +23,9 @@ func ParseLabel(text string) (flow.Label, error) {
 	return l, nil
 }
 
-// Words is the label of the caller's own words. The caller names it, at most at their own level; the default is the page's
+// InputLabel is the label of the caller's own words. The caller names it, at most at their own level; the default is the page's
 // level for what is typed there, else PUBLIC.
-func (c Caller) Words(label string) (flow.Label, error) {
+func (c Caller) InputLabel(label string) (flow.Label, error) {
 	l, err := ParseLabel(label)
 	switch {
 	case err != nil:
@@ -38,20 +38,35 @@ func (c Caller) Words(label string) (flow.Label, error) {
 	if !c.Sees(l) {
 		return l, wire.Forbidden(fmt.Sprintf("label: %s is above %s, the highest level of your token; use a lower label or a token with a higher classification", l.Level(), c.Level))
 	}
-	return l.Join(c.OwnWords()), nil
+	return l.Join(c.LowestInputLabel()), nil
 }
 
-// OwnWords is the lowest label of the caller's own words: only the owner's are trusted.
-func (c Caller) OwnWords() flow.Label {
+// SentLabel is the label of what a program sends with the caller's token, such as an alert. It is untrusted whoever owns the
+// token: the program passes on what others have said. It is at least the level of a named token: who gives a program a token says
+// with it how secret the program's words are.
+func (c Caller) SentLabel(label string) (flow.Label, error) {
+	l, err := c.InputLabel(label)
+	if err != nil {
+		return l, err
+	}
+	least := flow.NewLabel(flow.Public, flow.Untrusted)
+	if !c.Owner() {
+		least = flow.NewLabel(c.Level, flow.Untrusted)
+	}
+	return l.Join(least), nil
+}
+
+// LowestInputLabel is the lowest label of the caller's own words: only the owner's are trusted.
+func (c Caller) LowestInputLabel() flow.Label {
 	if c.Owner() {
 		return flow.Bottom()
 	}
 	return flow.NewLabel(flow.Public, flow.Untrusted)
 }
 
-// WordsTo is the label of the caller's own words to a session, if the session may learn it.
-func (c Caller) WordsTo(r sessions.Record, label string) (flow.Label, error) {
-	l, err := c.Words(label)
+// InputLabelFor is the label of the caller's own words to a session, if the session may learn it.
+func (c Caller) InputLabelFor(r sessions.Record, label string) (flow.Label, error) {
+	l, err := c.InputLabel(label)
 	if err == nil && !l.FlowsTo(r.Clearance) {
 		err = wire.Invalid(fmt.Sprintf("label: the text is %s, but the session may learn at most %s", l.Level(), r.Clearance))
 	}

@@ -39,7 +39,7 @@ type Answers struct {
 }
 
 // aboveText replaces an answer that its own asker may not see.
-const aboveText = "The answer is above your level and is not shown."
+const aboveText = "The reply is above your level and is not shown."
 
 // withheldCode says for programs why an answer is withheld.
 type withheldCode string
@@ -53,11 +53,11 @@ const (
 
 // withheldRecord says that an answer is withheld.
 type withheldRecord struct {
-	Code     withheldCode      `json:"code" enum:"level,send_policy,rule,approval" doc:"level: the answer is above the caller's or the place's level; send_policy: sending is off; rule: a rule or a person forbids it; approval: a person can still allow it"`
+	Code     withheldCode      `json:"code" enum:"level,send_policy,rule,approval" doc:"level: the reply is above the caller's or the place's level; send_policy: sending is off; rule: a rule or a person forbids it; approval: a person can still allow it"`
 	Message  string            `json:"message" doc:"the same for people, with what the owner can do"`
-	Delivery ledger.DeliveryID `json:"delivery,omitempty" doc:"the answer's delivery, which keeps the decision; absent once it is no longer kept"`
+	Delivery ledger.DeliveryID `json:"delivery,omitempty" doc:"the reply's delivery, which keeps the decision; absent once it is no longer kept"`
 	Approval ledger.ApprovalID `json:"approval,omitempty" doc:"of code approval: what waits for a decision"`
-	Decision *policy.Decision  `json:"decision,omitempty" doc:"what the gate decided, with every rule that it checked; absent if the answer is above the caller's level"`
+	Decision *policy.Decision  `json:"decision,omitempty" doc:"what the gate decided, with every rule that it checked; absent if the reply is above the caller's level"`
 }
 
 // withheldOf is what a caller learns about a withheld answer. The decision names levels: only who may see the answer reads it.
@@ -187,7 +187,8 @@ func (a *Answers) filterHistory(ctx context.Context, of sessions.Record, message
 	return nil
 }
 
-// discloserOf is the teller of a run by its id. If the run is no longer kept, its session stands for where it spoke and what it knew.
+// discloserOf finds what a run may disclose, by its id. If the run is no longer kept, its session provides the place and the
+// label.
 func (a *Answers) discloserOf(ctx context.Context, of sessions.Record, id sessions.RunID) (outbound.Discloser, error) {
 	run, err := a.Runs.Run(ctx, id)
 	if errors.Is(err, sessions.ErrNotFound) {
@@ -199,19 +200,19 @@ func (a *Answers) discloserOf(ctx context.Context, of sessions.Record, id sessio
 	return a.discloser(ctx, run)
 }
 
-// isWords reports whether a part is something that the agent has said or thought.
-func isWords(p sessions.Part) bool {
+// isAgentText reports whether a part is something that the agent has said or thought.
+func isAgentText(p sessions.Part) bool {
 	return p.Type == sessions.PartText || p.Type == sessions.PartThinking
 }
 
 // filter keeps of a message what may be read.
 func (m *messageRecord) filter(ctx context.Context, tell outbound.Discloser) error {
-	if !slices.ContainsFunc(m.Parts, isWords) {
+	if !slices.ContainsFunc(m.Parts, isAgentText) {
 		return nil
 	}
 	parts := slices.Clone(m.Parts)
 	for i, p := range parts {
-		if !isWords(p) {
+		if !isAgentText(p) {
 			continue
 		}
 		told, err := tell(ctx, p.Text)
@@ -220,7 +221,7 @@ func (m *messageRecord) filter(ctx context.Context, tell outbound.Discloser) err
 		}
 		if told.Withheld != nil {
 			m.Text, m.Withheld = "", withheldOf(told.Withheld, true)
-			m.Parts = slices.DeleteFunc(parts, isWords)
+			m.Parts = slices.DeleteFunc(parts, isAgentText)
 			return nil
 		}
 		parts[i].Text = told.Text

@@ -27,7 +27,7 @@ type Events interface {
 // eventRecord is an event as programs see it.
 type eventRecord struct {
 	sessions.Event
-	Withheld *withheldRecord `json:"withheld,omitempty" doc:"of run.done: why the answer is withheld; text has the gateway's own words instead"`
+	Withheld *withheldRecord `json:"withheld,omitempty" doc:"of run.done: why the reply is withheld; text then has the gateway's own words"`
 }
 
 // withhold makes an event say that the answer is withheld.

@@ -43,7 +43,7 @@ type exchangeRecord struct {
 	Requester announce.Party     `json:"requester"`
 	Target    announce.Party     `json:"target"`
 	Request   string             `json:"request"`
-	Reply     string             `json:"reply,omitempty" doc:"the target's first answer"`
+	Reply     string             `json:"reply,omitempty" doc:"the target's first reply"`
 	Latest    string             `json:"latest,omitempty" doc:"the last message of either side"`
 	Phase     announce.Phase     `json:"phase" enum:"asking,replying,announcing,ended"`
 	Turn      int                `json:"turn" doc:"the current or last follow-up turn"`
@@ -181,7 +181,7 @@ func (a *ExchangeAPI) StartTask(ctx context.Context, in *taskInput) (*wire.Body[
 		}
 	}
 	who := auth.CallerOf(ctx)
-	label, err := who.WordsTo(r, in.Body.Label)
+	label, err := who.InputLabelFor(r, in.Body.Label)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ const filesPath = "/v1/sessions/{id}/files/"
 
 // Files is where the files of sessions are.
 type Files struct {
-	// Folder finds the folder of a session's files and creates it if it is missing; empty if its agent has none.
+	// Folder finds the folder of a session's files and creates it if it is missing; empty if its agent has no workspace.
 	Folder func(record sessions.Record) (string, error)
 	Level  func(record sessions.Record) flow.Level // of the session's files
 	Quota  *workspace.Quota                        // limits what is written; nil: no limit
@@ -115,7 +115,7 @@ func fileLabel(r *http.Request, level flow.Level) (flow.Label, error) {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return flow.Bottom(), nil
 	}
-	l, err := auth.CallerOf(r.Context()).Words(cmp.Or(r.URL.Query().Get("label"), flow.Public.String()))
+	l, err := auth.CallerOf(r.Context()).InputLabel(cmp.Or(r.URL.Query().Get("label"), flow.Public.String()))
 	if err == nil && !l.FlowsTo(level) {
 		err = wire.Invalid(fmt.Sprintf("label: the file is %s, but the session's files hold at most %s; send the session a message of that level first", l.Level(), level))
 	}
@@ -231,7 +231,7 @@ func DescribePutFile(r huma.API) huma.Operation {
 	o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/octet-stream": anyBytes()}}
 	o.Responses = wire.Responses(http.StatusNotFound, map[string]*huma.MediaType{"application/json": {Schema: wire.Schema[fileWritten](r)}})
 	o.Responses["201"] = o.Responses["200"]
-	o.Parameters = append(o.Parameters, &huma.Param{Name: "label", In: "query", Description: "level of the file, at most what the session has learnt; default PUBLIC", Schema: &huma.Schema{Type: huma.TypeString}})
+	o.Parameters = append(o.Parameters, &huma.Param{Name: "label", In: "query", Description: "level of the file, at most what the session has learned; default PUBLIC", Schema: &huma.Schema{Type: huma.TypeString}})
 	return o
 }
 

@@ -45,7 +45,7 @@ type messageRecord struct {
 	Label   string             `json:"label"`
 	Created time.Time          `json:"created"`
 
-	Withheld *withheldRecord `json:"withheld,omitempty" doc:"why an answer of the agent is withheld from the API; text is empty"`
+	Withheld *withheldRecord `json:"withheld,omitempty" doc:"why a reply of the agent is withheld from the API; text is empty"`
 }
 
 func messageOf(m sessions.Message) messageRecord {
@@ -57,7 +57,7 @@ func messageOf(m sessions.Message) messageRecord {
 		out.Sender = &m.Sender
 	}
 	if m.Role == sessions.RoleAssistant && sessions.Silent(out.Text) {
-		out.Text = "" // nobody sees the word that means silence
+		out.Text = "" // nobody sees the text that stands for silence
 		out.Parts = slices.DeleteFunc(slices.Clone(out.Parts), func(p sessions.Part) bool { return p.Type == sessions.PartText })
 	}
 	return out
@@ -70,7 +70,7 @@ func (a *HistoryAPI) noticeOf(ctx context.Context, d ledger.Delivery) messageRec
 type transcript struct {
 	Session   sessions.ID     `json:"session"`
 	Messages  []messageRecord `json:"messages"`
-	Truncated bool            `json:"truncated,omitempty" doc:"older messages were left out because of the limit or the answer's size"`
+	Truncated bool            `json:"truncated,omitempty" doc:"older messages were left out because of the limit or the size of the response"`
 }
 
 // Get merges the thread with the notices that were shown on the page, by time.
@@ -116,7 +116,7 @@ func newestMessages(messages []messageRecord, limit int) []messageRecord {
 	first, size := len(messages), 0
 	for first > 0 && len(messages)-first < limit && size < view.PageBytes {
 		first--
-		size += 2 * len(messages[first].Text) // it stands in the parts too
+		size += 2 * len(messages[first].Text) // it is in the parts, too
 		for _, p := range messages[first].Parts {
 			size += len(p.Args)
 			if p.Type != sessions.PartText {

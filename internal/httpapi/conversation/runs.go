@@ -9,7 +9,7 @@ import (
 	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/wire"
 	"sluice/router/ledger"
-	"sluice/router/speech"
+	"sluice/router/usertext"
 	"sluice/sessions"
 )
 
@@ -54,7 +54,7 @@ type runRecord struct {
 
 func runOf(r sessions.Run) runRecord {
 	return runRecord{
-		ID: r.ID, Session: r.Session, Status: r.Status, Kind: r.Kind, Input: speech.Text(r.Input), Reply: r.Reply, Error: r.Error, Model: r.Model,
+		ID: r.ID, Session: r.Session, Status: r.Status, Kind: r.Kind, Input: usertext.Text(r.Input), Reply: r.Reply, Error: r.Error, Model: r.Model,
 		Leader: r.Leader, Attempts: r.Attempts, Usage: r.Usage, Route: view.OptionalRoute(r.Route), Label: r.Label.String(), Accepted: r.Accepted,
 		Started: view.Optional(r.Started), Finished: view.Optional(r.Finished),
 	}

@@ -15,28 +15,28 @@ type sessionRecord struct {
 	CreatedAt    float64             `json:"created_at" doc:"seconds since 1970"`
 	LastActivity float64             `json:"last_activity" doc:"seconds since 1970"`
 	Busy         bool                `json:"busy" doc:"a message is being processed or waits"`
-	Persistent   bool                `json:"persistent" doc:"false: it ends five minutes after its last answer"`
+	Persistent   bool                `json:"persistent" doc:"false: it ends five minutes after its last reply"`
 	TTL          int64               `json:"ttl" doc:"seconds from its creation to its end; 0: no end"`
 	Status       string              `json:"status" enum:"ready"`
 	Metadata     json.RawMessage     `json:"metadata" doc:"what its creator attached"`
 	FileAccess   sessions.FileAccess `json:"file_access"`
 	Key          sessions.Key        `json:"key"`
 	Agent        string              `json:"agent"`
-	Taint        string              `json:"taint" doc:"the label of what it has learnt" example:"PUBLIC/trusted"`
+	Taint        string              `json:"taint" doc:"the label of what it has learned" example:"PUBLIC/trusted"`
 	Clearance    string              `json:"clearance" doc:"the highest level that it may learn" example:"RESTRICTED"`
-	Carries      string              `json:"carries,omitempty" doc:"of one session: the highest level that may be said where it was last spoken to; absent if that is above the caller's level"`
-	Held         string              `json:"held,omitempty" doc:"of one session: why its answers are withheld there now, and what to change"`
+	Carries      string              `json:"carries,omitempty" doc:"of one session: the highest level that may be sent to the place where a person last wrote to it; absent if that is above the caller's level"`
+	Held         string              `json:"held,omitempty" doc:"of one session: why its replies are withheld there now, and what to change"`
 	SendPolicy   string              `json:"send_policy,omitempty" doc:"override: allow or deny; absent: it follows the configuration"`
 	Activation   string              `json:"group_activation,omitempty" enum:"mention,always" doc:"override of whether a group must mention the bot; absent: it follows the configuration"`
 	QueueMode    string              `json:"queue_mode,omitempty" enum:"steer,followup,collect,interrupt" doc:"override of how messages are handled that arrive during a run; absent: it follows the configuration"`
 	Thinking     string              `json:"thinking_level,omitempty" enum:"off,low,medium,high" doc:"override of how much the model may reason; absent: it follows the agent"`
 	Verbose      string              `json:"verbose_level,omitempty" enum:"off,on,full" doc:"override of how much of the work people are shown; absent: it follows the agent"`
 	Temperature  *float32            `json:"temperature,omitempty" doc:"override of how freely the model chooses its words, from 0 to 2; absent: it follows the agent"`
-	MaxTokens    int                 `json:"max_output_tokens,omitempty" doc:"override of the maximum tokens of an answer; absent: it follows the agent"`
+	MaxTokens    int                 `json:"max_output_tokens,omitempty" doc:"override of the maximum tokens of a reply; absent: it follows the agent"`
 	Label        string              `json:"label,omitempty" doc:"the name that people gave it"`
 	Title        string              `json:"title,omitempty"`
 	Model        string              `json:"model"`
-	Channel      string              `json:"channel,omitempty" doc:"where it was last spoken to"`
+	Channel      string              `json:"channel,omitempty" doc:"where a person last wrote to it"`
 }
 
 // record is a session as the caller may see it.

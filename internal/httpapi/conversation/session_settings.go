@@ -43,7 +43,7 @@ type setting struct {
 	about string
 	enum  []string // its values besides inherit and null; nil: any text
 	max   int      // bytes of a text; 0: no limit of its own
-	// number reads a number, which may also be written as a text; nil: it is no number.
+	// number reads a number, which may also be written as a text; nil: it is not a number.
 	number func(text string) (string, error)
 	limits [2]float64 // of a number
 	owner  bool       // only an owner sets it, as in a chat: it decides where the session speaks and whom it hears
@@ -52,13 +52,13 @@ type setting struct {
 
 func patchable() []setting {
 	return []setting{
-		{name: "send_policy", about: "whether answers may be sent; only with the gateway's own token", owner: true, enum: []string{"allow", "deny"}, set: into(func(p *sessions.Patch) **sessions.SendPolicy { return &p.SendPolicy })},
+		{name: "send_policy", about: "whether replies may be sent; only with the gateway's own token", owner: true, enum: []string{"allow", "deny"}, set: into(func(p *sessions.Patch) **sessions.SendPolicy { return &p.SendPolicy })},
 		{name: "group_activation", about: "whether a group must mention the bot; only with the gateway's own token", owner: true, enum: []string{"mention", "always"}, set: into(func(p *sessions.Patch) **sessions.Activation { return &p.Activation })},
 		{name: "queue_mode", about: "how messages are handled that arrive during a run", enum: []string{"steer", "followup", "collect", "interrupt"}, set: into(func(p *sessions.Patch) **sessions.QueueMode { return &p.QueueMode })},
 		{name: "thinking_level", about: "how much the model may reason", enum: []string{"off", "low", "medium", "high"}, set: into(func(p *sessions.Patch) **sessions.ThinkingLevel { return &p.ThinkingLevel })},
 		{name: "verbose_level", about: "how much of the work people are shown", enum: []string{"off", "on", "full"}, set: into(func(p *sessions.Patch) **sessions.VerboseLevel { return &p.VerboseLevel })},
 		{name: temperatureField, about: "how freely the model chooses its words; only with the gateway's own token", owner: true, number: temperatureOf, limits: [2]float64{0, sessions.TemperatureMax}, set: into(func(p *sessions.Patch) **sessions.Temperature { return &p.Temperature })},
-		{name: "max_output_tokens", about: "maximum tokens of an answer; only with the gateway's own token", owner: true, number: tokensOf, limits: [2]float64{1, sessions.OutputTokensMax}, set: setMaxTokens},
+		{name: "max_output_tokens", about: "maximum tokens of a reply; only with the gateway's own token", owner: true, number: tokensOf, limits: [2]float64{1, sessions.OutputTokensMax}, set: setMaxTokens},
 		{name: modelField, about: "<provider>/<model>; empty: the agent's", set: intoText(func(p *sessions.Patch) **flow.Text { return &p.Model })},
 		{name: "label", about: "the name that people gave it", max: sessions.LabelMax, set: intoText(func(p *sessions.Patch) **flow.Text { return &p.Label })},
 		{name: "title", about: "its name for people if it has no label", max: titleMax, set: intoText(func(p *sessions.Patch) **flow.Text { return &p.Title })},
@@ -251,7 +251,7 @@ func (a *SessionAPI) Patch(ctx context.Context, in *patchInput) (*wire.Body[sess
 		return nil, err
 	}
 	who := auth.CallerOf(ctx)
-	label, err := who.Words("")
+	label, err := who.InputLabel("")
 	if err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ type SessionAPI struct {
 
 type createInput struct {
 	Body *struct {
-		Persistent bool            `json:"persistent,omitempty" doc:"false: it ends five minutes after its last answer"`
+		Persistent bool            `json:"persistent,omitempty" doc:"false: it ends five minutes after its last reply"`
 		TTL        *int64          `json:"ttl,omitempty" minimum:"1" doc:"seconds until it ends in any case; default 14400"`
 		Metadata   json.RawMessage `json:"metadata,omitempty" doc:"any JSON object"`
 		FileAccess *struct {
@@ -89,7 +89,7 @@ func (a *SessionAPI) Create(ctx context.Context, in *createInput) (*wire.Body[se
 	who := auth.CallerOf(ctx)
 	n := manage.NewSession{TTL: defaultTTL, Clearance: who.Level}
 	if b := in.Body; b != nil {
-		label, err := who.Words("")
+		label, err := who.InputLabel("")
 		if err != nil {
 			return nil, err
 		}

@@ -29,8 +29,10 @@ const (
 	// turnTimeout is how long a caller that wants JSON waits for its answer.
 	turnTimeout = 30 * time.Minute
 	// lookInterval is how often a stream reads its run's row, in case the bus has lost the end.
-	lookInterval = 5 * time.Second
-	turnIDMax    = 200 // bytes
+	lookInterval = 4 * time.Second
+	// lateEvents is how long a stream waits for the last events of a run that has ended.
+	lateEvents = time.Second
+	turnIDMax  = 200 // bytes
 )
 
 // Turns takes messages in.
@@ -39,15 +41,15 @@ type Turns interface {
 	Admit(ctx context.Context, in inbound.Admission) (inbound.Admitted, error)
 }
 
-// Work is what sessions work on.
+// Work controls the runs of sessions.
 type Work interface {
-	// WaitRun waits until a run has ended, at most for d, and gives it as it is then.
+	// WaitRun waits until a run has ended, at most for d, and returns its current state.
 	WaitRun(ctx context.Context, id sessions.RunID, d time.Duration) (sessions.Run, error)
-	// AbortSession stops what a session works on and what waits in it.
+	// AbortSession stops a session's run and clears its queue.
 	AbortSession(ctx context.Context, id sessions.ID, actor string) error
 }
 
-// TurnAPI serves turns: a message and what becomes of it.
+// TurnAPI serves turns: messages and their answers.
 type TurnAPI struct {
 	Visible  *view.Visibility
 	Turns    Turns
@@ -73,9 +75,9 @@ type turnRequest struct {
 type turnReply struct {
 	Run    sessions.RunID `json:"run_id,omitempty"`
 	Status string         `json:"status" enum:"ok,error,timeout"`
-	Reply  string         `json:"reply" doc:"the answer, or the gateway's own words if it is withheld"`
+	Reply  string         `json:"reply" doc:"the reply, or the gateway's own words if the reply is withheld"`
 
-	Withheld *withheldRecord `json:"withheld,omitempty" doc:"why the answer is withheld; absent: reply is the answer"`
+	Withheld *withheldRecord `json:"withheld,omitempty" doc:"why the reply is withheld; absent: reply is the agent's"`
 }
 
 // Say says something in a session, and streams or returns the answer.
@@ -90,7 +92,7 @@ func (a *TurnAPI) Say(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	label, err := auth.CallerOf(ctx).WordsTo(record, request.Label)
+	label, err := auth.CallerOf(ctx).InputLabelFor(record, request.Label)
 	if err != nil {
 		return err
 	}
@@ -114,7 +116,8 @@ func (a *TurnAPI) Say(w http.ResponseWriter, r *http.Request) error {
 	return a.stream(ctx, w, record.ID, got, events)
 }
 
-// addressed finds the session to speak to. The owner may speak to the main session on the page whatever the session has learnt.
+// addressed finds the session to speak to. On the page, the owner may always speak to the main session, whatever it
+// has learnt.
 func (a *TurnAPI) addressed(ctx context.Context, name string) (sessions.Record, error) {
 	if name == sessions.MainAlias && auth.CallerOf(ctx).OnPage() {
 		return a.Visible.Resolver.MainSession(ctx)
@@ -246,18 +249,22 @@ func (a *TurnAPI) stream(ctx context.Context, w http.ResponseWriter, id sessions
 		}
 		return nil
 	}
-	if err := a.follow(ctx, out, got.Run, events); err != nil {
+	if err := a.follow(ctx, out, got, events); err != nil {
 		a.Log.Debug("stream of a turn ended early", "run", string(got.Run), "err", err)
 	}
 	return nil
 }
 
 // follow passes on the events of one run until the run has ended, and the questions that its session asks in the meantime, since
-// the run may wait for the answer to one.
-func (a *TurnAPI) follow(ctx context.Context, out *eventStream, id sessions.RunID, events <-chan sessions.Event) error {
-	look := time.NewTicker(lookInterval)
+// the run may wait for the answer to one. A quick run has often ended before its first event arrives here: its events are waited for.
+func (a *TurnAPI) follow(ctx context.Context, out *eventStream, got inbound.Admitted, events <-chan sessions.Event) error {
+	ended, err := a.ended(ctx, got.Run)
+	done := false
+	if ended && got.Repeat { // its events may have come long ago
+		done, err = a.sendEnd(ctx, out, got.Run, nil)
+	}
+	look := time.NewTimer(pauseToLook(ended))
 	defer look.Stop()
-	done, err := a.sendEnd(ctx, out, id, nil) // the run of a repeated message may have ended long ago
 	for err == nil && !done {
 		select {
 		case <-ctx.Done():
@@ -266,20 +273,36 @@ func (a *TurnAPI) follow(ctx context.Context, out *eventStream, id sessions.RunI
 			switch {
 			case !ok:
 				events = nil
-			case e.Run == id && e.Type.Terminal():
-				done, err = a.sendEnd(ctx, out, id, &e)
-			case e.Run == id:
-				err = out.showOwn(ctx, e)
-			case e.Type == sessions.EventNotice && len(e.Buttons) > 0, e.Type == sessions.EventDecided:
+				look.Reset(0)
+			case e.Run == got.Run && e.Type.Terminal():
+				done, err = a.sendEnd(ctx, out, got.Run, &e)
+			case e.Run == got.Run, e.Type == sessions.EventNotice && len(e.Buttons) > 0, e.Type == sessions.EventDecided:
 				err = out.showOwn(ctx, e)
 			}
 		case <-look.C:
-			if err = out.Beat(); err == nil {
-				done, err = a.sendEnd(ctx, out, id, nil)
+			if ended && len(events) == 0 { // the bus has lost the last event
+				done, err = a.sendEnd(ctx, out, got.Run, nil)
+			} else if err = out.Beat(); err == nil {
+				ended, err = a.ended(ctx, got.Run)
 			}
+			look.Reset(pauseToLook(ended))
 		}
 	}
 	return err
+}
+
+// pauseToLook is the pause before the next look at a run's row.
+func pauseToLook(ended bool) time.Duration {
+	if ended {
+		return lateEvents
+	}
+	return lookInterval
+}
+
+// ended reports whether a run's row says that it has ended.
+func (a *TurnAPI) ended(ctx context.Context, id sessions.RunID) (bool, error) {
+	run, err := a.Runs.Run(ctx, id)
+	return err == nil && run.Status.Terminal(), err
 }
 
 // sendEnd sends the end of a run from its row, if the run has ended. The row is stored before the event, if that has come already.
@@ -323,7 +346,7 @@ func lastEvent(run sessions.Run) sessions.Event {
 
 // DescribeTurns describes the operation in the OpenAPI document.
 func DescribeTurns(r huma.API) huma.Operation {
-	o := wire.Op(http.MethodPost, "/v1/sessions/{id}/messages", "say", "Send a message to a session; the answer comes as events, or whole with Accept: application/json")
+	o := wire.Op(http.MethodPost, "/v1/sessions/{id}/messages", "say", "Send a message to a session; the reply comes as events, or whole with Accept: application/json")
 	o.Parameters = []*huma.Param{sessionParam(), {Name: "Idempotency-Key", In: "header", Description: "the same as id in the body", Schema: &huma.Schema{Type: huma.TypeString}}}
 	o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {Schema: wire.Schema[turnRequest](r)}}}
 	o.Responses = wire.Responses(http.StatusConflict, map[string]*huma.MediaType{

@@ -43,9 +43,13 @@ func (t *Trail) Hidden(ctx context.Context, o Object, why Reason) {
 
 // Stranger notes a wrong token and where it came from, but not the token. A request without any token is not noted.
 func (t *Trail) Stranger(r *http.Request) {
-	if strings.TrimSpace(r.Header.Get("Authorization")) == "" {
-		return
+	if strings.TrimSpace(r.Header.Get("Authorization")) != "" {
+		t.WrongToken(r)
 	}
+}
+
+// WrongToken notes a wrong token that is not in a header.
+func (t *Trail) WrongToken(r *http.Request) {
 	from, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		from = r.RemoteAddr
@@ -63,4 +67,13 @@ func (t *Trail) refused(r *http.Request, who auth.Caller, k key) {
 	t.note(denial{
 		key: k, operation: wire.Printable(r.Method + " " + r.URL.EscapedPath()), label: flow.Top(), level: who.Level, role: who.Role,
 	})
+}
+
+// Unsigned notes a request to a hook whose sender could not be verified, and where it came from.
+func (t *Trail) Unsigned(r *http.Request) {
+	from, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		from = r.RemoteAddr
+	}
+	t.refused(r, auth.Caller{}, key{"unknown", "hook", wire.Printable(from), badToken})
 }

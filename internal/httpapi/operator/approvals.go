@@ -52,7 +52,7 @@ type approvalRecord struct {
 	Reason  string                `json:"reason,omitempty"`
 	By      string                `json:"by,omitempty" doc:"who decided"`
 	Created time.Time             `json:"created"`
-	Expires time.Time             `json:"expires" doc:"undecided by then, it is denied, or allowed if its rule says so"`
+	Expires time.Time             `json:"expires" doc:"without a decision by then, it is denied, or allowed if its rule says so"`
 	Decided *time.Time            `json:"decided,omitempty"`
 
 	Rules     []string   `json:"rules,omitempty" doc:"the rules and checks that ask for it"`
@@ -146,7 +146,7 @@ func (a *ApprovalAPI) Decide(allow bool) func(ctx context.Context, in *decideInp
 		v := a.Identity.Verdict(who)
 		v.Allow = allow
 		if in.Body != nil {
-			label, err := who.Words("")
+			label, err := who.InputLabel("")
 			if err != nil {
 				return nil, err
 			}

@@ -116,7 +116,7 @@ type sendInput struct {
 // Send queues a message that answers nothing.
 func (a *DeliveryAPI) Send(ctx context.Context, in *sendInput) (*wire.Body[deliveryRecord], error) {
 	who := auth.CallerOf(ctx)
-	label, err := who.Words(in.Body.Label)
+	label, err := who.InputLabel(in.Body.Label)
 	if err != nil {
 		return nil, err
 	}

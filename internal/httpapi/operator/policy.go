@@ -52,7 +52,7 @@ func (a *PolicyAPI) Check(ctx context.Context, in *struct {
 	To       string `query:"to"`
 	Thread   string `query:"thread"`
 	Session  string `query:"session" doc:"key or id of the session that speaks"`
-	Label    string `query:"label" doc:"level of the text; default: what the session has learnt, else PUBLIC"`
+	Label    string `query:"label" doc:"level of the text; default: what the session has learned, else PUBLIC"`
 	Kind     string `query:"kind" enum:"reply,announce,notice,message"`
 	Text     string `query:"text" doc:"what would be said, for rules that look at the text; default: empty"`
 },
@@ -102,7 +102,7 @@ func (a *PolicyAPI) Simulate(ctx context.Context, in *struct{ Body simulatedCall
 	}
 	a.noteChannel(ctx, args)
 	who := auth.CallerOf(ctx)
-	record.Taint = record.Taint.Join(who.OwnWords()) // as if the call followed from what the caller says
+	record.Taint = record.Taint.Join(who.LowestInputLabel()) // as if the call followed from what the caller says
 	got, err := a.Simulator.Simulate(ctx, Simulated{
 		Session: record, Tool: in.Body.Tool, Args: args, Owner: who.Owner(), Speaker: a.Identity.Principal(who), Reader: who.Level,
 	})

@@ -59,7 +59,7 @@ type statusRecord struct {
 // accountRecord is the state of an account of a channel.
 type accountRecord struct {
 	adapters.State
-	Classification string `json:"classification" doc:"the highest level that may be said through it; a group or person may have a lower one"`
+	Classification string `json:"classification" doc:"the highest level that may be sent through it; a group or person may have a lower one"`
 }
 
 // Get answers with the state of the gateway.
@@ -119,7 +119,7 @@ func byKind(parts []Health) []Health {
 func (a *StatusAPI) Ready(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()
-	who, known := a.Tokens.Identify(r)
+	who, known := a.Tokens.Identify(r, false)
 	if !known {
 		a.Denials.Stranger(r)
 		who.Level = flow.Public

@@ -29,7 +29,7 @@ func (i Identity) Token(who auth.Caller) *decider.Token {
 	return &decider.Token{Principal: i.Principal(who), Level: who.Level, Operator: who.Role == auth.RoleOperator}
 }
 
-// Verdict is the caller as one who decides: the gateway's own token stands for an owner, a named one for itself alone.
+// Verdict describes the caller as a decider: the gateway's token is an owner's, a named token is only itself.
 func (i Identity) Verdict(who auth.Caller) decider.Verdict {
 	return decider.Verdict{Actor: who.Actor(), Owner: who.Owner(), Token: i.Token(who)}
 }

@@ -49,7 +49,7 @@ func NextLink(ctx context.Context, b *ledger.Bound, last string) string {
 	return "<" + to.RequestURI() + `>; rel="next"`
 }
 
-// LastID is the id of a page's last row; empty if it has none.
+// LastID is the id of a page's last row; empty for a page without rows.
 func LastID[T any](rows []T, id func(T) string) string {
 	if len(rows) == 0 {
 		return ""

@@ -39,7 +39,7 @@ func encodeValue(w io.Writer, before string, v any, after string) error {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return fmt.Errorf("encode answer: %w", err)
+		return fmt.Errorf("encode response: %w", err)
 	}
 	b.Truncate(b.Len() - 1) // the encoder's line break
 	b.WriteString(after)

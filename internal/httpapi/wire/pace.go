@@ -72,7 +72,7 @@ func (p *pacedWriter) Write(text []byte) (n int, err error) {
 		m, err = p.ResponseWriter.Write(chunk)
 		n += m
 		if err = p.took(m, begun, err); err != nil {
-			return n, fmt.Errorf("write answer: %w", err)
+			return n, fmt.Errorf("write response: %w", err)
 		}
 	}
 	return n, nil

@@ -1,4 +1,4 @@
-// Package markdowntest has texts that make Markdown parsers slow.
+// Package markdowntest provides texts that make Markdown parsers slow.
 package markdowntest
 
 import (
@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// Hostile is a family of texts whose members differ in length alone.
+// Hostile is a family of texts that differ only in length.
 type Hostile struct {
 	Name string
-	// Of makes the member of about n bytes. Each ends with [Mark].
+	// Of returns the text of about n bytes. It ends with [Mark].
 	Of func(n int) string
 }
 
-// Mark is the last word of each text, so that a test can see that nothing was cut off.
+// Mark is the last word of each text, so that a test can check that nothing was cut off.
 const Mark = "lastword"
 
-// Texts are all families. Most repeat a unit; the others have two parts that multiply, or that grow.
+// Texts returns all families. Most repeat a unit; the others have two parts that multiply or grow.
 func Texts() []Hostile {
 	var all []Hostile
 	for _, unit := range units {
@@ -32,7 +32,7 @@ func family(name string, of func(n int) string) Hostile {
 	return Hostile{Name: name, Of: func(n int) string { return of(n) + "\n\n" + Mark }}
 }
 
-// units are texts that are hostile when they are said again and again.
+// units are texts that are hostile when repeated.
 var units = []string{
 	// quotes and lists
 	">", "> ", ">a\n", "- ", "1. ", "- + * ", "> - ", "- a\n ", "* * a\n", "- a\n\n", strings.Repeat(">", 50) + "a\n",
@@ -85,10 +85,10 @@ var built = map[string]func(n int) string{
 	"a table with escaped bars in code": func(n int) string { return "|a|\n|-|\n" + strings.Repeat("|`\\|`|\n", n/7) },
 	"a fence around hostile text":       func(n int) string { return "```\n" + strings.Repeat("[[[[\n", n/5) + "```" },
 	"a fence in a comment":              func(n int) string { return "<!--\n```\n-->\n" + strings.Repeat("[a](", n/4) },
-	"a rule that is none":               func(n int) string { return strings.Repeat("-", n) + "x" },
+	"almost a rule":                     func(n int) string { return strings.Repeat("-", n) + "x" },
 }
 
-// table has many columns, and rows with one cell each.
+// table returns a table with many columns, and rows with one cell each.
 func table(columns, rows int) string {
 	return strings.Repeat("|a", columns) + "|\n" + strings.Repeat("|-", columns) + "|\n" + strings.Repeat("a\n", rows)
 }

@@ -26,7 +26,7 @@ type event struct {
 
 		Thinking  string          `json:"thinking"`
 		Signature string          `json:"signature"`
-		Input     json.RawMessage `json:"input"` // {} before the pieces of the real one; whole from servers that send no pieces
+		Input     json.RawMessage `json:"input"` // {} before the chunks of the real input; complete from servers that do not stream it
 	} `json:"content_block"`
 	Delta struct {
 		Text        string `json:"text"`
@@ -49,7 +49,7 @@ type usage struct {
 	Output     int `json:"output_tokens"`
 }
 
-// answer puts a streamed answer together.
+// answer assembles a streamed answer.
 type answer struct {
 	on     func(sessions.Chunk)
 	fail   wire.Fail
@@ -61,15 +61,15 @@ type answer struct {
 type block struct {
 	part  sessions.Part
 	text  strings.Builder // text, thinking or a call's arguments
-	input json.RawMessage // a call's arguments, if they came without pieces
+	input json.RawMessage // a call's arguments, if they came at once
 }
 
 var _ wire.Completed = (*answer)(nil)
 
-// blocksMax bounds the blocks of one answer, against a server that counts wrongly.
+// blocksMax limits the blocks of one answer, in case a server counts wrongly.
 const blocksMax = 256
 
-// Event implements [wire.Answer]. Events that it does not know are left out, as the API asks.
+// Event implements [wire.Answer]. It ignores unknown events, as the API requires.
 func (a *answer) Event(_ string, data []byte) (end bool, err error) {
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil {
@@ -97,7 +97,7 @@ func (a *answer) Event(_ string, data []byte) (end bool, err error) {
 // Whole implements [wire.Answer]: message_stop is the only end.
 func (*answer) Whole() bool { return false }
 
-// failed is an error inside a stream that had begun well.
+// failed returns the error for a failure inside a stream.
 func (a *answer) failed(e event) error {
 	err := fmt.Errorf("%s: %s", e.Error.Type, e.Error.Message)
 	switch e.Error.Type {
@@ -111,7 +111,7 @@ func (a *answer) failed(e event) error {
 	return a.fail(sessions.ModelOverloaded, err)
 }
 
-// begin opens a block. Blocks that are only for the provider stay without a type.
+// begin opens a block. Blocks that only the provider needs get no type.
 func (a *answer) begin(e event) error {
 	if e.Index < 0 || e.Index >= blocksMax {
 		return a.fail(sessions.ModelRefused, fmt.Errorf("the answer has a block %d: at most %d are accepted", e.Index, blocksMax))

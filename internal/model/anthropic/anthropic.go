@@ -1,4 +1,4 @@
-// Package anthropic speaks Anthropic's Messages API.
+// Package anthropic is a client of Anthropic's Messages API.
 package anthropic
 
 import (
@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// DefaultBaseURL is Anthropic's own.
+	// DefaultBaseURL is the address of Anthropic's own API.
 	DefaultBaseURL = "https://api.anthropic.com"
 	apiVersion     = "2023-06-01"
-	// defaultMaxTokens bounds an answer: the API wants a bound in each request.
+	// defaultMaxTokens limits an answer: the API requires a limit in each request.
 	defaultMaxTokens = 8192
-	// MaxTemperature is the highest temperature that the API takes.
+	// MaxTemperature is the highest temperature that the API accepts.
 	MaxTemperature = 1
-	defaultWindow  = 200_000 // of the models of 2024 and later
+	defaultWindow  = 200_000 // of models from 2024 and later
 )
 
-// New makes a provider; an empty base URL is [DefaultBaseURL], an unknown window 200,000 tokens.
+// New creates a provider. An empty base URL means [DefaultBaseURL], an unknown window 200,000 tokens.
 func New(cfg wire.ProviderConfig) *wire.Provider {
 	cfg.BaseURL = strings.TrimSuffix(strings.TrimSuffix(cmp.Or(cfg.BaseURL, DefaultBaseURL), "/"), "/v1")
 	cfg.Window = cmp.Or(cfg.Window, defaultWindow)

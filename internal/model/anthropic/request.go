@@ -21,7 +21,7 @@ type request struct {
 type content struct {
 	Type      string          `json:"type"`
 	Text      string          `json:"text,omitempty"`
-	Thinking  *string         `json:"thinking,omitempty"` // may be empty beside a signature
+	Thinking  *string         `json:"thinking,omitempty"` // may be empty next to a signature
 	Signature string          `json:"signature,omitempty"`
 	ID        string          `json:"id,omitempty"`
 	Name      string          `json:"name,omitempty"`
@@ -32,11 +32,11 @@ type content struct {
 	Source    *source         `json:"source,omitempty"`
 }
 
-// source is a picture's content.
+// source is the content of a picture.
 type source struct {
 	Type      string `json:"type"` // base64
 	MediaType string `json:"media_type"`
-	Data      []byte `json:"data"` // encoding/json writes bytes in base64
+	Data      []byte `json:"data"` // encoding/json encodes bytes as base64
 }
 
 type tool struct {
@@ -54,8 +54,8 @@ func newRequest(model string, req *sessions.Request) request {
 	return r
 }
 
-// Append implements [sessions.Form]. The API wants the roles to alternate, so that messages of one role become one: it stays
-// open for the next, and open is its role.
+// Append implements [sessions.Form]. The API requires alternating roles, so messages of the same role are merged into
+// one: it stays open for the next, and open is its role.
 func (protocol) Append(list []byte, open string, m sessions.Message) ([]byte, string, error) {
 	role := roleOf(m.Role)
 	for _, b := range blocksOf(m) {
@@ -104,8 +104,8 @@ func blocksOf(m sessions.Message) []content {
 	return blocks
 }
 
-// blockOf makes a part's block. A blank text gives no block, because the API refuses it. Reasoning
-// without its signature is left out: the API takes none that it has not signed.
+// blockOf converts a part to a block. A blank text gives no block, because the API rejects it. Reasoning without a
+// signature is left out: the API accepts only reasoning that it has signed.
 func blockOf(role sessions.Role, p sessions.Part) (content, bool) {
 	switch p.Type {
 	case sessions.PartText:

@@ -12,7 +12,7 @@ type thinking struct {
 	Budget int    `json:"budget_tokens,omitempty"`
 }
 
-// budget is the tokens of reasoning. The API takes at least 1024.
+// budget returns the tokens for reasoning. The API requires at least 1024.
 func budget(level sessions.ThinkingLevel) int {
 	switch level {
 	case sessions.ThinkingLow:
@@ -25,8 +25,8 @@ func budget(level sessions.ThinkingLevel) int {
 	return 0
 }
 
-// think sets how much the model reasons. The reasoning counts among the answer's tokens, so there are
-// as many more of them, and the API takes no temperature with it.
+// think sets how much the model reasons. Reasoning counts as part of the answer, so the limit is raised by its
+// budget. The API accepts no temperature together with reasoning.
 func (r *request) think(level sessions.ThinkingLevel, thread []sessions.Message) {
 	switch tokens := budget(level); {
 	case level == sessions.ThinkingOff:
@@ -38,8 +38,8 @@ func (r *request) think(level sessions.ThinkingLevel, thread []sessions.Message)
 	}
 }
 
-// canThink reports whether the conversation may go on with reasoning: an answer whose tools have just been
-// run must have begun with it, as the API takes one turn either with it or without.
+// canThink reports whether the conversation may continue with reasoning. An answer whose tools have just run must
+// have begun with reasoning: the API accepts a turn either completely with it or completely without.
 func canThink(thread []sessions.Message) bool {
 	last, before := lastTurn(thread)
 	if last != "tool_result" {
@@ -49,8 +49,8 @@ func canThink(thread []sessions.Message) bool {
 	return answer == "" || answer == "thinking"
 }
 
-// lastTurn gives the type of the first block of the newest turn, empty for none, and the messages before the turn. A turn is what
-// follows each other from one role.
+// lastTurn returns the type of the first block in the newest turn (empty without a turn), and the messages before the
+// turn. A turn is a sequence of messages of one role.
 func lastTurn(thread []sessions.Message) (first string, before []sessions.Message) {
 	role := ""
 	for i, m := range slices.Backward(thread) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// chatAPI is OpenAI's Chat Completions.
+// chatAPI is OpenAI's Chat Completions API.
 type chatAPI struct{}
 
 var _ api = chatAPI{}
@@ -90,7 +90,7 @@ func (chatAPI) read(h http.Header, raw []byte) (Request, error) {
 	return q, made.done()
 }
 
-// check looks at everything but the messages.
+// check checks everything except the messages.
 func (in *chatRequest) check() error {
 	switch {
 	case in.Model == "":
@@ -120,7 +120,7 @@ func (in *chatRequest) check() error {
 	return checkTools(names, schemas)
 }
 
-// read checks the i-th message after those whose calls were made.
+// read checks the i-th message, given the tool calls so far.
 func (m chatMessage) read(i int, made *calls) (Message, error) {
 	text, pictures, said, err := m.content()
 	if err != nil {
@@ -179,7 +179,7 @@ func (m chatMessage) calls() ([]ToolCall, error) {
 	return out, nil
 }
 
-// chatPart is one of a list that is a content.
+// chatPart is an element of a content list.
 type chatPart struct {
 	Type     string `json:"type"`
 	Text     string `json:"text"`
@@ -188,7 +188,8 @@ type chatPart struct {
 	} `json:"image_url"`
 }
 
-// content reads a content, which is a string or a list of texts and images; said is false for null and none.
+// content reads a content, which is a string or a list of texts and images; said is false for null or a missing
+// content.
 func (m chatMessage) content() (text string, pictures []Picture, said bool, err error) {
 	if len(m.Content) == 0 || string(m.Content) == "null" {
 		return "", nil, false, nil

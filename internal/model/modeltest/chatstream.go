@@ -2,7 +2,7 @@ package modeltest
 
 import "net/http"
 
-// object is a JSON object that is put together by hand.
+// object is a JSON object built by hand.
 type object = map[string]any
 
 func (chatAPI) fail(w http.ResponseWriter, r Reply) {
@@ -25,7 +25,7 @@ func chatErrorType(status int) string {
 	return "invalid_request_error"
 }
 
-// writeFailure writes an error's status, what it asks for, and its text.
+// writeFailure writes an error's status, headers and text.
 func writeFailure(w http.ResponseWriter, r Reply, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	if r.RetryAfter > 0 {
@@ -35,7 +35,7 @@ func writeFailure(w http.ResponseWriter, r Reply, body any) {
 		w.Header().Set(name, value)
 	}
 	w.WriteHeader(r.Status)
-	_, _ = w.Write([]byte(text(body))) // it fails if the caller has gone
+	_, _ = w.Write([]byte(text(body))) // fails if the client has disconnected
 }
 
 func (chatAPI) events(id string, q Request, r Reply) answer {
@@ -49,10 +49,10 @@ func (chatAPI) events(id string, q Request, r Reply) answer {
 		return chunk([]any{object{"index": 0, "delta": d, "logprobs": nil, "finish_reason": finish}}, nil)
 	}
 	a := answer{body: []string{delta(object{"role": roleAssistant, "content": ""}, nil)}}
-	for _, p := range pieces(r.Thinking) {
+	for _, p := range chunks(r.Thinking) {
 		a.body = append(a.body, delta(object{"reasoning_content": p}, nil))
 	}
-	for _, p := range pieces(r.Text) {
+	for _, p := range chunks(r.Text) {
 		a.body = append(a.body, delta(object{"content": p}, nil))
 	}
 	for i, c := range r.Calls {
@@ -87,12 +87,12 @@ func (r Reply) chatFinish() string {
 	return "stop"
 }
 
-// shreds cuts arguments without regard for their sense, never inside a character.
+// shreds cuts arguments at arbitrary places, but never inside a character.
 func shreds(args string) []string {
 	const runes = 5
 	var out []string
 	all := []rune(args)
-	if string(all) != args { // not UTF-8: it is sent whole
+	if string(all) != args { // not UTF-8: sent at once
 		return []string{args}
 	}
 	for len(all) > runes {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// messagesAPI is Anthropic's Messages.
+// messagesAPI is Anthropic's Messages API.
 type messagesAPI struct{}
 
 var _ api = messagesAPI{}
@@ -93,7 +93,7 @@ func (messagesAPI) read(h http.Header, raw []byte) (Request, error) {
 	return q, made.done()
 }
 
-// check looks at everything but the messages' contents.
+// check checks everything except the contents of messages.
 func (in *messagesRequest) check() error {
 	switch {
 	case in.Model == "":
@@ -117,7 +117,7 @@ func (in *messagesRequest) check() error {
 	return checkTools(names, schemas)
 }
 
-// read checks a turn after those whose calls were made, and takes its results apart from its text.
+// read checks a turn, given the tool calls so far, and separates its tool results from its text.
 func (t turn) read(made *calls) ([]Message, error) {
 	blocks, err := t.blocks()
 	if err != nil {
@@ -171,7 +171,7 @@ func (t turn) blocks() ([]block, error) {
 	return blocks, nil
 }
 
-// add takes a block that is not a tool's result.
+// add adds a block that is not a tool's result.
 func (m *Message) add(b block) error {
 	switch {
 	case b.Type == "text":

@@ -51,14 +51,14 @@ func (r Reply) messagesBlocks(id string) []sentBlock {
 	var out []sentBlock
 	if r.Thinking != "" || r.Signature != "" {
 		b := sentBlock{start: object{"type": "thinking", "thinking": "", "signature": ""}}
-		for _, p := range pieces(r.Thinking) {
+		for _, p := range chunks(r.Thinking) {
 			b.deltas = append(b.deltas, object{"type": "thinking_delta", "thinking": p})
 		}
 		out = append(out, b.with(object{"type": "signature_delta", "signature": r.Signature}))
 	}
 	if r.Text != "" {
 		b := sentBlock{start: object{"type": "text", "text": ""}}
-		for _, p := range pieces(r.Text) {
+		for _, p := range chunks(r.Text) {
 			b.deltas = append(b.deltas, object{"type": "text_delta", "text": p})
 		}
 		out = append(out, b)

@@ -12,27 +12,27 @@ import (
 	"regexp"
 )
 
-// Request is one accepted request, as both APIs would say it.
+// Request is an accepted request, in a form common to both APIs.
 type Request struct {
 	Path        string // "/v1/chat/completions" or "/v1/messages"
 	Model       string
 	System      string
-	Messages    []Message // without the system's
-	Tools       []string  // their names
-	MaxTokens   int       // 0 if not said
-	Temperature *float64  // nil if not said
+	Messages    []Message // without the system prompt
+	Tools       []string  // names of the tools
+	MaxTokens   int       // 0: not set
+	Temperature *float64  // nil: not set
 	Raw         json.RawMessage
 }
 
-// Message is one turn. A tool's result is a turn of the role "tool" of its own, in both APIs.
+// Message is one turn. In both APIs, a tool's result is a turn of its own with the role "tool".
 type Message struct {
 	Role     string // user, assistant or tool
 	Text     string // text blocks are joined with newlines
 	Pictures []Picture
 	Thinking string
 	Calls    []ToolCall
-	CallID   string // tool: what it answers
-	Error    bool   // tool: the call failed; Anthropic's only
+	CallID   string // tool: the call that it answers
+	Error    bool   // tool: the call failed; Anthropic only
 }
 
 // Picture is an image in a message.
@@ -41,7 +41,7 @@ type Picture struct {
 	Content []byte
 }
 
-// newPicture checks an image as both APIs take it.
+// newPicture checks an image by the rules of both APIs.
 func newPicture(mime string, content []byte) (Picture, error) {
 	switch mime {
 	case "image/png", "image/jpeg", "image/webp", "image/gif":
@@ -57,7 +57,7 @@ func newPicture(mime string, content []byte) (Picture, error) {
 	return Picture{mime, content}, nil
 }
 
-// Pending are the texts of the user's messages after the last assistant's message.
+// Pending returns the texts of the user's messages after the last message of the assistant.
 func (q Request) Pending() []string {
 	var texts []string
 	for _, m := range q.Messages {
@@ -71,7 +71,7 @@ func (q Request) Pending() []string {
 	return texts
 }
 
-// The roles of a [Message], and the ones that stand apart.
+// The roles of a [Message], and the two special ones.
 const (
 	roleUser      = "user"
 	roleAssistant = "assistant"
@@ -80,7 +80,7 @@ const (
 	roleDeveloper = "developer"
 )
 
-// decode reads JSON into a value that names every field that the API knows.
+// decode reads JSON into a value that declares every field of the API.
 func decode(h http.Header, raw []byte, into any) error {
 	if kind, _, err := mime.ParseMediaType(h.Get("Content-Type")); err != nil || kind != "application/json" {
 		return fmt.Errorf("the content type is %q, want application/json", h.Get("Content-Type"))
@@ -91,7 +91,7 @@ func decode(h http.Header, raw []byte, into any) error {
 	return nil
 }
 
-// strict reads one JSON value whose fields are all known.
+// strict reads one JSON value and rejects unknown fields.
 func strict(raw []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
@@ -106,12 +106,12 @@ func strict(raw []byte, into any) error {
 
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// checkTools checks the declared tools: names, and schemas of an object.
+// checkTools checks the declared tools: their names, and that their schemas describe objects.
 func checkTools(names []string, schemas []json.RawMessage) error {
 	seen := map[string]bool{}
 	for i, name := range names {
 		if !toolName.MatchString(name) {
-			return fmt.Errorf("tools.%d: %q is no name for a tool", i, name)
+			return fmt.Errorf("tools.%d: %q is not a valid name of a tool", i, name)
 		}
 		if seen[name] {
 			return fmt.Errorf("tools.%d: the name %q is there twice", i, name)
@@ -133,12 +133,12 @@ func isObject(raw []byte) bool {
 	return json.Unmarshal(raw, &o) == nil && o != nil
 }
 
-// calls are the tool calls of the last assistant's message that have no result yet.
+// calls are the tool calls in the assistant's last message that have no result yet.
 type calls struct {
 	open map[string]bool
 }
 
-// begin notes the calls of an assistant's message.
+// begin records the calls of a message of the assistant.
 func (c *calls) begin(made []ToolCall) error {
 	c.open = map[string]bool{}
 	for _, m := range made {
@@ -157,7 +157,7 @@ func (c *calls) begin(made []ToolCall) error {
 	return nil
 }
 
-// end takes the result of one call.
+// end records the result of one call.
 func (c *calls) end(id string) error {
 	if !c.open[id] {
 		return fmt.Errorf("the result of %q has no call in the message before it", id)
@@ -166,7 +166,7 @@ func (c *calls) end(id string) error {
 	return nil
 }
 
-// done reports calls that were left without a result.
+// done returns an error if calls have no result.
 func (c *calls) done() error {
 	for id := range c.open {
 		return fmt.Errorf("the call %s has no result", id)

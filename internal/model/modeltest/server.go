@@ -13,29 +13,29 @@ import (
 	"time"
 )
 
-// Options are the settings of a [Server]. The zero value is fine for tests.
+// Options configure a [Server]. The zero value is fine for tests.
 type Options struct {
-	// Addr is where to listen; empty for a free port on loopback.
+	// Addr is the address to listen on; empty: a free port on loopback.
 	Addr string
-	// Key is the only key that is accepted; empty accepts every key but none at all.
+	// Key is the only accepted key; empty: any key is accepted, but not a missing one.
 	Key string
-	// Forget keeps no requests, for long benchmarks.
+	// Forget discards requests, for long benchmarks.
 	Forget bool
 }
 
-// Server is the fake. Its goroutines are the HTTP server's, awaited by Close.
-// All methods are safe for concurrent use.
+// Server is the fake provider. Its goroutines are those of the HTTP server; Close waits for them. All methods are
+// safe for concurrent use.
 type Server struct {
 	opts    Options
 	url     string
 	http    *http.Server
 	serving sync.WaitGroup
 	waiting atomic.Int64
-	answers atomic.Int64 // makes ids
+	answers atomic.Int64 // source of ids
 	closing context.Context
 	stop    context.CancelFunc
 
-	mu         sync.Mutex // guards what follows
+	mu         sync.Mutex // guards the fields below
 	script     []Reply
 	always     func(Request) Reply
 	requests   []Request
@@ -43,10 +43,10 @@ type Server struct {
 	changed    chan struct{} // closed at the next change
 }
 
-// Start listens and serves until [Server.Close], with no options.
+// Start serves on loopback until [Server.Close], without options.
 func Start() (*Server, error) { return NewServer(Options{}) }
 
-// NewServer listens and serves until [Server.Close].
+// NewServer serves until [Server.Close].
 func NewServer(opts Options) (*Server, error) {
 	if opts.Addr == "" {
 		opts.Addr = "127.0.0.1:0"
@@ -69,45 +69,45 @@ func NewServer(opts Options) (*Server, error) {
 	return s, nil
 }
 
-// OpenAIURL is the base address for a client of Chat Completions.
+// OpenAIURL returns the base address for a Chat Completions client.
 func (s *Server) OpenAIURL() string { return s.url + "/v1" }
 
-// AnthropicURL is the base address for a client of Messages.
+// AnthropicURL returns the base address for a Messages client.
 func (s *Server) AnthropicURL() string { return s.url }
 
-// Enqueue answers the next requests with these replies, one each, before what Always gives.
+// Enqueue sets the replies to the next requests, one each, before the function of Always is used.
 func (s *Server) Enqueue(replies ...Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.script = append(s.script, replies...)
 }
 
-// Always answers every request for which no reply is enqueued; [Echo] until it
-// is called. The function is called from many goroutines.
+// Always sets the function that answers requests without an enqueued reply; the default is [Echo]. It is called from
+// many goroutines.
 func (s *Server) Always(reply func(Request) Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.always = reply
 }
 
-// Requests are the accepted requests in the order in which they came.
+// Requests returns the accepted requests in the order of their arrival.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
 }
 
-// Violations are the broken rules of all requests, oldest first. A test should end with none.
+// Violations returns the broken rules of all requests, oldest first. It should be empty at the end of a test.
 func (s *Server) Violations() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.violations)
 }
 
-// Waiting is how many requests are in their latency, a pause or a stall now.
+// Waiting returns how many requests are in a delay, a pause or a stall now.
 func (s *Server) Waiting() int { return int(s.waiting.Load()) }
 
-// AwaitWaiting returns as soon as n requests or more wait, or with ctx's error.
+// AwaitWaiting returns when at least n requests wait, or returns ctx's error.
 func (s *Server) AwaitWaiting(ctx context.Context, n int) error {
 	for {
 		s.mu.Lock()
@@ -137,7 +137,7 @@ func (s *Server) violate(what string) {
 	s.violations = append(s.violations, what)
 }
 
-// next notes a request and takes its reply.
+// next records a request and returns its reply.
 func (s *Server) next(q Request) Reply {
 	s.mu.Lock()
 	if !s.opts.Forget {
@@ -156,7 +156,7 @@ func (s *Server) next(q Request) Reply {
 
 var errClosing = errors.New("the server is closing")
 
-// wait waits for a time, or for ever if it is negative.
+// wait waits for a time, or forever if it is negative.
 func (s *Server) wait(ctx context.Context, d time.Duration) error {
 	if d == 0 {
 		return nil
@@ -167,7 +167,7 @@ func (s *Server) wait(ctx context.Context, d time.Duration) error {
 	close(s.changed)
 	s.changed = make(chan struct{})
 	s.mu.Unlock()
-	var over <-chan time.Time // never, if nil
+	var over <-chan time.Time // nil: never
 	if d > 0 {
 		timer := time.NewTimer(d)
 		defer timer.Stop()
@@ -183,7 +183,7 @@ func (s *Server) wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// requestMax bounds a request's body, as the real services do.
+// requestMax limits a request's body, like the real services.
 const requestMax = 32 << 20
 
 // handler serves one API.

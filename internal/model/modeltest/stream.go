@@ -9,24 +9,24 @@ import (
 	"strings"
 )
 
-// api is one provider's way to speak. Its methods keep no state.
+// api is the protocol of one provider. Its methods keep no state.
 type api interface {
-	// key is the caller's key, or empty.
+	// key returns the caller's key, or an empty text.
 	key(h http.Header) string
-	// read checks a request; an error says which rule it breaks.
+	// read checks a request; the error names the broken rule.
 	read(h http.Header, raw []byte) (Request, error)
-	// fail writes a failure in the API's form.
+	// fail writes a failure in the API's format.
 	fail(w http.ResponseWriter, r Reply)
-	// events are an answer's events in their order.
+	// events returns the events of an answer in order.
 	events(id string, q Request, r Reply) answer
 }
 
 // answer is a stream before it is sent.
 type answer struct {
-	body []string // what is said
-	tail []string // why it ended, usage, the end marker
-	bad  string   // an error as an event
-	ping string   // what keeps a connection alive
+	body []string // the content
+	tail []string // the reason of the end, usage, the end marker
+	bad  string   // an error event
+	ping string   // an event that keeps the connection alive
 }
 
 // event is one server-sent event; name may be empty.
@@ -38,7 +38,7 @@ func event(name string, data any) string {
 	return head + "data: " + text(data) + "\n\n"
 }
 
-// text is a value as JSON; what this package sends can always be written.
+// text returns a value as JSON; every value that this package sends can be encoded.
 func text(value any) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -49,7 +49,7 @@ func text(value any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// stream sends an answer and its fault. A failed write means that the caller has gone.
+// stream sends an answer with its fault. A failed write means that the client has disconnected.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request, reply Reply, a answer) {
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-cache")
@@ -75,17 +75,18 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, reply Reply, a a
 	s.spoil(w, r, reply.Fault, a)
 }
 
-// spoil does what the fault says where the stream stands.
+// spoil causes the fault at the current position. A panic with http.ErrAbortHandler is net/http's documented way to break
+// the connection; the server recovers from it and logs nothing.
 func (s *Server) spoil(w http.ResponseWriter, r *http.Request, f Fault, a answer) {
 	out := http.NewResponseController(w)
 	switch f {
 	case Break:
-		panic(http.ErrAbortHandler) // net/http's own way to break a connection
+		panic(http.ErrAbortHandler)
 	case HalfBreak:
 		send(w, out, a.bad[:len(a.bad)/2])
 		panic(http.ErrAbortHandler)
 	case Stall:
-		_ = s.wait(r.Context(), -1) // it ends with the caller or with the server
+		_ = s.wait(r.Context(), -1) // ends with the client or with the server
 	case Malformed:
 		send(w, out, "data: {\"choices\":[{\"delta\n\n")
 	case Failure:

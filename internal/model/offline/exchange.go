@@ -6,8 +6,8 @@ import (
 	"sluice/sessions"
 )
 
-// inExchange is what the guide says where an exchange with another agent asks
-// for its word: it answers no answers, and announces in a sentence. ok is false elsewhere.
+// inExchange returns the guide's answer to a step of an exchange with another agent: it does not reply to answers,
+// and announces in one sentence. ok is false outside of exchanges.
 func inExchange(req sessions.Request) (c sessions.Completion, ok bool) {
 	switch {
 	case strings.Contains(req.System, "answer exactly "+sessions.ReplySkip):

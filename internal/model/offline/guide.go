@@ -14,13 +14,13 @@ import (
 
 const help = `I am **Sluice's offline guide**: a demonstration that runs without a key and without a network. I am not an AI; I understand a few plain sentences and act on them with the real tools:
 
-- **list sessions** – the conversations that you may see
-- **show history of main** – what was said in one
+- **list sessions** – the conversations that you can see
+- **show history of main** – what was said in a session
 - **status** – this session's state
 - **tell telegram 42: dinner is ready** – a message to another conversation (or: *send dinner is ready to telegram 42*)
 - **ask agent ops: how many servers are there?** – a question to another agent (or *ask session KEY: …*)
 - **start a background task: repeat hello** – a sub-agent does it and reports here
-- **remember that Ada likes tea** · **what do you know about tea?** · **forget ada-likes-tea** – what is kept for later conversations
+- **remember that Ada likes tea** · **what do you know about tea?** · **forget ada-likes-tea** – what I save for later conversations
 - **repeat …** – I say it back
 
 Commands such as ` + "`/help`" + ` work everywhere. For a real assistant, add a provider and a model to ` + "`sluice.yaml`" + `:
@@ -32,14 +32,14 @@ models:
     anthropic: { kind: anthropic, apiKey: "${ANTHROPIC_API_KEY}" }
 ` + "```"
 
-// sentence is one that the guide understands.
+// sentence is a kind of sentence that the guide understands.
 type sentence struct {
 	pattern *pattern.Pattern
 	tool    string
 	args    func(match []string) map[string]any
 }
 
-// sentences are tried in their order.
+// sentences are tried in order.
 var sentences = []sentence{
 	{
 		pattern.New(`(?i)^(?:please )?(?:list|show)(?: me)?(?: all| my| the)? (?:sessions|conversations)[.!?]?$`),
@@ -90,7 +90,7 @@ func message(channel, to, text string) map[string]any {
 	return map[string]any{"channel": strings.ToLower(channel), "to": to, "message": text}
 }
 
-// guide answers the last message, or tells what its tools gave.
+// guide answers the last message, or reports the results of its tools.
 func guide(req sessions.Request) sessions.Completion {
 	if done := results(req); done != nil {
 		texts := spoken(before(req))
@@ -112,7 +112,7 @@ func guide(req sessions.Request) sessions.Completion {
 	return says(strings.Join(spoken(asked), "\n\n"))
 }
 
-// wanted are the tools that messages ask for.
+// wanted returns the tool calls that messages ask for.
 func wanted(asked []sessions.Message) sessions.Completion {
 	var c sessions.Completion
 	for _, m := range asked {
@@ -134,7 +134,8 @@ func sentenceOf(text string) (*sentence, []string) {
 	return nil, nil
 }
 
-// spoken answers the messages that ask for no tool: each with what it wants to hear again, the others with one help.
+// spoken answers the messages that ask for no tool: it repeats the texts it is asked to repeat, and gives one help
+// text for all others.
 func spoken(asked []sessions.Message) []string {
 	var texts []string
 	helped := false
@@ -153,7 +154,7 @@ func spoken(asked []sessions.Message) []string {
 	return texts
 }
 
-// before are the messages that the tools were called for whose results end the thread.
+// before returns the messages that led to the tool results at the end of the thread.
 func before(req sessions.Request) []sessions.Message {
 	last := len(req.Messages) - 2 // the call
 	if last < 0 {
@@ -162,8 +163,7 @@ func before(req sessions.Request) []sessions.Message {
 	return pending(sessions.Request{Messages: req.Messages[:last]})
 }
 
-// question is what a message asks: its last text, without what stands there in
-// groups, who speaks and what was said before.
+// question returns the last text of a message, without the speaker and the context that messages in groups have.
 func question(m sessions.Message) string {
 	text := ""
 	for _, p := range m.Parts {
@@ -182,7 +182,7 @@ func cutFold(s, prefix string) (string, bool) {
 	return s[len(prefix):], true
 }
 
-// calls asks for a tool. The call's id comes from the message, so that the same question makes the same call.
+// calls makes the call of a tool. The call's id is derived from the message, so that the same question gives the same call.
 func calls(tool string, args map[string]any, asked sessions.MessageID) sessions.Completion {
 	text, err := json.Marshal(args)
 	if err != nil {
@@ -193,7 +193,7 @@ func calls(tool string, args map[string]any, asked sessions.MessageID) sessions.
 	}}}
 }
 
-// result is what the guide reads of the tools' results.
+// result has the fields of tool results that the guide uses.
 type result struct {
 	row
 	Count     *int   `json:"count"`
@@ -229,7 +229,7 @@ type said struct {
 	Content []sessions.Part `json:"content"`
 }
 
-// render tells a tool's result in plain words.
+// render describes a tool's result in plain words.
 func render(p sessions.Part) string {
 	if p.Error {
 		return "That did not work: " + p.Text
@@ -248,19 +248,19 @@ func render(p sessions.Part) string {
 			r.Key, r.Kind, r.Model, r.Tokens, r.Running, r.Queued)
 	case "message":
 		if r.Status == "blocked" {
-			return "The gate holds it back: " + r.Reason
+			return "The gate withheld the message: " + r.Reason
 		}
-		return "It is on its way to " + r.Channel + " " + r.To + "."
+		return "The message is on its way to " + r.Channel + " " + r.To + "."
 	case "sessions_send":
 		return renderSend(r)
 	case "memory_save":
-		return "I keep that in mind (`" + r.Key + "`)."
+		return "I'll remember that (`" + r.Key + "`)."
 	case "memory_search", "memory_list":
 		return renderMemories(append(r.Results, r.Memories...))
 	case "memory_delete":
 		return "I have forgotten `" + r.Key + "`."
 	case "sessions_spawn":
-		return "A sub-agent works on it (`" + r.Child + "`). It will report here."
+		return "A sub-agent is working on it (`" + r.Child + "`). It will report here."
 	}
 	return p.Text
 }
@@ -268,16 +268,16 @@ func render(p sessions.Part) string {
 func renderSend(r result) string {
 	switch {
 	case r.Reply != "":
-		return "The answer: " + r.Reply
+		return "The reply: " + r.Reply
 	case r.Error != "":
-		return "No answer yet: " + r.Error
+		return "No reply yet: " + r.Error
 	}
-	return "It was asked."
+	return "I sent the question."
 }
 
 func renderList(r result) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "You may see %s:\n", plural(len(r.Sessions), "session"))
+	fmt.Fprintf(&b, "You can see %s:\n", plural(len(r.Sessions), "session"))
 	for _, s := range r.Sessions {
 		fmt.Fprintf(&b, "\n- `%s` – %s, last active %s", s.Key, s.Channel, time.UnixMilli(s.UpdatedAt).UTC().Format("2 Jan 15:04 UTC"))
 		for _, m := range s.Messages {
@@ -303,7 +303,7 @@ func plural(n int, word string) string {
 	return strconv.Itoa(n) + " " + word + "s"
 }
 
-// brief is the beginning of a message's text, on one line.
+// brief returns the beginning of a message's text on one line.
 func brief(m said) string { return short(sessions.Message{Parts: m.Content}.Text()) }
 
 func short(text string) string {

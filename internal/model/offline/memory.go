@@ -8,7 +8,7 @@ import (
 	"sluice/internal/pattern"
 )
 
-// remembering are the sentences about what is remembered across conversations.
+// remembering has the sentences about memories.
 var remembering = []sentence{
 	{
 		pattern.New(`(?is)^(?:please )?remember(?: that|:)? +(.+?)[.!]?$`),
@@ -32,10 +32,10 @@ var remembering = []sentence{
 	},
 }
 
-// keyWords is how many words of what is remembered make its key.
+// keyWords is how many words of a memory form its key.
 const keyWords = 6
 
-// keyOf is the key of what is remembered: its first words. A key gives itself.
+// keyOf returns the key of a memory: its first words. A key is its own key.
 func keyOf(text string) string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.In(r, unicode.L, unicode.N, unicode.M) })
 	key := []rune(strings.Join(words[:min(keyWords, len(words))], "-"))

@@ -1,5 +1,5 @@
-// Package offline has models that need no network: a guide that shows what the
-// gateway can do, and instruments for tests. None of them is an AI.
+// Package offline has models that need no network: a guide that shows what the gateway can do, and models for tests.
+// None of them is an AI.
 package offline
 
 import (
@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"sluice/internal/model/wire"
+	"sluice/internal/pause"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
-// The names of the models. Slow is followed by a duration: "slow-2s".
+// The names of the models. Slow is followed by a duration, for example "slow-2s".
 const (
 	Guide = "guide"
 	Echo  = "echo"
@@ -33,10 +34,10 @@ var (
 	_ sessions.Classified = (*Model)(nil)
 )
 
-// Names are the models that anybody may choose. Those that wait are instruments for tests.
+// Names returns the models that anybody may choose. Models that wait are for tests only.
 func Names() []string { return []string{Echo, Guide} }
 
-// New makes the model of a name.
+// New creates the model with a name.
 func New(name string) (*Model, error) {
 	if name == Guide {
 		return &Model{name: name, answer: guide}, nil
@@ -55,20 +56,16 @@ func New(name string) (*Model, error) {
 // Name implements [sessions.Model].
 func (m *Model) Name() string { return "offline/" + m.name }
 
-// ContextWindow implements [sessions.Model]: it is not bounded.
+// ContextWindow implements [sessions.Model]: there is no limit.
 func (m *Model) ContextWindow() int { return 0 }
 
-// Classification implements [sessions.Classified]: nothing leaves the process.
+// Classification implements [sessions.Classified]: no data leaves the process.
 func (m *Model) Classification() flow.Level { return flow.Restricted }
 
 // Complete implements [sessions.Model]. It streams word by word.
 func (m *Model) Complete(ctx context.Context, req sessions.Request, on func(sessions.Chunk)) (sessions.Completion, error) {
 	if m.delay > 0 {
-		timer := time.NewTimer(m.delay)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
+		if pause.Wait(ctx, m.delay) != nil {
 			return sessions.Completion{}, &sessions.ModelError{Kind: sessions.ModelUnavailable, Model: m.Name(), Err: wire.Ended(ctx)}
 		}
 	}
@@ -84,12 +81,12 @@ func (m *Model) Complete(ctx context.Context, req sessions.Request, on func(sess
 	return c, nil
 }
 
-// pieceMax is how many pieces an answer is streamed in at most.
-const pieceMax = 200
+// chunksMax is the maximum number of chunks of a streamed answer.
+const chunksMax = 200
 
-// stream cuts a text into pieces at spaces.
+// stream cuts a text into chunks at spaces.
 func stream(text string, on func(sessions.Chunk)) {
-	least := len(text)/pieceMax + 1
+	least := len(text)/chunksMax + 1
 	for len(text) > 0 {
 		cut := len(text)
 		if least < len(text) {
@@ -102,7 +99,8 @@ func stream(text string, on func(sessions.Chunk)) {
 	}
 }
 
-// tokens counts the words of the newest messages, as a stand-in for tokens. Older ones cost the same each time and say nothing.
+// tokens counts the words of the newest messages instead of tokens. Older ones cost the same each time and carry no
+// information.
 func tokens(req sessions.Request) int {
 	n := 0
 	for _, m := range pending(req) {
@@ -119,7 +117,7 @@ func words(c sessions.Completion) int {
 	return n
 }
 
-// pending are the messages of people and other agents that have no answer yet.
+// pending returns the messages of people and other agents that have no answer yet.
 func pending(req sessions.Request) []sessions.Message {
 	i := len(req.Messages)
 	for i > 0 && (req.Messages[i-1].Role == sessions.RoleUser || req.Messages[i-1].Role == sessions.RoleAgent) {
@@ -140,7 +138,7 @@ func says(text string) sessions.Completion {
 	return sessions.Completion{Parts: []sessions.Part{{Type: sessions.PartText, Text: text}}}
 }
 
-// results are the tool results that the last answer asked for; nil if the thread does not end with any.
+// results returns the tool results after the last answer; nil if the thread does not end with tool results.
 func results(req sessions.Request) []sessions.Part {
 	if len(req.Messages) == 0 {
 		return nil

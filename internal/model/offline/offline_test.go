@@ -113,9 +113,9 @@ func TestGuideTellsWhatToolsGave(t *testing.T) {
 		{"sessions_list", `{"count":1,"sessions":[{"key":"agent:main:main","channel":"webchat","updatedAt":1000}]}`, "one session"},
 		{"sessions_history", `{"messages":[{"role":"user","sender":"Ann","content":[{"type":"text","text":"hi","label":"PUBLIC/trusted"}]}]}`, "**Ann**: hi"},
 		{"session_status", `{"key":"agent:main:main","running":1}`, "1 working"},
-		{"message", `{"status":"blocked","reason":"the rule"}`, "holds it back: the rule"},
+		{"message", `{"status":"blocked","reason":"the rule"}`, "withheld the message: the rule"},
 		{"message", `{"status":"accepted","channel":"telegram","to":"42"}`, "on its way"},
-		{"memory_save", `{"saved":true,"key":"tea"}`, "in mind (`tea`)"},
+		{"memory_save", `{"saved":true,"key":"tea"}`, "remember that (`tea`)"},
 		{"memory_search", `{"results":[{"key":"tea","content":"Ada likes it"}],"query":"x"}`, "- Ada likes it (`tea`)"},
 		{"memory_search", `{"results":[],"query":"x"}`, "nothing of that"},
 		{"memory_list", `{"memories":[{"key":"tea","content":"Ada likes it"}]}`, "- Ada likes it (`tea`)"},
@@ -159,7 +159,7 @@ func TestGuideAnswersEachOfSeveral(t *testing.T) {
 // In a group a message names its speaker and comes with what was said before.
 func TestGuideUnderstandsAGroup(t *testing.T) {
 	t.Parallel()
-	asked := text(sessions.RoleUser, "[Messages here since your last answer that were not addressed to you]\nBob: lunch?")
+	asked := text(sessions.RoleUser, "[Messages here since your last reply that were not addressed to you]\nBob: lunch?")
 	asked.Sender = sessions.Peer{ID: "5", Name: "Ada"}
 	asked.Parts = append(asked.Parts, sessions.Part{Type: sessions.PartText, Text: "Ada: repeat hello"})
 	streamed, _ := ask(t, "guide", asked)

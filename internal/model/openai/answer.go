@@ -19,7 +19,7 @@ type chunk struct {
 		Delta struct {
 			Content   string `json:"content"`
 			Refusal   string `json:"refusal"`
-			Reasoning string `json:"reasoning_content"` // as several servers send it
+			Reasoning string `json:"reasoning_content"` // the field that several servers use
 			ToolCalls []struct {
 				Index    int    `json:"index"`
 				ID       string `json:"id"`
@@ -41,7 +41,7 @@ type chunk struct {
 	Error *failure `json:"error"`
 }
 
-// failure is an error inside the stream.
+// failure is an error inside a stream.
 type failure struct {
 	Message string `json:"message"`
 	Type    string `json:"type"`
@@ -55,7 +55,7 @@ func (f failure) code() string {
 	return fmt.Sprint(f.Code)
 }
 
-// answer puts a streamed answer together.
+// answer assembles a streamed answer.
 type answer struct {
 	on       func(sessions.Chunk)
 	fail     wire.Fail
@@ -67,15 +67,15 @@ type answer struct {
 }
 
 type call struct {
-	index    int // the provider's
+	index    int // the provider's index
 	id, name string
 	args     strings.Builder
 }
 
 var _ wire.Completed = (*answer)(nil)
 
-// Event implements [wire.Answer]. The end marker is "[DONE]"; that a choice has
-// finished is not, because the usage comes after it.
+// Event implements [wire.Answer]. The end marker is "[DONE]". A finish reason is not, because the usage comes after
+// it.
 func (a *answer) Event(_ string, data []byte) (end bool, err error) {
 	if string(data) == "[DONE]" {
 		if a.finish == "" && a.text.Len() == 0 && len(a.calls) == 0 {
@@ -111,10 +111,10 @@ func (a *answer) Event(_ string, data []byte) (end bool, err error) {
 	return false, nil
 }
 
-// Whole implements [wire.Answer]: several servers send nothing after the reason of the end.
+// Whole implements [wire.Answer]: several servers send nothing after the finish reason.
 func (a *answer) Whole() bool { return a.finish != "" }
 
-// failed is an error inside a stream that had begun well.
+// failed returns the error for a failure inside a stream.
 func (a *answer) failed(kind, code, message string) error {
 	err := fmt.Errorf("%s: %s", strings.TrimSpace(kind+" "+code), message)
 	switch {
@@ -134,11 +134,11 @@ func (a *answer) say(kind sessions.PartType, into *strings.Builder, text string)
 	a.on(sessions.Chunk{Type: kind, Text: text})
 }
 
-// callsMax bounds the tool calls of one answer, against a server that counts wrongly.
+// callsMax limits the tool calls of one answer, in case a server counts wrongly.
 const callsMax = 128
 
-// call adds a piece to a tool call. The first piece has the id and the name;
-// servers that repeat them, or count every call as the first, are understood.
+// call adds a chunk to a tool call. The first chunk has the id and the name. Servers that repeat them, or give every
+// call index 0, are supported.
 func (a *answer) call(index int, id, name, args string) error {
 	c := a.find(index, id)
 	if c == nil {
@@ -156,7 +156,7 @@ func (a *answer) call(index int, id, name, args string) error {
 	return nil
 }
 
-// find gives the newest call of an index; none if the id says that it is another one.
+// find returns the newest call with an index, or nil if the id belongs to another one.
 func (a *answer) find(index int, id string) *call {
 	for _, c := range slices.Backward(a.calls) {
 		if c.index != index {
@@ -181,7 +181,7 @@ func (a *answer) Completion() sessions.Completion {
 	add(sessions.PartThinking, a.thinking.String())
 	add(sessions.PartText, a.text.String())
 	for _, c := range a.calls {
-		if c.name == "" { // no tool can be found for it, and no provider takes it back
+		if c.name == "" { // no tool has an empty name, and no provider accepts it back
 			continue
 		}
 		done.Parts = append(done.Parts, sessions.Part{

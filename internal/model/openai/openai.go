@@ -1,4 +1,4 @@
-// Package openai speaks the Chat Completions API, as OpenAI and many other servers have it.
+// Package openai is a client of the Chat Completions API of OpenAI and many other servers.
 package openai
 
 import (
@@ -11,11 +11,11 @@ import (
 	"sluice/sessions"
 )
 
-// DefaultBaseURL is OpenAI's own.
+// DefaultBaseURL is the address of OpenAI's own API.
 const DefaultBaseURL = "https://api.openai.com/v1"
 
-// New makes a provider; an empty base URL is [DefaultBaseURL]. The window stays
-// unknown unless it is given, because servers differ.
+// New creates a provider. An empty base URL means [DefaultBaseURL]. The window is unknown unless it is configured,
+// because servers differ.
 func New(cfg wire.ProviderConfig) *wire.Provider {
 	cfg.BaseURL = strings.TrimSuffix(cmp.Or(cfg.BaseURL, DefaultBaseURL), "/")
 	return wire.NewProvider(cfg, protocol{})

@@ -24,12 +24,12 @@ type streamOptions struct {
 
 type message struct {
 	Role       string     `json:"role"`
-	Content    any        `json:"content"` // a text, nil, or a list of blocks where there are pictures
+	Content    any        `json:"content"` // a text, nil, or a list of blocks if there are pictures
 	ToolCalls  []toolCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
 }
 
-// block is a part of a message that is not text alone.
+// block is an element of a content list.
 type block struct {
 	Type     string    `json:"type"` // text or image_url
 	Text     string    `json:"text,omitempty"`
@@ -62,7 +62,7 @@ type function struct {
 	Parameters  json.RawMessage `json:"parameters"`
 }
 
-// effort is the API's word for how much the model reasons; empty leaves it to the server.
+// effort is the API's name for how much the model reasons; empty: the server's default.
 func effort(level sessions.ThinkingLevel) string {
 	if level == sessions.ThinkingOff {
 		return "none"
@@ -120,7 +120,7 @@ func assistant(m sessions.Message) message {
 	return out
 }
 
-// picturesOf are a message's pictures that the model is shown.
+// picturesOf returns the pictures of a message that the model gets.
 func picturesOf(m sessions.Message) []block {
 	var blocks []block
 	for _, p := range m.Parts {
@@ -132,7 +132,7 @@ func picturesOf(m sessions.Message) []block {
 	return blocks
 }
 
-// content is a person's message with what it says of its other attachments.
+// content returns a person's message with a description of its other attachments.
 func content(m sessions.Message) string {
 	texts := []string{m.Text()}
 	for _, p := range m.Parts {

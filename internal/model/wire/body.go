@@ -7,21 +7,22 @@ import (
 	"io"
 )
 
-// Body is what a request says: an object, and its members "messages" and "tools", which are encoded already.
+// Body is the body of a request: an object, and its members "messages" and "tools", which are already encoded.
 type Body struct {
 	Object   any // without "messages" and "tools", and not empty
-	First    any // an element before the messages; nil for none
+	First    any // an element before the messages; may be nil
 	Messages Messages
-	Tools    []byte // a JSON array; nil for none
+	Tools    []byte // a JSON array; may be nil
 }
 
-// Messages are the elements of the list "messages", each behind a comma. Pieces of it may be shared: it is never changed.
+// Messages are the elements of the list "messages", each preceded by a comma. Its slices may be shared and are never
+// changed.
 type Messages struct {
 	Text  []byte
-	Close string // stands behind the text
+	Close string // the text after the messages
 }
 
-// encode gives the pieces of the body's text.
+// encode returns the slices of the body's text.
 func (b *Body) encode() ([][]byte, error) {
 	object, err := json.Marshal(b.Object)
 	if err != nil {
@@ -44,7 +45,7 @@ func (b *Body) encode() ([][]byte, error) {
 	return append(pieces, []byte("}")), nil
 }
 
-// messages are the pieces up to the end of the list of messages.
+// messages returns the slices up to the end of the list of messages.
 func (b *Body) messages(head []byte) ([][]byte, error) {
 	head = append(head, `,"messages":[`...)
 	text := b.Messages.Text
@@ -61,7 +62,7 @@ func (b *Body) messages(head []byte) ([][]byte, error) {
 	return [][]byte{head, text, []byte(b.Messages.Close + "]")}, nil
 }
 
-// outgoing is the text of a request. It is let go of as soon as it is sent, because many requests wait long.
+// outgoing is the text of a request. It is released when it is sent, because many requests wait for long.
 type outgoing struct {
 	pieces [][]byte
 	size   int64
@@ -75,10 +76,11 @@ func newOutgoing(pieces [][]byte) *outgoing {
 	return o
 }
 
-// errSent: net/http asks for the text again only if nothing of it was written.
+// errSent means that nothing can be sent again: net/http asks for the text again only if nothing of it was written.
 var errSent = errors.New("the request was sent already")
 
-// again gives the text from its beginning. net/http asks for it if an idle connection turns out to be closed before anything was written.
+// again returns the text from its beginning. net/http asks for it if an idle connection turns out to be closed before
+// anything was written.
 func (o *outgoing) again() (io.ReadCloser, error) {
 	if o.pieces == nil {
 		return nil, errSent
@@ -90,7 +92,7 @@ func (o *outgoing) again() (io.ReadCloser, error) {
 type reader struct {
 	of   *outgoing
 	left [][]byte
-	at   int // in the first one that is left
+	at   int // in the first remaining slice
 }
 
 func (r *reader) Read(p []byte) (n int, err error) {
@@ -105,7 +107,7 @@ func (r *reader) Read(p []byte) (n int, err error) {
 		return n, nil
 	}
 	r.left = nil
-	if r.of.size > writeBuffer { // else it may stand in the connection's buffer, of which nothing was written
+	if r.of.size > writeBuffer { // a shorter text may still be in the connection's buffer, unsent
 		r.of.pieces = nil
 	}
 	return n, io.EOF

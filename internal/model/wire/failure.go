@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	errorMax = 4 << 10        // bytes of an error's body that are read
-	retryMax = 24 * time.Hour // a provider that asks for more is not believed
+	errorMax = 4 << 10        // bytes read from an error's body
+	retryMax = 24 * time.Hour // a longer Retry-After is ignored
 )
 
-// Fail makes an error of the client's model. The secret does not stand in its text.
+// Fail creates an error of the client's model. It removes the secret from the text.
 func (c *Client) Fail(kind sessions.ModelErrorKind, err error) *sessions.ModelError {
 	if c.cfg.Secret != "" && strings.Contains(err.Error(), c.cfg.Secret) {
 		err = errors.New(strings.ReplaceAll(err.Error(), c.cfg.Secret, "<secret>"))
@@ -27,11 +27,11 @@ func (c *Client) Fail(kind sessions.ModelErrorKind, err error) *sessions.ModelEr
 	return &sessions.ModelError{Kind: kind, Model: c.cfg.Model, Err: err}
 }
 
-// refused reads what a response that is no stream means.
+// refused explains a response that is not a stream.
 func (c *Client) refused(resp *http.Response) error {
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, errorMax))
 	if err != nil && len(raw) == 0 {
-		raw = []byte("(the error's text could not be read)") // the status says enough
+		raw = []byte("(the error's text could not be read)") // the status is enough
 	}
 	text := strings.ToValidUTF8(strings.TrimSpace(string(raw)), "\uFFFD")
 	if resp.StatusCode == http.StatusOK {
@@ -42,7 +42,7 @@ func (c *Client) refused(resp *http.Response) error {
 	return e
 }
 
-// message takes the message out of the providers' usual form of an error.
+// message extracts the message from the providers' usual error format.
 func message(body string) string {
 	var form struct {
 		Error json.RawMessage `json:"error"`
@@ -86,7 +86,7 @@ func KindOf(status int, text string) sessions.ModelErrorKind {
 	return sessions.ModelRefused
 }
 
-// tooLong recognizes the providers' ways to say that a prompt is too long.
+// tooLong recognises the providers' messages for a prompt that is too long.
 func tooLong(text string) bool {
 	text = strings.ToLower(text)
 	for _, sign := range []string{
@@ -115,10 +115,10 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// parseWait reads a number of units; 0 if the text is not a number.
+// parseWait reads a number of units; it returns 0 if the text is not a number.
 func parseWait(s string, unit time.Duration) time.Duration {
 	n, err := strconv.ParseFloat(s, 64)
-	if err != nil || !(n > 0) { // NaN too
+	if err != nil || !(n > 0) { // also rejects NaN
 		return 0
 	}
 	if n > float64(retryMax/unit) {

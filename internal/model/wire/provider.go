@@ -12,36 +12,36 @@ import (
 	"sluice/sessions"
 )
 
-// ProviderConfig is what a provider's models share.
+// ProviderConfig is the configuration that a provider's models share.
 type ProviderConfig struct {
-	Name    string // in the configuration; the first half of its models' names
+	Name    string // the name in the configuration, and the first half of its models' names
 	APIKey  string
 	BaseURL string     // without a slash at its end
-	Level   flow.Level // the highest that may be sent to it
-	Window  int        // tokens of a prompt and its answer; 0 if unknown
+	Level   flow.Level // the highest level of data that may be sent to it
+	Window  int        // tokens of a prompt and its answer; 0: unknown
 
-	FirstByte, Idle time.Duration // 0 for the defaults
+	FirstByte, Idle time.Duration // 0: the default
 }
 
-// Protocol is how one kind of provider is spoken to. Its form is that of the elements of the body's member "messages",
-// each behind a comma.
+// Protocol is the API of one kind of provider. Its Form encodes the elements of the body's member "messages", each
+// preceded by a comma.
 type Protocol interface {
 	sessions.Form
-	// Prepare makes the request of one completion: the path below the base URL,
-	// what its header has besides the content's type, and the body without its messages and tools.
+	// Prepare returns the request of a completion: the path below the base URL, the headers besides the content type,
+	// and the body without messages and tools.
 	Prepare(apiKey, model string, req *sessions.Request) (path string, header http.Header, body Body)
-	// Tool is a tool as the body's member "tools" lists it.
+	// Tool returns a tool as an element of the body's member "tools".
 	Tool(t sessions.ToolSpec) any
-	// MaxTemperature is the highest temperature that the API takes.
+	// MaxTemperature returns the highest temperature that the API accepts.
 	MaxTemperature() float32
-	// Begin makes what puts the answer together. It gives each piece to on, and makes its errors with fail.
+	// Begin returns an assembler for the answer. It passes each chunk to on and creates its errors with fail.
 	Begin(on func(sessions.Chunk), fail Fail) Completed
 }
 
-// Fail makes an error of a model.
+// Fail creates an error of a model.
 type Fail func(kind sessions.ModelErrorKind, err error) *sessions.ModelError
 
-// Completed is an answer that gives the completion once it is whole.
+// Completed is an answer that returns the completion when it is whole.
 type Completed interface {
 	Answer
 	Completion() sessions.Completion
@@ -55,22 +55,22 @@ type Provider struct {
 	tools     toolCache
 }
 
-// NewProvider makes a provider. It makes no request.
+// NewProvider creates a provider. It sends no request.
 func NewProvider(cfg ProviderConfig, protocol Protocol) *Provider {
 	cfg.APIKey = strings.TrimSpace(cfg.APIKey)
 	return &Provider{cfg: cfg, protocol: protocol, transport: NewTransport()}
 }
 
-// Level is the highest level that may be sent to the provider.
+// Level returns the highest level of data that may be sent to the provider.
 func (p *Provider) Level() flow.Level { return p.cfg.Level }
 
-// Model is one of the provider's models.
+// Model returns one of the provider's models.
 func (p *Provider) Model(name string) *Model { return &Model{provider: p, name: name} }
 
-// Model is one model behind a provider.
+// Model is one model of a provider.
 type Model struct {
 	provider *Provider
-	name     string // as the provider knows it
+	name     string // the provider's name for it
 }
 
 var (
@@ -105,14 +105,14 @@ func (m *Model) Complete(ctx context.Context, req sessions.Request, on func(sess
 	return c.answer.Completion(), nil
 }
 
-// call is one completion that is ready to be asked for.
+// call is a prepared completion.
 type call struct {
 	client  *Client
 	request *ongoing
 	answer  Completed
 }
 
-// begin makes the call.
+// begin prepares the call.
 func (m *Model) begin(ctx context.Context, req *sessions.Request, on func(sessions.Chunk)) (*call, error) {
 	cfg := &m.provider.cfg
 	c := &call{client: NewClient(Config{

@@ -12,14 +12,14 @@ const (
 	streamMax = 32 << 20               // bytes of one response
 	eventMax  = 8 << 20                // bytes of one event
 	drainMax  = 4 << 10                // bytes after the end marker
-	drainWait = 100 * time.Millisecond // for them
+	drainWait = 100 * time.Millisecond // to read them
 )
 
-// errTooLarge ends a response that would fill the memory.
+// errTooLarge ends a response that would use too much memory.
 var errTooLarge = errors.New("the response is too large")
 
-// stream reads the events of one response. Its watch runs only while it waits
-// for the provider, so that a slow reader of the answer is no stall.
+// stream reads the events of a response. Its watch runs only while it waits for the provider, so a slow consumer is
+// not a stall.
 type stream struct {
 	body  io.Reader
 	watch *time.Timer
@@ -30,7 +30,7 @@ type stream struct {
 
 // Read implements [io.Reader] over the body.
 func (s *stream) Read(p []byte) (int, error) {
-	if s.begun { // until then the time-out of the first byte runs
+	if s.begun { // until then, the time-out of the first byte applies
 		s.watch.Reset(s.idle)
 	}
 	n, err := s.body.Read(p)
@@ -42,7 +42,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// lines makes a reader once a byte has come: a request that waits holds no buffer.
+// lines returns a reader after the first byte: a waiting request holds no buffer.
 func (s *stream) lines() (*bufio.Reader, error) {
 	first := make([]byte, 1)
 	if _, err := io.ReadFull(s, first); err != nil {
@@ -51,9 +51,8 @@ func (s *stream) lines() (*bufio.Reader, error) {
 	return bufio.NewReaderSize(io.MultiReader(bytes.NewReader(first), s), 4<<10), nil
 }
 
-// events gives the events to an answer until one is the end marker. A last
-// event without its empty line counts: several servers leave that out, and what
-// was cut off in its middle is not valid JSON.
+// events passes the events to an answer until the end marker. A last event without its empty line counts: several
+// servers omit the line, and a truncated event is not valid JSON.
 func (s *stream) events(a Answer) (end bool, err error) {
 	lines, err := s.lines()
 	if err != nil {
@@ -85,19 +84,19 @@ func (s *stream) events(a Answer) (end bool, err error) {
 	}
 }
 
-// drain reads the rest of a finished response, so that its connection can be used again.
+// drain reads the rest of a finished response, so that its connection can be reused.
 func (s *stream) drain() {
 	s.watch.Reset(min(s.idle, drainWait))
 	_, _ = io.CopyN(io.Discard, s.body, drainMax) // if that fails, the connection is closed
 }
 
-// event is one server-sent event while its lines come.
+// event is a server-sent event whose lines are being read.
 type event struct {
 	name string
-	data []byte // nil until there is any
+	data []byte // nil: no data yet
 }
 
-// add takes one line. Comments and fields that have no use here are left out.
+// add adds one line. It ignores comments and unused fields.
 func (e *event) add(line []byte) error {
 	field, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
@@ -118,14 +117,14 @@ func (e *event) add(line []byte) error {
 	return nil
 }
 
-// readLine reads one line without its end, up to eventMax bytes. At the end of
-// the response it gives what there is of the last line with [io.EOF].
+// readLine reads one line without its end, up to eventMax bytes. At the end of the response it returns the rest of
+// the last line with [io.EOF].
 func readLine(r *bufio.Reader) ([]byte, error) {
 	var whole []byte
 	for {
 		part, err := r.ReadSlice('\n')
 		if whole == nil && err == nil {
-			return bytes.TrimRight(part, "\r\n"), nil // good until the next read
+			return bytes.TrimRight(part, "\r\n"), nil // valid until the next read
 		}
 		if whole = append(whole, part...); len(whole) > eventMax {
 			return nil, errTooLarge

@@ -9,16 +9,16 @@ import (
 	"sluice/sessions"
 )
 
-// SummaryHead stands before a summary, which is sent as a user's message.
+// SummaryHead introduces a summary, which is sent as a user's message.
 const SummaryHead = "[Summary of the earlier conversation]\n"
 
-// AgentHead stands before what another agent has said, which is sent as a user's message.
+// AgentHead introduces another agent's message, which is sent as a user's message.
 func AgentHead(m sessions.Message) string {
 	return fmt.Sprintf("[From agent %s, session %s, not from a person]\n", sessions.HeadWord(m.Sender.Name), strings.Join(strings.Fields(string(m.Sender.ID)), " "))
 }
 
-// Args makes a tool's arguments one JSON object: what a model has spoilt is
-// kept in a string under a name that no tool knows, so that the tool's check tells the model.
+// Args turns a tool's arguments into a JSON object. Invalid arguments are stored as a string under a name that no
+// tool has, so that the tool's check reports them to the model.
 func Args(text string) json.RawMessage {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -28,13 +28,13 @@ func Args(text string) json.RawMessage {
 		return json.RawMessage(text)
 	}
 	raw, err := json.Marshal(map[string]string{"_raw": strings.ToValidUTF8(text, "\uFFFD")})
-	if err != nil { // a string can always be written
+	if err != nil { // a string can always be encoded
 		return json.RawMessage(`{"_raw":""}`)
 	}
 	return raw
 }
 
-// Describe tells a model of an attachment that it is not shown.
+// Describe describes an attachment to a model that can't see it.
 func Describe(a *sessions.Attachment) string {
 	var b strings.Builder
 	b.WriteString("[attached " + a.Kind)
@@ -50,13 +50,13 @@ func Describe(a *sessions.Attachment) string {
 		fmt.Fprintf(&b, ", %d bytes", a.Size)
 	}
 	if a.Media != "" {
-		b.WriteString(", id " + string(a.Media)) // by which the model can send it on
+		b.WriteString(", id " + string(a.Media)) // the model can use the id to forward it
 	}
 	b.WriteString("; " + cmp.Or(a.Note, "its content is not available") + "]")
 	return b.String()
 }
 
-// IsPicture reports whether a part is a picture whose content is there to be shown.
+// IsPicture reports whether a part is a picture with content.
 func IsPicture(p sessions.Part) bool {
 	return p.Type == sessions.PartAttachment && len(p.Content) > 0 && p.Attachment.IsPicture()
 }

@@ -10,14 +10,14 @@ import (
 	"sluice/sessions"
 )
 
-// toolLists is how many encoded lists of tools a provider keeps.
+// toolLists is how many encoded tool lists a provider caches.
 const toolLists = 16
 
-// toolCache keeps the encoded form of the tool lists that were used last. All sessions of an agent have the same
+// toolCache caches the encoded form of the most recently used tool lists. All sessions of an agent have the same
 // list, and encoding it takes longer than encoding the rest of a short request. It is safe for concurrent use.
 type toolCache struct {
 	mu    sync.Mutex
-	lists []encodedTools // the last used first
+	lists []encodedTools // the most recently used first
 }
 
 type encodedTools struct {
@@ -25,7 +25,7 @@ type encodedTools struct {
 	text  []byte // a JSON array
 }
 
-// get encodes a list, or gives what an equal one was encoded to; nil for an empty list. The result must not be changed.
+// get returns the encoded form of a list; nil for an empty list. The result must not be changed.
 func (c *toolCache) get(specs []sessions.ToolSpec, form func(sessions.ToolSpec) any) ([]byte, error) {
 	if len(specs) == 0 {
 		return nil, nil
@@ -50,7 +50,7 @@ func (c *toolCache) get(specs []sessions.ToolSpec, form func(sessions.ToolSpec) 
 	return text, nil
 }
 
-// find compares by content. Equal lists usually share their texts, and then that is a comparison of pointers.
+// find compares by content. Equal lists usually share their strings, so the comparison is fast.
 func (c *toolCache) find(specs []sessions.ToolSpec) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -48,7 +48,7 @@ func (finished) Event(string, []byte) (bool, error) { return true, nil }
 func (finished) Whole() bool                        { return true }
 func (finished) Completion() sessions.Completion    { return sessions.Completion{} }
 
-// A list of tools is encoded once, whoever sends it, and stands in each request as it is.
+// A list of tools is encoded once, and each request contains it unchanged.
 func TestToolsAreEncodedOnce(t *testing.T) {
 	t.Parallel()
 	var got []byte

@@ -1,5 +1,5 @@
-// Package wire is what the clients of model providers share: one streaming
-// request with its time-outs, server-sent events, and the meaning of failures.
+// Package wire is the common part of the clients of model providers: a streaming request with its time-outs,
+// server-sent events, and the classification of failures.
 package wire
 
 import (
@@ -15,29 +15,29 @@ import (
 	"sluice/sessions"
 )
 
-// The default time-outs: until the first byte of an answer, and between two
-// bytes of it. A provider that works on an answer sends pings in between.
+// The default time-outs: until the first byte of an answer, and between two bytes. A provider that is working on an
+// answer sends pings in between.
 const (
 	DefaultFirstByte = 120 * time.Second
 	DefaultIdle      = 60 * time.Second
 )
 
-// Config is what a client needs.
+// Config has the dependencies of a Client.
 type Config struct {
 	Transport http.RoundTripper // from [NewTransport]; shared by a provider's models
 	Model     string            // "<provider>/<model>", for errors
-	Secret    string            // taken out of every error's text
+	Secret    string            // removed from the text of every error
 
-	FirstByte, Idle time.Duration // 0 for the defaults
+	FirstByte, Idle time.Duration // 0: the default
 }
 
-// Client makes streaming requests for one model. It never repeats one and
-// starts no goroutine. It is safe for concurrent use.
+// Client sends streaming requests for one model. It never retries and starts no goroutine. It is safe for concurrent
+// use.
 type Client struct {
 	cfg Config
 }
 
-// NewClient makes a client.
+// NewClient creates a client.
 func NewClient(cfg Config) *Client {
 	if cfg.FirstByte == 0 {
 		cfg.FirstByte = DefaultFirstByte
@@ -51,8 +51,8 @@ func NewClient(cfg Config) *Client {
 // writeBuffer is the size of a connection's buffer.
 const writeBuffer = 1 << 10
 
-// NewTransport makes the way to a provider. Its buffers are small because
-// thousands of requests may wait at once, each on a connection of its own.
+// NewTransport creates the transport to a provider. Its buffers are small because thousands of requests may wait at
+// once, each on its own connection.
 func NewTransport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // it is one, see net/http
 	t.MaxIdleConnsPerHost, t.MaxIdleConns = 256, 0
@@ -63,20 +63,19 @@ func NewTransport() *http.Transport {
 	return t
 }
 
-// Answer is put together from the events of one stream.
+// Answer assembles an answer from the events of a stream.
 type Answer interface {
-	// Event takes one event. end says that it was the stream's end marker.
+	// Event takes one event. end reports that it was the end marker.
 	Event(name string, data []byte) (end bool, err error)
 	// Whole reports whether the answer is complete even if no end marker follows.
 	Whole() bool
 }
 
-// errStalled is why a request ended whose provider was silent for too long.
+// errStalled is the cause of a request that ended because the provider was silent for too long.
 var errStalled = errors.New("the provider sent nothing for too long")
 
-// Stream posts a body and gives the events of the response to an answer.
-// It returns nil only if the answer is whole. An error is a *[sessions.ModelError];
-// that the caller's context ended is found in it by [errors.Is].
+// Stream posts a body and passes the events of the response to an answer. It returns nil only if the answer is whole.
+// An error is a *[sessions.ModelError]; [errors.Is] finds the end of the caller's context in it.
 func (c *Client) Stream(ctx context.Context, url string, header http.Header, body Body, a Answer) error {
 	o, err := c.begin(ctx, url, header, body)
 	if err != nil {
@@ -85,7 +84,7 @@ func (c *Client) Stream(ctx context.Context, url string, header http.Header, bod
 	return c.finish(o, a)
 }
 
-// ongoing is a request that is ready to be sent. Its own context ends when the provider is silent for too long.
+// ongoing is a prepared request. Its own context ends when the provider is silent for too long.
 type ongoing struct {
 	caller context.Context
 	ctx    context.Context
@@ -93,7 +92,7 @@ type ongoing struct {
 	req    *http.Request
 }
 
-// begin makes a request, which must be finished.
+// begin prepares a request; finish must be called.
 func (c *Client) begin(ctx context.Context, url string, header http.Header, body Body) (*ongoing, error) {
 	o := &ongoing{caller: ctx}
 	o.ctx, o.cancel = context.WithCancelCause(ctx)
@@ -105,13 +104,14 @@ func (c *Client) begin(ctx context.Context, url string, header http.Header, body
 	return o, nil
 }
 
-// finish sends a request and reads the answer. Thousands of them wait at once: what it needs of the stack is little.
+// finish sends a request and reads the answer. Thousands of goroutines wait here at once, so it must use little
+// stack.
 func (c *Client) finish(o *ongoing, a Answer) error {
 	defer o.cancel(nil)
 	watch := time.AfterFunc(c.cfg.FirstByte, func() { o.cancel(errStalled) })
 	defer watch.Stop()
-	// Not through an http.Client: it would follow redirects, which carry the key to
-	// another host, and its frames would double the stack of a request that waits.
+	// Not through an http.Client: it would follow redirects, which carry the key to another host, and its frames
+	// would double the stack of a waiting request.
 	resp, err := c.cfg.Transport.RoundTrip(o.req)
 	if err != nil {
 		return c.broken(o, sessions.ModelUnavailable, err)
@@ -119,7 +119,7 @@ func (c *Client) finish(o *ongoing, a Answer) error {
 	return c.read(o, resp, watch, a)
 }
 
-// read gives the events of a response to an answer.
+// read passes the events of a response to an answer.
 func (c *Client) read(o *ongoing, resp *http.Response, watch *time.Timer, a Answer) error {
 	defer resp.Body.Close() //nolint:errcheck // nothing follows from it
 	if resp.StatusCode != http.StatusOK || isJSON(resp.Header) {
@@ -142,7 +142,7 @@ func (c *Client) read(o *ongoing, resp *http.Response, watch *time.Timer, a Answ
 	return c.broken(o, sessions.ModelCut, fmt.Errorf("the stream ended before its end marker: %w", err))
 }
 
-// broken names the caller's own end or the provider's silence instead of the broken connection.
+// broken reports the end of the caller's context or the provider's silence instead of the broken connection.
 func (c *Client) broken(o *ongoing, kind sessions.ModelErrorKind, err error) error {
 	switch {
 	case o.caller.Err() != nil:
@@ -153,7 +153,7 @@ func (c *Client) broken(o *ongoing, kind sessions.ModelErrorKind, err error) err
 	return c.Fail(kind, err)
 }
 
-// Ended says why a context ended, so that both its error and its cause are found.
+// Ended returns the error of a context that ended, which contains its cause as well.
 func Ended(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, ctx.Err()) {
@@ -162,7 +162,7 @@ func Ended(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", ctx.Err(), cause)
 }
 
-// newRequest makes the request.
+// newRequest creates the request.
 func newRequest(ctx context.Context, url string, header http.Header, body Body) (*http.Request, error) {
 	pieces, err := body.encode()
 	if err != nil {
@@ -178,7 +178,7 @@ func newRequest(ctx context.Context, url string, header http.Header, body Body) 
 		return nil, fmt.Errorf("make request: %w", err)
 	}
 	req.ContentLength, req.GetBody = text.size, text.again
-	if user := req.URL.User; user != nil { // what an http.Client would have done
+	if user := req.URL.User; user != nil { // as an http.Client does
 		password, _ := user.Password()
 		req.SetBasicAuth(user.Username(), password)
 	}
@@ -188,7 +188,7 @@ func newRequest(ctx context.Context, url string, header http.Header, body Body) 
 	return req, nil
 }
 
-// isJSON recognizes a server that gives one document where a stream was asked for.
+// isJSON recognises a server that returns one document instead of a stream.
 func isJSON(h http.Header) bool {
 	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
 	return err == nil && strings.EqualFold(kind, "application/json")

@@ -1,4 +1,4 @@
-// Package sandboxtest is for tests that run commands in a sandbox.
+// Package sandboxtest helps tests that run commands in a sandbox.
 package sandboxtest
 
 import (
@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Need skips a test where there is no bubblewrap; in CI it fails. `make test` installs it.
+// Need skips a test if bubblewrap is missing; in CI the test fails. `make test` installs it.
 func Need(t testing.TB) {
 	t.Helper()
 	if _, err := exec.LookPath("bwrap"); err == nil {

@@ -1,4 +1,4 @@
-// Package sqlitetest gives tests databases that need not be migrated any more, which takes longer than most tests.
+// Package sqlitetest provides migrated empty databases for tests, because a migration takes longer than most tests.
 package sqlitetest
 
 import (
@@ -14,7 +14,7 @@ import (
 	"sluice/store/sqlite"
 )
 
-// empty is the file of a new database whose schema is up to date.
+// empty is the file of a migrated empty database.
 var empty = sync.OnceValues(func() (_ []byte, err error) { //nolint:gochecknoglobals // one for all tests of a process
 	dir, err := os.MkdirTemp("", "sluice-test-")
 	if err != nil {
@@ -31,7 +31,7 @@ var empty = sync.OnceValues(func() (_ []byte, err error) { //nolint:gochecknoglo
 	return os.ReadFile(filepath.Join(dir, sqlite.FileName))
 })
 
-// Dir is a new state folder with an empty database.
+// Dir returns a new state folder with an empty database.
 func Dir(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()

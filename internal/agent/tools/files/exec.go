@@ -35,7 +35,7 @@ func (ts *Tools) execTool() sessions.Tool {
 	return tools.New(sessions.Tool{
 		Spec: sessions.ToolSpec{
 			Name:        roster.ExecName,
-			Description: "Runs a shell command in the workspace and returns its output. Its background processes end with it.",
+			Description: "Runs a shell command in the workspace and returns its output. The command's background processes end with the command.",
 		},
 		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowSession}, Timeout: execTimeout,
 	}, tools.Work[execArgs]{Run: ts.exec})

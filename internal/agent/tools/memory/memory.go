@@ -8,7 +8,7 @@ import (
 	"sluice/sessions"
 )
 
-// The limits if none are configured.
+// The limits if the configuration sets no others.
 const (
 	memoryEntries = 200_000
 	memoryBytes   = 256 << 20

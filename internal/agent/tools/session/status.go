@@ -58,7 +58,7 @@ func (ts *Tools) statusTool() sessions.Tool {
 	return tools.New(sessions.Tool{
 		Spec: sessions.ToolSpec{
 			Name:        "session_status",
-			Description: "Shows a conversation's state: model, tokens, queue, exchanges with other agents, sub-agents, where it was last spoken to, and the time now. Can set this conversation's model.",
+			Description: "Shows a conversation's state: model, tokens, queue, exchanges with other agents, sub-agents, where a person last wrote to it, and the time now. Can set this conversation's model.",
 		},
 		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone}, Idempotent: true,
 	}, tools.Work[statusArgs]{Run: ts.status, Beyond: statusBeyond, Check: func(ctx context.Context, call tools.Call[statusArgs]) error {
@@ -120,7 +120,7 @@ func (ts *Tools) setModel(ctx context.Context, caller sessions.Caller, record *s
 		return errors.New("model: the agent's own model is not configured")
 	}
 	if level := sessions.ModelLevel(model); !policy.CallerOf(caller).MayTell(policy.CheckModel, level) {
-		return fmt.Errorf("model: this conversation has learnt %s information, and %s may receive at most %s information", caller.Taint.Level(), name, level)
+		return fmt.Errorf("model: this conversation has learned %s information, and %s may receive at most %s information", caller.Taint.Level(), name, level)
 	}
 	set := flow.NewText(override, caller.Taint)
 	change := sessions.Change{Patch: []sessions.Patch{{ID: record.ID, Model: &set}}}

@@ -27,9 +27,9 @@ import (
 )
 
 type messageArgs struct {
-	Message   string             `json:"message,omitempty" jsonschema:"the text, in Markdown; may be left out only with media"`
+	Message   string             `json:"message,omitempty" jsonschema:"the text, in Markdown; can be left out only with media"`
 	Channel   string             `json:"channel,omitempty" jsonschema:"for example telegram; default: this conversation's"`
-	To        string             `json:"to,omitempty" jsonschema:"the conversation's id on the channel, owner for its owner, or #name or @name where the channel knows names; default: this conversation"`
+	To        string             `json:"to,omitempty" jsonschema:"the conversation's id on the channel, owner for its owner, the name of a configured target without a channel, or #name or @name where the channel knows names; default: this conversation"`
 	AccountID string             `json:"accountId,omitempty" jsonschema:"the bot to speak as; default: this conversation's"`
 	ThreadID  string             `json:"threadId,omitempty" jsonschema:"topic or thread in the conversation"`
 	Buttons   []button           `json:"buttons,omitempty" jsonschema:"shown below the text; pressing one sends you its value, which is never a command" bounds:"maxItems=5"`
@@ -54,7 +54,6 @@ type messageResult struct {
 type Exchanges interface {
 	StartExchange(ctx context.Context, a exchange.Ask) (ledger.Exchange, error)
 	WaitRun(ctx context.Context, id sessions.RunID, d time.Duration) (sessions.Run, error)
-	NewSubAgent(parent sessions.Record, agent, model, name string, label flow.Label) sessions.Record
 }
 
 // talkSessions reads a session by its id.
@@ -70,8 +69,12 @@ type Tools struct {
 	Exchanges Exchanges
 	// Send queues a proactive message.
 	Send func(ctx context.Context, p outbound.Proactive) (ledger.Delivery, error)
+	// Target finds the place of a configured target, such as owner; nil if no targets are configured.
+	Target func(name string) (outbound.Proactive, bool)
 	// CheckPolicy returns the gate's decision without effects.
 	CheckPolicy func(ctx context.Context, c outbound.Check) (policy.Decision, error)
+	// Models finds a model by its name "<provider>/<model>".
+	Models func(name string) (sessions.Model, error)
 	// CheckModel returns an error for a model that a session with data of the level may not use.
 	CheckModel func(name string, knows flow.Level) error
 	Now        func() time.Time
@@ -88,11 +91,11 @@ func (ts *Tools) messageTool() sessions.Tool {
 	return tools.New(sessions.Tool{
 		Spec: sessions.ToolSpec{
 			Name:        "message",
-			Description: "Sends a separate message besides your answer: to another conversation, or to this one before you have finished.",
+			Description: "Sends a separate message besides your reply: to another conversation, or to this one before you have finished.",
 		},
 		Flow: sessions.ToolFlow{Reads: sessions.FlowNone, Writes: sessions.FlowDelivery}, Idempotent: true,
-	}, tools.Work[messageArgs]{Run: ts.message, Beyond: messageBeyond, Check: func(ctx context.Context, call tools.Call[messageArgs]) error {
-		p, err := messagePlan(call)
+	}, tools.Work[messageArgs]{Run: ts.message, Beyond: ts.messageBeyond, Check: func(ctx context.Context, call tools.Call[messageArgs]) error {
+		p, err := ts.messagePlan(call)
 		if err != nil {
 			return err
 		}
@@ -101,14 +104,26 @@ func (ts *Tools) messageTool() sessions.Tool {
 }
 
 // messageBeyond reports whether a message goes to another conversation. A call that the tool refuses goes nowhere, so
-// nobody is asked about it.
-func messageBeyond(_ context.Context, call tools.Call[messageArgs]) (bool, error) {
-	p, err := messagePlan(call)
-	return err == nil && !here(call.Caller, p), nil
+// nobody is asked about it. A session without people may reach the targets that the configuration names.
+func (ts *Tools) messageBeyond(_ context.Context, call tools.Call[messageArgs]) (bool, error) {
+	p, err := ts.messagePlan(call)
+	if err != nil || here(call.Caller, p) {
+		return false, nil //nolint:nilerr // a call that is wrong is refused by the tool, and reaches nobody
+	}
+	_, configured := ts.named(call.Args)
+	return !configured || !call.Caller.Key.Unattended(), nil
+}
+
+// named is the configured target that a call names; false for any other address.
+func (ts *Tools) named(args messageArgs) (outbound.Proactive, bool) {
+	if ts.Target == nil || args.Channel != "" || args.AccountID != "" || args.ThreadID != "" {
+		return outbound.Proactive{}, false
+	}
+	return ts.Target(args.To)
 }
 
 func (ts *Tools) message(ctx context.Context, call tools.Call[messageArgs]) (sessions.ToolResult, error) {
-	request, err := messagePlan(call)
+	request, err := ts.messagePlan(call)
 	if err != nil {
 		return sessions.ToolResult{}, err
 	}
@@ -126,7 +141,7 @@ func (ts *Tools) message(ctx context.Context, call tools.Call[messageArgs]) (ses
 }
 
 // messagePlan says where its message goes, or why it is refused.
-func messagePlan(call tools.Call[messageArgs]) (outbound.Proactive, error) {
+func (ts *Tools) messagePlan(call tools.Call[messageArgs]) (outbound.Proactive, error) {
 	args := call.Args
 	switch silent := sessions.Silent(args.Message); {
 	case silent && len(args.Media) > 0:
@@ -136,12 +151,12 @@ func messagePlan(call tools.Call[messageArgs]) (outbound.Proactive, error) {
 	case silent:
 		return outbound.Proactive{}, fmt.Errorf("message: %q means silence: to stay silent, do not send a message", strings.TrimSpace(args.Message))
 	}
-	return addressed(call.Caller, args)
+	return ts.addressed(call.Caller, args)
 }
 
-// addressed completes a message's address from the run's own route. Only an owner's message may make an agent write
-// elsewhere.
-func addressed(caller sessions.Caller, args messageArgs) (outbound.Proactive, error) {
+// addressed completes a message's address: from a configured target that it names, else from the run's own route. Only an
+// owner's message may make an agent write elsewhere.
+func (ts *Tools) addressed(caller sessions.Caller, args messageArgs) (outbound.Proactive, error) {
 	p := outbound.Proactive{
 		Channel: args.Channel, Account: args.AccountID, To: args.To, Thread: args.ThreadID, Text: args.Message,
 		Label: caller.Taint, Session: caller.Session, Agent: caller.Agent, Actor: "agent:" + caller.Agent,
@@ -151,6 +166,9 @@ func addressed(caller sessions.Caller, args messageArgs) (outbound.Proactive, er
 		p.Buttons = append(p.Buttons, adapters.Button{Label: b.Label, Value: b.Value})
 	}
 	own := caller.Route
+	if to, ok := ts.named(args); ok && (to.To != outbound.ToOwner || own.Channel == "" || caller.Key.Unattended()) {
+		p.Channel, p.Account, p.To, p.Thread = to.Channel, to.Account, to.To, to.Thread
+	}
 	p.Channel = cmp.Or(p.Channel, own.Channel)
 	if p.Channel == own.Channel {
 		p.Account = cmp.Or(p.Account, own.Account)

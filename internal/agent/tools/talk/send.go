@@ -26,7 +26,7 @@ const (
 type sendArgs struct {
 	SessionKey     string `json:"sessionKey" jsonschema:"the key or sessionId of the session to speak to, as sessions_list shows it; agent:<id>:main is another agent"`
 	Message        string `json:"message" jsonschema:"the question or message for its agent" bounds:"minLength=1"`
-	TimeoutSeconds *int   `json:"timeoutSeconds,omitempty" jsonschema:"how long to wait for the answer; default 30; 0: do not wait" bounds:"minimum=0,maximum=600,lowered"`
+	TimeoutSeconds *int   `json:"timeoutSeconds,omitempty" jsonschema:"how long to wait for the reply; default 30; 0: do not wait" bounds:"minimum=0,maximum=600,lowered"`
 }
 
 func (a *sendArgs) check() error {
@@ -62,7 +62,7 @@ func (ts *Tools) sendTool() sessions.Tool {
 	return tools.New(sessions.Tool{
 		Spec: sessions.ToolSpec{
 			Name:        "sessions_send",
-			Description: "Sends a message to the agent of another session and waits for its answer. Afterwards the two of you may exchange a few more messages, and the other agent may tell the people in its conversation.",
+			Description: "Sends a message to the agent of another session and waits for the reply. Afterwards the two of you may exchange a few more messages, and the other agent may tell the people in its conversation.",
 		},
 		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowAgent}, Idempotent: true, Timeout: (sendWaitMax + 30) * time.Second,
 	}, tools.Work[sendArgs]{Run: ts.sendTo, Beyond: ts.sendBeyond, Check: func(ctx context.Context, call tools.Call[sendArgs]) error {
@@ -128,7 +128,7 @@ func answered(result *sendResult, run sessions.Run, caller sessions.Caller) flow
 	label := flow.NewLabel(caller.Taint.Level(), flow.Trusted)
 	switch {
 	case !run.Status.Terminal():
-		result.Status, result.Error = "timeout", "no answer yet, the agent is still working; see sessions_history later"
+		result.Status, result.Error = "timeout", "no reply yet, the agent is still working; see sessions_history later"
 	case !policy.CallerOf(caller).May(policy.CheckSessionsReply, run.Label):
 		result.Status = "accepted"
 	case run.Status == sessions.RunDone:

@@ -49,32 +49,48 @@ func (ts *Tools) spawnTool() sessions.Tool {
 	return tools.New(sessions.Tool{
 		Spec: sessions.ToolSpec{
 			Name:        "sessions_spawn",
-			Description: "Gives a task to a sub-agent with a session of its own and returns at once. The result is announced in this conversation when it is done.",
+			Description: "Gives a task to a sub-agent with a session of its own and returns at once. The result is announced in this conversation when the task is done.",
 		},
 		Flow: sessions.ToolFlow{Reads: sessions.FlowNone, Writes: sessions.FlowAgent}, Idempotent: true,
-	}, tools.Work[spawnArgs]{Run: ts.spawn, Check: func(_ context.Context, call tools.Call[spawnArgs]) error {
-		_, err := ts.spawnPlan(call)
+	}, tools.Work[spawnArgs]{SubAgent: ts.spawn, Check: func(_ context.Context, call tools.Call[spawnArgs]) error {
+		_, err := ts.completed(call)
 		return err
 	}})
 }
 
-func (ts *Tools) spawn(ctx context.Context, call tools.Call[spawnArgs]) (sessions.ToolResult, error) {
-	caller := call.Caller
-	args, err := ts.spawnPlan(call)
+// spawn plans the sub-agent's session. The exchange that starts it stores it and gives it the task.
+func (ts *Tools) spawn(_ context.Context, call tools.Call[spawnArgs]) (sessions.SubAgentPlan, error) {
+	args, err := ts.completed(call)
 	if err != nil {
-		return sessions.ToolResult{}, err
+		return sessions.SubAgentPlan{}, err
 	}
-	parent, err := ts.Store.Session(ctx, caller.Session)
-	if err != nil {
-		return sessions.ToolResult{}, tools.Inside("read session", err)
+	plan := sessions.SubAgentPlan{
+		Agent: sessions.Agent{ID: args.AgentID}, Task: args.Task, Description: args.Label,
+		Start: func(ctx context.Context, child sessions.Record) (sessions.ToolResult, error) {
+			return ts.start(ctx, call, child)
+		},
 	}
+	if args.Model != "" {
+		if plan.Model, err = ts.Models(args.Model); err != nil {
+			return plan, fmt.Errorf("model: %w", err)
+		}
+	}
+	return plan, nil
+}
+
+// start gives the task to the sub-agent.
+func (ts *Tools) start(ctx context.Context, call tools.Call[spawnArgs], child sessions.Record) (sessions.ToolResult, error) {
+	caller, args := call.Caller, call.Args
 	if caller.Route.IsZero() {
+		parent, err := ts.Store.Session(ctx, caller.Session)
+		if err != nil {
+			return sessions.ToolResult{}, tools.Inside("read session", err)
+		}
 		caller.Route = parent.Route
 	}
 	x, err := ts.Exchanges.StartExchange(ctx, exchange.Ask{
-		Kind: announce.Spawn, Caller: caller, Create: true, Text: args.Task, Label: caller.Taint, Key: call.Key(),
-		Target: ts.Exchanges.NewSubAgent(parent, args.AgentID, args.Model, args.Label, caller.Taint),
-		Task:   exchange.Task{Name: args.Label, Timeout: time.Duration(args.RunTimeoutSeconds) * time.Second, Discard: args.Cleanup == "delete"},
+		Kind: announce.Spawn, Caller: caller, Target: child, Create: true, Text: args.Task, Label: caller.Taint, Key: call.Key(),
+		Task: exchange.Task{Name: args.Label, Timeout: time.Duration(args.RunTimeoutSeconds) * time.Second, Discard: args.Cleanup == "delete"},
 	})
 	if err != nil {
 		return sessions.ToolResult{}, publicSendError(err)
@@ -83,8 +99,8 @@ func (ts *Tools) spawn(ctx context.Context, call tools.Call[spawnArgs]) (session
 	return sessions.ToolResult{Text: text, Label: flow.NewLabel(caller.Taint.Level(), flow.Trusted)}, err
 }
 
-// spawnPlan completes a call's arguments, or says why the call is refused.
-func (ts *Tools) spawnPlan(call tools.Call[spawnArgs]) (spawnArgs, error) {
+// completed adds the defaults to a call's arguments, or says why the call is refused.
+func (ts *Tools) completed(call tools.Call[spawnArgs]) (spawnArgs, error) {
 	args := call.Args
 	if err := args.check(); err != nil {
 		return args, err

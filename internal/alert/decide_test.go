@@ -1,0 +1,52 @@
+package alert
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/policy/flow"
+)
+
+var noon = time.Date(2027, time.January, 15, 12, 0, 0, 0, time.UTC)
+
+func testScene(steps ...Step) Scene {
+	receiver := &Receiver{Name: "ops", Steps: steps}
+	route := &Route{Path: "0", Receiver: "ops", GroupWait: 30 * time.Second, GroupInterval: 5 * time.Minute, RepeatInterval: 4 * time.Hour}
+	return Scene{
+		Plan:  &Plan{Root: route, Receivers: map[string]*Receiver{"ops": receiver}},
+		Route: route, Receiver: receiver, Group: Group{Key: "g", Open: true, Due: noon, Earliest: noon, Label: flow.Bottom()}, Now: noon,
+		Hushed: func(*Alert) bool { return false }, Arrival: func(string) Arrival { return Pending },
+		Alerts: []Alert{{Key: "a", Status: Firing, Severity: Error, Label: flow.Bottom(), Started: noon}},
+	}
+}
+
+// after is the scene with what was decided, at a later time.
+func (s Scene) after(d Decision, wait time.Duration) Scene {
+	s.Group, s.Now = d.Group, s.Now.Add(wait)
+	return s
+}
+
+// A step that reaches nobody is followed at once, the last one by the owner.
+func TestStepsWithoutReceipt(t *testing.T) {
+	t.Parallel()
+	s := testScene(Step{Notify: []string{"ann"}}, Step{Wait: time.Hour, Notify: []string{"bob"}})
+	d := Decide(s)
+	require.Equal(t, []Send{{Target: "ann", Reason: First, Step: 1}}, d.Sends)
+	require.Equal(t, noon.Add(firstLook), d.Group.Due)
+	s = s.after(d, firstLook)
+	d = Decide(s)
+	require.Equal(t, []Send{{Target: "bob", Reason: Escalation, Step: 2}}, d.Sends, "no delivery counts for the step")
+	require.NotEmpty(t, d.Failed)
+	d.Group.Step.Notes = []string{"dlv_1"}
+	s = s.after(d, firstLook)
+	d = Decide(s)
+	require.Empty(t, d.Sends, "it may still arrive")
+	s = s.after(d, stepWithin)
+	d = Decide(s)
+	require.Equal(t, []Send{{Target: OwnerTarget, Reason: Escalation, Step: 3}}, d.Sends)
+	d = Decide(s.after(d, time.Minute))
+	require.Empty(t, d.Sends)
+	require.Equal(t, noon.Add(5*time.Minute), d.Group.Earliest)
+}

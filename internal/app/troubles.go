@@ -1,0 +1,86 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+
+	"sluice/internal/alert"
+	"sluice/internal/check"
+	"sluice/internal/trouble"
+	"sluice/policy/flow"
+)
+
+// watchTroubles reports the gateway's own troubles as alerts until the gateway stops.
+func (a *App) watchTroubles() (stop func()) {
+	w := &trouble.Watch{
+		On: func() bool { return a.router.Alerts().Plan() != nil }, Look: a.troubles, Report: a.router.Alerts().Receive, Now: a.now, Log: a.log,
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var watching sync.WaitGroup
+	watching.Go(func() { w.Run(ctx) })
+	return func() {
+		cancel()
+		watching.Wait()
+	}
+}
+
+// troubles are what is wrong with this replica now. The texts say nothing that only an operator should read: alerts go to chats.
+func (a *App) troubles(ctx context.Context) ([]trouble.Trouble, error) {
+	var all []trouble.Trouble
+	for _, p := range a.components(ctx) {
+		if p.OK {
+			continue
+		}
+		t := trouble.Trouble{
+			Name: p.Name, Severity: alert.Error, Title: p.Name + " does not work", Level: p.Level,
+			Text: "`sluice status` and `sluice doctor` say why.",
+		}
+		if p.Optional {
+			t.Severity = alert.Warning
+		}
+		all = append(all, t)
+	}
+	if t, full := a.fullDisk(); full {
+		all = append(all, t)
+	}
+	dead, err := a.deadLetters(ctx)
+	return append(all, dead...), err
+}
+
+// fullDisk warns when the free space is less than twice the reserve. Below the reserve, files are refused.
+func (a *App) fullDisk() (trouble.Trouble, bool) {
+	machine, _ := os.Hostname() // empty: all machines have one alert
+	t := trouble.Trouble{Name: "disk/" + machine, Text: "Free space in the state folder, or set shorter times in `retention`."}
+	switch reserve := int64(a.limits.Load().ReserveBytes); {
+	case a.diskSpace(0) != nil:
+		t.Severity, t.Title = alert.Critical, "The disk is full: files are refused (limits.reserveBytes)"
+	case a.diskSpace(reserve) != nil:
+		t.Severity, t.Title = alert.Warning, "The disk is filling: less than twice limits.reserveBytes is free"
+	default:
+		return t, false
+	}
+	return t, true
+}
+
+// deadLetters reports deliveries that have failed, at the lowest level at which there are any.
+func (a *App) deadLetters(ctx context.Context) ([]trouble.Trouble, error) {
+	for _, level := range flow.Levels() {
+		counts, err := a.store.CountDeliveries(ctx, level)
+		if err != nil {
+			return nil, fmt.Errorf("count dead letters: %w", err)
+		}
+		n := 0
+		for _, status := range countedAs(check.DeadLetters) {
+			n += counts[status]
+		}
+		if n > 0 {
+			return []trouble.Trouble{{
+				Name: "dead-letters", Severity: alert.Warning, Title: "Messages could not be delivered", Level: level,
+				Text: "`sluice deliveries list` shows them; `sluice deliveries retry` or `discard` settles each.",
+			}}, nil
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,201 @@
+package cli
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"sluice/internal/cli/api"
+	"sluice/internal/cli/terminal"
+)
+
+func alertsCommand(g *gateway) *cobra.Command {
+	return group("alerts", "See what needs attention, and answer for it",
+		alertsList(g), alertsShow(g), alertsFire(g),
+		alertsPost(g, "ack", "Acknowledge an alert, which stops its escalation"),
+		alertsPost(g, "resolve", "Say that an alert is over"),
+		alertsSilence(g), silencesCommand(g), alertsTest(g))
+}
+
+func alertsList(g *gateway) *cobra.Command {
+	var p page
+	var filter []string
+	cmd := asking(g, &cobra.Command{
+		Use: "list", Short: "List alerts, the latest first", Args: arguments(0, 0),
+		Example: `  sluice alerts list
+  sluice alerts list --status all --filter 'severity=~"critical|error"' --filter service=db`,
+	}, func([]string) (api.Request, error) {
+		q := p.query()
+		if len(filter) > 0 {
+			q["filter"] = filter
+		}
+		return api.Request{Path: "/v1/alerts", Query: q}, nil
+	}, printAlerts)
+	cmd.Flags().StringArrayVar(&filter, "filter", nil, "show only alerts whose labels match, as Alertmanager writes `matchers`; key, severity and source are labels too; may be repeated")
+	return p.addStatus(cmd, "open (default), all, firing, acknowledged, resolved, expired")
+}
+
+func printAlerts(s terminal.Screen, got api.AlertList) error {
+	return terminal.Rows(s, []string{"KEY", "SEVERITY", "STATUS", "QUIET", "TITLE", "SOURCE", "STARTED"}, got.Alerts, func(a api.Alert) []string {
+		return []string{a.Key, a.Severity, a.Status, quietness(a), terminal.Short(a.Title), a.Source, s.Ago(a.Started)}
+	})
+}
+
+// quietness is why nobody is told of an alert at present.
+func quietness(a api.Alert) string {
+	switch {
+	case len(a.SilencedBy) > 0:
+		return "silenced"
+	case len(a.InhibitedBy) > 0:
+		return "inhibited"
+	}
+	return ""
+}
+
+func alertsShow(g *gateway) *cobra.Command {
+	return asking(g, &cobra.Command{Use: "show ALERT", Short: "Show an alert, who was told and why", Long: "Show an alert, who was told and why. ALERT is a key or a short name such as al-1a2b3c4d.", Args: arguments(1, 1)}, one("alerts"), printAlert)
+}
+
+func printAlert(s terminal.Screen, a api.Alert) error {
+	err := s.Pairs("key", a.Key, "short name", a.Ref, "status", a.Status, "severity", a.Severity, "source", a.Source, "label", a.Label, "occurrences", strconv.Itoa(a.Occurrences),
+		"started", s.Ago(a.Started), "expires", instant(a.Ends), "ended", s.Ago(a.Ended), a.Status+" by", strings.TrimSpace(a.By+" "+s.Ago(a.At)),
+		"silenced by", strings.Join(a.SilencedBy, ", "), "inhibited by", strings.Join(a.InhibitedBy, ", "))
+	if err != nil {
+		return err
+	}
+	if err := s.Printf("\n%s", terminal.Text(strings.TrimSpace(cmp.Or(a.Title, a.Key)+"\n"+a.Text))); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Labels)) {
+		if err := s.Printf("%s=%s", terminal.Line(name), terminal.Line(a.Labels[name])); err != nil {
+			return err
+		}
+	}
+	for _, l := range a.Links {
+		if err := s.Printf("%s: %s", terminal.Line(cmp.Or(l.Title, "link")), terminal.Line(l.URL)); err != nil {
+			return err
+		}
+	}
+	if len(a.Notifications) == 0 {
+		return s.Printf("\nNobody was told.")
+	}
+	if err := s.Printf(""); err != nil {
+		return err
+	}
+	return terminal.Rows(s, []string{"TOLD", "REASON", "STEP", "STATUS", "DELIVERY", "WHY", "AT"}, a.Notifications, func(n api.AlertNotification) []string {
+		reason, step, why := n.Reason, "", n.Why
+		if n.Edit {
+			reason = strings.TrimSpace(reason + " (edit)")
+		}
+		if n.Step > 0 {
+			step = strconv.Itoa(n.Step)
+		}
+		if n.Withheld {
+			why = strings.TrimPrefix(why+"; withheld there", "; ")
+		}
+		return []string{n.Target, reason, step, cmp.Or(n.Arrival, n.Status), n.Delivery, why, s.Ago(n.Created)}
+	})
+}
+
+func alertsPost(g *gateway, verb, short string) *cobra.Command {
+	return asking(g, &cobra.Command{Use: verb + " ALERT", Short: short, Args: arguments(1, 1)}, func(args []string) (api.Request, error) {
+		return api.Request{Method: http.MethodPost, Path: api.Path("alerts", args[0], verb)}, nil
+	}, func(s terminal.Screen, a api.Alert) error {
+		return s.Printf("%s is %s by %s", terminal.Line(a.Key), a.Status, terminal.Line(a.By))
+	})
+}
+
+// alertFlags are what an alert says.
+type alertFlags struct {
+	severity, title, text, label string
+	labels                       []string
+}
+
+func (f *alertFlags) body(key string) (map[string]any, error) {
+	labels := map[string]string{}
+	for _, pair := range f.labels {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			return nil, terminal.Usagef("--set %s: write name=value", pair)
+		}
+		labels[name] = value
+	}
+	body := map[string]any{"labels": labels}
+	for name, value := range map[string]string{"key": key, "severity": f.severity, "title": f.title, "text": f.text, "label": f.label} {
+		if value != "" {
+			body[name] = value
+		}
+	}
+	return body, nil
+}
+
+// add adds the flags by which routes are chosen.
+func (f *alertFlags) add(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().StringVar(&f.severity, "severity", "", "critical, error, warning (default) or info")
+	cmd.Flags().StringArrayVar(&f.labels, "set", nil, "a label as `name=value`, for routes and silences; may be repeated")
+	return cmd
+}
+
+func alertsFire(g *gateway) *cobra.Command {
+	var f alertFlags
+	cmd := f.add(asking(g, &cobra.Command{
+		Use: "fire KEY", Short: "Report an alert; the same key again is the same alert", Args: arguments(1, 1),
+		Example: `  sluice alerts fire backup --severity error --title "The backup has failed" --set service=db`,
+	}, func(args []string) (api.Request, error) {
+		body, err := f.body(args[0])
+		return api.Request{Method: http.MethodPost, Path: "/v1/alerts", Body: body}, err
+	}, func(s terminal.Screen, a api.Alert) error {
+		return s.Printf("%s is reported (%s)", terminal.Line(a.Key), a.Ref)
+	}))
+	cmd.Flags().StringVar(&f.title, "title", "", "what has happened, in one `line` (default: the key)")
+	cmd.Flags().StringVar(&f.text, "text", "", "more `words` about it")
+	cmd.Flags().StringVar(&f.label, "label", "", "how secret it is: a `level` such as INTERNAL (default PUBLIC)")
+	return cmd
+}
+
+func alertsTest(g *gateway) *cobra.Command {
+	var f alertFlags
+	var source string
+	cmd := f.add(asking(g, &cobra.Command{
+		Use: "test [KEY]", Short: "Show whom an alert would reach, without reporting one", Args: arguments(0, 1),
+		Example: `  sluice alerts test --severity critical --set service=db`,
+	}, func(args []string) (api.Request, error) {
+		body, err := f.body(strings.Join(args, ""))
+		if source != "" && err == nil {
+			body["source"] = source
+		}
+		return api.Request{Method: http.MethodPost, Path: "/v1/alerts/test", Body: body}, err
+	}, printWays))
+	cmd.Flags().StringVar(&source, "source", "", "who would report it, for example `alertmanager/prometheus`")
+	return cmd
+}
+
+func printWays(s terminal.Screen, got api.AlertWays) error {
+	for _, way := range got.Ways {
+		quiet := ""
+		if way.Quiet {
+			quiet = ", quiet at present"
+		}
+		if err := s.Printf("route %s: receiver %s after %s%s", way.Route, terminal.Line(way.Receiver), way.GroupWait, quiet); err != nil {
+			return err
+		}
+		for i, step := range way.Steps {
+			line := "  " + strconv.Itoa(i+1) + ". tell " + terminal.Line(strings.Join(step.Notify, ", "))
+			if step.Wait != "" {
+				line += " after " + step.Wait + " without an acknowledgement"
+			}
+			if step.Repeat > 0 {
+				line += ", repeated " + terminal.Plural(step.Repeat, "time", "times")
+			}
+			if err := s.Printf("%s", line); err != nil {
+				return err
+			}
+		}
+	}
+	return s.Pairs("silenced by", strings.Join(got.SilencedBy, ", "), "inhibited by", strings.Join(got.InhibitedBy, ", "))
+}

@@ -1,0 +1,62 @@
+package cli_test
+
+import "testing"
+
+func TestAlerts(t *testing.T) {
+	t.Parallel()
+	const one = `{"key":"a/b","ref":"al-1","status":"acknowledged","severity":"critical","source":"api","title":"Disk\nfull","text":"97 %","labels":{"service":"db","host":"x"},
+		"links":[{"url":"https://wiki/disk"}],"label":"PUBLIC/trusted","started":"2026-04-26T17:03:16Z","occurrences":2,"by":"operator","at":"2026-04-26T17:03:16Z","silenced_by":["s1"],
+		"notifications":[{"target":"owner","reason":"escalation","step":2,"status":"queued","delivery":"dlv_2","delivery_status":"sent","created":"2026-04-26T17:03:16Z"},
+		{"target":"ops","reason":"first","step":1,"status":"queued","delivery":"dlv_1","withheld":true,"edit":true,"why":"w","created":"2026-04-26T17:03:16Z"}]}`
+	const shown = `key              a/b
+short name       al-1
+status           acknowledged
+severity         critical
+source           api
+label            PUBLIC/trusted
+occurrences      2
+started          1h ago
+acknowledged by  operator 1h ago
+silenced by      s1
+
+Disk
+full
+97 %
+host=x
+service=db
+link: https://wiki/disk
+
+TOLD   REASON        STEP  STATUS  DELIVERY  WHY                AT
+owner  escalation    2     sent    dlv_2     -                  1h ago
+ops    first (edit)  1     queued  dlv_1     w; withheld there  1h ago
+`
+	check(t, map[string]command{
+		`alerts list --filter a="b" --filter c=d --limit 1`: {
+			asks: "GET /v1/alerts?filter=a%3D%22b%22&filter=c%3Dd&limit=1", answer: `{"alerts":[` + one + `]}`, next: "a/b",
+			out: "KEY  SEVERITY  STATUS        QUIET     TITLE      SOURCE  STARTED\na/b  critical  acknowledged  silenced  Disk full  api     1h ago\nMore results: repeat the command with --after a/b\n",
+		},
+		"alerts list --status all": {asks: "GET /v1/alerts?limit=50&status=all", answer: `{"alerts":[]}`, out: "KEY  SEVERITY  STATUS  QUIET  TITLE  SOURCE  STARTED\n"},
+		"alerts show a/b":          {asks: "GET /v1/alerts/a%2Fb", answer: one, out: shown},
+		"alerts ack a/b":           {asks: "POST /v1/alerts/a%2Fb/ack", answer: one, out: "a/b is acknowledged by operator\n"},
+		"alerts resolve a":         {asks: "POST /v1/alerts/a/resolve", answer: `{"key":"a","status":"resolved","by":"operator"}`, out: "a is resolved by operator\n"},
+		"alerts fire a --severity error --title T --text x --label INTERNAL --set service=db": {
+			asks: `POST /v1/alerts {"key":"a","label":"INTERNAL","labels":{"service":"db"},"severity":"error","text":"x","title":"T"}`, answer: `{"key":"a","ref":"al-1"}`, out: "a is reported (al-1)\n",
+		},
+		"alerts test --severity critical --source s --set a=b": {
+			asks:   `POST /v1/alerts/test {"labels":{"a":"b"},"severity":"critical","source":"s"}`,
+			answer: `{"ways":[{"route":"0/1","receiver":"oncall","group_wait":"30s","quiet":true,"steps":[{"notify":["ops"]},{"wait":"10m0s","notify":["owner","tom"],"repeat":3}]}],"inhibited_by":["z"]}`,
+			out:    "route 0/1: receiver oncall after 30s, quiet at present\n  1. tell ops\n  2. tell owner, tom after 10m0s without an acknowledgement, repeated 3 times\ninhibited by  z\n",
+		},
+		"alerts silence a --for 2h --comment c": {
+			asks: `POST /v1/alerts/a/silence {"comment":"c","for":"2h"}`, answer: `{"id":"s1","matchers":["key=\"a\""],"ends":"2026-04-26T19:03:16Z"}`, out: "s1: key=\"a\" quiet until 2026-04-26T19:03:16Z\n",
+		},
+		"alerts silence --match a=b --match c!=d": {
+			asks: `POST /v1/silences {"for":"1h","matchers":["a=b","c!=d"]}`, answer: `{"id":"s1","matchers":["a=\"b\""],"ends":"2026-04-26T19:03:16Z"}`, out: "s1: a=\"b\" quiet until 2026-04-26T19:03:16Z\n",
+		},
+		"alerts silences list --state all": {
+			asks: "GET /v1/silences?limit=50&state=all", answer: `{"silences":[{"id":"s1","state":"active","matchers":["a=\"b\"","c=\"d\""],"author":"x","comment":"y","ends":"2026-04-26T19:03:16Z"}]}`,
+			out: "ID  STATE   MATCHERS     AUTHOR  COMMENT  ENDS\ns1  active  a=\"b\" c=\"d\"  x       y        2026-04-26T19:03:16Z\n",
+		},
+		"alerts silences expire s1": {asks: "DELETE /v1/silences/s1", out: "s1 has ended\n", noJSON: true},
+	})
+}

@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sluice/internal/cli/api"
+	"sluice/internal/cli/terminal"
+)
+
+func checksCommand(g *gateway) *cobra.Command {
+	return group("checks", "What the gateway looks at without a model", checksList(g), checksRun(g))
+}
+
+func checksList(g *gateway) *cobra.Command {
+	return asking(g, &cobra.Command{Use: "list", Short: "List the checks with what they found last", Args: arguments(0, 0)}, get("/v1/checks", nil),
+		func(s terminal.Screen, got api.CheckList) error {
+			return terminal.Rows(s, []string{"NAME", "SOURCE", "VALUE", "CHANGED", "LOOKED", "ERROR"}, got.Checks, func(c api.Check) []string {
+				return []string{c.Name, terminal.Line(c.Source), terminal.Short(c.Value), ago(s, c.Changed), ago(s, c.Looked), terminal.Short(c.Error)}
+			})
+		})
+}
+
+// ago is a time that may be missing.
+func ago(s terminal.Screen, at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return s.Ago(at)
+}
+
+func checksRun(g *gateway) *cobra.Command {
+	return asking(g, &cobra.Command{Use: "run CHECK", Short: "Look now, and show the value", Args: arguments(1, 1)},
+		func(args []string) (api.Request, error) {
+			return api.Request{Method: http.MethodPost, Path: api.Path("checks", args[0], "run")}, nil
+		},
+		func(s terminal.Screen, c api.Check) error {
+			holds := ""
+			if c.Value != "" {
+				holds = strconv.FormatBool(c.Holds)
+			}
+			fails := ""
+			if c.Fails > 0 {
+				fails = strconv.Itoa(c.Fails)
+			}
+			return s.Pairs("name", c.Name, "source", c.Source, "every", c.Every, "label", c.Label, "value", c.Value, "before", c.Before, "changed", ago(s, c.Changed),
+				"condition holds", holds, "error", c.Error, "failed looks", fails)
+		})
+}

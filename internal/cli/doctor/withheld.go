@@ -1,0 +1,88 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"sluice/internal/config"
+	"sluice/policy/flow"
+	"sluice/router/ledger"
+)
+
+// speaker is something that sends texts by itself: a hook, or a job with checks.
+type speaker struct {
+	part    string
+	setting string // of its level
+	level   flow.Level
+	deliver ledger.TriggerDelivery
+}
+
+// speakers are the hooks and the jobs with checks.
+func speakers(cfg *config.Config) []speaker {
+	var all []speaker
+	for _, h := range cfg.ReadHooks(func(string, string) {}) {
+		all = append(all, speaker{"hook/" + h.Name, "hooks." + h.Name + ".classification", h.Level, h.Deliver})
+	}
+	levels := map[string]flow.Level{}
+	for _, c := range cfg.CompiledChecks(nil) {
+		levels[c.Name] = c.Label.Level()
+	}
+	for _, j := range cfg.Jobs() {
+		for _, name := range j.Checks {
+			if level := levels[name]; level.Valid() {
+				all = append(all, speaker{"job/" + j.ID, "checks." + name + ".classification", level, j.Deliver})
+			}
+		}
+	}
+	return all
+}
+
+// withheld names hooks and checks whose texts are withheld where they are sent, because the channel may not know them.
+func withheld(cfg *config.Config) []finding {
+	var found []finding
+	for _, s := range speakers(cfg) {
+		targets := slices.Concat(s.deliver.To, s.deliver.Fallback)
+		var low []string
+		for _, t := range targets {
+			if level, channel := levelOf(cfg, t); level.Valid() && !flow.CanFlow(s.level, level) {
+				low = append(low, fmt.Sprintf("%s is on %s, which may know %s", t.Name, channel, level))
+			}
+		}
+		if len(low) == 0 {
+			continue
+		}
+		text := fmt.Sprintf("its texts are %s and are withheld: %s", s.level, strings.Join(low, "; "))
+		fix := fmt.Sprintf("set %s to a level that the channel may know, or raise the channel's classification", s.setting)
+		if len(low) < len(targets) {
+			found = append(found, note(s.part, text, fix))
+		} else {
+			found = append(found, problem(s.part, text, fix))
+		}
+	}
+	return found
+}
+
+// levelOf is the level of a target's channel and conversation, as far as the configuration says it. It is invalid for a channel that
+// is unknown here.
+func levelOf(cfg *config.Config, t ledger.TriggerTarget) (level flow.Level, channel string) {
+	channel, to := t.Channel, t.To
+	if channel == "" && len(cfg.Owners) > 0 {
+		channel, to, _ = strings.Cut(cfg.Owners[0], ":")
+	}
+	if channel == "webchat" {
+		return cfg.Channels.Webchat.Classification, channel
+	}
+	for _, p := range cfg.Channels.Platforms() {
+		if p.Name != channel {
+			continue
+		}
+		level = p.Access.Classification
+		for _, own := range []flow.Level{p.Access.Groups[to].Classification, p.Access.Recipients[to].Level(), cfg.Targets[t.Name].Classification} {
+			if own.Valid() {
+				level = flow.Min(level, own)
+			}
+		}
+	}
+	return level, channel
+}

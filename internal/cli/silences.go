@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"sluice/internal/cli/api"
+	"sluice/internal/cli/terminal"
+)
+
+func alertsSilence(g *gateway) *cobra.Command {
+	var lasts, comment string
+	var match []string
+	cmd := asking(g, &cobra.Command{
+		Use: "silence [ALERT]", Short: "Keep an alert, or all that match, quiet for a time", Args: arguments(0, 1),
+		Long: "Keep an alert quiet for a time, or with --match all whose labels match. A silenced alert is listed, but nobody is told.",
+		Example: `  sluice alerts silence backup --for 2h --comment "disk is being replaced"
+  sluice alerts silence --match service=db --match severity!=critical --for 30m`,
+	}, func(args []string) (api.Request, error) {
+		if len(args) == len(match) && len(args) == 0 || len(args) > 0 && len(match) > 0 {
+			return api.Request{}, terminal.Usagef("name either an alert or --match")
+		}
+		body := map[string]any{"for": lasts}
+		if comment != "" {
+			body["comment"] = comment
+		}
+		if len(args) > 0 {
+			return api.Request{Method: http.MethodPost, Path: api.Path("alerts", args[0], "silence"), Body: body}, nil
+		}
+		body["matchers"] = match
+		return api.Request{Method: http.MethodPost, Path: "/v1/silences", Body: body}, nil
+	}, func(s terminal.Screen, got api.Silence) error {
+		return s.Printf("%s: %s quiet until %s", terminal.Line(got.ID), terminal.Line(strings.Join(got.Matchers, " ")), instant(&got.Ends))
+	})
+	cmd.Flags().StringVar(&lasts, "for", "1h", "how `long`, for example 90m")
+	cmd.Flags().StringVar(&comment, "comment", "", "`why`")
+	cmd.Flags().StringArrayVar(&match, "match", nil, "a `matcher` as Alertmanager writes it, for example host=~\"db.*\"; may be repeated")
+	return cmd
+}
+
+func silencesCommand(g *gateway) *cobra.Command {
+	return group("silences", "List and end silences", silencesList(g), silencesExpire(g))
+}
+
+func silencesList(g *gateway) *cobra.Command {
+	var p page
+	var state string
+	cmd := asking(g, &cobra.Command{Use: "list", Short: "List silences, those that end first at the top", Args: arguments(0, 0)}, func([]string) (api.Request, error) {
+		return api.Request{Path: "/v1/silences", Query: p.with("state", state)}, nil
+	}, func(s terminal.Screen, got api.SilenceList) error {
+		return terminal.Rows(s, []string{"ID", "STATE", "MATCHERS", "AUTHOR", "COMMENT", "ENDS"}, got.Silences, func(x api.Silence) []string {
+			return []string{x.ID, x.State, strings.Join(x.Matchers, " "), x.Author, terminal.Short(x.Comment), instant(&x.Ends)}
+		})
+	})
+	cmd.Flags().StringVar(&state, "state", "", "current (default), all, pending, active or expired `silences`")
+	return p.add(cmd)
+}
+
+func silencesExpire(g *gateway) *cobra.Command {
+	return doing(g, &cobra.Command{Use: "expire SILENCE", Short: "End a silence now", Args: arguments(1, 1)}, func(args []string) (api.Request, error) {
+		return api.Request{Method: http.MethodDelete, Path: api.Path("silences", args[0])}, nil
+	}, func(s terminal.Screen, _ api.Answer, args []string) error {
+		return s.Printf("%s has ended", terminal.Line(args[0]))
+	})
+}

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"sluice/internal/cli/api"
+	"sluice/internal/cli/terminal"
+)
+
+// wakeFlags are the flags of wake.
+type wakeFlags struct{ session, text, mode, label, key string }
+
+func wakeCommand(d Deps, g *gateway) *cobra.Command {
+	var f wakeFlags
+	cmd := asking(g, &cobra.Command{
+		Use: "wake [--session SESSION] [--text TEXT]", Short: "Say something to a session without waiting for the reply", Args: arguments(0, 0),
+		Long: `Say something to a session, as a message does, without waiting for the reply. The
+command ends when the gateway has stored the text.
+
+With --mode next-heartbeat, the next heartbeat of the session's agent is told the
+text, with whatever else it has to look at.
+
+Without --text, or with --text -, the text is read from standard input.`,
+		Example: `  sluice wake --text "The backup has failed: look at the log."
+  sluice wake --text "Three mails came in." --mode next-heartbeat
+  df -h | sluice wake --session agent:main:main --label INTERNAL`,
+	}, func([]string) (api.Request, error) {
+		text, err := f.read(d)
+		if err != nil {
+			return api.Request{}, err
+		}
+		body := map[string]any{"text": text}
+		for name, value := range map[string]string{"session": f.session, "mode": f.mode, "label": f.label, "id": f.key} {
+			if value != "" {
+				body[name] = value
+			}
+		}
+		return api.Request{Method: http.MethodPost, Path: api.Path("wake"), Body: body}, nil
+	}, printWake)
+	flags := cmd.Flags()
+	flags.StringVar(&f.session, "session", "", "key or ID of the `session` (default: main)")
+	flags.StringVar(&f.text, "text", "", "the `text`; - reads it from standard input")
+	flags.StringVar(&f.mode, "mode", "", "`when` it is worked: now (default), or next-heartbeat")
+	flags.StringVar(&f.label, "label", "", "`level` of the text: PUBLIC (default), INTERNAL, CONFIDENTIAL or RESTRICTED")
+	flags.StringVar(&f.key, "idempotency-key", "", "a text with the same `key` is said only once")
+	return cmd
+}
+
+// wakeMax bounds what is read from standard input, in bytes. The gateway takes less, unless it is configured otherwise.
+const wakeMax = 1 << 20
+
+// read is the text, from the flag or from standard input.
+func (f *wakeFlags) read(d Deps) (string, error) {
+	if f.text != "" && f.text != "-" {
+		return f.text, nil
+	}
+	if f.text == "" && d.Terminal {
+		return "", terminal.UsageError{Text: "nothing to say: add --text TEXT, or --text - to type it and end with Ctrl-D"}
+	}
+	data, err := io.ReadAll(io.LimitReader(d.Stdin, wakeMax+1))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("read text: %w", err)
+	case len(data) > wakeMax:
+		return "", errors.New("the text is larger than 1 MiB: shorten it")
+	case strings.TrimSpace(string(data)) == "":
+		return "", terminal.UsageError{Text: "nothing to say: standard input is empty; add --text TEXT"}
+	}
+	return string(data), nil
+}
+
+func printWake(s terminal.Screen, w api.Wake) error {
+	switch {
+	case w.Job != "" && w.Next == nil:
+		return s.Printf("%s has this text already; sluice cron history %s shows what came of it", terminal.Line(w.Job), terminal.Line(w.Job))
+	case w.Job != "":
+		return s.Printf("%s is told it at %s, or at its first time after that at which it can run", terminal.Line(w.Job), instant(w.Next))
+	case w.Run == "":
+		return s.Printf("%s", terminal.Text(w.Reply))
+	}
+	return s.Printf("%s: accepted in %s; sluice runs show %s shows what comes of it", terminal.Line(w.Run), terminal.Line(w.Session), terminal.Line(w.Run))
+}

@@ -1,0 +1,87 @@
+package alerts
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"sluice/internal/alert"
+	"sluice/internal/httpapi/auth"
+	"sluice/internal/httpapi/denials"
+	"sluice/internal/httpapi/view"
+	"sluice/internal/httpapi/wire"
+	"sluice/policy/flow"
+	router "sluice/router/alert"
+	"sluice/router/ledger"
+)
+
+// Alerts takes alerts in, shows them, and does what people decide, see [router.Alerts].
+type Alerts interface {
+	Plan() *alert.Plan
+	Receive(ctx context.Context, reports []alert.Incoming) error
+	Page(ctx context.Context, w router.Wanted) (found []router.Listed, after string, err error)
+	Find(ctx context.Context, name string, most flow.Level) (alert.Alert, error)
+	Show(ctx context.Context, key string, most flow.Level) (router.Listed, []alert.Note, error)
+	Obey(ctx context.Context, o router.Order) ([]alert.Alert, error)
+	Ways(ctx context.Context, x alert.Alert, most flow.Level) ([]router.Way, router.Listed, error)
+}
+
+// Silences keeps silences, see [router.Alerts].
+type Silences interface {
+	Silences(ctx context.Context, after time.Time, most flow.Level) ([]alert.Silence, error)
+	Silence(ctx context.Context, id string, most flow.Level) (alert.Silence, error)
+	SetSilence(ctx context.Context, s alert.Silence, actor string) (string, error)
+	ExpireSilence(ctx context.Context, id, actor string, most flow.Level) error
+}
+
+// Keeper is both.
+type Keeper interface {
+	Alerts
+	Silences
+}
+
+// Deliveries reads what became of messages.
+type Deliveries interface {
+	Delivery(ctx context.Context, id ledger.DeliveryID) (ledger.Delivery, error)
+}
+
+// API serves alerts and silences.
+type API struct {
+	Visible    *view.Visibility
+	Alerts     Keeper
+	Deliveries Deliveries
+	Now        func() time.Time
+}
+
+// off is the answer while the configuration says nothing about alerts.
+func off(err error) error {
+	if errors.Is(err, router.ErrOff) {
+		return wire.Conflict(router.ErrOff.Error())
+	}
+	return err
+}
+
+// find is an alert that the caller may know of.
+func (a *API) find(ctx context.Context, name string) (alert.Alert, error) {
+	x, err := a.Alerts.Find(ctx, name, flow.Restricted)
+	return x, a.Visible.Check(ctx, err, denials.Object{Kind: "alert", ID: alert.Ref(x.Key), Label: x.Label})
+}
+
+// labelOf is the label of what the caller says. A named token's words have at least its level, as those of programs that send
+// alerts.
+func labelOf(who auth.Caller, label string) (flow.Label, error) {
+	if who.Owner() {
+		return who.InputLabel(label)
+	}
+	return who.SentLabel(label)
+}
+
+// seen reports whether the caller may know of the channel of a target.
+func (a *API) seen(ctx context.Context, target string) bool {
+	plan := a.Alerts.Plan()
+	if plan == nil {
+		return auth.CallerOf(ctx).SeesAll()
+	}
+	to, ok := plan.Targets[target]
+	return !ok || to.Channel == "" || a.Visible.ChannelSeen(ctx, to.Channel, to.Account)
+}

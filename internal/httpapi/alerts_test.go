@@ -1,0 +1,218 @@
+package httpapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"sluice/internal/alert"
+	"sluice/internal/httpapi"
+	"sluice/internal/httpapi/auth"
+	"sluice/policy/flow"
+	router "sluice/router/alert"
+	"sluice/router/ledger"
+	"sluice/sessions"
+	"sluice/store"
+	"sluice/store/sqlite"
+	"sluice/store/sqlite/sqlitetest"
+)
+
+// quiet are lanes without workers.
+type quiet struct{ *store.DB }
+
+func (quiet) Wake(int, sessions.Lane) {}
+func (quiet) Owns(int) bool           { return true }
+
+// alerting is an API with alerts on a database.
+type alerting struct {
+	*testing.T
+	db     *store.DB
+	alerts *router.Alerts
+	http   http.Handler
+}
+
+func newAlerting(t *testing.T) alerting {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), sqlite.Config{Dir: sqlitetest.Dir(t), Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	a := alerting{T: t, db: db, alerts: &router.Alerts{
+		Store: db, Lanes: quiet{db}, Partitions: 1, Now: func() time.Time { return clock }, Log: slog.New(slog.DiscardHandler), Metrics: router.NewMetrics(prometheus.NewRegistry()),
+	}}
+	a.alerts.Configure(a.plan())
+	a.http = serveSenders(t, newGateway(), func(c *httpapi.Config) {
+		c.Gateway.Alerts, c.Rows.Deliveries = a.alerts, db
+		c.Tokens = append(c.Tokens, auth.Credential{Name: "shift", Token: "shift-token", Level: flow.Internal, Role: auth.RoleOperator})
+		c.SinkLevel = func(r sessions.Route) flow.Level {
+			if r.Channel == "telegram" {
+				return flow.Confidential
+			}
+			return flow.Public
+		}
+	})
+	return a
+}
+
+func (a alerting) plan() *alert.Plan {
+	a.Helper()
+	critical, err := alert.ParseMatchers(`severity="critical"`)
+	require.NoError(a, err)
+	return &alert.Plan{
+		Root: &alert.Route{
+			Path: "0", Receiver: "ops", GroupBy: []string{"service"}, GroupWait: 30 * time.Second, GroupInterval: 5 * time.Minute, RepeatInterval: 4 * time.Hour,
+			Routes: []*alert.Route{{Path: "0/0", Receiver: "oncall", Matchers: critical, GroupWait: time.Second}},
+		},
+		Receivers: map[string]*alert.Receiver{
+			"ops":    {Name: "ops", Steps: []alert.Step{{Notify: []string{"ops"}}}},
+			"oncall": {Name: "oncall", Steps: []alert.Step{{Notify: []string{"ops", "secret"}}, {Wait: 10 * time.Minute, Notify: []string{"owner"}, Repeat: 3}}},
+		},
+		Targets: map[string]alert.Target{"ops": {Name: "ops", Channel: "slack", To: "C1"}, "secret": {Name: "secret", Channel: "telegram", To: "7"}},
+	}
+}
+
+// ask makes a request that succeeds with a status.
+func (a alerting) ask(status int, method, path, body string, headers ...string) map[string]any {
+	a.Helper()
+	w := call(a.http, method, path, body, headers...)
+	require.Equal(a, status, w.Code, "%s %s: %s", method, path, w.Body)
+	var out map[string]any
+	if w.Body.Len() > 0 {
+		require.NoError(a, json.Unmarshal(w.Body.Bytes(), &out))
+	}
+	return out
+}
+
+// keys are the keys of a list of alerts.
+func (a alerting) keys(query string, headers ...string) string {
+	a.Helper()
+	var all []string
+	for _, x := range a.ask(http.StatusOK, "GET", "/v1/alerts"+query, "", headers...)["alerts"].([]any) {
+		all = append(all, x.(map[string]any)["key"].(string))
+	}
+	return strings.Join(all, " ")
+}
+
+func TestAlertsAreListedAndActedOn(t *testing.T) {
+	t.Parallel()
+	a := newAlerting(t)
+	for _, body := range []string{
+		`{"key":"a","title":"A","severity":"critical","labels":{"service":"db"},"links":[{"url":"https://wiki/a"}]}`, `{"key":"b","label":"CONFIDENTIAL"}`, `{"key":"c/d","severity":"info"}`,
+	} {
+		a.ask(http.StatusAccepted, "POST", "/v1/alerts", body)
+	}
+	require.Equal(t, "shift/a", a.ask(http.StatusAccepted, "POST", "/v1/alerts", `{"key":"a","label":"PUBLIC"}`, asShift)["key"], "the keys of a token are its own")
+	require.Equal(t, "shift/a c/d b a", a.keys(""))
+	require.Equal(t, "shift/a c/d a", a.keys("", asShift))
+	require.Equal(t, "c/d a", a.keys("?limit=2&after=shift/a", asShift))
+	require.Equal(t, "a", a.keys("?limit=1&filter="+url.QueryEscape(`severity="critical"`)))
+	require.Equal(t, "shift/a c/d", a.keys("?filter="+url.QueryEscape(`severity!="critical"`)+"&filter="+url.QueryEscape(`key=~".*/.*"`)))
+	own := a.ask(http.StatusOK, "GET", "/v1/alerts/shift%2Fa", "", asShift)
+	require.Equal(t, []any{"INTERNAL/untrusted", "api/shift", "warning"}, []any{own["label"], own["source"], own["severity"]}, "a token's words have its level")
+	require.Equal(t, "PUBLIC/trusted", a.ask(http.StatusOK, "GET", "/v1/alerts/"+alert.Ref("a"), "")["label"])
+
+	w := call(a.http, "GET", "/v1/alerts?limit=1", "")
+	require.Contains(t, w.Header().Get("Link"), "after=shift%2Fa")
+	require.Empty(t, call(a.http, "GET", "/v1/alerts?limit=4", "").Header().Get("Link"))
+
+	got := a.ask(http.StatusOK, "POST", "/v1/alerts/a/ack", "", asShift)
+	require.Equal(t, []any{"acknowledged", "token:shift"}, []any{got["status"], got["by"]})
+	require.Equal(t, "a", a.keys("?status=acknowledged"))
+	got = a.ask(http.StatusOK, "POST", "/v1/alerts/c%2Fd/resolve", "")
+	require.Equal(t, []any{"resolved", "operator"}, []any{got["status"], got["by"]})
+	require.Equal(t, "c/d", a.keys("?status=resolved"))
+	require.Equal(t, "shift/a c/d b a", a.keys("?status=all"))
+	a.ask(http.StatusConflict, "POST", "/v1/alerts/c%2Fd/ack", "")
+	for _, act := range []string{"ack", "resolve"} {
+		a.ask(http.StatusNotFound, "POST", "/v1/alerts/b/"+act, "", asShift)
+		a.ask(http.StatusForbidden, "POST", "/v1/alerts/a/"+act, "", asReader)
+	}
+	for body, status := range map[string]int{
+		`{"key":"x","links":[{"url":"javascript:alert(1)"}]}`: 400, `{"key":"x","severity":"bad"}`: 422, `{"key":"x","label":"SECRET"}`: 400, `{"key":"x","ends":"2020-01-01T00:00:00Z"}`: 422, `{"key":"x\n"}`: 400,
+	} {
+		a.ask(status, "POST", "/v1/alerts", body)
+	}
+	a.ask(http.StatusBadRequest, "GET", "/v1/alerts?filter=x", "")
+	a.alerts.Configure(nil)
+	require.Contains(t, a.ask(http.StatusConflict, "POST", "/v1/alerts", `{"key":"x"}`)["message"], "alerts.route")
+}
+
+func TestAlertShowsItsNotifications(t *testing.T) {
+	t.Parallel()
+	a := newAlerting(t)
+	a.ask(http.StatusAccepted, "POST", "/v1/alerts", `{"key":"a","severity":"critical"}`)
+	x, err := a.alerts.Find(t.Context(), "a", flow.Public)
+	require.NoError(t, err)
+	note := func(target string, seq int, level flow.Level) alert.Note {
+		return alert.Note{
+			Key: "alert/" + target, Group: x.Groups[0], Target: target, Sequence: seq, Reason: alert.Escalation, Status: alert.NoteQueued, Delivery: "dlv_gone",
+			Label: flow.NewLabel(level, flow.Trusted), Created: clock, NoteDetail: alert.NoteDetail{Alerts: []string{"a"}, Step: seq, Why: "w"},
+		}
+	}
+	require.NoError(t, a.db.Commit(t.Context(), ledger.Change{AlertChange: ledger.AlertChange{
+		AlertNotes: []alert.Note{note("ops", 1, flow.Public), note("secret", 2, flow.Public), note("owner", 3, flow.Restricted)},
+	}}))
+	targets := func(headers ...string) string {
+		var all []string
+		for _, n := range a.ask(http.StatusOK, "GET", "/v1/alerts/a", "", headers...)["notifications"].([]any) {
+			n := n.(map[string]any)
+			require.Equal(t, []any{"escalation", "queued", "dlv_gone", "w"}, []any{n["reason"], n["status"], n["delivery"], n["why"]})
+			all = append(all, n["target"].(string))
+		}
+		return strings.Join(all, " ")
+	}
+	require.Equal(t, "owner secret ops", targets())
+	require.Equal(t, "ops", targets(asShift), "neither what is above the caller nor a channel above them")
+
+	way := a.ask(http.StatusOK, "POST", "/v1/alerts/test", `{"severity":"critical","labels":{"service":"db"}}`)["ways"].([]any)[0].(map[string]any)
+	require.Equal(t, []any{"0/0", "oncall", "1s"}, []any{way["route"], way["receiver"], way["group_wait"]})
+	require.Equal(t, []any{map[string]any{"notify": []any{"ops", "secret"}}, map[string]any{"wait": "10m0s", "notify": []any{"owner"}, "repeat": 3.0}}, way["steps"])
+	way = a.ask(http.StatusOK, "POST", "/v1/alerts/test", `{"severity":"critical"}`, asShift)["ways"].([]any)[0].(map[string]any)
+	require.Equal(t, []any{"ops"}, way["steps"].([]any)[0].(map[string]any)["notify"])
+	require.Equal(t, "0", a.ask(http.StatusOK, "POST", "/v1/alerts/test", `{}`)["ways"].([]any)[0].(map[string]any)["route"])
+	require.Equal(t, "a", a.keys(""), "a test stores nothing")
+}
+
+func TestSilencesOfPeople(t *testing.T) {
+	t.Parallel()
+	a := newAlerting(t)
+	a.ask(http.StatusAccepted, "POST", "/v1/alerts", `{"key":"a"}`)
+	one := a.ask(http.StatusCreated, "POST", "/v1/silences", `{"matchers":["key=~\"a|b\"","severity!=\"info\""],"for":"2h","comment":"works","author":"operator","label":"PUBLIC"}`, asShift)
+	require.Equal(t, []any{"operator", "works", "active", "INTERNAL/untrusted", []any{`key=~"a|b"`, `severity!="info"`}}, []any{one["author"], one["comment"], one["state"], one["label"], one["matchers"]})
+	id := one["id"].(string)
+	require.Equal(t, []any{id}, a.ask(http.StatusOK, "GET", "/v1/alerts/a", "")["silenced_by"])
+	other := a.ask(http.StatusOK, "POST", "/v1/alerts/a/silence", `{"for":"30m"}`)
+	require.Equal(t, []any{"operator", []any{`key="a"`}}, []any{other["author"], other["matchers"]})
+	later := a.ask(http.StatusCreated, "POST", "/v1/silences", `{"matchers":["x=\"y\""],"starts":"2027-01-01T00:00:00Z","for":"1h","label":"RESTRICTED"}`)
+	require.Equal(t, "2027-01-01T01:00:00Z", later["ends"])
+	ids := func(query string, headers ...string) string {
+		var all []string
+		for _, s := range a.ask(http.StatusOK, "GET", "/v1/silences"+query, "", headers...)["silences"].([]any) {
+			all = append(all, s.(map[string]any)["id"].(string))
+		}
+		return strings.Join(all, " ")
+	}
+	require.Equal(t, strings.Join([]string{other["id"].(string), id, later["id"].(string)}, " "), ids(""))
+	require.Equal(t, later["id"], ids("?state=pending"))
+	require.Equal(t, id, ids("?limit=1&after="+other["id"].(string), asShift))
+	a.ask(http.StatusNotFound, "DELETE", "/v1/silences/"+later["id"].(string), "", asShift)
+	a.ask(http.StatusNotFound, "GET", "/v1/silences/"+later["id"].(string), "", asShift)
+	a.ask(http.StatusNoContent, "DELETE", "/v1/silences/"+id, "")
+	require.Equal(t, "expired", a.ask(http.StatusOK, "GET", "/v1/silences/"+id, "")["state"])
+	require.Equal(t, id, ids("?state=expired"))
+	for _, body := range []string{
+		`{"matchers":["a=b"]}`, `{"matchers":["a=b"],"for":"1h","ends":"2027-01-01T00:00:00Z"}`, `{"matchers":["a=b"],"for":"-1h"}`, `{"matchers":["a"],"for":"1h"}`, `{"matchers":["a=~\".*\""],"for":"1h"}`,
+	} {
+		a.ask(http.StatusBadRequest, "POST", "/v1/silences", body)
+	}
+	trail, err := a.db.ListAudit(context.Background(), ledger.AuditQuery{Action: "silence.set", MaxLevel: flow.Restricted})
+	require.NoError(t, err)
+	require.Equal(t, "token:shift", trail[len(trail)-1].Actor, "whatever author was claimed")
+}

@@ -1,0 +1,325 @@
+package operator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"sluice/internal/httpapi/auth"
+	"sluice/internal/httpapi/denials"
+	"sluice/internal/httpapi/view"
+	"sluice/internal/httpapi/wire"
+	"sluice/router/jobs"
+	"sluice/router/ledger"
+	"sluice/sessions"
+)
+
+// Jobs lists and changes jobs, see [jobs.Jobs].
+type Jobs interface {
+	List(ctx context.Context, p jobs.Page) (found []jobs.Job, more bool, err error)
+	Get(ctx context.Context, id string) (jobs.Job, error)
+	Add(ctx context.Context, id string, object json.RawMessage, who jobs.Maker) (jobs.Job, error)
+	Update(ctx context.Context, id string, keys map[string]json.RawMessage, who jobs.Maker) (jobs.Job, error)
+	Pause(ctx context.Context, id string, who jobs.Maker) (jobs.Job, error)
+	Resume(ctx context.Context, id string, who jobs.Maker) (jobs.Job, error)
+	Run(ctx context.Context, id string, who jobs.Maker) (ledger.Trigger, error)
+	Remove(ctx context.Context, id string, who jobs.Maker) error
+	History(ctx context.Context, q ledger.TriggerQuery) ([]ledger.Trigger, error)
+}
+
+// JobAPI serves the jobs.
+type JobAPI struct {
+	Visible *view.Visibility
+	Jobs    Jobs
+}
+
+// jobRecord is a job as programs see it.
+type jobRecord struct {
+	ID       string         `json:"id"`
+	State    jobs.State     `json:"state" enum:"active,paused,faulty,ended"`
+	Origin   string         `json:"origin" enum:"file,made" doc:"file: in sluice.yaml; made: at run time"`
+	Place    string         `json:"place,omitempty" doc:"of a job of the file: its entry"`
+	When     string         `json:"when"`
+	Next     *time.Time     `json:"next,omitempty"`
+	Text     string         `json:"text,omitempty"`
+	Prompt   string         `json:"prompt,omitempty" doc:"for an agent"`
+	Checks   []string       `json:"checks,omitempty" doc:"it does something only when one of them has news"`
+	To       []string       `json:"to"`
+	Fallback []string       `json:"fallback,omitempty"`
+	Label    string         `json:"label"`
+	Job      map[string]any `json:"job,omitempty" doc:"of a job made at run time: its keys as in sluice.yaml"`
+	Maker    string         `json:"maker,omitempty"`
+	Session  sessions.ID    `json:"session,omitempty" doc:"that made it"`
+	Fault    string         `json:"fault,omitempty" doc:"why it is not fired"`
+	Created  *time.Time     `json:"created,omitempty"`
+	Changed  *time.Time     `json:"changed,omitempty"`
+	By       string         `json:"changed_by,omitempty"`
+}
+
+func jobOf(j jobs.Job) (jobRecord, error) {
+	out := jobRecord{
+		ID: j.ID, State: j.State(), Origin: string(ledger.JobOfFile), Place: j.Place, When: j.When, Next: view.Optional(j.Next), Text: j.Text, Prompt: j.Prompt, Checks: j.Checks, To: names(j.Deliver.To), Fallback: names(j.Deliver.Fallback),
+		Label: j.Secrecy().String(), Maker: j.Row.Maker, Session: j.Row.Session, Fault: j.Fault, Created: view.Optional(j.Row.Created), Changed: view.Optional(j.Row.Changed), By: j.Row.By,
+	}
+	if !j.Made {
+		return out, nil
+	}
+	out.Origin = string(ledger.JobMade)
+	return out, json.Unmarshal(j.Row.Object, &out.Job)
+}
+
+func names(targets []ledger.TriggerTarget) []string {
+	out := []string{}
+	for _, t := range targets {
+		out = append(out, t.Name)
+	}
+	return out
+}
+
+type jobList struct {
+	Jobs []jobRecord `json:"jobs"`
+}
+
+// List lists the jobs by their ids.
+func (a *JobAPI) List(ctx context.Context, in *view.PageQuery) (*view.Page[jobList], error) {
+	found, more, err := a.Jobs.List(ctx, jobs.Page{MaxLevel: auth.CallerOf(ctx).Level, After: in.After, Limit: in.Limit})
+	if err != nil {
+		return nil, err
+	}
+	out := jobList{Jobs: []jobRecord{}}
+	last := ""
+	for _, j := range found {
+		last = j.ID
+		if !a.seen(ctx, &j) {
+			continue
+		}
+		record, err := jobOf(j)
+		if err != nil {
+			return nil, err
+		}
+		out.Jobs = append(out.Jobs, record)
+	}
+	return view.NewPage(view.NextLink(ctx, &ledger.Bound{More: more}, last), out), nil
+}
+
+// seen reports whether the caller may know of all channels that a job delivers to.
+func (a *JobAPI) seen(ctx context.Context, j *jobs.Job) bool {
+	return a.channelsSeen(ctx, &j.Deliver)
+}
+
+// channelsSeen reports whether the caller may know of all channels that a text goes to.
+func (a *JobAPI) channelsSeen(ctx context.Context, d *ledger.TriggerDelivery) bool {
+	for _, t := range slices.Concat(d.To, d.Fallback) {
+		if t.Channel != "" && !a.Visible.ChannelSeen(ctx, t.Channel, t.Account) {
+			a.Visible.NoteChannel(ctx, "job", t.Channel, t.Account, "")
+			return false
+		}
+	}
+	return true
+}
+
+// JobPath names a job.
+type JobPath struct {
+	ID string `path:"job" maxLength:"80"`
+}
+
+// find is a job that the caller may know of.
+func (a *JobAPI) find(ctx context.Context, id string) (jobs.Job, error) {
+	j, err := a.Jobs.Get(ctx, id)
+	if err := a.Visible.Check(ctx, err, denials.Object{Kind: "job", ID: id, Session: j.Row.Session, Label: j.Secrecy()}); err != nil {
+		return j, err
+	}
+	if !a.seen(ctx, &j) {
+		return j, wire.ErrNotFound
+	}
+	return j, nil
+}
+
+func shown(j jobs.Job, err error) (*wire.Body[jobRecord], error) {
+	if err != nil {
+		return nil, err
+	}
+	record, err := jobOf(j)
+	if err != nil {
+		return nil, err
+	}
+	return wire.NewBody(record), nil
+}
+
+// Get answers with a job.
+func (a *JobAPI) Get(ctx context.Context, in *JobPath) (*wire.Body[jobRecord], error) {
+	return shown(a.find(ctx, in.ID))
+}
+
+// maker is the caller as one who makes jobs. Only the gateway's own token has an owner's authority.
+func (a *JobAPI) maker(ctx context.Context, label string) (jobs.Maker, error) {
+	who := auth.CallerOf(ctx)
+	of, err := who.InputLabel(label)
+	return jobs.Maker{
+		Actor: who.Actor(), Level: who.Level, Label: of, Owner: true, Bounded: !who.Owner(),
+		MaySend: func(channel, account string) error { return a.Visible.NeedChannel(ctx, channel, account) },
+	}, err
+}
+
+type jobObject map[string]any
+
+// Add makes a job.
+func (a *JobAPI) Add(ctx context.Context, in *struct {
+	Label string    `query:"label" doc:"level of the job, or LEVEL/trust; default PUBLIC"`
+	Body  jobObject `doc:"the keys of a job in sluice.yaml"`
+},
+) (*wire.Body[jobRecord], error) {
+	who, err := a.maker(ctx, in.Label)
+	if err != nil {
+		return nil, err
+	}
+	id, _ := in.Body["id"].(string)
+	delete(in.Body, "id")
+	object, err := json.Marshal(in.Body)
+	if err != nil {
+		return nil, err
+	}
+	return shown(a.Jobs.Add(ctx, id, object, who))
+}
+
+// Update replaces keys of a job.
+func (a *JobAPI) Update(ctx context.Context, in *struct {
+	JobPath
+	Label string    `query:"label" doc:"level of what is new, or LEVEL/trust; default PUBLIC"`
+	Body  jobObject `doc:"keys of a job in sluice.yaml; null removes one"`
+},
+) (*wire.Body[jobRecord], error) {
+	if _, err := a.find(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	who, err := a.maker(ctx, in.Label)
+	if err != nil {
+		return nil, err
+	}
+	keys := map[string]json.RawMessage{}
+	for _, key := range slices.Sorted(maps.Keys(in.Body)) {
+		if keys[key], err = json.Marshal(in.Body[key]); err != nil {
+			return nil, err
+		}
+	}
+	return shown(a.Jobs.Update(ctx, in.ID, keys, who))
+}
+
+// Remove removes a job.
+func (a *JobAPI) Remove(ctx context.Context, in *JobPath) (*struct{}, error) {
+	if _, err := a.find(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	who, err := a.maker(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	return nil, a.Jobs.Remove(ctx, in.ID, who)
+}
+
+// Pause pauses a job.
+func (a *JobAPI) Pause(ctx context.Context, in *JobPath) (*wire.Body[jobRecord], error) {
+	return a.act(ctx, in.ID, a.Jobs.Pause)
+}
+
+// Resume ends a pause.
+func (a *JobAPI) Resume(ctx context.Context, in *JobPath) (*wire.Body[jobRecord], error) {
+	return a.act(ctx, in.ID, a.Jobs.Resume)
+}
+
+func (a *JobAPI) act(ctx context.Context, id string, do func(ctx context.Context, id string, who jobs.Maker) (jobs.Job, error)) (*wire.Body[jobRecord], error) {
+	if _, err := a.find(ctx, id); err != nil {
+		return nil, err
+	}
+	who, err := a.maker(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	return shown(do(ctx, id, who))
+}
+
+// instantRecord is what became of an instant of a job.
+type instantRecord struct {
+	Key       string               `json:"key"`
+	Instant   time.Time            `json:"instant"`
+	Status    ledger.TriggerStatus `json:"status"`
+	Fired     *time.Time           `json:"fired,omitempty"`
+	Ended     *time.Time           `json:"ended,omitempty"`
+	By        string               `json:"by,omitempty" doc:"who fired it by hand"`
+	Missed    int                  `json:"missed,omitempty" doc:"instants that this row stands for"`
+	Run       sessions.RunID       `json:"run,omitempty" doc:"the latest run that it caused"`
+	Attempts  int                  `json:"attempts,omitempty" doc:"how many runs it caused"`
+	Input     int                  `json:"input_tokens,omitempty" doc:"of all its runs that have ended"`
+	Output    int                  `json:"output_tokens,omitempty"`
+	Label     string               `json:"label"`
+	Delivered []deliveredRecord    `json:"deliveries,omitempty"`
+	Why       string               `json:"why,omitempty"`
+}
+
+type deliveredRecord struct {
+	Target   string            `json:"target"`
+	Delivery ledger.DeliveryID `json:"delivery,omitempty"`
+	Replaced bool              `json:"replaced,omitempty" doc:"a fallback was sent instead"`
+	Error    string            `json:"error,omitempty"`
+}
+
+func instantOf(t ledger.Trigger) instantRecord {
+	out := instantRecord{
+		Key: t.Key, Instant: t.Instant, Status: t.Status, Fired: view.Optional(t.Fired), Ended: view.Optional(t.Ended), By: t.By, Missed: t.Missed, Run: t.Run, Attempts: t.Attempts, Input: t.Usage.InputTokens, Output: t.Usage.OutputTokens, Label: t.Label.String(), Why: t.Why,
+	}
+	for _, s := range t.Sends {
+		out.Delivered = append(out.Delivered, deliveredRecord{s.Target, s.Delivery, s.Replaced, s.Error})
+	}
+	return out
+}
+
+// Run fires a job once now.
+func (a *JobAPI) Run(ctx context.Context, in *JobPath) (*wire.Body[instantRecord], error) {
+	if _, err := a.find(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	who, err := a.maker(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	t, err := a.Jobs.Run(ctx, in.ID, who)
+	if err != nil {
+		return nil, err
+	}
+	return wire.NewBody(instantOf(t)), nil
+}
+
+type jobHistory struct {
+	Instants []instantRecord `json:"instants"`
+}
+
+// History lists what became of a job's instants, also after the job was removed. Each has its own label and its own targets.
+func (a *JobAPI) History(ctx context.Context, in *struct {
+	JobPath
+	Limit int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
+	After string `query:"after" doc:"key of the last row of the previous page"`
+},
+) (*view.Page[jobHistory], error) {
+	bound := view.NewBound()
+	found, err := a.Jobs.History(ctx, ledger.TriggerQuery{Subject: in.ID, MaxLevel: auth.CallerOf(ctx).Level, Limit: in.Limit, After: in.After, Bound: bound})
+	if err != nil {
+		return nil, err
+	}
+	j, unknown := a.find(ctx, in.ID)
+	if unknown != nil && !errors.Is(unknown, wire.ErrNotFound) {
+		return nil, unknown
+	}
+	out := jobHistory{Instants: []instantRecord{}}
+	for _, t := range found {
+		if a.channelsSeen(ctx, &t.Deliver) && (!t.Status.Open() || a.seen(ctx, &j)) {
+			out.Instants = append(out.Instants, instantOf(t))
+		}
+	}
+	if len(out.Instants) == 0 && unknown != nil { // the history of a job that was removed stays
+		return nil, unknown
+	}
+	return view.NewPage(view.NextLink(ctx, bound, view.LastID(found, func(t ledger.Trigger) string { return t.Key })), out), nil
+}

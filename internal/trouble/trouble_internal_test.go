@@ -1,0 +1,96 @@
+package trouble
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/internal/alert"
+	"sluice/policy/flow"
+)
+
+// house is a gateway with troubles.
+type house struct {
+	Watch
+	troubles []Trouble
+	told     []string
+	last     alert.Incoming
+	fault    error
+	on       bool
+	looks    int
+}
+
+func newHouse() *house {
+	h := &house{on: true}
+	h.Watch = Watch{
+		On: func() bool { return h.on }, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Look: func(context.Context) ([]Trouble, error) {
+			h.looks++
+			return h.troubles, nil
+		},
+		Report: func(_ context.Context, reports []alert.Incoming) error {
+			if h.fault != nil {
+				return h.fault
+			}
+			for _, r := range reports {
+				action := "fire"
+				if r.Action == alert.Resolve {
+					action = "resolve"
+				}
+				h.told, h.last = append(h.told, action+" "+r.Key), r
+			}
+			return nil
+		},
+	}
+	return h
+}
+
+func TestTroublesBecomeAlerts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go h.Run(ctx)
+		wait := func(d time.Duration) {
+			time.Sleep(d)
+			synctest.Wait()
+		}
+		told := func(want ...string) {
+			t.Helper()
+			require.Equal(t, want, h.told)
+			h.told = nil
+		}
+		wait(time.Second) // between two looks
+		h.troubles = []Trouble{{Name: "account/telegram/default", Severity: alert.Error, Title: "deaf", Level: flow.Confidential}}
+		wait(Every)
+		told() // it may be over at once
+		h.fault = errors.New("the database is away")
+		wait(Every)
+		h.fault = nil
+		wait(Every)
+		told("fire sluice/account/telegram/default")
+		require.Equal(t, flow.NewLabel(flow.Confidential, flow.Trusted), h.last.Label)
+		require.Equal(t, time.Now().Add(lasts-time.Second), h.last.Ends)
+		wait(again)
+		told("fire sluice/account/telegram/default") // otherwise it would expire
+		h.troubles[0].Severity = alert.Critical
+		wait(Every)
+		told("fire sluice/account/telegram/default")
+		h.troubles = nil
+		wait(Every)
+		told("resolve sluice/account/telegram/default")
+		wait(again)
+		told()
+
+		h.on = false
+		looks := h.looks
+		wait(again)
+		require.Equal(t, looks, h.looks, "without alerts nothing is looked at")
+	})
+}

@@ -1,0 +1,187 @@
+package alert
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"sluice/internal/alert"
+	"sluice/internal/visible"
+	"sluice/policy/flow"
+	"sluice/router/ledger"
+	"sluice/router/request"
+	"sluice/sessions"
+)
+
+// Caller is who gives a chat command, and where.
+type Caller struct {
+	Actor string // a principal
+	Owner bool
+	Route sessions.Route
+	// Show gives a text if the conversation may carry it.
+	Show func(flow.Text) (string, bool)
+}
+
+// MayCommand reports whether somebody who isn't an owner may give a command: operators all of them, and everybody in a
+// conversation where an alert was posted may acknowledge it there.
+func (a *Alerts) MayCommand(ctx context.Context, name, args string, c Caller) (bool, error) {
+	plan := a.plan.Load()
+	switch {
+	case plan == nil:
+		return false, nil
+	case c.Owner || slices.Contains(plan.Operators, c.Actor):
+		return true, nil
+	case name != "ack":
+		return false, nil
+	}
+	found, err := a.Named(ctx, strings.TrimSpace(args), flow.Restricted)
+	if _, bad := errors.AsType[*request.Error](err); bad {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, x := range found {
+		here, err := a.postedAt(ctx, x, c.Route)
+		if err != nil || !here {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// postedAt reports whether a conversation was shown an alert.
+func (a *Alerts) postedAt(ctx context.Context, x alert.Alert, route sessions.Route) (bool, error) {
+	for _, key := range x.Groups {
+		g, err := a.Store.AlertGroup(ctx, key)
+		if errors.Is(err, sessions.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return false, fmt.Errorf("read group of alerts: %w", err)
+		}
+		for _, post := range g.Posts {
+			d, err := a.Store.Delivery(ctx, ledger.DeliveryID(post.Delivery))
+			if errors.Is(err, sessions.ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return false, fmt.Errorf("read delivery: %w", err)
+			}
+			if d.Route.Channel == route.Channel && d.Route.Account == route.Account && d.Route.Conversation == route.Conversation {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// commandLasts is how long /silence lasts without a duration.
+const commandLasts = time.Hour
+
+// Command works out what a chat command does. The caller has asked [Alerts.MayCommand].
+func (a *Alerts) Command(ctx context.Context, name, args string, c Caller) (ledger.Change, string, error) {
+	if a.plan.Load() == nil {
+		return ledger.Change{}, "Alerts are not configured.", nil
+	}
+	if name == "alerts" {
+		text, err := a.listed(ctx, c)
+		return ledger.Change{}, text, err
+	}
+	args = strings.TrimSpace(args)
+	var (
+		change ledger.Change
+		text   string
+		err    error
+	)
+	switch {
+	case args == "":
+		return ledger.Change{}, fmt.Sprintf("Usage: `/%s KEY`. `/alerts` lists the alerts.", name), nil
+	case name == "silence":
+		change, text, err = a.silenceCommand(ctx, args, c)
+	default:
+		change, text, err = a.orderCommand(ctx, name, args, c)
+	}
+	if bad, ok := errors.AsType[*request.Error](err); ok {
+		return ledger.Change{}, fmt.Sprintf("That did not work: %s.", visible.Line(bad.Text)), nil
+	}
+	return change, text, err
+}
+
+// listed lists the open alerts that the conversation may know.
+func (a *Alerts) listed(ctx context.Context, c Caller) (string, error) {
+	all, err := a.List(ctx, Filter{Query: alert.Query{Open: true, MaxLevel: flow.Restricted}})
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	hidden, shown := 0, 0
+	for i := range all {
+		line, ok := c.Show(flow.NewText(alert.Line(&all[i].Alert)+" "+visible.CodeSpan(all[i].Key), all[i].Label))
+		switch {
+		case !ok && all[i].Discreet: // not even counted
+		case !ok:
+			hidden++
+		default:
+			if shown++; shown <= listMax {
+				b.WriteString(line + "\n")
+			}
+		}
+	}
+	if more := shown - listMax; more > 0 {
+		fmt.Fprintf(&b, "… and %d more.\n", more)
+	}
+	if hidden > 0 {
+		fmt.Fprintf(&b, "%d withheld here.\n", hidden)
+	}
+	if b.Len() == 0 {
+		return "No alert is open.", nil
+	}
+	return strings.TrimSpace(b.String()), nil
+}
+
+// listMax is how many alerts /alerts lists.
+const listMax = 30
+
+func (a *Alerts) orderCommand(ctx context.Context, name, args string, c Caller) (ledger.Change, string, error) {
+	o := Order{Action: alert.Acknowledge, Name: args, Actor: c.Actor, Label: flow.Bottom(), Most: flow.Restricted}
+	done := "Acknowledged"
+	if name == "resolve" {
+		o.Action, done = alert.Resolve, "Resolved"
+	}
+	change, changed, err := a.Ordered(ctx, o)
+	if err != nil {
+		return ledger.Change{}, "", err
+	}
+	if len(changed) == 0 {
+		return ledger.Change{}, "Somebody has acknowledged it already.", nil
+	}
+	return change, fmt.Sprintf("%s: %d alerts.", done, len(changed)), nil
+}
+
+func (a *Alerts) silenceCommand(ctx context.Context, args string, c Caller) (ledger.Change, string, error) {
+	name, lasts := args, commandLasts
+	if i := strings.LastIndexByte(args, ' '); i > 0 {
+		if d, err := time.ParseDuration(args[i+1:]); err == nil {
+			name, lasts = strings.TrimSpace(args[:i]), d
+		}
+	}
+	found, err := a.Named(ctx, name, flow.Restricted)
+	if err != nil {
+		return ledger.Change{}, "", err
+	}
+	var change ledger.Change
+	for _, x := range found {
+		one, _, err := a.Silenced(ctx, alert.Silence{Ends: a.Now().Add(lasts), Label: x.Label, SilenceDetail: alert.SilenceDetail{
+			Matchers: []alert.Matcher{{Name: "key", Value: x.Key, IsEqual: true}}, Author: c.Actor,
+		}}, c.Actor)
+		if err != nil {
+			return ledger.Change{}, "", err
+		}
+		change.Silences, change.Audit = append(change.Silences, one.Silences...), append(change.Audit, one.Audit...)
+	}
+	return change, fmt.Sprintf("Silenced for %s: %d alerts.", lasts, len(found)), nil
+}

@@ -1,0 +1,181 @@
+package alert
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"sluice/internal/alert"
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// Listed is an alert with what keeps it quiet at present.
+type Listed struct {
+	alert.Alert
+	SilencedBy  []string // ids of silences
+	InhibitedBy []string // keys of alerts
+}
+
+// Filter selects alerts.
+type Filter struct {
+	alert.Query
+	Matchers alert.Matchers
+}
+
+// List reads alerts, the latest started first.
+func (a *Alerts) List(ctx context.Context, f Filter) ([]Listed, error) {
+	rows, err := a.Store.ListAlerts(ctx, f.Query)
+	if err != nil {
+		return nil, fmt.Errorf("read alerts: %w", err)
+	}
+	h, err := a.hush(ctx, f.MaxLevel)
+	if err != nil {
+		return nil, err
+	}
+	var all []Listed
+	for i := range rows {
+		set := rows[i].Matched()
+		if f.Open && rows[i].Over(a.Now()) || !f.Matchers.Matches(set) {
+			continue
+		}
+		all = append(all, h.listed(rows[i], set))
+	}
+	return all, nil
+}
+
+// Show reads an alert with the notifications of its groups, newest first. It returns ErrNotFound if the reader may not know
+// an alert of this key.
+func (a *Alerts) Show(ctx context.Context, key string, most flow.Level) (Listed, []alert.Note, error) {
+	rows, err := a.Store.AlertsByKey(ctx, []string{key})
+	if err != nil {
+		return Listed{}, nil, fmt.Errorf("read alert: %w", err)
+	}
+	if len(rows) == 0 || !rows[0].Label.FlowsTo(most) {
+		return Listed{}, nil, sessions.ErrNotFound
+	}
+	h, err := a.hush(ctx, most)
+	if err != nil {
+		return Listed{}, nil, err
+	}
+	var notes []alert.Note
+	for _, group := range rows[0].Groups {
+		some, err := a.Store.GroupNotes(ctx, group, notesMax)
+		if err != nil {
+			return Listed{}, nil, fmt.Errorf("read notifications: %w", err)
+		}
+		notes = append(notes, some...)
+	}
+	notes = slices.DeleteFunc(notes, func(n alert.Note) bool { return !n.Label.FlowsTo(most) || !slices.Contains(n.Alerts, key) })
+	return h.listed(rows[0], rows[0].Matched()), notes, nil
+}
+
+// Find reads an alert by its key or short name. It returns ErrNotFound if the reader may not know one.
+func (a *Alerts) Find(ctx context.Context, name string, most flow.Level) (alert.Alert, error) {
+	rows, err := a.Store.AlertsByKey(ctx, []string{name})
+	if err != nil {
+		return alert.Alert{}, fmt.Errorf("read alert: %w", err)
+	}
+	if len(rows) > 0 {
+		if !rows[0].Label.FlowsTo(most) {
+			return rows[0], sessions.ErrNotFound
+		}
+		return rows[0], nil
+	}
+	if !strings.HasPrefix(name, alert.RefPrefix) {
+		return alert.Alert{}, sessions.ErrNotFound
+	}
+	found, err := a.byRef(ctx, name, most)
+	switch {
+	case err != nil:
+		return alert.Alert{}, fmt.Errorf("read alerts: %w", err)
+	case len(found) == 0:
+		return alert.Alert{}, sessions.ErrNotFound
+	}
+	return found[0], nil
+}
+
+// notesMax is how many notifications of a group are shown.
+const notesMax = 50
+
+// Silences reads the silences that end after a time.
+func (a *Alerts) Silences(ctx context.Context, after time.Time, most flow.Level) ([]alert.Silence, error) {
+	return a.Store.ListSilences(ctx, after, most)
+}
+
+// Silence reads a silence. It returns ErrNotFound if the reader may not know one of this id.
+func (a *Alerts) Silence(ctx context.Context, id string, most flow.Level) (alert.Silence, error) {
+	s, err := a.Store.Silence(ctx, id)
+	if err == nil && !s.Label.FlowsTo(most) {
+		err = sessions.ErrNotFound
+	}
+	return s, err
+}
+
+// hushing knows what keeps alerts quiet at a time.
+type hushing struct {
+	plan     *alert.Plan
+	silences []hushedBy
+	sources  []alert.Alert // open alerts that may inhibit others
+}
+
+type hushedBy struct {
+	id       string
+	matchers alert.Matchers
+}
+
+// hush reads what keeps alerts quiet now, as far as a reader of a level may know.
+func (a *Alerts) hush(ctx context.Context, most flow.Level) (*hushing, error) {
+	now := a.Now()
+	h := &hushing{plan: a.plan.Load()}
+	stored, err := a.Store.ListSilences(ctx, now, most)
+	if err != nil {
+		return nil, fmt.Errorf("read silences: %w", err)
+	}
+	for _, s := range stored {
+		if s.State(now) != "active" {
+			continue
+		}
+		m, err := alert.Compile(s.Matchers)
+		if err != nil { // it was stored by another version; better one alert too many than all of them stuck
+			a.Log.Error("silence can't be read, its alerts are told", "silence", s.ID, "err", err)
+			continue
+		}
+		h.silences = append(h.silences, hushedBy{s.ID, m})
+	}
+	if h.plan == nil || len(h.plan.Inhibitions) == 0 {
+		return h, nil
+	}
+	if h.sources, err = a.Store.ListAlerts(ctx, alert.Query{Open: true, MaxLevel: most}); err != nil {
+		return nil, fmt.Errorf("read alerts: %w", err)
+	}
+	h.sources = slices.DeleteFunc(h.sources, func(x alert.Alert) bool {
+		set := x.Matched()
+		return x.Discreet || x.Over(now) || !slices.ContainsFunc(h.plan.Inhibitions, func(i alert.Inhibition) bool { return i.Source.Matches(set) })
+	})
+	return h, nil
+}
+
+// hushed reports whether an alert is silenced or inhibited.
+func (h *hushing) hushed(x *alert.Alert) bool {
+	l := h.listed(*x, x.Matched())
+	return len(l.SilencedBy)+len(l.InhibitedBy) > 0
+}
+
+func (h *hushing) listed(x alert.Alert, set map[string]string) Listed {
+	l := Listed{Alert: x}
+	for _, s := range h.silences {
+		if s.matchers.Matches(set) {
+			l.SilencedBy = append(l.SilencedBy, s.id)
+		}
+	}
+	for i := range h.sources {
+		source := h.sources[i].Matched()
+		if h.sources[i].Key != x.Key && slices.ContainsFunc(h.plan.Inhibitions, func(i alert.Inhibition) bool { return i.Applies(source, set) }) {
+			l.InhibitedBy = append(l.InhibitedBy, h.sources[i].Key)
+		}
+	}
+	return l
+}

@@ -1,0 +1,358 @@
+package router_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/adapters"
+	"sluice/internal/alert"
+	"sluice/policy"
+	"sluice/policy/flow"
+	router_alert "sluice/router/alert"
+	"sluice/router/ledger"
+	"sluice/sessions"
+)
+
+// alerting makes a plan whose only receiver has these steps.
+func alerting(change func(p *alert.Plan), steps ...alert.Step) func(*bundle) {
+	p := &alert.Plan{
+		Root: &alert.Route{
+			Path: "0", Receiver: "ops", GroupBy: []string{"service"}, GroupWait: 30 * time.Second, GroupInterval: 5 * time.Minute, RepeatInterval: 4 * time.Hour,
+		},
+		Receivers: map[string]*alert.Receiver{"ops": {Name: "ops", Steps: steps}}, Targets: map[string]alert.Target{}, ResolveTimeout: 5 * time.Minute,
+	}
+	for _, who := range []string{"ann", "bob", "eve"} {
+		p.Targets[who] = alert.Target{Name: who, Channel: "test", To: who}
+	}
+	if change != nil {
+		change(p)
+	}
+	return func(b *bundle) { b.alerts, b.adapter = p, boarded{editable{b.chat}} }
+}
+
+// boarded is a chat that shows buttons.
+type boarded struct{ editable }
+
+func (boarded) MaxButtons() int { return 5 }
+
+func firing(key string, severity alert.Severity) alert.Incoming {
+	return alert.Incoming{Key: key, Severity: severity, Title: key + " is down", Labels: map[string]string{"service": "db"}, Source: "test", Label: flow.Bottom()}
+}
+
+func (b *bundle) report(all ...alert.Incoming) {
+	b.t.Helper()
+	require.NoError(b.t, b.Router.Alerts().Receive(b.t.Context(), all))
+}
+
+// notes are the reasons of the notifications about an alert, the oldest first.
+func (b *bundle) notes(key string) (all []string) {
+	b.t.Helper()
+	_, notes, err := b.Router.Alerts().Show(b.t.Context(), key, flow.Restricted)
+	require.NoError(b.t, err)
+	for _, n := range notes {
+		all = append([]string{fmt.Sprintf("%s %s %s", n.Target, n.Reason, n.Status)}, all...)
+	}
+	return all
+}
+
+// A group is told once after its wait, and its message is edited as it changes.
+func TestAlertIsToldAndEdited(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, alerting(nil, alert.Step{Notify: []string{"ann"}}))
+		b.report(firing("one", alert.Error), firing("two", alert.Critical))
+		pass(29 * time.Second)
+		require.Empty(t, b.chat.texts("ann"))
+		pass(time.Second)
+		require.Equal(t, []string{"**CRITICAL** two is down\n**ERROR** one is down"}, b.chat.texts("ann"), "the worst first")
+		b.report(firing("one", alert.Error), firing("three", alert.Info))
+		b.restart()
+		pass(4*time.Minute + 59*time.Second)
+		require.Len(t, b.notes("two"), 1, "not before the group's interval")
+		pass(time.Second)
+		require.Equal(t, []string{"**CRITICAL** two is down\n**ERROR** one is down\n**INFO** three is down"}, b.chat.texts("ann"), "the message is edited")
+		over := firing("one", "")
+		over.Action = alert.Resolve
+		other := over
+		other.Key, other.Source = "two", "somebody else"
+		b.report(over, other)
+		pass(6 * time.Minute)
+		require.Equal(t, []string{"**CRITICAL** two is down\n**INFO** three is down\n**RESOLVED** one is down"}, b.chat.texts("ann"), "only its source resolves an alert")
+		changed, err := b.Router.Alerts().Obey(t.Context(), router_alert.Order{Action: alert.Resolve, Name: router_alert.GroupName + mustAlert(b, "two").Groups[0], Actor: "test:owner", Most: flow.Restricted})
+		require.NoError(t, err)
+		require.Len(t, changed, 2)
+		pass(time.Second)
+		texts := b.chat.texts("ann")
+		require.Len(t, texts, 2)
+		require.Contains(t, texts[0], "**RESOLVED** two is down\nResolved by `test:owner` at 00:11 UTC")
+		require.Contains(t, texts[1], "Resolved at ", "the thread is told once")
+		require.Equal(t, []string{"ann first queued", "ann new_in_group queued", "ann some_resolved queued", "ann all_resolved queued"}, b.notes("two"))
+		pass(24 * time.Hour)
+		require.Len(t, b.chat.texts("ann"), 2)
+	})
+}
+
+// An alert that fires again after retention has removed its group is told as a new one.
+func TestAlertAfterRetention(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, alerting(nil, alert.Step{Notify: []string{"ann"}}))
+		b.report(firing("one", alert.Error))
+		pass(time.Minute)
+		over := firing("one", "")
+		over.Action = alert.Resolve
+		b.report(over)
+		pass(time.Hour)
+		told := len(b.chat.texts("ann"))
+		for _, kind := range []ledger.PruneKind{ledger.PruneDeliveries, ledger.PruneAlerts} {
+			for range 3 {
+				_, err := b.store.Prune(t.Context(), ledger.Prune{Kind: kind, Before: time.Now()})
+				require.NoError(t, err)
+			}
+		}
+		b.report(firing("one", alert.Error))
+		pass(time.Minute)
+		require.Len(t, b.chat.texts("ann"), told+1)
+	})
+}
+
+func mustAlert(b *bundle, key string) alert.Alert {
+	b.t.Helper()
+	found, _, err := b.Router.Alerts().Show(b.t.Context(), key, flow.Restricted)
+	require.NoError(b.t, err)
+	return found.Alert
+}
+
+// Nobody hears of an alert that is over before the wait of its group, or whose sender falls silent.
+func TestAlertOverBeforeItsWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, alerting(nil, alert.Step{Notify: []string{"ann"}}))
+		short := firing("short", alert.Critical)
+		short.Ends = time.Now().Add(20 * time.Second)
+		b.report(short, firing("mended", alert.Critical))
+		over := firing("mended", "")
+		over.Action = alert.Resolve
+		b.report(over)
+		pass(time.Hour)
+		require.Empty(t, b.chat.texts("ann"))
+		require.Equal(t, alert.Expired, mustAlert(b, "short").Status)
+		require.Equal(t, alert.Resolved, mustAlert(b, "mended").Status)
+		require.Empty(t, b.notes("short"))
+		b.report(firing("short", alert.Critical))
+		pass(30 * time.Second)
+		require.Len(t, b.chat.texts("ann"), 1)
+		require.Equal(t, 2, mustAlert(b, "short").Occurrences)
+	})
+}
+
+// A step counts only with a receipt: without one the next follows at once. An acknowledgement ends the escalation.
+func TestEscalation(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, alerting(nil, alert.Step{Notify: []string{"ann"}}, alert.Step{Wait: 10 * time.Minute, Notify: []string{"bob"}}, alert.Step{Wait: 15 * time.Minute, Notify: []string{"eve"}, Repeat: 1}))
+		b.report(firing("one", alert.Critical))
+		pass(30*time.Second + 5*time.Second)
+		require.Len(t, b.chat.texts("ann"), 1)
+		require.Empty(t, b.chat.texts("bob"))
+		b.restart()
+		pass(10 * time.Minute)
+		require.Equal(t, []string{"Nobody has acknowledged this yet:\n**CRITICAL** one is down"}, b.chat.texts("bob"))
+		pass(15*time.Minute + 10*time.Second)
+		require.Len(t, b.chat.texts("eve"), 1)
+		pass(16 * time.Minute)
+		require.Len(t, b.chat.texts("eve"), 2, "the last step is repeated")
+		pass(3 * time.Hour)
+		require.Len(t, b.chat.texts("eve"), 2)
+		require.Equal(t, []string{"ann first queued", "bob escalation queued", "eve escalation queued", "eve escalation queued"}, b.notes("one"))
+
+		b.chat.fails(func(out adapters.Outbound, _ int) error {
+			if out.Route.Conversation == "ann" {
+				return &adapters.Failure{Kind: adapters.Permanent, Certain: true, Err: errors.New("gone")}
+			}
+			return nil
+		})
+		other := firing("two", alert.Critical)
+		other.Labels = map[string]string{"service": "web"}
+		b.report(other)
+		pass(35 * time.Second)
+		require.Len(t, b.chat.texts("bob"), 2, "ann has no receipt")
+		_, err := b.Router.Alerts().Obey(t.Context(), router_alert.Order{Action: alert.Acknowledge, Name: alert.Ref("two"), Actor: "test:bob", Most: flow.Restricted})
+		require.NoError(t, err)
+		pass(time.Second)
+		require.Contains(t, b.chat.texts("bob")[1], "**ACKNOWLEDGED** two is down\nAcknowledged by `test:bob`")
+		pass(16 * time.Minute)
+		require.Len(t, b.chat.texts("eve"), 2, "nobody else is called")
+	})
+}
+
+// Silences and inhibition keep alerts quiet when they are told, and a place that may not know an alert hears only that there
+// is one.
+func TestQuietAlerts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, alerting(func(p *alert.Plan) {
+			source, err := alert.ParseMatchers(`severity="critical"`)
+			require.NoError(t, err)
+			target, err := alert.ParseMatchers(`severity="warning"`)
+			require.NoError(t, err)
+			p.Inhibitions = []alert.Inhibition{{Source: source, Target: target, Equal: []string{"service"}}}
+			p.Root.GroupBy = []string{"key"}
+		}, alert.Step{Notify: []string{"ann"}}), func(b *bundle) {
+			b.gate.forbid = func(e policy.Egress) *policy.Decision {
+				if e.Route.Conversation == "ann" && e.Label.Level() != flow.Public {
+					return &policy.Decision{Action: policy.Block, Reason: "too secret"}
+				}
+				return nil
+			}
+		})
+		_, err := b.Router.Alerts().SetSilence(t.Context(), alert.Silence{
+			Ends: time.Now().Add(time.Hour), SilenceDetail: alert.SilenceDetail{Author: "test:owner", Matchers: []alert.Matcher{{Name: "key", Value: "silence.*", IsRegex: true, IsEqual: true}}},
+		}, "test:owner")
+		require.NoError(t, err)
+		b.report(firing("silenced", alert.Critical), firing("inhibited", alert.Warning), firing("loud", alert.Error))
+		pass(time.Minute)
+		require.Equal(t, []string{"**ERROR** loud is down"}, b.chat.texts("ann"))
+		pass(time.Hour + 6*time.Minute)
+		require.Contains(t, b.chat.texts("ann"), "**CRITICAL** silenced is down", "the silence has ended")
+
+		secret := firing("secret", alert.Critical)
+		secret.Label = flow.NewLabel(flow.Confidential, flow.Untrusted)
+		b.report(secret)
+		pass(40 * time.Second)
+		require.Contains(t, b.chat.texts("ann"), "alert `"+alert.Ref("secret")+"` withheld here.")
+		require.Equal(t, []string{"Nobody has acknowledged this yet:\n**CRITICAL** secret is down"}, b.chat.texts("owner"), "the owner may know it")
+	})
+}
+
+// Quiet hours and the budget of a target hold back what is not critical: one digest says it afterwards.
+func TestDigests(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, alerting(func(p *alert.Plan) {
+			p.Root.GroupBy, p.Budget = []string{"..."}, alert.Budget{Most: 2, Per: time.Hour}
+		}, alert.Step{Notify: []string{"ann"}}))
+		for i := range 5 {
+			b.report(firing(fmt.Sprint("a", i), alert.Error))
+		}
+		pass(time.Minute)
+		b.report(firing("worst", alert.Critical))
+		pass(time.Minute)
+		require.Len(t, b.chat.texts("ann"), 3, "two, and the critical one")
+		pass(30 * time.Minute)
+		texts := b.chat.texts("ann")
+		require.Len(t, texts, 4)
+		require.Equal(t, "Held back until now: 3 alerts.\n", texts[3][:len("Held back until now: 3 alerts.\n")])
+		pass(3 * time.Hour)
+		require.Len(t, b.chat.texts("ann"), 4)
+	})
+}
+
+// A group that can't be worked on delays no other group of its partition, and goes on when its fault has gone.
+func TestBrokenGroupOfAlertsStopsNoOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, withFailing, alerting(nil, alert.Step{Notify: []string{"ann"}}))
+		b.report(firing("one", alert.Error))
+		b.failing.breakGroup(mustAlert(b, "one").Groups[0])
+		pass(29 * time.Second)
+		for i := range 2 * partitions { // each partition has some
+			other := firing(fmt.Sprint("other", i), alert.Error)
+			other.Labels = map[string]string{"service": other.Key}
+			b.report(other)
+		}
+		pass(32 * time.Second)
+		require.Len(t, b.chat.texts("ann"), 2*partitions)
+		b.failing.breakGroup("")
+		pass(30 * time.Second)
+		require.Contains(t, b.chat.texts("ann"), "**ERROR** one is down")
+	})
+}
+
+// The audit trail names who has made a silence, whatever author the silence claims.
+func TestSilencesHaveAnActor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, alerting(nil, alert.Step{Notify: []string{"ann"}}))
+		claimed := alert.Silence{
+			Ends: time.Now().Add(time.Hour), Label: flow.NewLabel(flow.Internal, flow.Untrusted),
+			SilenceDetail: alert.SilenceDetail{Author: "test:owner", Matchers: []alert.Matcher{{Name: "key", Value: "x", IsEqual: true}}},
+		}
+		id, err := b.Router.Alerts().SetSilence(t.Context(), claimed, "token:eve")
+		require.NoError(t, err)
+		require.NoError(t, b.Router.Alerts().ExpireSilence(t.Context(), id, "token:bob", flow.Internal))
+		_, err = b.Router.Alerts().SetSilence(t.Context(), claimed, "")
+		require.ErrorContains(t, err, "missing")
+		var actors []string
+		entries, err := b.store.ListAudit(t.Context(), ledger.AuditQuery{MaxLevel: flow.Restricted, Limit: 10})
+		require.NoError(t, err)
+		for _, e := range entries {
+			if e.Object == id {
+				actors = append(actors, e.Action+" "+e.Actor)
+				require.Equal(t, claimed.Label, e.Label)
+			}
+		}
+		require.ElementsMatch(t, []string{"silence.set token:eve", "silence.expired token:bob"}, actors)
+		kept, err := b.Router.Alerts().Silence(t.Context(), id, flow.Internal)
+		require.NoError(t, err)
+		require.Equal(t, "test:owner", kept.Author)
+	})
+}
+
+// Labels that are no valid text lead to the same group whoever reads them: an acknowledgement tells nobody a second time.
+func TestAlertWithInvalidTexts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, alerting(nil, alert.Step{Notify: []string{"ann"}}))
+		broken := firing("one", alert.Error)
+		broken.Title, broken.Labels = "nul \x00 and \xff", map[string]string{"service": "db\x00\xff"}
+		b.report(broken)
+		pass(time.Minute)
+		require.Equal(t, []string{"**ERROR** nul \uFFFD and \uFFFD"}, b.chat.texts("ann"))
+		groups := mustAlert(b, "one").Groups
+		_, err := b.Router.Alerts().Obey(t.Context(), router_alert.Order{Action: alert.Acknowledge, Name: "one", Actor: "test:owner", Most: flow.Restricted})
+		require.NoError(t, err)
+		pass(time.Minute)
+		require.Equal(t, groups, mustAlert(b, "one").Groups)
+		require.Len(t, b.chat.texts("ann"), 1)
+		broken.Key = "two\x00"
+		require.ErrorContains(t, b.Router.Alerts().Receive(t.Context(), []alert.Incoming{broken}), "valid UTF-8")
+	})
+}
+
+// Everybody where an alert was posted may acknowledge it; only owners and operators may silence and resolve.
+func TestAlertCommands(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, alerting(nil, alert.Step{Notify: []string{"ann"}}))
+		b.report(firing("one", alert.Critical))
+		pass(31 * time.Second)
+		say := func(who, id, text string) {
+			m := in(who, id, text)
+			m.Route.Conversation = sessions.ConversationID(who)
+			b.hear(m)
+			pass(2 * time.Second)
+		}
+		say("bob", "1", "/ack one")
+		require.Equal(t, alert.Firing, mustAlert(b, "one").Status, "bob was not told of it")
+		say("ann", "2", "/resolve one")
+		require.Equal(t, alert.Firing, mustAlert(b, "one").Status, "ann is neither owner nor operator")
+		say("ann", "3", "/ack one")
+		require.Equal(t, alert.Acknowledged, mustAlert(b, "one").Status)
+		require.Equal(t, "test:ann", mustAlert(b, "one").By)
+		say("owner", "4", "/alerts")
+		require.Contains(t, b.chat.texts("owner"), "- **ACKNOWLEDGED** one is down `one`")
+		say("owner", "5", "/silence one 2h")
+		silences, err := b.Router.Alerts().Silences(t.Context(), time.Now(), flow.Restricted)
+		require.NoError(t, err)
+		require.Len(t, silences, 1)
+		require.Equal(t, []alert.Matcher{{Name: "key", Value: "one", IsEqual: true}}, silences[0].Matchers)
+		say("owner", "6", "/resolve one")
+		require.Equal(t, alert.Resolved, mustAlert(b, "one").Status)
+	})
+}

@@ -1,0 +1,202 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"sluice/policy/flow"
+	"sluice/router/job"
+	"sluice/router/ledger"
+	"sluice/router/request"
+	"sluice/sessions"
+)
+
+// Store is what is read of the database.
+type Store interface {
+	Job(ctx context.Context, origin ledger.JobOrigin, id string) (ledger.Job, error)
+	ListJobs(ctx context.Context, q ledger.JobQuery) ([]ledger.Job, error)
+	CountJobs(ctx context.Context, session sessions.ID, since time.Time, upTo flow.Level) (ledger.JobCount, error)
+	OpenTriggersOf(ctx context.Context, source ledger.TriggerSource, subjects []string) ([]ledger.Trigger, error)
+	ListTriggers(ctx context.Context, q ledger.TriggerQuery) ([]ledger.Trigger, error)
+}
+
+// Configuration has the jobs of the configuration and reads others, see [job.Source].
+type Configuration interface {
+	Configured() []job.Job
+	Read(row ledger.Job) (job.Job, error)
+}
+
+// Jobs lists and changes jobs. All fields are required. It is safe for concurrent use.
+type Jobs struct {
+	Store         Store
+	Commit        func(ctx context.Context, change ledger.Change) error
+	Configuration Configuration
+	Partitions    int // the same on all replicas
+	Now           func() time.Time
+}
+
+// Job is a job with its state.
+type Job struct {
+	job.Job
+	Row   ledger.Job // the zero value: a job of the configuration that is not paused
+	Place string     // of a job of the configuration: its entry in sluice.yaml
+	Next  time.Time  // its next instant; zero: none
+	Fault string     // why it is not fired, besides being paused
+}
+
+// Paused reports whether the job is paused.
+func (j *Job) Paused() bool { return j.Row.Paused }
+
+// State is what a job is doing.
+type State string
+
+// The states of jobs.
+const (
+	StateActive State = "active"
+	StatePaused State = "paused"
+	StateFaulty State = "faulty" // it is not fired: see Fault
+	StateEnded  State = "ended"
+)
+
+// State says whether the job will be fired.
+func (j *Job) State() State {
+	switch {
+	case j.Paused():
+		return StatePaused
+	case j.Fault != "":
+		return StateFaulty
+	case j.Next.IsZero():
+		return StateEnded
+	}
+	return StateActive
+}
+
+// Secrecy is the label of what the job says.
+func (j *Job) Secrecy() flow.Label {
+	if j.Made {
+		return j.Row.Label
+	}
+	return flow.Bottom()
+}
+
+// Page selects jobs by their ids, in their order.
+type Page struct {
+	MaxLevel flow.Level
+	Session  sessions.ID // only those that it has made; empty: all
+	After    string      // an id
+	Limit    int         // 1 to 200
+}
+
+// List lists jobs, and reports whether there are more.
+func (s *Jobs) List(ctx context.Context, p Page) (found []Job, more bool, err error) {
+	rows, err := s.Store.ListJobs(ctx, ledger.JobQuery{MaxLevel: p.MaxLevel, Session: p.Session, After: p.After, Limit: p.Limit})
+	if err != nil {
+		return nil, false, fmt.Errorf("read jobs: %w", err)
+	}
+	paused := map[string]ledger.Job{}
+	for _, row := range rows {
+		if row.Origin == ledger.JobOfFile {
+			paused[row.ID] = row
+		} else {
+			found = append(found, s.made(row))
+		}
+	}
+	more = len(rows) >= p.Limit
+	for i, j := range s.Configuration.Configured() {
+		if p.Session == "" && j.ID > p.After && (!more || j.ID <= rows[len(rows)-1].ID) {
+			found = append(found, Job{Job: j, Row: paused[j.ID], Place: place(i, &j)})
+		}
+	}
+	slices.SortFunc(found, func(a, b Job) int { return cmp.Compare(a.ID, b.ID) })
+	if len(found) > p.Limit {
+		found, more = found[:p.Limit], true
+	}
+	return found, more, s.addNext(ctx, found)
+}
+
+// place is the entry of a job of the configuration.
+func place(i int, j *job.Job) string { return cmp.Or(j.Entry, fmt.Sprintf("cron.jobs[%d]", i)) }
+
+// made is the job of a row.
+func (s *Jobs) made(row ledger.Job) Job {
+	out := Job{Row: row}
+	var err error
+	if out.Job, err = s.Configuration.Read(row); err != nil {
+		out.Job = job.Job{ID: row.ID, Made: true, Label: row.Label}
+		out.Fault = err.Error()
+	}
+	if at := s.configured(row.ID); at >= 0 {
+		out.Fault = fmt.Sprintf("%s in sluice.yaml has the same id and is used instead: rename or remove it there", place(at, &s.Configuration.Configured()[at]))
+	}
+	return out
+}
+
+// configured is the index of a job of the configuration; below 0 without one.
+func (s *Jobs) configured(id string) int {
+	return slices.IndexFunc(s.Configuration.Configured(), func(j job.Job) bool { return j.ID == id })
+}
+
+// addNext adds the next instants.
+func (s *Jobs) addNext(ctx context.Context, all []Job) error {
+	var ids []string
+	for _, j := range all {
+		ids = append(ids, j.ID)
+	}
+	open, err := s.Store.OpenTriggersOf(ctx, ledger.TriggerCron, ids)
+	if err != nil {
+		return fmt.Errorf("read open triggers: %w", err)
+	}
+	for _, t := range open {
+		if t.Status != ledger.TriggerWaiting || t.By != "" || t.Begun() {
+			continue
+		}
+		for i := range all {
+			if all[i].ID == t.Subject && all[i].Fault == "" {
+				all[i].Next = t.Instant
+			}
+		}
+	}
+	return nil
+}
+
+// Get finds a job: that of the configuration, else one made at run time.
+func (s *Jobs) Get(ctx context.Context, id string) (Job, error) {
+	j, err := s.find(ctx, id)
+	if err != nil {
+		return j, err
+	}
+	one := []Job{j}
+	err = s.addNext(ctx, one)
+	return one[0], err
+}
+
+func (s *Jobs) find(ctx context.Context, id string) (Job, error) {
+	if at := s.configured(id); at >= 0 {
+		row, err := s.Store.Job(ctx, ledger.JobOfFile, id)
+		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+			return Job{}, fmt.Errorf("read job: %w", err)
+		}
+		j := s.Configuration.Configured()[at]
+		return Job{Job: j, Row: row, Place: place(at, &j)}, nil
+	}
+	row, err := s.Store.Job(ctx, ledger.JobMade, id)
+	if err != nil {
+		return Job{}, fmt.Errorf("read job: %w", err)
+	}
+	return s.made(row), nil
+}
+
+// History lists what became of a job's instants, newest first, with those that are open.
+func (s *Jobs) History(ctx context.Context, q ledger.TriggerQuery) ([]ledger.Trigger, error) {
+	q.Source = ledger.TriggerCron
+	return s.Store.ListTriggers(ctx, q)
+}
+
+// inFile refuses to change a job of the configuration.
+func inFile(j *Job) error {
+	return &request.Error{Field: "id", Text: fmt.Sprintf("%s is a job of sluice.yaml: change %s there, or pause it", j.ID, j.Place)}
+}

@@ -88,6 +88,10 @@ func placeholders(text string) []string {
 			value = "xapp-1-A-1-abc"
 		case strings.Contains(v[1], "SLACK") && strings.Contains(v[1], "BOT"):
 			value = "xoxb-1-abc"
+		case v[1] == "SLUICE_STORE":
+			value = "postgres://db/sluice"
+		case v[1] == "SLUICE_BUS":
+			value = "nats://bus:4222"
 		case strings.Contains(v[1], "URL"):
 			value = "https://example.org"
 		}

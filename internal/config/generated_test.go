@@ -74,9 +74,7 @@ func TestTheExamplesAreSound(t *testing.T) {
 		data, err := os.ReadFile(filepath.Clean(file))
 		require.NoError(t, err)
 		require.NoError(t, accepts(t, string(data)), file)
-		_, err = loader(t, "TELEGRAM_TOKEN=1:a", "OPENAI_API_KEY=k", "ANTHROPIC_API_KEY=k", "SLUICE_TOKEN=a-token-of-16-or-more", "SLUICE_STORE=postgres://db/sluice",
-			"SLUICE_BUS=nats://bus:4222", "TELEGRAM_SECRET=s",
-			"SLACK_BOT_TOKEN=xoxb-1", "SLACK_APP_TOKEN=xapp-1", "GITHUB_HOOK_SECRET=a-secret-of-16-or-more").Parse(file, data)
+		_, err = loader(t, placeholders(string(data))...).Parse(file, data)
 		require.NoError(t, err)
 	}
 }

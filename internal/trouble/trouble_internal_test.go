@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +19,7 @@ import (
 // house is a gateway with troubles.
 type house struct {
 	Watch
+	mu       sync.Mutex // of what follows: the watch has its own goroutine
 	troubles []Trouble
 	told     []string
 	last     alert.Incoming
@@ -28,12 +31,21 @@ type house struct {
 func newHouse() *house {
 	h := &house{on: true}
 	h.Watch = Watch{
-		On: func() bool { return h.on }, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		On: func() bool {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			return h.on
+		},
+		Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		Look: func(context.Context) ([]Trouble, error) {
+			h.mu.Lock()
+			defer h.mu.Unlock()
 			h.looks++
-			return h.troubles, nil
+			return slices.Clone(h.troubles), nil
 		},
 		Report: func(_ context.Context, reports []alert.Incoming) error {
+			h.mu.Lock()
+			defer h.mu.Unlock()
 			if h.fault != nil {
 				return h.fault
 			}
@@ -57,9 +69,13 @@ func TestTroublesBecomeAlerts(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go h.Run(ctx)
+		h.mu.Lock()
+		defer h.mu.Unlock()
 		wait := func(d time.Duration) {
+			h.mu.Unlock()
 			time.Sleep(d)
 			synctest.Wait()
+			h.mu.Lock()
 		}
 		told := func(want ...string) {
 			t.Helper()

@@ -3,6 +3,7 @@ package router_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -354,5 +355,47 @@ func TestAlertCommands(t *testing.T) {
 		require.Equal(t, []alert.Matcher{{Name: "key", Value: "one", IsEqual: true}}, silences[0].Matchers)
 		say("owner", "6", "/resolve one")
 		require.Equal(t, alert.Resolved, mustAlert(b, "one").Status)
+	})
+}
+
+// A command about an alert that the conversation may not know says the same as about one that does not exist, unless the
+// conversation was told that the alert is withheld.
+func TestAlertCommandsConfirmNothingSecret(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, alerting(func(p *alert.Plan) { p.Operators = []string{"test:eve"} }, alert.Step{Notify: []string{"ann"}}))
+		b.carrying(flow.Public)
+		secret := firing("layoffs", alert.Critical)
+		secret.Label = flow.NewLabel(flow.Confidential, flow.Trusted)
+		b.report(secret)
+		pass(31 * time.Second)
+		ref := alert.Ref("layoffs")
+		require.Equal(t, []string{"alert `" + ref + "` withheld here."}, b.chat.texts("ann"))
+		said := 0
+		say := func(who, text string) string {
+			said++
+			m := in(who, fmt.Sprint(said), text)
+			place := "with " + who // where nobody is told of alerts
+			if who == "ann" {
+				place = who
+			}
+			m.Route.Conversation = sessions.ConversationID(place)
+			b.hear(m)
+			pass(2 * time.Second)
+			texts := b.chat.texts(place)
+			return texts[len(texts)-1]
+		}
+		for _, command := range []string{"/ack %s", "/resolve %s", "/silence %s 1h"} {
+			for _, name := range []string{"layoffs", ref} {
+				for _, who := range []string{"owner", "eve", "bob"} {
+					hidden := say(who, fmt.Sprintf(command, name))
+					absent := say(who, fmt.Sprintf(command, "nothing"))
+					require.Equal(t, strings.ReplaceAll(absent, "nothing", name), hidden, who)
+				}
+			}
+		}
+		require.Equal(t, alert.Firing, mustAlert(b, "layoffs").Status)
+		say("ann", "/ack "+ref)
+		require.Equal(t, alert.Acknowledged, mustAlert(b, "layoffs").Status, "ann was told of it")
 	})
 }

@@ -177,6 +177,14 @@ func TestFailedJobRaisesAnAlert(t *testing.T) {
 		require.Equal(t, []any{alert.Error, "cron/brief", 1, flow.Bottom()}, []any{raised.Severity, raised.Source, raised.Occurrences, raised.Label})
 		require.Equal(t, []string{"**ERROR** The job brief has failed 2 times in a row\n`sluice cron history brief` says why."}, b.chat.texts("bob"))
 		require.Empty(t, b.chat.texts("owner"))
+		pass(2 * time.Hour)
+		synctest.Wait()
+		over := mustAlert(b, "cron/brief")
+		require.Equal(t, []any{alert.Resolved, ""}, []any{over.Status, over.By}, "the job works again")
+		revision := over.Revision
+		pass(2 * time.Hour)
+		synctest.Wait()
+		require.Equal(t, revision, mustAlert(b, "cron/brief").Revision, "once")
 	})
 }
 

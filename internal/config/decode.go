@@ -231,6 +231,8 @@ func wanted(v reflect.Value, f field) string {
 	switch v.Interface().(type) {
 	case Duration:
 		return "a time span such as 90s, 10m or 24h"
+	case Wait:
+		return "a time span such as 0s, 90s or 10m"
 	case Bytes:
 		return "an amount of data such as 512MiB or 5GiB"
 	case sessions.Temperature:

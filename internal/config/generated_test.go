@@ -52,6 +52,7 @@ func TestTheSchemaAgreesWithTheLoader(t *testing.T) {
 		"{}", "channels: { webchat: }", "owners: [\"telegram:1\"]",
 		"channels: { telegram: { allowFrom: [1001], accounts: { default: { token: \"1:a\" } } } }",
 		"session: { queue: { cap: \"${CAP}\" } }",
+		"alerts: { route: { receiver: us, group_wait: 0s }, receivers: [{ name: us, targets: [owner] }] }",
 	} {
 		require.NoError(t, accepts(t, sound), sound)
 		parsed(t, sound, "CAP=3")

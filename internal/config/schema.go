@@ -40,7 +40,7 @@ func structSchema(v reflect.Value) object {
 
 func valueSchema(v reflect.Value, f field) object {
 	switch v.Interface().(type) {
-	case flow.Level, Duration, Secret:
+	case flow.Level, Duration, Wait, Secret:
 		return withDefault(scalarSchema("string", f), v)
 	case sessions.Temperature:
 		return withDefault(orReference(object{"type": "number", "minimum": 0, "maximum": sessions.TemperatureMax}), v)
@@ -110,6 +110,8 @@ func defaultText(v reflect.Value) (any, bool) {
 	case flow.Level:
 		return x.String(), true
 	case Duration:
+		return x.String(), true
+	case Wait:
 		return x.String(), true
 	case Bytes:
 		return x.String(), true

@@ -20,6 +20,7 @@ import (
 type Caller struct {
 	Actor string // a principal
 	Owner bool
+	Most  flow.Level // of the token of a program; otherwise the highest level
 	Route sessions.Route
 	// Show gives a text if the conversation may carry it.
 	Show func(flow.Text) (string, bool)
@@ -37,15 +38,15 @@ func (a *Alerts) MayCommand(ctx context.Context, name, args string, c Caller) (b
 	case name != "ack":
 		return false, nil
 	}
-	found, err := a.Named(ctx, strings.TrimSpace(args), flow.Restricted)
+	found, err := a.named(ctx, strings.TrimSpace(args), c.Most, a.knownBy(c))
 	if _, bad := errors.AsType[*request.Error](err); bad {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	for _, x := range found {
-		here, err := a.postedAt(ctx, x, c.Route)
+	for i := range found {
+		here, err := a.postedAt(ctx, &found[i], c.Route)
 		if err != nil || !here {
 			return false, err
 		}
@@ -53,8 +54,19 @@ func (a *Alerts) MayCommand(ctx context.Context, name, args string, c Caller) (b
 	return true, nil
 }
 
-// postedAt reports whether a conversation was shown an alert.
-func (a *Alerts) postedAt(ctx context.Context, x alert.Alert, route sessions.Route) (bool, error) {
+// knownBy says which alerts the giver of a command may know: those that the conversation may show, and those of which it was
+// told that they are withheld. Otherwise a command could be used to guess the keys of alerts.
+func (a *Alerts) knownBy(c Caller) Knows {
+	return func(ctx context.Context, x *alert.Alert) (bool, error) {
+		if _, ok := c.Show(flow.NewText(alert.Line(x), x.Label)); ok {
+			return true, nil
+		}
+		return a.postedAt(ctx, x, c.Route)
+	}
+}
+
+// postedAt reports whether a conversation was told of an alert.
+func (a *Alerts) postedAt(ctx context.Context, x *alert.Alert, route sessions.Route) (bool, error) {
 	for _, key := range x.Groups {
 		g, err := a.Store.AlertGroup(ctx, key)
 		if errors.Is(err, sessions.ErrNotFound) {
@@ -113,7 +125,7 @@ func (a *Alerts) Command(ctx context.Context, name, args string, c Caller) (ledg
 
 // listed lists the open alerts that the conversation may know.
 func (a *Alerts) listed(ctx context.Context, c Caller) (string, error) {
-	all, err := a.List(ctx, Filter{Query: alert.Query{Open: true, MaxLevel: flow.Restricted}})
+	all, err := a.List(ctx, Filter{Query: alert.Query{Open: true, MaxLevel: c.Most}})
 	if err != nil {
 		return "", err
 	}
@@ -147,7 +159,7 @@ func (a *Alerts) listed(ctx context.Context, c Caller) (string, error) {
 const listMax = 30
 
 func (a *Alerts) orderCommand(ctx context.Context, name, args string, c Caller) (ledger.Change, string, error) {
-	o := Order{Action: alert.Acknowledge, Name: args, Actor: c.Actor, Label: flow.Bottom(), Most: flow.Restricted}
+	o := Order{Action: alert.Acknowledge, Name: args, Actor: c.Actor, Label: flow.Bottom(), Most: c.Most, Knows: a.knownBy(c)}
 	done := "Acknowledged"
 	if name == "resolve" {
 		o.Action, done = alert.Resolve, "Resolved"
@@ -159,7 +171,7 @@ func (a *Alerts) orderCommand(ctx context.Context, name, args string, c Caller) 
 	if len(changed) == 0 {
 		return ledger.Change{}, "Somebody has acknowledged it already.", nil
 	}
-	return change, fmt.Sprintf("%s: %d alerts.", done, len(changed)), nil
+	return change, fmt.Sprintf("%s %s.", done, alerts(len(changed))), nil
 }
 
 func (a *Alerts) silenceCommand(ctx context.Context, args string, c Caller) (ledger.Change, string, error) {
@@ -169,7 +181,7 @@ func (a *Alerts) silenceCommand(ctx context.Context, args string, c Caller) (led
 			name, lasts = strings.TrimSpace(args[:i]), d
 		}
 	}
-	found, err := a.Named(ctx, name, flow.Restricted)
+	found, err := a.named(ctx, name, c.Most, a.knownBy(c))
 	if err != nil {
 		return ledger.Change{}, "", err
 	}
@@ -183,5 +195,13 @@ func (a *Alerts) silenceCommand(ctx context.Context, args string, c Caller) (led
 		}
 		change.Silences, change.Audit = append(change.Silences, one.Silences...), append(change.Audit, one.Audit...)
 	}
-	return change, fmt.Sprintf("Silenced for %s: %d alerts.", lasts, len(found)), nil
+	return change, fmt.Sprintf("Silenced %s until %s.", alerts(len(found)), a.Now().Add(lasts).UTC().Format("2 Jan 15:04 MST")), nil
+}
+
+// alerts is a number of alerts in words.
+func alerts(n int) string {
+	if n == 1 {
+		return "1 alert"
+	}
+	return fmt.Sprintf("%d alerts", n)
 }

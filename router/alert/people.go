@@ -24,7 +24,11 @@ type Order struct {
 	Actor  string       // a principal
 	Label  flow.Label   // of the actor's name
 	Most   flow.Level   // alerts above it count as missing
+	Knows  Knows        // if set, alerts that it refuses count as missing too
 }
+
+// Knows reports whether somebody may know an alert.
+type Knows func(ctx context.Context, x *alert.Alert) (bool, error)
 
 // GroupName is the prefix of a group's key where an alert's key is expected.
 const GroupName = "g:"
@@ -34,8 +38,8 @@ func errNoAlert(name string) error {
 	return &request.Error{Field: "key", Text: fmt.Sprintf("no open alert is called %q", name)}
 }
 
-// Named finds the open alerts of a name.
-func (a *Alerts) Named(ctx context.Context, name string, most flow.Level) ([]alert.Alert, error) {
+// named finds the open alerts of a name, of those that somebody may know.
+func (a *Alerts) named(ctx context.Context, name string, most flow.Level, knows Knows) ([]alert.Alert, error) {
 	var found []alert.Alert
 	var err error
 	group, isGroup := strings.CutPrefix(name, GroupName)
@@ -52,6 +56,17 @@ func (a *Alerts) Named(ctx context.Context, name string, most flow.Level) ([]ale
 	}
 	now := a.Now()
 	found = slices.DeleteFunc(found, func(x alert.Alert) bool { return x.Over(now) || !x.Label.FlowsTo(most) })
+	if knows != nil {
+		var fault error
+		found = slices.DeleteFunc(found, func(x alert.Alert) bool {
+			ok, err := knows(ctx, &x)
+			fault = errors.Join(fault, err)
+			return !ok
+		})
+		if fault != nil {
+			return nil, fault
+		}
+	}
 	if len(found) == 0 {
 		return nil, errNoAlert(name)
 	}
@@ -71,7 +86,7 @@ func (a *Alerts) Ordered(ctx context.Context, o Order) (ledger.Change, []alert.A
 	if plan == nil {
 		return change, nil, ErrOff
 	}
-	found, err := a.Named(ctx, o.Name, o.Most)
+	found, err := a.named(ctx, o.Name, o.Most, o.Knows)
 	if err != nil {
 		return change, nil, err
 	}

@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 
+	"sluice/policy/flow"
 	"sluice/router/alert"
 	"sluice/router/ledger"
 )
@@ -16,12 +17,16 @@ type Alerts interface {
 // alerting is a command about alerts.
 func alerting(name, help string) spec {
 	caller := func(c Call) alert.Caller {
-		return alert.Caller{Actor: c.In.Speaker(), Owner: c.Owner, Route: c.In.Route, Show: c.Quotes.Show}
+		most := flow.Restricted
+		if c.Token != nil {
+			most = c.Token.Level
+		}
+		return alert.Caller{Actor: c.In.Speaker(), Owner: c.Owner, Most: most, Route: c.In.Route, Show: c.Quotes.Show}
 	}
 	return spec{
 		name: name, help: help, owner: true,
 		others: func(k *Commands, ctx context.Context, c Call) (bool, error) {
-			return k.Alerts.MayCommand(ctx, name, c.Args, alert.Caller{Actor: c.In.Speaker(), Owner: c.Owner, Route: c.In.Route})
+			return k.Alerts.MayCommand(ctx, name, c.Args, caller(c))
 		},
 		run: func(k *Commands, ctx context.Context, c Call) (ledger.Change, string, error) {
 			return k.Alerts.Command(ctx, name, c.Args, caller(c))

@@ -47,7 +47,8 @@ type Alerts interface {
 // historyMore is how many instants without a failure, such as skipped ones, may be between failures in a row.
 const historyMore = 20
 
-// Ended implements [trigger.Ender]: a failed run is repeated, and somebody is told of failures in a row.
+// Ended implements [trigger.Ender]: a failed run is repeated, somebody is told of failures in a row, and the alert of
+// a job that works again is resolved.
 func (s *Source) Ended(ctx context.Context, t *ledger.Trigger, change *ledger.Change) (trigger.Tell, error) {
 	job, _, err := s.find(ctx, t.Subject)
 	switch {
@@ -56,6 +57,8 @@ func (s *Source) Ended(ctx context.Context, t *ledger.Trigger, change *ledger.Ch
 	case t.Status == ledger.TriggerFailed && t.Superseded:
 		t.Status, t.Why = ledger.TriggerSkipped, superseded
 		return trigger.TellNobody, nil
+	case t.Status == ledger.TriggerOK && job != nil && job.OnFailure.Alert != "":
+		return trigger.TellNobody, s.working(ctx, job, t, change)
 	case !t.Status.Bad():
 		return trigger.TellNobody, nil
 	case job == nil:
@@ -80,16 +83,31 @@ func (s *Source) Ended(ctx context.Context, t *ledger.Trigger, change *ledger.Ch
 	return trigger.TellNobody, err
 }
 
-// failing is the report of a job that fails. Like a notice to the owner, it says nothing that a run or its session has learned.
+// failing is the report of a job that fails.
 func failing(job *Job, t *ledger.Trigger, times int) report.Incoming {
-	in := report.Incoming{
-		Key: "cron/" + job.ID, Source: "cron/" + job.ID, Severity: report.Severity(job.OnFailure.Alert), Title: fmt.Sprintf("The job %s has failed", job.ID),
-		Labels: map[string]string{"job": job.ID}, Label: flow.Bottom(), Started: t.Ended,
-	}
+	in := about(job, t)
+	in.Severity, in.Title = report.Severity(job.OnFailure.Alert), fmt.Sprintf("The job %s has failed", job.ID)
 	if times > 1 {
 		in.Title += fmt.Sprintf(" %d times in a row", times)
 	}
 	in.Text = fmt.Sprintf("`sluice cron history %s` says why.", job.ID)
+	in.Labels, in.Started = map[string]string{"job": job.ID}, t.Ended
+	return in
+}
+
+// working resolves the alert of a job that works again.
+func (s *Source) working(ctx context.Context, job *Job, t *ledger.Trigger, change *ledger.Change) error {
+	in := about(job, t)
+	in.Action = report.Resolve
+	if err := s.Alerts.Report(ctx, in, change); !errors.Is(err, alert.ErrOff) {
+		return err
+	}
+	return nil
+}
+
+// about is the start of a report about a job. Like a notice to the owner, it has nothing that a run or its session has learned.
+func about(job *Job, t *ledger.Trigger) report.Incoming {
+	in := report.Incoming{Key: "cron/" + job.ID, Source: "cron/" + job.ID, Label: flow.Bottom()}
 	if t.Names.Valid() {
 		in.Label = in.Label.Join(t.Names)
 	}

@@ -27,10 +27,10 @@ type Planner interface {
 	Plan(ctx context.Context, p Partition) error
 }
 
-// Ender is a source that is asked when a trigger has failed or could not be delivered.
+// Ender is a source that is asked when a trigger has ended.
 type Ender interface {
-	// Ended may add to the change that stores the end, such as a message to somebody. It may also make the trigger waiting
-	// again, to be fired at its due time. It says whether the owner is told of the end.
+	// Ended may add to the change that stores the end, such as a message to somebody. It may also make a trigger that has
+	// failed wait again, to be fired at its due time. It says whether the owner is told of a failure.
 	Ended(ctx context.Context, t *ledger.Trigger, change *ledger.Change) (Tell, error)
 }
 

@@ -193,11 +193,8 @@ func (w *worker) end(ctx context.Context, t ledger.Trigger, status ledger.Trigge
 	return w.commit(ctx, change)
 }
 
-// conclude asks the source of a trigger that has failed what follows, and adds that and what the owner is told.
+// conclude asks the source of a trigger that has ended what follows, and adds that and what the owner is told.
 func (w *worker) conclude(ctx context.Context, t *ledger.Trigger, change *ledger.Change) error {
-	if !t.Status.Bad() {
-		return nil
-	}
 	tell := TellUsual
 	if e, ok := w.all.Sources[t.Source].(Ender); ok {
 		var err error

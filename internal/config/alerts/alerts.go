@@ -37,7 +37,7 @@ type Node struct {
 	Matchers            []string        `yaml:"matchers" doc:"All must match, for example severity=\"critical\" or host=~\"db.*\". Labels are the sender's, and key, severity and source."`
 	GroupBy             []string        `yaml:"group_by" doc:"Labels whose values alerts of one message share; ... for all labels. Default: that of the route above, else one group for all alerts."`
 	Continue            bool            `yaml:"continue" doc:"Look at the routes below this one in the list too."`
-	GroupWait           scalar.Duration `yaml:"group_wait" doc:"How long a new group waits for more alerts. Default: 30s."`
+	GroupWait           scalar.Wait     `yaml:"group_wait" doc:"How long a new group waits for more alerts; 0s sends it at once. Default: 30s."`
 	GroupInterval       scalar.Duration `yaml:"group_interval" doc:"How long a group waits before it tells of a change. Default: 5m."`
 	RepeatInterval      scalar.Duration `yaml:"repeat_interval" doc:"After this time a group that nobody has acknowledged is sent again. Default: 4h."`
 	MuteTimeIntervals   []string        `yaml:"mute_time_intervals" doc:"Names of times in which this route sends nothing, not even critical alerts."`
@@ -113,7 +113,7 @@ type InhibitRule struct {
 // Default are the times that count where the file gives none.
 func Default() Alerts {
 	return Alerts{
-		Route:          Route{Node: Node{GroupWait: scalar.Duration(30 * time.Second), GroupInterval: scalar.Duration(5 * time.Minute), RepeatInterval: scalar.Duration(4 * time.Hour)}},
+		Route:          Route{Node: Node{GroupWait: scalar.Wait(30 * time.Second), GroupInterval: scalar.Duration(5 * time.Minute), RepeatInterval: scalar.Duration(4 * time.Hour)}},
 		ResolveTimeout: scalar.Duration(5 * time.Minute),
 	}
 }
@@ -198,7 +198,7 @@ func tree(r Route) node {
 func (r reader) route(path string, n node, above alert.Route, times map[string]alert.Intervals) *alert.Route {
 	route := &alert.Route{
 		Path: above.Path, Matchers: r.matchers(path+".matchers", n.Matchers), Receiver: cmp.Or(n.Receiver, above.Receiver), GroupBy: above.GroupBy, Continue: n.Continue,
-		GroupWait: cmp.Or(n.GroupWait.Std(), above.GroupWait), GroupInterval: cmp.Or(n.GroupInterval.Std(), above.GroupInterval),
+		GroupWait: n.GroupWait.Or(above.GroupWait), GroupInterval: cmp.Or(n.GroupInterval.Std(), above.GroupInterval),
 		RepeatInterval: cmp.Or(n.RepeatInterval.Std(), above.RepeatInterval),
 		Mute:           r.named(path+".mute_time_intervals", n.MuteTimeIntervals, times), Active: r.named(path+".active_time_intervals", n.ActiveTimeIntervals, times),
 	}

@@ -37,15 +37,15 @@ func TestRoutesInherit(t *testing.T) {
 	a.MuteTimeIntervals = []string{"nights"}
 	a.Route.Routes = []alerts.Branch{{
 		Node:   alerts.Node{Matchers: []string{`severity="critical"`}, Receiver: "oncall", Continue: true},
-		Routes: []alerts.Twig{{Node: alerts.Node{Matchers: []string{`host=~"db.*"`}, GroupWait: scalar.Duration(time.Second)}}},
-	}, {Node: alerts.Node{Matchers: []string{`host="db1"`}}}}
+		Routes: []alerts.Twig{{Node: alerts.Node{Matchers: []string{`host=~"db.*"`}, GroupWait: scalar.Wait(time.Second)}}},
+	}, {Node: alerts.Node{Matchers: []string{`host="db1"`}, GroupWait: scalar.NoWait}}}
 	plan, faults := read(a)
 	require.Empty(t, faults)
 	var paths []string
 	for _, r := range plan.Root.Match(map[string]string{"severity": "critical", "host": "db1"}) {
 		paths = append(paths, r.Path+" "+r.Receiver+" "+r.GroupWait.String())
 	}
-	require.Equal(t, []string{"0/0/0 oncall 1s", "0/1 ops 30s"}, paths)
+	require.Equal(t, []string{"0/0/0 oncall 1s", "0/1 ops 0s"}, paths)
 	require.Equal(t, []string{"key"}, plan.Root.Routes[0].Routes[0].GroupBy)
 	require.Equal(t, "0", plan.Root.Match(map[string]string{"severity": "info"})[0].Path)
 	require.True(t, plan.Quiet.Contain(time.Date(2027, 1, 15, 21, 30, 0, 0, time.UTC)), "22:30 in Berlin")

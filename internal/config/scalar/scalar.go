@@ -40,6 +40,44 @@ func (d *Duration) UnmarshalText(b []byte) error {
 	return nil
 }
 
+// Wait is a time span that may be 0s, which differs from one that is not given: the zero value.
+type Wait time.Duration
+
+// NoWait is 0s.
+const NoWait Wait = -1
+
+// Or is the time span, or another one if it is not given.
+func (w Wait) Or(otherwise time.Duration) time.Duration {
+	if w == 0 {
+		return otherwise
+	}
+	return max(time.Duration(w), 0)
+}
+
+// String returns it as a [Duration] is written.
+func (w Wait) String() string { return Duration(w.Or(0)).String() }
+
+// MarshalText returns the text that UnmarshalText reads; none if the span is not given.
+func (w Wait) MarshalText() ([]byte, error) {
+	if w == 0 {
+		return nil, nil
+	}
+	return []byte(w.String()), nil
+}
+
+// UnmarshalText reads a span of at least 0s.
+func (w *Wait) UnmarshalText(b []byte) error {
+	v, err := time.ParseDuration(string(b))
+	if err != nil || v < 0 {
+		return fmt.Errorf("want a time span such as 0s, 90s or 10m")
+	}
+	*w = Wait(v)
+	if v == 0 {
+		*w = NoWait
+	}
+	return nil
+}
+
 // Bytes is an amount of data with a unit: 512MiB, 5GiB, 2GB.
 type Bytes int64
 

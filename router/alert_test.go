@@ -399,3 +399,25 @@ func TestAlertCommandsConfirmNothingSecret(t *testing.T) {
 		require.Equal(t, alert.Acknowledged, mustAlert(b, "layoffs").Status, "ann was told of it")
 	})
 }
+
+// Where too many alerts are open, new ones are refused, and the open ones can still be changed and resolved.
+func TestOpenAlertsAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, alerting(nil, alert.Step{Notify: []string{"ann"}}))
+		var all []alert.Incoming
+		for i := range alert.ListMax - 1 {
+			all = append(all, firing(fmt.Sprint("n", i), alert.Info))
+		}
+		b.report(all...)
+		over := firing("n0", "")
+		over.Action = alert.Resolve
+		err := b.Router.Alerts().Receive(t.Context(), []alert.Incoming{firing("a", alert.Error), firing("b", alert.Error), firing("n1", alert.Critical)})
+		require.ErrorContains(t, err, `"b" is not stored, because 10000 alerts are open, which is the maximum: resolve some`)
+		require.Equal(t, alert.Error, mustAlert(b, "a").Severity)
+		require.Equal(t, alert.Critical, mustAlert(b, "n1").Severity, "the open ones change")
+		b.report(over)
+		b.report(firing("b", alert.Error))
+		require.Equal(t, alert.Firing, mustAlert(b, "b").Status)
+	})
+}

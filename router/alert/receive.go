@@ -20,14 +20,16 @@ import (
 
 // The limits of a report.
 const (
-	keyMax     = 255      // bytes
-	reportMax  = 64 << 10 // bytes of all texts
-	batchMax   = 500      // reports that one commit stores
-	receiveTry = 20       // tries of a batch whose alerts others change at the same time
+	keyMax     = 255           // bytes
+	reportMax  = 64 << 10      // bytes of all texts
+	batchMax   = 500           // reports that one commit stores
+	openMax    = alert.ListMax // open alerts; a new one more is refused
+	receiveTry = 20            // tries of a batch whose alerts others change at the same time
 )
 
 // Receive takes reports in. It returns when they are stored. Of several reports with one key the last one counts. It returns
-// a *[request.Error] for a report that can't be taken, and then stores none of them; [ErrOff] if alerts are off.
+// a *[request.Error] for a report that can't be taken, and then stores none of them; [ErrOff] if alerts are off. If too many
+// alerts are open, it stores what concerns those, and returns a *[request.Error].
 func (a *Alerts) Receive(ctx context.Context, reports []alert.Incoming) error {
 	plan := a.plan.Load()
 	if plan == nil {
@@ -42,12 +44,15 @@ func (a *Alerts) Receive(ctx context.Context, reports []alert.Incoming) error {
 	for i := range reports {
 		storable(&reports[i])
 	}
+	var full error
 	for batch := range slices.Chunk(reports, batchMax) {
-		if err := a.receive(ctx, plan, batch); err != nil {
+		left, err := a.receive(ctx, plan, batch)
+		if err != nil {
 			return err
 		}
+		full = cmp.Or(full, left)
 	}
-	return nil
+	return full
 }
 
 // check says what is wrong with a report in itself.
@@ -98,43 +103,67 @@ func plainMap(texts map[string]string) map[string]string {
 	return clean
 }
 
-// receive stores a batch. Somebody else may change the same alerts meanwhile: then it is decided again.
-func (a *Alerts) receive(ctx context.Context, plan *alert.Plan, batch []alert.Incoming) error {
+// receive stores a batch, and says which reports it has left out. Somebody else may change the same alerts meanwhile: then it is
+// decided again.
+func (a *Alerts) receive(ctx context.Context, plan *alert.Plan, batch []alert.Incoming) (full, err error) {
 	keys, last := latest(batch)
 	for range receiveTry {
 		var change ledger.Change
-		err := a.decide(ctx, &change, plan, keys, last)
+		full, err = a.decide(ctx, &change, plan, keys, last)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if len(change.Alerts) == 0 {
-			return nil
+			return full, nil
 		}
 		err = a.Lanes.Commit(ctx, change)
 		if errors.Is(err, sessions.ErrConflict) {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("store alerts: %w", err)
+			return nil, fmt.Errorf("store alerts: %w", err)
 		}
 		a.count(batch)
-		return nil
+		return full, nil
 	}
-	return fmt.Errorf("store alerts: %w: others keep changing them", sessions.ErrConflict)
+	return nil, fmt.Errorf("store alerts: %w: others keep changing them", sessions.ErrConflict)
 }
 
-// decide adds to a change what reports do. The keys are sorted.
-func (a *Alerts) decide(ctx context.Context, change *ledger.Change, plan *alert.Plan, keys []string, reports map[string]alert.Incoming) error {
+// decide adds to a change what reports do. The keys are sorted. What it leaves out because too many alerts are open is in full, a
+// *[request.Error].
+func (a *Alerts) decide(ctx context.Context, change *ledger.Change, plan *alert.Plan, keys []string, reports map[string]alert.Incoming) (full, err error) {
 	known, err := a.known(ctx, keys)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	room := -1 // not known yet
 	for _, key := range keys {
-		if next, ok := reported(known[key], reports[key], a.Now()); ok {
-			a.add(change, plan, next, false)
+		next, ok := reported(known[key], reports[key], a.Now())
+		if !ok {
+			continue
 		}
+		if !known[key].Status.Open() {
+			if room < 0 {
+				open, err := a.Store.CountOpenAlerts(ctx, openMax)
+				if err != nil {
+					return nil, fmt.Errorf("count open alerts: %w", err)
+				}
+				room = openMax - open
+			}
+			if room == 0 {
+				full = cmp.Or(full, errFull(key))
+				continue
+			}
+			room--
+		}
+		a.add(change, plan, next, false)
 	}
-	return nil
+	return full, nil
+}
+
+// errFull refuses a new alert because of those that are open.
+func errFull(key string) error {
+	return &request.Error{Field: "key", Text: fmt.Sprintf("%q is not stored, because %d alerts are open, which is the maximum: resolve some", key, openMax)}
 }
 
 // Report adds a report to a change that has no alerts, so that it is stored together with its cause. It returns [ErrOff] if
@@ -148,7 +177,8 @@ func (a *Alerts) Report(ctx context.Context, in alert.Incoming, change *ledger.C
 		return err
 	}
 	storable(&in)
-	return a.decide(ctx, change, plan, []string{in.Key}, map[string]alert.Incoming{in.Key: in})
+	full, err := a.decide(ctx, change, plan, []string{in.Key}, map[string]alert.Incoming{in.Key: in})
+	return cmp.Or(err, full)
 }
 
 // Reported is what became of several reports.
@@ -180,7 +210,11 @@ func (a *Alerts) ReportAll(ctx context.Context, reports []alert.Incoming, change
 	}
 	keys, last := latest(good)
 	out.Keys, out.Stored = keys, func() { a.count(good) }
-	return out, a.decide(ctx, change, plan, keys, last)
+	full, err := a.decide(ctx, change, plan, keys, last)
+	if full != nil {
+		out.Faults = append(out.Faults, full)
+	}
+	return out, err
 }
 
 // latest are the last reports by their keys. The keys are sorted, because all writers take rows in one order.

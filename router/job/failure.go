@@ -10,6 +10,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router/alert"
 	"sluice/router/ledger"
+	"sluice/router/request"
 	"sluice/router/trigger"
 	"sluice/sessions"
 )
@@ -40,7 +41,8 @@ type OnFailure struct {
 
 // Alerts takes reports about alerts in, see [alert.Alerts].
 type Alerts interface {
-	// Report adds a report to a change. The error is [alert.ErrOff] if alerts are off.
+	// Report adds a report to a change. The error is [alert.ErrOff] if alerts are off, and a *[request.Error] if too many are
+	// open.
 	Report(ctx context.Context, in report.Incoming, change *ledger.Change) error
 }
 
@@ -77,7 +79,7 @@ func (s *Source) Ended(ctx context.Context, t *ledger.Trigger, change *ledger.Ch
 		return trigger.TellNow, nil
 	}
 	err = s.Alerts.Report(ctx, failing(job, t, times), change)
-	if errors.Is(err, alert.ErrOff) {
+	if _, refused := errors.AsType[*request.Error](err); refused || errors.Is(err, alert.ErrOff) {
 		return trigger.TellNow, nil
 	}
 	return trigger.TellNobody, err

@@ -146,6 +146,13 @@ func (t Table) ListAlerts(ctx context.Context, q alert.Query) ([]alert.Alert, er
 	return engine.All(ctx, t.Conn, `SELECT `+alertColumns+` FROM alerts WHERE `+strings.Join(where, " AND ")+` ORDER BY started DESC, alert_key DESC`+engine.Limit(limit), args, scanAlert)
 }
 
+// CountOpenAlerts implements [ledger.Store].
+func (t Table) CountOpenAlerts(ctx context.Context, limit int) (int, error) {
+	var n int
+	err := t.One(ctx, `SELECT COUNT(*) FROM (SELECT 1 FROM alerts WHERE `+openAlerts+engine.Limit(limit)+`) AS open`, nil, &n)
+	return n, err
+}
+
 // readable is the highest level of the rows that a reader may see; 0 if the level is invalid.
 func readable(most flow.Level) int {
 	if !most.Valid() {

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,19 +11,24 @@ import (
 	"sluice/router/ledger"
 )
 
-// speaker is something that sends texts by itself: a hook, or a job with checks.
+// speaker is something that says something by itself: a hook, or a job with checks.
 type speaker struct {
 	part    string
 	setting string // of its level
+	what    string // what it says
 	level   flow.Level
-	deliver ledger.TriggerDelivery
+	targets []ledger.TriggerTarget
 }
 
 // speakers are the hooks and the jobs with checks.
 func speakers(cfg *config.Config) []speaker {
 	var all []speaker
 	for _, h := range cfg.ReadHooks(func(string, string) {}) {
-		all = append(all, speaker{"hook/" + h.Name, "hooks." + h.Name + ".classification", h.Level, h.Deliver})
+		one := speaker{"hook/" + h.Name, "hooks." + h.Name + ".classification", "texts", h.Level, targets(h.Deliver)}
+		if h.Reports() {
+			one.what, one.targets = "alerts", alerted(cfg)
+		}
+		all = append(all, one)
 	}
 	levels := map[string]flow.Level{}
 	for _, c := range cfg.CompiledChecks(nil) {
@@ -31,20 +37,35 @@ func speakers(cfg *config.Config) []speaker {
 	for _, j := range cfg.Jobs() {
 		for _, name := range j.Checks {
 			if level := levels[name]; level.Valid() {
-				all = append(all, speaker{"job/" + j.ID, "checks." + name + ".classification", level, j.Deliver})
+				all = append(all, speaker{"job/" + j.ID, "checks." + name + ".classification", "texts", level, targets(j.Deliver)})
 			}
 		}
 	}
 	return all
 }
 
-// withheld names hooks and checks whose texts are withheld where they are sent, because the channel may not know them.
+func targets(d ledger.TriggerDelivery) []ledger.TriggerTarget { return slices.Concat(d.To, d.Fallback) }
+
+// alerted are the targets of all receivers of alerts.
+func alerted(cfg *config.Config) []ledger.TriggerTarget {
+	plan := cfg.AlertPlan()
+	if plan == nil {
+		return nil
+	}
+	var all []ledger.TriggerTarget
+	for _, name := range slices.Sorted(maps.Keys(plan.Targets)) {
+		t := plan.Targets[name]
+		all = append(all, ledger.TriggerTarget{Name: t.Name, Channel: t.Channel, Account: t.Account, To: t.To, Thread: t.Thread})
+	}
+	return all
+}
+
+// withheld names hooks and checks whose texts or alerts are withheld where they are sent, because the channel may not know them.
 func withheld(cfg *config.Config) []finding {
 	var found []finding
 	for _, s := range speakers(cfg) {
-		targets := slices.Concat(s.deliver.To, s.deliver.Fallback)
 		var low []string
-		for _, t := range targets {
+		for _, t := range s.targets {
 			if level, channel := levelOf(cfg, t); level.Valid() && !flow.CanFlow(s.level, level) {
 				low = append(low, fmt.Sprintf("%s is on %s, which may know %s", t.Name, channel, level))
 			}
@@ -52,9 +73,9 @@ func withheld(cfg *config.Config) []finding {
 		if len(low) == 0 {
 			continue
 		}
-		text := fmt.Sprintf("its texts are %s and are withheld: %s", s.level, strings.Join(low, "; "))
+		text := fmt.Sprintf("its %s are %s and are withheld: %s", s.what, s.level, strings.Join(low, "; "))
 		fix := fmt.Sprintf("set %s to a level that the channel may know, or raise the channel's classification", s.setting)
-		if len(low) < len(targets) {
+		if len(low) < len(s.targets) {
 			found = append(found, note(s.part, text, fix))
 		} else {
 			found = append(found, problem(s.part, text, fix))

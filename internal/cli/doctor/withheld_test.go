@@ -29,7 +29,13 @@ checks: { api: { file: /x } }
 		"target with a level":  {`hooks: { ci: { secrets: [0123456789abcdef], deliver: { to: [low] } } }`, "hook/ci", "low is on slack, which may know PUBLIC", "fix"},
 		"check":                {`cron: { jobs: [{ id: look, every: 1m, check: api }] }`, "job/look", "its texts are INTERNAL", "fix"},
 		"check for ops":        {`cron: { jobs: [{ id: look, every: 1m, check: api, deliver: { to: [ops] } }] }`, "", "", ""},
-		"sent nowhere":         {`hooks: { ci: { secrets: [0123456789abcdef], deliver: { to: [none] } } }`, "", "", ""},
+		"alerts for the owner": {`alerts: { route: { receiver: us }, receivers: [{ name: us, targets: [owner] }] }
+hooks: { am: { preset: alertmanager, secrets: [0123456789abcdef], alert: {} } }`, "hook/am", "its alerts are INTERNAL and are withheld: owner is on telegram", "fix"},
+		"alerts that somebody may know": {`alerts: { route: { receiver: us }, receivers: [{ name: us, escalation: [{ notify: [owner] }, { wait: 1m, notify: [ops] }] }] }
+hooks: { am: { preset: alertmanager, secrets: [0123456789abcdef], alert: {} } }`, "hook/am", "owner is on telegram", "note"},
+		"alerts for ops": {`alerts: { route: { receiver: us }, receivers: [{ name: us, targets: [ops] }] }
+hooks: { am: { preset: alertmanager, secrets: [0123456789abcdef], alert: {} } }`, "", "", ""},
+		"sent nowhere": {`hooks: { ci: { secrets: [0123456789abcdef], deliver: { to: [none] } } }`, "", "", ""},
 	} {
 		path := filepath.Join(t.TempDir(), "sluice.yaml")
 		require.NoError(t, os.WriteFile(path, []byte(head+c.with+"\n"), 0o600))

@@ -9,6 +9,7 @@ import (
 	"sluice/internal/config"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 )
 
 // speaker is something that says something by itself: a hook, or a job with checks.
@@ -64,11 +65,19 @@ func alerted(cfg *config.Config) []ledger.TriggerTarget {
 func withheld(cfg *config.Config) []finding {
 	var found []finding
 	for _, s := range speakers(cfg) {
-		var low []string
+		var low, unlisted []string
 		for _, t := range s.targets {
-			if level, channel := levelOf(cfg, t); level.Valid() && !flow.CanFlow(s.level, level) {
+			level, channel, listed := levelOf(cfg, t)
+			switch {
+			case level.Valid() && !flow.CanFlow(s.level, level):
 				low = append(low, fmt.Sprintf("%s is on %s, which may know %s", t.Name, channel, level))
+			case level.Valid() && !listed && s.level != flow.Public:
+				unlisted = append(unlisted, t.Name)
 			}
+		}
+		if len(unlisted) > 0 {
+			found = append(found, note(s.part, fmt.Sprintf("its %s are %s and are withheld at %s until a message has come from there", s.what, s.level, strings.Join(unlisted, ", ")),
+				"set classification of the target in targets, or list the place with its channel"))
 		}
 		if len(low) == 0 {
 			continue
@@ -85,14 +94,15 @@ func withheld(cfg *config.Config) []finding {
 }
 
 // levelOf is the level of a target's channel and conversation, as far as the configuration says it. It is invalid for a channel that
-// is unknown here.
-func levelOf(cfg *config.Config, t ledger.TriggerTarget) (level flow.Level, channel string) {
+// is unknown here. The gate takes a place that is not listed for PUBLIC until a message comes from there.
+func levelOf(cfg *config.Config, t ledger.TriggerTarget) (level flow.Level, channel string, listed bool) {
 	channel, to := t.Channel, t.To
 	if channel == "" && len(cfg.Owners) > 0 {
 		channel, to, _ = strings.Cut(cfg.Owners[0], ":")
 	}
+	listed = slices.Contains(cfg.Owners, channel+":"+to) || to == outbound.ToOwner
 	if channel == "webchat" {
-		return cfg.Channels.Webchat.Classification, channel
+		return cfg.Channels.Webchat.Classification, channel, listed
 	}
 	for _, p := range cfg.Channels.Platforms() {
 		if p.Name != channel {
@@ -101,9 +111,9 @@ func levelOf(cfg *config.Config, t ledger.TriggerTarget) (level flow.Level, chan
 		level = p.Access.Classification
 		for _, own := range []flow.Level{p.Access.Groups[to].Classification, p.Access.Recipients[to].Level(), cfg.Targets[t.Name].Classification} {
 			if own.Valid() {
-				level = flow.Min(level, own)
+				level, listed = flow.Min(level, own), true
 			}
 		}
 	}
-	return level, channel
+	return level, channel, listed
 }

@@ -18,7 +18,8 @@ channels:
   telegram: { accounts: { default: { token: "1:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" } } }
   slack: { classification: CONFIDENTIAL, accounts: { default: { botToken: xoxb-1, appToken: xapp-1 } } }
 targets:
-  ops: { channel: slack, to: C1 }
+  ops: { channel: slack, to: C1, classification: INTERNAL }
+  new: { channel: slack, to: C3 }
   low: { channel: slack, to: C2, classification: PUBLIC }
 checks: { api: { file: /x } }
 `
@@ -35,7 +36,9 @@ hooks: { am: { preset: alertmanager, secrets: [0123456789abcdef], alert: {} } }`
 hooks: { am: { preset: alertmanager, secrets: [0123456789abcdef], alert: {} } }`, "hook/am", "owner is on telegram", "note"},
 		"alerts for ops": {`alerts: { route: { receiver: us }, receivers: [{ name: us, targets: [ops] }] }
 hooks: { am: { preset: alertmanager, secrets: [0123456789abcdef], alert: {} } }`, "", "", ""},
-		"sent nowhere": {`hooks: { ci: { secrets: [0123456789abcdef], deliver: { to: [none] } } }`, "", "", ""},
+		"unlisted place":                    {`hooks: { ci: { secrets: [0123456789abcdef], deliver: { to: [new] } } }`, "hook/ci", "its texts are INTERNAL and are withheld at new until a message has come from there", "note"},
+		"public text for an unlisted place": {`hooks: { ci: { secrets: [0123456789abcdef], classification: PUBLIC, deliver: { to: [new] } } }`, "", "", ""},
+		"sent nowhere":                      {`hooks: { ci: { secrets: [0123456789abcdef], deliver: { to: [none] } } }`, "", "", ""},
 	} {
 		path := filepath.Join(t.TempDir(), "sluice.yaml")
 		require.NoError(t, os.WriteFile(path, []byte(head+c.with+"\n"), 0o600))

@@ -8,8 +8,10 @@ package trouble
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -70,6 +72,11 @@ func (w *Watch) Run(ctx context.Context) {
 
 // look compares what is wrong with what was wrong before.
 func (w *Watch) look(ctx context.Context) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.Log.Error("the look at the gateway's own troubles failed", "err", fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+		}
+	}()
 	if !w.On() {
 		w.seen = nil
 		return

@@ -25,6 +25,7 @@ type house struct {
 	last     alert.Incoming
 	fault    error
 	on       bool
+	panics   bool
 	looks    int
 }
 
@@ -41,6 +42,9 @@ func newHouse() *house {
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			h.looks++
+			if h.panics {
+				panic("broken")
+			}
 			return slices.Clone(h.troubles), nil
 		},
 		Report: func(_ context.Context, reports []alert.Incoming) error {
@@ -88,7 +92,10 @@ func TestTroublesBecomeAlerts(t *testing.T) {
 		told() // it may be over at once
 		h.fault = errors.New("the database is away")
 		wait(Every)
-		h.fault = nil
+		h.fault, h.panics = nil, true
+		wait(Every)
+		told()
+		h.panics = false
 		wait(Every)
 		told("fire sluice/account/telegram/default")
 		require.Equal(t, flow.NewLabel(flow.Confidential, flow.Trusted), h.last.Label)

@@ -3,6 +3,7 @@ package router_test
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -50,6 +51,16 @@ func (b *bundle) report(all ...alert.Incoming) {
 	require.NoError(b.t, b.Router.Alerts().Receive(b.t.Context(), all))
 }
 
+var shortName = regexp.MustCompile(" `al-[0-9a-f]{8}`")
+
+// alarms is what a conversation shows, without the short names of alerts.
+func (b *bundle) alarms(conversation string) (all []string) {
+	for _, text := range b.chat.texts(conversation) {
+		all = append(all, shortName.ReplaceAllString(text, ""))
+	}
+	return all
+}
+
 // notes are the reasons of the notifications about an alert, the oldest first.
 func (b *bundle) notes(key string) (all []string) {
 	b.t.Helper()
@@ -70,27 +81,27 @@ func TestAlertIsToldAndEdited(t *testing.T) {
 		pass(29 * time.Second)
 		require.Empty(t, b.chat.texts("ann"))
 		pass(time.Second)
-		require.Equal(t, []string{"**CRITICAL** two is down\n**ERROR** one is down"}, b.chat.texts("ann"), "the worst first")
+		require.Equal(t, []string{"**CRITICAL** two is down\n**ERROR** one is down"}, b.alarms("ann"), "the worst first")
 		b.report(firing("one", alert.Error), firing("three", alert.Info))
 		b.restart()
 		pass(4*time.Minute + 59*time.Second)
 		require.Len(t, b.notes("two"), 1, "not before the group's interval")
 		pass(time.Second)
-		require.Equal(t, []string{"**CRITICAL** two is down\n**ERROR** one is down\n**INFO** three is down"}, b.chat.texts("ann"), "the message is edited")
+		require.Equal(t, []string{"**CRITICAL** two is down\n**ERROR** one is down\n**INFO** three is down"}, b.alarms("ann"), "the message is edited")
 		over := firing("one", "")
 		over.Action = alert.Resolve
 		other := over
 		other.Key, other.Source = "two", "somebody else"
 		b.report(over, other)
 		pass(6 * time.Minute)
-		require.Equal(t, []string{"**CRITICAL** two is down\n**INFO** three is down\n**RESOLVED** one is down"}, b.chat.texts("ann"), "only its source resolves an alert")
+		require.Equal(t, []string{"**CRITICAL** two is down\n**INFO** three is down\n**RESOLVED** one is down"}, b.alarms("ann"), "only its source resolves an alert")
 		changed, err := b.Router.Alerts().Obey(t.Context(), router_alert.Order{Action: alert.Resolve, Name: router_alert.GroupName + mustAlert(b, "two").Groups[0], Actor: "test:owner", Most: flow.Restricted})
 		require.NoError(t, err)
 		require.Len(t, changed, 2)
 		pass(time.Second)
 		texts := b.chat.texts("ann")
 		require.Len(t, texts, 2)
-		require.Contains(t, texts[0], "**RESOLVED** two is down\nResolved by `test:owner` at 00:11 UTC")
+		require.Contains(t, b.alarms("ann")[0], "**RESOLVED** two is down\nResolved by `test:owner` at 00:11 UTC")
 		require.Contains(t, texts[1], "Resolved at ", "the thread is told once")
 		require.Equal(t, []string{"ann first queued", "ann new_in_group queued", "ann some_resolved queued", "ann all_resolved queued"}, b.notes("two"))
 		pass(24 * time.Hour)
@@ -163,7 +174,7 @@ func TestEscalation(t *testing.T) {
 		require.Empty(t, b.chat.texts("bob"))
 		b.restart()
 		pass(10 * time.Minute)
-		require.Equal(t, []string{"Nobody has acknowledged this yet:\n**CRITICAL** one is down"}, b.chat.texts("bob"))
+		require.Equal(t, []string{"Nobody has acknowledged this yet:\n**CRITICAL** one is down"}, b.alarms("bob"))
 		pass(15*time.Minute + 10*time.Second)
 		require.Len(t, b.chat.texts("eve"), 1)
 		pass(16 * time.Minute)
@@ -186,7 +197,7 @@ func TestEscalation(t *testing.T) {
 		_, err := b.Router.Alerts().Obey(t.Context(), router_alert.Order{Action: alert.Acknowledge, Name: alert.Ref("two"), Actor: "test:bob", Most: flow.Restricted})
 		require.NoError(t, err)
 		pass(time.Second)
-		require.Contains(t, b.chat.texts("bob")[1], "**ACKNOWLEDGED** two is down\nAcknowledged by `test:bob`")
+		require.Contains(t, b.alarms("bob")[1], "**ACKNOWLEDGED** two is down\nAcknowledged by `test:bob`")
 		pass(16 * time.Minute)
 		require.Len(t, b.chat.texts("eve"), 2, "nobody else is called")
 	})
@@ -218,16 +229,16 @@ func TestQuietAlerts(t *testing.T) {
 		require.NoError(t, err)
 		b.report(firing("silenced", alert.Critical), firing("inhibited", alert.Warning), firing("loud", alert.Error))
 		pass(time.Minute)
-		require.Equal(t, []string{"**ERROR** loud is down"}, b.chat.texts("ann"))
+		require.Equal(t, []string{"**ERROR** loud is down"}, b.alarms("ann"))
 		pass(time.Hour + 6*time.Minute)
-		require.Contains(t, b.chat.texts("ann"), "**CRITICAL** silenced is down", "the silence has ended")
+		require.Contains(t, b.alarms("ann"), "**CRITICAL** silenced is down", "the silence has ended")
 
 		secret := firing("secret", alert.Critical)
 		secret.Label = flow.NewLabel(flow.Confidential, flow.Untrusted)
 		b.report(secret)
 		pass(40 * time.Second)
 		require.Contains(t, b.chat.texts("ann"), "alert `"+alert.Ref("secret")+"` withheld here.")
-		require.Equal(t, []string{"Nobody has acknowledged this yet:\n**CRITICAL** secret is down"}, b.chat.texts("owner"), "the owner may know it")
+		require.Equal(t, []string{"Nobody has acknowledged this yet:\n**CRITICAL** secret is down"}, b.alarms("owner"), "the owner may know it")
 	})
 }
 
@@ -271,7 +282,7 @@ func TestBrokenGroupOfAlertsStopsNoOther(t *testing.T) {
 		require.Len(t, b.chat.texts("ann"), 2*partitions)
 		b.failing.breakGroup("")
 		pass(30 * time.Second)
-		require.Contains(t, b.chat.texts("ann"), "**ERROR** one is down")
+		require.Contains(t, b.alarms("ann"), "**ERROR** one is down")
 	})
 }
 
@@ -314,7 +325,7 @@ func TestAlertWithInvalidTexts(t *testing.T) {
 		broken.Title, broken.Labels = "nul \x00 and \xff", map[string]string{"service": "db\x00\xff"}
 		b.report(broken)
 		pass(time.Minute)
-		require.Equal(t, []string{"**ERROR** nul \uFFFD and \uFFFD"}, b.chat.texts("ann"))
+		require.Equal(t, []string{"**ERROR** nul \uFFFD and \uFFFD"}, b.alarms("ann"))
 		groups := mustAlert(b, "one").Groups
 		_, err := b.Router.Alerts().Obey(t.Context(), router_alert.Order{Action: alert.Acknowledge, Name: "one", Actor: "test:owner", Most: flow.Restricted})
 		require.NoError(t, err)
@@ -333,6 +344,7 @@ func TestAlertCommands(t *testing.T) {
 		b := newBundle(t, alerting(nil, alert.Step{Notify: []string{"ann"}}))
 		b.report(firing("one", alert.Critical))
 		pass(31 * time.Second)
+		require.Equal(t, []string{"**CRITICAL** one is down `" + alert.Ref("one") + "`"}, b.chat.texts("ann"))
 		say := func(who, id, text string) {
 			m := in(who, id, text)
 			m.Route.Conversation = sessions.ConversationID(who)
@@ -343,11 +355,11 @@ func TestAlertCommands(t *testing.T) {
 		require.Equal(t, alert.Firing, mustAlert(b, "one").Status, "bob was not told of it")
 		say("ann", "2", "/resolve one")
 		require.Equal(t, alert.Firing, mustAlert(b, "one").Status, "ann is neither owner nor operator")
-		say("ann", "3", "/ack one")
+		say("ann", "3", "/ack "+alert.Ref("one"))
 		require.Equal(t, alert.Acknowledged, mustAlert(b, "one").Status)
 		require.Equal(t, "test:ann", mustAlert(b, "one").By)
 		say("owner", "4", "/alerts")
-		require.Contains(t, b.chat.texts("owner"), "- **ACKNOWLEDGED** one is down `one`")
+		require.Contains(t, b.alarms("owner"), "- **ACKNOWLEDGED** one is down `one`")
 		say("owner", "5", "/silence one 2h")
 		silences, err := b.Router.Alerts().Silences(t.Context(), time.Now(), flow.Restricted)
 		require.NoError(t, err)

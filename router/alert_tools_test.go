@@ -58,7 +58,7 @@ func TestAgentReportsAlerts(t *testing.T) {
 		require.NoError(t, err)
 		require.JSONEq(t, `{"fired":true,"key":"agent/main/disk"}`, text)
 		pass(time.Minute)
-		require.Equal(t, []string{"**CRITICAL** Disk full"}, b.chat.texts("ann"))
+		require.Equal(t, []string{"**CRITICAL** Disk full"}, b.alarms("ann"))
 		x := mustAlert(b, "agent/main/disk")
 		require.Equal(t, []any{agent.Taint, "agent/main", "main", time.Now().Add(3*time.Hour - time.Minute).UTC()}, []any{x.Label, x.Source, x.Labels["agent"], x.Ends.UTC()})
 		text, err = b.alertTool(agent, "alert_list", `{"filter":"severity=critical"}`)
@@ -110,7 +110,7 @@ func TestAgentsAlertsAreDiscreet(t *testing.T) {
 		require.Equal(t, disk, b.alarmed(high, `{"key":"disk","severity":"critical","title":"secret","labels":{"service":"db"}}`))
 		b.report(firing("one", alert.Error))
 		pass(time.Minute)
-		require.Equal(t, []string{"**ERROR** one is down"}, b.chat.texts("ann"), "neither withheld, nor in its group, nor kept quiet by it")
+		require.Equal(t, []string{"**ERROR** one is down"}, b.alarms("ann"), "neither withheld, nor in its group, nor kept quiet by it")
 		require.Equal(t, []string{"ann first failed", "owner escalation queued"}, b.notes(disk), "the owner may know it")
 		require.Len(t, b.chat.texts("owner"), 1)
 
@@ -178,6 +178,6 @@ func TestDigestsAreDiscreet(t *testing.T) {
 		_, err := b.alertTool(high, "alert_fire", `{"key":"disk","title":"secret"}`)
 		require.NoError(t, err)
 		pass(3 * time.Hour)
-		require.Equal(t, []string{"**ERROR** a is down", "Held back until now: 1 alerts.\n\n- **ERROR** b is down"}, b.chat.texts("ann"))
+		require.Equal(t, []string{"**ERROR** a is down", "Held back until now: 1 alert.\n\n- **ERROR** b is down"}, b.alarms("ann"))
 	})
 }

@@ -175,7 +175,7 @@ func TestFailedJobRaisesAnAlert(t *testing.T) {
 		synctest.Wait()
 		raised := mustAlert(b, "cron/brief")
 		require.Equal(t, []any{alert.Error, "cron/brief", 1, flow.Bottom()}, []any{raised.Severity, raised.Source, raised.Occurrences, raised.Label})
-		require.Equal(t, []string{"**ERROR** The job brief has failed 2 times in a row\n`sluice cron history brief` says why."}, b.chat.texts("bob"))
+		require.Equal(t, []string{"**ERROR** The job brief has failed 2 times in a row\n`sluice cron history brief` says why."}, b.alarms("bob"))
 		require.Empty(t, b.chat.texts("owner"))
 		pass(2 * time.Hour)
 		synctest.Wait()
@@ -197,7 +197,7 @@ func TestUndeliveredJobRaisesAnAlert(t *testing.T) {
 		b := newBundle(t, doing(j), alerting(nil, alert.Step{Notify: []string{"bob"}}))
 		pass(time.Hour + time.Minute)
 		synctest.Wait()
-		require.Equal(t, []string{"**WARNING** The job water has failed\n`sluice cron history water` says why."}, b.chat.texts("bob"))
+		require.Equal(t, []string{"**WARNING** The job water has failed\n`sluice cron history water` says why."}, b.alarms("bob"))
 		require.Empty(t, b.chat.texts("owner"))
 	})
 }

@@ -93,7 +93,7 @@ func Message(shown []Alert, reason Reason) string {
 }
 
 func entry(b *strings.Builder, a *Alert, full bool) {
-	fmt.Fprintf(b, "**%s** %s", state(a), short(visible.Line(cmp.Or(a.Title, a.Key)), titleMax))
+	b.WriteString(headline(a))
 	if full && a.Text != "" {
 		b.WriteString("\n" + short(visible.Text(a.Text), bodyMax))
 	}
@@ -121,9 +121,20 @@ func done(s Status) string {
 	return "Resolved"
 }
 
+// headline is an alert in a line, with its short name, by which people and agents speak of it.
+func headline(a *Alert) string {
+	return fmt.Sprintf("**%s** %s `%s`", state(a), short(visible.Line(cmp.Or(a.Title, a.Key)), titleMax), Ref(a.Key))
+}
+
 // Line is what a digest says about an alert.
-func Line(a *Alert) string {
-	return fmt.Sprintf("- **%s** %s", state(a), short(visible.Line(cmp.Or(a.Title, a.Key)), titleMax))
+func Line(a *Alert) string { return "- " + headline(a) }
+
+// Count is a number of alerts in words.
+func Count(n int) string {
+	if n == 1 {
+		return "1 alert"
+	}
+	return fmt.Sprintf("%d alerts", n)
 }
 
 // short cuts a text to a number of characters.

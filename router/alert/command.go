@@ -171,7 +171,7 @@ func (a *Alerts) orderCommand(ctx context.Context, name, args string, c Caller) 
 	if len(changed) == 0 {
 		return ledger.Change{}, "Somebody has acknowledged it already.", nil
 	}
-	return change, fmt.Sprintf("%s %s.", done, alerts(len(changed))), nil
+	return change, fmt.Sprintf("%s %s.", done, alert.Count(len(changed))), nil
 }
 
 func (a *Alerts) silenceCommand(ctx context.Context, args string, c Caller) (ledger.Change, string, error) {
@@ -195,13 +195,5 @@ func (a *Alerts) silenceCommand(ctx context.Context, args string, c Caller) (led
 		}
 		change.Silences, change.Audit = append(change.Silences, one.Silences...), append(change.Audit, one.Audit...)
 	}
-	return change, fmt.Sprintf("Silenced %s until %s.", alerts(len(found)), a.Now().Add(lasts).UTC().Format("2 Jan 15:04 MST")), nil
-}
-
-// alerts is a number of alerts in words.
-func alerts(n int) string {
-	if n == 1 {
-		return "1 alert"
-	}
-	return fmt.Sprintf("%d alerts", n)
+	return change, fmt.Sprintf("Silenced %s until %s.", alert.Count(len(found)), a.Now().Add(lasts).UTC().Format("2 Jan 15:04 MST")), nil
 }

@@ -106,7 +106,7 @@ func digestText(about []alert.Alert) string {
 		return slices.Index(alert.Severities(), a.Severity) - slices.Index(alert.Severities(), b.Severity)
 	})
 	var b strings.Builder
-	fmt.Fprintf(&b, "Held back until now: %d alerts.\n", len(about))
+	fmt.Fprintf(&b, "Held back until now: %s.\n", alert.Count(len(about)))
 	for i := range about[:min(len(about), digestLines)] {
 		b.WriteString("\n" + alert.Line(&about[i]))
 	}

@@ -64,7 +64,7 @@ func TestAgentReportsAlerts(t *testing.T) {
 		text, err = b.alertTool(agent, "alert_list", `{"filter":"severity=critical"}`)
 		require.NoError(t, err)
 		require.Contains(t, text, `"key":"agent/main/disk"`)
-		_, err = b.alertTool(agent, "alert_ack", `{"key":"agent/main/disk"}`)
+		_, err = b.alertTool(agent, "alert_ack", `{"key":"`+alert.Ref("agent/main/disk")+`"}`)
 		require.NoError(t, err)
 		require.Equal(t, alert.Acknowledged, mustAlert(b, "agent/main/disk").Status)
 		require.Equal(t, "agent:main", mustAlert(b, "agent/main/disk").By)

@@ -63,7 +63,7 @@ type listArgs struct {
 }
 
 type keyArgs struct {
-	Key string `json:"key" jsonschema:"of the alert, as alert_list shows it" bounds:"minLength=1,maxLength=255"`
+	Key string `json:"key" jsonschema:"of the alert, or its short name al-… that a message shows" bounds:"minLength=1,maxLength=255"`
 }
 
 // All gives the tools.

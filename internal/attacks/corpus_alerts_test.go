@@ -85,3 +85,33 @@ func alertAttacks() []attack {
 		}},
 	}
 }
+
+// alarmAttacks are about alerts that a hook reports at CONFIDENTIAL.
+func alarmAttacks() []attack {
+	gate := []policy.Checkpoint{policy.CheckGate}
+	return []attack{
+		{path: "L2", name: "hook: an alert with the secret is sent to a PUBLIC group", without: gate, act: func(s *scene) {
+			s.hooks("alarm", args{"key": s.word(), "title": s.secret, "text": s.secret, "severity": "critical"})
+			s.told("hook/alarm/" + s.word())
+			s.unseen("alerts for the low token", s.as(lowToken, http.MethodGet, "/v1/alerts?limit=200&status=all", "").body)
+			s.unseen("requests for the low token", s.as(lowToken, http.MethodGet, "/v1/hooks/alarm/requests", "").body)
+		}},
+		{path: "L2", name: "commands in a PUBLIC group find out the key of an alert", act: func(s *scene) {
+			s.grouped()
+			s.hooks("alarm", args{"key": s.word(), "title": "hello", "severity": "critical"})
+			s.told("hook/alarm/" + s.word())
+			for _, command := range []string{"/ack ", "/resolve ", "/silence "} {
+				answer := func(name string) string {
+					before := len(s.telegram.Sent(s.group().ID))
+					s.say(s.group(), s.owner(), command+name)
+					var all []string
+					for _, m := range s.telegram.Sent(s.group().ID)[before:] {
+						all = append(all, strings.ReplaceAll(m.Text, name, "<name>"))
+					}
+					return strings.Join(all, "\n")
+				}
+				s.same(command, answer("hook/alarm/"+s.word()), answer("nothing"))
+			}
+		}},
+	}
+}

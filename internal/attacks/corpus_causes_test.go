@@ -21,6 +21,7 @@ hooks:
   low: { secrets: [` + hookSecret + `], classification: PUBLIC, session: "hook:{{.payload.session}}", prompt: "{{.payload.text}}", deliver: { to: ["telegram:-39999"] } }
   tool: { secrets: [` + hookSecret + `], classification: PUBLIC, prompt: "!call mcp_high_tell {\"text\":\"{{.payload.word}}\"}", deliver: { to: ["telegram:-39999"] } }
   high: { secrets: [` + hookSecret + `], classification: CONFIDENTIAL, prompt: "{{.payload.text}}", deliver: { to: ["telegram:-39999"] } }
+  alarm: { secrets: [` + hookSecret + `], classification: CONFIDENTIAL, alert: {} }
 `
 
 const (

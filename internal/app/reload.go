@@ -133,6 +133,7 @@ func waitsForRestart(old, next *config.Config) []string {
 		{"channels.discord.accounts", old.Channels.Discord.Accounts, next.Channels.Discord.Accounts},
 		{"channels.webchat.enabled", old.Channels.Webchat.Enabled, next.Channels.Webchat.Enabled},
 		{"limits.partitions", old.Limits.Partitions, next.Limits.Partitions},
+		{"alerts (tools of agents)", old.Alerts.Route.Receiver == "", next.Alerts.Route.Receiver == ""},
 		{"limits.maxMessageBytes", old.Limits.MaxMessageBytes, next.Limits.MaxMessageBytes},
 	} {
 		if !reflect.DeepEqual(k.old, k.next) {

@@ -433,3 +433,45 @@ func TestOpenAlertsAreBounded(t *testing.T) {
 		require.Equal(t, alert.Firing, mustAlert(b, "b").Status)
 	})
 }
+
+// A critical alert is sent at once also if its group was held back before.
+func TestCriticalAlertOfAHeldGroup(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, alerting(func(p *alert.Plan) { p.Budget = alert.Budget{Most: 1, Per: time.Hour} }, alert.Step{Notify: []string{"ann"}}))
+		other := firing("other", alert.Error)
+		other.Labels = map[string]string{"service": "web"}
+		b.report(other)
+		pass(time.Minute)
+		b.report(firing("held", alert.Error))
+		pass(time.Minute)
+		require.Len(t, b.chat.texts("ann"), 1, "the budget is used up")
+		b.report(firing("worse", alert.Critical))
+		pass(6 * time.Minute)
+		require.Contains(t, b.alarms("ann"), "**CRITICAL** worse is down\n**ERROR** held is down")
+		require.Equal(t, []string{"ann new_in_group queued"}, b.notes("worse"))
+	})
+}
+
+// A digest waits for a target that can't be found for a while.
+func TestDigestWaitsForItsTarget(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, alerting(func(p *alert.Plan) {
+			p.Root.GroupBy, p.Budget = []string{"..."}, alert.Budget{Most: 1, Per: time.Hour}
+		}, alert.Step{Notify: []string{"ann"}}))
+		b.report(firing("one", alert.Error), firing("two", alert.Error))
+		pass(time.Minute)
+		require.Len(t, b.chat.texts("ann"), 1)
+		plan := b.Router.Alerts().Plan()
+		without := *plan
+		without.Targets = map[string]alert.Target{}
+		b.Router.Alerts().Configure(&without)
+		pass(2 * time.Hour)
+		require.Len(t, b.chat.texts("ann"), 1)
+		b.Router.Alerts().Configure(plan)
+		pass(2 * time.Minute)
+		require.Len(t, b.chat.texts("ann"), 2)
+		require.Contains(t, b.chat.texts("ann")[1], "Held back until now: 1 alert.")
+	})
+}

@@ -12,6 +12,7 @@ import (
 	"sluice/internal/cron"
 	"sluice/internal/pause"
 	"sluice/policy/flow"
+	router_alert "sluice/router/alert"
 	"sluice/router/job"
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -174,7 +175,7 @@ func TestFailedJobRaisesAnAlert(t *testing.T) {
 		pass(2 * time.Hour)
 		synctest.Wait()
 		raised := mustAlert(b, "cron/brief")
-		require.Equal(t, []any{alert.Error, "cron/brief", 1, flow.Bottom()}, []any{raised.Severity, raised.Source, raised.Occurrences, raised.Label})
+		require.Equal(t, []any{alert.Error, "cron/brief", 2, flow.Bottom()}, []any{raised.Severity, raised.Source, raised.Occurrences, raised.Label})
 		require.Equal(t, []string{"**ERROR** The job brief has failed 2 times in a row\n`sluice cron history brief` says why."}, b.alarms("bob"))
 		require.Empty(t, b.chat.texts("owner"))
 		pass(2 * time.Hour)
@@ -185,6 +186,19 @@ func TestFailedJobRaisesAnAlert(t *testing.T) {
 		pass(2 * time.Hour)
 		synctest.Wait()
 		require.Equal(t, revision, mustAlert(b, "cron/brief").Revision, "once")
+
+		b.failingTimes(5)
+		pass(2 * time.Hour)
+		synctest.Wait()
+		_, err = b.Router.Alerts().Obey(t.Context(), router_alert.Order{Action: alert.Resolve, Name: "cron/brief", Actor: "test:owner", Most: flow.Restricted})
+		require.NoError(t, err)
+		pass(time.Hour)
+		synctest.Wait()
+		require.Equal(t, alert.Firing, mustAlert(b, "cron/brief").Status, "it still fails")
+		b.JobSource().Configure(nil, nil)
+		pass(2 * time.Hour)
+		synctest.Wait()
+		require.Equal(t, alert.Resolved, mustAlert(b, "cron/brief").Status, "the job is gone")
 	})
 }
 

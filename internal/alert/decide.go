@@ -224,10 +224,20 @@ func (d *deciding) step(index int, reason Reason, quiet bool) {
 	d.at(d.Now.Add(firstLook))
 }
 
-// edit changes the messages of the group, or posts them again to repeat them.
+// edit changes the messages of the group, or posts them again to repeat them. News and repetitions also go to the targets of the
+// present step that have no message yet, because they were held back or could not be reached.
 func (d *deciding) edit(reason Reason, quiet bool) {
-	for _, target := range slices.Sorted(maps.Keys(d.Decision.Group.Posts)) {
+	g := &d.Decision.Group
+	for _, target := range slices.Sorted(maps.Keys(g.Posts)) {
 		d.Sends = append(d.Sends, Send{Target: target, Reason: reason, Edit: reason != Repeat, Wait: quiet && reason == Repeat})
+	}
+	if reason != NewInGroup && reason != Repeat || g.Step.Next == 0 || g.Step.Next > len(d.Receiver.Steps) {
+		return
+	}
+	for _, target := range d.Receiver.Steps[g.Step.Next-1].Notify {
+		if _, posted := g.Posts[target]; !posted {
+			d.Sends = append(d.Sends, Send{Target: target, Reason: reason, Step: g.Step.Next, Wait: quiet})
+		}
 	}
 }
 

@@ -15,9 +15,10 @@ import (
 
 // A digest tells one target what quiet hours or its budget have held back. Its row is a group without alerts.
 const (
-	digestKind  = "digest"
-	digestMax   = 1_000 // notifications that one digest sums up
-	digestLines = 20
+	digestKind     = "digest"
+	digestMax      = 1_000 // notifications that one digest sums up
+	digestLines    = 20
+	digestPatience = 24 * time.Hour // a digest for a target that can't be found waits so long
 )
 
 // digestOf makes the digest of a target due at a time, or earlier if it is due already.
@@ -69,8 +70,14 @@ func (w *worker) sum(ctx context.Context, h *hushing, g *alert.Group, waiting []
 		return context.Cause(ctx)
 	}
 	if err != nil {
-		note.Status, note.Why = alert.NoteFailed, err.Error()
 		w.all.Log.Warn("an alert's target can't be reached", "target", g.Receiver, "err", err)
+		if w.all.Now().Sub(waiting[0].Created) < digestPatience {
+			g.Sequence--
+			g.Open, g.Due = true, w.all.Now().Add(digestAfter)
+			g.Earliest, change.AlertSums = g.Due, nil
+			return nil
+		}
+		note.Status, note.Why = alert.NoteFailed, err.Error()
 	} else {
 		if err := w.tell(ctx, route, about, &note, change); err != nil {
 			return err

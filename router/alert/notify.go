@@ -84,7 +84,9 @@ func allOf(told map[string]alert.Status, members []alert.Alert) map[string]alert
 // finish completes the change.
 func (n *notifying) finish() {
 	d := &n.decision
-	if len(d.Sends) > 0 && len(n.steps) > 0 {
+	if n.next.Step.Counted.IsZero() { // a new step has none yet
+		n.next.Step.Notes = slices.Concat(n.next.Step.Notes, n.steps)
+	} else if len(n.steps) > 0 {
 		n.next.Step.Notes = n.steps
 	}
 	if n.waits && len(n.steps) == 0 && !n.next.Told.Held {

@@ -60,7 +60,7 @@ func (s *Source) Ended(ctx context.Context, t *ledger.Trigger, change *ledger.Ch
 		t.Status, t.Why = ledger.TriggerSkipped, superseded
 		return trigger.TellNobody, nil
 	case t.Status == ledger.TriggerOK && job != nil && job.OnFailure.Alert != "":
-		return trigger.TellNobody, s.working(ctx, job, t, change)
+		return trigger.TellNobody, s.over(ctx, about(t), change)
 	case !t.Status.Bad():
 		return trigger.TellNobody, nil
 	case job == nil:
@@ -69,17 +69,27 @@ func (s *Source) Ended(ctx context.Context, t *ledger.Trigger, change *ledger.Ch
 		t.Status, t.Ended, t.Due = ledger.TriggerWaiting, time.Time{}, s.Now().Add(job.Retry.pause(t.Attempts))
 		return trigger.TellNobody, nil
 	}
+	return s.failed(ctx, job, t, change)
+}
+
+// failed tells somebody of a job that has failed often enough in a row. An alert is reported again by each further failure: it is
+// one more occurrence, or a new alert if somebody has resolved the one before.
+func (s *Source) failed(ctx context.Context, job *Job, t *ledger.Trigger, change *ledger.Change) (trigger.Tell, error) {
+	after := max(job.OnFailure.After, 1)
 	times, err := s.failures(ctx, job)
 	switch {
 	case err != nil:
 		return trigger.TellNobody, err
-	case times != max(job.OnFailure.After, 1):
+	case times < after, times > after && job.OnFailure.Alert == "":
 		return trigger.TellNobody, nil
 	case job.OnFailure.Alert == "":
 		return trigger.TellNow, nil
 	}
 	err = s.Alerts.Report(ctx, failing(job, t, times), change)
 	if _, refused := errors.AsType[*request.Error](err); refused || errors.Is(err, alert.ErrOff) {
+		if times > after { // the owner was told before
+			return trigger.TellNobody, nil
+		}
 		return trigger.TellNow, nil
 	}
 	return trigger.TellNobody, err
@@ -87,7 +97,7 @@ func (s *Source) Ended(ctx context.Context, t *ledger.Trigger, change *ledger.Ch
 
 // failing is the report of a job that fails.
 func failing(job *Job, t *ledger.Trigger, times int) report.Incoming {
-	in := about(job, t)
+	in := about(t)
 	in.Severity, in.Title = report.Severity(job.OnFailure.Alert), fmt.Sprintf("The job %s has failed", job.ID)
 	if times > 1 {
 		in.Title += fmt.Sprintf(" %d times in a row", times)
@@ -97,9 +107,21 @@ func failing(job *Job, t *ledger.Trigger, times int) report.Incoming {
 	return in
 }
 
-// working resolves the alert of a job that works again.
-func (s *Source) working(ctx context.Context, job *Job, t *ledger.Trigger, change *ledger.Change) error {
-	in := about(job, t)
+// gone adds to a change what follows from the end of a waiting trigger: if its job was removed, the job's alert is resolved.
+func (s *Source) gone(ctx context.Context, t *ledger.Trigger, change *ledger.Change) error {
+	if job, _, err := s.find(ctx, t.Subject); err != nil || job != nil {
+		return err
+	}
+	return s.over(ctx, about(t), change)
+}
+
+// Removed adds to a change what follows from the removal of a job: its alert is resolved.
+func (s *Source) Removed(ctx context.Context, id string, change *ledger.Change) error {
+	return s.over(ctx, about(&ledger.Trigger{Subject: id}), change)
+}
+
+// over resolves the alert of a job that works again or was removed.
+func (s *Source) over(ctx context.Context, in report.Incoming, change *ledger.Change) error {
 	in.Action = report.Resolve
 	if err := s.Alerts.Report(ctx, in, change); !errors.Is(err, alert.ErrOff) {
 		return err
@@ -108,8 +130,8 @@ func (s *Source) working(ctx context.Context, job *Job, t *ledger.Trigger, chang
 }
 
 // about is the start of a report about a job. Like a notice to the owner, it has nothing that a run or its session has learned.
-func about(job *Job, t *ledger.Trigger) report.Incoming {
-	in := report.Incoming{Key: "cron/" + job.ID, Source: "cron/" + job.ID, Label: flow.Bottom()}
+func about(t *ledger.Trigger) report.Incoming {
+	in := report.Incoming{Key: "cron/" + t.Subject, Source: "cron/" + t.Subject, Label: flow.Bottom()}
 	if t.Names.Valid() {
 		in.Label = in.Label.Join(t.Names)
 	}

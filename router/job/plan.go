@@ -35,7 +35,13 @@ func (s *Source) Plan(ctx context.Context, p trigger.Partition) error {
 		default:
 			t.Revision, t.Epoch = t.Revision+1, p.Epoch
 			t.Status, t.Why, t.Ended = ledger.TriggerWithdrawn, whyChanged, s.Now()
-			if err := p.Commit(ctx, ledger.Change{Triggers: []ledger.Trigger{t}}); err != nil {
+			change := ledger.Change{Triggers: []ledger.Trigger{t}}
+			if !ok {
+				if err := s.gone(ctx, &t, &change); err != nil {
+					return err
+				}
+			}
+			if err := p.Commit(ctx, change); err != nil {
 				return err
 			}
 		}

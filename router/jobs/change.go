@@ -220,7 +220,11 @@ func (s *Jobs) Remove(ctx context.Context, id string, who Maker) error {
 		if err != nil {
 			return err
 		}
-		err = s.Commit(ctx, s.audited(ledger.Change{Jobs: []ledger.Job{row}, Triggers: gone}, &j, who, "cron.remove"))
+		change := ledger.Change{Jobs: []ledger.Job{row}, Triggers: gone}
+		if err := s.Configuration.Removed(ctx, id, &change); err != nil {
+			return err
+		}
+		err = s.Commit(ctx, s.audited(change, &j, who, "cron.remove"))
 		if !errors.Is(err, sessions.ErrConflict) {
 			return err
 		}

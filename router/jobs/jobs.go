@@ -28,6 +28,8 @@ type Store interface {
 type Configuration interface {
 	Configured() []job.Job
 	Read(row ledger.Job) (job.Job, error)
+	// Removed adds to a change what follows from the removal of a job.
+	Removed(ctx context.Context, id string, change *ledger.Change) error
 }
 
 // Jobs lists and changes jobs. All fields are required. It is safe for concurrent use.

@@ -46,7 +46,8 @@ type Alerts interface {
 	DueGroups(ctx context.Context, partition, limit int) ([]alert.Group, error)
 	// AlertGroup reads a group, or returns ErrNotFound.
 	AlertGroup(ctx context.Context, key string) (alert.Group, error)
-	// GroupAlerts reads the alerts of a group, at most limit: the most severe first, of those the latest changed.
+	// GroupAlerts reads the alerts of a group, at most limit: the open ones first, of those the most severe, of
+	// those the latest changed.
 	GroupAlerts(ctx context.Context, group string, limit int) ([]alert.Alert, error)
 	// ListSilences reads the silences that end after a time, at most [alert.ListMax]. Rows above the level are left
 	// out; an invalid level selects nothing.

@@ -93,7 +93,7 @@ func (t Table) AlertGroup(ctx context.Context, key string) (alert.Group, error) 
 // GroupAlerts implements [ledger.Store].
 func (t Table) GroupAlerts(ctx context.Context, group string, limit int) ([]alert.Alert, error) {
 	return engine.All(ctx, t.Conn, `SELECT `+alertColumns+` FROM alerts WHERE alert_key IN (SELECT alert_key FROM alert_members WHERE group_key = ?)
-		ORDER BY CASE severity WHEN 'critical' THEN 0 WHEN 'error' THEN 1 WHEN 'warning' THEN 2 ELSE 3 END, updated DESC, alert_key`+engine.Limit(limit),
+		ORDER BY CASE WHEN `+openAlerts+` THEN 0 ELSE 1 END, CASE severity WHEN 'critical' THEN 0 WHEN 'error' THEN 1 WHEN 'warning' THEN 2 ELSE 3 END, updated DESC, alert_key`+engine.Limit(limit),
 		[]any{engine.Indexed(group)}, scanAlert)
 }
 

@@ -129,6 +129,17 @@ func testAlertGroups(t *testing.T, b *bundle) {
 	require.ErrorIs(t, err, sessions.ErrNotFound)
 }
 
+// testAlertsOfAGroup shows that the open alerts of a group come first, also before more severe ones that are over.
+func testAlertsOfAGroup(t *testing.T, b *bundle) {
+	g, open, over := newAlertGroup("g"), newAlert("open", 5), newAlert("over", 6)
+	open.Severity = alert.Info
+	over.Severity, over.Status, over.Ended = alert.Critical, alert.Resolved, at(7)
+	b.commit(changeAlerts(ledger.AlertChange{Alerts: []alert.Alert{open, over}, AlertTouches: []alert.Touch{touch(g, "open"), touch(g, "over")}}))
+	in, err := b.GroupAlerts(b.ctx, "g", 1)
+	require.NoError(t, err)
+	require.Equal(t, []alert.Alert{open}, in)
+}
+
 func testAlertFence(t *testing.T, b *bundle) {
 	old := b.take(3, "a")
 	g := newAlertGroup("g")

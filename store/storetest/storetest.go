@@ -210,6 +210,7 @@ func deliveryCases() map[string]func(*testing.T, *bundle) {
 		"alerts are changed once":         testAlertOnce,
 		"alerts are listed by level":      testAlertList,
 		"groups of alerts become due":     testAlertGroups,
+		"alerts of a group":               testAlertsOfAGroup,
 		"groups of alerts are fenced":     testAlertFence,
 		"notifications are unique":        testAlertNotes,
 		"silences are read as stored":     testSilences,

@@ -52,6 +52,7 @@ const (
 	// stepWithin is when a step without a receipt counts as failed.
 	stepWithin = 2 * time.Minute
 	farAway    = 30 * 24 * time.Hour
+	shownFor   = 24 * time.Hour // how long a group that stays open shows an alert that is over
 )
 
 // OwnerTarget is the target of the first owner's direct chat, which is always known.
@@ -65,6 +66,7 @@ func Decide(s Scene) Decision {
 	if d.told == nil {
 		d.told = map[string]Status{}
 	}
+	d.leave()
 	d.expire()
 	if s.Route == nil || s.Receiver == nil {
 		d.close() // its alerts were routed by another configuration
@@ -95,6 +97,30 @@ type deciding struct {
 func (d *deciding) at(t time.Time) {
 	if t.Before(d.next) {
 		d.next = t
+	}
+}
+
+// leaving reports whether an alert leaves the group: it is open and now reported in other groups, or it has been over for
+// long and that was told, so that a group that is always open does not grow.
+func (d *deciding) leaving(a *Alert) bool {
+	if a.Status.Open() {
+		return len(a.Groups) > 0 && !slices.Contains(a.Groups, d.Scene.Group.Key)
+	}
+	return !d.told[a.Key].Open() && d.Now.Sub(a.Ended) > shownFor
+}
+
+// leave takes the alerts that leave the group out of it.
+func (d *deciding) leave() {
+	d.Alerts = slices.DeleteFunc(slices.Clone(d.Alerts), func(a Alert) bool {
+		if !d.leaving(&a) {
+			return false
+		}
+		d.Leave = append(d.Leave, a.Key)
+		delete(d.told, a.Key)
+		return true
+	})
+	if len(d.Leave) > 0 {
+		d.Decision.Group.Told.Alerts = maps.Clone(d.told)
 	}
 }
 

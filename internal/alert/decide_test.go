@@ -50,3 +50,29 @@ func TestStepsWithoutReceipt(t *testing.T) {
 	require.Empty(t, d.Sends)
 	require.Equal(t, noon.Add(5*time.Minute), d.Group.Earliest)
 }
+
+// An alert leaves a group in which it is not reported any more, and one that stays open a day after it is over.
+func TestAlertsLeaveAnOpenGroup(t *testing.T) {
+	t.Parallel()
+	s := testScene(Step{Notify: []string{"ann"}})
+	s.Alerts = append(s.Alerts, Alert{Key: "b", Status: Firing, Severity: Error, Label: flow.Bottom(), Started: noon, Detail: Detail{Groups: []string{"g"}}},
+		Alert{Key: "c", Status: Firing, Severity: Error, Label: flow.Bottom(), Started: noon, Detail: Detail{Groups: []string{"g"}}})
+	s.Arrival = func(string) Arrival { return Arrived }
+	d := Decide(s)
+	d.Group.Step.Notes, d.Group.Posts = []string{"dlv_1"}, map[string]Post{"ann": {Delivery: "dlv_1"}}
+	s = s.after(d, 5*time.Minute)
+	s.Alerts[1].Status, s.Alerts[1].Ended = Resolved, s.Now
+	d = Decide(s)
+	require.Equal(t, SomeResolved, d.Sends[0].Reason)
+	require.Empty(t, d.Leave)
+	s = s.after(d, shownFor)
+	s.Alerts[2].Groups = []string{"other"}
+	d = Decide(s)
+	require.Equal(t, []string{"c"}, d.Leave)
+	s = s.after(d, time.Second)
+	s.Alerts = s.Alerts[:2]
+	d = Decide(s)
+	require.Equal(t, []string{"b"}, d.Leave)
+	require.Equal(t, map[string]Status{"a": Firing}, d.Group.Told.Alerts)
+	require.True(t, d.Group.Open)
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"sluice/internal/alert"
@@ -119,6 +120,9 @@ func (w *worker) act(ctx context.Context, h *hushing, g alert.Group) error {
 	n := &notifying{worker: w, plan: h.plan, was: g, members: members, decision: alert.Decide(scene)}
 	if fault != nil {
 		return fault
+	}
+	if n.decision.Group.Open {
+		n.members = slices.DeleteFunc(n.members, func(a alert.Alert) bool { return slices.Contains(n.decision.Leave, a.Key) })
 	}
 	return n.commit(ctx)
 }

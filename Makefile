@@ -53,7 +53,9 @@ LONGEST := ./internal/bus ./store/postgres ./internal/app ./router ./adapters/te
 # The budget counts allocations, which the race detector changes. Its log says which limits can be lowered.
 # The kill tests build the gateway themselves, so their cached results may be
 # old, and their gateways' files are on the disk. They mostly wait, and what they check does not depend on how
-# busy the machine is: the stage without the race detector runs beside them.
+# busy the machine is: the other tests without the race detector run beside them. All of these have the same build tags,
+# so that the compiler makes each package for them once.
+NO_RACE_TAGS := -tags faultpoints,mutants
 test: ## run every test under the race detector, installing what they need where that is possible
 	@tools/testdeps
 	@export CI=true GORACE="atexit_sleep_ms=0 $${GORACE:-}" GOGC=$${GOGC:-400} GOTMPDIR=$${GOTMPDIR:-$${TMPDIR:-/tmp}}; \
@@ -61,11 +63,12 @@ test: ## run every test under the race detector, installing what they need where
 	if [ -z "$${SLUICE_API_SPECS:-}" ] && [ -d '$(API_SPECS)' ]; then export SLUICE_API_SPECS='$(API_SPECS)'; fi; \
 	check() { go test -vet=off -exec 'env -u GOTMPDIR' -timeout $(TESTTIMEOUT) "$$@"; }; \
 	check $(RACE) -p 3 $(LONGEST) $$(go list ./... | grep -v -e '/internal/chaos$$' -e '/internal/attacks$$' -e '/internal/budget$$'); \
-	check -v ./internal/budget; \
+	check $(NO_RACE_TAGS) -v ./internal/budget; \
 	TMPDIR=$$GOTMPDIR check $(RACE) -count 1 ./internal/chaos & chaos=$$!; \
-	failed=0; check -tags mutants ./internal/attacks ./internal/markdown || failed=1; \
-	check -run '^TestTheHiddenIsAsTheAbsent$$' ./internal/app || failed=1; \
-	wait $$chaos || failed=1; exit $$failed
+	check $(NO_RACE_TAGS) ./internal/attacks & attacks=$$!; \
+	failed=0; check $(NO_RACE_TAGS) ./internal/markdown || failed=1; \
+	check $(NO_RACE_TAGS) -run '^TestTheHiddenIsAsTheAbsent$$' ./internal/app || failed=1; \
+	wait $$attacks || failed=1; wait $$chaos || failed=1; exit $$failed
 
 lint: $(BIN)/golangci-lint $(BIN)/gofumpt ## check style, suspicious code, formatting and the module files
 	$(BIN)/golangci-lint run

@@ -77,7 +77,10 @@ func newBinaries(dir string) binaries {
 			return out, child.Build(ctx, child.BuildParams{Out: out, Tags: tags})
 		})
 	}
-	b := binaries{dir: dir, usual: build("sluice"), faulty: build("sluice-faultpoints", "faultpoints")}
+	b := binaries{dir: dir, usual: build("sluice"), faulty: build("sluice-faultpoints", "faultpoints", "mutants")}
+	if !*long {
+		b.usual = b.faulty // one build less; the compiler has most of it from the tests with the same tags
+	}
 	for variable, built := range map[string]*func() (string, error){"SLUICE_BIN": &b.usual, "SLUICE_BIN_FAULTPOINTS": &b.faulty} {
 		if named := os.Getenv(variable); named != "" {
 			*built = func() (string, error) { return named, nil }

@@ -12,7 +12,27 @@ import (
 // starts early enough to know which hour is a repeated one.
 func brute(expr string, loc *time.Location, from, to time.Time) []time.Time {
 	words := strings.Fields(strings.ToLower(expr))
+	var minutes [60]bool
+	for i := range minutes {
+		minutes[i] = simple(words[0], i, 0, 59, nil)
+	}
+	var hours [24]bool
+	for i := range hours {
+		hours[i] = simple(words[1], i, 0, 23, nil)
+	}
 	days := map[int]bool{} // what was decided of a day
+	named := func(minute int64) bool {
+		if !minutes[minute%60] || !hours[minute/60%24] {
+			return false
+		}
+		day := int(minute / 1440)
+		known, ok := days[day]
+		if !ok {
+			known = namedDay(words, time.Unix(int64(day)*86400, 0).UTC())
+			days[day] = known
+		}
+		return known
+	}
 	var found []time.Time
 	var highest int64 // the latest local minute that was seen
 	for at := from.Add(-3 * time.Hour).Truncate(time.Minute); !at.After(to); at = at.Add(time.Minute) {
@@ -23,7 +43,7 @@ func brute(expr string, loc *time.Location, from, to time.Time) []time.Time {
 		}
 		fires := false
 		for m := highest + 1; m <= local; m++ {
-			fires = fires || named(words, m, days)
+			fires = fires || named(m)
 		}
 		highest = max(highest, local)
 		if fires && at.After(from) {
@@ -31,20 +51,6 @@ func brute(expr string, loc *time.Location, from, to time.Time) []time.Time {
 		}
 	}
 	return found
-}
-
-func named(words []string, minute int64, days map[int]bool) bool {
-	hour, past := int(minute/60%24), int(minute%60)
-	if !simple(words[0], past, 0, 59, nil) || !simple(words[1], hour, 0, 23, nil) {
-		return false
-	}
-	day := int(minute / 1440)
-	known, ok := days[day]
-	if !ok {
-		known = namedDay(words, time.Unix(int64(day)*86400, 0).UTC())
-		days[day] = known
-	}
-	return known
 }
 
 func namedDay(words []string, t time.Time) bool {

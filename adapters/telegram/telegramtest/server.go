@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -60,7 +58,7 @@ func NewServer(opts Options) (*Server, error) {
 	if len(opts.Tokens) == 0 {
 		opts.Tokens = []string{DefaultToken}
 	}
-	sp, err := loadSpecs()
+	sp, err := published()
 	if err != nil {
 		return nil, err
 	}
@@ -77,15 +75,6 @@ func NewServer(opts Options) (*Server, error) {
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: 10 * time.Second}
 	s.wg.Go(func() { _ = s.http.Serve(ln) }) // ends with ErrServerClosed at Close
 	return s, nil
-}
-
-// loadSpecs reads what requests are checked against; nil without $SLUICE_API_SPECS.
-func loadSpecs() (*specs, error) {
-	folder := os.Getenv("SLUICE_API_SPECS")
-	if folder == "" {
-		return nil, nil
-	}
-	return readSpecs(filepath.Join(folder, "telegram-api.json"))
 }
 
 // URL is the server's address, for the adapter's APIBase.

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 )
 
 // specs is the published description of the Bot API.
@@ -23,6 +25,15 @@ type specField struct {
 	Types    []string `json:"types"`
 	Required bool     `json:"required"`
 }
+
+// published is what requests are checked against, read once for all servers; nil without $SLUICE_API_SPECS.
+var published = sync.OnceValues(func() (*specs, error) {
+	folder := os.Getenv("SLUICE_API_SPECS")
+	if folder == "" {
+		return nil, nil
+	}
+	return readSpecs(filepath.Join(folder, "telegram-api.json"))
+})
 
 func readSpecs(path string) (*specs, error) {
 	text, err := os.ReadFile(path)

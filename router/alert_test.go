@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
 	"sluice/adapters"
@@ -434,6 +435,25 @@ func TestOpenAlertsAreBounded(t *testing.T) {
 	})
 }
 
+// The metrics show how many alerts are open, whoever reported them.
+func TestOpenAlertsAreAMetric(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, alerting(nil, alert.Step{Notify: []string{"ann"}}))
+		b.report(firing("one", alert.Error), firing("two", alert.Error), firing("three", alert.Info))
+		_, err := b.Router.Alerts().Obey(t.Context(), router_alert.Order{Action: alert.Acknowledge, Name: "one", Actor: "test:owner", Most: flow.Restricted})
+		require.NoError(t, err)
+		over := firing("three", "")
+		over.Action = alert.Resolve
+		b.report(over)
+		require.NoError(t, testutil.GatherAndCompare(b.registry, strings.NewReader(`# HELP sluice_alerts Open alerts by status (firing, acknowledged) and severity, on all replicas together.
+# TYPE sluice_alerts gauge
+sluice_alerts{severity="error",status="acknowledged"} 1
+sluice_alerts{severity="error",status="firing"} 1
+`), "sluice_alerts"))
+	})
+}
+
 // A critical alert is sent at once also if its group was held back before.
 func TestCriticalAlertOfAHeldGroup(t *testing.T) {
 	t.Parallel()
@@ -473,5 +493,43 @@ func TestDigestWaitsForItsTarget(t *testing.T) {
 		pass(2 * time.Minute)
 		require.Len(t, b.chat.texts("ann"), 2)
 		require.Contains(t, b.chat.texts("ann")[1], "Held back until now: 1 alert.")
+	})
+}
+
+// What happens to an alert while its message waits for the platform is shown as soon as the message has arrived.
+func TestAlertChangesBeforeItsMessageArrives(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, alerting(nil, alert.Step{Notify: []string{"ann"}}))
+		b.chat.fails(func(adapters.Outbound, int) error {
+			return &adapters.Failure{Kind: adapters.RateLimited, RetryAfter: time.Minute, Certain: true, Err: errors.New("429")}
+		})
+		b.report(firing("one", alert.Error))
+		pass(time.Minute)
+		_, err := b.Router.Alerts().Obey(t.Context(), router_alert.Order{Action: alert.Acknowledge, Name: "one", Actor: "test:owner", Most: flow.Restricted})
+		require.NoError(t, err)
+		pass(10 * time.Minute)
+		require.Empty(t, b.chat.texts("ann"))
+		b.chat.fails(nil)
+		pass(3 * time.Minute)
+		require.Len(t, b.chat.texts("ann"), 1)
+		require.Contains(t, b.alarms("ann")[0], "**ACKNOWLEDGED** one is down\nAcknowledged by `test:owner`")
+		count := len(b.notes("one"))
+		pass(time.Hour)
+		require.Len(t, b.notes("one"), count, "it is edited once")
+	})
+}
+
+// A short name that several alerts have names no alert.
+func TestSharedShortName(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, alerting(nil, alert.Step{Notify: []string{"ann"}}))
+		name := alert.Ref("one")
+		b.report(firing("one", alert.Error), firing(name, alert.Error)) // the second one's key looks like the name of the first
+		order := router_alert.Order{Action: alert.Acknowledge, Name: name, Actor: "test:owner", Most: flow.Restricted}
+		_, err := b.Router.Alerts().Obey(t.Context(), order)
+		require.ErrorContains(t, err, "2 open alerts are called \""+name+"\": use the key of one")
+		require.Equal(t, alert.Firing, mustAlert(b, "one").Status)
 	})
 }

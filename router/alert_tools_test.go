@@ -156,6 +156,18 @@ func TestGuestsAgentKnowsItsOwnAlerts(t *testing.T) {
 		require.ErrorContains(t, err, "there is no alert")
 		_, err = b.alertTool(guest, "alert_ack", `{"key":"agent/main/own"}`)
 		require.NoError(t, err)
+		text, err = b.alertTool(guest, "alert_list", `{}`)
+		require.NoError(t, err)
+		require.NotContains(t, text, `"key":"one"`, "its message is not posted yet")
+		pass(time.Minute)
+		text, err = b.alertTool(guest, "alert_list", `{}`)
+		require.NoError(t, err)
+		require.Contains(t, text, `"key":"one"`, "everybody there can read it")
+		_, err = b.alertTool(guest, "alert_ack", `{"key":"one"}`)
+		require.ErrorContains(t, err, "only an owner")
+		guest.Route.Conversation = "elsewhere"
+		_, err = b.alertTool(guest, "alert_ack", `{"key":"one"}`)
+		require.ErrorContains(t, err, "there is no alert")
 		stranger := annsAgent()
 		stranger.Owner = false
 		_, err = b.alertTool(stranger, "alert_resolve", `{"key":"one"}`)

@@ -289,6 +289,7 @@ func (r *Router) newAlerts(c Config) {
 		Partitions: c.Partitions, Now: c.Now, Log: c.Log, Metrics: alert.NewMetrics(c.Registerer),
 	}
 	r.alerts.Configure(c.Alerts)
+	c.Registerer.MustRegister(&alert.Gauge{Store: r.store, Log: c.Log})
 }
 
 // Alerts takes alerts in and tells people.

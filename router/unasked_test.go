@@ -74,7 +74,7 @@ func TestPagesOfAlertsNameNoHiddenOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t, toAnn(nil))
 		guest := annsAgent()
-		guest.Session, guest.Owner, guest.Audience = "sess_000000000003", false, ""
+		guest.Session, guest.Owner, guest.Audience, guest.Route.Conversation = "sess_000000000003", false, "", "elsewhere"
 		for i := range 60 {
 			b.report(firing(fmt.Sprintf("acme-merger-%d", i), alert.Error))
 			time.Sleep(time.Second)

@@ -228,6 +228,7 @@ type Post struct {
 	At       time.Time `json:"at"`
 	Withheld bool      `json:"withheld,omitempty"`
 	Edits    string    `json:"edits,omitempty"` // the delivery of the last edit
+	Stale    bool      `json:"stale,omitempty"` // it shows an old state, and is edited once it has arrived
 }
 
 // StepState is where an escalation stands.
@@ -288,6 +289,21 @@ func (s *Silence) State(now time.Time) string {
 	return "active"
 }
 
+// Tally is how many open alerts have a status and a severity.
+type Tally struct {
+	Status   Status
+	Severity Severity
+	Count    int
+}
+
+// Total is the number of alerts in tallies.
+func Total(all []Tally) (n int) {
+	for _, t := range all {
+		n += t.Count
+	}
+	return n
+}
+
 // Query selects alerts for readers, the newest first.
 type Query struct {
 	Open     bool       // only open ones
@@ -296,5 +312,8 @@ type Query struct {
 	After    string     // key of the last alert of the previous page
 }
 
-// ListMax bounds the rows of one query.
-const ListMax = 10_000
+// The bounds of what is stored and read.
+const (
+	ListMax = 10_000  // rows of one query
+	OpenMax = ListMax // alerts that may be open; one more is refused
+)

@@ -78,6 +78,9 @@ func Decide(s Scene) Decision {
 	} else {
 		d.flush()
 	}
+	if len(d.Sends) == 0 {
+		d.catchUp()
+	}
 	d.rest()
 	return d.Decision
 }
@@ -263,6 +266,20 @@ func (d *deciding) edit(reason Reason, quiet bool) {
 	for _, target := range d.Receiver.Steps[g.Step.Next-1].Notify {
 		if _, posted := g.Posts[target]; !posted {
 			d.Sends = append(d.Sends, Send{Target: target, Reason: reason, Step: g.Step.Next, Wait: quiet})
+		}
+	}
+}
+
+// catchUp edits messages that had not arrived when there was something to change in them.
+func (d *deciding) catchUp() {
+	posts := d.Decision.Group.Posts
+	for _, target := range slices.Sorted(maps.Keys(posts)) {
+		switch post := posts[target]; {
+		case !post.Stale:
+		case d.Arrival(post.Delivery) == Pending:
+			d.at(d.Now.Add(lastLook))
+		default:
+			d.Sends = append(d.Sends, Send{Target: target, Edit: true})
 		}
 	}
 }

@@ -76,3 +76,18 @@ func TestAlertsLeaveAnOpenGroup(t *testing.T) {
 	require.Equal(t, map[string]Status{"a": Firing}, d.Group.Told.Alerts)
 	require.True(t, d.Group.Open)
 }
+
+// A message that shows an old state is edited when it has arrived.
+func TestStaleMessageIsEditedOnceItArrives(t *testing.T) {
+	t.Parallel()
+	s := testScene(Step{Notify: []string{"ann"}})
+	s.Alerts[0].Status = Acknowledged
+	s.Group.Told = Told{At: noon, Alerts: map[string]Status{"a": Acknowledged}}
+	s.Group.Posts = map[string]Post{"ann": {Delivery: "dlv_1", Stale: true}}
+	d := Decide(s)
+	require.Empty(t, d.Sends)
+	require.Equal(t, noon.Add(lastLook), d.Group.Due)
+	s = s.after(d, lastLook)
+	s.Arrival = func(string) Arrival { return Arrived }
+	require.Equal(t, []Send{{Target: "ann", Edit: true}}, Decide(s).Sends)
+}

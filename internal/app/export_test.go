@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"sluice/internal/trouble"
+	"sluice/internal/workspace"
 	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store"
@@ -16,7 +17,12 @@ func (a *App) Store() *store.DB { return a.store }
 func (a *App) Token() string { return a.token }
 
 // Troubles are what is wrong with the gateway.
-func (a *App) Troubles(ctx context.Context) ([]trouble.Trouble, error) { return a.troubles(ctx) }
+func (a *App) Troubles(ctx context.Context) ([]trouble.Trouble, error) {
+	return a.selfLook().troubles(ctx)
+}
+
+// Quota limits the files of sessions.
+func (a *App) Quota() *workspace.Quota { return a.quota }
 
 // Emit publishes a live event.
 func (a *App) Emit(e sessions.Event) { a.bus.Emit(e) }

@@ -4,18 +4,24 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 
+	"sluice/internal/agent/roster"
 	"sluice/internal/alert"
 	"sluice/internal/check"
+	"sluice/internal/config"
+	"sluice/internal/httpapi/operator"
 	"sluice/internal/trouble"
+	"sluice/internal/workspace"
 	"sluice/policy/flow"
+	"sluice/store"
 )
 
 // watchTroubles reports the gateway's own troubles as alerts until the gateway stops.
 func (a *App) watchTroubles() (stop func()) {
 	w := &trouble.Watch{
-		On: func() bool { return a.router.Alerts().Plan() != nil }, Look: a.troubles, Report: a.router.Alerts().Receive, Now: a.now, Log: a.log,
+		On: func() bool { return a.router.Alerts().Plan() != nil }, Look: a.selfLook().troubles, Report: a.router.Alerts().Receive, Now: a.now, Log: a.log,
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
@@ -26,10 +32,24 @@ func (a *App) watchTroubles() (stop func()) {
 	}
 }
 
+// selfLook is how a replica finds what is wrong with itself.
+type selfLook struct {
+	components func(ctx context.Context) []operator.Health
+	space      func(bytes int64) error // nil: the disk of the store has so much space beyond the reserve
+	limits     func() *config.Limits
+	quota      *workspace.Quota
+	roster     *roster.Roster
+	store      *store.DB
+}
+
+func (a *App) selfLook() *selfLook {
+	return &selfLook{a.components, a.diskSpace, a.limits.Load, a.quota, a.roster, a.store}
+}
+
 // troubles are what is wrong with this replica now. The texts say nothing that only an operator should read: alerts go to chats.
-func (a *App) troubles(ctx context.Context) ([]trouble.Trouble, error) {
+func (l *selfLook) troubles(ctx context.Context) ([]trouble.Trouble, error) {
 	var all []trouble.Trouble
-	for _, p := range a.components(ctx) {
+	for _, p := range l.components(ctx) {
 		if p.OK {
 			continue
 		}
@@ -42,21 +62,25 @@ func (a *App) troubles(ctx context.Context) ([]trouble.Trouble, error) {
 		}
 		all = append(all, t)
 	}
-	if t, full := a.fullDisk(); full {
+	if t, full := l.fullDisk(); full {
 		all = append(all, t)
 	}
-	dead, err := a.deadLetters(ctx)
-	return append(all, dead...), err
+	near, err := l.nearLimits(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dead, err := l.deadLetters(ctx)
+	return slices.Concat(all, near, dead), err
 }
 
 // fullDisk warns when the free space is less than twice the reserve. Below the reserve, files are refused.
-func (a *App) fullDisk() (trouble.Trouble, bool) {
+func (l *selfLook) fullDisk() (trouble.Trouble, bool) {
 	machine, _ := os.Hostname() // empty: all machines have one alert
 	t := trouble.Trouble{Name: "disk/" + machine, Text: "Free space in the state folder, or set shorter times in `retention`."}
-	switch reserve := int64(a.limits.Load().ReserveBytes); {
-	case a.diskSpace(0) != nil:
+	switch reserve := int64(l.limits().ReserveBytes); {
+	case l.space(0) != nil:
 		t.Severity, t.Title = alert.Critical, "The disk is full: files are refused (limits.reserveBytes)"
-	case a.diskSpace(reserve) != nil:
+	case l.space(reserve) != nil:
 		t.Severity, t.Title = alert.Warning, "The disk is filling: less than twice limits.reserveBytes is free"
 	default:
 		return t, false
@@ -65,9 +89,9 @@ func (a *App) fullDisk() (trouble.Trouble, bool) {
 }
 
 // deadLetters reports deliveries that have failed, at the lowest level at which there are any.
-func (a *App) deadLetters(ctx context.Context) ([]trouble.Trouble, error) {
+func (l *selfLook) deadLetters(ctx context.Context) ([]trouble.Trouble, error) {
 	for _, level := range flow.Levels() {
-		counts, err := a.store.CountDeliveries(ctx, level)
+		counts, err := l.store.CountDeliveries(ctx, level)
 		if err != nil {
 			return nil, fmt.Errorf("count dead letters: %w", err)
 		}

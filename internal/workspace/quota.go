@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -217,6 +219,31 @@ func (q *Quota) sumOf(ctx context.Context, all string, remeasure bool) (int64, e
 	q.sums[all] = size{sum, q.now()}
 	return sum, nil
 }
+
+// Nearly returns the workspaces in which the files of sessions use nearly all of the space that they may use. It looks only
+// at workspaces that were used since the quota was made.
+func (q *Quota) Nearly(ctx context.Context) (workspaces []string, err error) {
+	most := q.bounds().Workspace
+	if most == 0 {
+		return nil, nil
+	}
+	q.mu.Lock()
+	folders := slices.Sorted(maps.Keys(q.sums))
+	q.mu.Unlock()
+	for _, folder := range folders {
+		sum, err := q.sumOf(ctx, folder, false)
+		if err != nil {
+			return nil, err
+		}
+		if NearlyAll(sum, most) {
+			workspaces = append(workspaces, filepath.Dir(folder))
+		}
+	}
+	return workspaces, nil
+}
+
+// NearlyAll reports whether so much of a limit is used that somebody should be told.
+func NearlyAll(used, most int64) bool { return used >= most/10*8 }
 
 // Watch tracks the use of a session's folder by one command. It is for one goroutine.
 type Watch struct {

@@ -163,3 +163,24 @@ func TestWatch(t *testing.T) {
 	s.free.Store(100 << 30)
 	require.NoError(t, s.Admit(t.Context(), folder, 1<<20))
 }
+
+// A workspace is nearly full from four fifths of its space on, also after files were deleted or written by others.
+func TestNearlyFullWorkspaces(t *testing.T) {
+	t.Parallel()
+	s := newStock(t, workspace.Bounds{Workspace: 1 << 20})
+	nearly := func() []string {
+		folders, err := s.Nearly(t.Context())
+		require.NoError(t, err)
+		return folders
+	}
+	folder := s.session(t, "a")
+	require.Empty(t, nearly(), "nobody has used it yet")
+	require.NoError(t, s.Admit(t.Context(), folder, 800<<10))
+	require.Empty(t, nearly())
+	require.NoError(t, s.Admit(t.Context(), folder, 40<<10))
+	require.Equal(t, []string{s.root}, nearly())
+	s.now.Add(3600)
+	require.Empty(t, nearly(), "nothing was written after all")
+	s.bounds.Workspace = 0
+	require.Empty(t, nearly(), "no limit")
+}

@@ -78,22 +78,18 @@ func (a *Alerts) Worker(lane *lanes.Lane) lanes.Turn {
 	return w.turn
 }
 
-// Metrics counts alerts and notifications.
+// Metrics counts notifications.
 type Metrics struct {
-	Received      *prometheus.CounterVec // by severity and action
 	Notifications *prometheus.CounterVec // by reason
 }
 
 // NewMetrics registers the metrics.
 func NewMetrics(reg prometheus.Registerer) *Metrics {
 	m := &Metrics{
-		Received: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: "sluice", Name: "alerts", Help: "Reports about alerts that were taken in.",
-		}, []string{"severity", "action"}),
 		Notifications: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: "sluice", Name: "alert_notifications_total", Help: "Notifications of alerts by their reason; edit for a message that shows a change of state.",
 		}, []string{"reason"}),
 	}
-	reg.MustRegister(m.Received, m.Notifications)
+	reg.MustRegister(m.Notifications)
 	return m
 }

@@ -46,7 +46,7 @@ func (a *Alerts) MayCommand(ctx context.Context, name, args string, c Caller) (b
 		return false, err
 	}
 	for i := range found {
-		here, err := a.postedAt(ctx, &found[i], c.Route)
+		here, err := a.postedAt(ctx, &found[i], c.Route, true)
 		if err != nil || !here {
 			return false, err
 		}
@@ -61,12 +61,17 @@ func (a *Alerts) knownBy(c Caller) Knows {
 		if _, ok := c.Show(flow.NewText(alert.Line(x), x.Label)); ok {
 			return true, nil
 		}
-		return a.postedAt(ctx, x, c.Route)
+		return a.postedAt(ctx, x, c.Route, true)
 	}
 }
 
-// postedAt reports whether a conversation was told of an alert.
-func (a *Alerts) postedAt(ctx context.Context, x *alert.Alert, route sessions.Route) (bool, error) {
+// ShownAt reports whether a message about an alert stands in a conversation, and is not withheld there.
+func (a *Alerts) ShownAt(ctx context.Context, x *alert.Alert, route sessions.Route) (bool, error) {
+	return a.postedAt(ctx, x, route, false)
+}
+
+// postedAt reports whether a conversation was told of an alert, or, if that counts, that one is withheld.
+func (a *Alerts) postedAt(ctx context.Context, x *alert.Alert, route sessions.Route, withheld bool) (bool, error) {
 	for _, key := range x.Groups {
 		g, err := a.Store.AlertGroup(ctx, key)
 		if errors.Is(err, sessions.ErrNotFound) {
@@ -76,6 +81,9 @@ func (a *Alerts) postedAt(ctx context.Context, x *alert.Alert, route sessions.Ro
 			return false, fmt.Errorf("read group of alerts: %w", err)
 		}
 		for _, post := range g.Posts {
+			if post.Withheld && !withheld {
+				continue
+			}
 			d, err := a.Store.Delivery(ctx, ledger.DeliveryID(post.Delivery))
 			if errors.Is(err, sessions.ErrNotFound) {
 				continue

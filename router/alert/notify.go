@@ -209,7 +209,7 @@ func (n *notifying) controls() []ledger.Control {
 }
 
 // edit changes the message that was posted before; false if that is impossible. If the message has not arrived yet, the
-// group is looked at again soon.
+// group is looked at again soon; after a while the group goes on, and edits the message when it has arrived.
 func (n *notifying) edit(ctx context.Context, s alert.Send, note *alert.Note) (bool, error) {
 	post, ok := n.next.Posts[s.Target]
 	if !ok || post.Withheld {
@@ -226,6 +226,12 @@ func (n *notifying) edit(ctx context.Context, s alert.Send, note *alert.Note) (b
 		n.later = true
 		return false, nil
 	}
+	if post.Stale = unsettled(before.Status); post.Stale {
+		if soon := n.all.Now().Add(editWithin); soon.Before(n.next.Due) {
+			n.next.Due = soon
+		}
+	}
+	n.next.Posts[s.Target] = post
 	id, _, shown := before.LastText()
 	a, _ := n.all.Adapter(before.Route.Channel, before.Route.Account)
 	if _, able := a.(adapters.Editor); !able || !shown || len(before.Receipts) != 1 {

@@ -67,10 +67,18 @@ func (a *Alerts) named(ctx context.Context, name string, most flow.Level, knows 
 			return nil, fault
 		}
 	}
-	if len(found) == 0 {
+	switch {
+	case len(found) == 0:
 		return nil, errNoAlert(name)
+	case len(found) > 1 && !isGroup:
+		return nil, errShared(name, len(found))
 	}
 	return found, nil
+}
+
+// errShared refuses a short name that several alerts have. Whoever reports alerts chooses their keys, and so can make this happen.
+func errShared(name string, n int) error {
+	return &request.Error{Field: "key", Text: fmt.Sprintf("%d open alerts are called %q: use the key of one", n, name)}
 }
 
 // byRef finds the open alerts that have a short name, or a key that looks like one.

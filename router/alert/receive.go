@@ -20,11 +20,10 @@ import (
 
 // The limits of a report.
 const (
-	keyMax     = 255           // bytes
-	reportMax  = 64 << 10      // bytes of all texts
-	batchMax   = 500           // reports that one commit stores
-	openMax    = alert.ListMax // open alerts; a new one more is refused
-	receiveTry = 20            // tries of a batch whose alerts others change at the same time
+	keyMax     = 255      // bytes
+	reportMax  = 64 << 10 // bytes of all texts
+	batchMax   = 500      // reports that one commit stores
+	receiveTry = 20       // tries of a batch whose alerts others change at the same time
 )
 
 // Receive takes reports in. It returns when they are stored. Of several reports with one key the last one counts. It returns
@@ -123,7 +122,6 @@ func (a *Alerts) receive(ctx context.Context, plan *alert.Plan, batch []alert.In
 		if err != nil {
 			return nil, fmt.Errorf("store alerts: %w", err)
 		}
-		a.count(batch)
 		return full, nil
 	}
 	return nil, fmt.Errorf("store alerts: %w: others keep changing them", sessions.ErrConflict)
@@ -144,11 +142,11 @@ func (a *Alerts) decide(ctx context.Context, change *ledger.Change, plan *alert.
 		}
 		if !known[key].Status.Open() {
 			if room < 0 {
-				open, err := a.Store.CountOpenAlerts(ctx, openMax)
+				open, err := a.Store.TallyAlerts(ctx)
 				if err != nil {
 					return nil, fmt.Errorf("count open alerts: %w", err)
 				}
-				room = openMax - open
+				room = max(alert.OpenMax-alert.Total(open), 0)
 			}
 			if room == 0 {
 				full = cmp.Or(full, errFull(key))
@@ -163,7 +161,7 @@ func (a *Alerts) decide(ctx context.Context, change *ledger.Change, plan *alert.
 
 // errFull refuses a new alert because of those that are open.
 func errFull(key string) error {
-	return &request.Error{Field: "key", Text: fmt.Sprintf("%q is not stored, because %d alerts are open, which is the maximum: resolve some", key, openMax)}
+	return &request.Error{Field: "key", Text: fmt.Sprintf("%q is not stored, because %d alerts are open, which is the maximum: resolve some", key, alert.OpenMax)}
 }
 
 // Report adds a report to a change that has no alerts, so that it is stored together with its cause. It returns [ErrOff] if
@@ -185,7 +183,6 @@ func (a *Alerts) Report(ctx context.Context, in alert.Incoming, change *ledger.C
 type Reported struct {
 	Keys   []string // of the alerts that they are about, sorted
 	Faults []error  // of the reports that are left out
-	Stored func()   // counts the reports; to be called once the change is stored
 }
 
 // ReportAll is [Alerts.Report] for several reports: what is wrong with one does not keep the others out. Of several reports with
@@ -209,7 +206,7 @@ func (a *Alerts) ReportAll(ctx context.Context, reports []alert.Incoming, change
 		good = append(good, in)
 	}
 	keys, last := latest(good)
-	out.Keys, out.Stored = keys, func() { a.count(good) }
+	out.Keys = keys
 	full, err := a.decide(ctx, change, plan, keys, last)
 	if full != nil {
 		out.Faults = append(out.Faults, full)
@@ -224,12 +221,6 @@ func latest(reports []alert.Incoming) ([]string, map[string]alert.Incoming) {
 		last[in.Key] = in
 	}
 	return slices.Sorted(maps.Keys(last)), last
-}
-
-func (a *Alerts) count(reports []alert.Incoming) {
-	for _, in := range reports {
-		a.Metrics.Received.WithLabelValues(string(cmp.Or(in.Severity, alert.Warning)), string(cmp.Or(in.Action, alert.Fire))).Inc()
-	}
 }
 
 // known reads alerts by their keys.

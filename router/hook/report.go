@@ -49,8 +49,7 @@ func (h *Hooks) report(ctx context.Context, t *ledger.Trigger, said mapping.Aler
 		e.End, e.Why, result = ledger.TriggerFailed, leftOut(faults), "unusable"
 	}
 	t.Fired, t.Alerts = h.Now(), done.Keys[:min(len(done.Keys), keysMax)]
-	count := h.counter(t.Subject, result)
-	e.Stored = func() { done.Stored(); count() }
+	e.Stored = h.counter(t.Subject, result)
 	return e, nil
 }
 

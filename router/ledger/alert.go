@@ -40,8 +40,8 @@ type Alerts interface {
 	AlertsByKey(ctx context.Context, keys []string) ([]alert.Alert, error)
 	// ListAlerts reads alerts, the latest started first.
 	ListAlerts(ctx context.Context, q alert.Query) ([]alert.Alert, error)
-	// CountOpenAlerts counts the alerts that are open, at most limit.
-	CountOpenAlerts(ctx context.Context, limit int) (int, error)
+	// TallyAlerts counts the alerts that are open by their status and severity, in no order.
+	TallyAlerts(ctx context.Context) ([]alert.Tally, error)
 	// DueGroups reads the open groups of a partition in the order in which they are due, at most limit.
 	DueGroups(ctx context.Context, partition, limit int) ([]alert.Group, error)
 	// AlertGroup reads a group, or returns ErrNotFound.

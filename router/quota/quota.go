@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// fileCost is added to the size of each stored file, so that the number of files is limited as well.
-	fileCost = 4 << 10
+	// FileCost is added to the size of each stored file, so that the number of files is limited as well.
+	FileCost = 4 << 10
 	// programSteps: the files of programs are counted in this many steps of their limit, rounded up. A program that
 	// measures the remaining space thus learns little about files of others, which may have a higher level.
 	programSteps = 16
@@ -63,7 +63,7 @@ func (a *Limiter) Of(id sessions.ID) *Files {
 	s := a.Settings()
 	r := &Files{
 		disk: a.Disk, limit: s.SessionFileBytes, step: 1, full: sessionFull,
-		held: func(ctx context.Context) (int64, error) { return a.Store.MediaHeld(ctx, id, fileCost) },
+		held: func(ctx context.Context) (int64, error) { return a.Store.MediaHeld(ctx, id, FileCost) },
 	}
 	if id == "" {
 		r.limit, r.full = s.ProgramFileBytes, programFull
@@ -104,7 +104,7 @@ func (f *Files) Admit(ctx context.Context, size int64) error {
 		}
 		f.used, f.seen = f.used+(held+f.step-1)/f.step*f.step, true
 	}
-	if f.used+size+fileCost > f.limit {
+	if f.used+size+FileCost > f.limit {
 		return f.full(f.used, f.limit)
 	}
 	return nil
@@ -122,7 +122,7 @@ func (f *Files) AdmitAll(ctx context.Context, files []ledger.Media) error {
 }
 
 // Take counts a file that will be stored.
-func (f *Files) Take(size int64) { f.used += size + fileCost }
+func (f *Files) Take(size int64) { f.used += size + FileCost }
 
 // NotKept is the note for an attachment that was not stored for lack of space.
 func NotKept(err error) (string, bool) {

@@ -39,13 +39,13 @@ func TestRoom(t *testing.T) {
 		err     error  // of the last
 	}{
 		"no bound":                         {"sess_1", 0, counted{err: errDisk}, nil, []int64{1 << 40}, []bool{true}, nil},
-		"as large as may be":               {"sess_1", 3 * fileCost, counted{held: fileCost}, nil, []int64{fileCost}, []bool{true}, nil},
-		"one byte more":                    {"sess_1", 3 * fileCost, counted{held: fileCost}, nil, []int64{fileCost + 1}, []bool{false}, nil},
-		"what was taken counts":            {"sess_1", 3 * fileCost, counted{}, nil, []int64{fileCost, 1}, []bool{true, false}, nil},
-		"programs' files count in steps":   {"", 16 * fileCost, counted{held: 14*fileCost + 1}, nil, []int64{1}, []bool{false}, nil},
+		"as large as may be":               {"sess_1", 3 * FileCost, counted{held: FileCost}, nil, []int64{FileCost}, []bool{true}, nil},
+		"one byte more":                    {"sess_1", 3 * FileCost, counted{held: FileCost}, nil, []int64{FileCost + 1}, []bool{false}, nil},
+		"what was taken counts":            {"sess_1", 3 * FileCost, counted{}, nil, []int64{FileCost, 1}, []bool{true, false}, nil},
+		"programs' files count in steps":   {"", 16 * FileCost, counted{held: 14*FileCost + 1}, nil, []int64{1}, []bool{false}, nil},
 		"where the disk is full":           {"sess_1", 0, counted{}, full, []int64{1}, []bool{false}, full},
 		"where files can not be counted":   {"sess_1", 1 << 20, counted{err: errDisk}, nil, []int64{1}, []bool{false}, errDisk},
-		"programs' files beside a session": {"sess_1", 16 * fileCost, counted{held: 14*fileCost + 1}, nil, []int64{1}, []bool{true}, nil},
+		"programs' files beside a session": {"sess_1", 16 * FileCost, counted{held: 14*FileCost + 1}, nil, []int64{1}, []bool{true}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -146,11 +146,14 @@ func (t Table) ListAlerts(ctx context.Context, q alert.Query) ([]alert.Alert, er
 	return engine.All(ctx, t.Conn, `SELECT `+alertColumns+` FROM alerts WHERE `+strings.Join(where, " AND ")+` ORDER BY started DESC, alert_key DESC`+engine.Limit(limit), args, scanAlert)
 }
 
-// CountOpenAlerts implements [ledger.Store].
-func (t Table) CountOpenAlerts(ctx context.Context, limit int) (int, error) {
-	var n int
-	err := t.One(ctx, `SELECT COUNT(*) FROM (SELECT 1 FROM alerts WHERE `+openAlerts+engine.Limit(limit)+`) AS open`, nil, &n)
-	return n, err
+// TallyAlerts implements [ledger.Store].
+func (t Table) TallyAlerts(ctx context.Context) ([]alert.Tally, error) {
+	return engine.All(ctx, t.Conn, `SELECT status, severity, COUNT(*) FROM alerts WHERE `+openAlerts+` GROUP BY status, severity`, nil, func(row engine.Row) (alert.Tally, error) {
+		var status, severity string
+		var n int
+		err := row.Scan(&status, &severity, &n)
+		return alert.Tally{Status: alert.Status(status), Severity: alert.Severity(severity), Count: n}, err
+	})
 }
 
 // readable is the highest level of the rows that a reader may see; 0 if the level is invalid.

@@ -31,6 +31,7 @@ type Alerts interface {
 	Page(ctx context.Context, w router.Wanted) (found []router.Listed, after string, err error)
 	Find(ctx context.Context, name string, most flow.Level) (alert.Alert, error)
 	Obey(ctx context.Context, o router.Order) ([]alert.Alert, error)
+	ShownAt(ctx context.Context, x *alert.Alert, route sessions.Route) (bool, error)
 }
 
 // Tools are the tools.
@@ -192,8 +193,15 @@ func mine(caller sessions.Caller, x *alert.Alert) bool {
 }
 
 // sees reports whether an alert is for a caller's eyes, whatever its level is.
-func sees(caller sessions.Caller, x *alert.Alert) bool {
-	return mine(caller, x) || caller.Audience == sessions.AudienceOwner
+func (ts *Tools) sees(ctx context.Context, caller sessions.Caller, x *alert.Alert) (bool, error) {
+	if mine(caller, x) || caller.Audience == sessions.AudienceOwner {
+		return true, nil
+	}
+	shown, err := ts.Alerts.ShownAt(ctx, x, caller.Route)
+	if err != nil {
+		return false, tools.Inside("read alert's messages", err)
+	}
+	return shown, nil
 }
 
 // find is an alert that the caller may know of. One that is hidden is as unknown as one that is absent.
@@ -205,7 +213,12 @@ func (ts *Tools) find(ctx context.Context, caller sessions.Caller, key string) (
 		return x, unknown
 	case err != nil:
 		return x, tools.Inside("read alert", err)
-	case !sees(caller, &x) || !policy.CallerOf(caller).May(policy.CheckAlertsSee, x.Label) || tools.HiddenFrom(caller.Reader, x.Label):
+	}
+	seen, err := ts.sees(ctx, caller, &x)
+	switch {
+	case err != nil:
+		return alert.Alert{}, err
+	case !seen || !policy.CallerOf(caller).May(policy.CheckAlertsSee, x.Label) || tools.HiddenFrom(caller.Reader, x.Label):
 		caller.Trail.Add(sessions.AuditEntry{
 			At: ts.Now(), Actor: "agent:" + caller.Agent, Action: string(policy.CheckAlertsSee) + ".denied", Object: alert.Ref(x.Key), Session: caller.Session,
 			Label: x.Label.Join(caller.Taint), Detail: map[string]string{"call": caller.CallID},
@@ -252,7 +265,11 @@ func (ts *Tools) list(ctx context.Context, call tools.Call[listArgs]) (sessions.
 		}
 		for i := range found {
 			x := &found[i]
-			if !sees(caller, &x.Alert) || !policy.CallerOf(caller).May(policy.CheckAlertsSee, x.Label) {
+			seen, err := ts.sees(ctx, caller, &x.Alert)
+			if err != nil {
+				return sessions.ToolResult{}, err
+			}
+			if !seen || !policy.CallerOf(caller).May(policy.CheckAlertsSee, x.Label) {
 				continue
 			}
 			label = label.Join(x.Label)

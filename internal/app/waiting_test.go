@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/config"
+	"sluice/internal/freeport"
 	"sluice/store/storetest"
 )
 
@@ -65,10 +65,9 @@ func (s *said) count(word string) int {
 
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	addr, err := freeport.Addr()
 	require.NoError(t, err)
-	defer l.Close() //nolint:errcheck // nobody has used it
-	return l.Addr().String()
+	return addr
 }
 
 // starter is a gateway that is being started.

@@ -19,7 +19,7 @@ const module = "sluice"
 // down here before it can be used.
 func layers() [][]string {
 	return [][]string{
-		{"policy/flow", "internal/alert/intake", "internal/aside", "internal/cron", "internal/expr", "internal/faultpoint", "internal/glob", "internal/hook/signature", "internal/node/protocol", "internal/pattern", "internal/pause", "internal/visible", "internal/archtest"},
+		{"policy/flow", "internal/alert/intake", "internal/aside", "internal/cron", "internal/expr", "internal/faultpoint", "internal/freeport", "internal/glob", "internal/hook/signature", "internal/node/protocol", "internal/pattern", "internal/pause", "internal/visible", "internal/archtest"},
 		{"internal/alert", "internal/node", "sessions/address"},
 		{"sessions/audit", "sessions/message", "sessions/prompt"},
 		{"sessions/notes", "sessions/turn"},
@@ -72,7 +72,7 @@ func layers() [][]string {
 func testSupport() []string {
 	return []string{
 		"store/storetest", "store/sqlite/sqlitetest", "sessions/sessiontest", "adapters/adaptertest", "adapters/adaptertest/wire", "adapters/telegram/telegramtest", "adapters/slack/slacktest", "adapters/discord/discordtest", "adapters/template", "internal/markdown/markdowntest", "internal/model/modeltest", "internal/sandbox/sandboxtest",
-		"internal/attacks", "internal/chaos", "internal/chaos/child", "internal/chaos/completions",
+		"internal/freeport", "internal/attacks", "internal/chaos", "internal/chaos/child", "internal/chaos/completions",
 	}
 }
 

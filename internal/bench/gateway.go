@@ -11,6 +11,7 @@ import (
 
 	"sluice/adapters/telegram/telegramtest"
 	"sluice/internal/chaos/child"
+	"sluice/internal/freeport"
 	"sluice/internal/pause"
 )
 
@@ -58,7 +59,7 @@ func (b *bench) newGateway(p gatewayParams) (*gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	addr, err := child.FreeAddr()
+	addr, err := freeport.Addr()
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"strconv"
 	"sync"
 	"testing"
@@ -149,10 +148,7 @@ type cluster struct {
 
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	c := &cluster{t: t, port: l.Addr().(*net.TCPAddr).Port}
-	require.NoError(t, l.Close())
+	c := &cluster{t: t, port: freePorts(t, 1)[0]}
 	c.start()
 	t.Cleanup(c.stop)
 	return c

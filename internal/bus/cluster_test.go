@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -18,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/bus"
+	"sluice/internal/freeport"
 	"sluice/sessions"
 )
 
@@ -98,10 +100,11 @@ func freePorts(t *testing.T, n int) []int {
 	t.Helper()
 	var ports []int
 	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		addr, err := freeport.Addr()
 		require.NoError(t, err)
-		defer func() { require.NoError(t, l.Close()) }() // all are held until all are known
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+		at, err := netip.ParseAddrPort(addr)
+		require.NoError(t, err)
+		ports = append(ports, int(at.Port()))
 	}
 	return ports
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/chaos/child"
+	"sluice/internal/freeport"
 	"sluice/store/storetest"
 )
 
@@ -49,12 +50,15 @@ func startPair(t *testing.T, o options, postgres *storetest.Server) *pair {
 	w.config.Visibility = "all"
 	p := &pair{world: w}
 	p.configs[0], p.configs[1] = w.config, w.config
-	addr, err := child.FreeAddr()
+	addr, err := freeport.Addr()
 	require.NoError(t, err)
 	p.configs[1].Listen, p.configs[1].State = addr, w.config.State+"-other"
 	t.Cleanup(func() {
 		if p.other != nil {
 			p.other.Kill()
+		}
+		if t.Failed() { // the world shows the log of the owner
+			t.Logf("the other gateway's log ends with:\n%s", tail(p.configs[1].LogPath()))
 		}
 	})
 	w.startReady()

@@ -14,6 +14,7 @@ import (
 
 	"sluice/adapters/slack/slacktest"
 	"sluice/internal/chaos/child"
+	"sluice/internal/freeport"
 	"sluice/router/ledger"
 	"sluice/store"
 	"sluice/store/postgres"
@@ -57,7 +58,7 @@ func startReplicas(t *testing.T, n int, storeURL, busURL string) *replicas {
 	}
 	for i := range 3 {
 		config := r.config
-		addr, err := child.FreeAddr()
+		addr, err := freeport.Addr()
 		require.NoError(t, err)
 		config.Listen, config.State = addr, fmt.Sprintf("%s-%d", r.config.State, i)
 		r.of, r.each = append(r.of, config), append(r.each, nil)
@@ -78,7 +79,7 @@ func startReplicas(t *testing.T, n int, storeURL, busURL string) *replicas {
 }
 
 func tail(path string) string {
-	const most = 3000
+	const most = 6000
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err.Error()

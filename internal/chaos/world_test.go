@@ -15,6 +15,7 @@ import (
 	"sluice/internal/chaos"
 	"sluice/internal/chaos/child"
 	"sluice/internal/chaos/completions"
+	"sluice/internal/freeport"
 	"sluice/internal/model/modeltest"
 )
 
@@ -97,7 +98,7 @@ func (w *world) fillConfig() {
 	if c.QueueMode == "" {
 		c.QueueMode = "followup"
 	}
-	addr, err := child.FreeAddr()
+	addr, err := freeport.Addr()
 	require.NoError(w.t, err)
 	c.Listen = addr
 	w.chat.attend(addr)
@@ -108,16 +109,9 @@ func (w *world) cleanup() {
 	if w.process != nil {
 		w.process.Kill()
 	}
-	if !w.t.Failed() {
-		return
+	if w.t.Failed() {
+		w.t.Logf("the gateway's log ends with:\n%s", tail(w.config.LogPath()))
 	}
-	log, err := os.ReadFile(w.config.LogPath())
-	if err != nil {
-		w.t.Log(err)
-		return
-	}
-	const tail = 6000
-	w.t.Logf("the gateway's log ends with:\n%s", log[max(0, len(log)-tail):])
 }
 
 // log is what the gateway has said, in all its lives.

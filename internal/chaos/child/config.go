@@ -2,7 +2,6 @@ package child
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,15 +36,6 @@ func Telegram(apiBase, token string) string {
     accounts:
       default: { token: %q, apiBase: %q, mode: polling }
 `, token, apiBase)
-}
-
-// FreeAddr returns a loopback address that was free a moment ago.
-func FreeAddr() (string, error) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("find a free port: %w", err)
-	}
-	return ln.Addr().String(), ln.Close()
 }
 
 // path returns the path of the configuration file.

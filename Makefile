@@ -36,7 +36,8 @@ API_SPECS := $(abspath $(CURDIR)/../shared/data)
 # memory of its own, where the detector does not look; instrumenting it finds nothing and makes the tests of
 # the database about six times as slow. The driver above it (modernc.org/sqlite) is instrumented.
 NO_RACE := modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory
-RACE    := -race $(NO_RACE:%=-gcflags=%=-race=false)
+# A compiler of one package uses one processor (-c=1): packages are compiled beside each other anyway.
+RACE    := -race -gcflags=sluice/...=-c=1 $(NO_RACE:%=-gcflags=%=-race=false)
 
 # The packages whose tests wait most come first, so that something else is built and tested meanwhile.
 LONGEST := ./internal/bus ./store/postgres ./internal/app ./router ./adapters/telegram ./store/sqlite ./adapters/slack ./internal/mcp

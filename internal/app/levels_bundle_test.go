@@ -227,6 +227,23 @@ func (n *naming) text(s string) string {
 	})
 }
 
+// normalOfBoth is two answers to one request, without what differs of itself and without what is the same, byte for byte,
+// at the same place in both: the request is made thousands of times, and regular expressions are slow.
+func normalOfBoth(one, other answered) (answered, answered) {
+	ones, others := strings.Split(one.Body, ","), strings.Split(other.Body, ",")
+	if len(ones) != len(others) {
+		return one, other // no time and no name has a comma
+	}
+	var mine, theirs []string
+	for i, part := range ones {
+		if part != others[i] {
+			mine, theirs = append(mine, part), append(theirs, others[i])
+		}
+	}
+	one.Body, other.Body = strings.Join(mine, ","), strings.Join(theirs, ",")
+	return (&naming{}).normal(one), (&naming{}).normal(other)
+}
+
 // sessionOf is the change that makes a session.
 func sessionOf(r sessions.Record) ledger.Change {
 	return ledger.Change{Change: sessions.Change{Create: []sessions.Record{r}}}

@@ -23,7 +23,6 @@ import (
 	"sluice/router/checks"
 	"sluice/router/inbound"
 	"sluice/router/job"
-	"sluice/router/lanes"
 	"sluice/router/ledger"
 	"sluice/router/manage"
 	"sluice/router/place"
@@ -508,18 +507,26 @@ func (g *testGate) SinkLevel(route sessions.Route) flow.Level {
 // localBus is the bus of one process.
 type localBus struct {
 	mu        sync.Mutex
-	owner     *lanes.Lanes
+	owner     router.Owner
 	followers map[sessions.ID][]chan sessions.Event
 	events    []sessions.Event
 }
 
 var _ router.Bus = (*localBus)(nil)
 
-func (l *localBus) own(t testing.TB, owner *lanes.Lanes) {
+func (l *localBus) own(t testing.TB, owner router.Owner) {
 	t.Helper()
 	l.owner = owner
 	for p := range partitions {
 		require.NoError(t, owner.Acquire(context.Background(), p))
+	}
+}
+
+func (l *localBus) ReadSteps(int) {}
+
+func (l *localBus) PublishStep(partition int, _ string, text []byte) {
+	if l.owner.Owns(partition) {
+		l.owner.Stepped(partition, text, func() {})
 	}
 }
 

@@ -13,18 +13,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// steps is a store that notes each step of a pruner and when it came.
-type steps struct {
+// pruneSteps is a store that notes each step of a pruner and when it came.
+type pruneSteps struct {
 	began time.Time
 	seen  []ledger.Prune
 	when  []time.Duration
-	most  map[ledger.PruneKind]int // steps until nothing is left
+	most  map[ledger.PruneKind]int // pruneSteps until nothing is left
 	fails ledger.PruneKind
 }
 
 var errPrune = errors.New("disk I/O error")
 
-func (s *steps) Prune(_ context.Context, p ledger.Prune) (ledger.Pruned, error) {
+func (s *pruneSteps) Prune(_ context.Context, p ledger.Prune) (ledger.Pruned, error) {
 	s.seen, s.when = append(s.seen, p), append(s.when, time.Since(s.began))
 	if p.Kind == s.fails {
 		return ledger.Pruned{}, errPrune
@@ -33,7 +33,7 @@ func (s *steps) Prune(_ context.Context, p ledger.Prune) (ledger.Pruned, error) 
 	return ledger.Pruned{Removed: 7, Next: p.After + "+", More: s.most[p.Kind] > 0}, nil
 }
 
-func (s *steps) kinds() (kinds []ledger.PruneKind) {
+func (s *pruneSteps) kinds() (kinds []ledger.PruneKind) {
 	for _, p := range s.seen {
 		kinds = append(kinds, p.Kind)
 	}
@@ -41,7 +41,7 @@ func (s *steps) kinds() (kinds []ledger.PruneKind) {
 }
 
 // prune lets a pruner work for a while; mine is asked before each step.
-func (s *steps) prune(t *testing.T, keep place.Retention, mine func() bool, d time.Duration) (removed int, failed []error) {
+func (s *pruneSteps) prune(t *testing.T, keep place.Retention, mine func() bool, d time.Duration) (removed int, failed []error) {
 	t.Helper()
 	s.began = time.Now()
 	day := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
@@ -66,7 +66,7 @@ func always() bool { return true }
 func TestPrunerGoesInPacedSteps(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &steps{most: map[ledger.PruneKind]int{ledger.PruneRuns: 3, ledger.PruneDeliveries: 1}}
+		s := &pruneSteps{most: map[ledger.PruneKind]int{ledger.PruneRuns: 3, ledger.PruneDeliveries: 1}}
 		removed, failed := s.prune(t, place.Retention{Runs: 48 * time.Hour, Deliveries: 24 * time.Hour}, always, pruneEvery+time.Minute)
 		require.Empty(t, failed)
 		require.Equal(t, 77, removed)
@@ -91,7 +91,7 @@ func TestPrunerGoesInPacedSteps(t *testing.T) {
 func TestPrunerStopsWhenItsPartitionIsLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &steps{most: map[ledger.PruneKind]int{ledger.PruneDeliveries: 100}}
+		s := &pruneSteps{most: map[ledger.PruneKind]int{ledger.PruneDeliveries: 100}}
 		s.prune(t, place.Retention{Deliveries: time.Hour, Events: time.Hour}, func() bool { return len(s.seen) < 2 }, 3*pruneEvery)
 		require.Equal(t, []ledger.PruneKind{ledger.PruneDeliveries, ledger.PruneDeliveries}, s.kinds())
 	})
@@ -100,7 +100,7 @@ func TestPrunerStopsWhenItsPartitionIsLost(t *testing.T) {
 func TestPrunerGoesOnAfterAnError(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &steps{most: map[ledger.PruneKind]int{}, fails: ledger.PruneSessions}
+		s := &pruneSteps{most: map[ledger.PruneKind]int{}, fails: ledger.PruneSessions}
 		_, failed := s.prune(t, place.Retention{Sessions: time.Hour, Events: time.Hour}, always, 2*pruneEvery+time.Minute)
 		require.Equal(t, []error{errPrune, errPrune}, failed)
 		require.Equal(t, []ledger.PruneKind{ledger.PruneSessions, ledger.PruneEvents, ledger.PruneSessions, ledger.PruneEvents}, s.kinds(), "the other kinds and the next round still come")
@@ -110,7 +110,7 @@ func TestPrunerGoesOnAfterAnError(t *testing.T) {
 func TestPrunerEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &steps{most: map[ledger.PruneKind]int{ledger.PruneSessions: 1 << 30}}
+		s := &pruneSteps{most: map[ledger.PruneKind]int{ledger.PruneSessions: 1 << 30}}
 		s.prune(t, place.Retention{Sessions: time.Hour}, always, pruneEvery+prunePause*10)
 		require.Len(t, s.seen, 11)
 	})

@@ -29,6 +29,7 @@ import (
 	"sluice/router/outbound"
 	"sluice/router/place"
 	"sluice/router/quota"
+	"sluice/router/steps"
 	"sluice/router/trigger"
 	"sluice/router/work"
 	"sluice/sessions"
@@ -93,6 +94,7 @@ type Router struct {
 	lanes      *lanes.Lanes
 	places     *place.Places
 	exchanges  *exchange.Exchanges
+	steps      *steps.Steps
 	receipts   *outbound.Receipts
 
 	Intake    *inbound.Intake      // takes events in
@@ -143,9 +145,13 @@ func New(c Config) (*Router, error) {
 	r.places = &place.Places{
 		Store: r.store, Settings: r.settings.Load, SinkLevel: c.Gate.SinkLevel, Judge: c.Monitor.Reset, Now: c.Now, Partitions: c.Partitions,
 	}
+	r.steps = steps.New(steps.Config{
+		Store: r.store, Bus: c.Bus, Wake: func(partition int, lane sessions.Lane) { r.lanes.Woken(partition, lane) },
+		Limit: func() time.Duration { return r.settings.Load().RunTimeout }, Partitions: c.Partitions, Now: c.Now, Log: c.Log, Registerer: c.Registerer,
+	})
 	r.lanes = lanes.New(lanes.Config{
-		Store: trigger.Lane{Store: r.store, In: func(partition int) bool { return r.triggers.In(partition) }}, Bus: c.Bus,
-		Worker: func(lane *lanes.Lane) lanes.Turn { return r.turnOf(lane) }, Released: func(partition int) { r.workers.Released(partition) }, Partitions: c.Partitions, Replica: c.Replica,
+		Store: trigger.Lane{Store: r.store, In: func(partition int) bool { return r.triggers.In(partition) }}, Bus: c.Bus, Steps: r.steps,
+		Worker: func(lane *lanes.Lane) lanes.Turn { return r.turnOf(lane) }, Released: r.released, Partitions: c.Partitions, Replica: c.Replica,
 		Grace: r.grace, Log: c.Log, Owned: r.metrics.partitions,
 	})
 	r.newOutbound(c, decided)
@@ -169,7 +175,7 @@ func (r *Router) newWork(c Config) {
 	r.working = work.Config{
 		Store: r.store, Monitor: c.Monitor, Gate: c.Gate, Composer: r.compose, Outbox: r.outbox, Receipts: r.receipts, Exchanges: r.exchanges,
 		Approvals: r.Approvals,
-		Quotas:    r.quota, Lanes: r.lanes, Acks: r.acks, Places: r.places, Adapters: c.Adapters, Emit: c.Bus.Emit, Now: c.Now, Log: c.Log,
+		Quotas:    r.quota, Lanes: r.lanes, Steps: r.steps, Acks: r.acks, Places: r.places, Adapters: c.Adapters, Emit: c.Bus.Emit, Now: c.Now, Log: c.Log,
 		Metrics: metrics, Sent: r.sent, CachedSessions: c.CachedSessions,
 	}
 }
@@ -247,7 +253,13 @@ func (r *Router) newOutbound(c Config, decided outbound.Signal) {
 }
 
 // Owner takes over and releases the partitions that the bus assigns.
-func (r *Router) Owner() *lanes.Lanes { return r.lanes }
+func (r *Router) Owner() Owner { return Owner{r.lanes, r.steps} }
+
+// released drops what the stages keep of a released partition.
+func (r *Router) released(partition int) {
+	r.workers.Released(partition)
+	r.steps.Released(partition)
+}
 
 // turnOf creates the worker of a lane: for what is due in its partition, for a session's runs, or for a conversation's
 // deliveries.

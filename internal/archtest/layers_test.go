@@ -29,7 +29,7 @@ func layers() [][]string {
 		{"policy", "adapters", "announce", "internal/trouble", "internal/hook", "internal/check", "internal/sandbox", "internal/schema", "internal/web", "internal/workspace"},
 		{"router/ledger", "router/queue", "router/request"},
 		{"router/decider", "router/lanes", "router/place", "router/usertext", "store/engine"},
-		{"router/quota"},
+		{"router/quota", "router/steps"},
 		{"router/outbound", "router/exchange"},
 		{"router/alert", "router/checks", "router/manage", "router/nodes", "router/trigger", "router/work"},
 		{"router/job", "router/hook"},

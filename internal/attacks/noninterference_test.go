@@ -32,8 +32,10 @@ const (
 // silence is a bus that carries nothing.
 type silence struct{}
 
-func (silence) Wake(int, sessions.Lane) {}
-func (silence) Emit(sessions.Event)     {}
+func (silence) Wake(int, sessions.Lane)         {}
+func (silence) PublishStep(int, string, []byte) {}
+func (silence) ReadSteps(int)                   {}
+func (silence) Emit(sessions.Event)             {}
 func (silence) Follow(context.Context, sessions.ID, uint64) (<-chan sessions.Event, error) {
 	return make(chan sessions.Event), nil
 }

@@ -21,7 +21,6 @@ import (
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/inbound"
-	"sluice/router/lanes"
 	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store/sqlite/sqlitetest"
@@ -91,18 +90,24 @@ func timeless(text string) string {
 // nearBus is a bus within a process, on which one router owns everything.
 type nearBus struct {
 	mu        sync.Mutex
-	owner     *lanes.Lanes
+	owner     router.Owner
 	followers map[sessions.ID][]chan sessions.Event
 }
 
 var _ router.Bus = (*nearBus)(nil)
 
-func (b *nearBus) own(t testing.TB, owner *lanes.Lanes) {
+func (b *nearBus) own(t testing.TB, owner router.Owner) {
 	t.Helper()
 	b.owner, b.followers = owner, map[sessions.ID][]chan sessions.Event{}
 	for p := range twoRunPartitions {
 		require.NoError(t, owner.Acquire(context.Background(), p))
 	}
+}
+
+func (b *nearBus) ReadSteps(int) {}
+
+func (b *nearBus) PublishStep(partition int, _ string, text []byte) {
+	b.owner.Stepped(partition, text, func() {})
 }
 
 func (b *nearBus) Wake(partition int, lane sessions.Lane) { b.owner.Woken(partition, lane) }

@@ -56,8 +56,10 @@ type Bus struct {
 	wg     sync.WaitGroup
 	repair chan struct{} // capacity 1: the repairer has something to check
 	gather gatherer      // of events, with the embedded server
-	roster *roster
-	owned  *owned
+
+	*courier // of steps
+	roster   *roster
+	owned    *owned
 
 	// soft ends when the time for an orderly hand-over is over.
 	soft    context.Context
@@ -80,10 +82,21 @@ func Start(ctx context.Context, cfg Config) (*Bus, error) {
 		roster: newRoster(cfg.Replica, cfg.Now), owned: newOwned(cfg.Log),
 	}
 	b.gather = gatherer{
-		publish: b.publishEvent, embed: b.embedSoon, now: cfg.Now,
+		publish: b.publishEvent, now: cfg.Now,
+		embed: func() { // more events wait than can be kept here
+			b.background(func() {
+				if err := b.embed(); err != nil && b.ctx.Err() == nil {
+					cfg.Log.Warn("live events are kept only for a short time", "err", err)
+				}
+			})
+		},
 		dropped: func(events int) { b.metrics.dropped.WithLabelValues("event").Add(float64(events)) },
 	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
+	b.courier = newCourier(&courier{
+		ctx: b.ctx, solo: b.solo(), embed: b.embed, js: func() jetstream.JetStream { return b.js }, background: b.background, damaged: b.damaged,
+		owned: b.owned, dropped: b.metrics.dropped.WithLabelValues("step"), log: cfg.Log,
+	})
 	b.soft, b.endSoft = context.WithCancel(context.Background())
 	if b.solo() {
 		return b, nil
@@ -123,10 +136,19 @@ func (b *Bus) connect() error {
 		return fmt.Errorf("connect to bus (is NATS running, with JetStream, at bus.url?): %w", err)
 	}
 	b.conn = conn
-	if b.js, err = jetstream.New(b.conn); err != nil {
+	if b.js, err = jetstream.New(b.conn, jetstream.WithPublishAsyncErrHandler(func(_ jetstream.JetStream, m *nats.Msg, err error) { b.courier.refused(m, err) }), jetstream.WithPublishAsyncTimeout(connectTimeout)); err != nil {
 		return fmt.Errorf("use JetStream: %w", err)
 	}
 	return nil
+}
+
+// background runs work on a goroutine that Stop waits for. After Stop it does nothing.
+func (b *Bus) background(work func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ctx.Err() == nil {
+		b.wg.Go(work)
+	}
 }
 
 // publishEvent sends an event to the server.

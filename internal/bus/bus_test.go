@@ -34,6 +34,7 @@ type owner struct {
 	owned  map[int]bool
 	scans  int
 	woken  chan sessions.Lane
+	steps  chan step
 	change chan struct{} // gets one for each change, as far as there is room
 	board  *board
 	refuse int // so many acquisitions fail
@@ -47,7 +48,7 @@ type board struct {
 }
 
 func newOwner(name string, b *board) *owner {
-	return &owner{name: name, owned: map[int]bool{}, woken: make(chan sessions.Lane, 1000), change: make(chan struct{}, 1000), board: b}
+	return &owner{name: name, owned: map[int]bool{}, woken: make(chan sessions.Lane, 1000), steps: make(chan step, 1000), change: make(chan struct{}, 1000), board: b}
 }
 
 func (o *owner) Acquire(ctx context.Context, p int) error {
@@ -91,6 +92,15 @@ func (o *owner) Release(_ context.Context, p int) {
 }
 
 func (o *owner) Woken(_ int, lane sessions.Lane) { o.woken <- lane }
+
+func (o *owner) Stepped(p int, text []byte, ack func()) { o.steps <- step{p, string(text), ack} }
+
+// step is a step that an owner was given.
+type step struct {
+	partition int
+	text      string
+	ack       func()
+}
 
 func (o *owner) Rescan(int) {
 	o.mu.Lock()

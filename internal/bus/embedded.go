@@ -56,17 +56,3 @@ func (b *Bus) shut() {
 		b.server.WaitForShutdown()
 	}
 }
-
-// embedSoon starts the embedded server in the background, because more events wait than can be kept here.
-func (b *Bus) embedSoon() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.ctx.Err() != nil {
-		return
-	}
-	b.wg.Go(func() {
-		if err := b.embed(); err != nil && b.ctx.Err() == nil {
-			b.cfg.Log.Warn("live events are kept only for a short time", "err", err)
-		}
-	})
-}

@@ -23,6 +23,9 @@ type Owner interface {
 	Release(ctx context.Context, partition int)
 	// Woken is called for each wake of an owned partition. It must not block.
 	Woken(partition int, lane sessions.Lane)
+	// Stepped is called for each step of an exchange that the stream has for an owned partition. It must not block. ack
+	// removes the step from the stream.
+	Stepped(partition int, text []byte, ack func())
 	// Rescan reads all rows of an owned partition again, because wakes may have been lost.
 	Rescan(partition int)
 }
@@ -73,16 +76,26 @@ func (o *owned) giveBack(ctx context.Context, p int) {
 
 // wake wakes a lane of a partition, if the owner has it.
 func (o *owned) wake(p int, lane sessions.Lane) {
-	o.mu.Lock()
-	has := o.partitions[p]
-	o.mu.Unlock()
-	if has {
+	if o.has(p) {
 		o.woken(p, lane)
 	}
 }
 
 func (o *owned) woken(p int, lane sessions.Lane) {
 	o.guarded("wake", p, func() { o.owner.Woken(p, lane) })
+}
+
+// stepped gives a step to the owner of its partition. A step of a partition that is not owned here stays in the stream.
+func (o *owned) stepped(p int, text []byte, ack func()) {
+	if o.has(p) {
+		o.guarded("step", p, func() { o.owner.Stepped(p, text, ack) })
+	}
+}
+
+func (o *owned) has(p int) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.partitions[p]
 }
 
 func (o *owned) rescan() {

@@ -132,7 +132,7 @@ func (b *Bus) serve(ctx context.Context, p int) {
 	}
 	if err == nil {
 		b.cfg.Log.Info("partition taken", "partition", p)
-		<-ctx.Done()
+		b.courier.read(ctx, p)
 		releasing, cancel := context.WithTimeout(b.soft, releaseTimeout)
 		defer cancel()
 		b.owned.giveBack(releasing, p)

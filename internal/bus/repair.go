@@ -71,6 +71,7 @@ func (b *Bus) repairer() {
 				b.cfg.Log.Info("bus is complete again")
 				whole = true
 			}
+			b.courier.restart()
 			b.owned.rescan()
 		}
 		_ = pause.Wait(b.ctx, repairEvery)
@@ -101,6 +102,9 @@ func (b *Bus) ensure(ctx context.Context) error {
 func (b *Bus) ensureOn(ctx context.Context, copies int) error {
 	if err := b.ensureEvents(ctx, copies); err != nil {
 		return fmt.Errorf("make stream %s: %w", eventsStream, err)
+	}
+	if err := b.courier.ensure(ctx, copies); err != nil {
+		return fmt.Errorf("make stream %s: %w", stepsStream, err)
 	}
 	if b.solo() {
 		return nil

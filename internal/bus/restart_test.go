@@ -97,6 +97,11 @@ func (p panicky) Woken(partition int, lane sessions.Lane) {
 	panic("woken")
 }
 
+func (p panicky) Stepped(partition int, text []byte, ack func()) {
+	p.owner.Stepped(partition, text, ack)
+	panic("stepped")
+}
+
 func (p panicky) Release(ctx context.Context, partition int) {
 	p.owner.Release(ctx, partition)
 	panic("released")

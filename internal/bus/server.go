@@ -9,8 +9,11 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// serverMemory bounds the memory of the embedded server's streams.
-const serverMemory = 64 << 20
+// serverMemory and serverFiles bound the embedded server's streams.
+const (
+	serverMemory = 64 << 20
+	serverFiles  = 2 * stepsBytes
+)
 
 // startServer starts the embedded server. It listens on no port.
 func (b *Bus) startServer() error {
@@ -18,7 +21,7 @@ func (b *Bus) startServer() error {
 	s, err := server.NewServer(&server.Options{
 		ServerName: b.cfg.Replica, DontListen: true, NoSigs: true, NoLog: true,
 		JetStream: true, StoreDir: folder,
-		JetStreamMaxMemory: serverMemory, JetStreamMaxStore: serverMemory,
+		JetStreamMaxMemory: serverMemory, JetStreamMaxStore: serverFiles,
 	})
 	if err != nil {
 		return fmt.Errorf("configure embedded NATS: %w", err)

@@ -26,6 +26,7 @@ const conflictsMax = 4
 type Config struct {
 	Store      Store
 	Bus        Waker
+	Steps      Steps                 // nil: steps are woken like other runs
 	Worker     func(lane *Lane) Turn // creates the worker of a lane
 	Released   func(partition int)   // is called after each released partition
 	Partitions int                   // the same on all replicas; never changes
@@ -184,8 +185,14 @@ func (l *Lanes) Commit(ctx context.Context, change ledger.Change) error {
 // WakeFor wakes the lanes that may have work after a change: those of its new runs and of its deliveries (even
 // discarded ones, because others wait behind them), and the workers of sessions that it aborts.
 func (l *Lanes) WakeFor(change ledger.Change) {
+	if l.Steps != nil {
+		l.Steps.Changed(change)
+	}
 	for _, run := range change.Enqueue {
-		if run.Status != sessions.RunRunning { // otherwise its worker waits for the commit, see [Lanes.Reserve]
+		switch {
+		case run.Status == sessions.RunRunning: // its worker waits for the commit, see [Lanes.Reserve]
+		case l.Steps != nil && run.Kind.Step(): // its message wakes the lane
+		default:
 			l.Wake(run.Partition, sessions.SessionLane(run.Session))
 		}
 	}

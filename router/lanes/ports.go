@@ -28,6 +28,12 @@ type Waker interface {
 	Wake(partition int, lane sessions.Lane)
 }
 
+// Steps carries the steps of exchanges between agents to the owners of their partitions. It does not block.
+type Steps interface {
+	// Changed publishes the steps that a commit has queued, whose lanes then need no wake.
+	Changed(change ledger.Change)
+}
+
 // Rest says when a lane's worker wants its next turn.
 type Rest struct {
 	Again bool          // at once

@@ -2,6 +2,7 @@ package work
 
 import (
 	"context"
+	"time"
 
 	"sluice/policy"
 	"sluice/policy/flow"
@@ -33,6 +34,12 @@ type Lanes interface {
 	Commit(ctx context.Context, change ledger.Change) error
 	WakeFor(change ledger.Change)
 	EnterTask(lane *lanes.Lane, most int) (leave func(), ok bool)
+}
+
+// Steps knows which steps of exchanges the bus has delivered, see [steps.Steps].
+type Steps interface {
+	// Ready returns the waiting runs that can be worked, and when to look for the others; 0: when woken.
+	Ready(ctx context.Context, session sessions.ID, waiting []sessions.Run) (ready []sessions.Run, again time.Duration, err error)
 }
 
 // Monitor checks what enters a session, see [policy.Monitor].

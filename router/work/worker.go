@@ -31,6 +31,7 @@ type Config struct {
 	Approvals Approvals
 	Quotas    Quotas
 	Lanes     Lanes
+	Steps     Steps
 	Acks      *Acks
 	Places    *place.Places
 	Adapters  adapters.Finder
@@ -47,6 +48,7 @@ type Config struct {
 type Workers struct {
 	store    Store
 	lanes    Lanes
+	steps    Steps
 	settings func() *place.Settings
 	now      func() time.Time
 	cache    *sessionCache
@@ -71,7 +73,7 @@ func New(c Config) *Workers {
 		emit: c.Emit, now: c.Now, log: c.Log, runs: c.Metrics.Runs,
 	}
 	return &Workers{
-		store: c.Store, lanes: c.Lanes, settings: settings, now: c.Now, cache: cache,
+		store: c.Store, lanes: c.Lanes, steps: c.Steps, settings: settings, now: c.Now, cache: cache,
 		claims: &claimer{
 			store: c.Store, lanes: c.Lanes, agent: c.Agent, cache: cache, intake: in, shows: show, ends: end, settings: settings,
 			mayRise: c.Monitor.MayRise, now: c.Now, queued: c.Metrics.QueueSeconds,
@@ -123,9 +125,13 @@ func (w *worker) turn() (lanes.Rest, error) {
 	if err != nil {
 		return lanes.Rest{}, fmt.Errorf("read queue: %w", err)
 	}
+	waiting, missing, err := w.of.steps.Ready(ctx, w.id, waiting)
+	if err != nil {
+		return lanes.Rest{}, err
+	}
 	if len(waiting) == 0 {
 		w.busy = false
-		return lanes.Rest{}, nil
+		return lanes.Rest{Wait: missing}, nil
 	}
 	record, err := w.of.store.Session(ctx, w.id)
 	if err != nil {
@@ -137,6 +143,9 @@ func (w *worker) turn() (lanes.Rest, error) {
 	batch, wait := queue.Pick(rules, waiting, w.of.now(), w.busy)
 	if len(batch) == 0 {
 		w.busy = w.busy && wait > 0
+		if missing > 0 && (wait == 0 || missing < wait) {
+			wait = missing
+		}
 		return lanes.Rest{Wait: wait}, nil
 	}
 	w.busy = true
@@ -144,6 +153,7 @@ func (w *worker) turn() (lanes.Rest, error) {
 	if more {
 		w.lane.Hear()
 	}
+	more = more || missing > 0
 	leave, ok := w.enter(batch[0])
 	if !ok {
 		return lanes.Rest{}, nil // woken when there is a place

@@ -17,6 +17,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/internal/alert"
+	"sluice/internal/bus"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router"
@@ -50,6 +51,8 @@ type bundle struct {
 	away     *away    // the same, in a test of outages
 	failing  *failing // the same, in a test of single failures
 	bus      *localBus
+	embedded bool     // steps travel on an embedded NATS
+	nats     *bus.Bus // nil without embedded
 	chat     *chat
 	adapter  adapters.Adapter // chat, or what a test puts around it
 	agent    *scriptedAgent
@@ -126,6 +129,13 @@ func (b *bundle) start() {
 	b.t.Helper()
 	b.bus, b.registry = &localBus{}, prometheus.NewRegistry()
 	var err error
+	if b.embedded {
+		b.nats, err = bus.Start(context.Background(), bus.Config{
+			Dir: b.dir, Partitions: partitions, Replica: "test", Now: b.now, Log: b.log, Registerer: prometheus.NewRegistry(),
+		})
+		require.NoError(b.t, err)
+		b.bus.nats = b.nats
+	}
 	b.Router, err = router.New(router.Config{
 		Store: b.routerStore(), Bus: b.bus, Models: b.agent, Gate: b.gate, Monitor: b.monitor(), Settings: b.settings,
 		Adapters:   b.adapterOf,
@@ -142,7 +152,18 @@ func (b *bundle) start() {
 	}
 	b.Router.Start()
 	b.bus.own(b.t, b.Router.Owner())
+	if b.embedded {
+		require.NoError(b.t, b.nats.Own(context.Background(), steppedOnly{b.Router.Owner()}))
+	}
 }
+
+// steppedOnly is an owner that gets only steps from a bus; the rest comes from another one.
+type steppedOnly struct{ router.Owner }
+
+func (steppedOnly) Acquire(context.Context, int) error { return nil }
+func (steppedOnly) Release(context.Context, int)       {}
+func (steppedOnly) Woken(int, sessions.Lane)           {}
+func (steppedOnly) Rescan(int)                         {}
 
 func (b *bundle) routerStore() *ledger.Store {
 	if b.dying != nil {
@@ -168,6 +189,9 @@ func (b *bundle) stop() {
 		b.checks.Stop()
 	}
 	b.Router.Stop(context.Background())
+	if b.nats != nil {
+		b.nats.Stop(context.Background())
+	}
 }
 
 // restart stops the router in an orderly way and starts another one.
@@ -508,6 +532,7 @@ func (g *testGate) SinkLevel(route sessions.Route) flow.Level {
 type localBus struct {
 	mu        sync.Mutex
 	owner     router.Owner
+	nats      *bus.Bus // carries the steps; nil: they arrive at once
 	followers map[sessions.ID][]chan sessions.Event
 	events    []sessions.Event
 }
@@ -522,9 +547,17 @@ func (l *localBus) own(t testing.TB, owner router.Owner) {
 	}
 }
 
-func (l *localBus) ReadSteps(int) {}
+func (l *localBus) ReadSteps(partition int) {
+	if l.nats != nil {
+		l.nats.ReadSteps(partition)
+	}
+}
 
-func (l *localBus) PublishStep(partition int, _ string, text []byte) {
+func (l *localBus) PublishStep(partition int, id string, text []byte) {
+	if l.nats != nil {
+		l.nats.PublishStep(partition, id, text)
+		return
+	}
 	if l.owner.Owns(partition) {
 		l.owner.Stepped(partition, text, func() {})
 	}

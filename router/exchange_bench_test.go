@@ -18,7 +18,7 @@ import (
 )
 
 // BenchmarkExchanges runs a thousand exchanges of seven steps each at once, on the
-// real store, between agents that answer without a delay. It reports steps a second,
+// real store and the embedded bus, between agents that answer without a delay. It reports steps a second,
 // and, for one exchange at a time, what a step takes beyond its model.
 func BenchmarkExchanges(b *testing.B) {
 	const many = 1000
@@ -56,7 +56,7 @@ type talkers struct {
 
 func newTalkers(b *testing.B) *talkers {
 	b.Helper()
-	k := &talkers{bundle: newBundle(b, func(b *bundle) { b.settings.Exchanges = exchangeBounds() })}
+	k := &talkers{bundle: newBundle(b, func(b *bundle) { b.settings.Exchanges, b.embedded = exchangeBounds(), true })}
 	for i := range 64 {
 		for _, side := range []*[]sessions.Record{&k.from, &k.to} {
 			record := k.Router.Places().NewAgentSession("main")

@@ -187,6 +187,7 @@ func (db runTable) ListRuns(ctx context.Context, q ledger.Query) ([]sessions.Run
 	f.AddIf(q.Status != "", runStatus(q.Status))
 	f.AddIf(q.Status != "", `status = ?`, q.Status)
 	f.AddIf(q.Session != "", `session_id = ?`, string(q.Session))
+	f.AddIf(q.Exchange != "", `exchange_id = ? AND exchange_id <> ''`, q.Exchange)
 	f.AddIf(q.Channel != "", `event_key >= ? AND event_key < ?`, q.Channel+"/", q.Channel+"0") // "0" follows "/"
 	f.After(q.After, q.MaxLevel, "runs")
 	return engine.Listed(ctx, db.Conn, q.Bound, engine.Page(q.Limit), `SELECT `+runColumns+` FROM runs`+f.Where()+` ORDER BY seq DESC`, f.Args, scanRun)

@@ -27,6 +27,7 @@ import (
 	"sluice/internal/web"
 	"sluice/internal/workspace"
 	"sluice/policy"
+	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/checks"
 	"sluice/router/commands"
@@ -161,7 +162,7 @@ func (a *App) openStoreAndBus(ctx context.Context) error {
 func (a *App) startBus(ctx context.Context) error {
 	metrics := prometheus.NewRegistry() // for this attempt
 	b, err := bus.Start(ctx, bus.Config{
-		URL: a.cfg.Bus.URL.Reveal(), Dir: a.cfg.State, Partitions: a.cfg.Limits.Partitions, Replica: a.replica,
+		URL: a.cfg.Bus.URL.Reveal(), Dir: a.cfg.State, Listen: a.cfg.Bus.Listen, Reader: busReader(a.cfg, a.token), Partitions: a.cfg.Limits.Partitions, Replica: a.replica,
 		Now: a.now, Log: a.log, Registerer: metrics,
 	})
 	if err == nil {
@@ -173,6 +174,15 @@ func (a *App) startBus(ctx context.Context) error {
 		return fatalError{err}
 	}
 	return err
+}
+
+// busReader is the token with which programs may read the embedded bus: the gateway's, unless its holder may not see
+// everything.
+func busReader(c *config.Config, token string) string {
+	if c.Gateway.Classification != flow.Restricted {
+		return ""
+	}
+	return token
 }
 
 // replicaName tells this process from all others, including the previous one.

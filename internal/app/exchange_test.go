@@ -1,14 +1,19 @@
 package app_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
+	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
 	"sluice/adapters/telegram/telegramtest"
+	"sluice/internal/freeport"
 	"sluice/internal/model/modeltest"
+	"sluice/router/steps"
 )
 
 const opsGroup = -1007
@@ -71,4 +76,79 @@ channels:
 	require.Equal(t, []string{"user", "assistant", "agent", "assistant", "agent", "assistant", "agent", "assistant"}, roles)
 	require.Empty(t, bots.Violations())
 	require.Empty(t, models.Violations())
+}
+
+// The steps of an exchange are messages on the embedded bus: each once, in order, without the words.
+func TestStepsAreOnTheBus(t *testing.T) {
+	t.Parallel()
+	bots := telegramtest.Start(t, telegramtest.Options{})
+	models, err := modeltest.Start()
+	require.NoError(t, err)
+	t.Cleanup(models.Close)
+	listen, err := freeport.Addr()
+	require.NoError(t, err)
+	g := start(t, `bus: { listen: "`+listen+`" }
+owners: ["telegram:1001"]
+models: { default: p/m, providers: { p: { kind: openai, apiKey: key, baseURL: "`+models.OpenAIURL()+`" } } }
+agents: { list: [{ id: main, default: true }, { id: ops }] }
+bindings: [{ match: { channel: telegram, group: "`+fmt.Sprint(opsGroup)+`" }, agent: ops }]
+tools: { sessions: { visibility: all } }
+channels:
+  telegram:
+    groups: { "`+fmt.Sprint(opsGroup)+`": { requireMention: false } }
+    accounts: { default: { token: "`+bots.Token()+`", apiBase: "`+bots.URL()+`" } }
+`)
+	conn, err := nats.Connect("nats://"+listen, nats.Token(g.Token()))
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	sniffed := make(chan *nats.Msg, 100)
+	_, err = conn.ChanSubscribe("sluice.>", sniffed)
+	require.NoError(t, err)
+	require.NoError(t, conn.Flush())
+
+	owner := telegramtest.User{ID: 1001, FirstName: "Ada"}
+	models.Enqueue(modeltest.Say("Ops here."))
+	bots.Say(telegramtest.Group(opsGroup, "Ops"), owner, "hello")
+	_, err = bots.WaitSent(t.Context(), opsGroup, 1)
+	require.NoError(t, err)
+	models.Enqueue(
+		modeltest.Call("sessions_send", `{"sessionKey":"agent:ops:telegram:group:`+fmt.Sprint(opsGroup)+`","message":"How many servers?","timeoutSeconds":30}`),
+		modeltest.Say("Seven."), modeltest.Say("Ops say: seven."),
+		modeltest.Say("One."), modeltest.Say("Two."), modeltest.Say("Three."), modeltest.Say("Four."), modeltest.Say("Five."), modeltest.Say("That was all."),
+	)
+	bots.Say(telegramtest.Private(1001), owner, "ask ops how many servers there are")
+	sent, err := bots.WaitSent(t.Context(), opsGroup, 2)
+	require.NoError(t, err)
+	require.Equal(t, "That was all.", sent[1].Text)
+
+	var list struct {
+		Exchanges []struct{ ID, Outcome string }
+	}
+	read(t, g.call(http.MethodGet, "/v1/exchanges", ""), http.StatusOK, &list)
+	require.Len(t, list.Exchanges, 1)
+	require.Equal(t, "announced", list.Exchanges[0].Outcome)
+	var runs struct{ Runs []struct{ ID, Kind string } }
+	read(t, g.call(http.MethodGet, "/v1/runs?exchange="+list.Exchanges[0].ID, ""), http.StatusOK, &runs)
+	require.Len(t, runs.Runs, 7)
+
+	require.NoError(t, conn.Flush())
+	var seen []string
+	for len(sniffed) > 0 {
+		m := <-sniffed
+		if !strings.HasPrefix(m.Subject, "sluice.steps.") {
+			continue
+		}
+		var step steps.Message
+		require.NoError(t, json.Unmarshal(m.Data, &step))
+		require.Equal(t, list.Exchanges[0].ID, step.Data.Exchange)
+		require.Equal(t, runs.Runs[len(runs.Runs)-1-len(seen)].ID, step.ID, "a step is its run")
+		seen = append(seen, fmt.Sprint(step.Type, " ", step.Data.Turn, " ", step.Data.To.Agent))
+		for _, words := range []string{"Seven", "servers", "Five"} {
+			require.NotContains(t, string(m.Data), words)
+		}
+	}
+	require.Equal(t, []string{
+		"sluice.exchange.ask 0 ops", "sluice.exchange.reply 1 main", "sluice.exchange.reply 2 ops", "sluice.exchange.reply 3 main",
+		"sluice.exchange.reply 4 ops", "sluice.exchange.reply 5 main", "sluice.exchange.announce 5 ops",
+	}, seen)
 }

@@ -34,6 +34,8 @@ const (
 type Config struct {
 	URL        string // "nats://a,nats://b"; empty: an embedded server
 	Dir        string // state folder, for the files of the embedded server
+	Listen     string // address at which the embedded server accepts readers; empty: nowhere
+	Reader     string // the readers' password or token; empty: there are no readers
 	Partitions int
 	Replica    string // unique among the replicas
 	Now        func() time.Time
@@ -48,6 +50,7 @@ type Bus struct {
 
 	embedding sync.Mutex     // held while the embedded server starts or stops
 	server    *server.Server // nil for a cluster, and until the embedded server is needed
+	secret    string         // with which this process connects to an embedded server that accepts readers
 	conn      *nats.Conn     // nil while the embedded server is not needed
 	js        jetstream.JetStream
 
@@ -94,14 +97,18 @@ func Start(ctx context.Context, cfg Config) (*Bus, error) {
 	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	b.courier = newCourier(&courier{
-		ctx: b.ctx, solo: b.solo(), embed: b.embed, js: func() jetstream.JetStream { return b.js }, background: b.background, damaged: b.damaged,
+		ctx: b.ctx, solo: b.solo(), embed: b.embed, conn: func() *nats.Conn { return b.conn }, js: func() jetstream.JetStream { return b.js }, background: b.background, damaged: b.damaged,
 		owned: b.owned, dropped: b.metrics.dropped.WithLabelValues("step"), log: cfg.Log,
 	})
 	b.soft, b.endSoft = context.WithCancel(context.Background())
-	if b.solo() {
+	if b.solo() && cfg.Listen == "" {
 		return b, nil
 	}
-	if err := b.open(ctx); err != nil {
+	begin := func() error { return b.open(ctx) }
+	if b.solo() {
+		begin = b.embed
+	}
+	if err := begin(); err != nil {
 		b.Stop(ctx)
 		return nil, err
 	}
@@ -125,6 +132,9 @@ func (b *Bus) connect() error {
 	}
 	if b.server != nil {
 		options = append(options, nats.InProcessServer(b.server))
+		if b.cfg.Listen != "" {
+			options = append(options, nats.UserInfo(ownUser, b.secret))
+		}
 	} else {
 		options = append(options, nats.PingInterval(pingEvery))
 	}

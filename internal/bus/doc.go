@@ -5,9 +5,10 @@
 //	sluice.members            core NATS: heartbeats and farewells of replicas
 //	sluice.events.<session>   JetStream stream SLUICE_EVENTS, in memory, bounded: live and resumed views
 //	sluice.events.mark        in the same stream, with the embedded server: where a new follower begins
+//	sluice.steps.<partition>  JetStream stream SLUICE_STEPS, on disk, a work queue: steps of exchanges, for the partition's owner
 //	SLUICE_LEASES             JetStream key-value bucket with a TTL: partition.<n>, and names
 //
-// In a NATS cluster the stream and the bucket are kept on three nodes.
+// In a NATS cluster the streams and the bucket are kept on three nodes.
 //
 // # Failure rules
 //
@@ -25,19 +26,24 @@
 // partitions after leaseTrust). Followers of the old stream are ended and
 // resume; numbers of events grow over restarts.
 //
+// A step that can't be published is counted and published again by the worker that misses it (package steps of the
+// router). Who takes over a partition replaces its consumer, so that what an earlier owner had fetched comes again
+// at once.
+//
 // Wake and Emit write into a buffer. A connection that takes nothing holds them
 // up for writeTimeout at most; it is then given up, and what does not fit the
 // buffer until it is back is dropped and counted. A panic of the owner is logged
 // and ends nothing else.
 //
 // With the embedded server there is one replica, which owns all partitions and
-// has every lease at once; wakes do not go over the server. It is started when someone first follows a session, or when more
-// events wait than gatherMax. While no one follows a session, events wait there and are published together.
+// has every lease at once; wakes do not go over the server. It is started at the first step of an exchange, when someone first follows a
+// session, when more events wait than gatherMax, or with the gateway if it listens. While no one follows a session, events wait there and are published together.
 //
 // # Goroutines
 //
 // The mender, the keeper (heartbeats, renewals), two a partition (one keeps it, one
-// sees when it falls to another replica), one a followed session,
+// sees when it falls to another replica), one a followed session or view of the steps, the publisher of steps, a reader
+// of steps for each partition (with the embedded server: that had one),
 // and those of the NATS client and server. Stop waits for all but the last,
 // which end with their server.
 package bus

@@ -14,7 +14,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		return prometheus.CounterOpts{Namespace: "sluice", Subsystem: "bus", Name: name, Help: help}
 	}
 	m := &metrics{
-		dropped:    prometheus.NewCounterVec(counter("dropped_total", "Wakes and events that could not be published; the store still has the work."), []string{"what"}),
+		dropped:    prometheus.NewCounterVec(counter("dropped_total", "Wakes, events and steps that could not be published; the store still has the work."), []string{"what"}),
 		reconnects: prometheus.NewCounter(counter("reconnects_total", "Reconnections.")),
 		lost:       prometheus.NewCounter(counter("leases_lost_total", "Leases that could not be renewed in time.")),
 		followers: prometheus.NewGauge(prometheus.GaugeOpts{

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -15,14 +16,24 @@ const (
 	serverFiles  = 2 * stepsBytes
 )
 
-// startServer starts the embedded server. It listens on no port.
+// startServer starts the embedded server. It listens on no port unless it shall accept readers.
 func (b *Bus) startServer() error {
 	folder := filepath.Join(b.cfg.Dir, "nats")
-	s, err := server.NewServer(&server.Options{
+	options := &server.Options{
 		ServerName: b.cfg.Replica, DontListen: true, NoSigs: true, NoLog: true,
 		JetStream: true, StoreDir: folder,
 		JetStreamMaxMemory: serverMemory, JetStreamMaxStore: serverFiles,
-	})
+	}
+	if b.cfg.Listen != "" {
+		at, err := listenAt(b.cfg.Listen)
+		if err != nil {
+			return err
+		}
+		b.secret = rand.Text()
+		options.DontListen, options.Host, options.Port = false, at.host, at.port
+		options.MaxConn, options.MaxSubs, options.CustomClientAuthentication = readersMax, subscriptionsMax, door{own: b.secret, reader: b.cfg.Reader}
+	}
+	s, err := server.NewServer(options)
 	if err != nil {
 		return fmt.Errorf("configure embedded NATS: %w", err)
 	}
@@ -31,7 +42,7 @@ func (b *Bus) startServer() error {
 	s.Start()
 	if err := log.fatal(); err != nil { // it would never become ready
 		s.Shutdown()
-		return fmt.Errorf("start embedded NATS in %s: %w", folder, err)
+		return fmt.Errorf("start embedded NATS in %s%s: %w", folder, listens(b.cfg.Listen), err)
 	}
 	if !s.ReadyForConnections(connectTimeout) {
 		s.Shutdown()
@@ -39,6 +50,14 @@ func (b *Bus) startServer() error {
 	}
 	b.server = s
 	return nil
+}
+
+// listens is where a server listens, as a part of an error.
+func listens(address string) string {
+	if address == "" {
+		return ""
+	}
+	return ", at " + address
 }
 
 // serverLog keeps the first fatal error of the embedded server, which the server reports only to its log. It is safe

@@ -32,6 +32,8 @@ const (
 	stepsAckWait = 10 * time.Minute
 	// stepsAhead is how many steps of a partition are fetched at a time.
 	stepsAhead = 256
+	// tailBuffer and tailBytes are how far a view of the steps may fall behind.
+	tailBuffer, tailBytes = 4096, 8 << 20
 	// retrySteps is the pause after a reader of steps has failed.
 	retrySteps = 500 * time.Millisecond
 )
@@ -48,6 +50,7 @@ type courier struct {
 	ctx        context.Context // ends when the bus stops
 	solo       bool            // the server is embedded, and this is the only replica
 	embed      func() error    // starts the embedded server
+	conn       func() *nats.Conn
 	js         func() jetstream.JetStream
 	background func(work func()) // runs work on a goroutine that the bus waits for
 	damaged    func()            // asks for a check whether the server still has everything
@@ -83,6 +86,51 @@ func (c *courier) PublishStep(partition int, id string, text []byte) {
 func (c *courier) ReadSteps(partition int) {
 	if c.solo { // in a cluster, each owned partition is read
 		c.PublishStep(partition, "", nil)
+	}
+}
+
+// TailSteps delivers the steps that are published from now on, of all partitions. The channel is closed when ctx ends, or when
+// its reader is too slow.
+func (c *courier) TailSteps(ctx context.Context) (<-chan []byte, error) {
+	if c.solo {
+		if err := c.embed(); err != nil {
+			return nil, fmt.Errorf("follow steps: %w", err)
+		}
+	}
+	sub, err := c.conn().SubscribeSync(stepsSubject + "*")
+	if err == nil {
+		err = errors.Join(sub.SetPendingLimits(tailBuffer, tailBytes), c.conn().FlushTimeout(requestTimeout))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("follow steps: %w", err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(c.ctx, cancel)
+	out := make(chan []byte)
+	c.background(func() {
+		defer close(out)
+		defer stop()
+		defer cancel()
+		if err := c.pass(ctx, sub, out); ctx.Err() == nil {
+			c.log.Debug("a view of the steps was ended; it can begin again", "err", err)
+		}
+		_ = sub.Unsubscribe() // fails only if the connection is closed
+	})
+	return out, nil
+}
+
+// pass forwards steps until ctx ends, or the reader was too slow.
+func (c *courier) pass(ctx context.Context, sub *nats.Subscription, out chan<- []byte) error {
+	for {
+		m, err := sub.NextMsgWithContext(ctx)
+		if err != nil {
+			return err
+		}
+		select {
+		case out <- m.Data:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 }
 

@@ -116,7 +116,7 @@ func exitCode(stderr io.Writer, cmd *cobra.Command, err error) int {
 // wrongUse says what is wrong and how the command is used.
 func wrongUse(stderr io.Writer, cmd *cobra.Command, err error) int {
 	fmt.Fprintf(stderr, "sluice: %s\n", terminal.Text(strings.TrimSpace(strings.ReplaceAll(err.Error(), "\n\n", "\n"))))
-	if !cmd.HasSubCommands() {
+	if !cmd.HasSubCommands() || strings.Contains(cmd.Use, " ") { // the command itself does something
 		fmt.Fprintf(stderr, "Usage: %s\n", cmd.UseLine())
 	}
 	fmt.Fprintf(stderr, "Help: %s --help\n", cmd.CommandPath())
@@ -152,7 +152,7 @@ token from the state folder. SLUICE_STATE sets a different state folder.`,
 	root.PersistentFlags().StringVar(&locator.Config, "config", "", "configuration `file` (default: $SLUICE_CONFIG, ./sluice.yaml, $XDG_CONFIG_HOME/sluice/sluice.yaml)")
 	root.AddCommand(
 		serveCommand(d, r, locator), initCommand(d, r, locator), chatCommand(d, screen, locator), sendCommand(g), wakeCommand(d, g),
-		sessionsCommand(g), policyCommand(g), deliveriesCommand(g), runsCommand(g), pairingCommand(g), approvalsCommand(g), memoryCommand(g), cronCommand(d, g), checksCommand(g), hooksCommand(g, d.Stdin), alertsCommand(g), nodesCommand(g), nodeCommand(d, r, screen), auditCommand(g), directoryCommand(g),
+		sessionsCommand(g), policyCommand(g), deliveriesCommand(g), runsCommand(g), busCommand(g), pairingCommand(g), approvalsCommand(g), memoryCommand(g), cronCommand(d, g), checksCommand(g), hooksCommand(g, d.Stdin), alertsCommand(g), nodesCommand(g), nodeCommand(d, r, screen), auditCommand(g), directoryCommand(g),
 		configCommand(screen, r, locator), doctorCommand(d, r, locator, screen), statusCommand(g), versionCommand(d.Version, screen),
 	)
 	root.InitDefaultCompletionCmd()

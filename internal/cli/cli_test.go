@@ -69,6 +69,7 @@ func TestTheCommandsThereAre(t *testing.T) {
 		"alerts", "alerts ack", "alerts fire", "alerts list", "alerts resolve", "alerts show", "alerts silence", "alerts silences", "alerts silences expire", "alerts silences list", "alerts test",
 		"approvals", "approvals allow", "approvals deny", "approvals list", "approvals show",
 		"audit", "audit list", "audit verify",
+		"bus", "bus tail",
 		"chat",
 		"checks", "checks list", "checks run",
 		"config", "config check", "config schema", "config show",
@@ -83,7 +84,7 @@ func TestTheCommandsThereAre(t *testing.T) {
 		"policy", "policy check", "policy simulate",
 		"runs", "runs list", "runs show",
 		"send", "serve",
-		"sessions", "sessions delete", "sessions exchanges", "sessions history", "sessions list", "sessions patch", "sessions reset", "sessions send", "sessions show", "sessions spawn",
+		"sessions", "sessions delete", "sessions exchanges", "sessions exchanges show", "sessions history", "sessions list", "sessions patch", "sessions reset", "sessions send", "sessions show", "sessions spawn",
 		"status", "version", "wake",
 	}, commands(t))
 }

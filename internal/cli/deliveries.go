@@ -102,7 +102,7 @@ func runsList(g *gateway) *cobra.Command {
 
 func printRuns(s terminal.Screen, got api.RunList) error {
 	return terminal.Rows(s, []string{"ID", "STATUS", "SESSION", "RESULT", "RECEIVED"}, got.Runs, func(r api.Run) []string {
-		return []string{r.ID, r.Status, r.Session, terminal.Short(cmp.Or(r.Error, r.Reply)), s.Ago(r.Accepted)}
+		return []string{r.ID, r.Status, r.Session, terminal.Short(r.Said()), s.Ago(r.Accepted)}
 	})
 }
 

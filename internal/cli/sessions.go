@@ -225,7 +225,58 @@ func sessionsExchanges(g *gateway) *cobra.Command {
 	cmd.Flags().StringVar(&kind, "kind", "", "show only one `kind`: send (requests) or spawn (tasks of sub-agents)")
 	cmd.Flags().BoolVar(&open, "open", false, "show only those that have not ended")
 	cmd.Flags().IntVar(&limit, "limit", 50, "show at most this `number`, the newest ones")
+	cmd.AddCommand(exchangesShow(g))
 	return cmd
+}
+
+// exchangesShow prints an exchange with its steps. It needs two requests.
+func exchangesShow(g *gateway) *cobra.Command {
+	var asJSON jsonFlag
+	cmd := &cobra.Command{Use: "show EXCHANGE", Short: "Show an exchange and each of its steps", Args: arguments(1, 1)}
+	cmd.RunE = g.run(func(ctx context.Context, args []string) error {
+		c, err := g.connect()
+		if err != nil {
+			return err
+		}
+		about, err := c.Call(ctx, api.Request{Path: api.Path("exchanges", args[0])})
+		if err != nil {
+			return err
+		}
+		steps, err := c.Call(ctx, api.Request{Path: "/v1/runs", Query: api.Query("exchange", args[0], "limit", "200")})
+		if err != nil {
+			return err
+		}
+		x, err := api.Decode[api.Exchange](about)
+		if err != nil {
+			return err
+		}
+		runs, err := api.Decode[api.RunList](steps)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return g.screen.JSON(fmt.Appendf(nil, `{"exchange": %s, "steps": %s}`, about.Body, steps.Body))
+		}
+		return printExchange(g.screen, x, runs.Runs)
+	})
+	return asJSON.add(cmd)
+}
+
+// printExchange prints an exchange and its steps, the newest of which comes first.
+func printExchange(s terminal.Screen, x api.Exchange, steps []api.Run) error {
+	err := s.Pairs("id", x.ID, "kind", x.Kind, "state", x.State(), "from", x.Requester.String(), "to", x.Target.String(), "name", x.Name,
+		"request", terminal.Short(x.Request), "why", x.Detail, "started", s.Ago(x.Started))
+	if err != nil {
+		return err
+	}
+	slices.Reverse(steps)
+	sides := map[string]api.Party{x.Requester.Session: x.Requester, x.Target.Session: x.Target}
+	if err := s.Printf(""); err != nil {
+		return err
+	}
+	return terminal.Rows(s, []string{"STEP", "BY", "STATUS", "TOOK", "SAID", "RUN"}, steps, func(r api.Run) []string {
+		return []string{r.Kind, cmp.Or(sides[r.Session].String(), r.Session), r.Status, r.Took(), terminal.Short(r.Said()), r.ID}
+	})
 }
 
 func printExchanges(s terminal.Screen, got api.ExchangeList) error {

@@ -91,8 +91,8 @@ const tokenLengthMin = 16
 
 // longEnough rejects a token that can be guessed if other machines can reach the gateway.
 func (k checker) longEnough(path string, token Secret) {
-	k.must(token == "" || !short(token) || policy.CheckToken.Skipped() || k.c.Gateway.local(), path,
-		"is too short: want at least %d characters, because gateway.listen, gateway.publicURL or gateway.allowedHosts lets other machines reach the gateway. Generate one, for example with `openssl rand -base64 32`", tokenLengthMin)
+	k.must(token == "" || !short(token) || policy.CheckToken.Skipped() || (k.c.Gateway.local() && (k.c.Bus.Listen == "" || loopback(k.c.Bus.Listen))), path,
+		"is too short: want at least %d characters, because gateway.listen, gateway.publicURL, gateway.allowedHosts or bus.listen lets other machines reach the gateway. Generate one, for example with `openssl rand -base64 32`", tokenLengthMin)
 }
 
 // short reports whether an API token can be guessed.
@@ -104,11 +104,13 @@ func (g Gateway) local() bool {
 	if g.PublicURL != "" || len(g.AllowedHosts) > 0 {
 		return false
 	}
-	host, _, err := net.SplitHostPort(g.Listen)
-	if err != nil {
-		return false
-	}
-	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
+	return loopback(g.Listen)
+}
+
+// loopback reports whether only this machine can reach an address.
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	return err == nil && (strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback())
 }
 
 var hostShape = pattern.New(`^[A-Za-z0-9._-]+$|^[0-9A-Fa-f:]+$`)
@@ -119,6 +121,12 @@ func (k checker) stores() {
 	k.must(store == "" || isPostgres(store), "store.url", "want postgres://user@host/database, or nothing for the embedded database")
 	for address := range strings.SplitSeq(bus, ",") {
 		k.must(bus == "" || isURL(strings.TrimSpace(address), "nats", "tls", "ws", "wss"), "bus.url", "want nats://host:port (several with commas), or nothing for the embedded bus")
+	}
+	if listen := k.c.Bus.Listen; listen != "" {
+		_, port, err := net.SplitHostPort(listen)
+		_, bad := strconv.ParseUint(port, 10, 16)
+		k.must(err == nil && bad == nil, "bus.listen", "%q: want address:port, for example 127.0.0.1:4222", listen)
+		k.must(bus == "", "bus.listen", "opens the embedded bus, and bus.url names another one: remove one of the two")
 	}
 	_, tilde := trimHome(k.c.State)
 	k.must(k.c.State != "" && !tilde, "state", "has no default, because there is no home folder: set state or $%s", EnvState)

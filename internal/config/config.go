@@ -78,7 +78,8 @@ type Store struct {
 
 // Bus is the message bus.
 type Bus struct {
-	URL Secret `yaml:"url" doc:"Empty: NATS JetStream inside the gateway. nats://a,nats://b,…: a NATS cluster."`
+	URL    Secret `yaml:"url" doc:"Empty: NATS JetStream inside the gateway. nats://a,nats://b,…: a NATS cluster."`
+	Listen string `yaml:"listen" doc:"Address at which the embedded NATS accepts programs that read the bus, for example 127.0.0.1:4222. They need gateway.token: docs/bus.md. Empty: none."`
 }
 
 // Log is the log.

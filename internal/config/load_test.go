@@ -155,7 +155,7 @@ session:
 }
 
 // tooShort is said of a token that can be guessed from other machines.
-const tooShort = ": is too short: want at least 16 characters, because gateway.listen, gateway.publicURL or gateway.allowedHosts lets other machines reach the gateway. Generate one, for example with `openssl rand -base64 32`"
+const tooShort = ": is too short: want at least 16 characters, because gateway.listen, gateway.publicURL, gateway.allowedHosts or bus.listen lets other machines reach the gateway. Generate one, for example with `openssl rand -base64 32`"
 
 func TestFaults(t *testing.T) {
 	t.Parallel()
@@ -205,6 +205,9 @@ func TestFaults(t *testing.T) {
 		"the owner's token": {"gateway: { token: a, tokens: [{ name: ops, token: a }] }", "sluice.yaml:1:51: gateway.tokens[0].token: is the same as gateway.token: use different ones"},
 		"another's token":   {"gateway: { tokens: [{ name: ops, token: a }, { name: eve, token: a }] }", "sluice.yaml:1:66: gateway.tokens[1].token: is the same as gateway.tokens[0]: use different ones"},
 		"token with space":  {"gateway: { tokens: [{ name: ops, token: 'a b' }] }", "sluice.yaml:1:41: gateway.tokens[0].token: has a space or an unprintable character, which a header can't contain"},
+		"bus to guess":      {"gateway: { token: abc }\nbus: { listen: 0.0.0.0:4222 }", "sluice.yaml:1:19: gateway.token" + tooShort},
+		"two buses":         {"bus: { url: nats://a:4222, listen: 127.0.0.1:4222 }", "sluice.yaml:1:36: bus.listen: opens the embedded bus, and bus.url names another one: remove one of the two"},
+		"bus without port":  {"bus: { listen: localhost }", "sluice.yaml:1:16: bus.listen: \"localhost\": want address:port, for example 127.0.0.1:4222"},
 		"token to guess":    {"gateway: { listen: 0.0.0.0:8484, token: abc }", "sluice.yaml:1:41: gateway.token" + tooShort},
 		"another to guess":  {"gateway: { listen: \":8484\", tokens: [{ name: ops, token: abc }] }", "sluice.yaml:1:58: gateway.tokens[0].token" + tooShort},
 		"behind a proxy":    {"gateway: { publicURL: https://a.example, token: abc }", "sluice.yaml:1:49: gateway.token" + tooShort},

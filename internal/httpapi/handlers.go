@@ -27,6 +27,7 @@ type handlers struct {
 	events    *conversation.EventAPI
 	runs      *conversation.RunAPI
 	exchanges *conversation.ExchangeAPI
+	steps     *conversation.StepAPI
 	files     *conversation.FileAPI
 
 	deliveries *operator.DeliveryAPI
@@ -96,6 +97,7 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 		events:    events,
 		runs:      &conversation.RunAPI{Visible: visible, Work: gw.Work, Rows: rows.Runs, Answers: answers, Ending: ctx},
 		exchanges: &conversation.ExchangeAPI{Visible: visible, Rows: rows.Exchanges, Tasks: gw.Tasks, Models: cfg.Models, Route: cfg.PageRoute},
+		steps:     &conversation.StepAPI{Visible: visible, Steps: gw.Steps, Ending: ctx, Log: cfg.Log},
 		files:     &conversation.FileAPI{Visible: visible, Keeper: gw.Sessions, Files: cfg.Files},
 
 		deliveries: &operator.DeliveryAPI{Visible: visible, Outbox: gw.Outbox, Directory: gw.Directory, Keeper: gw.Deliveries, Rows: rows.Deliveries, Names: names, Identity: who},

@@ -64,6 +64,7 @@ func (h *handlers) registerSessions(r *registrar) {
 
 	add(r, wire.Op(get, "/v1/exchanges", "list-exchanges", "List requests between sessions, newest first"), h.exchanges.List)
 	add(r, wire.Op(get, "/v1/exchanges/{exchange}", "get-exchange", "Get an exchange"), h.exchanges.Get)
+	r.raw(conversation.DescribeTail(r), h.steps.Tail)
 	add(r, wire.Op(post, "/v1/sessions/{id}/tasks", "start-task", "Give a task to a sub-agent of a session", http.StatusAccepted), h.exchanges.StartTask)
 }
 

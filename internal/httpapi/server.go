@@ -55,6 +55,7 @@ type Gateway struct {
 	Gate            conversation.Gate
 	SendPermissions conversation.SendPermissions
 	Events          conversation.Events
+	Steps           conversation.Steps
 	Tasks           conversation.Tasks
 	Outbox          operator.Outbox
 	Directory       operator.Directory

@@ -188,14 +188,7 @@ func (l *Lanes) WakeFor(change ledger.Change) {
 	if l.Steps != nil {
 		l.Steps.Changed(change)
 	}
-	for _, run := range change.Enqueue {
-		switch {
-		case run.Status == sessions.RunRunning: // its worker waits for the commit, see [Lanes.Reserve]
-		case l.Steps != nil && run.Kind.Step(): // its message wakes the lane
-		default:
-			l.Wake(run.Partition, sessions.SessionLane(run.Session))
-		}
-	}
+	l.wakeRuns(change.Enqueue)
 	for _, d := range change.Deliver {
 		if d.Status != ledger.DeliverySending { // else its worker waits for the commit, see [Lanes.Reserve]
 			l.Wake(d.Partition, d.Lane)
@@ -229,6 +222,17 @@ func (l *Lanes) WakeFor(change ledger.Change) {
 		l.wakeAbort(a.Session)
 		for _, key := range a.Triggers {
 			l.Wake(ledger.TriggerPartition(key, l.Partitions), ledger.DueLane)
+		}
+	}
+}
+
+func (l *Lanes) wakeRuns(enqueued []sessions.Run) {
+	for _, run := range enqueued {
+		switch {
+		case run.Status == sessions.RunRunning: // its worker waits for the commit, see [Lanes.Reserve]
+		case l.Steps != nil && run.Kind.Step(): // its message wakes the lane
+		default:
+			l.Wake(run.Partition, sessions.SessionLane(run.Session))
 		}
 	}
 }

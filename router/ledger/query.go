@@ -16,6 +16,8 @@ type Query struct {
 	Status  string
 	Channel string
 	Session sessions.ID
+	// Exchange selects the runs that are steps of an exchange.
+	Exchange string
 	// MaxLevel: rows with a label above it, and those of sessions with a taint above it, are left out; invalid
 	// selects nothing.
 	MaxLevel flow.Level

@@ -28,32 +28,25 @@ type Message struct {
 	Subject     string    `json:"subject"` // id of the session that works the step
 	Time        time.Time `json:"time"`
 	ContentType string    `json:"datacontenttype"` // always "application/json"
-	Data        Data      `json:"data"`
+	Data        StepData  `json:"data"`
 }
 
-// Data is what a message says about its step.
-type Data struct {
+// StepData is what a message says about its step.
+type StepData struct {
 	Exchange string         `json:"exchange"`
 	Chain    string         `json:"chain"`
 	Phase    announce.Phase `json:"phase"`
-	Turn     int            `json:"turn"` // of phase replying, from 1; otherwise that of the last reply
-	From     Party          `json:"from,omitzero"`
-	To       Party          `json:"to"`
+	Turn     int            `json:"turn"`          // of phase replying, from 1; otherwise that of the last reply
+	From     announce.Party `json:"from,omitzero"` // zero for a person or program
+	To       announce.Party `json:"to"`
 	Run      sessions.RunID `json:"run"`
 	Label    flow.Label     `json:"label"`             // of the step's text
 	Deadline time.Time      `json:"deadline,omitzero"` // when the work is cancelled if it starts at once
 }
 
-// Party is one side of an exchange.
-type Party struct {
-	Session sessions.ID  `json:"session"`
-	Key     sessions.Key `json:"key"`
-	Agent   string       `json:"agent"`
-}
-
 // encode makes the message of a step. limit is how long a run may take; 0: any time.
 func encode(run sessions.Run, x ledger.Exchange, limit time.Duration) ([]byte, error) {
-	to, from := Party(x.Target), Party(x.Requester)
+	to, from := x.Target, x.Requester
 	if run.Session == x.Requester.Session && run.Kind == sessions.KindReply {
 		to, from = from, to
 	}
@@ -61,7 +54,7 @@ func encode(run sessions.Run, x ledger.Exchange, limit time.Duration) ([]byte, e
 	m := Message{
 		SpecVersion: "1.0", ID: string(run.ID), Source: "/exchanges/" + x.ID, Type: typeOf(run.Kind), Subject: string(run.Session),
 		Time: run.Accepted.UTC(), ContentType: "application/json",
-		Data: Data{
+		Data: StepData{
 			Exchange: x.ID, Chain: run.Chain.ID, Phase: x.Phase, Turn: x.Turn, From: from, To: to, Run: run.ID, Label: run.Label,
 		},
 	}

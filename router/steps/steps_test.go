@@ -121,9 +121,9 @@ func TestAMissingStepIsPublishedAgain(t *testing.T) {
 	require.Equal(t, []int{s.change.Enqueue[0].Partition}, s.read)
 	s.now = s.now.Add(999 * time.Millisecond)
 	require.Equal(t, "[run_0] 1ms", s.ready())
-	for _, wait := range []time.Duration{2, 4, 8, 16, 30, 30} {
+	for _, wait := range []string{"2s", "4s", "8s", "16s", "30s", "30s"} {
 		s.now = s.now.Add(time.Minute)
-		require.Equal(t, fmt.Sprint("[run_0] ", wait*time.Second), s.ready())
+		require.Equal(t, "[run_0] "+wait, s.ready())
 	}
 	require.Equal(t, []string{"run_1", "run_1/1", "run_1/2", "run_1/3", "run_1/4", "run_1/5", "run_1/6"}, s.ids)
 	for _, text := range s.texts {

@@ -100,7 +100,7 @@ func testLists(t *testing.T, b *bundle) {
 	for i, status := range []sessions.RunStatus{sessions.RunQueued, sessions.RunFailed, sessions.RunDone, sessions.RunFailed} {
 		r := newRun("sess_1")
 		if i == 3 {
-			r.Session, r.EventKey = "sess_2", "slack/default/1"
+			r.Session, r.EventKey, r.Kind, r.Exchange = "sess_2", "slack/default/1", sessions.KindAsk, "xch_1"
 		}
 		b.enqueue(r)
 		r.Status = status
@@ -120,6 +120,8 @@ func testLists(t *testing.T, b *bundle) {
 	}
 	require.Equal(t, every[:1], runs(ledger.Query{MaxLevel: flow.Restricted, Channel: "slack"}))
 	require.Equal(t, every[1:], runs(ledger.Query{MaxLevel: flow.Restricted, Session: "sess_1"}))
+	require.Equal(t, every[:1], runs(ledger.Query{MaxLevel: flow.Restricted, Exchange: "xch_1"}))
+	require.Empty(t, runs(ledger.Query{MaxLevel: flow.Restricted, Exchange: "xch_2"}))
 
 	for _, status := range []ledger.DeliveryStatus{ledger.DeliveryUnknown, ledger.DeliverySent, ledger.DeliveryUnknown, ledger.DeliveryQueued} {
 		d := newDelivery("c|x")

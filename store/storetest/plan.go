@@ -171,6 +171,10 @@ func hotLists(ctx context.Context, db *store.DB) []func() error {
 			_, err := db.ListRuns(ctx, ledger.Query{MaxLevel: flow.Restricted, Session: "sess_1"})
 			return err
 		},
+		func() error {
+			_, err := db.ListRuns(ctx, ledger.Query{MaxLevel: flow.Restricted, Exchange: "xch_1"})
+			return err
+		},
 		func() error { _, err := db.ListDeliveries(ctx, ledger.Query{MaxLevel: flow.Restricted}); return err },
 		func() error {
 			_, err := db.ListDeliveries(ctx, ledger.Query{MaxLevel: flow.Restricted, Status: "unknown"})

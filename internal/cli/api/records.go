@@ -26,6 +26,22 @@ type Run struct {
 	Finished time.Time `json:"finished"`
 }
 
+// Took is how long the run has been worked, from its acceptance to its end; empty if it has not ended.
+func (r Run) Took() string {
+	if r.Finished.IsZero() {
+		return ""
+	}
+	return r.Finished.Sub(r.Accepted).Round(time.Millisecond).String()
+}
+
+// Said is the reply, why there is none, or why it is withheld.
+func (r Run) Said() string {
+	if r.Withheld != nil {
+		return r.Withheld.Line()
+	}
+	return cmp.Or(r.Error, r.Reply)
+}
+
 // PairingList is the list of pairings.
 type PairingList struct {
 	Pairings []Pairing `json:"pairings"`

@@ -67,7 +67,8 @@ type runList struct {
 // RunQuery is which runs are wanted.
 type RunQuery struct {
 	view.PageQuery
-	Status string `query:"status" enum:"queued,running,done,failed,timeout,aborted,dropped" doc:"only runs with this status"`
+	Status   string `query:"status" enum:"queued,running,done,failed,timeout,aborted,dropped" doc:"only runs with this status"`
+	Exchange string `query:"exchange" maxLength:"64" doc:"id of an exchange: only the runs that are its steps"`
 }
 
 // List lists the runs of all sessions.
@@ -91,7 +92,7 @@ func (a *RunAPI) ListOfSession(ctx context.Context, in *struct {
 // page lists the runs of a session, or of all sessions if it is empty.
 func (a *RunAPI) page(ctx context.Context, of sessions.ID, in *RunQuery) (*view.Page[runList], error) {
 	bound := view.NewBound()
-	runs, err := a.Rows.ListRuns(ctx, ledger.Query{MaxLevel: auth.CallerOf(ctx).Level, Session: of, Status: in.Status, Limit: in.Limit, After: in.After, Bound: bound})
+	runs, err := a.Rows.ListRuns(ctx, ledger.Query{MaxLevel: auth.CallerOf(ctx).Level, Session: of, Status: in.Status, Exchange: in.Exchange, Limit: in.Limit, After: in.After, Bound: bound})
 	if err != nil {
 		return nil, err
 	}

@@ -69,8 +69,12 @@ func (w *world) scene(n int) *scene {
 	for _, r := range s.sessions() {
 		s.since.sessions[r.ID] = true
 	}
+	s.follow(stepsPath)
 	return s
 }
+
+// stepsPath is the stream of the steps of exchanges.
+const stepsPath = "/v1/bus/steps"
 
 // leak notes something that was seen by somebody who must not.
 func (s *scene) leak(format string, a ...any) { s.leaks = append(s.leaks, fmt.Sprintf(format, a...)) }
@@ -288,7 +292,13 @@ func (s *scene) spoken(key, text string) (row sessionRow) {
 // listen keeps what the low token sees of a session's events, until the scene ends.
 func (s *scene) listen(row sessionRow) {
 	s.t.Helper()
-	req, err := http.NewRequestWithContext(s.stopped, http.MethodGet, "http://"+s.Addr().String()+"/v1/sessions/"+row.ID+"/events", http.NoBody)
+	s.follow("/v1/sessions/" + row.ID + "/events")
+}
+
+// follow keeps what the low token sees of a stream, until the scene ends.
+func (s *scene) follow(path string) {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.stopped, http.MethodGet, "http://"+s.Addr().String()+path, http.NoBody)
 	require.NoError(s.t, err)
 	req.Header.Set("Authorization", "Bearer "+lowToken)
 	resp, err := http.DefaultTransport.RoundTrip(req)

@@ -228,7 +228,7 @@ func (l *Loop) Open(ctx context.Context, record sessions.Record) (*sessions.Sess
 		return nil, failed(fmt.Errorf("agent %q is not in the configuration", record.Agent),
 			"The agent of this conversation no longer exists. My owner can add it to agents.list again.")
 	}
-	model, err := l.models(cmp.Or(record.Model.Raw(), d.Model))
+	model, err := l.modelOf(record, d)
 	if err != nil { // the name is as secret as the session that set it
 		return nil, failed(err, "My model is not configured. If it was set for this conversation, an owner can reset it with `/model default`. Otherwise my owner can see why with `sluice doctor`.")
 	}
@@ -239,11 +239,19 @@ func (l *Loop) Open(ctx context.Context, record sessions.Record) (*sessions.Sess
 	if err := l.equip(ctx, s, d); err != nil {
 		return nil, err
 	}
-	if l.media != nil {
+	if l.media != nil && d.Program == nil {
 		model = &seeing{Model: model, read: l.media, log: l.log}
 	}
 	s.SetModel(model)
 	return s, nil
+}
+
+// modelOf is what answers in a session. A program replaces any model that was set for the session.
+func (l *Loop) modelOf(record sessions.Record, d roster.Definition) (sessions.Model, error) {
+	if d.Program != nil {
+		return d.Program, nil
+	}
+	return l.models(cmp.Or(record.Model.Raw(), d.Model))
 }
 
 func failed(err error, public string) *sessions.WorkError {

@@ -13,6 +13,7 @@ import (
 	"sluice/internal/agent/summarize"
 	"sluice/internal/aside"
 	"sluice/internal/pause"
+	"sluice/internal/program"
 	runs "sluice/router/work"
 	"sluice/sessions"
 )
@@ -40,12 +41,18 @@ type work struct {
 	usage       summarize.Tally
 	compactions int
 	usedTools   bool
-	cut         bool // whether the last answer reached the model's limit
+	cut         bool             // whether the last answer reached the model's limit
+	program     *program.Program // works the run; nil: the model does
 }
 
 // Work implements [runs.Agent].
 func (l *Loop) Work(ctx context.Context, a runs.Assignment) (runs.Answer, error) {
 	w := &work{parts: l.parts, session: a.Session, run: a.Run, emit: a.Emit, inbox: a.Inbox, approver: a.Approver}
+	if p, ok := a.Session.Model().(*program.Program); ok {
+		var end func()
+		ctx, end = w.handOver(ctx, p, l.programFolder(a.Session, p))
+		defer end()
+	}
 	w.session.SetSkip(w.skip)
 	defer w.session.SetSkip(nil)
 	w.event(sessions.Event{Type: sessions.EventStarted})
@@ -242,11 +249,17 @@ func (w *work) ended(ctx context.Context, err error) error {
 		return &sessions.WorkError{Status: sessions.RunTimeout, Err: err, Public: "I ran out of time for this. Please ask for less at once, or try again."}
 	}
 	if errors.Is(err, sessions.ErrModelLevel) {
+		if w.program != nil {
+			return failed(err, "The program that answers here is not allowed to see this conversation. My owner can raise its classification in agents.list, or start over with /new.")
+		}
 		return failed(err, "My model is not allowed to see this conversation. My owner can raise models.providers.<provider>.classification, or start over with /new.")
 	}
 	me, ok := errors.AsType[*sessions.ModelError](err)
 	if !ok {
 		return err
+	}
+	if w.program != nil {
+		return programFailed(me)
 	}
 	switch me.Kind {
 	case sessions.ModelAuth:

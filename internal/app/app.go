@@ -62,6 +62,8 @@ type App struct {
 	monitor    liveMonitor
 	secrets    *liveSecrets
 	models     atomic.Pointer[model.Registry]
+	nkeys      atomic.Pointer[map[string]string] // of agents' programs
+	carriers   carriers
 	roster     *roster.Roster
 	loop       *agent.Loop
 	router     *router.Router
@@ -162,7 +164,7 @@ func (a *App) openStoreAndBus(ctx context.Context) error {
 func (a *App) startBus(ctx context.Context) error {
 	metrics := prometheus.NewRegistry() // for this attempt
 	b, err := bus.Start(ctx, bus.Config{
-		URL: a.cfg.Bus.URL.Reveal(), Dir: a.cfg.State, Listen: a.cfg.Bus.Listen, Reader: busReader(a.cfg, a.token), Partitions: a.cfg.Limits.Partitions, Replica: a.replica,
+		URL: a.cfg.Bus.URL.Reveal(), Dir: a.cfg.State, Listen: a.cfg.Bus.Listen, Reader: busReader(a.cfg, a.token), Agent: a.agentOf, Partitions: a.cfg.Limits.Partitions, Replica: a.replica,
 		Now: a.now, Log: a.log, Registerer: metrics,
 	})
 	if err == nil {
@@ -206,7 +208,8 @@ func (a *App) wire() error {
 		return fmt.Errorf("configure channels: %w", err)
 	}
 	a.quota = workspace.NewQuota(a.bounds, nil, a.now)
-	a.roster = roster.New(agentSettings(a.cfg, a.monitor.Load()))
+	a.carriers = newCarriers(a)
+	a.roster = roster.New(agentSettings(a.cfg, a.monitor.Load(), a.carriers))
 	a.router, err = router.New(router.Config{
 		Store: a.rows(a.store), Bus: a.bus, Models: models{a.roster, a.chooseModel, a.maxTemperature}, Gate: &a.gate, Monitor: &a.monitor, Adapters: a.channels.find,
 		Settings: routerSettings(a.cfg), Partitions: a.cfg.Limits.Partitions, Replica: a.replica, Now: a.now, Log: a.log, Registerer: a.registry,

@@ -48,7 +48,7 @@ func (a *App) newHTTP() error {
 		Files:  conversation.Files{Folder: a.loop.Folder, Level: a.loop.FileLevel, Quota: a.quota},
 		Parts:  a.components, Accounts: a.supervisor.States, Callback: a.callback,
 		Page: console.Handler(a.cfg.Channels.Webchat.Enabled), PageRoute: webchat.Route(), PagePerson: sessions.Peer{ID: webchat.Person, Name: "You"},
-		Targets: a.target, Checks: a.checks, Alerting: a.alerting(),
+		Targets: a.target, Checks: a.checks, Agents: listedAgents{a.roster, a.bus.Agents, a.log}, Alerting: a.alerting(),
 		Metrics: promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}),
 		Tokens:  credentials, SinkLevel: a.gate.SinkLevel, Hosts: hosts, MaxBody: int64(a.cfg.Limits.MaxMessageBytes)*6 + bodySpare,
 		MaxUpload: int64(a.cfg.Limits.MaxMessageBytes)*6 + 2*int64(a.cfg.Limits.MaxMediaBytes)*4/3 + bodySpare, // base64 makes files longer

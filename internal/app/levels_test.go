@@ -68,6 +68,8 @@ func decisions() map[string]ruling {
 		"get-memory":         {by: bySession},
 		"delete-memory":      {by: bySession},
 		"get-media":          {by: byRow},
+		"list-agents":        {by: byNothing}, // they are in the configuration
+		"get-agent":          {by: byNothing},
 		"list-checks":        {by: byNothing}, // their levels are in the configuration, see TestChecksAreShownUpToTheirLevel
 		"run-check":          {by: byNothing},
 		"status":             {by: byRow},

@@ -97,6 +97,8 @@ func (a *App) adopt(cfg *config.Config) error {
 	a.secrets.Store(secrets)
 	a.models.Store(models)
 	a.limits.Store(&cfg.Limits)
+	keys := nkeysOf(cfg)
+	a.nkeys.Store(&keys)
 	return nil
 }
 
@@ -106,7 +108,7 @@ func (a *App) Reload(cfg *config.Config) (waiting []string, err error) {
 	if err := a.adopt(cfg); err != nil {
 		return nil, err
 	}
-	a.roster.Configure(agentSettings(cfg, a.monitor.Load()))
+	a.roster.Configure(agentSettings(cfg, a.monitor.Load(), a.carriers))
 	a.router.Configure(routerSettings(cfg))
 	a.router.JobSource().Configure(cfg.Jobs(), cfg)
 	a.router.Hooks().Configure(cfg.ReadHooks(func(string, string) {}))

@@ -110,7 +110,7 @@ func exchangeSettings(c *config.Config) place.ExchangeSettings {
 }
 
 // agentSettings converts the configuration for the agent loop.
-func agentSettings(c *config.Config, monitor *policy.Monitor) roster.Settings {
+func agentSettings(c *config.Config, monitor *policy.Monitor, programs carriers) roster.Settings {
 	s := roster.Settings{
 		Monitor: monitor,
 		Keyer:   c.Session.Keyer(), Owners: c.Owners, Visibility: roster.Visibility(c.Tools.Sessions.Visibility),
@@ -122,14 +122,18 @@ func agentSettings(c *config.Config, monitor *policy.Monitor) roster.Settings {
 		},
 	}
 	for _, a := range c.Agents.List {
-		s.Agents = append(s.Agents, definition(a))
+		d := definition(a)
+		if d.Program = programs.program(a); d.Program != nil {
+			d.Model = d.Program.Name()
+		}
+		s.Agents = append(s.Agents, d)
 	}
 	return s
 }
 
 func definition(a config.Agent) roster.Definition {
 	return roster.Definition{
-		ID: a.ID, Name: a.Name, SystemPrompt: a.SystemPrompt, Model: a.Model, AllowAgents: a.Subagents.AllowAgents,
+		ID: a.ID, Default: a.Default, Name: a.Name, SystemPrompt: a.SystemPrompt, Model: a.Model, AllowAgents: a.Subagents.AllowAgents,
 		Workspace: a.Workspace, FileLevel: a.WorkspaceLevel, Thinking: sessions.ThinkingLevel(a.Thinking), Verbose: sessions.VerboseLevel(a.Verbose),
 		Temperature: a.Temperature, MaxTokens: a.MaxOutputTokens,
 		Permission: sessions.PermissionMode(a.Permission), Sandbox: sessions.SandboxMode(a.Sandbox.Mode),

@@ -19,15 +19,15 @@ const module = "sluice"
 // down here before it can be used.
 func layers() [][]string {
 	return [][]string{
-		{"policy/flow", "internal/alert/intake", "internal/aside", "internal/cron", "internal/expr", "internal/faultpoint", "internal/freeport", "internal/glob", "internal/hook/signature", "internal/node/protocol", "internal/pattern", "internal/pause", "internal/visible", "internal/archtest"},
+		{"policy/flow", "agentkit", "internal/alert/intake", "internal/aside", "internal/cron", "internal/expr", "internal/faultpoint", "internal/freeport", "internal/glob", "internal/hook/signature", "internal/node/protocol", "internal/pattern", "internal/pause", "internal/visible", "internal/archtest"},
 		{"internal/alert", "internal/node", "sessions/address"},
 		{"sessions/audit", "sessions/message", "sessions/prompt"},
 		{"sessions/notes", "sessions/turn"},
 		{"sessions/record"},
 		{"sessions/port"},
 		{"sessions", "internal/markdown"},
-		{"policy", "adapters", "announce", "internal/trouble", "internal/hook", "internal/check", "internal/sandbox", "internal/schema", "internal/web", "internal/workspace"},
-		{"router/ledger", "router/queue", "router/request"},
+		{"policy", "adapters", "announce", "internal/trouble", "internal/hook", "internal/check", "internal/program", "internal/sandbox", "internal/schema", "internal/web", "internal/workspace"},
+		{"router/ledger", "router/queue", "router/request", "internal/program/command"},
 		{"router/decider", "router/lanes", "router/place", "router/usertext", "store/engine"},
 		{"router/quota", "router/steps"},
 		{"router/outbound", "router/exchange"},
@@ -51,18 +51,18 @@ func layers() [][]string {
 		{"internal/agent/tools/session", "internal/agent/tools/talk", "internal/agent/toolset"},
 		{"internal/config/bare", "internal/config/scalar", "internal/config/hint"},
 		{"internal/config/checks", "internal/config/automation"},
-		{"internal/config/hooks", "internal/config/alerts"},
+		{"internal/config/agents", "internal/config/hooks", "internal/config/alerts"},
 		{
 			"store/sqlite", "store/postgres", "store/storetest",
 			"adapters/telegram", "adapters/slack", "adapters/discord", "adapters/webchat", "adapters/template", "adapters/adaptertest", "adapters/adaptertest/wire",
 			"internal/agent", "internal/bus", "internal/config", "internal/console", "internal/httpapi",
 			"internal/mcp", "internal/model", "internal/supervisor",
 		},
-		{"internal/cli/terminal"},
+		{"internal/program/programtest", "internal/cli/terminal"},
 		{"internal/cli/api"},
 		{"internal/cli/chat", "internal/cli/doctor", "internal/cli/setup"},
 		{"internal/app", "internal/cli", "internal/config/gen", "store/sqlite/sqlitetest", "sessions/sessiontest", "internal/markdown/markdowntest", "internal/model/modeltest", "internal/sandbox/sandboxtest", "adapters/telegram/telegramtest", "adapters/slack/slacktest", "adapters/discord/discordtest"},
-		{"cmd/sluice"},
+		{"cmd/sluice", "examples/agents/go"},
 		{"internal/chaos/completions", "internal/chaos/child"}, // they run the program from outside
 		{"internal/attacks", "internal/budget", "internal/chaos", "internal/bench", "internal/mutate", "internal/structure"},
 	}
@@ -72,7 +72,7 @@ func layers() [][]string {
 func testSupport() []string {
 	return []string{
 		"store/storetest", "store/sqlite/sqlitetest", "sessions/sessiontest", "adapters/adaptertest", "adapters/adaptertest/wire", "adapters/telegram/telegramtest", "adapters/slack/slacktest", "adapters/discord/discordtest", "adapters/template", "internal/markdown/markdowntest", "internal/model/modeltest", "internal/sandbox/sandboxtest",
-		"internal/freeport", "internal/attacks", "internal/chaos", "internal/chaos/child", "internal/chaos/completions",
+		"internal/freeport", "internal/program/programtest", "internal/attacks", "internal/chaos", "internal/chaos/child", "internal/chaos/completions",
 	}
 }
 

@@ -32,10 +32,12 @@ const (
 
 // Config has the dependencies of a Bus.
 type Config struct {
-	URL        string // "nats://a,nats://b"; empty: an embedded server
-	Dir        string // state folder, for the files of the embedded server
-	Listen     string // address at which the embedded server accepts readers; empty: nowhere
-	Reader     string // the readers' password or token; empty: there are no readers
+	URL    string // "nats://a,nats://b"; empty: an embedded server
+	Dir    string // state folder, for the files of the embedded server
+	Listen string // address at which the embedded server accepts readers; empty: nowhere
+	Reader string // the readers' password or token; empty: there are no readers
+	// Agent returns whose public nkey this is: the program of that agent may connect. Nil: no programs.
+	Agent      func(nkey string) (id string, ok bool)
 	Partitions int
 	Replica    string // unique among the replicas
 	Now        func() time.Time
@@ -61,6 +63,7 @@ type Bus struct {
 	gather gatherer      // of events, with the embedded server
 
 	*courier // of steps
+	Agents   *Agents
 	roster   *roster
 	owned    *owned
 
@@ -100,6 +103,7 @@ func Start(ctx context.Context, cfg Config) (*Bus, error) {
 		ctx: b.ctx, solo: b.solo(), embed: b.embed, conn: func() *nats.Conn { return b.conn }, js: func() jetstream.JetStream { return b.js }, background: b.background, damaged: b.damaged,
 		owned: b.owned, dropped: b.metrics.dropped.WithLabelValues("step"), log: cfg.Log,
 	})
+	b.Agents = &Agents{conn: func() *nats.Conn { return b.conn }, log: cfg.Log}
 	b.soft, b.endSoft = context.WithCancel(context.Background())
 	if b.solo() && cfg.Listen == "" {
 		return b, nil

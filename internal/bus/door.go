@@ -2,11 +2,14 @@ package bus
 
 import (
 	"crypto/subtle"
+	"encoding/base64"
 	"fmt"
 	"net"
 	"strconv"
+	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nkeys"
 )
 
 const (
@@ -18,9 +21,13 @@ const (
 	ownUser = "gateway"
 )
 
-// door decides who may connect to an embedded server that listens: this process, and readers. Readers see all messages and
-// what JetStream knows of its streams; they can't publish, nor change or take anything.
-type door struct{ own, reader string }
+// door decides who may connect to an embedded server that listens: this process, readers, and programs that are agents. Readers
+// see all messages and what JetStream knows of its streams; they can't publish, nor change or take anything. A program
+// sees and writes its own subjects alone.
+type door struct {
+	own, reader string
+	agent       func(nkey string) (id string, ok bool) // whose public key this is
+}
 
 var _ server.Authentication = door{}
 
@@ -38,8 +45,43 @@ func (d door) Check(c server.ClientAuthentication) bool {
 	case same(given, d.reader):
 		c.RegisterUser(&server.User{Username: "reader", Permissions: readers()})
 		return true
+	case o.Nkey != "" && d.agent != nil && signed(o.Nkey, o.Sig, c.GetNonce()):
+		id, ok := d.agent(o.Nkey)
+		if ok {
+			c.RegisterUser(&server.User{Username: "agent " + id, Permissions: AgentPermissions(id)})
+		}
+		return ok
 	}
 	return false
+}
+
+// signed reports whether a client has the private key of a public one.
+func signed(public, signature string, nonce []byte) bool {
+	key, err := nkeys.FromPublicKey(public)
+	if err != nil {
+		return false
+	}
+	sig, err := base64.RawURLEncoding.DecodeString(signature)
+	if err != nil {
+		sig, err = base64.StdEncoding.DecodeString(signature)
+	}
+	return err == nil && len(nonce) > 0 && key.Verify(nonce, sig) == nil
+}
+
+// answersMax and answersTime bound how an agent's program may reply to requests about itself (NATS micro-services).
+const (
+	answersMax  = 16
+	answersTime = time.Minute
+)
+
+// AgentPermissions are those of the program of an agent.
+func AgentPermissions(id string) *server.Permissions {
+	own := "sluice.agent." + id + "."
+	return &server.Permissions{
+		Subscribe: &server.SubjectPermission{Allow: []string{own + "runs", own + "runs.*", own + "cancel", "$SRV.>", "_INBOX." + id + ".>"}},
+		Publish:   &server.SubjectPermission{Allow: []string{own + "out.*"}},
+		Response:  &server.ResponsePermission{MaxMsgs: answersMax, Expires: answersTime},
+	}
 }
 
 func same(given, want string) bool {

@@ -31,7 +31,8 @@ func (b *Bus) startServer() error {
 		}
 		b.secret = rand.Text()
 		options.DontListen, options.Host, options.Port = false, at.host, at.port
-		options.MaxConn, options.MaxSubs, options.CustomClientAuthentication = readersMax, subscriptionsMax, door{own: b.secret, reader: b.cfg.Reader}
+		options.MaxConn, options.MaxSubs, options.CustomClientAuthentication = readersMax, subscriptionsMax, door{own: b.secret, reader: b.cfg.Reader, agent: b.cfg.Agent}
+		options.AlwaysEnableNonce = true // agents sign it
 	}
 	s, err := server.NewServer(options)
 	if err != nil {

@@ -66,6 +66,7 @@ func TestTheCommandsThereAre(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []string{
 		"",
+		"agents", "agents key", "agents list", "agents show",
 		"alerts", "alerts ack", "alerts fire", "alerts list", "alerts resolve", "alerts show", "alerts silence", "alerts silences", "alerts silences expire", "alerts silences list", "alerts test",
 		"approvals", "approvals allow", "approvals deny", "approvals list", "approvals show",
 		"audit", "audit list", "audit verify",

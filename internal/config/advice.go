@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"sluice/policy"
+	"sluice/internal/config/agents"
 	"sluice/policy/flow"
 )
 
@@ -100,24 +100,21 @@ func (a *adviser) channelsOf(agent Agent) []enabledChannel {
 // models compares the levels of agents' models with those of their messages and tool results.
 func (a *adviser) models() {
 	for _, agent := range a.Agents.List {
-		name, _, _ := strings.Cut(agent.Model, "/")
-		provider, ok := a.Models.Providers[name]
-		if !ok {
+		may, who, mend := a.agentMay(&agent)
+		if !may.Valid() {
 			continue // the offline model may get everything
 		}
-		may := provider.Classification
-		mend := fmt.Sprintf("raise models.providers.%s.classification, or give agent %s another model", name, agent.ID)
 		if silent := channelsAbove(a.channelsOf(agent), may); len(silent) > 0 {
-			a.wrong("levels", mend, "agent %s can't reply on %s: its model %s is limited to %s", agent.ID, strings.Join(silent, ", "), agent.Model, may)
+			a.wrong("levels", mend, "agent %s can't reply on %s: its %s is limited to %s", agent.ID, strings.Join(silent, ", "), who, may)
 			continue
 		}
 		for _, s := range a.sources() {
-			if agent.has(s.tool) && above(s.level, may) {
-				a.note("levels", mend, "agent %s can't continue after using %s (%s): its model %s is limited to %s", agent.ID, s.setting, s.level, agent.Model, may)
+			if agent.Has(s.tool) && above(s.level, may) {
+				a.note("levels", mend, "agent %s can't continue after using %s (%s): its %s is limited to %s", agent.ID, s.setting, s.level, who, may)
 			}
 		}
 		if above(agent.WorkspaceLevel, may) && agent.WorkspaceLevel.Valid() {
-			a.wrong("levels", mend, "agent %s can't use its files (%s): its model %s is limited to %s", agent.ID, agent.WorkspaceLevel, agent.Model, may)
+			a.wrong("levels", mend, "agent %s can't use its files (%s): its %s is limited to %s", agent.ID, agent.WorkspaceLevel, who, may)
 		}
 	}
 }
@@ -158,9 +155,17 @@ const webTool = "web_fetch"
 
 func mcpPrefix(server string) string { return "mcp_" + server + "_" }
 
-// has reports whether an agent has a tool.
-func (a *Agent) has(tool string) bool {
-	return !policy.NameMatches(a.Tools.Deny, tool) && (len(a.Tools.Allow) == 0 || policy.NameMatches(a.Tools.Allow, tool))
+// agentMay is the highest level that may be sent to who answers for an agent, and what raises it. Invalid: any level.
+func (a *adviser) agentMay(agent *Agent) (may flow.Level, who, mend string) {
+	if agent.Kind != agents.KindLoop {
+		may = agent.Program.Classification
+		if !may.Valid() {
+			may = flow.Public
+		}
+		return may, "program", fmt.Sprintf("raise the classification of agent %s in agents.list", agent.ID)
+	}
+	name, _, _ := strings.Cut(agent.Model, "/")
+	return a.Models.Providers[name].Classification, "model " + agent.Model, fmt.Sprintf("raise models.providers.%s.classification, or give agent %s another model", name, agent.ID)
 }
 
 // unlistedGroups checks whether unlisted groups can be answered: messages there have the channel's level.

@@ -3,11 +3,12 @@ package config_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/internal/config"
+	"sluice/internal/config/agents"
 )
 
 func TestAgentsTakeWhatTheyDoNotSayFromTheDefaults(t *testing.T) {
@@ -31,18 +32,18 @@ agents:
 	require.Equal(t, "/var/lib/sluice/workspaces/main", main.Workspace)
 	require.Equal(t, []string{"low", "off", "ask"}, []string{main.Thinking, main.Verbose, main.Permission})
 	require.Equal(t, []any{"0.5", 100, "0", 4096}, []any{string(main.Temperature), main.MaxOutputTokens, string(work.Temperature), work.MaxOutputTokens})
-	require.Equal(t, config.Sandbox{Mode: "optional", SessionToolsVisibility: "all"}, main.Sandbox)
-	require.Equal(t, config.AgentTools{Allow: []string{"*", "exec"}, Deny: []string{"message"}}, main.Tools)
+	require.Equal(t, agents.Sandbox{Mode: "optional", SessionToolsVisibility: "all"}, main.Sandbox)
+	require.Equal(t, agents.Tools{Allow: []string{"*", "exec"}, Deny: []string{"message"}}, main.Tools)
 	require.Equal(t, "/home/ann/work", work.Workspace)
 	require.Equal(t, []string{"low", "on", "deny"}, []string{work.Thinking, work.Verbose, work.Permission})
-	require.Equal(t, config.Sandbox{Mode: "required", SessionToolsVisibility: "all"}, work.Sandbox)
-	require.Equal(t, config.AgentTools{Allow: []string{"*", "exec"}, Deny: []string{}}, work.Tools)
-	require.Equal(t, config.Memory{Namespace: "main", Audience: "own", MaxEntries: 200_000, MaxBytes: 1_000_000, RecallChars: 4000}, main.Memory)
-	require.Equal(t, config.Memory{Namespace: "team", Audience: "shared", MaxEntries: 200_000, MaxBytes: 1_000_000, RecallChars: 9}, work.Memory)
+	require.Equal(t, agents.Sandbox{Mode: "required", SessionToolsVisibility: "all"}, work.Sandbox)
+	require.Equal(t, agents.Tools{Allow: []string{"*", "exec"}, Deny: []string{}}, work.Tools)
+	require.Equal(t, agents.Memory{Namespace: "main", Audience: "own", MaxEntries: 200_000, MaxBytes: 1_000_000, RecallChars: 4000}, main.Memory)
+	require.Equal(t, agents.Memory{Namespace: "team", Audience: "shared", MaxEntries: 200_000, MaxBytes: 1_000_000, RecallChars: 9}, work.Memory)
 
 	bare := parsed(t, "agents: { defaults: { workspace: shared } }").DefaultAgent()
 	require.Equal(t, "auto", bare.Permission)
-	require.Equal(t, config.Sandbox{Mode: "off", SessionToolsVisibility: "spawned"}, bare.Sandbox)
+	require.Equal(t, agents.Sandbox{Mode: "off", SessionToolsVisibility: "spawned"}, bare.Sandbox)
 	here, err := os.Getwd()
 	require.NoError(t, err)
 	require.Equal(t, filepath.Join(here, "shared", "main"), bare.Workspace)
@@ -66,4 +67,39 @@ func TestFaultsOfAgents(t *testing.T) {
 	require.Contains(t, got[1], "sluice.yaml:7:21: agents.list[1].systemPrompt: ")
 	require.Contains(t, got[2], "agents.list[1].permission: want ask, auto or deny")
 	require.Contains(t, got[3], "agents.list[1].sandbox.mode: want off, optional or required")
+}
+
+func TestFaultsOfPrograms(t *testing.T) {
+	t.Parallel()
+	const key = "UDXU4RCSJNZOIQHZNWXHXORDPRTGNJAHAHFRGZNEEJCPQTT2M7NLCNF4"
+	got := faults(t, `agents:
+  list:
+    - { id: a, nkey: `+key+` }
+    - { id: b, kind: nats, model: offline/echo, nkey: wrong }
+    - { id: c, kind: command, nkey: `+key+` }
+    - { id: d, kind: nats, command: [x], nkey: `+key+` }
+    - { id: e, kind: nats, nkey: `+key+` }
+    - { id: f, kind: other }
+`)
+	text := strings.Join(got, "\n")
+	for _, want := range []string{
+		"agents.list[0].kind: is loop, but classification, trust, timeout, nkey or command is set",
+		"agents.list[1].model: is set, but a program has no model: remove it",
+		`agents.list[1].nkey: "wrong": want the public nkey of the program, U…; make one with sluice agents key`,
+		"agents.list[1].kind: is nats, but no program can connect to the bus: set bus.listen, for example 127.0.0.1:4222",
+		"agents.list[2].command: want a program and its arguments for kind command",
+		"agents.list[2].nkey: is only for kind nats",
+		"agents.list[3].command: want a program and its arguments for kind command, and nothing for kind nats",
+		"agents.list[4].nkey: is also that of agent d: give each agent its own",
+		"agents.list[5].kind: want loop, nats or command",
+	} {
+		require.Contains(t, text, want)
+	}
+	text = strings.Join(faults(t, "bus: { url: nats://a }\nstore: { url: postgres://a/b }\ngateway: { token: 0123456789abcdef }\nagents: { list: [{ id: a, kind: nats, nkey: "+key+" }] }\n"), "\n")
+	require.Contains(t, text, "agents.list[0].nkey: is only for the embedded bus: with bus.url, the NATS cluster decides who may connect")
+
+	c := parsed(t, "bus: { listen: 127.0.0.1:4222 }\nagents: { list: [{ id: a, kind: nats, nkey: "+key+" }, { id: b, kind: command, command: [x] }, { id: c, kind: command, command: [x], sandbox: { mode: off } }] }\n")
+	require.Equal(t, "off", c.Agents.List[0].Sandbox.Mode)
+	require.Equal(t, "required", c.Agents.List[1].Sandbox.Mode, "a command runs in the sandbox unless its owner says otherwise")
+	require.Equal(t, "off", c.Agents.List[2].Sandbox.Mode)
 }

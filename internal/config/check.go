@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"sluice/internal/config/agents"
 	"sluice/internal/config/alerts"
 	"sluice/internal/config/hint"
 
@@ -34,6 +35,7 @@ func check(r *report, c *Config) {
 	k.channels()
 	k.models()
 	k.agents()
+	k.c.Agents.CheckPrograms(agents.Bus{Cluster: k.c.Bus.URL.Reveal() != "", Listens: k.c.Bus.Listen != ""}, func(path, format string, args ...any) { k.must(false, path, format, args...) })
 	k.bindings()
 	k.session()
 	k.tools()

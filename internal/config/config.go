@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
+	"sluice/internal/config/agents"
 	"sluice/internal/config/alerts"
 	"sluice/internal/config/automation"
 	"sluice/internal/config/checks"
 	"sluice/internal/config/hooks"
 	"sluice/policy/flow"
-	"sluice/sessions"
 )
 
 // Config is the whole configuration. What a [Loader] returns is complete: every
@@ -147,85 +147,10 @@ type Provider struct {
 }
 
 // Agents are the agents.
-type Agents struct {
-	Defaults AgentDefaults `yaml:"defaults" doc:"Settings for agents that do not set their own."`
-	List     []Agent       `yaml:"list" doc:"The agents. Empty: one agent, main."`
-}
-
-// AgentDefaults are the settings that agents share.
-type AgentDefaults struct {
-	Model           string               `yaml:"model" doc:"<provider>/<model>. Default: models.default."`
-	SystemPrompt    string               `yaml:"systemPrompt" doc:"The system prompt, a template: docs/workspace.md. Default: a short prompt for an assistant in a chat that replies briefly and may stay silent, followed by the instruction file of its workspace."`
-	Thinking        string               `yaml:"thinking" enum:"off,low,medium,high" doc:"How much models may reason before they reply. Default: the provider's."`
-	Temperature     sessions.Temperature `yaml:"temperature" doc:"How freely models choose their words: 0 gives the most likely words, higher numbers more variety. A number from 0 to 2. Providers of kind anthropic take at most 1, and none while the model reasons (thinking). Default: the provider's."`
-	MaxOutputTokens int                  `yaml:"maxOutputTokens" min:"0" max:"1000000" doc:"Maximum tokens of one reply. 0: the provider's own limit."`
-	Verbose         string               `yaml:"verbose" enum:"off,on,full" doc:"What people see of the work on a reply. off: nothing. on: the tools that are called. full: their results too."`
-	Permission      string               `yaml:"permission" enum:"ask,auto,deny" doc:"Calls of tools that do more than read. ask: they wait for an owner's approval. auto: they run. deny: they are refused."`
-	Workspace       string               `yaml:"workspace" doc:"Folder that contains one folder for each agent, named by its id. Default: <state>/workspaces."`
-
-	Sandbox   Sandbox          `yaml:"sandbox" doc:"How commands of the tool exec run, and which sessions the tools can see."`
-	Tools     AgentTools       `yaml:"tools" doc:"Which tools the agents have."`
-	Memory    Memory           `yaml:"memory" doc:"What the agents remember across sessions: docs/memory.md."`
-	Subagents SubagentDefaults `yaml:"subagents" doc:"Limits for sub-agents."`
-}
-
-// Sandbox says how commands from agents' tools run.
-type Sandbox struct {
-	Mode string `yaml:"mode" enum:"off,optional,required" doc:"How commands run. off: as the gateway itself, and only for an agent whose tools.allow names exec. optional: in a sandbox if bubblewrap is installed, otherwise as with off. required: in a sandbox or not at all."`
-
-	SessionToolsVisibility string `yaml:"sessionToolsVisibility" enum:"spawned,all" doc:"The most that the session tools of a sandboxed session (mode optional or required) can see. spawned: its own session and those it started. all: what tools.sessions.visibility permits."`
-}
-
-// AgentTools are the tools of an agent.
-type AgentTools struct {
-	Allow []string `yaml:"allow" doc:"The only tools that the agent has: names, or patterns with *, such as mcp_github_*. Default: all. To have exec outside a sandbox, name it here: [\"*\", exec]."`
-	Deny  []string `yaml:"deny" doc:"Tools that the agent does not have: names, or patterns with *."`
-}
-
-// Memory says what agents remember across sessions.
-type Memory struct {
-	Namespace   string `yaml:"namespace" doc:"Agents with the same namespace share memories. a-z 0-9 _ -. Default: the agent's id, so each agent has its own."`
-	Audience    string `yaml:"audience" enum:"own,shared" doc:"own: a conversation reads what was saved in it, and only owners in private read everything. shared: every conversation with the agent reads all memories, up to its level."`
-	MaxEntries  int    `yaml:"maxEntries" min:"0" doc:"Maximum memories of one conversation at one level. 0 for an agent: as in agents.defaults."`
-	MaxBytes    int    `yaml:"maxBytes" min:"0" doc:"Maximum bytes of one conversation's memories at one level, old versions included. 0 for an agent: as in agents.defaults."`
-	RecallChars int    `yaml:"recallChars" min:"0" max:"100000" doc:"Characters of memories that are added to each prompt. 0 for an agent: as in agents.defaults; 0 there: none."`
-}
-
-// SubagentDefaults limit sub-agents.
-type SubagentDefaults struct {
-	ArchiveAfterMinutes int `yaml:"archiveAfterMinutes" min:"0" max:"525600" doc:"Minutes after its report when a sub-agent's session ends. 0: never."`
-	MaxConcurrent       int `yaml:"maxConcurrent" min:"1" max:"1000" doc:"Sub-agents that work at the same time in one gateway process; others wait."`
-	MaxChildren         int `yaml:"maxChildren" min:"1" max:"100" doc:"Sub-agents of one session that have not reported yet."`
-}
-
-// Subagents says which agents an agent may start.
-type Subagents struct {
-	AllowAgents []string `yaml:"allowAgents" doc:"Ids of agents that it may start as sub-agents besides itself; \"*\" means any."`
-}
+type Agents = agents.Agents
 
 // Agent is one agent.
-type Agent struct {
-	ID              string               `yaml:"id" doc:"Name of the agent in session keys: a-z 0-9 _ -. Required."`
-	Default         bool                 `yaml:"default" doc:"Handles messages that no binding matches. Default: the first agent."`
-	Name            string               `yaml:"name" doc:"Name of the agent for people. Default: its id."`
-	SystemPrompt    string               `yaml:"systemPrompt" doc:"Default: as in agents.defaults."`
-	Model           string               `yaml:"model" doc:"Default: as in agents.defaults."`
-	Thinking        string               `yaml:"thinking" enum:"off,low,medium,high" doc:"Default: as in agents.defaults."`
-	Temperature     sessions.Temperature `yaml:"temperature" doc:"Default: as in agents.defaults."`
-	MaxOutputTokens int                  `yaml:"maxOutputTokens" min:"0" max:"1000000" doc:"0: as in agents.defaults."`
-	Verbose         string               `yaml:"verbose" enum:"off,on,full" doc:"Default: as in agents.defaults."`
-	Permission      string               `yaml:"permission" enum:"ask,auto,deny" doc:"Default: as in agents.defaults."`
-	Workspace       string               `yaml:"workspace" doc:"The agent's folder: its instruction file, and below it one folder for each of its sessions. Default: the folder named by its id in that of agents.defaults."`
-
-	WorkspaceLevel flow.Level `yaml:"workspaceClassification,omitempty" doc:"Level of the files of the agent's sessions. A session that reads a file rises to this level; a session above it cannot write files. Default: a session's files are as secret as the session, and no other session can see them."`
-
-	Sandbox   Sandbox    `yaml:"sandbox" doc:"Keys that are not set: as in agents.defaults."`
-	Tools     AgentTools `yaml:"tools" doc:"If allow or deny is set, it replaces the one in agents.defaults."`
-	Memory    Memory     `yaml:"memory" doc:"Keys that are not set: as in agents.defaults."`
-	Subagents Subagents  `yaml:"subagents" doc:"Which agents it may start."`
-
-	Heartbeat automation.Heartbeat `yaml:"heartbeat,omitempty" doc:"How it looks by itself whether there is something to say: docs/automation.md."`
-}
+type Agent = agents.Agent
 
 // Binding routes matching messages to an agent.
 type Binding struct {

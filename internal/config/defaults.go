@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"sluice/internal/config/agents"
 	"sluice/internal/config/alerts"
 	"sluice/internal/config/automation"
 	"sluice/policy/flow"
@@ -40,10 +41,10 @@ func Default() *Config {
 			AgentToAgent: ToolsAgentToAgent{Enabled: true, Allow: []string{"*"}},
 			Web:          WebTools{Classification: flow.Public, Allow: []string{"*"}, MaxBytes: 2 << 20},
 		},
-		Agents: Agents{Defaults: AgentDefaults{
-			Permission: "auto", Verbose: "off", Sandbox: Sandbox{Mode: "off", SessionToolsVisibility: "spawned"},
-			Memory:    Memory{Audience: "own", MaxEntries: 200_000, MaxBytes: 256 << 20, RecallChars: 4000},
-			Subagents: SubagentDefaults{ArchiveAfterMinutes: 60, MaxConcurrent: 8, MaxChildren: 5},
+		Agents: Agents{Defaults: agents.Defaults{
+			Permission: "auto", Verbose: "off", Sandbox: agents.Sandbox{Mode: "off", SessionToolsVisibility: "spawned"},
+			Memory:    agents.Memory{Audience: "own", MaxEntries: 200_000, MaxBytes: 256 << 20, RecallChars: 4000},
+			Subagents: agents.SubagentDefaults{ArchiveAfterMinutes: 60, MaxConcurrent: 8, MaxChildren: 5},
 		}},
 		Policy: Policy{Escalation: "ask", Clearance: flow.Restricted},
 		Alerts: alerts.Default(), Retention: Retention{Events: "90d", Runs: "90d", Deliveries: "90d", Archived: "30d", Media: "30d"},
@@ -140,22 +141,26 @@ func (c *Config) completeAgents(home string) {
 		found = found || a.Default
 		a.Name = or(a.Name, a.ID)
 		a.Model = or(a.Model, c.Agents.Defaults.Model)
-		a.complete(d, home)
+		a.Kind = or(a.Kind, agents.KindLoop)
+		if a.Kind == agents.KindCommand { // its owner has to say that it needs no sandbox
+			a.Sandbox.Mode = or(a.Sandbox.Mode, "required")
+		}
+		completeAgent(a, d, home)
 	}
 	if !found {
 		list[0].Default = true
 	}
 }
 
-// complete fills in the settings that an agent leaves out.
-func (a *Agent) complete(d *AgentDefaults, home string) {
+// completeAgent fills in the settings that an agent leaves out.
+func completeAgent(a *Agent, d *agents.Defaults, home string) {
 	a.SystemPrompt = or(a.SystemPrompt, d.SystemPrompt)
 	a.Thinking, a.Verbose, a.Permission = or(a.Thinking, d.Thinking), or(a.Verbose, d.Verbose), or(a.Permission, d.Permission)
 	a.Temperature, a.MaxOutputTokens = cmp.Or(a.Temperature, d.Temperature), cmp.Or(a.MaxOutputTokens, d.MaxOutputTokens)
 	a.Workspace = folder(or(a.Workspace, filepath.Join(d.Workspace, a.ID)), home)
 	a.Sandbox.Mode = or(a.Sandbox.Mode, d.Sandbox.Mode)
 	a.Sandbox.SessionToolsVisibility = or(a.Sandbox.SessionToolsVisibility, d.Sandbox.SessionToolsVisibility)
-	a.Memory.complete(d.Memory, a.ID)
+	completeMemory(&a.Memory, d.Memory, a.ID)
 	if a.Tools.Allow == nil {
 		a.Tools.Allow = d.Tools.Allow
 	}
@@ -164,8 +169,8 @@ func (a *Agent) complete(d *AgentDefaults, home string) {
 	}
 }
 
-// complete fills in the settings that a memory section leaves out.
-func (m *Memory) complete(d Memory, agent string) {
+// completeMemory fills in the settings that a memory section leaves out.
+func completeMemory(m *agents.Memory, d agents.Memory, agent string) {
 	m.Namespace = or(or(m.Namespace, d.Namespace), agent)
 	m.Audience = or(m.Audience, d.Audience)
 	m.MaxEntries, m.MaxBytes, m.RecallChars = cmp.Or(m.MaxEntries, d.MaxEntries), cmp.Or(m.MaxBytes, d.MaxBytes), cmp.Or(m.RecallChars, d.RecallChars)

@@ -40,6 +40,7 @@ type handlers struct {
 	jobs       *operator.JobAPI
 	status     *operator.StatusAPI
 	checks     *operator.CheckAPI
+	agents     *operator.AgentAPI
 
 	notify    *senders.NotifyAPI
 	reporting *reporting // nil: alerts are not taken in
@@ -118,6 +119,7 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 		},
 
 		checks:    &operator.CheckAPI{Checks: cfg.Checks},
+		agents:    &operator.AgentAPI{Agents: cfg.Agents},
 		notify:    &senders.NotifyAPI{Visible: visible, Targets: cfg.Targets, Outbox: gw.Outbox, Pace: pace},
 		reporting: newReporting(cfg, visible, tokens, pace, bodies),
 	}

@@ -111,6 +111,8 @@ func (h *handlers) registerOperations(r *registrar) {
 	add(r, wire.Op(get, "/v1/cron/{job}/history", "job-history", "List what became of a job's times, newest first"), h.jobs.History)
 	add(r, wire.Op(get, "/v1/audit", "list-audit", "List the audit trail, newest first"), h.audit.List)
 	add(r, wire.Op(get, "/v1/audit/verify", "verify-audit", "Check that the audit trail is unaltered"), h.audit.Verify)
+	add(r, wire.Op(get, "/v1/agents", "list-agents", "List the agents of the configuration"), h.agents.List)
+	add(r, wire.Op(get, "/v1/agents/{agent}", "get-agent", "Get an agent"), h.agents.Get)
 	add(r, wire.Op(get, "/v1/checks", "list-checks", "List the checks of the configuration with what they found last"), h.checks.List)
 	add(r, wire.Op(post, "/v1/checks/{check}/run", "run-check", "Look at a check now"), h.checks.Run)
 	add(r, wire.Op(get, "/v1/status", "status", "Get the state of the gateway"), h.status.Get)

@@ -110,6 +110,7 @@ type Config struct {
 	Page       http.Handler
 	Targets    senders.Targets // places for notes
 	Checks     operator.Checks
+	Agents     operator.Agents
 	Alerting   *senders.Alerting // nil: alerts are not taken in
 	PageRoute  sessions.Route    // of everyone who speaks over the API or on the page
 	PagePerson sessions.Peer     // the owner there

@@ -30,10 +30,12 @@ const (
 // Config describes how a command runs.
 type Config struct {
 	Workspace string        // absolute path of a folder; in the sandbox it is /workspace, the working directory
+	ReadOnly  []string      // absolute paths of further files and folders that the command may read; missing ones are left out
 	Network   bool          // the command has the gateway's network access
 	Timeout   time.Duration // 0: one minute
 	Output    int           // maximum bytes kept of stdout, and of stderr; 0: 256 KiB
 	Stdin     string        // the command's input
+	In, Out   *os.File      // the command's input and stdout instead of Stdin and what is kept; may be nil. Run does not close them
 	Limits    Limits
 	// Check is called repeatedly while the command runs; its error ends the command. May be nil.
 	Check func(ctx context.Context) error
@@ -132,6 +134,12 @@ func (b *Bubblewrap) Run(ctx context.Context, c Config, command ...string) (Resu
 func run(ctx context.Context, stop context.CancelCauseFunc, c Config, cmd *exec.Cmd, info bool) (Result, error) {
 	stdout, stderr := &bounded{limit: orDefault(c.Output, defaultOutput)}, &bounded{limit: orDefault(c.Output, defaultOutput)}
 	cmd.Stdout, cmd.Stderr, cmd.Stdin = stdout, stderr, strings.NewReader(c.Stdin)
+	if c.In != nil {
+		cmd.Stdin = c.In
+	}
+	if c.Out != nil {
+		cmd.Stdout = c.Out
+	}
 	cmd.WaitDelay = killWait
 	// The command is killed with the thread that has started it, so the thread must not end before.
 	runtime.LockOSThread()
@@ -169,11 +177,16 @@ func arguments(c Config) ([]string, error) {
 		args = append(args, "--share-net")
 	}
 	args = append(args, systemMounts(c.Network)...)
-	return append(args,
+	args = append(args,
 		// A gateway that runs as root also owns /proc/sys in the sandbox, so it must be read-only: otherwise a
 		// command could set the kernel's parameters.
 		"--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev", "--size", shmSize, "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
 		"--size", tmpSize, "--tmpfs", "/tmp",
+	)
+	for _, path := range c.ReadOnly {
+		args = append(args, "--ro-bind-try", path, path)
+	}
+	return append(args,
 		"--bind", c.Workspace, "/workspace", "--remount-ro", "/", "--chdir", "/workspace",
 		"--clearenv", "--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin", "--setenv", "HOME", "/workspace",
 		"--seccomp", strconv.Itoa(filterFD), // the first of the command's extra files

@@ -40,6 +40,11 @@ type Models interface {
 	ModelName(agent string) string
 }
 
+// ProgramKnower is the optional ability of [Models] to know the agents that are programs: their sessions have no model.
+type ProgramKnower interface {
+	IsProgram(agent string) bool
+}
+
 // ModelChecker is the optional ability of [Models] to say whether a model is configured.
 type ModelChecker interface {
 	// CheckModel returns an error for a model that no session may use. The error names the models that a session with

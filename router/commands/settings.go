@@ -79,6 +79,9 @@ func (k *Commands) model(_ context.Context, c Call) (ledger.Change, string, erro
 	if c.Args == "" {
 		return ledger.Change{}, presentModel(c, agents), nil
 	}
+	if p, ok := k.Models.(ProgramKnower); ok && p.IsProgram(c.Session.Agent) {
+		return ledger.Change{}, "A program answers here. It has no model that can be set.", nil
+	}
 	name := c.Args
 	if inherits(name) {
 		name = ""

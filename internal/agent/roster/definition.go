@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"sluice/internal/program"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/sessions"
@@ -12,10 +13,12 @@ import (
 // Definition is one configured agent.
 type Definition struct {
 	ID           string
-	Name         string // how the agent calls itself; empty: the id
-	SystemPrompt string // template, see [sessions.ParsePrompt]; empty: a plain assistant's
-	Model        string // "<provider>/<model>"
-	Workspace    string // its folder, an absolute path; empty: its sessions have no files
+	Default      bool             // it handles messages that no binding matches
+	Name         string           // how the agent calls itself; empty: the id
+	SystemPrompt string           // template, see [sessions.ParsePrompt]; empty: a plain assistant's
+	Model        string           // "<provider>/<model>", or the program's name
+	Program      *program.Program // works its runs; nil: the model does
+	Workspace    string           // its folder, an absolute path; empty: its sessions have no files
 	Thinking     sessions.ThinkingLevel
 	Verbose      sessions.VerboseLevel
 	Temperature  sessions.Temperature

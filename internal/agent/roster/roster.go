@@ -95,6 +95,12 @@ func (r *Roster) ModelName(agent string) string {
 	return d.Model
 }
 
+// IsProgram reports whether a program works an agent's runs, so that its sessions have no model.
+func (r *Roster) IsProgram(agent string) bool {
+	d, _ := r.Definition(agent)
+	return d.Program != nil
+}
+
 // MayStart reports whether an agent may start another one as its sub-agent. It may always start itself.
 func (r *Roster) MayStart(agent, child string) bool {
 	if agent == child {

@@ -1,0 +1,98 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"sluice/internal/agent/roster"
+	"sluice/internal/bus"
+	"sluice/internal/config"
+	"sluice/internal/config/agents"
+	"sluice/internal/httpapi/operator"
+	"sluice/internal/httpapi/wire"
+	"sluice/internal/program"
+	"sluice/internal/program/command"
+	"sluice/internal/sandbox"
+	"sluice/sessions"
+)
+
+// carriers bring turns to the programs that are agents.
+type carriers struct {
+	bus      *bus.Agents
+	commands *command.Commands
+	now      func() time.Time
+}
+
+func newCarriers(a *App) carriers {
+	return carriers{a.bus.Agents, command.New(command.Config{Sandbox: sandbox.New(""), Host: sandbox.Host{}, Limits: a.commandLimits}), a.now}
+}
+
+// program is what works an agent's runs; nil: its model does.
+func (c carriers) program(a config.Agent) *program.Program {
+	p := &program.Program{Config: program.Config{
+		Agent: a.ID, Kind: a.Kind, Classification: a.Program.Classification, Untrusted: a.Trust == "untrusted", Timeout: a.Timeout.Std(),
+		Command: a.Command, Sandbox: a.Sandbox.Mode != "off", Now: c.now,
+	}}
+	switch a.Kind {
+	case agents.KindNATS:
+		p.Carrier = c.bus
+	case agents.KindCommand:
+		p.Carrier = c.commands
+	default:
+		return nil
+	}
+	return p
+}
+
+// nkeysOf are the ids of the agents whose programs may connect to the embedded bus, by their public keys.
+func nkeysOf(c *config.Config) map[string]string {
+	ids := map[string]string{}
+	for _, a := range c.Agents.List {
+		if a.Nkey != "" {
+			ids[a.Nkey] = a.ID
+		}
+	}
+	return ids
+}
+
+// agentOf returns whose public nkey this is, see [bus.Config].
+func (a *App) agentOf(nkey string) (id string, ok bool) {
+	if known := a.nkeys.Load(); known != nil {
+		id, ok = (*known)[nkey]
+	}
+	return id, ok
+}
+
+// listedAgents are the agents as the API shows them.
+type listedAgents struct {
+	roster *roster.Roster
+	bus    *bus.Agents
+	log    *slog.Logger
+}
+
+// Agents implements [operator.Agents].
+func (l listedAgents) Agents(ctx context.Context) ([]operator.Agent, error) {
+	settings := l.roster.Settings()
+	instances := map[string][]operator.Instance{}
+	if slices.ContainsFunc(settings.Agents, func(d roster.Definition) bool { return d.Program != nil && d.Program.Kind == agents.KindNATS }) {
+		found, err := l.bus.Instances(ctx)
+		if err != nil {
+			l.log.Warn("cannot list the programs on the bus", "err", err)
+			return nil, wire.Unavailable("the programs on the bus can't be listed at the moment; try again")
+		}
+		for _, i := range found {
+			instances[i.Agent] = append(instances[i.Agent], operator.Instance{ID: i.ID, Version: i.Version, Started: i.Started, Turns: i.Turns})
+		}
+	}
+	var all []operator.Agent
+	for _, d := range settings.Agents {
+		a := operator.Agent{ID: d.ID, Name: d.Name, Default: d.Default, Kind: agents.KindLoop, Model: d.Model, Instances: instances[d.ID]}
+		if d.Program != nil {
+			a.Kind, a.Model, a.Classification = d.Program.Kind, "", sessions.ModelLevel(d.Program).String()
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}

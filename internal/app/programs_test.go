@@ -1,0 +1,171 @@
+package app_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nkeys"
+	"github.com/stretchr/testify/require"
+
+	"sluice/agentkit"
+	"sluice/internal/freeport"
+	"sluice/sessions"
+)
+
+// keys makes the nkey of a program.
+func keys(t *testing.T) (public, seed string) {
+	t.Helper()
+	pair, err := nkeys.CreateUser()
+	require.NoError(t, err)
+	public, err = pair.PublicKey()
+	require.NoError(t, err)
+	text, err := pair.Seed()
+	require.NoError(t, err)
+	return public, string(text)
+}
+
+// instance is a running program on the bus.
+type instance struct {
+	end  context.CancelFunc
+	done chan error
+}
+
+func serveAgent(t *testing.T, agent, listen, seed string, handle agentkit.Handler) *instance {
+	t.Helper()
+	ctx, end := context.WithCancel(context.Background())
+	i := &instance{end, make(chan error, 1)}
+	ready := make(chan struct{})
+	go func() {
+		i.done <- agentkit.Serve(ctx, agentkit.Options{Agent: agent, URL: "nats://" + listen, Seed: seed, OnReady: func() { close(ready) }}, handle)
+	}()
+	t.Cleanup(i.stop)
+	<-ready
+	return i
+}
+
+// stop ends an instance in the middle of what it does.
+func (i *instance) stop() {
+	i.end()
+	err := <-i.done
+	i.done <- err
+}
+
+func (g *gateway) ask1(session, text string) turnReply {
+	g.t.Helper()
+	said, err := json.Marshal(map[string]string{"message": text})
+	require.NoError(g.t, err)
+	var r turnReply
+	read(g.t, g.call(http.MethodPost, "/v1/sessions/"+session+"/messages", string(said)), http.StatusOK, &r)
+	return r
+}
+
+// A program on the bus is an agent: it calls the gateway's tools, streams, and ends a run once, over a restart of the gateway
+// and of itself.
+func TestAProgramOnTheBusIsAnAgent(t *testing.T) {
+	t.Parallel()
+	listen, err := freeport.Addr()
+	require.NoError(t, err)
+	public, seed := keys(t)
+	g := start(t, `bus: { listen: "`+listen+`" }
+agents: { list: [{ id: main, default: true, kind: nats, nkey: `+public+`, classification: INTERNAL }] }
+`)
+	began := make(chan string, 10)
+	hang := make(chan struct{})
+	handle := func(ctx context.Context, w *agentkit.Work) (string, error) {
+		text := w.LastMessage().Text
+		if what, ok := strings.CutPrefix(text, "remember "); ok {
+			r, err := w.Call(ctx, "todo_add", map[string]any{"items": []string{what}})
+			if err != nil || r.Error {
+				return "refused: " + r.Text, err
+			}
+			began <- "called"
+			if strings.HasPrefix(what, "slowly") {
+				select {
+				case <-hang:
+				case <-ctx.Done():
+					return "", ctx.Err()
+				}
+			}
+			return "kept: " + what, nil
+		}
+		return fmt.Sprint(len(w.Messages), " messages, tools ", len(w.Tools) > 10, ", ", w.Label), nil
+	}
+	one := serveAgent(t, "main", listen, seed, handle)
+	require.Equal(t, "1 messages, tools true, PUBLIC/trusted", g.ask1("main", "hello").Reply)
+	require.Equal(t, "kept: milk", g.ask1("main", "remember milk").Reply)
+	<-began
+
+	// The program dies in the middle of a run, after its call, and so does the gateway.
+	resp := g.call(http.MethodPost, "/v1/sessions/main/messages", `{"message":"remember slowly bread"}`, "Prefer", "respond-async", "Idempotency-Key", "slow", "Accept", "text/event-stream")
+	defer resp.Body.Close() //nolint:errcheck // it is not read
+	<-began
+	one.stop()
+	g.end()
+	g.begin()
+	close(hang)
+	serveAgent(t, "main", listen, seed, handle)
+	var history struct {
+		Messages []struct{ Role, Text string }
+	}
+	require.Eventually(t, func() bool {
+		read(t, g.call(http.MethodGet, "/v1/sessions/main/history", ""), http.StatusOK, &history)
+		return strings.Contains(fmt.Sprint(history.Messages), "kept: slowly bread")
+	}, patience, 10*1e6)
+	require.Equal(t, 1, strings.Count(fmt.Sprint(history.Messages), "kept: slowly bread"))
+	reply := g.ask1("main", "hello")
+	require.Contains(t, reply.Reply, "messages")
+	todos, err := g.Store().Todos(t.Context(), g.session("main"))
+	require.NoError(t, err)
+	require.Len(t, todos, 2, "no call was made twice")
+}
+
+// session is the id of a session.
+func (g *gateway) session(key string) (id sessions.ID) {
+	g.t.Helper()
+	var r struct{ ID sessions.ID }
+	read(g.t, g.call(http.MethodGet, "/v1/sessions/"+key, ""), http.StatusOK, &r)
+	return r.ID
+}
+
+// A program that is started for each run is an agent, and agents of three languages speak to each other: Go over the bus,
+// Python and the shell as commands.
+func TestAgentsOfThreeLanguages(t *testing.T) {
+	t.Parallel()
+	listen, err := freeport.Addr()
+	require.NoError(t, err)
+	public, seed := keys(t)
+	example, err := os.ReadFile(filepath.Join("..", "..", "examples", "agents", "python", "agent.py"))
+	require.NoError(t, err)
+	script, err := json.Marshal(string(example))
+	require.NoError(t, err)
+	g := start(t, `bus: { listen: "`+listen+`" }
+agents:
+  list:
+    - { id: main, default: true, kind: nats, nkey: `+public+`, classification: INTERNAL }
+    - { id: snake, kind: command, classification: INTERNAL, command: [/usr/bin/python3, -c, `+string(script)+`] }
+    - { id: shell, kind: command, classification: INTERNAL, command: [sh, -c, "read -r turn; echo '{\"type\":\"done\",\"text\":\"it is a shell\"}'"] }
+tools: { sessions: { visibility: all }, agentToAgent: { enabled: true } }
+session: { agentToAgent: { maxPingPongTurns: 0 } }
+`)
+	serveAgent(t, "main", listen, seed, func(ctx context.Context, w *agentkit.Work) (string, error) {
+		agent, text, _ := strings.Cut(w.LastMessage().Text, " ")
+		r, err := w.Call(ctx, "sessions_send", map[string]any{"sessionKey": "agent:" + agent + ":main", "message": text, "timeoutSeconds": 30})
+		if err != nil {
+			return "", err
+		}
+		var got struct{ Status, Reply, Error string }
+		if err := json.Unmarshal([]byte(r.Text), &got); err != nil {
+			return r.Text, nil //nolint:nilerr // it is an error's text
+		}
+		return got.Status + " " + got.Reply + got.Error, nil
+	})
+	require.Equal(t, "ok olleh ereht", g.ask1("main", "snake hello there").Reply)
+	require.Equal(t, "ok it is a shell", g.ask1("main", "shell what are you").Reply)
+	require.Contains(t, g.ask1("main", `snake call session_status {}`).Reply, "ok session_status says: {")
+}

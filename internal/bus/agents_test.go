@@ -1,0 +1,208 @@
+package bus_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"sluice/agentkit"
+	"sluice/internal/bus"
+	"sluice/internal/freeport"
+	"sluice/internal/program"
+	"sluice/internal/program/programtest"
+	"sluice/sessions"
+)
+
+// hall is an embedded bus to which programs connect.
+type hall struct {
+	*bus.Bus
+	url string
+
+	mu   sync.Mutex
+	keys map[string]string // ids of agents, by their public keys
+}
+
+func openHall(t *testing.T) *hall {
+	t.Helper()
+	addr, err := freeport.Addr()
+	require.NoError(t, err)
+	h := &hall{url: "nats://" + addr, keys: map[string]string{}}
+	h.Bus, err = bus.Start(context.Background(), bus.Config{
+		Dir: t.TempDir(), Listen: addr, Reader: readerToken, Agent: h.agentOf, Partitions: partitions, Replica: "one", Now: time.Now,
+		Registerer: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { h.Stop(context.Background()) })
+	return h
+}
+
+func (h *hall) agentOf(nkey string) (string, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	id, ok := h.keys[nkey]
+	return id, ok
+}
+
+// key makes a key for an agent and returns its seed.
+func (h *hall) key(t *testing.T, agent string) string {
+	t.Helper()
+	pair, err := nkeys.CreateUser()
+	require.NoError(t, err)
+	public, err := pair.PublicKey()
+	require.NoError(t, err)
+	seed, err := pair.Seed()
+	require.NoError(t, err)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.keys[public] = agent
+	return string(seed)
+}
+
+// serve starts an instance of an agent's program, and waits until it is there. end ends it like a crash: nobody is told.
+func (h *hall) serve(ctx context.Context, t *testing.T, agent, seed string, end context.CancelFunc, handle agentkit.Handler) {
+	t.Helper()
+	done, ready := make(chan error, 1), make(chan struct{})
+	go func() {
+		done <- agentkit.Serve(ctx, agentkit.Options{Agent: agent, URL: h.url, Seed: seed, Version: "1.2.3", OnReady: func() { close(ready) }}, handle)
+	}()
+	t.Cleanup(func() {
+		end()
+		require.NoError(t, <-done)
+	})
+	<-ready
+}
+
+// The suite of programs, over the bus: two instances of each agent.
+func TestProgramsOnTheBus(t *testing.T) {
+	t.Parallel()
+	h := openHall(t)
+	var n int
+	var mu sync.Mutex
+	t.Run("suite", func(t *testing.T) { //nolint:paralleltest // its tests are
+		programtest.Run(t, func(t *testing.T) programtest.Way {
+			t.Helper()
+			mu.Lock()
+			n++
+			agent := "worker" + string(rune('a'+n))
+			mu.Unlock()
+			seed := h.key(t, agent)
+			raw, err := nats.Connect(h.url, nkeyOf(t, seed))
+			require.NoError(t, err)
+			t.Cleanup(raw.Close)
+			for range 2 {
+				ctx, end := context.WithCancel(context.Background())
+				h.serve(ctx, t, agent, seed, end, func(ctx context.Context, w *agentkit.Work) (string, error) {
+					return programtest.Behave(ctx, w, func(text string) {
+						_ = errors.Join(raw.Publish(agentkit.OutSubject(agent, w.Run), []byte(text)), raw.Flush())
+					}, end)
+				})
+			}
+			return programtest.Way{Carrier: h.Agents, Kind: "nats", Agent: agent, Ended: sessions.ModelUnavailable}
+		})
+	})
+}
+
+func nkeyOf(t *testing.T, seed string) nats.Option {
+	t.Helper()
+	pair, err := nkeys.FromSeed([]byte(seed))
+	require.NoError(t, err)
+	public, err := pair.PublicKey()
+	require.NoError(t, err)
+	return nats.Nkey(public, pair.Sign)
+}
+
+// Instances say what they are.
+func TestInstancesAreListed(t *testing.T) {
+	t.Parallel()
+	h := openHall(t)
+	all, err := h.Agents.Instances(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, all)
+	for _, agent := range []string{"two", "one", "two"} {
+		ctx, end := context.WithCancel(context.Background())
+		h.serve(ctx, t, agent, h.key(t, agent), end, func(context.Context, *agentkit.Work) (string, error) { return "hi", nil })
+	}
+	all, err = h.Agents.Instances(t.Context())
+	require.NoError(t, err)
+	require.Len(t, all, 3)
+	for i, agent := range []string{"one", "two", "two"} {
+		require.Equal(t, agent, all[i].Agent)
+		require.Equal(t, "1.2.3", all[i].Version)
+		require.NotEmpty(t, all[i].ID)
+		require.WithinDuration(t, time.Now(), all[i].Started, time.Minute)
+	}
+}
+
+// Without an instance, a turn fails at once, and says why.
+func TestAnAbsentProgram(t *testing.T) {
+	t.Parallel()
+	h := openHall(t)
+	line, err := h.Agents.Begin(t.Context(), program.Run{Agent: "nobody", ID: "run_1"})
+	require.NoError(t, err)
+	defer line.Close("")
+	require.NoError(t, line.Send(t.Context(), []byte("{}"), "gone"))
+	_, err = line.Next(t.Context())
+	require.ErrorIs(t, err, program.ErrAbsent)
+}
+
+// A program has its own subjects alone.
+func TestAProgramKeepsToItsSubjects(t *testing.T) {
+	t.Parallel()
+	h := openHall(t)
+	seed := h.key(t, "one")
+	denied := make(chan error, 100)
+	conn, err := nats.Connect(h.url, nkeyOf(t, seed), nats.CustomInboxPrefix("_INBOX.one"), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { denied <- err }))
+	require.NoError(t, err)
+	defer conn.Close()
+	for _, subject := range []string{"sluice.>", "sluice.steps.*", "sluice.events.>", "sluice.agent.*.runs", "sluice.agent.two.runs", "sluice.agent.two.out.*", "sluice.agent.one.out.*", "_INBOX.>", "$JS.>", ">"} {
+		_, err := conn.SubscribeSync(subject)
+		require.NoError(t, err)
+		require.NoError(t, conn.Flush())
+		require.ErrorIs(t, <-denied, nats.ErrPermissionViolation, subject)
+	}
+	for _, subject := range []string{"sluice.steps.0", "sluice.events.sess_1", "sluice.wake.0", "sluice.members", "sluice.agent.one.runs", "sluice.agent.two.runs", "sluice.agent.two.out.run_1", "sluice.agent.one.out", "$JS.API.STREAM.DELETE.SLUICE_STEPS", "$SRV.STATS", "_INBOX.x.y"} {
+		require.NoError(t, conn.Publish(subject, []byte("{}")))
+		require.NoError(t, conn.Flush())
+		require.ErrorIs(t, <-denied, nats.ErrPermissionViolation, subject)
+	}
+	require.NoError(t, conn.Publish("sluice.agent.one.out.run_1", []byte("{}")))
+	require.NoError(t, conn.Flush())
+	require.Empty(t, denied)
+}
+
+// Only who has the private key of a configured agent connects.
+func TestProgramsNeedTheirKey(t *testing.T) {
+	t.Parallel()
+	h := openHall(t)
+	seed := h.key(t, "one")
+	pair, err := nkeys.FromSeed([]byte(seed))
+	require.NoError(t, err)
+	public, err := pair.PublicKey()
+	require.NoError(t, err)
+	other, err := nkeys.CreateUser()
+	require.NoError(t, err)
+	stranger, err := other.PublicKey()
+	require.NoError(t, err)
+	for name, option := range map[string]nats.Option{
+		"an unknown key":                 nats.Nkey(stranger, other.Sign),
+		"another key's signature":        nats.Nkey(public, other.Sign),
+		"no signature":                   nats.Nkey(public, func([]byte) ([]byte, error) { return nil, nil }),
+		"a signature of something else":  nats.Nkey(public, func([]byte) ([]byte, error) { return pair.Sign([]byte("something else")) }),
+		"the key as a name":              nats.UserInfo(public, ""),
+		"a signature that can't be made": nats.Nkey(public, func([]byte) ([]byte, error) { return nil, errors.New("lost") }),
+	} {
+		_, err := nats.Connect(h.url, option)
+		require.Error(t, err, name)
+	}
+	conn, err := nats.Connect(h.url, nkeyOf(t, seed))
+	require.NoError(t, err)
+	conn.Close()
+}

@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/nats-io/nkeys"
+	"github.com/spf13/cobra"
+
+	"sluice/internal/cli/api"
+	"sluice/internal/cli/terminal"
+)
+
+func agentsCommand(g *gateway) *cobra.Command {
+	return group("agents", "The agents, and the programs that work for them", agentsList(g), agentsShow(g), agentsKey(g))
+}
+
+func agentsList(g *gateway) *cobra.Command {
+	return asking(g, &cobra.Command{Use: "list", Short: "List the agents", Args: arguments(0, 0)}, get("/v1/agents", nil), func(s terminal.Screen, got api.AgentList) error {
+		return terminal.Rows(s, []string{"ID", "NAME", "KIND", "MODEL", "LEVEL", "CONNECTED"}, got.Agents, func(a api.Agent) []string {
+			return []string{a.ID, terminal.Line(a.Name), a.Kind, a.Model, a.Classification, connected(a)}
+		})
+	})
+}
+
+// connected is how many instances of an agent's program are there.
+func connected(a api.Agent) string {
+	if a.Kind != "nats" {
+		return ""
+	}
+	return strconv.Itoa(len(a.Instances))
+}
+
+func agentsShow(g *gateway) *cobra.Command {
+	return asking(g, &cobra.Command{Use: "show AGENT", Short: "Show an agent, with the programs that are connected", Args: arguments(1, 1)}, func(args []string) (api.Request, error) {
+		return api.Request{Path: api.Path("agents", args[0])}, nil
+	}, printAgent)
+}
+
+func printAgent(s terminal.Screen, a api.Agent) error {
+	def := ""
+	if a.Default {
+		def = "yes"
+	}
+	err := s.Pairs("id", a.ID, "name", terminal.Line(a.Name), "default", def, "kind", a.Kind, "model", a.Model, "level", a.Classification, "connected", connected(a))
+	if err != nil || len(a.Instances) == 0 {
+		return err
+	}
+	if err := s.Printf(""); err != nil {
+		return err
+	}
+	return terminal.Rows(s, []string{"INSTANCE", "VERSION", "STARTED", "TURNS"}, a.Instances, func(i api.Instance) []string {
+		return []string{terminal.Line(i.ID), terminal.Line(i.Version), s.Ago(i.Started), strconv.Itoa(i.Turns)}
+	})
+}
+
+func agentsKey(g *gateway) *cobra.Command {
+	var asJSON jsonFlag
+	cmd := &cobra.Command{
+		Use: "key", Short: "Make the key with which a program connects to the bus", Args: arguments(0, 0),
+		Long: `Make a key for a program that is an agent of kind nats. The public part belongs in
+the configuration. The program signs with the secret part, which is stored nowhere.`,
+	}
+	cmd.RunE = g.run(func(context.Context, []string) error {
+		public, seed, err := newKey()
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			text, err := json.Marshal(map[string]string{"nkey": public, "seed": seed})
+			return cmp.Or(err, g.screen.JSON(text))
+		}
+		return g.screen.Printf("For the agent in sluice.yaml:     nkey: %s\nFor the program; keep it secret:  %s", public, seed)
+	})
+	return asJSON.add(cmd)
+}
+
+func newKey() (public, seed string, err error) {
+	pair, err := nkeys.CreateUser()
+	if err != nil {
+		return "", "", fmt.Errorf("make key: %w", err)
+	}
+	defer pair.Wipe()
+	if public, err = pair.PublicKey(); err != nil {
+		return "", "", fmt.Errorf("make key: %w", err)
+	}
+	text, err := pair.Seed()
+	if err != nil {
+		return "", "", fmt.Errorf("make key: %w", err)
+	}
+	return public, string(text), nil
+}

@@ -1,0 +1,27 @@
+package api
+
+import "time"
+
+// AgentList lists agents.
+type AgentList struct {
+	Agents []Agent `json:"agents"`
+}
+
+// Agent is an agent of the configuration.
+type Agent struct {
+	ID             string     `json:"id"`
+	Name           string     `json:"name"`
+	Default        bool       `json:"default"`
+	Kind           string     `json:"kind"`
+	Model          string     `json:"model"`
+	Classification string     `json:"classification"`
+	Instances      []Instance `json:"instances"`
+}
+
+// Instance is a program on the bus.
+type Instance struct {
+	ID      string    `json:"id"`
+	Version string    `json:"version"`
+	Started time.Time `json:"started"`
+	Turns   int       `json:"turns"`
+}

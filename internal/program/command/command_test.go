@@ -1,0 +1,127 @@
+package command_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"sluice/agentkit"
+	"sluice/internal/program"
+	"sluice/internal/program/command"
+	"sluice/internal/program/programtest"
+	"sluice/internal/sandbox"
+	"sluice/sessions"
+)
+
+// asProgram as its only argument makes this test binary the program of the suite.
+const asProgram = "the-program-of-the-suite"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == asProgram {
+		err := agentkit.ServeStdio(context.Background(), os.Stdin, os.Stdout, func(ctx context.Context, w *agentkit.Work) (string, error) {
+			return programtest.Behave(ctx, w, func(raw string) { fmt.Println(raw) }, func() { os.Exit(3) }) //nolint:forbidigo // its output
+		})
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func commands() *command.Commands {
+	return command.New(command.Config{Sandbox: sandbox.New(""), Host: sandbox.Host{}, Limits: func() sandbox.Limits { return sandbox.Limits{} }})
+}
+
+func TestPrograms(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	programtest.Run(t, func(*testing.T) programtest.Way {
+		return programtest.Way{Carrier: commands(), Kind: "command", Agent: "worker", Command: []string{self, asProgram}, Ended: sessions.ModelCut}
+	})
+}
+
+// shell answers each turn with the words of a file in its folder.
+func shell(script string) []string { return []string{"sh", "-c", script} }
+
+// begun starts a program in the sandbox.
+func begun(t *testing.T, folder string, run program.Run) program.Line {
+	t.Helper()
+	require.NoError(t, sandbox.New("").Available(t.Context()), "bubblewrap is missing")
+	run.Sandbox, run.Folder, run.ID = true, folder, "run_1"
+	line, err := commands().Begin(t.Context(), run)
+	require.NoError(t, err)
+	t.Cleanup(func() { line.Close("") })
+	return line
+}
+
+// A program runs in the sandbox, in the folder of its session, for all turns of the run.
+func TestInTheSandbox(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "words"), []byte("hello"), 0o600))
+	line := begun(t, folder, program.Run{Command: shell(`n=0; while read -r turn; do n=$((n+1)); echo "{\"type\":\"done\",\"text\":\"$(cat words) $n $(ls /home /root 2>/dev/null | wc -l)\"}"; done`)})
+	for n := range 3 {
+		require.NoError(t, line.Send(t.Context(), []byte(`{}`), ""))
+		frame, err := line.Next(t.Context())
+		require.NoError(t, err)
+		require.JSONEq(t, fmt.Sprintf(`{"type":"done","text":"hello %d 0"}`, n+1), string(frame))
+	}
+}
+
+// A program reads the files and folders that its command names, and does not change them.
+func TestItsOwnFiles(t *testing.T) {
+	t.Parallel()
+	folder, other := t.TempDir(), t.TempDir()
+	script := filepath.Join(folder, "agent.sh")
+	require.NoError(t, os.WriteFile(script, []byte(`read -r turn; echo x 2>/dev/null >"$1/new"; echo "{\"text\":\"$(cat "$1/words") $(ls "$1") $(ls "$(dirname "$0")")\"}"`), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(other, "words"), []byte("hello"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "secret"), nil, 0o600))
+	line := begun(t, t.TempDir(), program.Run{Command: []string{"sh", script, other, "/"}})
+	require.NoError(t, line.Send(t.Context(), []byte(`{}`), ""))
+	frame, err := line.Next(t.Context())
+	require.NoError(t, err)
+	require.JSONEq(t, `{"text":"hello words agent.sh"}`, string(frame))
+}
+
+// The end of a program says how it ended, and what it complained of.
+func TestTheEndIsExplained(t *testing.T) {
+	t.Parallel()
+	for script, want := range map[string]string{
+		"exit 3": "it exited with code 3",
+		"echo 'cannot find my model' >&2; exit 1":     "it exited with code 1; it wrote: cannot find my model",
+		"/no/such/program":                            "it exited with code 127",
+		"head -c 600000 /dev/zero | tr '\\0' a; echo": "a line of more than",
+	} {
+		line := begun(t, t.TempDir(), program.Run{Command: shell(script)})
+		_ = line.Send(t.Context(), []byte(`{}`), "")
+		_, err := line.Next(t.Context())
+		require.ErrorContains(t, err, want, script)
+	}
+	line := begun(t, t.TempDir(), program.Run{Command: shell("sleep 60"), Timeout: 300 * time.Millisecond})
+	_, err := line.Next(t.Context())
+	require.ErrorContains(t, err, "its time was over")
+}
+
+// Close kills a program with its children, and a program that does not read is given up.
+func TestAProgramThatDoesNotRead(t *testing.T) {
+	t.Parallel()
+	line := begun(t, t.TempDir(), program.Run{Command: shell("sleep 600 & sleep 600")})
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	err := line.Send(ctx, []byte(strings.Repeat("a", 1<<20)), "")
+	ended, ok := errors.AsType[*program.EndedError](err)
+	require.True(t, ok, "%v", err)
+	require.Equal(t, "it did not read its standard input", ended.Why)
+	line.Close("turn") // returns when all is dead
+}

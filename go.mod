@@ -41,12 +41,18 @@ require zombiezen.com/go/sqlite v1.4.2
 
 require github.com/bmatcuk/doublestar/v4 v4.10.4
 
-require gopkg.in/yaml.v2 v2.4.0 // indirect
-
-require github.com/coder/websocket v1.8.15
+require (
+	google.golang.org/grpc v1.83.2 // indirect
+	gopkg.in/yaml.v2 v2.4.0 // indirect
+)
 
 require (
-	cel.dev/expr v0.25.1 // indirect
+	github.com/a2aproject/a2a-go v0.3.3
+	github.com/coder/websocket v1.8.15
+)
+
+require (
+	cel.dev/expr v0.25.2 // indirect
 	github.com/antithesishq/antithesis-sdk-go v0.8.0-default-no-op // indirect
 	github.com/antlr4-go/antlr/v4 v4.13.1 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect

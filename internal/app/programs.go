@@ -14,6 +14,7 @@ import (
 	"sluice/internal/httpapi/wire"
 	"sluice/internal/program"
 	"sluice/internal/program/command"
+	"sluice/internal/program/peer"
 	"sluice/internal/sandbox"
 	"sluice/sessions"
 )
@@ -22,24 +23,27 @@ import (
 type carriers struct {
 	bus      *bus.Agents
 	commands *command.Commands
+	peers    *peer.Peers
 	now      func() time.Time
 }
 
 func newCarriers(a *App) carriers {
-	return carriers{a.bus.Agents, command.New(command.Config{Sandbox: sandbox.New(""), Host: sandbox.Host{}, Limits: a.commandLimits}), a.now}
+	return carriers{a.bus.Agents, command.New(command.Config{Sandbox: sandbox.New(""), Host: sandbox.Host{}, Limits: a.commandLimits}), peer.New(a.now), a.now}
 }
 
 // program is what works an agent's runs; nil: its model does.
 func (c carriers) program(a config.Agent) *program.Program {
 	p := &program.Program{Config: program.Config{
-		Agent: a.ID, Kind: a.Kind, Classification: a.Program.Classification, Untrusted: a.Trust == "untrusted", Timeout: a.Timeout.Std(),
-		Command: a.Command, Sandbox: a.Sandbox.Mode != "off", Now: c.now,
+		Agent: a.ID, Kind: a.Kind, Classification: a.Program.Classification, Untrusted: a.Trust == "untrusted" || a.Trust == "" && a.Kind == agents.KindA2A, Timeout: a.Timeout.Std(),
+		Command: a.Command, URL: a.URL, Auth: a.Auth.Reveal(), Sandbox: a.Sandbox.Mode != "off", Now: c.now,
 	}}
 	switch a.Kind {
 	case agents.KindNATS:
 		p.Carrier = c.bus
 	case agents.KindCommand:
 		p.Carrier = c.commands
+	case agents.KindA2A:
+		p.Carrier = c.peers
 	default:
 		return nil
 	}

@@ -80,18 +80,26 @@ func TestFaultsOfPrograms(t *testing.T) {
     - { id: d, kind: nats, command: [x], nkey: `+key+` }
     - { id: e, kind: nats, nkey: `+key+` }
     - { id: f, kind: other }
+    - { id: g, kind: a2a, auth: Bearer x }
+    - { id: h, kind: a2a, url: "http://user@host/", nkey: x }
+    - { id: i, kind: command, command: [x], url: "http://a", auth: x }
 `)
 	text := strings.Join(got, "\n")
 	for _, want := range []string{
-		"agents.list[0].kind: is loop, but classification, trust, timeout, nkey or command is set",
-		"agents.list[1].model: is set, but a program has no model: remove it",
+		"agents.list[0].kind: is loop, but classification, trust, timeout, nkey, command, url or auth is set",
+		"agents.list[1].model: is set, but it is only for kind loop: remove it",
 		`agents.list[1].nkey: "wrong": want the public nkey of the program, U…; make one with sluice agents key`,
 		"agents.list[1].kind: is nats, but no program can connect to the bus: set bus.listen, for example 127.0.0.1:4222",
 		"agents.list[2].command: want a program and its arguments for kind command",
 		"agents.list[2].nkey: is only for kind nats",
-		"agents.list[3].command: want a program and its arguments for kind command, and nothing for kind nats",
+		"agents.list[3].command: want a program and its arguments for kind command, and nothing for other kinds",
 		"agents.list[4].nkey: is also that of agent d: give each agent its own",
-		"agents.list[5].kind: want loop, nats or command",
+		"agents.list[6].url: want the address of the remote agent for kind a2a",
+		`agents.list[7].url: "http://user@host/": want http://… or https://… with a host`,
+		"agents.list[7].nkey: is only for kind nats",
+		"agents.list[8].url: want the address of the remote agent for kind a2a, and nothing for other kinds",
+		"agents.list[8].auth: is only for kind a2a",
+		"agents.list[5].kind: want loop, nats, command or a2a",
 	} {
 		require.Contains(t, text, want)
 	}

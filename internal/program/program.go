@@ -25,6 +25,8 @@ type Run struct {
 	Agent   string
 	Command []string // of an agent of kind command
 	Sandbox bool     // of an agent of kind command: whether it runs in a sandbox
+	URL     string   // of an agent of kind a2a
+	Auth    string   // of an agent of kind a2a: the header Authorization; empty: none
 	Folder  string   // of the session's files; empty if there is none
 	Session sessions.ID
 	ID      sessions.RunID
@@ -62,6 +64,7 @@ type Config struct {
 	Untrusted      bool       // whether its answers count as text of strangers
 	Timeout        time.Duration
 	Command        []string
+	URL, Auth      string // of a remote agent
 	Sandbox        bool
 	Carrier        Carrier
 	Silence        time.Duration // how long it may be silent during a turn; default [agentkit.Silence]
@@ -101,7 +104,7 @@ func (p *Program) fault(kind sessions.ModelErrorKind, err error) error {
 // Work returns the model for one run, which is used by one goroutine. end must be called when the run is over.
 func (p *Program) Work(run *sessions.Run, label func() flow.Label, folder string) (m sessions.Model, end func()) {
 	r := &worked{Program: p, label: label, run: Run{
-		Agent: p.Agent, Command: p.Command, Sandbox: p.Sandbox, Folder: folder, Session: run.Session, ID: run.ID, Timeout: cmp.Or(p.Timeout, run.Timeout),
+		Agent: p.Agent, Command: p.Command, URL: p.URL, Auth: p.Config.Auth, Sandbox: p.Sandbox, Folder: folder, Session: run.Session, ID: run.ID, Timeout: cmp.Or(p.Timeout, run.Timeout),
 	}}
 	return r, r.end
 }

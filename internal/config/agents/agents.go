@@ -70,7 +70,7 @@ type Agent struct {
 	ID              string               `yaml:"id" doc:"Name of the agent in session keys: a-z 0-9 _ -. Required."`
 	Default         bool                 `yaml:"default" doc:"Handles messages that no binding matches. Default: the first agent."`
 	Name            string               `yaml:"name" doc:"Name of the agent for people. Default: its id."`
-	Kind            string               `yaml:"kind" enum:"loop,nats,command" doc:"Who works its runs: docs/programs.md. loop: the built-in agent, with its model. nats: a program that is connected to the bus. command: a program that is started for each run."`
+	Kind            string               `yaml:"kind" enum:"loop,nats,command,a2a" doc:"Who works its runs: docs/programs.md. loop: the built-in agent, with its model. nats: a program that is connected to the bus. command: a program that is started for each run. a2a: a remote agent that speaks A2A."`
 	SystemPrompt    string               `yaml:"systemPrompt" doc:"Default: as in agents.defaults."`
 	Model           string               `yaml:"model" doc:"Default: as in agents.defaults. Only for kind loop."`
 	Thinking        string               `yaml:"thinking" enum:"off,low,medium,high" doc:"Default: as in agents.defaults."`

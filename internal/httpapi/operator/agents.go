@@ -19,7 +19,7 @@ type Agent struct {
 	ID             string     `json:"id"`
 	Name           string     `json:"name"`
 	Default        bool       `json:"default" doc:"it handles messages that no binding matches"`
-	Kind           string     `json:"kind" enum:"loop,nats,command" doc:"who works its runs"`
+	Kind           string     `json:"kind" enum:"loop,nats,command,a2a" doc:"who works its runs"`
 	Model          string     `json:"model,omitempty" doc:"of kind loop"`
 	Classification string     `json:"classification,omitempty" doc:"of a program: the highest level that it may get"`
 	Instances      []Instance `json:"instances,omitempty" doc:"of kind nats: the programs that are connected"`

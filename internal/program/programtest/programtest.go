@@ -26,6 +26,9 @@ type Way struct {
 	Agent   string
 	Command []string                // of kind command
 	Ended   sessions.ModelErrorKind // of a turn whose program has ended
+	// Talks: it only talks, in a protocol that has no frames and no tools.
+	Talks     bool
+	URL, Auth string // of kind a2a
 }
 
 // silence is how long a program may be silent. It is longer than any step of the suite takes on a busy machine.
@@ -103,28 +106,31 @@ func misbehave(ctx context.Context, w *agentkit.Work, order, rest string, send f
 	return fmt.Sprintf("unknown order %q", order), nil
 }
 
+// RunTalking runs the part of the suite for programs that only talk, in a protocol without frames and tools. Each test has a
+// way of its own.
+func RunTalking(t *testing.T, way func(t *testing.T) Way) {
+	t.Helper()
+	talking := map[string]func(*talk){
+		"an answer": answer, "a streamed answer": streamed, "a failure": failure, "an answer that is too long": tooLong, "a cancelled turn": cancelled,
+	}
+	run(t, way, talking)
+}
+
 // Run runs the suite. Each test has a way of its own.
 func Run(t *testing.T, way func(t *testing.T) Way) {
 	t.Helper()
-	for name, test := range map[string]func(*talk){
-		"an answer":                       answer,
-		"a streamed answer":               streamed,
-		"thinking":                        thinking,
-		"a call and its result":           call,
-		"a call, over a restart":          restarted,
-		"what it cost":                    cost,
-		"a failure":                       failure,
-		"a failure that may pass":         mayPass,
-		"a panic":                         panics,
-		"garbage":                         garbage,
-		"frames of another turn":          others,
-		"a frame that is too large":       tooLarge,
-		"an answer that is too long":      tooLong,
-		"a duplicate answer":              duplicate,
-		"the end of the program":          ends,
-		"a cancelled turn":                cancelled,
-		"a conversation that is too long": longConversation,
-	} {
+	RunTalking(t, way)
+	framing := map[string]func(*talk){
+		"thinking": thinking, "a call and its result": call, "a call, over a restart": restarted, "what it cost": cost, "a failure that may pass": mayPass,
+		"a panic": panics, "garbage": garbage, "frames of another turn": others, "a frame that is too large": tooLarge, "a duplicate answer": duplicate,
+		"the end of the program": ends, "a conversation that is too long": longConversation,
+	}
+	run(t, way, framing)
+}
+
+func run(t *testing.T, way func(t *testing.T) Way, tests map[string]func(*talk)) {
+	t.Helper()
+	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(newTalk(t, way(t)))
@@ -153,7 +159,7 @@ func newTalk(t *testing.T, way Way) *talk {
 // begin makes a new way to the program, as a gateway does that takes over the run.
 func (k *talk) begin() {
 	p := &program.Program{Config: program.Config{
-		Agent: k.way.Agent, Kind: k.way.Kind, Classification: flow.Internal, Command: k.way.Command, Carrier: k.way.Carrier, Silence: silence, Now: time.Now,
+		Agent: k.way.Agent, Kind: k.way.Kind, Classification: flow.Internal, Command: k.way.Command, URL: k.way.URL, Auth: k.way.Auth, Carrier: k.way.Carrier, Silence: silence, Now: time.Now,
 	}}
 	k.model, k.end = p.Work(k.run, func() flow.Label { return flow.NewLabel(flow.Public, flow.Trusted) }, "")
 	k.Cleanup(k.end)
@@ -261,7 +267,7 @@ func cost(k *talk) {
 }
 
 func failure(k *talk) {
-	k.fails("fail the disk is full", sessions.ModelRefused, `the program reports: "the disk is full"`)
+	k.fails("fail the disk is full", sessions.ModelRefused, "the disk is full")
 }
 func mayPass(k *talk) { k.fails("retry later", sessions.ModelOverloaded, `"later"`) }
 func panics(k *talk)  { k.fails("panic oh", sessions.ModelRefused, `"panic: oh"`) }

@@ -54,7 +54,7 @@ type card struct {
 
 // New creates Peers.
 func New(now func() time.Time) *Peers {
-	t := http.DefaultTransport.(*http.Transport).Clone() //nolint:errcheck,forcetypeassert // it is one
+	t := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // it is one
 	t.ResponseHeaderTimeout = 0                          // a reply may take as long as its run
 	t.TLSHandshakeTimeout = dialTime
 	return &Peers{now: now, transport: t, cards: map[string]card{}}

@@ -67,7 +67,7 @@ func (l *line) begin(params *a2a.MessageSendParams) iter.Seq2[a2a.Event, error] 
 			yield(nil, err)
 			return
 		}
-		yield(result.(a2a.Event), nil) //nolint:errcheck,forcetypeassert // a task and a message are events
+		yield(result.(a2a.Event), nil) //nolint:forcetypeassert // a task and a message are events
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/denials"
 	"sluice/internal/httpapi/hooks"
+	"sluice/internal/httpapi/mcpserver"
 	"sluice/internal/httpapi/nodes"
 	"sluice/internal/httpapi/senders"
 	"sluice/internal/httpapi/wire"
@@ -30,7 +31,7 @@ type guard struct {
 // their own, events for PagerDuty, whose token is in their body, and the page's files, which hold no data.
 func isOpen(path string) bool {
 	return path == "/healthz" || path == "/readyz" || nodes.Open(path) || strings.HasPrefix(path, "/channels/") ||
-		(!strings.HasPrefix(path, "/v1/") && !strings.HasPrefix(path, "/openapi") && path != "/metrics" && !senders.Serves(path))
+		(!strings.HasPrefix(path, "/v1/") && !strings.HasPrefix(path, "/openapi") && path != "/metrics" && path != mcpserver.Path && !senders.Serves(path))
 }
 
 func (g *guard) protect(next http.Handler) http.Handler {
@@ -74,7 +75,7 @@ func (g *guard) admit(r *http.Request) (*http.Request, *wire.Error) {
 	case who.Role == auth.RoleSender && !senders.Takes(r.Method, r.URL.Path):
 		g.denials.Forbidden(r, who)
 		return r, wire.Forbidden("the token " + who.Name + " has the role sender and may only send alerts and notes; change its role in gateway.tokens, or use another token")
-	case who.Role == auth.RoleReader && r.Method != http.MethodGet && r.Method != http.MethodHead:
+	case who.Role == auth.RoleReader && r.Method != http.MethodGet && r.Method != http.MethodHead && r.URL.Path != mcpserver.Path: // its tools are requests of their own
 		g.denials.Forbidden(r, who)
 		return r, wire.Forbidden("the token " + who.Name + " has the role reader and may only read; change its role in gateway.tokens, or use another token")
 	}

@@ -36,6 +36,7 @@ import (
 	"sluice/internal/httpapi/conversation"
 	"sluice/internal/httpapi/denials"
 	"sluice/internal/httpapi/hooks"
+	"sluice/internal/httpapi/mcpserver"
 	"sluice/internal/httpapi/nodes"
 	"sluice/internal/httpapi/operator"
 	"sluice/internal/httpapi/senders"
@@ -155,7 +156,9 @@ func New(cfg Config) *Server {
 	api := newRegistrar(cfg.Version, cfg.Log, bodyLimit(cfg.MaxBody, cfg.MaxUpload))
 	newHandlers(ending, &cfg, tokens, s.denials).register(api)
 	g := &guard{tokens: tokens, denials: s.denials, hosts: cfg.Hosts, maxBytes: bodyLimit(cfg.MaxBody, cfg.MaxUpload), log: cfg.Log}
-	s.handler = wire.Pace(wire.Count(g.protect(wire.Strict(api.mux, api.OpenAPI())), cfg.Registerer, cfg.Log), cfg.Registerer, cfg.Log)
+	checked := g.protect(wire.Strict(api.mux, api.OpenAPI()))
+	api.mux.Handle(mcpserver.Path, mcpserver.New(checked, cfg.Version, cfg.Log))
+	s.handler = wire.Pace(wire.Count(checked, cfg.Registerer, cfg.Log), cfg.Registerer, cfg.Log)
 	s.http = &http.Server{
 		Handler: s.handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: headerMax,
 		ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug),

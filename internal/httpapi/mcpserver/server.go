@@ -1,0 +1,189 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"sluice/internal/httpapi/wire"
+)
+
+// Path is where the server is.
+const Path = "/mcp"
+
+const (
+	// resultMax is the size of the response of a tool, in bytes, at most.
+	resultMax = 2 << 20
+	// pageMax is how many sessions a page of resources has.
+	pageMax = 100
+	scheme  = "sluice://sessions/"
+)
+
+// New makes the handler of [Path]. api is the gateway's HTTP API with all its checks.
+func New(api http.Handler, version string, log *slog.Logger) http.Handler {
+	s := &server{api: api, version: version, tools: tools()}
+	return mcp.NewStreamableHTTPHandler(s.of, &mcp.StreamableHTTPOptions{
+		Stateless: true, JSONResponse: true, Logger: log.With("part", "mcp server"),
+		DisableLocalhostProtection: true, // the API checks the host itself, with the names that the configuration gives it
+	})
+}
+
+// server has the tools.
+type server struct {
+	api     http.Handler
+	version string
+	tools   []tool
+}
+
+// of makes the MCP server of one request, which calls the API as who has sent the request.
+func (s *server) of(r *http.Request) *mcp.Server {
+	c := &caller{api: s.api, request: r}
+	m := mcp.NewServer(&mcp.Implementation{Name: "sluice", Title: "Sluice", Version: s.version}, &mcp.ServerOptions{
+		Instructions: "Conversations of agents with people: read them, say something to an agent and get its reply, send messages to chats, work with alerts and memories.",
+		PageSize:     pageMax,
+	})
+	for _, t := range s.tools {
+		m.AddTool(t.spec, func(ctx context.Context, call *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return c.tool(ctx, t, call)
+		})
+	}
+	m.AddResourceTemplate(&mcp.ResourceTemplate{
+		Name: "session", Title: "A conversation", Description: "The newest messages of a session, as JSON", MIMEType: "application/json", URITemplate: scheme + "{id}",
+	}, c.read)
+	m.AddReceivingMiddleware(c.listed)
+	return m
+}
+
+// caller calls the API as who has sent an MCP request.
+type caller struct {
+	api     http.Handler
+	request *http.Request
+}
+
+// request is a request to the API.
+type request struct {
+	method, path string
+	query        url.Values
+	body         any
+	key          string // Idempotency-Key
+}
+
+// call makes a request, and returns the response's status and body.
+func (c *caller) call(ctx context.Context, q request) (status int, header http.Header, body []byte, err error) {
+	var content io.Reader = http.NoBody
+	if q.body != nil {
+		text, err := json.Marshal(q.body)
+		if err != nil {
+			return 0, nil, nil, fmt.Errorf("encode request: %w", err)
+		}
+		content = bytes.NewReader(text)
+	}
+	r, err := http.NewRequestWithContext(ctx, q.method, q.path, content)
+	if err != nil {
+		return 0, nil, nil, fmt.Errorf("make request: %w", err)
+	}
+	r.URL.RawQuery = q.query.Encode()
+	r.Host, r.RemoteAddr, r.TLS = c.request.Host, c.request.RemoteAddr, c.request.TLS
+	r.Header.Set("Accept", "application/json")
+	for _, name := range []string{"Authorization", "Sluice-Client"} {
+		if v := c.request.Header.Get(name); v != "" {
+			r.Header.Set(name, v)
+		}
+	}
+	if q.body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if q.key != "" {
+		r.Header.Set("Idempotency-Key", q.key)
+	}
+	w := &recorder{header: http.Header{}, status: http.StatusOK}
+	c.api.ServeHTTP(w, r)
+	if w.cut {
+		return 0, nil, nil, fmt.Errorf("the response has more than %d bytes: ask for less with limit", resultMax)
+	}
+	return w.status, w.header, w.body.Bytes(), nil
+}
+
+// recorder keeps a response.
+type recorder struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+	cut    bool
+}
+
+// Header implements [http.ResponseWriter].
+func (w *recorder) Header() http.Header { return w.header }
+
+// WriteHeader implements [http.ResponseWriter].
+func (w *recorder) WriteHeader(status int) { w.status = status }
+
+// Write implements [io.Writer].
+func (w *recorder) Write(p []byte) (int, error) {
+	if w.body.Len()+len(p) > resultMax {
+		w.cut = true
+		return 0, io.ErrShortBuffer
+	}
+	return w.body.Write(p)
+}
+
+// tool calls a tool. An error of the API is a result that says so.
+func (c *caller) tool(ctx context.Context, t tool, call *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	q, err := t.request(call.Params.Arguments)
+	if err != nil {
+		return failed(err.Error()), nil
+	}
+	status, header, body, err := c.call(ctx, q)
+	if err != nil {
+		return failed(err.Error()), nil
+	}
+	if status >= http.StatusMultipleChoices {
+		return failed(problem(status, body)), nil
+	}
+	if len(body) == 0 {
+		body = []byte(`{"ok":true}`)
+	}
+	result := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(body)}}}
+	var object map[string]any
+	if json.Unmarshal(body, &object) == nil {
+		if next := after(header); next != "" {
+			object["after"] = next
+			if text, err := json.Marshal(object); err == nil {
+				result.Content = []mcp.Content{&mcp.TextContent{Text: string(text)}}
+			}
+		}
+		result.StructuredContent = object
+	}
+	return result, nil
+}
+
+// after is where the next page begins; empty if there is none.
+func after(header http.Header) string {
+	link, rel, _ := strings.Cut(header.Get("Link"), ";")
+	u, err := url.Parse(strings.Trim(strings.TrimSpace(link), "<>"))
+	if err != nil || !strings.Contains(rel, "next") {
+		return ""
+	}
+	return u.Query().Get("after")
+}
+
+// problem is the text of an error of the API.
+func problem(status int, body []byte) string {
+	var e wire.Error
+	if json.Unmarshal(body, &e) == nil && e.Message != "" {
+		return e.Message
+	}
+	return fmt.Sprintf("%d %s", status, http.StatusText(status))
+}
+
+func failed(text string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+}

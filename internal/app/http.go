@@ -16,6 +16,7 @@ import (
 	"sluice/internal/console"
 	"sluice/internal/httpapi"
 	"sluice/internal/httpapi/conversation"
+	"sluice/internal/httpapi/openai"
 	"sluice/internal/httpapi/operator"
 	"sluice/policy"
 	"sluice/sessions"
@@ -48,13 +49,22 @@ func (a *App) newHTTP() error {
 		Files:  conversation.Files{Folder: a.loop.Folder, Level: a.loop.FileLevel, Quota: a.quota},
 		Parts:  a.components, Accounts: a.supervisor.States, Callback: a.callback,
 		Page: console.Handler(a.cfg.Channels.Webchat.Enabled), PageRoute: webchat.Route(), PagePerson: sessions.Peer{ID: webchat.Person, Name: "You"},
-		Targets: a.target, Checks: a.checks, Agents: listedAgents{a.roster, a.bus.Agents, a.log}, Alerting: a.alerting(),
+		Targets: a.target, Published: a.published, Checks: a.checks, Agents: listedAgents{a.roster, a.bus.Agents, a.log}, Alerting: a.alerting(),
 		Metrics: promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}),
 		Tokens:  credentials, SinkLevel: a.gate.SinkLevel, Hosts: hosts, MaxBody: int64(a.cfg.Limits.MaxMessageBytes)*6 + bodySpare,
 		MaxUpload: int64(a.cfg.Limits.MaxMessageBytes)*6 + 2*int64(a.cfg.Limits.MaxMediaBytes)*4/3 + bodySpare, // base64 makes files longer
 		Version:   a.version, Now: a.now, Log: a.log, Registerer: a.registry,
 	})
 	return nil
+}
+
+// published are the agents as clients of OpenAI's API may know them.
+func (a *App) published() (all []openai.Agent) {
+	normal := a.router.Sessions().Settings().Agent
+	for _, d := range a.roster.Settings().Agents {
+		all = append(all, openai.Agent{ID: d.ID, Default: d.ID == normal, Published: d.OpenAI})
+	}
+	return all
 }
 
 // simulator simulates tool calls with the agent's own tools.

@@ -33,6 +33,7 @@ type ruling struct {
 	tail []string // of the path: a query; {name} stands for a thing's id
 	body string
 	more []string // other bodies, where one request changes nothing for the next
+	head []string // names and values of headers
 }
 
 // decisions are those about all operations of the API, by the ids in its description.
@@ -129,6 +130,13 @@ func decisions() map[string]ruling {
 		"am-post-silence":    {by: byRow, body: `{"id":"{silence}","matchers":[{"name":"a","value":"b","isRegex":false}],"startsAt":"2026-01-01T00:00:00Z","endsAt":"2098-01-01T00:00:00Z","createdBy":"a","comment":"c"}`},
 		"am-get-silence":     {by: byRow},
 		"am-delete-silence":  {by: byRow},
+
+		"openai-chat":         {by: bySession, body: `{"model":"main","messages":[{"role":"user","content":"hello"}]}`, head: []string{"X-Sluice-Session", "{id}"}},
+		"openai-respond":      {by: byRow, body: `{"model":"main","input":"hello","previous_response_id":"{response}"}`},
+		"openai-get-response": {by: byRow},
+		"openai-list-models":  {by: byNothing}, // the configuration says which agents are published
+		"openai-get-model":    {by: byNothing},
+		"openai-embed":        {by: byNothing, body: `{"model":"main","input":"hello"}`},
 	}
 }
 
@@ -173,7 +181,7 @@ func TestEveryOperationHasADecision(t *testing.T) {
 
 // ids puts the things' ids where a path, a query or a body names them.
 func (o things) ids() *strings.Replacer {
-	return strings.NewReplacer("{id}", string(o.session.ID), "{run}", string(o.run.ID), "{exchange}", o.exchange.ID, "{delivery}", string(o.delivery.ID),
+	return strings.NewReplacer("{id}", string(o.session.ID), "{run}", string(o.run.ID), "{response}", "resp_"+strings.TrimPrefix(string(o.run.ID), "run_"), "{exchange}", o.exchange.ID, "{delivery}", string(o.delivery.ID),
 		"{media}", string(o.media.ID), "{approval}", string(o.approval.ID), "{memory}", string(o.memory.ID), "{job}", o.job.ID, "{code}", o.pairing.Code, "{path}", "a.txt", "{target}", "ops", "{name}", "ci", "{request}", o.request.ID,
 		"{alert}", o.alert.Key, "{silence}", o.silence.ID, "{silenceID}", o.silence.ID)
 }
@@ -240,6 +248,9 @@ func (w twins) try(caller flow.Level, o operation, hidden bool, label, taint flo
 			body = planted.ids().Replace(body)
 			which := fmt.Sprintf("%s by %s, label %s, taint %s: %s %s %s", o.ID, caller, label, taint, o.Method, path, body)
 			headers := []string{"Content-Type", "application/json"}
+			for _, h := range d.head {
+				headers = append(headers, planted.ids().Replace(h))
+			}
 			one, other := w.with.ask(caller, o.Method, path, body, headers...), w.without.ask(caller, o.Method, path, body, headers...)
 			if hidden {
 				require.NotContains(w, one.Body, marker, which)

@@ -21,6 +21,7 @@ import (
 	"sluice/internal/httpapi"
 	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/conversation"
+	"sluice/internal/httpapi/openai"
 	"sluice/internal/httpapi/operator"
 	"sluice/internal/httpapi/view"
 	"sluice/policy"
@@ -180,6 +181,17 @@ func (g *gateway) CreateSession(_ context.Context, n manage.NewSession) (session
 		ID: "sess_a86118c06688", Key: "agent:main:http:sess_a86118c06688", Agent: "main",
 		Persistent: n.Persistent, TTL: n.TTL, Metadata: n.Metadata, FileAccess: n.FileAccess, Title: n.Title,
 	}), g.fail
+}
+
+func (g *gateway) OpenSession(_ context.Context, name string, n manage.NewSession) (sessions.Record, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	key := sessions.Key("agent:" + n.Agent + ":http:" + name)
+	if r, ok := g.records[string(key)]; ok {
+		return r, nil
+	}
+	g.created = append(g.created, n)
+	return g.add(sessions.Record{ID: sessions.NewID(), Key: key, Agent: n.Agent, Persistent: n.Persistent, TTL: n.TTL}), g.fail
 }
 
 func (g *gateway) PatchSession(_ context.Context, p sessions.Patch, _ string) (sessions.Record, error) {
@@ -374,6 +386,9 @@ func newServer(t *testing.T, g *gateway, settings ...func(*httpapi.Config)) *htt
 		},
 		Rows: httpapi.Rows{
 			Sessions: g, Runs: g, Deliveries: g, Media: g, Exchanges: g, Approvals: g, Memories: g, Pairings: g, Audit: g, Denials: g,
+		},
+		Published: func() []openai.Agent {
+			return []openai.Agent{{ID: "main", Default: true, Published: true}, {ID: "quiet"}, {ID: "research", Published: true}}
 		},
 		Parts: func(context.Context) []operator.Health {
 			return []operator.Health{{Name: "store", OK: g.healthy, Detail: map[bool]string{false: "the disk is full"}[g.healthy]}}

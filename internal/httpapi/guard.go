@@ -14,6 +14,7 @@ import (
 	"sluice/internal/httpapi/hooks"
 	"sluice/internal/httpapi/mcpserver"
 	"sluice/internal/httpapi/nodes"
+	"sluice/internal/httpapi/openai"
 	"sluice/internal/httpapi/senders"
 	"sluice/internal/httpapi/wire"
 )
@@ -40,7 +41,7 @@ func (g *guard) protect(next http.Handler) http.Handler {
 		secure(w.Header())
 		if !strings.HasPrefix(r.URL.Path, "/channels/") && !strings.HasPrefix(r.URL.Path, hooks.Prefix) { // platforms call by a public name and sign their requests
 			if e := g.foreign(r); e != nil {
-				wire.WriteError(w, e)
+				refuse(w, r, e)
 				return
 			}
 		}
@@ -52,7 +53,7 @@ func (g *guard) protect(next http.Handler) http.Handler {
 				if e.Status == http.StatusUnauthorized {
 					w.Header().Set("WWW-Authenticate", `Bearer realm="sluice"`)
 				}
-				wire.WriteError(w, e)
+				refuse(w, r, e)
 				return
 			}
 		}
@@ -80,6 +81,15 @@ func (g *guard) admit(r *http.Request) (*http.Request, *wire.Error) {
 		return r, wire.Forbidden("the token " + who.Name + " has the role reader and may only read; change its role in gateway.tokens, or use another token")
 	}
 	return auth.Admit(r, who), nil
+}
+
+// refuse answers with an error in the shape that the clients of a path know.
+func refuse(w http.ResponseWriter, r *http.Request, e *wire.Error) {
+	if openai.Serves(r.URL.Path) {
+		openai.WriteError(w, e)
+		return
+	}
+	wire.WriteError(w, e)
 }
 
 // secure sets the headers that restrict a browser to what the page needs.
@@ -139,7 +149,7 @@ func (g *guard) survive(w http.ResponseWriter, r *http.Request) {
 		panic(p)
 	}
 	g.log.Error("handler panicked", "method", r.Method, "path", r.URL.Path, "err", p, "stack", string(debug.Stack()))
-	wire.WriteError(w, wire.ErrInternal)
+	refuse(w, r, wire.ErrInternal)
 }
 
 // needAll refuses callers who may not see everything, for results that are computed from everything.

@@ -10,6 +10,7 @@ import (
 	"sluice/internal/httpapi/denials"
 	"sluice/internal/httpapi/hooks"
 	"sluice/internal/httpapi/nodes"
+	"sluice/internal/httpapi/openai"
 	"sluice/internal/httpapi/operator"
 	"sluice/internal/httpapi/senders"
 	"sluice/internal/httpapi/view"
@@ -49,6 +50,7 @@ type handlers struct {
 	hooks  *hooks.API
 	nodes  *nodes.API
 	intake *hooks.Intake
+	openai *openai.API
 }
 
 // reporting are the ways in for alerts.
@@ -112,6 +114,7 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 		alerts:     &alerts.API{Visible: visible, Alerts: gw.Alerts, Deliveries: rows.Deliveries, Now: cfg.Now},
 		hooks:      &hooks.API{Visible: visible, Keeper: gw.Hooks, Rows: rows.Hooks, Now: cfg.Now},
 		nodes:      &nodes.API{Visible: visible, Nodes: gw.Nodes, Now: cfg.Now},
+		openai:     &openai.API{Visible: visible, Turns: turns, Keeper: gw.Sessions, Agents: cfg.Published, Problem: problems{cfg.Log}.of, Started: cfg.Now(), Now: cfg.Now},
 		intake:     hooks.NewIntake(gw.Hooks, trail, bodies, cfg.Now),
 		status: &operator.StatusAPI{
 			Visible: visible, Parts: cfg.Parts, Accounts: cfg.Accounts, Deliveries: rows.Deliveries, Tokens: tokens, Denials: trail,

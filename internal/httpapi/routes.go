@@ -27,6 +27,9 @@ func (h *handlers) register(r *registrar) {
 	h.registerSenders(r)
 	h.registerNodes(r)
 	h.registerAlerts(r)
+	for _, route := range h.openai.Routes(r) {
+		r.raw(route.Operation, route.Handle)
+	}
 
 	r.mux.HandleFunc("GET /healthz", operator.Alive)
 	r.mux.HandleFunc("GET /readyz", r.plain(h.status.Ready))
@@ -35,7 +38,7 @@ func (h *handlers) register(r *registrar) {
 	r.mux.HandleFunc("POST "+hooks.Prefix+"{name}", r.plain(h.intake.Receive))
 	r.mux.HandleFunc(hooks.Prefix, r.plain(func(http.ResponseWriter, *http.Request) error { return wire.ErrNotFound }))
 	for _, below := range []string{"/v1/", "/api/v2/", "/notify", "/notify/"} {
-		r.mux.HandleFunc(below, r.plain(func(http.ResponseWriter, *http.Request) error { return wire.ErrNotFound }))
+		r.mux.HandleFunc(below, func(w http.ResponseWriter, req *http.Request) { refuse(w, req, wire.ErrNotFound) })
 	}
 	r.mux.Handle("/", h.cfg.Page)
 }

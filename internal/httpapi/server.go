@@ -38,6 +38,7 @@ import (
 	"sluice/internal/httpapi/hooks"
 	"sluice/internal/httpapi/mcpserver"
 	"sluice/internal/httpapi/nodes"
+	"sluice/internal/httpapi/openai"
 	"sluice/internal/httpapi/operator"
 	"sluice/internal/httpapi/senders"
 	"sluice/internal/httpapi/view"
@@ -104,6 +105,7 @@ type Config struct {
 	Gateway    Gateway
 	Rows       Rows
 	Models     conversation.Models
+	Published  func() []openai.Agent
 	Files      conversation.Files
 	Parts      func(ctx context.Context) []operator.Health
 	Accounts   func() []adapters.State
@@ -156,7 +158,7 @@ func New(cfg Config) *Server {
 	api := newRegistrar(cfg.Version, cfg.Log, bodyLimit(cfg.MaxBody, cfg.MaxUpload))
 	newHandlers(ending, &cfg, tokens, s.denials).register(api)
 	g := &guard{tokens: tokens, denials: s.denials, hosts: cfg.Hosts, maxBytes: bodyLimit(cfg.MaxBody, cfg.MaxUpload), log: cfg.Log}
-	checked := g.protect(wire.Strict(api.mux, api.OpenAPI()))
+	checked := g.protect(wire.Strict(api.mux, api.OpenAPI(), refuse))
 	api.mux.Handle(mcpserver.Path, mcpserver.New(checked, cfg.Version, cfg.Log))
 	s.handler = wire.Pace(wire.Count(checked, cfg.Registerer, cfg.Log), cfg.Registerer, cfg.Log)
 	s.http = &http.Server{
@@ -176,6 +178,8 @@ func bodyLimit(maxBody, maxUpload int64) func(method, path string) int64 {
 			return hooks.BodyMax
 		case conversation.IsFile(method, path):
 			return workspace.FileMax
+		case openai.Serves(path):
+			return max(openai.BodyMax, maxBody)
 		case senders.BodyMax(path) > 0:
 			return senders.BodyMax(path)
 		}

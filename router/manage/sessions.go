@@ -106,6 +106,31 @@ func (k *Sessions) MainSession(ctx context.Context) (sessions.Record, error) {
 
 // CreateSession creates a session for use over HTTP.
 func (k *Sessions) CreateSession(ctx context.Context, n NewSession) (sessions.Record, error) {
+	return k.create(ctx, n, func(id sessions.ID) string { return string(id) })
+}
+
+// OpenSession finds the live session that has a name of an agent's sessions over HTTP, or creates it. The name is the caller's to
+// choose: it must keep callers apart.
+func (k *Sessions) OpenSession(ctx context.Context, name string, n NewSession) (sessions.Record, error) {
+	for range tries {
+		record, err := k.Store.SessionByKey(ctx, httpKey(n.Agent, name))
+		if errors.Is(err, sessions.ErrNotFound) {
+			record, err = k.create(ctx, n, func(sessions.ID) string { return name })
+		}
+		if !errors.Is(err, sessions.ErrConflict) { // otherwise another request has created it
+			return record, err
+		}
+	}
+	return sessions.Record{}, fmt.Errorf("open session: %w", sessions.ErrConflict)
+}
+
+// httpKey is the key of a session that was made over HTTP.
+func httpKey(agent, name string) sessions.Key {
+	return sessions.Key("agent:" + agent + ":http:" + name)
+}
+
+// create creates a session; named gives the last part of its key.
+func (k *Sessions) create(ctx context.Context, n NewSession, named func(id sessions.ID) string) (sessions.Record, error) {
 	if k.Stopping() {
 		return sessions.Record{}, request.ErrStopping
 	}
@@ -123,7 +148,7 @@ func (k *Sessions) CreateSession(ctx context.Context, n NewSession) (sessions.Re
 		return sessions.Record{}, &request.Error{Field: "file_access", Text: fmt.Sprintf("has paths of %d bytes, the maximum is %d", size, sessions.MetadataMax)}
 	}
 	record := k.Places.NewRecord("", agent, sessions.Route{})
-	record.Key = sessions.Key("agent:" + agent + ":http:" + string(record.ID))
+	record.Key = httpKey(agent, named(record.ID))
 	record.Persistent, record.TTL, record.Metadata, record.Title = n.Persistent, n.TTL, n.Metadata, n.Title
 	if n.FileAccess.Read != nil || n.FileAccess.Write != nil {
 		record.FileAccess = n.FileAccess

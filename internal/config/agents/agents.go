@@ -90,6 +90,14 @@ type Agent struct {
 	Heartbeat automation.Heartbeat `yaml:"heartbeat,omitempty" doc:"How it looks by itself whether there is something to say: docs/automation.md."`
 
 	Program `yaml:",inline"`
+
+	Publish Publish `yaml:"publish,omitempty" doc:"By which protocols other programs may talk to it, apart from Sluice's own API."`
+}
+
+// Publish says by which protocols programs find and use an agent.
+type Publish struct {
+	A2A    bool `yaml:"a2a,omitempty" doc:"Reserved for A2A, which this version does not serve."`
+	OpenAI bool `yaml:"openai,omitempty" doc:"The agent is a model of the OpenAI-compatible API: docs/openai.md."`
 }
 
 // Has reports whether an agent has a tool.

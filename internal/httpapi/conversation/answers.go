@@ -115,8 +115,8 @@ func (a *Answers) ending(ctx context.Context, run sessions.Run) (ending, error) 
 
 // eventFor is an event as those who follow its session read it. The end of a run comes from the bus as it was decided then,
 // so the gate is asked again.
-func (a *Answers) eventFor(ctx context.Context, e sessions.Event) (eventRecord, error) {
-	out := eventRecord{Event: e}
+func (a *Answers) eventFor(ctx context.Context, e sessions.Event) (EventRecord, error) {
+	out := EventRecord{Event: e}
 	if e.Type != sessions.EventDone {
 		return out, nil
 	}

@@ -24,14 +24,14 @@ type Events interface {
 	Follow(ctx context.Context, id sessions.ID, after uint64) (<-chan sessions.Event, error)
 }
 
-// eventRecord is an event as programs see it.
-type eventRecord struct {
+// EventRecord is an event as programs see it.
+type EventRecord struct {
 	sessions.Event
 	Withheld *withheldRecord `json:"withheld,omitempty" doc:"of run.done: why the reply is withheld; text then has the gateway's own words"`
 }
 
 // withhold makes an event say that the answer is withheld.
-func (e *eventRecord) withhold(w *withheldRecord) { e.Withheld, e.Text = w, w.Message }
+func (e *EventRecord) withhold(w *withheldRecord) { e.Withheld, e.Text = w, w.Message }
 
 // EventAPI serves the events of sessions.
 type EventAPI struct {
@@ -114,20 +114,31 @@ func (a *EventAPI) lastSeen(r *http.Request, id sessions.ID) (uint64, error) {
 // open begins a stream of a session's events.
 func (a *EventAPI) open(ctx context.Context, w http.ResponseWriter, id sessions.ID) (*eventStream, error) {
 	out, err := wire.NewStream(w)
-	s := &eventStream{Stream: out, session: id, visible: a.Visible, answers: a.Answers}
+	to := &frames{Stream: out}
 	if !auth.CallerOf(ctx).SeesAll() {
-		s.cursor = func(seq uint64) string { return a.Cursors.Seal(id, seq) }
+		to.cursor = func(seq uint64) string { return a.Cursors.Seal(id, seq) }
 	}
-	return s, err
+	return a.streamTo(id, to), err
+}
+
+// streamTo is a stream of a session's events to an audience.
+func (a *EventAPI) streamTo(id sessions.ID, to Audience) *eventStream {
+	return &eventStream{Audience: to, session: id, visible: a.Visible, answers: a.Answers}
+}
+
+// Audience takes the events that one caller may see, one after the other. An error means that the caller has gone.
+type Audience interface {
+	Show(e EventRecord) error
+	// Beat tells the caller from time to time that the stream is alive.
+	Beat() error
 }
 
 // eventStream shows the events of one session to one caller.
 type eventStream struct {
-	*wire.Stream
+	Audience
 	session sessions.ID
 	visible *view.Visibility
 	answers *Answers
-	cursor  func(seq uint64) string // nil: the caller sees the events' numbers
 }
 
 // errRisen ends a stream whose session has risen above its reader.
@@ -159,7 +170,7 @@ func (s *eventStream) show(ctx context.Context, e sessions.Event) error {
 	if err != nil {
 		return err
 	}
-	return s.send(told)
+	return s.Show(told)
 }
 
 // showOwn is show for the caller's own turn. Hidden events are left out and the stream goes on, because the caller always
@@ -171,16 +182,24 @@ func (s *eventStream) showOwn(ctx context.Context, e sessions.Event) error {
 	return nil
 }
 
-// send writes one event, with an id from which a reader can resume.
-func (s *eventStream) send(e eventRecord) error {
+// frames writes events as server-sent events.
+type frames struct {
+	*wire.Stream
+	cursor func(seq uint64) string // nil: the caller sees the events' numbers
+}
+
+var _ Audience = (*frames)(nil)
+
+// Show writes one event, with an id from which a reader can resume.
+func (f *frames) Show(e EventRecord) error {
 	id := ""
 	if e.Seq > 0 {
 		id = strconv.FormatUint(e.Seq, 10)
 	}
-	if s.cursor != nil && e.Seq > 0 {
-		id, e.Seq = s.cursor(e.Seq), 0
+	if f.cursor != nil && e.Seq > 0 {
+		id, e.Seq = f.cursor(e.Seq), 0
 	}
-	return s.Event(id, string(e.Type), e)
+	return f.Event(id, string(e.Type), e)
 }
 
 // DescribeEvents describes the operation in the OpenAPI document.
@@ -191,7 +210,7 @@ func DescribeEvents(r huma.API) huma.Operation {
 		{Name: "Last-Event-ID", In: "header", Description: "id of the last event that the caller has", Schema: &huma.Schema{Type: huma.TypeString}},
 		{Name: "after", In: "query", Description: "the same as Last-Event-ID", Schema: &huma.Schema{Type: huma.TypeString}},
 	}
-	o.Responses = wire.Responses(http.StatusServiceUnavailable, map[string]*huma.MediaType{"text/event-stream": {Schema: wire.Schema[eventRecord](r)}})
+	o.Responses = wire.Responses(http.StatusServiceUnavailable, map[string]*huma.MediaType{"text/event-stream": {Schema: wire.Schema[EventRecord](r)}})
 	return o
 }
 

@@ -96,13 +96,7 @@ func (a *TurnAPI) Say(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	// Following begins before the message is admitted, so that no event of the message is missed.
-	events, err := a.Events.Events.Follow(ctx, record.ID, 0)
-	if err != nil {
-		a.Log.Warn("cannot follow the events of a turn", "session", string(record.ID), "err", err)
-		events = nil // the run's row tells the end
-	}
-	got, err := a.Turns.Admit(ctx, a.admission(ctx, record, request, label))
+	got, err := a.start(ctx, record, a.admission(ctx, record, request, label))
 	if err != nil {
 		return err
 	}
@@ -111,9 +105,9 @@ func (a *TurnAPI) Say(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("X-Run-Id", string(got.Run))
 	}
 	if wantsJSON(r) {
-		return a.answer(ctx, w, got)
+		return a.answer(ctx, w, got.Admitted)
 	}
-	return a.stream(ctx, w, record.ID, got, events)
+	return a.stream(ctx, w, got)
 }
 
 // addressed finds the session to speak to. On the page, the owner may always speak to the main session, whatever it
@@ -233,31 +227,37 @@ func (a *TurnAPI) notice(ctx context.Context, got inbound.Admitted) (string, err
 	return got.Notice, nil
 }
 
-// stream shows a run's events up to its end. The answer of a command is one event.
-func (a *TurnAPI) stream(ctx context.Context, w http.ResponseWriter, id sessions.ID, got inbound.Admitted, events <-chan sessions.Event) error {
-	text, err := a.notice(ctx, got)
+// stream shows a turn's events as server-sent events.
+func (a *TurnAPI) stream(ctx context.Context, w http.ResponseWriter, got *Started) error {
+	text, err := a.notice(ctx, got.Admitted)
 	if err != nil {
 		return err
 	}
-	out, err := a.Events.open(ctx, w, id)
+	out, err := a.Events.open(ctx, w, got.Of)
 	if err != nil {
 		return nil //nolint:nilerr // the caller has gone
 	}
+	a.show(ctx, out, got, text)
+	return nil
+}
+
+// show shows a run's events up to its end. The answer of a command is one event.
+func (a *TurnAPI) show(ctx context.Context, out *eventStream, got *Started, notice string) {
 	if got.Run == "" {
-		if text != "" {
-			_ = out.send(eventRecord{Event: sessions.Event{Session: id, Type: sessions.EventNotice, Text: text, Delivery: string(got.NoticeID), At: a.Now(), Label: flow.Bottom()}}) // the caller has gone
+		if notice != "" {
+			_ = out.Show(EventRecord{Event: sessions.Event{Session: got.Of, Type: sessions.EventNotice, Text: notice, Delivery: string(got.NoticeID), At: a.Now(), Label: flow.Bottom()}}) // the caller has gone
 		}
-		return nil
+		return
 	}
-	if err := a.follow(ctx, out, got, events); err != nil {
+	if err := a.follow(ctx, out, got); err != nil {
 		a.Log.Debug("stream of a turn ended early", "run", string(got.Run), "err", err)
 	}
-	return nil
 }
 
 // follow passes on the events of one run until the run has ended, and the questions that its session asks in the meantime, since
 // the run may wait for the answer to one. A quick run has often ended before its first event arrives here: its events are waited for.
-func (a *TurnAPI) follow(ctx context.Context, out *eventStream, got inbound.Admitted, events <-chan sessions.Event) error {
+func (a *TurnAPI) follow(ctx context.Context, out *eventStream, got *Started) error {
+	events := got.events
 	ended, err := a.ended(ctx, got.Run)
 	done := false
 	if ended && got.Repeat { // its events may have come long ago
@@ -322,7 +322,7 @@ func (a *TurnAPI) sendEnd(ctx context.Context, out *eventStream, id sessions.Run
 	if last.Text = end.text; !end.seen {
 		last = withoutDetails(last)
 	}
-	return true, out.send(eventRecord{Event: last, Withheld: end.withheld})
+	return true, out.Show(EventRecord{Event: last, Withheld: end.withheld})
 }
 
 // withoutDetails is a run's end without its usage and label, which say something about the hidden answer.
@@ -350,7 +350,7 @@ func DescribeTurns(r huma.API) huma.Operation {
 	o.Parameters = []*huma.Param{sessionParam(), {Name: "Idempotency-Key", In: "header", Description: "the same as id in the body", Schema: &huma.Schema{Type: huma.TypeString}}}
 	o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {Schema: wire.Schema[turnRequest](r)}}}
 	o.Responses = wire.Responses(http.StatusConflict, map[string]*huma.MediaType{
-		"text/event-stream": {Schema: wire.Schema[eventRecord](r)},
+		"text/event-stream": {Schema: wire.Schema[EventRecord](r)},
 		"application/json":  {Schema: wire.Schema[turnReply](r)},
 	})
 	return o

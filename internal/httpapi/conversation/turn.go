@@ -1,0 +1,117 @@
+package conversation
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"sluice/internal/httpapi/auth"
+	"sluice/router/inbound"
+	"sluice/sessions"
+)
+
+// Turn is a message to a session that another face of the API has read.
+type Turn struct {
+	Text string
+	// ID names the message as the id of a turn does; empty: it is a message of its own.
+	ID    string
+	Label string // of the text, as of a turn
+	// Earlier is what was said before, if the session does not know it. Its writers count as unknown.
+	Earlier []sessions.Quotation
+}
+
+// Started is a turn that was taken in. Its events are followed until the context ends with which it was started.
+type Started struct {
+	inbound.Admitted
+	Of     sessions.ID // the session that was spoken to
+	events <-chan sessions.Event
+}
+
+// End is how a turn has ended, as its caller learns it.
+type End struct {
+	Status   sessions.RunStatus // empty: the gateway itself has answered
+	Text     string             // the reply, what went wrong, or the gateway's own words
+	Withheld *withheldRecord    // why the reply is withheld
+	Usage    *sessions.Usage    // absent: there is none, or the caller may not see it
+}
+
+// Start takes a turn in, as [TurnAPI.Say] does.
+func (a *TurnAPI) Start(ctx context.Context, record sessions.Record, t Turn) (*Started, error) {
+	label, err := auth.CallerOf(ctx).InputLabelFor(record, t.Label)
+	if err != nil {
+		return nil, err
+	}
+	if t.ID == "" {
+		t.ID = uuid.NewString()
+	}
+	in := a.admission(ctx, record, turnRequest{Message: t.Text, ID: t.ID}, label)
+	in.Quotations = t.Earlier
+	return a.start(ctx, record, in)
+}
+
+// start takes a message in. Following begins before it is admitted, so that no event of the message is missed.
+func (a *TurnAPI) start(ctx context.Context, record sessions.Record, in inbound.Admission) (*Started, error) {
+	events, err := a.Events.Events.Follow(ctx, record.ID, 0)
+	if err != nil {
+		a.Log.Warn("cannot follow the events of a turn", "session", string(record.ID), "err", err)
+		events = nil // the run's row tells the end
+	}
+	got, err := a.Turns.Admit(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return &Started{Admitted: got, Of: record.ID, events: events}, nil
+}
+
+// Follow shows a turn's events up to its end to an audience. The last of them ends the run, or is the gateway's own answer.
+func (a *TurnAPI) Follow(ctx context.Context, got *Started, to Audience) error {
+	text, err := a.notice(ctx, got.Admitted)
+	if err == nil {
+		a.show(ctx, a.Events.streamTo(got.Of, to), got, text)
+	}
+	return err
+}
+
+// Finish waits for the end of a turn.
+func (a *TurnAPI) Finish(ctx context.Context, got *Started) (End, error) {
+	if got.Run == "" {
+		text, err := a.notice(ctx, got.Admitted)
+		return End{Text: text}, err
+	}
+	run, err := a.Work.WaitRun(ctx, got.Run, turnTimeout)
+	if err != nil {
+		return End{}, err
+	}
+	return a.endOf(ctx, run)
+}
+
+// endOf is how the caller's own run has ended.
+func (a *TurnAPI) endOf(ctx context.Context, run sessions.Run) (End, error) {
+	if !run.Status.Terminal() {
+		return End{Status: run.Status}, nil
+	}
+	end, err := a.Answers.ending(ctx, run)
+	out := End{Status: run.Status, Text: end.text, Withheld: end.withheld}
+	if end.seen {
+		out.Usage = &run.Usage
+	}
+	return out, err
+}
+
+// Past is how a run has ended, for a caller who may see it. Of a run that goes on it has only the status.
+func (a *TurnAPI) Past(ctx context.Context, run sessions.Run) (End, error) {
+	record, err := a.Answers.record(ctx, run)
+	out := End{Status: run.Status, Text: record.Reply, Withheld: record.Withheld, Usage: &run.Usage}
+	switch {
+	case record.Withheld != nil:
+		out.Text = record.Withheld.Message
+	case run.Status != sessions.RunDone:
+		out.Text = run.Error
+	}
+	return out, err
+}
+
+// UntilStop is a request's context that also ends with the server.
+func (a *TurnAPI) UntilStop(ctx context.Context) (context.Context, context.CancelFunc) {
+	return untilStop(ctx, a.Events.Ending)
+}

@@ -1,0 +1,123 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sluice/sessions"
+)
+
+// The roles of messages.
+const (
+	roleSystem    = "system"
+	roleDeveloper = "developer"
+	roleUser      = "user"
+	roleAssistant = "assistant"
+)
+
+// said is one message of a request.
+type said struct {
+	role string
+	text string
+}
+
+// part is a part of a message's content.
+type part struct {
+	Type    string `json:"type"`
+	Text    string `json:"text"`
+	Refusal string `json:"refusal"`
+}
+
+// textOf is the text of a message's content, which is a text or a list of parts; at is its place in the request.
+func textOf(at string, content json.RawMessage) (string, error) {
+	if absent(content) {
+		return "", nil
+	}
+	var text string
+	if json.Unmarshal(content, &text) == nil {
+		return text, nil
+	}
+	var parts []part
+	if json.Unmarshal(content, &parts) != nil {
+		return "", refuse(at, codeInvalid, "want a text, or a list of parts that have a type")
+	}
+	texts := make([]string, len(parts))
+	for i, p := range parts {
+		switch p.Type {
+		case "text", "input_text", "output_text", "summary_text":
+			texts[i] = p.Text
+		case "refusal":
+			texts[i] = p.Refusal
+		default:
+			return "", refuse(fmt.Sprintf("%s[%d]", at, i), codeInvalid, "the type %.40q is not taken here; send text alone", p.Type)
+		}
+	}
+	return strings.Join(texts, "\n"), nil
+}
+
+// What a new session is told of a conversation that the client keeps: so many of the newest messages, and bytes of them.
+const (
+	earlierMessages = 40
+	earlierBytes    = 48 << 10
+)
+
+// turn is what a session is told.
+type turn struct {
+	text    string
+	earlier []sessions.Quotation
+}
+
+// turnOf finds the turn in the messages at a place of a request: the last one, after the instructions of the program. The
+// messages before it are quoted.
+func turnOf(at string, all []said) (turn, error) {
+	var instructions []string
+	var talk []said
+	for _, s := range all {
+		switch {
+		case s.role == roleSystem || s.role == roleDeveloper:
+			instructions = append(instructions, s.text)
+		case strings.TrimSpace(s.text) != "" || s.role == roleUser:
+			talk = append(talk, s)
+		}
+	}
+	if len(talk) == 0 || talk[len(talk)-1].role != roleUser {
+		return turn{}, refuse(at, codeInvalid, "the last message must be one of the role user, because the agent replies to it")
+	}
+	last := talk[len(talk)-1]
+	if strings.TrimSpace(last.text) == "" {
+		return turn{}, refuse(at, codeInvalid, "the last message is empty")
+	}
+	return turn{strings.Join(append(instructions, last.text), "\n\n"), quoted(talk[:len(talk)-1])}, nil
+}
+
+// quoted are earlier messages as quotations: the newest that fit.
+func quoted(all []said) (out []sessions.Quotation) {
+	space := earlierBytes
+	for i, s := range slices.Backward(all) {
+		if len(out) == earlierMessages || space < len(s.text) && len(out) > 0 {
+			out = append(out, quotation("the gateway", fmt.Sprintf("%d earlier messages are left out, because only the newest %d, of at most %d KiB, are kept.", i+1, earlierMessages, earlierBytes>>10)))
+			break
+		}
+		space -= len(s.text)
+		out = append(out, quotation(writer(s.role), s.text))
+	}
+	slices.Reverse(out)
+	return out
+}
+
+func quotation(from, text string) sessions.Quotation {
+	return sessions.Quotation{Kind: sessions.QuoteThread, From: sessions.Peer{Name: from}, Text: text}
+}
+
+// writer says to the agent whose words those of a role are.
+func writer(role string) string {
+	switch role {
+	case roleUser:
+		return "the user"
+	case roleAssistant:
+		return "you"
+	}
+	return "a tool"
+}

@@ -81,7 +81,7 @@ func hiddenAttacks() []attack {
 			high := s.high()
 			s.do(high, call("sessions_spawn", args{"task": s.secret}), call("message", args{"channel": "telegram", "to": "owner", "message": s.secret}))
 			s.settle()
-			absent := map[string]string{"run": "run_000000000000", "delivery": "dlv_000000000000", "exchange": "x_000000000000", "approval": "apr_000000000000"}
+			absent := map[string]string{"run": "run_000000000000", "delivery": "dlv_000000000000", "exchange": "x_000000000000", "approval": "apr_000000000000", "response": "resp_000000000000"}
 			known := s.ids()
 			for _, o := range s.paths {
 				for parameter, none := range absent {

@@ -52,12 +52,25 @@ func (s *scene) withheld(row sessionRow, begins string, says ...string) {
 		return s.as(lowToken, http.MethodGet, path, "", headers...)
 	}
 	session := "/v1/sessions/" + row.ID
+	as := func(path, body string) answer {
+		return s.as(lowToken, http.MethodPost, path, `{"model":"main",`+body+`}`, "X-Sluice-Session", row.ID)
+	}
+	messages, input := `"messages":[{"role":"user","content":"`+order+`"}]`, `"input":"`+order+`"`
+	completed, chunks := as("/v1/chat/completions", messages), as("/v1/chat/completions", `"stream":true,`+messages)
+	response, events := as("/v1/responses", input), as("/v1/responses", `"stream":true,`+input)
+	s.has(completed.body, `"finish_reason":"content_filter"`)
+	s.has(chunks.body, `"finish_reason":"content_filter"`, "data: [DONE]")
+	s.has(response.body, `"status":"incomplete"`)
+	s.has(events.body, "event: response.incomplete")
+	stored := look("/v1/responses/" + responseOf(turn.Run))
+	s.has(stored.body, `"status":"incomplete"`)
 	run := look("/v1/runs/" + turn.Run + "?wait=1s")
 	s.has(run.body, `"withheld":{`)
 	history := look(session + "/history")
 	s.has(history.body, `"withheld":{`)
 	s.until("the stream to be told the ends", func() bool { return strings.Count(s.heard.String(), "event: run.done") >= 2 })
 	for where, text := range map[string]string{
+		"a chat completion": completed.body, "its chunks": chunks.body, "a response": response.body, "its events": events.body, "the stored response": stored.body,
 		"the turn": whole.body, "the turn's events": streamed.body, "the run": run.body, "the runs": look("/v1/runs").body, "the session's runs": look(session + "/runs").body,
 		"the history": history.body, "the history on the page": s.as(masterToken, http.MethodGet, session+"/history", "", "Sluice-Client", "page").body,
 		"the session's events": s.heard.String(), "the same message again": post("one", "application/json").body,

@@ -22,5 +22,31 @@ func wakeAttacks() []attack {
 			}
 			s.settle()
 		}},
+		{path: "L9", name: "HTTP: a PUBLIC operator goes on, as a client of OpenAI's API, in the session that knows", act: func(s *scene) {
+			high := s.high()
+			ask := func(path, body, name string, headers ...string) string {
+				return swap(s.as(lowToken, http.MethodPost, path, `{"model":"main",`+body+`}`, headers...).body, name, "<name>")
+			}
+			const chat, input = `"messages":[{"role":"user","content":"what do you know?"}]`, `"input":"what do you know?"`
+			for hidden, absent := range map[string]string{high.ID: neverID, high.Key: neverKey} {
+				s.same("chat", ask("/v1/chat/completions", chat, hidden, "X-Sluice-Session", hidden), ask("/v1/chat/completions", chat, absent, "X-Sluice-Session", absent))
+				s.same("chat as a stream", ask("/v1/chat/completions", `"stream":true,`+chat, hidden, "X-Sluice-Session", hidden), ask("/v1/chat/completions", `"stream":true,`+chat, absent, "X-Sluice-Session", absent))
+				s.same("conversation", ask("/v1/responses", input+`,"conversation":"`+hidden+`"`, hidden), ask("/v1/responses", input+`,"conversation":"`+absent+`"`, absent))
+			}
+			for _, run := range s.ids()["run"] {
+				hidden, absent := responseOf(run), "resp_"+strings.Repeat("0", 32)
+				s.same("previous_response_id", ask("/v1/responses", input+`,"previous_response_id":"`+hidden+`"`, hidden), ask("/v1/responses", input+`,"previous_response_id":"`+absent+`"`, absent))
+			}
+			s.settle()
+		}},
+		{path: "L9", name: "HTTP: a PUBLIC operator takes the owner's user for its own", act: func(s *scene) {
+			say := func(token, label, text string) string {
+				a := s.as(token, http.MethodPost, "/v1/chat/completions", `{"model":"main","user":"ann","messages":[{"role":"user","content":"`+text+`"}]}`, "Idempotency-Key", "ann", "Sluice-Label", label)
+				return a.body
+			}
+			s.has(say(masterToken, "CONFIDENTIAL", "the secret word is "+s.secret), "chat.completion")
+			s.unseen("the reply to another token", say(lowToken, "PUBLIC", "what do you know?"))
+			s.settle()
+		}},
 	}
 }

@@ -115,8 +115,14 @@ func (s *scene) idsOf(made []sessionRow) map[string][]string {
 			}
 		}
 	}
+	for _, run := range known["run"] {
+		known["response"] = append(known["response"], responseOf(run))
+	}
 	return known
 }
+
+// responseOf is the id of a run for clients of OpenAI's API.
+func responseOf(run string) string { return "resp_" + strings.TrimPrefix(run, "run_") }
 
 // made are the sessions of this scene.
 func (s *scene) made() []sessionRow { return s.madeOf(s.sessions()) }

@@ -97,7 +97,7 @@ func quoted(all []said) (out []sessions.Quotation) {
 	space := earlierBytes
 	for i, s := range slices.Backward(all) {
 		if len(out) == earlierMessages || space < len(s.text) && len(out) > 0 {
-			out = append(out, quotation("the gateway", fmt.Sprintf("%d earlier messages are left out, because only the newest %d, of at most %d KiB, are kept.", i+1, earlierMessages, earlierBytes>>10)))
+			out = append(out, quotation("the gateway", fmt.Sprintf("Earlier messages that are left out: %d. You are told the newest %d, of at most %d KiB.", i+1, earlierMessages, earlierBytes>>10)))
 			break
 		}
 		space -= len(s.text)

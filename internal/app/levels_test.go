@@ -133,7 +133,7 @@ func decisions() map[string]ruling {
 
 		"openai-chat":         {by: bySession, body: `{"model":"main","messages":[{"role":"user","content":"hello"}]}`, head: []string{"X-Sluice-Session", "{id}"}},
 		"openai-respond":      {by: byRow, body: `{"model":"main","input":"hello","previous_response_id":"{response}"}`},
-		"openai-get-response": {by: byRow},
+		"openai-get-response": {by: byRow, tail: []string{"", "?stream=true"}},
 		"openai-list-models":  {by: byNothing}, // the configuration says which agents are published
 		"openai-get-model":    {by: byNothing},
 		"openai-embed":        {by: byNothing, body: `{"model":"main","input":"hello"}`},

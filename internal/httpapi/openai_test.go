@@ -285,10 +285,10 @@ func TestResponse(t *testing.T) {
 }
 
 // streamed is what a client reads of a turn whose events are given.
-func streamed(t *testing.T, g *gateway, path, body string, events ...sessions.Event) string {
+func streamed(t *testing.T, g *gateway, method, path, body string, events ...sessions.Event) string {
 	t.Helper()
 	_, w := started(t, g)
-	read := answer(t, w.dial(t, "POST", path, body)).Body
+	read := answer(t, w.dial(t, method, path, body)).Body
 	time.AfterFunc(time.Second/2, func() {
 		for i, e := range events {
 			e.Seq, e.Run = uint64(i+1), aRun
@@ -350,7 +350,7 @@ func TestChatIsStreamed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				stream := streamed(t, withRun(done(c.reply)), chatPath, streamHello, append(c.events, sessions.Event{Type: sessions.EventDone, Usage: &sessions.Usage{InputTokens: 5}})...)
+				stream := streamed(t, withRun(done(c.reply)), "POST", chatPath, streamHello, append(c.events, sessions.Event{Type: sessions.EventDone, Usage: &sessions.Usage{InputTokens: 5}})...)
 				require.NotContains(t, stream, "retry:")
 				text, finish, usage := chunksOf(t, stream)
 				require.Equal(t, []any{c.want, "stop", true}, []any{text, finish, usage})
@@ -375,11 +375,11 @@ func TestStreamsThatFail(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				chat := streamed(t, withRun(c.run), chatPath, streamHello, c.events...)
+				chat := streamed(t, withRun(c.run), "POST", chatPath, streamHello, c.events...)
 				require.Contains(t, chat, `data: {"error":{"message":`)
 				require.Contains(t, chat, `"code":"`+c.want+`"`)
 				require.NotContains(t, chat, "[DONE]")
-				response := streamed(t, withRun(c.run), "/v1/responses", streamResponse, c.events...)
+				response := streamed(t, withRun(c.run), "POST", "/v1/responses", streamResponse, c.events...)
 				require.Contains(t, response, "event: response.failed\n")
 				require.Contains(t, response, `"code":"`+c.want+`"`)
 			})
@@ -390,7 +390,7 @@ func TestStreamsThatFail(t *testing.T) {
 func TestResponseIsStreamed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		stream := streamed(t, withRun(done("four")), "/v1/responses", streamResponse,
+		stream := streamed(t, withRun(done("four")), "POST", "/v1/responses", streamResponse,
 			delta("I calculate."), sessions.Event{Type: sessions.EventToolCall, Tool: "sum"}, delta("fo"), delta("ur"), sessions.Event{Type: sessions.EventDone, Usage: &sessions.Usage{InputTokens: 5}})
 		var kinds []string
 		for i, block := range strings.Split(strings.TrimSuffix(stream, "\n\n"), "\n\n") {
@@ -416,6 +416,32 @@ func TestResponseIsStreamed(t *testing.T) {
 		want = append(append(want, message[:3]...), "output_text.delta", "output_text.done", "content_part.done", "output_item.done", "completed")
 		require.Equal(t, want, kinds)
 	})
+}
+
+// A client that has lost its stream goes on behind the last event that it has.
+func TestResponseStreamIsResumed(t *testing.T) {
+	t.Parallel()
+	events := []sessions.Event{delta("fo"), delta("ur"), {Type: sessions.EventDone}}
+	resume := func(query, body string) (stream string) {
+		synctest.Test(t, func(t *testing.T) {
+			g := withRun(done("four"))
+			stream = streamed(t, g, "GET", "/v1/responses/resp_"+runDigits+query, body, events...)
+			require.EqualValues(t, 1, g.after)
+		})
+		return stream
+	}
+	whole := resume("?stream=true", "")
+	require.Equal(t, 10, strings.Count(whole, "event: "))
+	_, rest, found := strings.Cut(whole, "\"sequence_number\":4,")
+	require.True(t, found)
+	_, rest, _ = strings.Cut(rest, "\n\n")
+	require.Equal(t, rest, resume("?stream=true&starting_after=4", ""))
+	require.Equal(t, rest, resume("?starting_after=4", ""))
+	require.Equal(t, whole, resume("", `{"stream":true}`), "as the client for Go asks")
+	h := serve(t, withRun(done("four")))
+	for _, query := range []string{"?stream=maybe", "?stream=true&starting_after=x", "?starting_after=-2"} {
+		require.Equal(t, http.StatusBadRequest, call(h, "GET", "/v1/responses/resp_"+runDigits+query, "").Code, query)
+	}
 }
 
 // A client that stays when the gateway stops is told how to go on.

@@ -51,16 +51,28 @@ func (a *TurnAPI) Start(ctx context.Context, record sessions.Record, t Turn) (*S
 
 // start takes a message in. Following begins before it is admitted, so that no event of the message is missed.
 func (a *TurnAPI) start(ctx context.Context, record sessions.Record, in inbound.Admission) (*Started, error) {
-	events, err := a.Events.Events.Follow(ctx, record.ID, 0)
-	if err != nil {
-		a.Log.Warn("cannot follow the events of a turn", "session", string(record.ID), "err", err)
-		events = nil // the run's row tells the end
-	}
+	events := a.eventsOf(ctx, record.ID, 0)
 	got, err := a.Turns.Admit(ctx, in)
 	if err != nil {
 		return nil, err
 	}
 	return &Started{Admitted: got, Of: record.ID, events: events}, nil
+}
+
+// Again is the turn of a run that was started before. Its events are followed from the first one that is still kept.
+func (a *TurnAPI) Again(ctx context.Context, run sessions.Run) *Started {
+	const first = 1 // the number of no event that matters: a session begins with what was said
+	return &Started{Admitted: inbound.Admitted{Session: run.Session, Run: run.ID}, Of: run.Session, events: a.eventsOf(ctx, run.Session, first)}
+}
+
+// eventsOf follows a session. Without its events, the run's row tells the end.
+func (a *TurnAPI) eventsOf(ctx context.Context, id sessions.ID, after uint64) <-chan sessions.Event {
+	events, err := a.Events.Events.Follow(ctx, id, after)
+	if err != nil {
+		a.Log.Warn("cannot follow the events of a turn", "session", string(id), "err", err)
+		return nil
+	}
+	return events
 }
 
 // Follow shows a turn's events up to its end to an audience. The last of them ends the run, or is the gateway's own answer.

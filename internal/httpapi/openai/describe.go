@@ -30,7 +30,12 @@ func (a *API) Routes(r huma.API) []Route {
 	respond.Responses["200"].Content["text/event-stream"] = &huma.MediaType{Schema: wire.Schema[responseEvent](r)}
 	chat.Responses["200"].Content["text/event-stream"] = &huma.MediaType{Schema: wire.Schema[chatReply](r)}
 	get := described(r, http.MethodGet, responsesPath+"/{response}", "openai-get-response", "Get a response by its id", wire.Schema[responseRecord](r))
-	get.Parameters = []*huma.Param{{Name: "response", In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}}}
+	get.Responses["200"].Content["text/event-stream"] = &huma.MediaType{Schema: wire.Schema[responseEvent](r)}
+	get.Parameters = []*huma.Param{
+		{Name: "response", In: "path", Required: true, Schema: &huma.Schema{Type: huma.TypeString}},
+		{Name: "stream", In: "query", Description: "send the events of the response again, and those to come", Schema: &huma.Schema{Type: huma.TypeBoolean}},
+		{Name: "starting_after", In: "query", Description: "with stream: the sequence_number of the last event that the caller has", Schema: &huma.Schema{Type: huma.TypeInteger}},
+	}
 	one := described(r, http.MethodGet, modelsPath+"/{path}", "openai-get-model", "Get a published agent as a model", wire.Schema[modelRecord](r))
 	one.Parameters = []*huma.Param{{Name: "path", In: "path", Required: true, Description: "the agent's id", Schema: &huma.Schema{Type: huma.TypeString}}}
 	embed := described(r, http.MethodPost, embeddingsPath, "openai-embed", "Always refused: agents make no embeddings", &huma.Schema{Type: huma.TypeObject})

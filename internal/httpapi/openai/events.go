@@ -13,6 +13,7 @@ type responseEvents struct {
 	out      *wire.Stream
 	response responseRecord
 	sequence int
+	from     int // the number of the first event that the client lacks
 
 	open bool // the last message of the output is being written
 	text strings.Builder
@@ -129,5 +130,8 @@ func (s *responseEvents) whole(kind string) error {
 func (s *responseEvents) send(e responseEvent) error {
 	e.Sequence = s.sequence
 	s.sequence++
+	if e.Sequence < s.from {
+		return nil
+	}
 	return s.out.Event("", e.Type, e)
 }

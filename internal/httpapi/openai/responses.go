@@ -3,7 +3,9 @@ package openai
 import (
 	"cmp"
 	"encoding/json"
+	"io"
 	"net/http"
+	"strconv"
 	"time"
 
 	"sluice/internal/httpapi/conversation"
@@ -204,14 +206,26 @@ func (r *responseRecord) echo(q *responseRequest) {
 	r.User = q.User
 }
 
-// Response answers with the response of a run, also while the agent works on it.
+// Response answers with the response of a run, also while the agent works on it. With stream it sends the events of the response
+// again, and goes on with those to come.
 func (a *API) Response(w http.ResponseWriter, r *http.Request) error {
-	ctx, name := r.Context(), r.PathValue("response")
+	ctx, cancel := a.Turns.UntilStop(r.Context())
+	defer cancel()
+	name := r.PathValue("response")
+	again, err := resumed(r)
+	if err != nil {
+		return err
+	}
 	run, agent, err := a.run(ctx, name)
 	if err != nil {
 		return notFound(err, "response_id", "there is no response "+wire.Printable(name)+" that your token may see")
 	}
 	out := newResponse(run.ID, run.Session, agent, run.Accepted)
+	if again != nil {
+		return a.streamTurn(ctx, w, a.Turns.Again(ctx, run), func(to *wire.Stream) sink {
+			return &responseEvents{out: to, response: out, from: *again}
+		})
+	}
 	if !run.Status.Terminal() {
 		wire.WriteJSON(w, http.StatusOK, out)
 		return nil
@@ -225,4 +239,27 @@ func (a *API) Response(w http.ResponseWriter, r *http.Request) error {
 	}
 	wire.WriteJSON(w, http.StatusOK, out)
 	return nil
+}
+
+const resumeMax = 1 << 10 // bytes of a body
+
+// resumed reads from which event on a response is streamed; nil: it is not streamed. The official client for Go asks
+// for the stream in a body, all others in the query.
+func resumed(r *http.Request) (from *int, err error) {
+	var body struct{ Stream bool }
+	_ = json.NewDecoder(io.LimitReader(r.Body, resumeMax)).Decode(&body) // most requests have no body
+	after := r.URL.Query().Get("starting_after")
+	streams, err := strconv.ParseBool(cmp.Or(r.URL.Query().Get("stream"), strconv.FormatBool(body.Stream || after != "")))
+	if err != nil {
+		return nil, refuse("stream", codeInvalid, "want true or false")
+	}
+	seen, err := strconv.Atoi(cmp.Or(after, "-1"))
+	switch {
+	case err != nil || seen < -1:
+		return nil, refuse("starting_after", codeInvalid, "want the sequence_number of an event")
+	case !streams:
+		return nil, nil
+	}
+	seen++
+	return &seen, nil
 }

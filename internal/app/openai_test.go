@@ -85,6 +85,9 @@ func TestResponsesGoOn(t *testing.T) {
 	first := ask(`"input":"the word is blue"`, "Idempotency-Key", "first")
 	require.Equal(t, first, ask(`"input":"the word is blue"`, "Idempotency-Key", "first"))
 	require.Len(t, models.Requests(), 1)
+	require.Equal(t, http.StatusNoContent, g.call("DELETE", "/v1/sessions/"+ask(`"input":"ended"`, "Idempotency-Key", "ended").Conversation.ID, "").StatusCode)
+	require.Equal(t, "completed", ask(`"input":"ended"`, "Idempotency-Key", "ended").Status, "also when its session has ended")
+	require.Len(t, models.Requests(), 2)
 	second := ask(`"input":"and now?","previous_response_id":"` + first.ID + `"`)
 	require.Equal(t, first.Conversation, second.Conversation)
 	all := models.Requests()
@@ -92,6 +95,28 @@ func TestResponsesGoOn(t *testing.T) {
 	var stored response
 	read(t, g.call("GET", "/v1/responses/"+second.ID, ""), http.StatusOK, &stored)
 	require.Equal(t, second, stored)
+}
+
+// Of requests with one key that come at the same time, one runs, and all get its reply.
+func TestRequestsAtTheSameTimeRunOnce(t *testing.T) {
+	t.Parallel()
+	g, models := published(t, "")
+	models.Enqueue(modeltest.Reply{Text: "once", Latency: 200 * time.Millisecond})
+	const clients = 4
+	replies := make(chan *http.Response, clients)
+	for range clients {
+		go func() {
+			replies <- g.call("POST", "/v1/responses", `{"model":"main","input":"hello"}`, "Idempotency-Key", "one")
+		}()
+	}
+	ids := map[string]bool{}
+	for range clients {
+		var got struct{ ID string }
+		read(t, <-replies, http.StatusOK, &got)
+		ids[got.ID] = true
+	}
+	require.Len(t, ids, 1)
+	require.Len(t, models.Requests(), 1)
 }
 
 // While an answer is written it is streamed; of one that may not be sent nothing is.

@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/google/uuid"
@@ -56,7 +57,11 @@ func (a *TurnAPI) start(ctx context.Context, record sessions.Record, in inbound.
 	if err != nil {
 		return nil, err
 	}
-	return &Started{Admitted: got, Of: record.ID, events: events}, nil
+	of := record.ID
+	if got.Repeat && got.Run != "" { // the first request may have been to a session that has ended since
+		of = cmp.Or(got.Session, of)
+	}
+	return &Started{Admitted: got, Of: of, events: events}, nil
 }
 
 // Again is the turn of a run that was started before. Its events are followed from the first one that is still kept.

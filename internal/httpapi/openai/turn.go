@@ -33,7 +33,7 @@ func (a *API) begin(ctx context.Context, w http.ResponseWriter, r *http.Request,
 		end, err := a.Turns.Finish(ctx, got)
 		return nil, cmp.Or(err, error(wire.NewError(http.StatusBadRequest, "not_taken", cmp.Or(end.Text, "the agent does not take this message"))))
 	}
-	w.Header().Set("X-Session-Id", string(session.ID))
+	w.Header().Set("X-Session-Id", string(got.Of))
 	if got.Run != "" {
 		w.Header().Set("X-Run-Id", string(got.Run))
 		w.Header().Set("X-Request-Id", string(got.Run)) // clients show it with their errors

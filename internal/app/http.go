@@ -16,7 +16,6 @@ import (
 	"sluice/internal/console"
 	"sluice/internal/httpapi"
 	"sluice/internal/httpapi/conversation"
-	"sluice/internal/httpapi/openai"
 	"sluice/internal/httpapi/operator"
 	"sluice/policy"
 	"sluice/sessions"
@@ -35,6 +34,7 @@ func (a *App) newHTTP() error {
 	if err != nil {
 		return err
 	}
+	faces := faces{a.roster, func() string { return a.router.Sessions().Settings().Agent }}
 	a.http = httpapi.New(httpapi.Config{
 		Gateway: httpapi.Gateway{
 			Resolver: a.router.Sessions(), Sessions: a.router.Sessions(), Turns: a.router.Intake, Work: a.router.Sessions(), Gate: a.router.Answers,
@@ -49,22 +49,13 @@ func (a *App) newHTTP() error {
 		Files:  conversation.Files{Folder: a.loop.Folder, Level: a.loop.FileLevel, Quota: a.quota},
 		Parts:  a.components, Accounts: a.supervisor.States, Callback: a.callback,
 		Page: console.Handler(a.cfg.Channels.Webchat.Enabled), PageRoute: webchat.Route(), PagePerson: sessions.Peer{ID: webchat.Person, Name: "You"},
-		Targets: a.target, Published: a.published, Checks: a.checks, Agents: listedAgents{a.roster, a.bus.Agents, a.log}, Alerting: a.alerting(),
+		Targets: a.target, Published: faces.models, Peers: faces.peers, PublicURL: a.cfg.Gateway.PublicURL, Checks: a.checks, Agents: listedAgents{a.roster, a.bus.Agents, a.log}, Alerting: a.alerting(),
 		Metrics: promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}),
 		Tokens:  credentials, SinkLevel: a.gate.SinkLevel, Hosts: hosts, MaxBody: int64(a.cfg.Limits.MaxMessageBytes)*6 + bodySpare,
 		MaxUpload: int64(a.cfg.Limits.MaxMessageBytes)*6 + 2*int64(a.cfg.Limits.MaxMediaBytes)*4/3 + bodySpare, // base64 makes files longer
 		Version:   a.version, Now: a.now, Log: a.log, Registerer: a.registry,
 	})
 	return nil
-}
-
-// published are the agents as clients of OpenAI's API may know them.
-func (a *App) published() (all []openai.Agent) {
-	normal := a.router.Sessions().Settings().Agent
-	for _, d := range a.roster.Settings().Agents {
-		all = append(all, openai.Agent{ID: d.ID, Default: d.ID == normal, Published: d.OpenAI})
-	}
-	return all
 }
 
 // simulator simulates tool calls with the agent's own tools.

@@ -36,7 +36,7 @@ func withLevels(t *testing.T, page flow.Level, more ...string) *gateway {
 	}
 	g := &gateway{t: t, state: sqlitetest.Dir(t), log: newOutput()}
 	g.cfg = loadText(t, "gateway: { listen: 127.0.0.1:0, token: test-token, tokens: ["+strings.Join(tokens, ", ")+"] }\nstate: "+g.state+
-		"\nagents: { list: [{ id: main, publish: { openai: true } }] }\nchannels: { webchat: { classification: "+page.String()+" } }\nhooks: { ci: { secrets: [a-secret-of-the-test], classification: PUBLIC, filter: \"false\" } }\ntargets: { ops: { channel: webchat, to: local } }\nsession: { queue: { mode: followup, debounceMs: 0 } }\nlimits: { partitions: 1 }\n"+strings.Join(more, ""))
+		"\nagents: { list: [{ id: main, publish: { openai: true, a2a: true } }] }\nchannels: { webchat: { classification: "+page.String()+" } }\nhooks: { ci: { secrets: [a-secret-of-the-test], classification: PUBLIC, filter: \"false\" } }\ntargets: { ops: { channel: webchat, to: local } }\nsession: { queue: { mode: followup, debounceMs: 0 } }\nlimits: { partitions: 1 }\n"+strings.Join(more, ""))
 	g.begin()
 	t.Cleanup(g.end)
 	return g

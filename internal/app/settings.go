@@ -137,7 +137,7 @@ func definition(a config.Agent) roster.Definition {
 		Workspace: a.Workspace, FileLevel: a.WorkspaceLevel, Thinking: sessions.ThinkingLevel(a.Thinking), Verbose: sessions.VerboseLevel(a.Verbose),
 		Temperature: a.Temperature, MaxTokens: a.MaxOutputTokens,
 		Permission: sessions.PermissionMode(a.Permission), Sandbox: sessions.SandboxMode(a.Sandbox.Mode),
-		SeesAll: a.Sandbox.SessionToolsVisibility == "all", Tools: roster.ToolFilter(a.Tools), OpenAI: a.Publish.OpenAI,
+		SeesAll: a.Sandbox.SessionToolsVisibility == "all", Tools: roster.ToolFilter(a.Tools), A2A: a.Publish.A2A, OpenAI: a.Publish.OpenAI,
 		Memory: roster.MemorySettings{
 			Namespace: a.Memory.Namespace, Shared: a.Memory.Audience == "shared",
 			MaxEntries: a.Memory.MaxEntries, MaxBytes: int64(a.Memory.MaxBytes), Recall: a.Memory.RecallChars,

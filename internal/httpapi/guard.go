@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"sluice/internal/httpapi/a2aserver"
 	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/denials"
 	"sluice/internal/httpapi/hooks"
@@ -29,10 +30,10 @@ type guard struct {
 }
 
 // isOpen reports whether a path needs no token in a header: health, the platforms' signed callbacks, nodes, which have tokens of
-// their own, events for PagerDuty, whose token is in their body, and the page's files, which hold no data.
-func isOpen(path string) bool {
-	return path == "/healthz" || path == "/readyz" || nodes.Open(path) || strings.HasPrefix(path, "/channels/") ||
-		(!strings.HasPrefix(path, "/v1/") && !strings.HasPrefix(path, "/openapi") && path != "/metrics" && path != mcpserver.Path && !senders.Serves(path))
+// their own, events for PagerDuty, whose token is in their body, the cards of published agents, and the page's files, which hold no data.
+func isOpen(method, path string) bool {
+	return a2aserver.Open(method, path) || path == "/healthz" || path == "/readyz" || nodes.Open(path) || strings.HasPrefix(path, "/channels/") ||
+		(!strings.HasPrefix(path, "/v1/") && !strings.HasPrefix(path, "/openapi") && path != "/metrics" && path != mcpserver.Path && !a2aserver.Serves(path) && !senders.Serves(path))
 }
 
 func (g *guard) protect(next http.Handler) http.Handler {
@@ -45,7 +46,7 @@ func (g *guard) protect(next http.Handler) http.Handler {
 				return
 			}
 		}
-		if !isOpen(r.URL.Path) {
+		if !isOpen(r.Method, r.URL.Path) {
 			asked := r
 			defer func() { asked.Pattern = r.Pattern }() // for the request metrics
 			var e *wire.Error

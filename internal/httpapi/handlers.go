@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"sluice/internal/alert/intake"
+	"sluice/internal/httpapi/a2aserver"
 	"sluice/internal/httpapi/alerts"
 	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/conversation"
@@ -51,6 +52,7 @@ type handlers struct {
 	nodes  *nodes.API
 	intake *hooks.Intake
 	openai *openai.API
+	a2a    *a2aserver.API
 }
 
 // reporting are the ways in for alerts.
@@ -89,6 +91,7 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 	answers := &conversation.Answers{Visible: visible, Gate: gw.Gate, Runs: rows.Runs, Channel: cfg.PageRoute.Channel}
 	events := &conversation.EventAPI{Visible: visible, Events: gw.Events, Answers: answers, Cursors: cursors, Ending: ctx, Log: cfg.Log}
 	turns := &conversation.TurnAPI{Visible: visible, Turns: gw.Turns, Work: gw.Work, Events: events, Runs: rows.Runs, Notices: rows.Deliveries, Answers: answers, Identity: who, Now: cfg.Now, Log: cfg.Log}
+	runs := &conversation.RunAPI{Visible: visible, Work: gw.Work, Rows: rows.Runs, Answers: answers, Ending: ctx}
 	pace, bodies := senders.NewPace(cfg.Now), wire.NewUnknown()
 	return &handlers{
 		cfg: cfg,
@@ -98,7 +101,7 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 		turns:     turns,
 		wakes:     &conversation.WakeAPI{Turns: turns, Heartbeats: gw.Heartbeats},
 		events:    events,
-		runs:      &conversation.RunAPI{Visible: visible, Work: gw.Work, Rows: rows.Runs, Answers: answers, Ending: ctx},
+		runs:      runs,
 		exchanges: &conversation.ExchangeAPI{Visible: visible, Rows: rows.Exchanges, Tasks: gw.Tasks, Models: cfg.Models, Route: cfg.PageRoute},
 		steps:     &conversation.StepAPI{Visible: visible, Steps: gw.Steps, Ending: ctx, Log: cfg.Log},
 		files:     &conversation.FileAPI{Visible: visible, Keeper: gw.Sessions, Files: cfg.Files},
@@ -114,8 +117,11 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 		alerts:     &alerts.API{Visible: visible, Alerts: gw.Alerts, Deliveries: rows.Deliveries, Now: cfg.Now},
 		hooks:      &hooks.API{Visible: visible, Keeper: gw.Hooks, Rows: rows.Hooks, Now: cfg.Now},
 		nodes:      &nodes.API{Visible: visible, Nodes: gw.Nodes, Now: cfg.Now},
-		openai:     &openai.API{Visible: visible, Turns: turns, Keeper: gw.Sessions, Agents: cfg.Published, Problem: problems{cfg.Log}.of, Started: cfg.Now(), Now: cfg.Now},
-		intake:     hooks.NewIntake(gw.Hooks, trail, bodies, cfg.Now),
+		a2a: &a2aserver.API{
+			Visible: visible, Turns: turns, Runs: runs, Keeper: gw.Sessions, Agents: cfg.Peers, URL: cfg.PublicURL, Problem: problems{cfg.Log}.of, Version: cfg.Version, Log: cfg.Log,
+		},
+		openai: &openai.API{Visible: visible, Turns: turns, Keeper: gw.Sessions, Agents: cfg.Published, Problem: problems{cfg.Log}.of, Started: cfg.Now(), Now: cfg.Now},
+		intake: hooks.NewIntake(gw.Hooks, trail, bodies, cfg.Now),
 		status: &operator.StatusAPI{
 			Visible: visible, Parts: cfg.Parts, Accounts: cfg.Accounts, Deliveries: rows.Deliveries, Tokens: tokens, Denials: trail,
 			Version: cfg.Version, Started: cfg.Now(), Now: cfg.Now,

@@ -67,6 +67,6 @@ func TestPathsWithoutToken(t *testing.T) {
 		"/": true, "/app.js": true, "/healthz": true, "/readyz": true, "/channels/slack/default": true,
 		"/v1/status": false, "/v1/": false, "/metrics": false, "/openapi.json": false, "/openapi.yaml": false,
 	} {
-		require.Equal(t, open, isOpen(path), path)
+		require.Equal(t, open, isOpen("GET", path), path)
 	}
 }

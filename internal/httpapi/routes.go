@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 
+	"sluice/internal/httpapi/a2aserver"
 	"sluice/internal/httpapi/conversation"
 	"sluice/internal/httpapi/hooks"
 	"sluice/internal/httpapi/nodes"
@@ -31,6 +32,10 @@ func (h *handlers) register(r *registrar) {
 		r.raw(route.Operation, route.Handle)
 	}
 
+	r.mux.HandleFunc("GET "+a2aserver.CardPath, r.plain(h.a2a.Card))
+	r.mux.HandleFunc("GET "+a2aserver.Prefix+"{agent}"+a2aserver.CardPath, r.plain(h.a2a.Card))
+	r.mux.HandleFunc("POST "+a2aserver.Prefix+"{agent}", r.plain(h.a2a.Call))
+	r.mux.HandleFunc(a2aserver.Prefix, r.plain(func(http.ResponseWriter, *http.Request) error { return wire.ErrNotFound }))
 	r.mux.HandleFunc("GET /healthz", operator.Alive)
 	r.mux.HandleFunc("GET /readyz", r.plain(h.status.Ready))
 	r.mux.Handle("GET /metrics", needAll(h.cfg.Metrics))

@@ -31,6 +31,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sluice/adapters"
+	"sluice/internal/httpapi/a2aserver"
 	"sluice/internal/httpapi/alerts"
 	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/conversation"
@@ -106,6 +107,8 @@ type Config struct {
 	Rows       Rows
 	Models     conversation.Models
 	Published  func() []openai.Agent
+	Peers      func() []a2aserver.Agent // as other agents may know them
+	PublicURL  string                   // under which others reach the gateway; empty: that of a request
 	Files      conversation.Files
 	Parts      func(ctx context.Context) []operator.Health
 	Accounts   func() []adapters.State

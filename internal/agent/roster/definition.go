@@ -32,6 +32,7 @@ type Definition struct {
 	// sees them.
 	FileLevel flow.Level
 	Memory    MemorySettings
+	A2A       bool // whether it is published to agents that speak A2A
 	OpenAI    bool // whether it is a model of the OpenAI-compatible API
 	// AllowAgents are the agents that it may start as sub-agents besides itself; "*" is any.
 	AllowAgents []string

@@ -96,7 +96,7 @@ type Agent struct {
 
 // Publish says by which protocols programs find and use an agent.
 type Publish struct {
-	A2A    bool `yaml:"a2a,omitempty" doc:"Reserved for A2A, which this version does not serve."`
+	A2A    bool `yaml:"a2a,omitempty" doc:"Other agents reach it with A2A: docs/a2a.md."`
 	OpenAI bool `yaml:"openai,omitempty" doc:"The agent is a model of the OpenAI-compatible API: docs/openai.md."`
 }
 

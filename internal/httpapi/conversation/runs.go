@@ -174,8 +174,13 @@ func (a *RunAPI) Cancel(ctx context.Context, in *struct {
 	if run.Status.Terminal() {
 		return wire.NewBody(cancelled{"already_complete"}), nil
 	}
-	if err := a.Work.AbortSession(ctx, r.ID, auth.CallerOf(ctx).Actor()); err != nil {
+	if err := a.Stop(ctx, run); err != nil {
 		return nil, err
 	}
 	return wire.NewBody(cancelled{"cancelling"}), nil
+}
+
+// Stop stops the run of a session and clears its queue.
+func (a *RunAPI) Stop(ctx context.Context, run sessions.Run) error {
+	return a.Work.AbortSession(ctx, run.Session, auth.CallerOf(ctx).Actor())
 }

@@ -36,6 +36,20 @@ type End struct {
 	Usage    *sessions.Usage    // absent: there is none, or the caller may not see it
 }
 
+// EndOf is how a run has ended by the last event of its stream.
+func EndOf(e EventRecord) End {
+	end := End{Text: e.Text, Withheld: e.Withheld, Usage: e.Usage}
+	switch e.Type {
+	case sessions.EventDone:
+		end.Status = sessions.RunDone
+	case sessions.EventAborted, sessions.EventDropped:
+		end.Status = sessions.RunAborted
+	case sessions.EventFailed:
+		end.Status = sessions.RunFailed
+	}
+	return end
+}
+
 // Start takes a turn in, as [TurnAPI.Say] does.
 func (a *TurnAPI) Start(ctx context.Context, record sessions.Record, t Turn) (*Started, error) {
 	label, err := auth.CallerOf(ctx).InputLabelFor(record, t.Label)

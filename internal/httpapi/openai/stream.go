@@ -63,7 +63,7 @@ func (l *listener) Show(e conversation.EventRecord) error {
 	switch {
 	case isLast(e):
 		l.over = true
-		return l.end(ended(e))
+		return l.end(conversation.EndOf(e))
 	case e.Type == sessions.EventDelta:
 		return l.add(e.Text)
 	case e.Type == sessions.EventToolCall && l.text.Len() > 0: // the text before the call is a message of its own

@@ -69,20 +69,6 @@ func (a *API) finish(ctx context.Context, w http.ResponseWriter, got *conversati
 	return end, nil
 }
 
-// ended is how a run has ended by the last event of its stream.
-func ended(e conversation.EventRecord) conversation.End {
-	end := conversation.End{Text: e.Text, Withheld: e.Withheld, Usage: e.Usage}
-	switch e.Type {
-	case sessions.EventDone:
-		end.Status = sessions.RunDone
-	case sessions.EventAborted, sessions.EventDropped:
-		end.Status = sessions.RunAborted
-	case sessions.EventFailed:
-		end.Status = sessions.RunFailed
-	}
-	return end
-}
-
 // isLast reports whether an event is the last of its turn. A notice without buttons is the gateway's own answer; one with buttons
 // is a question, which a person answers elsewhere.
 func isLast(e conversation.EventRecord) bool {

@@ -83,7 +83,10 @@ func TestTheGatewayIsAnMCPServer(t *testing.T) {
 	text, _ = useTool(t, s, "sessions_history", `{"sessionKey":"main"}`)
 	require.Contains(t, text, `"hello"`)
 	text, _ = useTool(t, s, "sessions_list", `{}`)
+	require.Contains(t, text, `{"sessions":[`)
 	require.Contains(t, text, "agent:main:main")
+	text, _ = useTool(t, s, "sessions_list", `{"limit":1}`)
+	require.Contains(t, text, `"after":"sess_`, "a page says where the next one begins")
 	resources, err := s.ListResources(t.Context(), nil)
 	require.NoError(t, err)
 	require.Len(t, resources.Resources, 1)
@@ -112,7 +115,7 @@ func TestTheGatewayIsAnMCPServer(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		`{}`: "sessionKey: is required", `{"sessionKey":"main","limit":"x"}`: "limit", `{"sessionKey":"nobody"}`: "not found", `{"sessionKey":"../../v1/status"}`: "not found",
-		`{"sessionKey":".."}`: "", `{"sessionKey":"main","zzz":1}`: "zzz: unknown parameter",
+		`{"sessionKey":".."}`: "not found", `{"sessionKey":"main","zzz":1}`: "zzz: unknown parameter",
 	} {
 		text, failed = useTool(t, s, "sessions_history", args)
 		require.True(t, failed, "%s: %s", args, text)

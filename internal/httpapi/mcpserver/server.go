@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
+	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -20,6 +23,8 @@ import (
 const Path = "/mcp"
 
 const (
+	// concurrent is how many requests are worked at the same time.
+	concurrent = 256
 	// resultMax is the size of the response of a tool, in bytes, at most.
 	resultMax = 2 << 20
 	// pageMax is how many sessions a page of resources has.
@@ -27,28 +32,55 @@ const (
 	scheme  = "sluice://sessions/"
 )
 
-// New makes the handler of [Path]. api is the gateway's HTTP API with all its checks.
-func New(api http.Handler, version string, log *slog.Logger) http.Handler {
-	s := &server{api: api, version: version, tools: tools()}
-	return mcp.NewStreamableHTTPHandler(s.of, &mcp.StreamableHTTPOptions{
-		Stateless: true, JSONResponse: true, Logger: log.With("part", "mcp server"),
+// Config has the dependencies of the server. All fields are required.
+type Config struct {
+	API     http.Handler    // the gateway's HTTP API with all its checks
+	Ending  context.Context // ends when the gateway stops
+	MaxBody int64           // bytes of a request's body
+	Version string
+	Log     *slog.Logger
+}
+
+// New makes the handler of [Path].
+func New(cfg Config) http.Handler {
+	s := &server{Config: cfg, tools: tools(), schemas: mcp.NewSchemaCache(), free: make(chan struct{}, concurrent)}
+	s.mcp = mcp.NewStreamableHTTPHandler(s.of, &mcp.StreamableHTTPOptions{
+		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: cfg.MaxBody, PropagateRequestCancellation: true, Logger: cfg.Log.With("part", "mcp server"),
 		DisableLocalhostProtection: true, // the API checks the host itself, with the names that the configuration gives it
 	})
+	return s
 }
 
 // server has the tools.
 type server struct {
-	api     http.Handler
-	version string
+	Config
 	tools   []tool
+	schemas *mcp.SchemaCache
+	mcp     http.Handler
+	free    chan struct{} // one for each request that is worked
+}
+
+// ServeHTTP implements [http.Handler].
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	select {
+	case s.free <- struct{}{}:
+	default:
+		wire.WriteError(w, wire.Unavailable("too many MCP requests at the same time; try again in a moment"))
+		return
+	}
+	defer func() { <-s.free }()
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(s.Ending, cancel)()
+	s.mcp.ServeHTTP(w, r.WithContext(ctx))
 }
 
 // of makes the MCP server of one request, which calls the API as who has sent the request.
 func (s *server) of(r *http.Request) *mcp.Server {
-	c := &caller{api: s.api, request: r}
-	m := mcp.NewServer(&mcp.Implementation{Name: "sluice", Title: "Sluice", Version: s.version}, &mcp.ServerOptions{
+	c := &caller{api: s.API, request: r}
+	m := mcp.NewServer(&mcp.Implementation{Name: "sluice", Title: "Sluice", Version: s.Version}, &mcp.ServerOptions{
 		Instructions: "Conversations of agents with people: read them, say something to an agent and get its reply, send messages to chats, work with alerts and memories.",
-		PageSize:     pageMax,
+		PageSize:     pageMax, SchemaCache: s.schemas,
 	})
 	for _, t := range s.tools {
 		m.AddTool(t.spec, func(ctx context.Context, call *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -58,8 +90,23 @@ func (s *server) of(r *http.Request) *mcp.Server {
 	m.AddResourceTemplate(&mcp.ResourceTemplate{
 		Name: "session", Title: "A conversation", Description: "The newest messages of a session, as JSON", MIMEType: "application/json", URITemplate: scheme + "{id}",
 	}, c.read)
-	m.AddReceivingMiddleware(c.listed)
+	m.AddReceivingMiddleware(s.survive, c.listed)
 	return m
+}
+
+var errInternal = errors.New(wire.ErrInternal.Message)
+
+// survive answers a request whose handler panicked: the library has goroutines of its own.
+func (s *server) survive(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (result mcp.Result, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				s.Log.Error("handler panicked", "path", Path, "method", method, "err", p, "stack", string(debug.Stack()))
+				result, err = nil, errInternal
+			}
+		}()
+		return next(ctx, method, req)
+	}
 }
 
 // caller calls the API as who has sent an MCP request.
@@ -150,6 +197,9 @@ func (c *caller) tool(ctx context.Context, t tool, call *mcp.CallToolRequest) (*
 	}
 	if len(body) == 0 {
 		body = []byte(`{"ok":true}`)
+	}
+	if t.list != "" {
+		body = slices.Concat([]byte(`{"`+t.list+`":`), body, []byte("}"))
 	}
 	result := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(body)}}}
 	var object map[string]any

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -16,6 +17,7 @@ import (
 type tool struct {
 	spec    *mcp.Tool
 	request func(args json.RawMessage) (request, error)
+	list    string // name of the rows, if the response is an array: results are objects
 }
 
 // effect is what a tool does to the gateway.
@@ -84,6 +86,9 @@ func post(path string, body any) request {
 func at(parts ...string) string {
 	path := "/v1"
 	for _, p := range parts {
+		if strings.Trim(p, ".") == "" { // it would lead to another path
+			p = " "
+		}
 		path += "/" + url.PathEscape(p)
 	}
 	return path
@@ -137,7 +142,7 @@ func sessionTools() []tool {
 		Run  string `json:"run" bounds:"minLength=1"`
 		Wait string `json:"wait,omitempty" jsonschema:"how long to wait for its end, for example 30s; at most 5m"`
 	}
-	return []tool{
+	all := []tool{
 		define("agents_list", "Lists the agents.", reads, func(noArgs) request { return get("/v1/agents", nil) }),
 		define("sessions_list", "Lists conversations, most recently active first.", reads, func(in listArgs) request {
 			return get("/v1/sessions", values("agent", in.Agent, "limit", number(in.Limit), "after", in.After))
@@ -168,6 +173,12 @@ func sessionTools() []tool {
 			return get(at("runs", in.Run), values("wait", in.Wait))
 		}),
 	}
+	for i := range all {
+		if all[i].spec.Name == "sessions_list" {
+			all[i].list = "sessions"
+		}
+	}
+	return all
 }
 
 func memoryTools() []tool {

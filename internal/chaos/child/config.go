@@ -23,6 +23,7 @@ type Config struct {
 	Debounce  time.Duration // for collect
 	StoreURL  string        // empty for the embedded store
 	BusURL    string        // empty for the embedded bus
+	BusListen string        // where the embedded bus accepts programs; may be empty
 	Owners    []string      // "<channel>:<user id>"
 	// Visibility is which sessions agents may access; empty for the gateway's default.
 	Visibility string
@@ -56,7 +57,7 @@ func (c Config) yaml() string {
 	text := fmt.Sprintf(`gateway: { listen: %q, token: %q }
 state: %q
 store: { url: %q }
-bus: { url: %q }
+bus: { url: %q, listen: %q }
 owners: [%s]
 channels:
 %ssession:
@@ -65,7 +66,7 @@ channels:
 limits: { runAttempts: 100 } # kills are no reason to give up on a message
 models:
   default: %s
-`, c.Listen, APIToken, c.State, c.StoreURL, c.BusURL, strings.Join(c.Owners, ", "), c.Channels, c.QueueMode, c.Debounce.Milliseconds(), c.Model)
+`, c.Listen, APIToken, c.State, c.StoreURL, c.BusURL, c.BusListen, strings.Join(c.Owners, ", "), c.Channels, c.QueueMode, c.Debounce.Milliseconds(), c.Model)
 	if c.Visibility != "" {
 		text = "tools: { sessions: { visibility: " + c.Visibility + " } }\n" + text
 	}

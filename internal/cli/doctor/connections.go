@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"sluice/internal/config"
+	"sluice/internal/config/agents"
 )
 
 // connections checks what a gateway would connect to.
@@ -28,7 +29,10 @@ func (d *Doctor) connections(ctx context.Context, cfg *config.Config) []finding 
 			found = append(found, reach(ctx, "bus", target{strings.TrimSpace(address), "4222"}, "start NATS there, or correct bus.url"))
 		}
 	}
-	return append(append(found, model(ctx, cfg)), servers(ctx, cfg)...)
+	if cfg.DefaultAgent().Kind == agents.KindLoop {
+		found = append(found, model(ctx, cfg))
+	}
+	return append(found, servers(ctx, cfg)...)
 }
 
 // model checks the provider of the default agent's model.

@@ -73,6 +73,7 @@ func (d *Doctor) examine(ctx context.Context) []finding {
 	} else {
 		found.add(d.connections(ctx, cfg)...)
 	}
+	found.add(d.programs(ctx, cfg, running)...)
 	found.add(advice(cfg)...)
 	found.add(heartbeats(cfg)...)
 	found.add(withheld(cfg)...)

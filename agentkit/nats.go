@@ -171,7 +171,7 @@ func (s *service) receive(text []byte, reply string) {
 		_ = in.send(Frame{Turn: turn, Type: FrameError, Message: "this instance has too many runs", Retry: true})
 		return
 	}
-	ctx, cancel := context.WithCancel(s.ctx)
+	ctx, cancel := until(s.ctx, in.event.Data.Deadline)
 	t = &taken{turn: turn, next: make(chan incoming, 1), cancel: cancel}
 	s.runs[run] = t
 	s.work.Go(func() {
@@ -181,19 +181,39 @@ func (s *service) receive(text []byte, reply string) {
 	})
 }
 
+// until ends with a run: nobody waits for its handler then, even if the gateway can't say so.
+func until(ctx context.Context, deadline time.Time) (context.Context, context.CancelFunc) {
+	if deadline.IsZero() {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, deadline)
+}
+
 // perform works a run once there is a slot.
 func (s *service) perform(ctx context.Context, in incoming, t *taken) {
 	w := newWork(in, t.next, s.at)
+	held := false // a slot
 	w.park = func() {
+		<-s.slots // a handler that waits for results leaves its slot to others
+		held = false
 		s.mu.Lock()
 		t.waits = true
 		s.mu.Unlock()
+	}
+	w.resume = func(ctx context.Context) error {
+		select {
+		case s.slots <- struct{}{}:
+			held = true
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
 	alive := func() error { return s.beat(t, in) }
 	for waiting := true; waiting; {
 		select {
 		case s.slots <- struct{}{}:
-			waiting = false
+			waiting, held = false, true
 		case <-time.After(aliveEvery):
 			if alive() != nil {
 				return
@@ -202,7 +222,11 @@ func (s *service) perform(ctx context.Context, in incoming, t *taken) {
 			return
 		}
 	}
-	defer func() { <-s.slots }()
+	defer func() {
+		if held {
+			<-s.slots
+		}
+	}()
 	if err := perform(ctx, w, alive, s.handle); err != nil && s.ctx.Err() == nil && ctx.Err() == nil {
 		s.OnError(fmt.Errorf("answer of run %s: %w", in.event.Subject, err))
 	}

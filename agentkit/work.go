@@ -28,14 +28,15 @@ type Work struct {
 	Turn
 	Usage Usage // set it to report what the answer cost
 
-	send  func(Frame) error // of this turn
-	next  <-chan incoming   // the turn after a call
-	at    string            // of the instance
-	done  []Result          // calls since the last message of somebody else, in order
-	calls map[string]Call   // of done, by id
-	read  int               // of done, how many Call has returned again
-	park  func()            // called before the work waits for a turn; may be nil
-	made  int               // calls of this work
+	send   func(Frame) error           // of this turn
+	next   <-chan incoming             // the turn after a call
+	at     string                      // of the instance
+	done   []Result                    // calls since the last message of somebody else, in order
+	calls  map[string]Call             // of done, by id
+	read   int                         // of done, how many Call has returned again
+	resume func(context.Context) error // called when it goes on; may be nil
+	park   func()                      // called before the work waits for a turn; may be nil
+	made   int                         // calls of this work
 }
 
 // incoming is a turn with the way back.
@@ -96,6 +97,9 @@ func (w *Work) Think(text string) error {
 // If the run goes on in another instance, the handler starts again from its beginning. Call then returns the stored results
 // of the calls that were made before, as long as they are the same calls in the same order, and runs no call twice.
 func (w *Work) Call(ctx context.Context, tool string, arguments any) (Result, error) {
+	if arguments == nil {
+		arguments = struct{}{}
+	}
 	args, err := json.Marshal(arguments)
 	if err != nil {
 		return Result{}, fmt.Errorf("call %s: %w", tool, err)
@@ -124,6 +128,11 @@ func (w *Work) Call(ctx context.Context, tool string, arguments any) (Result, er
 		w.take(in)
 	case <-ctx.Done():
 		return Result{}, context.Cause(ctx)
+	}
+	if w.resume != nil {
+		if err := w.resume(ctx); err != nil {
+			return Result{}, err
+		}
 	}
 	for _, m := range slices.Backward(w.Messages) {
 		for _, r := range m.Results {

@@ -18,6 +18,7 @@ import (
 	"sluice/internal/freeport"
 	"sluice/internal/program"
 	"sluice/internal/program/programtest"
+	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -117,6 +118,51 @@ func nkeyOf(t *testing.T, seed string) nats.Option {
 	public, err := pair.PublicKey()
 	require.NoError(t, err)
 	return nats.Nkey(public, pair.Sign)
+}
+
+// A handler that waits for the result of a call is told when the gateway goes on without it, and holds up no other run meanwhile.
+func TestAHandlerThatWaitsIsReleased(t *testing.T) {
+	t.Parallel()
+	h := openHall(t)
+	seed := h.key(t, "worker")
+	released := make(chan error, 1)
+	done, ready := make(chan error, 1), make(chan struct{})
+	ctx, end := context.WithCancel(context.Background())
+	go func() {
+		done <- agentkit.Serve(ctx, agentkit.Options{Agent: "worker", URL: h.url, Seed: seed, Concurrency: 1, OnReady: func() { close(ready) }},
+			func(ctx context.Context, w *agentkit.Work) (string, error) {
+				if w.LastMessage().Text == "wait" {
+					_, err := w.Call(ctx, "clock", nil)
+					released <- err
+					return "", err
+				}
+				return "hi", nil
+			})
+	}()
+	t.Cleanup(func() {
+		end()
+		require.NoError(t, <-done)
+	})
+	<-ready
+	ask := func(text string) (sessions.Completion, func()) {
+		p := &program.Program{Config: program.Config{Agent: "worker", Kind: "nats", Classification: flow.Internal, Carrier: h.Agents, Now: time.Now}}
+		m, over := p.Work(&sessions.Run{ID: sessions.NewRunID(), Session: "sess_1"}, flow.Bottom, "")
+		c, err := m.Complete(t.Context(), sessions.Request{
+			Messages: []sessions.Message{{Role: sessions.RoleUser, Parts: []sessions.Part{sessions.TextPart(text, flow.Bottom())}}},
+		}, func(sessions.Chunk) {})
+		require.NoError(t, err)
+		return c, over
+	}
+	c, over := ask("wait")
+	require.Equal(t, "clock", c.Parts[0].Tool)
+	for range 3 {
+		c, also := ask("say hi")
+		require.Equal(t, "hi", c.Parts[0].Text)
+		also()
+	}
+	require.Empty(t, released)
+	over() // the run is suspended: a person is asked about the call
+	require.ErrorIs(t, <-released, context.Canceled)
 }
 
 // Instances say what they are.

@@ -104,7 +104,7 @@ func (a *answer) call(f agentkit.Frame) error {
 	}
 	for i, c := range f.Calls {
 		args := bytes.TrimSpace(c.Arguments)
-		if len(args) == 0 {
+		if len(args) == 0 || string(args) == "null" {
 			f.Calls[i].Arguments = json.RawMessage("{}")
 		} else if args[0] != '{' {
 			return fmt.Errorf("the program called %s with arguments that are not a JSON object", quoted(c.Name))

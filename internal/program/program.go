@@ -115,7 +115,7 @@ type worked struct {
 	run   Run
 	label func() flow.Label // of the conversation, now
 	line  Line
-	turn  string // that was asked for and has not ended
+	turn  string // that was asked for and has not ended, or whose calls an instance waits for
 	at    string // the instance that waits for the results of its calls
 }
 
@@ -146,7 +146,9 @@ func (w *worked) Complete(ctx context.Context, req sessions.Request, on func(ses
 			return c, w.failed(ctx, err)
 		}
 	}
-	w.turn, w.at = "", a.at
+	if w.at = a.at; w.at == "" {
+		w.turn = ""
+	}
 	if a.fault != nil {
 		w.reset("")
 		return c, w.fault(a.kind, a.fault)

@@ -1,6 +1,7 @@
 package chaos_test
 
 import (
+	"errors"
 	"net"
 	"strconv"
 	"testing"
@@ -51,15 +52,21 @@ func (b *busServer) stop() {
 	b.server.WaitForShutdown()
 }
 
-// with does something to the server's streams.
-func (b *busServer) with(do func(js jetstream.JetStream)) {
+// withSteps does something to the stream of steps. A stream that an earlier loss took away is made when it is needed again.
+func (b *busServer) withSteps(do func(js jetstream.JetStream, stream jetstream.Stream) error) {
 	b.t.Helper()
 	conn, err := nats.Connect(b.server.ClientURL())
 	require.NoError(b.t, err)
 	defer conn.Close()
 	js, err := jetstream.New(conn)
 	require.NoError(b.t, err)
-	do(js)
+	stream, err := js.Stream(b.t.Context(), stepsStream)
+	if err == nil {
+		err = do(js, stream)
+	}
+	if !errors.Is(err, jetstream.ErrStreamNotFound) {
+		require.NoError(b.t, err)
+	}
 }
 
 const stepsStream = "SLUICE_STEPS"
@@ -82,23 +89,22 @@ func TestExchangeWhileTheBusIsLost(t *testing.T) {
 	}{
 		{"nothing", func() {}},
 		{"the stream", func() {
-			bus.with(func(js jetstream.JetStream) { require.NoError(t, js.DeleteStream(t.Context(), stepsStream)) })
+			bus.withSteps(func(js jetstream.JetStream, _ jetstream.Stream) error {
+				return js.DeleteStream(t.Context(), stepsStream)
+			})
 		}},
 		{"its consumers", func() {
-			bus.with(func(js jetstream.JetStream) {
-				stream, err := js.Stream(t.Context(), stepsStream)
-				require.NoError(t, err)
+			bus.withSteps(func(_ jetstream.JetStream, stream jetstream.Stream) error {
 				for name := range stream.ConsumerNames(t.Context()).Name() {
-					require.NoError(t, stream.DeleteConsumer(t.Context(), name))
+					if err := stream.DeleteConsumer(t.Context(), name); err != nil && !errors.Is(err, jetstream.ErrConsumerNotFound) {
+						return err
+					}
 				}
+				return nil
 			})
 		}},
 		{"the messages", func() {
-			bus.with(func(js jetstream.JetStream) {
-				stream, err := js.Stream(t.Context(), stepsStream)
-				require.NoError(t, err)
-				require.NoError(t, stream.Purge(t.Context()))
-			})
+			bus.withSteps(func(_ jetstream.JetStream, stream jetstream.Stream) error { return stream.Purge(t.Context()) })
 		}},
 		{"the server", func() {
 			bus.stop()

@@ -108,6 +108,7 @@ func (a *App) Reload(cfg *config.Config) (waiting []string, err error) {
 	if err := a.adopt(cfg); err != nil {
 		return nil, err
 	}
+	a.bus.Agents.Recheck()
 	a.roster.Configure(agentSettings(cfg, a.monitor.Load(), a.carriers))
 	a.router.Configure(routerSettings(cfg))
 	a.router.JobSource().Configure(cfg.Jobs(), cfg)

@@ -10,8 +10,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
+	"github.com/nats-io/nkeys"
 
 	"sluice/agentkit"
 	"sluice/internal/program"
@@ -26,8 +28,61 @@ const (
 
 // Agents brings turns to programs that are agents on the bus. It is safe for concurrent use.
 type Agents struct {
-	conn func() *nats.Conn
-	log  *slog.Logger
+	conn   func() *nats.Conn
+	server func() *server.Server                  // nil: a cluster, whose accounts decide who connects
+	agent  func(nkey string) (id string, ok bool) // see [Config]
+	log    *slog.Logger
+}
+
+// connections are those of programs to the embedded server, by their keys.
+func (a *Agents) connections() ([]*server.ConnInfo, error) {
+	s := a.server()
+	if s == nil || a.agent == nil {
+		return nil, nil
+	}
+	all, err := s.Connz(&server.ConnzOptions{Username: true, Limit: clientsMax + 1})
+	if err != nil {
+		return nil, fmt.Errorf("list the connections to the bus: %w", err)
+	}
+	return slices.DeleteFunc(all.Conns, func(c *server.ConnInfo) bool { return !nkeys.IsValidPublicUserKey(c.AuthorizedUser) }), nil
+}
+
+// Recheck disconnects the programs whose key is not in the configuration any more.
+func (a *Agents) Recheck() {
+	found, err := a.connections()
+	if err != nil {
+		a.log.Warn("programs whose key was removed stay connected until the gateway restarts", "err", err)
+		return
+	}
+	for _, c := range found {
+		if _, ok := a.agent(c.AuthorizedUser); ok {
+			continue
+		}
+		if err := a.server().DisconnectClientByID(c.Cid); err != nil {
+			a.log.Debug("connection of a program has ended already", "err", err)
+		}
+	}
+}
+
+// honest keeps as many instances of an agent as programs are connected with its key: instances describe themselves.
+func (a *Agents) honest(found []program.Instance) ([]program.Instance, error) {
+	if a.server() == nil {
+		return found, nil
+	}
+	connected, err := a.connections()
+	if err != nil {
+		return nil, err
+	}
+	left := map[string]int{}
+	for _, c := range connected {
+		if id, ok := a.agent(c.AuthorizedUser); ok {
+			left[id]++
+		}
+	}
+	return slices.DeleteFunc(found, func(i program.Instance) bool {
+		left[i.Agent]--
+		return left[i.Agent] < 0
+	}), nil
 }
 
 var _ program.Carrier = (*Agents)(nil)
@@ -152,5 +207,5 @@ func (a *Agents) Instances(ctx context.Context) ([]program.Instance, error) {
 	slices.SortFunc(found, func(x, y program.Instance) int {
 		return cmp.Or(cmp.Compare(x.Agent, y.Agent), x.Started.Compare(y.Started), cmp.Compare(x.ID, y.ID))
 	})
-	return found, nil
+	return a.honest(found)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
 	"github.com/nats-io/nkeys"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
@@ -185,6 +186,34 @@ func TestInstancesAreListed(t *testing.T) {
 		require.NotEmpty(t, all[i].ID)
 		require.WithinDuration(t, time.Now(), all[i].Started, time.Minute)
 	}
+}
+
+// A program can't pose as an instance of another agent, and is disconnected when its key is removed.
+func TestInstancesAreHonest(t *testing.T) {
+	t.Parallel()
+	h := openHall(t)
+	seed := h.key(t, "two")
+	closed := make(chan struct{})
+	conn, err := nats.Connect(h.url, nkeyOf(t, seed), nats.NoReconnect(), nats.ClosedHandler(func(*nats.Conn) { close(closed) }))
+	require.NoError(t, err)
+	defer conn.Close()
+	for _, agent := range []string{"one", "two", "two"} {
+		_, err := micro.AddService(conn, micro.Config{Name: agentkit.ServiceName, Version: "1.0.0", Metadata: map[string]string{"agent": agent}})
+		require.NoError(t, err)
+	}
+	require.NoError(t, conn.Flush())
+	all, err := h.Agents.Instances(t.Context())
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	require.Equal(t, "two", all[0].Agent)
+
+	h.Agents.Recheck()
+	require.True(t, conn.IsConnected())
+	h.mu.Lock()
+	clear(h.keys)
+	h.mu.Unlock()
+	h.Agents.Recheck()
+	<-closed
 }
 
 // Without an instance, a turn fails at once, and says why.

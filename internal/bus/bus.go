@@ -103,7 +103,7 @@ func Start(ctx context.Context, cfg Config) (*Bus, error) {
 		ctx: b.ctx, solo: b.solo(), embed: b.embed, conn: func() *nats.Conn { return b.conn }, js: func() jetstream.JetStream { return b.js }, background: b.background, damaged: b.damaged,
 		owned: b.owned, dropped: b.metrics.dropped.WithLabelValues("step"), log: cfg.Log,
 	})
-	b.Agents = &Agents{conn: func() *nats.Conn { return b.conn }, log: cfg.Log}
+	b.Agents = &Agents{conn: func() *nats.Conn { return b.conn }, server: func() *server.Server { return b.server }, agent: cfg.Agent, log: cfg.Log}
 	b.soft, b.endSoft = context.WithCancel(context.Background())
 	if b.solo() && cfg.Listen == "" {
 		return b, nil

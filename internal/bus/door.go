@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// readersMax and subscriptionsMax bound the connections to an embedded server that accepts readers, and the subscriptions
+	// clientsMax and subscriptionsMax bound the connections to an embedded server that accepts others, and the subscriptions
 	// of each.
-	readersMax       = 100
+	clientsMax       = 1000
 	subscriptionsMax = 10_000
 	// ownUser is the user of this process.
 	ownUser = "gateway"

@@ -31,7 +31,7 @@ func (b *Bus) startServer() error {
 		}
 		b.secret = rand.Text()
 		options.DontListen, options.Host, options.Port = false, at.host, at.port
-		options.MaxConn, options.MaxSubs, options.CustomClientAuthentication = readersMax, subscriptionsMax, door{own: b.secret, reader: b.cfg.Reader, agent: b.cfg.Agent}
+		options.MaxConn, options.MaxSubs, options.CustomClientAuthentication = clientsMax, subscriptionsMax, door{own: b.secret, reader: b.cfg.Reader, agent: b.cfg.Agent}
 		options.AlwaysEnableNonce = true // agents sign it
 	}
 	s, err := server.NewServer(options)

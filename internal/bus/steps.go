@@ -34,6 +34,8 @@ const (
 	stepsAhead = 256
 	// tailBuffer and tailBytes are how far a view of the steps may fall behind.
 	tailBuffer, tailBytes = 4096, 8 << 20
+	// updateFailed is the server's code for a stream that it can't change.
+	updateFailed = 10069
 	// retrySteps is the pause after a reader of steps has failed.
 	retrySteps = 500 * time.Millisecond
 )
@@ -182,11 +184,21 @@ func (c *courier) refused(m *nats.Msg, err error) {
 
 // ensure creates the stream of steps, or adapts it.
 func (c *courier) ensure(ctx context.Context, copies int) error {
-	_, err := c.js().CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+	cfg := jetstream.StreamConfig{
 		Name: stepsStream, Subjects: []string{stepsSubject + "*"}, Description: "steps of exchanges between agents",
 		Retention: jetstream.WorkQueuePolicy, Storage: jetstream.FileStorage, Replicas: copies,
 		MaxBytes: stepsBytes, Discard: jetstream.DiscardNew, Duplicates: stepsKnown,
-	})
+	}
+	_, err := c.js().CreateOrUpdateStream(ctx, cfg)
+	if broken, ok := errors.AsType[*jetstream.APIError](err); ok && broken.ErrorCode == updateFailed {
+		// A stream that is made again while the server still removes it may lose its folder, and is broken for ever. The
+		// rows have all that is in it.
+		c.log.Warn("bus can't change the stream of steps; it is made again", "err", err)
+		if err := c.js().DeleteStream(ctx, stepsStream); err != nil {
+			return err
+		}
+		_, err = c.js().CreateOrUpdateStream(ctx, cfg)
+	}
 	return err
 }
 

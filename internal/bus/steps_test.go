@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -159,4 +161,17 @@ func TestStepsGoOnAfterALoss(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The server may lose the folder of a stream that is deleted and made again at the same moment. It refuses each change of the
+// stream then, so that nobody could begin.
+func TestAStreamWithoutItsFolderIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	one, _ := owning(t, c.url(), "one")
+	one.Stop(context.Background())
+	require.NoError(t, os.RemoveAll(filepath.Join(c.JetStreamConfig().StoreDir, "$G", "streams", "SLUICE_STEPS")))
+	two, o := owning(t, c.url(), "two")
+	two.PublishStep(1, "run", []byte("hello"))
+	require.Equal(t, "hello", receive(t, o.steps).text)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"sluice/internal/agent/summarize"
+	"sluice/internal/program"
 	runs "sluice/router/work"
 	"sluice/sessions"
 )
@@ -89,6 +90,9 @@ const commandKeeps = 4
 func (l *Loop) Compact(ctx context.Context, a runs.Assignment) (runs.Compacted, error) {
 	w := &work{parts: l.parts, session: a.Session, run: a.Run, emit: a.Emit}
 	w.event(sessions.Event{Type: sessions.EventStarted})
+	if _, ok := a.Session.Model().(*program.Program); ok {
+		return runs.Compacted{}, failed(errors.New("a program writes no summaries"), "A program answers here, and it writes no summaries. /new starts over.")
+	}
 	before, messages := threadSize(a.Session)
 	w.compactions++
 	err := w.compactTo(ctx, min(w.keepBytes(), before/commandKeeps))

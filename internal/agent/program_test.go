@@ -122,3 +122,22 @@ func TestAProgramFails(t *testing.T) {
 		require.Equal(t, sessions.RunTimeout, why.Status)
 	})
 }
+
+// A program writes no summaries.
+func TestAProgramIsNotAskedForSummaries(t *testing.T) {
+	t.Parallel()
+	p := &played{answer: func(agentkit.Event) (agentkit.Frame, error) {
+		return agentkit.Frame{Type: agentkit.FrameDone, Text: "hi"}, nil
+	}}
+	b := newBundle(t)
+	b.configure(func(s *roster.Settings) {
+		s.Agents[0].Program = &program.Program{Config: program.Config{Agent: "main", Kind: "nats", Classification: flow.Internal, Carrier: p, Now: time.Now}}
+	})
+	b.as(t, b.record("agent:main:other", flow.Bottom()), true)
+	_, err := b.ask(t.Context(), "hello")
+	require.NoError(t, err)
+	_, err = b.Compact(t.Context(), runs.Assignment{Session: b.session, Run: &b.run, Emit: func(sessions.Event) {}})
+	why, ok := errors.AsType[*sessions.WorkError](err)
+	require.True(t, ok, "%v", err)
+	require.Contains(t, why.Public, "it writes no summaries")
+}

@@ -39,6 +39,8 @@ func New(c Config) *Commands { return &Commands{c} }
 const (
 	// defaultTimeout is how long a process may live if the run has no limit.
 	defaultTimeout = 24 * time.Hour
+	// lastWords is how long the output of a process that has ended is still read.
+	lastWords = time.Second
 	// errorOutput is how much of a process's standard error is kept, in bytes.
 	errorOutput = 4 << 10
 )
@@ -74,7 +76,8 @@ func (c *Commands) Begin(ctx context.Context, run program.Run) (program.Line, er
 		defer remove()
 		result, err := runner.Run(life, sandbox.Config{Workspace: folder, ReadOnly: own(run.Command), Timeout: timeout, Output: errorOutput, In: inR, Out: outW, Limits: c.Limits()}, run.Command...)
 		p.why = why(result, err)
-		_, _ = inR.Close(), outW.Close() // the process has its own; the reader sees the end now
+		_, _ = inR.Close(), outW.Close()                    // the process has its own; the reader sees the end now
+		_ = outR.SetReadDeadline(time.Now().Add(lastWords)) // or soon, if a process that was left behind keeps it open
 	})
 	p.work.Go(func() { p.read(life, outR) })
 	return p, nil

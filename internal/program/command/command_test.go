@@ -125,3 +125,19 @@ func TestAProgramThatDoesNotRead(t *testing.T) {
 	require.Equal(t, "it did not read its standard input", ended.Why)
 	line.Close("turn") // returns when all is dead
 }
+
+// Outside the sandbox, a process that the program leaves behind may keep its output open: it holds nobody up.
+func TestAProcessIsLeftBehind(t *testing.T) {
+	t.Parallel()
+	line, err := commands().Begin(t.Context(), program.Run{ID: "run_1", Command: shell(`setsid sleep 40 & echo '{"type":"done"}'`)})
+	require.NoError(t, err)
+	frame, err := line.Next(t.Context())
+	require.NoError(t, err)
+	require.JSONEq(t, `{"type":"done"}`, string(frame))
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	_, err = line.Next(ctx)
+	_, ended := errors.AsType[*program.EndedError](err)
+	require.True(t, ended, "%v", err)
+	line.Close("")
+}

@@ -75,6 +75,7 @@ type service struct {
 
 // taken is a run that this instance works.
 type taken struct {
+	ctx    context.Context    // of the handler
 	turn   string             // the newest
 	waits  bool               // for the turn with the results of its calls
 	next   chan incoming      // capacity 1
@@ -161,7 +162,7 @@ func (s *service) receive(text []byte, reply string) {
 	defer s.mu.Unlock()
 	t := s.runs[run]
 	switch {
-	case t != nil && t.waits:
+	case t != nil && t.waits && t.ctx.Err() == nil:
 		t.waits, t.turn = false, turn
 		t.next <- in
 		return
@@ -172,7 +173,7 @@ func (s *service) receive(text []byte, reply string) {
 		return
 	}
 	ctx, cancel := until(s.ctx, in.event.Data.Deadline)
-	t = &taken{turn: turn, next: make(chan incoming, 1), cancel: cancel}
+	t = &taken{ctx: ctx, turn: turn, next: make(chan incoming, 1), cancel: cancel}
 	s.runs[run] = t
 	s.work.Go(func() {
 		defer cancel()
@@ -257,6 +258,7 @@ func (s *service) cancelled(text []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t := s.runs[c.Run]; t != nil && t.turn == c.Turn {
+		delete(s.runs, c.Run) // a turn that comes now is not for a handler that ends
 		t.cancel()
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -162,11 +163,11 @@ func (s *service) receive(text []byte, reply string) {
 	defer s.mu.Unlock()
 	t := s.runs[run]
 	switch {
-	case t != nil && t.waits && t.ctx.Err() == nil:
+	case t != nil && t.waits && t.ctx.Err() == nil && answered(in.event.Data.Messages):
 		t.waits, t.turn = false, turn
 		t.next <- in
 		return
-	case t != nil: // the gateway has given up on what the handler does
+	case t != nil: // the gateway has given up on what the handler does, or never stored its call
 		t.cancel()
 	case len(s.runs) >= waitingMax:
 		_ = in.send(Frame{Turn: turn, Type: FrameError, Message: "this instance has too many runs", Retry: true})
@@ -180,6 +181,16 @@ func (s *service) receive(text []byte, reply string) {
 		defer s.forget(run, t)
 		s.perform(ctx, in, t)
 	})
+}
+
+// answered reports whether the last calls of a conversation have results.
+func answered(messages []Message) bool {
+	for _, m := range slices.Backward(messages) {
+		if m.Role == RoleTool || m.Role == RoleAssistant {
+			return m.Role == RoleTool
+		}
+	}
+	return false
 }
 
 // until ends with a run: nobody waits for its handler then, even if the gateway can't say so.

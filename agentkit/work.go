@@ -112,27 +112,12 @@ func (w *Work) Call(ctx context.Context, tool string, arguments any) (Result, er
 		}
 		w.read = len(w.done) // the handler does something else this time
 	}
-	w.made++
-	id := w.ID + "." + strconv.Itoa(w.made)
-	if w.park != nil {
-		w.park()
+	id, err := w.ask(ctx, tool, args)
+	for err == nil && !answered(w.Messages) { // the gateway died before it stored the call
+		id, err = w.ask(ctx, tool, args)
 	}
-	if err := w.send(Frame{Turn: w.ID, Type: FrameCalls, Calls: []Call{{ID: id, Name: tool, Arguments: args}}, At: w.at, Usage: w.spent()}); err != nil {
+	if err != nil {
 		return Result{}, err
-	}
-	select {
-	case in, ok := <-w.next:
-		if !ok {
-			return Result{}, errors.New("the gateway has closed the run")
-		}
-		w.take(in)
-	case <-ctx.Done():
-		return Result{}, context.Cause(ctx)
-	}
-	if w.resume != nil {
-		if err := w.resume(ctx); err != nil {
-			return Result{}, err
-		}
 	}
 	for _, m := range slices.Backward(w.Messages) {
 		for _, r := range m.Results {
@@ -145,6 +130,31 @@ func (w *Work) Call(ctx context.Context, tool string, arguments any) (Result, er
 		}
 	}
 	return Result{}, fmt.Errorf("call %s: the turn has no result", tool)
+}
+
+// ask asks the gateway to run a call, and waits for the next turn.
+func (w *Work) ask(ctx context.Context, tool string, args json.RawMessage) (id string, err error) {
+	w.made++
+	id = w.ID + "." + strconv.Itoa(w.made)
+	if w.park != nil {
+		w.park()
+	}
+	if err := w.send(Frame{Turn: w.ID, Type: FrameCalls, Calls: []Call{{ID: id, Name: tool, Arguments: args}}, At: w.at, Usage: w.spent()}); err != nil {
+		return "", err
+	}
+	select {
+	case in, ok := <-w.next:
+		if !ok {
+			return "", errors.New("the gateway has closed the run")
+		}
+		w.take(in)
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+	if w.resume != nil {
+		return id, w.resume(ctx)
+	}
+	return id, nil
 }
 
 // spent takes what the work has cost so far: each turn reports its own.

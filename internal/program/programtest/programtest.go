@@ -122,7 +122,7 @@ func Run(t *testing.T, way func(t *testing.T) Way) {
 	RunTalking(t, way)
 	framing := map[string]func(*talk){
 		"thinking": thinking, "a call and its result": call, "a call, over a restart": restarted, "what it cost": cost, "a failure that may pass": mayPass,
-		"a panic": panics, "garbage": garbage, "frames of another turn": others, "a frame that is too large": tooLarge, "a duplicate answer": duplicate,
+		"a call that was not stored": forgotten, "a panic": panics, "garbage": garbage, "frames of another turn": others, "a frame that is too large": tooLarge, "a duplicate answer": duplicate,
 		"the end of the program": ends, "a conversation that is too long": longConversation,
 	}
 	run(t, way, framing)
@@ -256,6 +256,20 @@ func restarted(k *talk) {
 	c, err := k.turn(k.Context())
 	require.NoError(k, err)
 	require.Len(k, c.Parts, 1)
+	require.Equal(k, "it gave noon", c.Parts[0].Text)
+}
+
+// A gateway that died before it stored the call asks as if there had been none: the program begins again.
+func forgotten(k *talk) {
+	called(k)
+	k.messages = k.messages[:len(k.messages)-1]
+	c, err := k.turn(k.Context())
+	require.NoError(k, err)
+	require.Len(k, c.Parts, 1)
+	require.Equal(k, "clock", c.Parts[0].Tool)
+	k.result(c.Parts[0], "noon")
+	c, err = k.turn(k.Context())
+	require.NoError(k, err)
 	require.Equal(k, "it gave noon", c.Parts[0].Text)
 }
 

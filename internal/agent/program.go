@@ -32,9 +32,9 @@ func (w *work) handOver(ctx context.Context, p *program.Program, folder string) 
 	}
 }
 
-// programFolder is the folder in which a command runs; empty if its agent has no files.
+// programFolder is the folder in which a program with a process of its own works; empty if its agent has no files.
 func (l *Loop) programFolder(s *sessions.Session, p *program.Program) string {
-	if len(p.Command) == 0 {
+	if !p.OwnProcess {
 		return ""
 	}
 	folder, err := l.Folder(s.Record())

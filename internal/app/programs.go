@@ -35,15 +35,15 @@ func newCarriers(a *App) carriers {
 func (c carriers) program(a config.Agent) *program.Program {
 	p := &program.Program{Config: program.Config{
 		Agent: a.ID, Kind: a.Kind, Classification: a.Program.Classification, Untrusted: a.Trust == "untrusted" || a.Trust == "" && a.Kind == agents.KindA2A, Timeout: a.Timeout.Std(),
-		Command: a.Command, URL: a.URL, Auth: a.Auth.Reveal(), Sandbox: a.Sandbox.Mode != "off", Now: c.now,
+		OwnProcess: a.Kind == agents.KindCommand, Now: c.now,
 	}}
 	switch a.Kind {
 	case agents.KindNATS:
 		p.Carrier = c.bus
 	case agents.KindCommand:
-		p.Carrier = c.commands
+		p.Carrier = c.commands.For(a.Command, a.Sandbox.Mode != "off")
 	case agents.KindA2A:
-		p.Carrier = c.peers
+		p.Carrier = c.peers.For(a.URL, a.Auth.Reveal())
 	default:
 		return nil
 	}

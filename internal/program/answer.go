@@ -16,7 +16,6 @@ type answer struct {
 	turn  string
 	alone bool // frames without a turn are of this one
 	on    func(sessions.Chunk)
-	tools []sessions.ToolSpec
 
 	ended bool
 	text  strings.Builder

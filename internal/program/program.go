@@ -14,7 +14,7 @@ import (
 	"sluice/sessions"
 )
 
-// Carrier brings turns to the programs of one kind. It is safe for concurrent use.
+// Carrier brings turns to an agent's program. It is safe for concurrent use.
 type Carrier interface {
 	// Begin makes the way to a program for a run. It does not wait for the program.
 	Begin(ctx context.Context, run Run) (Line, error)
@@ -23,11 +23,7 @@ type Carrier interface {
 // Run is a run that a program works.
 type Run struct {
 	Agent   string
-	Command []string // of an agent of kind command
-	Sandbox bool     // of an agent of kind command: whether it runs in a sandbox
-	URL     string   // of an agent of kind a2a
-	Auth    string   // of an agent of kind a2a: the header Authorization; empty: none
-	Folder  string   // of the session's files; empty if there is none
+	Folder  string // of the session's files, for a program with [Config.OwnProcess]; may be empty
 	Session sessions.ID
 	ID      sessions.RunID
 	Timeout time.Duration // of the whole run; 0: none
@@ -59,16 +55,16 @@ func (e *EndedError) Error() string { return "the program ended before its answe
 // Config describes a program that is an agent.
 type Config struct {
 	Agent          string
-	Kind           string     // nats or command
+	Kind           string     // nats, command or a2a
 	Classification flow.Level // the highest level of a conversation that it may get
 	Untrusted      bool       // whether its answers count as text of strangers
 	Timeout        time.Duration
-	Command        []string
-	URL, Auth      string // of a remote agent
-	Sandbox        bool
-	Carrier        Carrier
-	Silence        time.Duration // how long it may be silent during a turn; default [agentkit.Silence]
-	Now            func() time.Time
+	// OwnProcess: each run has a process of its own. It works in the folder of the session's files, and its frames need not
+	// name their turn.
+	OwnProcess bool
+	Carrier    Carrier
+	Silence    time.Duration // how long it may be silent during a turn; default [agentkit.Silence]
+	Now        func() time.Time
 }
 
 // Program is an agent's program. It is a model for [sessions.Session.SetModel], but answers only for a run, see
@@ -104,7 +100,7 @@ func (p *Program) fault(kind sessions.ModelErrorKind, err error) error {
 // Work returns the model for one run, which is used by one goroutine. end must be called when the run is over.
 func (p *Program) Work(run *sessions.Run, label func() flow.Label, folder string) (m sessions.Model, end func()) {
 	r := &worked{Program: p, label: label, run: Run{
-		Agent: p.Agent, Command: p.Command, URL: p.URL, Auth: p.Config.Auth, Sandbox: p.Sandbox, Folder: folder, Session: run.Session, ID: run.ID, Timeout: cmp.Or(p.Timeout, run.Timeout),
+		Agent: p.Agent, Folder: folder, Session: run.Session, ID: run.ID, Timeout: cmp.Or(p.Timeout, run.Timeout),
 	}}
 	return r, r.end
 }
@@ -136,7 +132,7 @@ func (w *worked) Complete(ctx context.Context, req sessions.Request, on func(ses
 	if err := w.line.Send(ctx, text, at); err != nil {
 		return c, w.failed(ctx, err)
 	}
-	a := &answer{turn: id, alone: len(w.Command) > 0, on: on, tools: req.Tools}
+	a := &answer{turn: id, alone: w.OwnProcess, on: on}
 	for !a.ended {
 		frame, err := w.next(ctx)
 		if err == nil {

@@ -45,8 +45,26 @@ const (
 	errorOutput = 4 << 10
 )
 
+// For returns the way to the program that argv starts.
+func (c *Commands) For(argv []string, sandboxed bool) *Command {
+	runner := c.Host
+	if sandboxed {
+		runner = c.Sandbox
+	}
+	return &Command{argv: argv, runner: runner, limits: c.Limits}
+}
+
+// Command is the way to one program.
+type Command struct {
+	argv   []string
+	runner Runner
+	limits func() sandbox.Limits
+}
+
+var _ program.Carrier = (*Command)(nil)
+
 // Begin implements [program.Carrier]: it starts a process.
-func (c *Commands) Begin(ctx context.Context, run program.Run) (program.Line, error) {
+func (c *Command) Begin(ctx context.Context, run program.Run) (program.Line, error) {
 	folder, remove, err := folderOf(run)
 	if err != nil {
 		return nil, err
@@ -61,10 +79,6 @@ func (c *Commands) Begin(ctx context.Context, run program.Run) (program.Line, er
 		remove()
 		return nil, errors.Join(fmt.Errorf("start program: %w", err), inR.Close(), inW.Close())
 	}
-	runner := c.Host
-	if run.Sandbox {
-		runner = c.Sandbox
-	}
 	timeout := run.Timeout
 	if timeout <= 0 {
 		timeout = defaultTimeout
@@ -74,7 +88,7 @@ func (c *Commands) Begin(ctx context.Context, run program.Run) (program.Line, er
 	p := &process{in: inW, cancel: cancel, lines: make(chan []byte)}
 	p.work.Go(func() {
 		defer remove()
-		result, err := runner.Run(life, sandbox.Config{Workspace: folder, ReadOnly: own(run.Command), Timeout: timeout, Output: errorOutput, In: inR, Out: outW, Limits: c.Limits()}, run.Command...)
+		result, err := c.runner.Run(life, sandbox.Config{Workspace: folder, ReadOnly: own(c.argv), Timeout: timeout, Output: errorOutput, In: inR, Out: outW, Limits: c.limits()}, c.argv...)
 		p.why = why(result, err)
 		_, _ = inR.Close(), outW.Close()                    // the process has its own; the reader sees the end now
 		_ = outR.SetReadDeadline(time.Now().Add(lastWords)) // or soon, if a process that was left behind keeps it open

@@ -27,7 +27,7 @@ const asProgram = "the-program-of-the-suite"
 func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == asProgram {
 		err := agentkit.ServeStdio(context.Background(), os.Stdin, os.Stdout, func(ctx context.Context, w *agentkit.Work) (string, error) {
-			return programtest.Behave(ctx, w, func(raw string) { fmt.Println(raw) }, func() { os.Exit(3) }) //nolint:forbidigo // its output
+			return programtest.Behave(ctx, w, func(raw string) { fmt.Fprintln(os.Stdout, raw) }, func() { os.Exit(3) })
 		})
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -47,19 +47,15 @@ func TestPrograms(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	programtest.Run(t, func(*testing.T) programtest.Way {
-		return programtest.Way{Carrier: commands(), Kind: "command", Agent: "worker", Command: []string{self, asProgram}, Ended: sessions.ModelCut}
+		return programtest.Way{Carrier: commands().For([]string{self, asProgram}, false), Kind: "command", Agent: "worker", OwnProcess: true, Ended: sessions.ModelCut}
 	})
 }
 
-// shell answers each turn with the words of a file in its folder.
-func shell(script string) []string { return []string{"sh", "-c", script} }
-
 // begun starts a program in the sandbox.
-func begun(t *testing.T, folder string, run program.Run) program.Line {
+func begun(t *testing.T, folder string, timeout time.Duration, argv ...string) program.Line {
 	t.Helper()
 	require.NoError(t, sandbox.New("").Available(t.Context()), "bubblewrap is missing")
-	run.Sandbox, run.Folder, run.ID = true, folder, "run_1"
-	line, err := commands().Begin(t.Context(), run)
+	line, err := commands().For(argv, true).Begin(t.Context(), program.Run{ID: "run_1", Folder: folder, Timeout: timeout})
 	require.NoError(t, err)
 	t.Cleanup(func() { line.Close("") })
 	return line
@@ -70,7 +66,7 @@ func TestInTheSandbox(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "words"), []byte("hello"), 0o600))
-	line := begun(t, folder, program.Run{Command: shell(`n=0; while read -r turn; do n=$((n+1)); echo "{\"type\":\"done\",\"text\":\"$(cat words) $n $(ls /home /root 2>/dev/null | wc -l)\"}"; done`)})
+	line := begun(t, folder, 0, "sh", "-c", `n=0; while read -r turn; do n=$((n+1)); echo "{\"type\":\"done\",\"text\":\"$(cat words) $n $(ls /home /root 2>/dev/null | wc -l)\"}"; done`)
 	for n := range 3 {
 		require.NoError(t, line.Send(t.Context(), []byte(`{}`), ""))
 		frame, err := line.Next(t.Context())
@@ -87,7 +83,7 @@ func TestItsOwnFiles(t *testing.T) {
 	require.NoError(t, os.WriteFile(script, []byte(`read -r turn; echo x 2>/dev/null >"$1/new"; echo "{\"text\":\"$(cat "$1/words") $(ls "$1") $(ls "$(dirname "$0")")\"}"`), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(other, "words"), []byte("hello"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "secret"), nil, 0o600))
-	line := begun(t, t.TempDir(), program.Run{Command: []string{"sh", script, other, "/"}})
+	line := begun(t, t.TempDir(), 0, "sh", script, other, "/")
 	require.NoError(t, line.Send(t.Context(), []byte(`{}`), ""))
 	frame, err := line.Next(t.Context())
 	require.NoError(t, err)
@@ -103,12 +99,12 @@ func TestTheEndIsExplained(t *testing.T) {
 		"/no/such/program":                            "it exited with code 127",
 		"head -c 600000 /dev/zero | tr '\\0' a; echo": "a line of more than",
 	} {
-		line := begun(t, t.TempDir(), program.Run{Command: shell(script)})
+		line := begun(t, t.TempDir(), 0, "sh", "-c", script)
 		_ = line.Send(t.Context(), []byte(`{}`), "")
 		_, err := line.Next(t.Context())
 		require.ErrorContains(t, err, want, script)
 	}
-	line := begun(t, t.TempDir(), program.Run{Command: shell("sleep 60"), Timeout: 300 * time.Millisecond})
+	line := begun(t, t.TempDir(), 300*time.Millisecond, "sh", "-c", "sleep 60")
 	_, err := line.Next(t.Context())
 	require.ErrorContains(t, err, "its time was over")
 }
@@ -116,7 +112,7 @@ func TestTheEndIsExplained(t *testing.T) {
 // Close kills a program with its children, and a program that does not read is given up.
 func TestAProgramThatDoesNotRead(t *testing.T) {
 	t.Parallel()
-	line := begun(t, t.TempDir(), program.Run{Command: shell("sleep 600 & sleep 600")})
+	line := begun(t, t.TempDir(), 0, "sh", "-c", "sleep 600 & sleep 600")
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	err := line.Send(ctx, []byte(strings.Repeat("a", 1<<20)), "")
@@ -129,7 +125,7 @@ func TestAProgramThatDoesNotRead(t *testing.T) {
 // Outside the sandbox, a process that the program leaves behind may keep its output open: it holds nobody up.
 func TestAProcessIsLeftBehind(t *testing.T) {
 	t.Parallel()
-	line, err := commands().Begin(t.Context(), program.Run{ID: "run_1", Command: shell(`setsid sleep 40 & echo '{"type":"done"}'`)})
+	line, err := commands().For([]string{"sh", "-c", `setsid sleep 40 & echo '{"type":"done"}'`}, false).Begin(t.Context(), program.Run{ID: "run_1"})
 	require.NoError(t, err)
 	frame, err := line.Next(t.Context())
 	require.NoError(t, err)

@@ -5,11 +5,11 @@
 package peer
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -41,7 +41,7 @@ const (
 // Peers reaches remote agents. It is safe for concurrent use.
 type Peers struct {
 	now       func() time.Time
-	transport http.RoundTripper
+	transport *http.Transport
 
 	mu    sync.Mutex
 	cards map[string]card // by address
@@ -61,23 +61,31 @@ func New(now func() time.Time) *Peers {
 }
 
 // Close ends the connections that are idle.
-func (p *Peers) Close() {
-	if t, ok := p.transport.(*http.Transport); ok {
-		t.CloseIdleConnections()
-	}
+func (p *Peers) Close() { p.transport.CloseIdleConnections() }
+
+// For returns the way to the agent at an address: that of its card, or of its host. auth is the header Authorization of requests;
+// it may be empty.
+func (p *Peers) For(address, auth string) *Peer { return &Peer{peers: p, address: address, auth: auth} }
+
+// Peer is the way to one remote agent.
+type Peer struct {
+	peers         *Peers
+	address, auth string
 }
 
+var _ program.Carrier = (*Peer)(nil)
+
 // Begin implements [program.Carrier].
-func (p *Peers) Begin(ctx context.Context, run program.Run) (program.Line, error) {
-	base, err := url.Parse(run.URL)
+func (p *Peer) Begin(ctx context.Context, run program.Run) (program.Line, error) {
+	base, err := url.Parse(p.address)
 	if err != nil {
 		return nil, errors.New("the address of the remote agent can't be read")
 	}
-	at, path := run.URL, cardPath
+	at, path := p.address, cardPath
 	if strings.HasSuffix(base.Path, ".json") { // the card itself
 		at, path = base.Scheme+"://"+base.Host, base.Path
 	}
-	c, err := p.card(ctx, at, path, run.Auth)
+	c, err := p.peers.card(ctx, at, path, p.auth)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +94,7 @@ func (p *Peers) Begin(ctx context.Context, run program.Run) (program.Line, error
 		return nil, err
 	}
 	client, err := a2aclient.NewFromEndpoints(ctx, []a2a.AgentInterface{{Transport: a2a.TransportProtocolJSONRPC, URL: endpoint}},
-		a2aclient.WithDefaultsDisabled(), a2aclient.WithJSONRPCTransport(p.client(run.Auth, answerMax)))
+		a2aclient.WithDefaultsDisabled(), a2aclient.WithJSONRPCTransport(p.peers.client(p.auth, answerMax)))
 	if err != nil {
 		return nil, fmt.Errorf("connect to the remote agent: %w", err)
 	}
@@ -133,26 +141,16 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	if resp.StatusCode >= http.StatusBadRequest {
 		return nil, errors.Join(&statusError{resp.StatusCode}, resp.Body.Close())
 	}
-	resp.Body = &limited{resp.Body, b.most}
+	resp.Body = http.MaxBytesReader(nil, resp.Body, b.most)
 	return resp, nil
 }
 
-// limited is a body with an end.
-type limited struct {
-	io.ReadCloser
-	left int64
-}
-
-var errTooLong = errors.New("it sent too much")
-
-// Read implements [io.Reader].
-func (l *limited) Read(b []byte) (int, error) {
-	if l.left <= 0 {
-		return 0, errTooLong
+// tooLong says that a response was too long, if that is why reading it failed.
+func tooLong(err error) error {
+	if big, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return fmt.Errorf("it sent more than %d bytes", big.Limit)
 	}
-	n, err := l.ReadCloser.Read(b[:min(int64(len(b)), l.left)])
-	l.left -= int64(n)
-	return n, err
+	return nil
 }
 
 // card reads the card of a remote agent, or returns the one that was read a short time ago.
@@ -167,7 +165,7 @@ func (p *Peers) card(ctx context.Context, base, path, auth string) (*a2a.AgentCa
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
 	c, err := agentcard.NewResolver(p.client(auth, cardMax)).Resolve(ctx, base, agentcard.WithPath(path))
-	if err != nil {
+	if err := cmp.Or(tooLong(err), err); err != nil {
 		return nil, fmt.Errorf("%w: read agent card: %w", program.ErrAbsent, err)
 	}
 	p.mu.Lock()

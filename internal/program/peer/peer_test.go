@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -34,11 +35,12 @@ type remote struct {
 	card      *a2a.AgentCard
 	cancelled chan a2a.TaskID
 	messages  chan *a2a.Message
+	goOn      chan struct{} // lets a reply go on after its first part
 }
 
 func startRemote(t *testing.T, streaming bool) *remote {
 	t.Helper()
-	r := &remote{cancelled: make(chan a2a.TaskID, 10), messages: make(chan *a2a.Message, 100)}
+	r := &remote{cancelled: make(chan a2a.TaskID, 10), messages: make(chan *a2a.Message, 100), goOn: make(chan struct{})}
 	mux := http.NewServeMux()
 	rpc := a2asrv.NewJSONRPCHandler(a2asrv.NewHandler(r))
 	mux.HandleFunc("/rpc", func(w http.ResponseWriter, req *http.Request) {
@@ -106,6 +108,23 @@ func (r *remote) Execute(ctx context.Context, c *a2asrv.RequestContext, q eventq
 			}
 		}
 		return status(a2a.TaskStateCompleted, nil)
+	case "change", "halves":
+		first := a2a.NewArtifactEvent(c, a2a.TextPart{Text: rest})
+		if err := q.Write(ctx, first); err != nil {
+			return err
+		}
+		<-r.goOn
+		if order == "change" {
+			if err := q.Write(ctx, a2a.NewArtifactEvent(c, a2a.TextPart{Text: rest})); err != nil {
+				return err
+			}
+		}
+		second := a2a.NewArtifactUpdateEvent(c, first.Artifact.ID, a2a.TextPart{Text: strings.ToUpper(rest)})
+		second.Append = order == "halves"
+		if err := q.Write(ctx, second); err != nil {
+			return err
+		}
+		return status(a2a.TaskStateCompleted, nil)
 	case "long":
 		var artifact a2a.ArtifactID
 		for range 40 {
@@ -137,19 +156,25 @@ func TestRemoteAgents(t *testing.T) {
 	t.Cleanup(peers.Close)
 	programtest.RunTalking(t, func(t *testing.T) programtest.Way {
 		t.Helper()
-		return programtest.Way{Carrier: peers, Kind: "a2a", Agent: "legal", URL: startRemote(t, true).URL, Auth: secret}
+		return programtest.Way{Carrier: peers.For(startRemote(t, true).URL, secret), Kind: "a2a", Agent: "legal"}
 	})
 }
 
 // asked asks a remote agent for a turn.
 func asked(t *testing.T, url, auth string, messages ...sessions.Message) (string, error) {
 	t.Helper()
+	return followed(t, url, auth, func(sessions.Chunk) {}, messages...)
+}
+
+// followed asks a remote agent for a turn, and follows it.
+func followed(t *testing.T, url, auth string, on func(sessions.Chunk), messages ...sessions.Message) (string, error) {
+	t.Helper()
 	peers := peer.New(time.Now)
 	defer peers.Close()
-	p := &program.Program{Config: program.Config{Agent: "legal", Kind: "a2a", Classification: flow.Public, URL: url, Auth: auth, Carrier: peers, Now: time.Now}}
+	p := &program.Program{Config: program.Config{Agent: "legal", Kind: "a2a", Classification: flow.Public, Carrier: peers.For(url, auth), Now: time.Now}}
 	m, end := p.Work(&sessions.Run{ID: "run_1", Session: "sess_1"}, flow.Bottom, "")
 	defer end()
-	c, err := m.Complete(t.Context(), sessions.Request{Messages: messages}, func(sessions.Chunk) {})
+	c, err := m.Complete(t.Context(), sessions.Request{Messages: messages}, on)
 	if err != nil {
 		return "", err
 	}
@@ -182,13 +207,55 @@ func TestAMessageIsKnownAgain(t *testing.T) {
 	}
 }
 
+// A stream that breaks loses and repeats nothing, however long the reply is. (The SDK's client takes events of up to 64 KiB.)
+func TestAStreamBreaks(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{100, 20_000} {
+		r := startRemote(t, true)
+		half := strings.Repeat("ab ", n)
+		var shown strings.Builder
+		var once sync.Once
+		text, err := followed(t, r.URL, secret, func(c sessions.Chunk) {
+			shown.WriteString(c.Text)
+			if shown.Len() == len(half) {
+				once.Do(func() {
+					r.CloseClientConnections()
+					close(r.goOn)
+				})
+			}
+		}, user("halves "+half))
+		require.NoError(t, err)
+		require.True(t, text == half+strings.ToUpper(half), "%d bytes: the reply differs", n)
+		require.True(t, text == shown.String(), "%d bytes: the reply differs from what was shown", n)
+	}
+}
+
+// A remote agent may replace what it said. A long reply can't be replaced: it ends with an error that says so.
+func TestAReplyIsReplaced(t *testing.T) {
+	t.Parallel()
+	for _, streaming := range []bool{true, false} {
+		r := startRemote(t, streaming)
+		close(r.goOn)
+		text, err := asked(t, r.URL, secret, user("change draft"))
+		require.NoError(t, err)
+		require.Equal(t, "DRAFT\n\ndraft", text)
+		text, err = asked(t, r.URL, secret, user("change "+strings.Repeat("a", 50_000)))
+		if streaming {
+			require.ErrorContains(t, err, "it changed a reply of 100002 bytes after a part was shown")
+			continue
+		}
+		require.NoError(t, err)
+		require.Len(t, text, 100_002)
+	}
+}
+
 // Who goes away cancels the task.
 func TestATaskIsCancelled(t *testing.T) {
 	t.Parallel()
 	r := startRemote(t, true)
 	peers := peer.New(time.Now)
 	defer peers.Close()
-	line, err := peers.Begin(t.Context(), program.Run{URL: r.URL, Auth: secret, ID: "run_1", Session: "sess_1"})
+	line, err := peers.For(r.URL, secret).Begin(t.Context(), program.Run{ID: "run_1", Session: "sess_1"})
 	require.NoError(t, err)
 	require.NoError(t, line.Send(t.Context(), []byte(`{"id":"one","data":{"messages":[{"role":"user","text":"hang on"}]}}`), ""))
 	frame, err := line.Next(t.Context())

@@ -1,12 +1,14 @@
 package peer
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -23,18 +25,30 @@ const partMax = agentkit.FrameMax / 8
 // reply is a turn of a remote agent while it arrives.
 type reply struct {
 	*line
-	turn  string
-	parts map[a2a.ArtifactID]bool // artifacts that have begun
-	said  bool                    // something was streamed
-	ended bool
+	turn      string
+	artifacts []artifact // in the order in which they began
+	shown     strings.Builder
+	straight  bool // what was shown is the beginning of the artifacts
+	ended     bool
+}
+
+// artifact is a part of a reply.
+type artifact struct {
+	id   a2a.ArtifactID
+	text *strings.Builder
 }
 
 // converse works a turn: it sends the message and passes on what comes back, until the turn has ended.
 func (l *line) converse(turn string, params *a2a.MessageSendParams) {
-	r := &reply{line: l, turn: turn, parts: map[a2a.ArtifactID]bool{}}
+	r := &reply{line: l, turn: turn, straight: true}
 	beats, stop := context.WithCancel(l.life)
 	l.work.Go(func() { r.beat(beats) })
 	defer stop()
+	defer func() {
+		if p := recover(); p != nil { // what a remote agent sends is read by a library
+			r.error(fmt.Sprintf("its reply can't be read: panic: %v", p), false)
+		}
+	}()
 	l.task, l.over = "", false
 	err := r.follow(l.begin(params))
 	for look := 0; err != nil && l.task != "" && look < looksMax && l.life.Err() == nil; look++ { // the stream broke, the task goes on
@@ -67,7 +81,7 @@ func (l *line) begin(params *a2a.MessageSendParams) iter.Seq2[a2a.Event, error] 
 			yield(nil, err)
 			return
 		}
-		yield(result.(a2a.Event), nil) //nolint:forcetypeassert // a task and a message are events
+		yield(result, nil)
 	}
 }
 
@@ -84,7 +98,7 @@ func (r *reply) follow(events iter.Seq2[a2a.Event, error]) error {
 			r.took(e)
 		case *a2a.TaskArtifactUpdateEvent:
 			r.task = e.TaskID
-			r.artifact(e.Artifact)
+			r.artifact(e)
 		case *a2a.TaskStatusUpdateEvent:
 			r.task = e.TaskID
 			r.status(e.Status)
@@ -99,32 +113,80 @@ func (r *reply) follow(events iter.Seq2[a2a.Event, error]) error {
 // took takes a whole task.
 func (r *reply) took(t *a2a.Task) {
 	r.task = t.ID
-	if t.Status.State.Terminal() || t.Status.State == a2a.TaskStateInputRequired {
-		r.parts, r.said = map[a2a.ArtifactID]bool{}, false
-		var texts []string
+	if settled(t.Status.State) {
+		r.artifacts = nil
 		for _, a := range t.Artifacts {
-			texts = append(texts, textOf(a.Parts, ""))
+			r.add(a.ID, textOf(a.Parts, ""))
 		}
-		r.end(t.Status, strings.Join(texts, "\n\n"))
+		r.end(t.Status)
 	}
 }
 
-// artifact streams the text of an artifact. Artifacts are paragraphs.
-func (r *reply) artifact(a *a2a.Artifact) {
-	if a == nil {
+func (r *reply) add(id a2a.ArtifactID, text string) {
+	a := artifact{id, &strings.Builder{}}
+	a.text.WriteString(text)
+	r.artifacts = append(r.artifacts, a)
+}
+
+// settled reports whether a task has ended, or waits for a person.
+func settled(s a2a.TaskState) bool {
+	return s.Terminal() || s == a2a.TaskStateInputRequired || s == a2a.TaskStateAuthRequired
+}
+
+// artifact takes a part of an artifact, and shows it if it goes on where the text ends that was shown. An artifact that
+// comes again, and does not say that it goes on, replaces the one before.
+func (r *reply) artifact(e *a2a.TaskArtifactUpdateEvent) {
+	if e.Artifact == nil {
 		return
 	}
-	text := textOf(a.Parts, "")
-	if !r.parts[a.ID] && r.said {
-		text = "\n\n" + text
+	text := textOf(e.Artifact.Parts, "")
+	at := slices.IndexFunc(r.artifacts, func(a artifact) bool { return a.id == e.Artifact.ID })
+	switch {
+	case at < 0:
+		r.add(e.Artifact.ID, text)
+		if r.shown.Len() > 0 && text != "" {
+			text = paragraph + text
+		}
+	case !e.Append:
+		r.straight = false
+		r.artifacts[at].text.Reset()
+		r.artifacts[at].text.WriteString(text)
+	default:
+		r.straight = r.straight && at == len(r.artifacts)-1
+		r.artifacts[at].text.WriteString(text)
 	}
-	r.parts[a.ID], r.said = true, true
-	r.send(agentkit.Frame{Type: agentkit.FrameDelta, Text: text})
+	if r.straight {
+		r.show(text)
+	}
+}
+
+// text is that of the artifacts, which are paragraphs.
+func (r *reply) text() string {
+	var texts []string
+	for _, a := range r.artifacts {
+		if a.text.Len() > 0 {
+			texts = append(texts, a.text.String())
+		}
+	}
+	return strings.Join(texts, paragraph)
+}
+
+// show streams text, in parts that fit into frames.
+func (r *reply) show(text string) {
+	r.shown.WriteString(text)
+	for len(text) > 0 {
+		n := min(len(text), partMax)
+		for n < len(text) && !utf8.RuneStart(text[n]) {
+			n--
+		}
+		r.send(agentkit.Frame{Type: agentkit.FrameDelta, Text: text[:n]})
+		text = text[n:]
+	}
 }
 
 func (r *reply) status(s a2a.TaskStatus) {
-	if s.State.Terminal() || s.State == a2a.TaskStateInputRequired || s.State == a2a.TaskStateAuthRequired {
-		r.end(s, "")
+	if settled(s.State) {
+		r.end(s)
 		return
 	}
 	if s.Message != nil { // what it does at the moment
@@ -132,25 +194,20 @@ func (r *reply) status(s a2a.TaskStatus) {
 	}
 }
 
-// end ends the turn as the task has ended, or waits for a person. text is the task's result, if it was not streamed.
-func (r *reply) end(s a2a.TaskStatus, text string) {
-	message := ""
+// end ends the turn as the task has ended, or waits for a person.
+func (r *reply) end(s a2a.TaskStatus) {
+	text, message := r.text(), ""
 	if s.Message != nil {
 		message = textOf(s.Message.Parts, paragraph)
 	}
 	switch s.State {
-	case a2a.TaskStateCompleted, a2a.TaskStateInputRequired:
-		switch {
-		case text == "" && !r.said:
-			text = message
-		case s.State == a2a.TaskStateInputRequired && message != "":
-			text = strings.TrimSpace(text + "\n\n" + message)
-			if r.said {
-				r.send(agentkit.Frame{Type: agentkit.FrameDelta, Text: "\n\n" + message})
-				text = ""
-			}
+	case a2a.TaskStateCompleted:
+		r.done(cmp.Or(text, message))
+	case a2a.TaskStateInputRequired:
+		if text != "" && message != "" {
+			text += paragraph
 		}
-		r.done(text)
+		r.done(text + message)
 	case a2a.TaskStateAuthRequired:
 		r.error("it wants further authorization: "+message, false)
 	default:
@@ -158,20 +215,19 @@ func (r *reply) end(s a2a.TaskStatus, text string) {
 	}
 }
 
+// done ends the turn with its whole text. It sends what was not shown yet, or all of it if the remote agent has changed what it
+// said before.
 func (r *reply) done(text string) {
-	r.ended = true
-	for len(text) > partMax { // one frame may be too small for it
-		n := partMax
-		for !utf8.RuneStart(text[n]) {
-			n--
-		}
-		r.send(agentkit.Frame{Type: agentkit.FrameDelta, Text: text[:n]})
-		text, r.said = text[n:], true
-	}
-	if r.said && text != "" {
-		r.send(agentkit.Frame{Type: agentkit.FrameDelta, Text: text})
+	rest, ok := strings.CutPrefix(text, r.shown.String())
+	switch {
+	case ok:
+		r.show(rest)
 		text = ""
+	case len(text) > partMax:
+		r.error(fmt.Sprintf("it changed a reply of %d bytes after a part was shown; up to %d bytes can be replaced", len(text), partMax), true)
+		return
 	}
+	r.ended = true
 	r.send(agentkit.Frame{Type: agentkit.FrameDone, Text: text})
 }
 
@@ -186,7 +242,8 @@ func (r *reply) fail(err error) {
 		err = errors.New("it sent no reply")
 	}
 	status, refused := errors.AsType[*statusError](err)
-	retry := !errors.Is(err, errTooLong) && !refused
+	long := tooLong(err)
+	retry := long == nil && !refused
 	if refused {
 		retry = status.code == http.StatusTooManyRequests || status.code >= http.StatusInternalServerError
 	}
@@ -196,7 +253,7 @@ func (r *reply) fail(err error) {
 	} {
 		retry = retry && !errors.Is(err, final)
 	}
-	r.send(agentkit.Frame{Type: agentkit.FrameError, Message: err.Error(), Retry: retry})
+	r.send(agentkit.Frame{Type: agentkit.FrameError, Message: cmp.Or(long, err).Error(), Retry: retry})
 }
 
 // beat says that the connection is open.

@@ -21,14 +21,11 @@ import (
 
 // Way is a way to a program that [Behave] plays.
 type Way struct {
-	Carrier program.Carrier
-	Kind    string
-	Agent   string
-	Command []string                // of kind command
-	Ended   sessions.ModelErrorKind // of a turn whose program has ended
-	// Talks: it only talks, in a protocol that has no frames and no tools.
-	Talks     bool
-	URL, Auth string // of kind a2a
+	Carrier    program.Carrier
+	Kind       string
+	Agent      string
+	OwnProcess bool                    // see [program.Config]
+	Ended      sessions.ModelErrorKind // of a turn whose program has ended
 }
 
 // silence is how long a program may be silent. It is longer than any step of the suite takes on a busy machine.
@@ -159,7 +156,7 @@ func newTalk(t *testing.T, way Way) *talk {
 // begin makes a new way to the program, as a gateway does that takes over the run.
 func (k *talk) begin() {
 	p := &program.Program{Config: program.Config{
-		Agent: k.way.Agent, Kind: k.way.Kind, Classification: flow.Internal, Command: k.way.Command, URL: k.way.URL, Auth: k.way.Auth, Carrier: k.way.Carrier, Silence: silence, Now: time.Now,
+		Agent: k.way.Agent, Kind: k.way.Kind, Classification: flow.Internal, OwnProcess: k.way.OwnProcess, Carrier: k.way.Carrier, Silence: silence, Now: time.Now,
 	}}
 	k.model, k.end = p.Work(k.run, func() flow.Label { return flow.NewLabel(flow.Public, flow.Trusted) }, "")
 	k.Cleanup(k.end)

@@ -9,12 +9,10 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"sluice/internal/httpapi/a2aserver"
 	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/denials"
 	"sluice/internal/httpapi/hooks"
 	"sluice/internal/httpapi/mcpserver"
-	"sluice/internal/httpapi/nodes"
 	"sluice/internal/httpapi/openai"
 	"sluice/internal/httpapi/senders"
 	"sluice/internal/httpapi/wire"
@@ -24,16 +22,10 @@ import (
 type guard struct {
 	tokens   *auth.Tokens
 	denials  *denials.Trail
-	hosts    []string // names under which others may call the gateway, without port
+	hosts    []string                 // names under which others may call the gateway, without port
+	isOpen   func(*http.Request) bool // reports whether a request needs no token of the API
 	maxBytes func(method, path string) int64
 	log      *slog.Logger
-}
-
-// isOpen reports whether a path needs no token in a header: health, the platforms' signed callbacks, nodes, which have tokens of
-// their own, events for PagerDuty, whose token is in their body, the cards of published agents, and the page's files, which hold no data.
-func isOpen(method, path string) bool {
-	return a2aserver.Open(method, path) || path == "/healthz" || path == "/readyz" || nodes.Open(path) || strings.HasPrefix(path, "/channels/") ||
-		(!strings.HasPrefix(path, "/v1/") && !strings.HasPrefix(path, "/openapi") && path != "/metrics" && path != mcpserver.Path && !a2aserver.Serves(path) && !senders.Serves(path))
 }
 
 func (g *guard) protect(next http.Handler) http.Handler {
@@ -46,7 +38,7 @@ func (g *guard) protect(next http.Handler) http.Handler {
 				return
 			}
 		}
-		if !isOpen(r.Method, r.URL.Path) {
+		if !g.isOpen(r) {
 			asked := r
 			defer func() { asked.Pattern = r.Pattern }() // for the request metrics
 			var e *wire.Error

@@ -183,3 +183,21 @@ func TestABodyMustSayThatItIsJSON(t *testing.T) {
 	require.Equal(t, http.StatusUnsupportedMediaType, w.Code)
 	require.Contains(t, w.Body.String(), "Content-Type: application/json")
 }
+
+// Routes that do not say otherwise need a token, those that do not exist, too; the page's files need none.
+func TestRoutesWithoutToken(t *testing.T) {
+	t.Parallel()
+	h := serve(t, newGateway())
+	for request, open := range map[string]bool{
+		"GET /": true, "HEAD /app.js": true, "GET /nothing": true, "GET /healthz": true, "HEAD /healthz": true, "GET /readyz": true,
+		"POST /channels/slack/default": true, "POST /hooks/github": true, "GET /hooks/github": true, "POST /v1/nodes/pair": true,
+		"GET /.well-known/agent-card.json": true, "GET /a2a/main/.well-known/agent-card.json": true,
+		"POST /": false, "DELETE /app.js": false, "POST /nothing": false, "PUT /healthz": false, "GET /channels": true, "DELETE /channels/slack/default": false,
+		"POST /a2a/main": false, "GET /a2a/main": false, "POST /a2a/main/.well-known/agent-card.json": false, "POST /mcp": false, "GET /mcp": false,
+		"GET /v1/status": false, "GET /v1/": false, "GET /v1/nothing": false, "GET /v1/nodes": false, "GET /metrics": false, "GET /openapi.json": false, "GET /openapi.yaml": false,
+		"POST /notify/main": false, "GET /api/v2/status": false, "POST /v2/nothing": false, "GET //v1/status": false, "GET /x/../v1/status": false,
+	} {
+		method, path, _ := strings.Cut(request, " ")
+		require.Equal(t, open, call(h, method, path, "", "Authorization: ").Header().Get("WWW-Authenticate") == "", request)
+	}
+}

@@ -60,13 +60,3 @@ func TestOwnHosts(t *testing.T) {
 		require.Equal(t, own, ownHost(host, configured), host)
 	}
 }
-
-func TestPathsWithoutToken(t *testing.T) {
-	t.Parallel()
-	for path, open := range map[string]bool{
-		"/": true, "/app.js": true, "/healthz": true, "/readyz": true, "/channels/slack/default": true,
-		"/v1/status": false, "/v1/": false, "/metrics": false, "/openapi.json": false, "/openapi.yaml": false,
-	} {
-		require.Equal(t, open, isOpen("GET", path), path)
-	}
-}

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -18,6 +19,7 @@ type registrar struct {
 	huma.API
 	mux      *http.ServeMux
 	problems problems
+	public   map[string]bool // patterns of the routes that need no token of the API; all others need one
 }
 
 // newRegistrar creates the API. The library's own limits are set to the guard's; otherwise it would apply narrower
@@ -33,15 +35,34 @@ func newRegistrar(version string, log *slog.Logger, maxBytes func(method, path s
 		"token": {Type: "http", Scheme: "bearer", Description: "gateway.token, or the file token in the state folder, or one of gateway.tokens, which is limited to its level and role"},
 	}
 	config.Security = []map[string][]string{{"token": {}}}
+	public := map[string]bool{}
 	config.OnAddOperation = append(config.OnAddOperation, func(_ *huma.OpenAPI, o *huma.Operation) {
 		o.MaxBodyBytes, o.BodyReadTimeout = maxBytes(o.Method, o.Path), wire.BodyTimeout
+		if o.Security != nil && !slices.ContainsFunc(o.Security, func(ways map[string][]string) bool { return len(ways) > 0 }) {
+			public[o.Method+" "+o.Path] = true
+		}
 	})
 	mux := http.NewServeMux()
 	api := humago.New(mux, config)
 	registry := api.OpenAPI().Components.Schemas
 	registry.Schema(reflect.TypeFor[wire.Error](), true, "")
 	registry.RegisterTypeAlias(reflect.TypeFor[huma.ErrorModel](), reflect.TypeFor[wire.Error]())
-	return &registrar{API: api, mux: mux, problems: problems{log}}
+	return &registrar{API: api, mux: mux, problems: problems{log}, public: public}
+}
+
+// open registers a route that needs no token of the API.
+func (r *registrar) open(pattern string, handler http.Handler) {
+	r.mux.Handle(pattern, handler)
+	r.public[pattern] = true
+}
+
+// isOpen reports whether a request needs no token: its route says so, or it reads a file of the page.
+func (r *registrar) isOpen(req *http.Request) bool {
+	_, pattern := r.mux.Handler(req)
+	if pattern == pagePattern {
+		return req.Method == http.MethodGet || req.Method == http.MethodHead
+	}
+	return r.public[pattern]
 }
 
 // unchecked is an operation whose body the handler checks itself.

@@ -32,21 +32,24 @@ func (h *handlers) register(r *registrar) {
 		r.raw(route.Operation, route.Handle)
 	}
 
-	r.mux.HandleFunc("GET "+a2aserver.CardPath, r.plain(h.a2a.Card))
-	r.mux.HandleFunc("GET "+a2aserver.Prefix+"{agent}"+a2aserver.CardPath, r.plain(h.a2a.Card))
+	r.open("GET "+a2aserver.CardPath, r.plain(h.a2a.Card)) // cards are for everybody, as far as their agents are published
+	r.open("GET "+a2aserver.Prefix+"{agent}"+a2aserver.CardPath, r.plain(h.a2a.Card))
 	r.mux.HandleFunc("POST "+a2aserver.Prefix+"{agent}", r.plain(h.a2a.Call))
 	r.mux.HandleFunc(a2aserver.Prefix, r.plain(func(http.ResponseWriter, *http.Request) error { return wire.ErrNotFound }))
-	r.mux.HandleFunc("GET /healthz", operator.Alive)
-	r.mux.HandleFunc("GET /readyz", r.plain(h.status.Ready))
+	r.open("GET /healthz", http.HandlerFunc(operator.Alive))
+	r.open("GET /readyz", r.plain(h.status.Ready))
 	r.mux.Handle("GET /metrics", needAll(h.cfg.Metrics))
-	r.mux.HandleFunc("POST /channels/{channel}/{account}", r.plain(h.callback))
-	r.mux.HandleFunc("POST "+hooks.Prefix+"{name}", r.plain(h.intake.Receive))
-	r.mux.HandleFunc(hooks.Prefix, r.plain(func(http.ResponseWriter, *http.Request) error { return wire.ErrNotFound }))
+	r.open("POST /channels/{channel}/{account}", r.plain(h.callback)) // signed by the platform
+	r.open("POST "+hooks.Prefix+"{name}", r.plain(h.intake.Receive))  // signed by the sender
+	r.open(hooks.Prefix, r.plain(func(http.ResponseWriter, *http.Request) error { return wire.ErrNotFound }))
 	for _, below := range []string{"/v1/", "/api/v2/", "/notify", "/notify/"} {
 		r.mux.HandleFunc(below, func(w http.ResponseWriter, req *http.Request) { refuse(w, req, wire.ErrNotFound) })
 	}
-	r.mux.Handle("/", h.cfg.Page)
+	r.mux.Handle(pagePattern, h.cfg.Page)
 }
+
+// pagePattern is the pattern of the page's files, which hold no data.
+const pagePattern = "/"
 
 // registerSessions registers the routes of single conversations.
 func (h *handlers) registerSessions(r *registrar) {

@@ -160,7 +160,7 @@ func New(cfg Config) *Server {
 	s.endStreams = end
 	api := newRegistrar(cfg.Version, cfg.Log, bodyLimit(cfg.MaxBody, cfg.MaxUpload))
 	newHandlers(ending, &cfg, tokens, s.denials).register(api)
-	g := &guard{tokens: tokens, denials: s.denials, hosts: cfg.Hosts, maxBytes: bodyLimit(cfg.MaxBody, cfg.MaxUpload), log: cfg.Log}
+	g := &guard{tokens: tokens, denials: s.denials, hosts: cfg.Hosts, isOpen: api.isOpen, maxBytes: bodyLimit(cfg.MaxBody, cfg.MaxUpload), log: cfg.Log}
 	checked := g.protect(wire.Strict(api.mux, api.OpenAPI(), refuse))
 	api.mux.Handle(mcpserver.Path, mcpserver.New(mcpserver.Config{API: checked, Ending: ending, MaxBody: cfg.MaxBody, Version: cfg.Version, Log: cfg.Log}))
 	s.handler = wire.Pace(wire.Count(checked, cfg.Registerer, cfg.Log), cfg.Registerer, cfg.Log)

@@ -54,14 +54,6 @@ type API struct {
 	Log     *slog.Logger
 }
 
-// Open reports whether a path needs no token: cards are for everybody, as far as their agents are published.
-func Open(method, path string) bool {
-	return method == http.MethodGet && (path == CardPath || strings.HasPrefix(path, Prefix) && strings.HasSuffix(path, CardPath))
-}
-
-// Serves reports whether a path is one of this face that needs a token.
-func Serves(path string) bool { return strings.HasPrefix(path, Prefix) }
-
 // agent finds a published agent; without a name, the default one, or else the first. Another agent is as one that does not
 // exist.
 func (a *API) agent(id string) (Agent, error) {
@@ -91,6 +83,9 @@ func (a *API) card(agent Agent, r *http.Request) *a2a.AgentCard {
 	base := strings.TrimSuffix(a.URL, "/")
 	if base == "" {
 		base = "http://" + r.Host
+		if r.TLS != nil {
+			base = "https://" + r.Host
+		}
 	}
 	const scheme a2a.SecuritySchemeName = "token"
 	return &a2a.AgentCard{

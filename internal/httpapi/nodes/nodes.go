@@ -34,9 +34,6 @@ type Nodes interface {
 	Connect(w http.ResponseWriter, r *http.Request) error
 }
 
-// Open reports whether a path is for nodes, which have tokens of their own.
-func Open(path string) bool { return path == protocol.Path || path == protocol.PairPath }
-
 // API serves nodes.
 type API struct {
 	Visible *view.Visibility

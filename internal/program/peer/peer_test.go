@@ -225,8 +225,8 @@ func TestAStreamBreaks(t *testing.T) {
 			}
 		}, user("halves "+half))
 		require.NoError(t, err)
-		require.True(t, text == half+strings.ToUpper(half), "%d bytes: the reply differs", n)
-		require.True(t, text == shown.String(), "%d bytes: the reply differs from what was shown", n)
+		require.Equal(t, half+strings.ToUpper(half), text)
+		require.Equal(t, text, shown.String())
 	}
 }
 

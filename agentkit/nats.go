@@ -275,12 +275,9 @@ func (s *service) cancelled(text []byte) {
 }
 
 func (s *service) publish(subject string, f Frame) error {
-	text, err := json.Marshal(f)
+	text, err := f.encode()
 	if err != nil {
-		return fmt.Errorf("encode frame: %w", err)
-	}
-	if len(text) > FrameMax {
-		return fmt.Errorf("the frame has %d bytes, the maximum is %d: send smaller parts", len(text), FrameMax)
+		return err
 	}
 	return s.conn.Publish(subject, text)
 }

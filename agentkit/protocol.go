@@ -2,6 +2,7 @@ package agentkit
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 )
 
@@ -148,3 +149,15 @@ const (
 	// ServiceName is the name under which instances register as a NATS service. The metadata "agent" is the agent's id.
 	ServiceName = "sluice-agent"
 )
+
+// encode makes the text of a frame.
+func (f Frame) encode() ([]byte, error) {
+	text, err := json.Marshal(f)
+	if err != nil {
+		return nil, fmt.Errorf("encode frame: %w", err)
+	}
+	if len(text) > FrameMax {
+		return nil, fmt.Errorf("the frame has %d bytes, the maximum is %d: send smaller parts", len(text), FrameMax)
+	}
+	return text, nil
+}

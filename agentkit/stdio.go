@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -80,12 +79,9 @@ func (s *pipe) beat() error {
 }
 
 func (s *pipe) write(f Frame) error {
-	text, err := json.Marshal(f)
+	text, err := f.encode()
 	if err != nil {
-		return fmt.Errorf("encode frame: %w", err)
-	}
-	if len(text) > FrameMax {
-		return errors.New("the frame is too large: send smaller parts")
+		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"time"
@@ -172,9 +173,7 @@ func same(a, b json.RawMessage) bool {
 	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
 		return bytes.Equal(a, b)
 	}
-	one, err1 := json.Marshal(x)
-	other, err2 := json.Marshal(y)
-	return err1 == nil && err2 == nil && bytes.Equal(one, other)
+	return reflect.DeepEqual(x, y)
 }
 
 // aliveEvery is how often a program that works says so.

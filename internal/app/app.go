@@ -276,6 +276,7 @@ func (a *App) Stop(ctx context.Context) {
 	if a.mcp != nil {
 		a.mcp.Stop()
 	}
+	a.carriers.stop()
 	a.stopServers(ctx)
 }
 

@@ -9,15 +9,12 @@ import (
 )
 
 // faces show the agents to programs that speak other protocols.
-type faces struct {
-	roster *roster.Roster
-	normal func() string // the agent that handles what names no agent
-}
+type faces struct{ roster *roster.Roster }
 
 // models are the agents as clients of OpenAI's API may know them.
 func (f faces) models() (all []openai.Agent) {
 	for _, d := range f.roster.Settings().Agents {
-		all = append(all, openai.Agent{ID: d.ID, Default: d.ID == f.normal(), Published: d.OpenAI})
+		all = append(all, openai.Agent{ID: d.ID, Default: d.Default, Published: d.OpenAI})
 	}
 	return all
 }
@@ -25,7 +22,7 @@ func (f faces) models() (all []openai.Agent) {
 // peers are the agents as other agents may know them.
 func (f faces) peers() (all []a2aserver.Agent) {
 	for _, d := range f.roster.Settings().Agents {
-		all = append(all, a2aserver.Agent{ID: d.ID, Name: cmp.Or(d.Name, d.ID), Default: d.ID == f.normal(), Published: d.A2A})
+		all = append(all, a2aserver.Agent{ID: d.ID, Name: cmp.Or(d.Name, d.ID), Default: d.Default, Published: d.A2A})
 	}
 	return all
 }

@@ -34,7 +34,7 @@ func (a *App) newHTTP() error {
 	if err != nil {
 		return err
 	}
-	faces := faces{a.roster, func() string { return a.router.Sessions().Settings().Agent }}
+	faces := faces{a.roster}
 	a.http = httpapi.New(httpapi.Config{
 		Gateway: httpapi.Gateway{
 			Resolver: a.router.Sessions(), Sessions: a.router.Sessions(), Turns: a.router.Intake, Work: a.router.Sessions(), Gate: a.router.Answers,

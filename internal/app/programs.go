@@ -31,6 +31,13 @@ func newCarriers(a *App) carriers {
 	return carriers{a.bus.Agents, command.New(command.Config{Sandbox: sandbox.New(""), Host: sandbox.Host{}, Limits: a.commandLimits}), peer.New(a.now), a.now}
 }
 
+// stop ends connections that no run uses any more.
+func (c carriers) stop() {
+	if c.peers != nil {
+		c.peers.Close()
+	}
+}
+
 // program is what works an agent's runs; nil: its model does.
 func (c carriers) program(a config.Agent) *program.Program {
 	p := &program.Program{Config: program.Config{

@@ -121,8 +121,10 @@ func agentSettings(c *config.Config, monitor *policy.Monitor, programs carriers)
 			Rules: web.Rules{Allow: c.Tools.Web.Allow, Deny: c.Tools.Web.Deny, MaxBytes: c.Tools.Web.MaxBytes},
 		},
 	}
+	standard := c.DefaultAgent().ID
 	for _, a := range c.Agents.List {
 		d := definition(a)
+		d.Default = a.ID == standard
 		if d.Program = programs.program(a); d.Program != nil {
 			d.Model = d.Program.Name()
 		}
@@ -133,7 +135,7 @@ func agentSettings(c *config.Config, monitor *policy.Monitor, programs carriers)
 
 func definition(a config.Agent) roster.Definition {
 	return roster.Definition{
-		ID: a.ID, Default: a.Default, Name: a.Name, SystemPrompt: a.SystemPrompt, Model: a.Model, AllowAgents: a.Subagents.AllowAgents,
+		ID: a.ID, Name: a.Name, SystemPrompt: a.SystemPrompt, Model: a.Model, AllowAgents: a.Subagents.AllowAgents,
 		Workspace: a.Workspace, FileLevel: a.WorkspaceLevel, Thinking: sessions.ThinkingLevel(a.Thinking), Verbose: sessions.VerboseLevel(a.Verbose),
 		Temperature: a.Temperature, MaxTokens: a.MaxOutputTokens,
 		Permission: sessions.PermissionMode(a.Permission), Sandbox: sessions.SandboxMode(a.Sandbox.Mode),

@@ -28,19 +28,18 @@ const (
 
 // Agents brings turns to programs that are agents on the bus. It is safe for concurrent use.
 type Agents struct {
-	conn   func() *nats.Conn
-	server func() *server.Server                  // nil: a cluster, whose accounts decide who connects
+	conn   *nats.Conn                             // nil: the bus is not open to programs
+	server *server.Server                         // nil: a cluster, whose accounts decide who connects
 	agent  func(nkey string) (id string, ok bool) // see [Config]
 	log    *slog.Logger
 }
 
 // connections are those of programs to the embedded server, by their keys.
 func (a *Agents) connections() ([]*server.ConnInfo, error) {
-	s := a.server()
-	if s == nil || a.agent == nil {
+	if a.server == nil || a.agent == nil {
 		return nil, nil
 	}
-	all, err := s.Connz(&server.ConnzOptions{Username: true, Limit: clientsMax + 1})
+	all, err := a.server.Connz(&server.ConnzOptions{Username: true, Limit: clientsMax + 1})
 	if err != nil {
 		return nil, fmt.Errorf("list the connections to the bus: %w", err)
 	}
@@ -58,31 +57,28 @@ func (a *Agents) Recheck() {
 		if _, ok := a.agent(c.AuthorizedUser); ok {
 			continue
 		}
-		if err := a.server().DisconnectClientByID(c.Cid); err != nil {
+		if err := a.server.DisconnectClientByID(c.Cid); err != nil {
 			a.log.Debug("connection of a program has ended already", "err", err)
 		}
 	}
 }
 
-// honest keeps as many instances of an agent as programs are connected with its key: instances describe themselves.
-func (a *Agents) honest(found []program.Instance) ([]program.Instance, error) {
-	if a.server() == nil {
-		return found, nil
+// known are how many programs of each agent are connected to the embedded server; nil: it is not known.
+func (a *Agents) known() (map[string]int, error) {
+	if a.server == nil {
+		return nil, nil
 	}
 	connected, err := a.connections()
 	if err != nil {
 		return nil, err
 	}
-	left := map[string]int{}
+	count := map[string]int{}
 	for _, c := range connected {
 		if id, ok := a.agent(c.AuthorizedUser); ok {
-			left[id]++
+			count[id]++
 		}
 	}
-	return slices.DeleteFunc(found, func(i program.Instance) bool {
-		left[i.Agent]--
-		return left[i.Agent] < 0
-	}), nil
+	return count, nil
 }
 
 var _ program.Carrier = (*Agents)(nil)
@@ -91,19 +87,18 @@ var errNoBus = errors.New("the bus is not open to programs: set bus.listen or bu
 
 // Begin implements [program.Carrier].
 func (a *Agents) Begin(_ context.Context, run program.Run) (program.Line, error) {
-	conn := a.conn()
-	if conn == nil {
+	if a.conn == nil {
 		return nil, errNoBus
 	}
 	out := agentkit.OutSubject(run.Agent, string(run.ID))
-	sub, err := conn.SubscribeSync(out)
+	sub, err := a.conn.SubscribeSync(out)
 	if err == nil {
 		err = sub.SetPendingLimits(framesMax, framesBytes)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listen to agent %s: %w", run.Agent, err)
 	}
-	return &agentLine{conn: conn, sub: sub, agent: run.Agent, run: string(run.ID), log: a.log}, nil
+	return &agentLine{conn: a.conn, sub: sub, agent: run.Agent, run: string(run.ID), log: a.log}, nil
 }
 
 // agentLine is the way to a program on the bus during a run.
@@ -171,17 +166,18 @@ func (l *agentLine) Close(turn string) {
 }
 
 // Instances asks all instances of all agents' programs for what they say of themselves, by the protocol of NATS
-// micro-services. Programs that do not answer in time are left out.
+// micro-services. It leaves out programs that do not answer in time. With the embedded server it waits only for the
+// programs that are connected, and lists as many instances of an agent: they describe themselves.
 func (a *Agents) Instances(ctx context.Context) ([]program.Instance, error) {
-	conn := a.conn()
-	if conn == nil {
-		return nil, nil
+	known, err := a.known()
+	if err != nil || a.conn == nil || known != nil && len(known) == 0 {
+		return nil, err
 	}
-	inbox := conn.NewInbox()
-	sub, err := conn.SubscribeSync(inbox)
+	inbox := a.conn.NewInbox()
+	sub, err := a.conn.SubscribeSync(inbox)
 	if err == nil {
 		defer sub.Unsubscribe() //nolint:errcheck // fails only if the connection is closed
-		err = errors.Join(sub.SetPendingLimits(instancesMax, framesBytes), conn.PublishRequest("$SRV.STATS."+agentkit.ServiceName, inbox, nil))
+		err = errors.Join(sub.SetPendingLimits(instancesMax, framesBytes), a.conn.PublishRequest("$SRV.STATS."+agentkit.ServiceName, inbox, nil))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("look for agents on the bus: %w", err)
@@ -189,23 +185,37 @@ func (a *Agents) Instances(ctx context.Context) ([]program.Instance, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookFor)
 	defer cancel()
 	var found []program.Instance
-	for len(found) < instancesMax {
+	for len(found) < instancesMax && (known == nil || len(known) > 0) {
 		m, err := sub.NextMsgWithContext(ctx)
 		if err != nil {
-			break // the time is over, or there are none
+			break // the time is over, or nobody is there
 		}
-		var s micro.Stats
-		if json.Unmarshal(m.Data, &s) != nil || s.Name != agentkit.ServiceName {
+		i, ok := instanceOf(m.Data)
+		if !ok || known != nil && known[i.Agent] == 0 {
 			continue
 		}
-		i := program.Instance{Agent: s.Metadata["agent"], ID: s.ID, Version: s.Version, Started: s.Started}
-		for _, e := range s.Endpoints {
-			i.Turns += e.NumRequests
+		if known != nil {
+			if known[i.Agent]--; known[i.Agent] == 0 {
+				delete(known, i.Agent)
+			}
 		}
 		found = append(found, i)
 	}
 	slices.SortFunc(found, func(x, y program.Instance) int {
 		return cmp.Or(cmp.Compare(x.Agent, y.Agent), x.Started.Compare(y.Started), cmp.Compare(x.ID, y.ID))
 	})
-	return a.honest(found)
+	return found, nil
+}
+
+// instanceOf reads how an instance describes itself.
+func instanceOf(text []byte) (i program.Instance, ok bool) {
+	var s micro.Stats
+	if json.Unmarshal(text, &s) != nil || s.Name != agentkit.ServiceName {
+		return i, false
+	}
+	i = program.Instance{Agent: s.Metadata["agent"], ID: s.ID, Version: s.Version, Started: s.Started}
+	for _, e := range s.Endpoints {
+		i.Turns += e.NumRequests
+	}
+	return i, true
 }

@@ -88,27 +88,25 @@ func TestProgramsOnTheBus(t *testing.T) {
 	h := openHall(t)
 	var n int
 	var mu sync.Mutex
-	t.Run("suite", func(t *testing.T) { //nolint:paralleltest // its tests are
-		programtest.Run(t, func(t *testing.T) programtest.Way {
-			t.Helper()
-			mu.Lock()
-			n++
-			agent := "worker" + string(rune('a'+n))
-			mu.Unlock()
-			seed := h.key(t, agent)
-			raw, err := nats.Connect(h.url, nkeyOf(t, seed))
-			require.NoError(t, err)
-			t.Cleanup(raw.Close)
-			for range 2 {
-				ctx, end := context.WithCancel(context.Background())
-				h.serve(ctx, t, agent, seed, end, func(ctx context.Context, w *agentkit.Work) (string, error) {
-					return programtest.Behave(ctx, w, func(text string) {
-						_ = errors.Join(raw.Publish(agentkit.OutSubject(agent, w.Run), []byte(text)), raw.Flush())
-					}, end)
-				})
-			}
-			return programtest.Way{Carrier: h.Agents, Kind: "nats", Agent: agent, Ended: sessions.ModelUnavailable}
-		})
+	programtest.Run(t, func(t *testing.T) programtest.Way {
+		t.Helper()
+		mu.Lock()
+		n++
+		agent := "worker" + string(rune('a'+n))
+		mu.Unlock()
+		seed := h.key(t, agent)
+		raw, err := nats.Connect(h.url, nkeyOf(t, seed))
+		require.NoError(t, err)
+		t.Cleanup(raw.Close)
+		for range 2 {
+			ctx, end := context.WithCancel(context.Background())
+			h.serve(ctx, t, agent, seed, end, func(ctx context.Context, w *agentkit.Work) (string, error) {
+				return programtest.Behave(ctx, w, func(text string) {
+					_ = errors.Join(raw.Publish(agentkit.OutSubject(agent, w.Run), []byte(text)), raw.Flush())
+				}, end)
+			})
+		}
+		return programtest.Way{Carrier: h.Agents, Kind: "nats", Agent: agent, Ended: sessions.ModelUnavailable}
 	})
 }
 

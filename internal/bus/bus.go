@@ -103,10 +103,7 @@ func Start(ctx context.Context, cfg Config) (*Bus, error) {
 		ctx: b.ctx, solo: b.solo(), embed: b.embed, conn: func() *nats.Conn { return b.conn }, js: func() jetstream.JetStream { return b.js }, background: b.background, damaged: b.damaged,
 		owned: b.owned, dropped: b.metrics.dropped.WithLabelValues("step"), log: cfg.Log,
 	})
-	b.Agents = &Agents{agent: cfg.Agent, log: cfg.Log, conn: func() *nats.Conn { return nil }, server: func() *server.Server { return nil }}
-	if !b.solo() || cfg.Listen != "" { // else no program can connect, and the server starts later
-		b.Agents.conn, b.Agents.server = func() *nats.Conn { return b.conn }, func() *server.Server { return b.server }
-	}
+	b.Agents = &Agents{agent: cfg.Agent, log: cfg.Log}
 	b.soft, b.endSoft = context.WithCancel(context.Background())
 	if b.solo() && cfg.Listen == "" {
 		return b, nil
@@ -119,6 +116,7 @@ func Start(ctx context.Context, cfg Config) (*Bus, error) {
 		b.Stop(ctx)
 		return nil, err
 	}
+	b.Agents.conn, b.Agents.server = b.conn, b.server
 	return b, nil
 }
 

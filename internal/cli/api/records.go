@@ -34,7 +34,7 @@ func (r Run) Took() string {
 	return r.Finished.Sub(r.Accepted).Round(time.Millisecond).String()
 }
 
-// Said is the reply, why there is none, or why it is withheld.
+// Said is the reply, or says why it is withheld or missing.
 func (r Run) Said() string {
 	if r.Withheld != nil {
 		return r.Withheld.Line()

@@ -33,7 +33,7 @@ type End struct {
 	Status   sessions.RunStatus // empty: the gateway itself has answered
 	Text     string             // the reply, what went wrong, or the gateway's own words
 	Withheld *withheldRecord    // why the reply is withheld
-	Usage    *sessions.Usage    // absent: there is none, or the caller may not see it
+	Usage    *sessions.Usage    // nil: the run used no model, or the caller may not see it
 }
 
 // EndOf is how a run has ended by the last event of its stream.

@@ -215,7 +215,7 @@ func (c *caller) tool(ctx context.Context, t tool, call *mcp.CallToolRequest) (*
 	return result, nil
 }
 
-// after is where the next page begins; empty if there is none.
+// after is where the next page begins; empty on the last page.
 func after(header http.Header) string {
 	link, rel, _ := strings.Cut(header.Get("Link"), ";")
 	u, err := url.Parse(strings.Trim(strings.TrimSpace(link), "<>"))

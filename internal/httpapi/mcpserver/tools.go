@@ -56,6 +56,12 @@ func define[I any](name, description string, does effect, build func(in I) reque
 	}
 }
 
+// listing names the rows of a tool whose response is an array.
+func listing(rows string, t tool) tool {
+	t.list = rows
+	return t
+}
+
 // values are the parameters of a query; empty ones are left out.
 func values(pairs ...string) url.Values {
 	v := url.Values{}
@@ -142,11 +148,11 @@ func sessionTools() []tool {
 		Run  string `json:"run" bounds:"minLength=1"`
 		Wait string `json:"wait,omitempty" jsonschema:"how long to wait for its end, for example 30s; at most 5m"`
 	}
-	all := []tool{
+	return []tool{
 		define("agents_list", "Lists the agents.", reads, func(noArgs) request { return get("/v1/agents", nil) }),
-		define("sessions_list", "Lists conversations, most recently active first.", reads, func(in listArgs) request {
+		listing("sessions", define("sessions_list", "Lists conversations, most recently active first.", reads, func(in listArgs) request {
 			return get("/v1/sessions", values("agent", in.Agent, "limit", number(in.Limit), "after", in.After))
-		}),
+		})),
 		define("session_status", "Shows a conversation: its settings, its level, and what it may learn and say.", reads, func(in sessionArgs) request {
 			return get(at("sessions", in.Session), nil)
 		}),
@@ -173,12 +179,6 @@ func sessionTools() []tool {
 			return get(at("runs", in.Run), values("wait", in.Wait))
 		}),
 	}
-	for i := range all {
-		if all[i].spec.Name == "sessions_list" {
-			all[i].list = "sessions"
-		}
-	}
-	return all
 }
 
 func memoryTools() []tool {

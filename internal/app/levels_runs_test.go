@@ -155,7 +155,7 @@ func (w *world) below() {
 	session := pick(w.low, mine, mine, "/v1/sessions/"+string(o.session.ID))
 	after := pick(w.low, "", "", string(o.session.ID), string(o.run.ID), string(o.delivery.ID), pick(w.low, append(w.shown, "")...))
 	page := fmt.Sprintf("?limit=%d&after=%s", 1+w.low.IntN(9), after)
-	switch w.low.IntN(26) {
+	switch w.low.IntN(30) {
 	case 0:
 		w.request("GET", "/v1/sessions"+page, "")
 	case 1:
@@ -217,7 +217,42 @@ func (w *world) below() {
 		a := w.ask(flow.Internal, "POST", "/v1/policy/simulate", body, "Content-Type", "application/json")
 		a.Body = strings.ReplaceAll(a.Body, string(o.session.ID), "it") // they are told what they have named
 		w.keep("POST", "/v1/policy/simulate", body, a)
+	case 26, 27:
+		w.peer(o, strings.TrimPrefix(session, "/v1/sessions/"))
+	case 28, 29:
+		w.tool(o, strings.TrimPrefix(session, "/v1/sessions/"))
 	}
+}
+
+// peer makes a request of the low caller over A2A.
+func (w *world) peer(o things, session string) {
+	w.t.Helper()
+	message := `{"message":{"kind":"message","messageId":"` + pick(w.low, "k1", "k2", "k3") + `","contextId":"` + session + `","role":"user","parts":[{"kind":"text","text":"` + pick(w.low, "hello", "list sessions") + `"}]}}`
+	named := `{"id":"` + pick(w.low, append(w.shown, string(o.run.ID))...) + `"}`
+	method := pick(w.low, "message/send", "tasks/get", "tasks/cancel")
+	params := named
+	if method == "message/send" {
+		params = message
+	}
+	w.request("POST", "/a2a/main", `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`)
+}
+
+// tool makes a request of the low caller over MCP.
+func (w *world) tool(o things, session string) {
+	w.t.Helper()
+	params := `{"uri":"sluice://sessions/` + session + `"}`
+	method := pick(w.low, "tools/call", "tools/call", "resources/list", "resources/read")
+	switch method {
+	case "resources/list":
+		params = `{}`
+	case "tools/call":
+		params = pick(
+			w.low, `{"name":"sessions_list","arguments":{"limit":3}}`, `{"name":"session_status","arguments":{"sessionKey":"`+session+`"}}`, `{"name":"sessions_history","arguments":{"sessionKey":"`+session+`"}}`,
+			`{"name":"sessions_send","arguments":{"sessionKey":"`+session+`","message":"hello","name":"k1"}}`, `{"name":"run_status","arguments":{"run":"`+string(o.run.ID)+`"}}`,
+			`{"name":"delivery_show","arguments":{"id":"`+string(o.delivery.ID)+`"}}`, `{"name":"deliveries_list","arguments":{}}`, `{"name":"memory_search","arguments":{}}`, `{"name":"alert_list","arguments":{}}`,
+		)
+	}
+	w.request("POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`, "Accept", "application/json, text/event-stream")
 }
 
 var idsIn = regexp.MustCompile(`"(?:id|run_id)":"((?:sess|run|dlv)_[0-9a-f]+)"`)

@@ -64,13 +64,27 @@ func (s *scene) withheld(row sessionRow, begins string, says ...string) {
 	s.has(events.body, "event: response.incomplete")
 	stored := look("/v1/responses/" + responseOf(turn.Run))
 	s.has(stored.body, `"status":"incomplete"`)
+	peer := func(method, params string) answer {
+		a := s.as(lowToken, http.MethodPost, "/a2a/main", `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`)
+		s.has(a.body, `"state":"rejected"`, `"withheld":"`)
+		return a
+	}
+	message := func(id string) string {
+		return `{"message":{"kind":"message","messageId":"` + id + `","contextId":"` + row.ID + `","role":"user","parts":[{"kind":"text","text":"` + order + `"}]}}`
+	}
+	sent, task, tasks := peer("message/send", message("three")), peer("tasks/get", `{"id":"`+turn.Run+`"}`), peer("message/stream", message("four"))
+	tool := s.as(lowToken, http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"sessions_send","arguments":{"sessionKey":"`+row.ID+`","message":"`+order+`"}}}`,
+		"Accept", "application/json, text/event-stream")
+	s.has(tool.body, `"withheld":{`)
+	s.settle()
 	run := look("/v1/runs/" + turn.Run + "?wait=1s")
 	s.has(run.body, `"withheld":{`)
 	history := look(session + "/history")
 	s.has(history.body, `"withheld":{`)
 	s.until("the stream to be told the ends", func() bool { return strings.Count(s.heard.String(), "event: run.done") >= 2 })
 	for where, text := range map[string]string{
-		"a chat completion": completed.body, "its chunks": chunks.body, "a response": response.body, "its events": events.body, "the stored response": stored.body,
+		"a chat completion": completed.body, "its chunks": chunks.body, "a response": response.body, "the events of a response": events.body, "the stored response": stored.body,
+		"a task of another agent": sent.body, "the events of a task": tasks.body, "the stored task": task.body, "the result of a tool": tool.body,
 		"the turn": whole.body, "the turn's events": streamed.body, "the run": run.body, "the runs": look("/v1/runs").body, "the session's runs": look(session + "/runs").body,
 		"the history": history.body, "the history on the page": s.as(masterToken, http.MethodGet, session+"/history", "", "Sluice-Client", "page").body,
 		"the session's events": s.heard.String(), "the same message again": post("one", "application/json").body,

@@ -279,3 +279,26 @@ func TestProgramsNeedTheirKey(t *testing.T) {
 	require.NoError(t, err)
 	conn.Close()
 }
+
+// A program that sends faster than the gateway reads ends its own turn, and not the gateway.
+func TestAFloodOfFrames(t *testing.T) {
+	t.Parallel()
+	h := openHall(t)
+	conn, err := nats.Connect(h.url, nkeyOf(t, h.key(t, "one")))
+	require.NoError(t, err)
+	defer conn.Close()
+	line, err := h.Agents.Begin(t.Context(), program.Run{Agent: "one", ID: "run_1"})
+	require.NoError(t, err)
+	defer line.Close("turn")
+	for range 10_000 {
+		require.NoError(t, conn.Publish("sluice.agent.one.out.run_1", []byte("{}")))
+	}
+	require.NoError(t, conn.Flush())
+	var frames int
+	for err == nil {
+		_, err = line.Next(t.Context())
+		frames++
+	}
+	require.ErrorIs(t, err, program.ErrFlood)
+	require.LessOrEqual(t, frames, 10_000)
+}

@@ -39,6 +39,7 @@ func TestAReaderOnlyLooks(t *testing.T) {
 		{"look", "PATCH", "/v1/sessions/main", http.StatusForbidden},
 		{"look", "POST", "/v1/sessions", http.StatusForbidden},
 		{"look", "OPTIONS", "/v1/sessions", http.StatusForbidden},
+		{"look", "POST", "/a2a/main", http.StatusForbidden},
 		{"do", "POST", "/v1/sessions", http.StatusCreated},
 		{"lo", "GET", "/v1/sessions", http.StatusUnauthorized},
 		{"", "GET", "/v1/sessions", http.StatusUnauthorized},

@@ -65,24 +65,33 @@ func (a *EventAPI) Watch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return nil // the caller has gone
 	}
-	beat := time.NewTicker(wire.Heartbeat)
-	defer beat.Stop()
-	for err == nil {
+	pump(ctx, events, func(e sessions.Event) error { return out.show(ctx, e) }, func() error {
+		if err := out.stillVisible(ctx); err != nil {
+			return err
+		}
+		return out.Beat()
+	})
+	return nil
+}
+
+// pump shows what arrives until the caller goes or may not see it any more, the server stops, or the channel closes because the
+// caller is too slow: they reconnect then, and resume.
+func pump[T any](ctx context.Context, arrives <-chan T, show func(T) error, beat func() error) {
+	beats := time.NewTicker(wire.Heartbeat)
+	defer beats.Stop()
+	for err := error(nil); err == nil; {
 		select {
 		case <-ctx.Done():
-			return nil
-		case e, ok := <-events:
+			return
+		case next, ok := <-arrives:
 			if !ok {
-				return nil // the reader was too slow: it reconnects and resumes
+				return
 			}
-			err = out.show(ctx, e)
-		case <-beat.C:
-			if err = out.stillVisible(ctx); err == nil {
-				err = out.Beat()
-			}
+			err = show(next)
+		case <-beats.C:
+			err = beat()
 		}
 	}
-	return nil // the caller has gone, or the session has risen above its level
 }
 
 // untilStop is a request's context that also ends with the server.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -43,22 +42,8 @@ func (a *StepAPI) Tail(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return nil // the caller has gone
 	}
-	beat := time.NewTicker(wire.Heartbeat)
-	defer beat.Stop()
-	for err == nil {
-		select {
-		case <-ctx.Done():
-			return nil
-		case text, ok := <-messages:
-			if !ok {
-				return nil // the reader was too slow
-			}
-			err = a.show(ctx, out, text)
-		case <-beat.C:
-			err = out.Beat()
-		}
-	}
-	return nil // the caller has gone
+	pump(ctx, messages, func(text []byte) error { return a.show(ctx, out, text) }, out.Beat)
+	return nil
 }
 
 // show passes a step on if the caller may know of it: of its text, and of the sessions on both sides.

@@ -45,7 +45,7 @@ type Config struct {
 func New(cfg Config) http.Handler {
 	s := &server{Config: cfg, tools: tools(), schemas: mcp.NewSchemaCache(), free: make(chan struct{}, concurrent)}
 	s.mcp = mcp.NewStreamableHTTPHandler(s.of, &mcp.StreamableHTTPOptions{
-		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: cfg.MaxBody, PropagateRequestCancellation: true, Logger: cfg.Log.With("part", "mcp server"),
+		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: cfg.MaxBody, Logger: cfg.Log.With("part", "mcp server"),
 		DisableLocalhostProtection: true, // the API checks the host itself, with the names that the configuration gives it
 	})
 	return s
@@ -124,7 +124,12 @@ type request struct {
 }
 
 // call makes a request, and returns the response's status and body.
+//
+// It ends when the client goes away: the library lets calls of older clients go on then. A run that was begun goes on, too.
 func (c *caller) call(ctx context.Context, q request) (status int, header http.Header, body []byte, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.request.Context(), cancel)()
 	var content io.Reader = http.NoBody
 	if q.body != nil {
 		text, err := json.Marshal(q.body)

@@ -1,13 +1,16 @@
 package app_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/nats-io/nkeys"
@@ -113,16 +116,23 @@ agents: { list: [{ id: main, default: true, kind: nats, nkey: `+public+`, classi
 	var slow turnReply
 	read(t, g.call(http.MethodPost, "/v1/sessions/main/messages", `{"message":"remember slowly bread"}`, "Idempotency-Key", "slow"), http.StatusOK, &slow)
 	require.Equal(t, "kept: slowly bread", slow.Reply)
-	var history struct {
-		Messages []struct{ Role, Text string }
-	}
-	read(t, g.call(http.MethodGet, "/v1/sessions/main/history", ""), http.StatusOK, &history)
-	require.Equal(t, 1, strings.Count(fmt.Sprint(history.Messages), "kept: slowly bread"))
+	require.Equal(t, 1, strings.Count(strings.Join(g.texts("main"), "\n"), "kept: slowly bread"))
 	reply := g.ask1("main", "hello")
 	require.Contains(t, reply.Reply, "messages")
 	todos, err := g.Store().Todos(t.Context(), g.session("main"))
 	require.NoError(t, err)
 	require.Len(t, todos, 2, "no call was made twice")
+}
+
+// texts are what was said in a session.
+func (g *gateway) texts(session string) (all []string) {
+	g.t.Helper()
+	var history struct{ Messages []struct{ Text string } }
+	read(g.t, g.call(http.MethodGet, "/v1/sessions/"+session+"/history", ""), http.StatusOK, &history)
+	for _, m := range history.Messages {
+		all = append(all, m.Text)
+	}
+	return all
 }
 
 // session is the id of a session.
@@ -133,39 +143,112 @@ func (g *gateway) session(key string) (id sessions.ID) {
 	return r.ID
 }
 
-// A program that is started for each run is an agent, and agents of three languages speak to each other: Go over the bus,
-// Python and the shell as commands.
+// example is the source of an example agent.
+func example(t *testing.T, name string) string {
+	t.Helper()
+	source, err := os.ReadFile(filepath.Join("..", "..", "examples", "agents", filepath.FromSlash(name)))
+	require.NoError(t, err)
+	return string(source)
+}
+
+// serveNode starts the example agent for Node.js, whose packages tools/testdeps installs, and waits until it is connected.
+func serveNode(t *testing.T, agent, listen, seed string) (stop func()) {
+	t.Helper()
+	packages, err := filepath.Abs(filepath.Join("..", "..", ".bin", "node", "node_modules"))
+	require.NoError(t, err)
+	if _, err := os.Stat(packages); err != nil {
+		t.Skip("the npm packages of the example agent are not installed: tools/testdeps installs them, if it can reach npm")
+	}
+	dir := t.TempDir()
+	require.NoError(t, os.Symlink(packages, filepath.Join(dir, "node_modules")))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "agent.mjs"), []byte(example(t, "node/agent.mjs")), 0o600))
+	ctx, end := context.WithCancel(context.Background())
+	program := exec.CommandContext(ctx, "node", "agent.mjs")
+	program.Dir, program.Env = dir, append(os.Environ(), "AGENT="+agent, "NATS_URL="+listen, "NKEY_SEED="+seed)
+	var said strings.Builder
+	program.Stderr = &said
+	out, err := program.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, program.Start())
+	stop = sync.OnceFunc(func() {
+		end()
+		_ = program.Wait() // it was killed
+	})
+	t.Cleanup(stop)
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() {
+		stop()
+		require.Fail(t, "the agent is not connected", said.String())
+	}
+	require.Equal(t, "agent "+agent+" is connected", lines.Text())
+	return stop
+}
+
+// Agents of three languages speak to each other: Go and JavaScript over the bus, Python as a command. The gateway and the programs
+// die in the middle; each agent is asked once, and the answer is that of all three.
 func TestAgentsOfThreeLanguages(t *testing.T) {
 	t.Parallel()
 	listen, err := freeport.Addr()
 	require.NoError(t, err)
 	public, seed := keys(t)
-	example, err := os.ReadFile(filepath.Join("..", "..", "examples", "agents", "python", "agent.py"))
-	require.NoError(t, err)
-	script, err := json.Marshal(string(example))
+	publicNode, seedNode := keys(t)
+	script, err := json.Marshal(example(t, "python/agent.py"))
 	require.NoError(t, err)
 	g := start(t, `bus: { listen: "`+listen+`" }
 agents:
   list:
     - { id: main, default: true, kind: nats, nkey: `+public+`, classification: INTERNAL }
+    - { id: shouter, kind: nats, nkey: `+publicNode+`, classification: INTERNAL }
     - { id: snake, kind: command, classification: INTERNAL, command: [/usr/bin/python3, -c, `+string(script)+`] }
     - { id: shell, kind: command, classification: INTERNAL, command: [sh, -c, "read -r turn; echo '{\"type\":\"done\",\"text\":\"it is a shell\"}'"] }
 tools: { sessions: { visibility: all }, agentToAgent: { enabled: true } }
 session: { agentToAgent: { maxPingPongTurns: 0 } }
 `)
-	serveAgent(t, "main", listen, seed, func(ctx context.Context, w *agentkit.Work) (string, error) {
-		agent, text, _ := strings.Cut(w.LastMessage().Text, " ")
-		r, err := w.Call(ctx, "sessions_send", map[string]any{"sessionKey": "agent:" + agent + ":main", "message": text, "timeoutSeconds": 30})
-		if err != nil {
-			return "", err
+	halfway, goOn := make(chan struct{}, 10), make(chan struct{})
+	handle := func(ctx context.Context, w *agentkit.Work) (string, error) {
+		agents, text, _ := strings.Cut(w.LastMessage().Text, " ")
+		status := ""
+		for i, agent := range strings.Split(agents, ",") {
+			if i == 1 {
+				halfway <- struct{}{}
+				select {
+				case <-goOn:
+				case <-ctx.Done():
+					return "", ctx.Err()
+				}
+			}
+			r, err := w.Call(ctx, "sessions_send", map[string]any{"sessionKey": "agent:" + agent + ":main", "message": text, "timeoutSeconds": 30})
+			if err != nil {
+				return "", err
+			}
+			var got struct{ Status, Reply, Error string }
+			if err := json.Unmarshal([]byte(r.Text), &got); err != nil {
+				return r.Text, nil //nolint:nilerr // it is an error's text
+			}
+			status, text = got.Status, got.Reply+got.Error
 		}
-		var got struct{ Status, Reply, Error string }
-		if err := json.Unmarshal([]byte(r.Text), &got); err != nil {
-			return r.Text, nil //nolint:nilerr // it is an error's text
-		}
-		return got.Status + " " + got.Reply + got.Error, nil
-	})
-	require.Equal(t, "ok olleh ereht", g.ask1("main", "snake hello there").Reply)
+		return status + " " + text, nil
+	}
+	one := serveAgent(t, "main", listen, seed, handle)
+	stopNode := serveNode(t, "shouter", listen, seedNode)
 	require.Equal(t, "ok it is a shell", g.ask1("main", "shell what are you").Reply)
 	require.Contains(t, g.ask1("main", `snake call session_status {}`).Reply, "ok session_status says: {")
+
+	const question = `{"message":"shouter,snake hello there"}`
+	resp := g.call(http.MethodPost, "/v1/sessions/main/messages", question, "Idempotency-Key", "three", "Accept", "text/event-stream")
+	defer resp.Body.Close() //nolint:errcheck // it is not read
+	<-halfway
+	one.stop()
+	stopNode()
+	g.end()
+	g.begin()
+	close(goOn)
+	serveAgent(t, "main", listen, seed, handle)
+	serveNode(t, "shouter", listen, seedNode)
+	var answer turnReply
+	read(t, g.call(http.MethodPost, "/v1/sessions/main/messages", question, "Idempotency-Key", "three"), http.StatusOK, &answer)
+	require.Equal(t, "ok OLLEH EREHT", answer.Reply)
+	for agent, said := range map[string]string{"shouter": "HELLO THERE", "snake": "OLLEH EREHT"} {
+		require.Equal(t, 1, strings.Count(strings.Join(g.texts("agent:"+agent+":main"), "\n"), said), "agent %s was asked once", agent)
+	}
 }

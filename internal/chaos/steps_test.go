@@ -2,8 +2,12 @@ package chaos_test
 
 import (
 	"errors"
+	"fmt"
 	"net"
+	"net/netip"
+	"net/url"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,46 +20,82 @@ import (
 	"sluice/store/storetest"
 )
 
-// busServer is a NATS server that can be lost.
-type busServer struct {
+// busServers are NATS servers that can be lost: one, or a cluster.
+type busServers struct {
 	t       *testing.T
-	options server.Options
-	server  *server.Server
+	options []server.Options
+	servers []*server.Server
 }
 
-func newBusServer(t *testing.T) *busServer {
+func newBusServers(t *testing.T, n int) *busServers {
 	t.Helper()
-	addr, err := freeport.Addr()
-	require.NoError(t, err)
-	_, text, err := net.SplitHostPort(addr)
-	require.NoError(t, err)
-	port, err := strconv.Atoi(text)
-	require.NoError(t, err)
-	b := &busServer{t: t, options: server.Options{Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true}}
-	b.start()
-	t.Cleanup(b.stop)
+	b := &busServers{t: t, servers: make([]*server.Server, n)}
+	var ports []int
+	for range 2 * n {
+		addr, err := freeport.Addr()
+		require.NoError(t, err)
+		at, err := netip.ParseAddrPort(addr)
+		require.NoError(t, err)
+		ports = append(ports, int(at.Port()))
+	}
+	var routes []*url.URL
+	for _, port := range ports[n:] {
+		routes = append(routes, &url.URL{Scheme: "nats-route", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))})
+	}
+	for i := range n {
+		o := server.Options{ServerName: fmt.Sprint("node", i), Host: "127.0.0.1", Port: ports[i], JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true}
+		if n > 1 {
+			o.Cluster, o.Routes = server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: ports[n+i]}, routes
+		}
+		b.options = append(b.options, o)
+	}
+	b.start(n)
+	t.Cleanup(func() { b.stop(n) })
 	return b
 }
 
-func (b *busServer) start() {
+// start starts the first servers.
+func (b *busServers) start(n int) {
 	b.t.Helper()
-	options := b.options // the server changes them
-	s, err := server.NewServer(&options)
-	require.NoError(b.t, err)
-	s.Start()
-	require.True(b.t, s.ReadyForConnections(readyWithin))
-	b.server = s
+	for i := range n {
+		options := b.options[i] // the server changes them
+		s, err := server.NewServer(&options)
+		require.NoError(b.t, err)
+		s.Start()
+		b.servers[i] = s
+	}
+	for _, s := range b.servers {
+		require.True(b.t, s.ReadyForConnections(readyWithin))
+	}
 }
 
-func (b *busServer) stop() {
-	b.server.Shutdown()
-	b.server.WaitForShutdown()
+// stop ends the first servers.
+func (b *busServers) stop(n int) {
+	for _, s := range b.servers[:n] {
+		s.Shutdown()
+		s.WaitForShutdown()
+	}
+}
+
+// lose ends the first servers for some time.
+func (b *busServers) lose(n int, w *world, away time.Duration) {
+	b.stop(n)
+	w.pause(away)
+	b.start(n)
+}
+
+func (b *busServers) urls() string {
+	var all []string
+	for _, s := range b.servers {
+		all = append(all, s.ClientURL())
+	}
+	return strings.Join(all, ",")
 }
 
 // withSteps does something to the stream of steps. A stream that an earlier loss took away is made when it is needed again.
-func (b *busServer) withSteps(do func(js jetstream.JetStream, stream jetstream.Stream) error) {
+func (b *busServers) withSteps(do func(js jetstream.JetStream, stream jetstream.Stream) error) {
 	b.t.Helper()
-	conn, err := nats.Connect(b.server.ClientURL())
+	conn, err := nats.Connect(b.urls())
 	require.NoError(b.t, err)
 	defer conn.Close()
 	js, err := jetstream.New(conn)
@@ -75,18 +115,15 @@ const stepsStream = "SLUICE_STEPS"
 // without a loss: no step is missing, and none is worked twice.
 func TestExchangeWhileTheBusIsLost(t *testing.T) {
 	t.Parallel()
-	bus := newBusServer(t)
+	bus := newBusServers(t, 1)
 	away := 2 * time.Second
 	if *long {
 		away = 30 * time.Second
 	}
-	w := newWorld(t, options{owners: askers(), seedPlus: 70, store: storetest.NewServer(t).Database(t), bus: bus.server.ClientURL()})
+	w := newWorld(t, options{owners: askers(), seedPlus: 70, store: storetest.NewServer(t).Database(t), bus: bus.urls()})
 	w.config.Visibility = "all"
 	w.startReady()
-	losses := []struct {
-		name string
-		lose func()
-	}{
+	losses := []loss{
 		{"nothing", func() {}},
 		{"the stream", func() {
 			bus.withSteps(func(js jetstream.JetStream, _ jetstream.Stream) error {
@@ -107,11 +144,35 @@ func TestExchangeWhileTheBusIsLost(t *testing.T) {
 			bus.withSteps(func(_ jetstream.JetStream, stream jetstream.Stream) error { return stream.Purge(t.Context()) })
 		}},
 		{"the server", func() {
-			bus.stop()
-			w.pause(away)
-			bus.start()
+			bus.lose(1, w, away)
 		}},
 	}
+	w.exchangesWhile(losses)
+}
+
+// The cluster loses its quorum in the middle of an exchange.
+func TestExchangeWithoutQuorum(t *testing.T) {
+	t.Parallel()
+	bus := newBusServers(t, 3)
+	away := 2 * time.Second
+	if *long {
+		away = 30 * time.Second
+	}
+	w := newWorld(t, options{owners: askers(), seedPlus: 71, store: storetest.NewServer(t).Database(t), bus: bus.urls()})
+	w.config.Visibility = "all"
+	w.startReady()
+	w.exchangesWhile([]loss{{"nothing", func() {}}, {"the quorum", func() { bus.lose(2, w, away) }}})
+}
+
+// loss is something that happens to the bus.
+type loss struct {
+	name string
+	lose func()
+}
+
+// exchangesWhile has an exchange during each loss. Each is what it is during the first, which is no loss.
+func (w *world) exchangesWhile(losses []loss) {
+	w.t.Helper()
 	rounds := 1
 	if *long {
 		rounds = 8
@@ -128,12 +189,12 @@ func TestExchangeWhileTheBusIsLost(t *testing.T) {
 			began := time.Now()
 			loss.lose()
 			w.untilAnnounced(person + 1000)
-			t.Logf("%s: %s", loss.name, time.Since(began))
+			w.t.Logf("%s: %s", loss.name, time.Since(began))
 			said := w.conversation(person)
 			if undisturbed == nil {
 				undisturbed = said
 			}
-			require.Equal(t, undisturbed, said, loss.name)
+			require.Equal(w.t, undisturbed, said, loss.name)
 		}
 	}
 }

@@ -1,6 +1,6 @@
 // An agent of kind nats, with the packages @nats-io/transport-node and @nats-io/services:
 //
-//   npm install @nats-io/transport-node @nats-io/services
+//   npm install
 //   AGENT=shouter NATS_URL=127.0.0.1:4222 NKEY_SEED=SU… node agent.mjs
 //
 // docs/programs.md describes turns and frames.

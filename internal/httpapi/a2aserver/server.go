@@ -1,7 +1,6 @@
 package a2aserver
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,10 +13,7 @@ import (
 	"github.com/a2aproject/a2a-go/a2asrv"
 
 	"sluice/internal/httpapi/conversation"
-	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/wire"
-	"sluice/router/manage"
-	"sluice/sessions"
 )
 
 const (
@@ -36,17 +32,11 @@ type Agent struct {
 	Published bool // the configuration offers it to other agents
 }
 
-// Keeper opens sessions, see [conversation.SessionKeeper].
-type Keeper interface {
-	OpenSession(ctx context.Context, name string, n manage.NewSession) (sessions.Record, error)
-}
-
 // API serves agents over A2A.
 type API struct {
-	Visible *view.Visibility
+	Face    *conversation.Face
 	Turns   *conversation.TurnAPI
 	Runs    *conversation.RunAPI
-	Keeper  Keeper
 	Agents  func() []Agent
 	URL     string // under which others reach the gateway; empty: that of the request
 	Problem func(err error) *wire.Error

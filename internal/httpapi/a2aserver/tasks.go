@@ -2,8 +2,6 @@ package a2aserver
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"iter"
@@ -12,9 +10,7 @@ import (
 	"github.com/a2aproject/a2a-go/a2a"
 	"github.com/google/uuid"
 
-	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/conversation"
-	"sluice/internal/httpapi/denials"
 	"sluice/internal/httpapi/wire"
 	"sluice/router/ledger"
 	"sluice/router/manage"
@@ -45,10 +41,10 @@ func (h *handler) session(ctx context.Context, m *a2a.Message) (sessions.Record,
 		if run.Status.Terminal() {
 			return sessions.Record{}, fmt.Errorf("%w: the task has ended; send the message without taskId to begin another one in its context", a2a.ErrInvalidParams)
 		}
-		return h.existing(ctx, string(run.Session))
+		return h.api.Face.Existing(ctx, h.agent.ID, string(run.Session))
 	}
 	if _, err := sessions.ParseID(m.ContextID); err == nil {
-		record, err := h.existing(ctx, m.ContextID)
+		record, err := h.api.Face.Existing(ctx, h.agent.ID, m.ContextID)
 		if err == nil || !errors.Is(err, wire.ErrNotFound) && !errors.Is(err, sessions.ErrNotFound) {
 			return record, err
 		}
@@ -59,22 +55,7 @@ func (h *handler) session(ctx context.Context, m *a2a.Message) (sessions.Record,
 			of = uuid.NewString()
 		}
 	}
-	who := auth.CallerOf(ctx)
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %s %q %q", h.agent.ID, who.Name, who.Level, kind, of))
-	record, err := h.api.Keeper.OpenSession(ctx, "a2a-"+hex.EncodeToString(sum[:16]), manage.NewSession{Agent: h.agent.ID, Clearance: who.Level, Persistent: true, TTL: contextTTL})
-	if err != nil {
-		return record, err
-	}
-	return h.api.Visible.UnlessHidden(ctx, record)
-}
-
-// existing finds a session of the agent.
-func (h *handler) existing(ctx context.Context, id string) (sessions.Record, error) {
-	record, err := h.api.Visible.Session(ctx, id)
-	if err == nil && record.Agent != h.agent.ID {
-		err = wire.ErrNotFound
-	}
-	return record, err
+	return h.api.Face.Open(ctx, h.agent.ID, manage.NewSession{Persistent: true, TTL: contextTTL}, kind, of)
 }
 
 // run finds the run of a task that the caller may see.
@@ -83,12 +64,8 @@ func (h *handler) run(ctx context.Context, task a2a.TaskID) (sessions.Run, error
 	if err != nil {
 		return sessions.Run{}, wire.ErrNotFound
 	}
-	run, err := h.api.Turns.Runs.Run(ctx, id)
-	if err := h.api.Visible.Check(ctx, err, denials.Object{Kind: "run", ID: string(run.ID), Label: run.Label}, run.Session); err != nil {
-		return run, err
-	}
-	record, err := h.api.Visible.Rows.Session(ctx, run.Session)
-	if err == nil && record.Agent != h.agent.ID {
+	run, agent, err := h.api.Face.Run(ctx, id)
+	if err == nil && agent != h.agent.ID {
 		err = wire.ErrNotFound
 	}
 	return run, err

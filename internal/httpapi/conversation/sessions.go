@@ -32,8 +32,7 @@ type SessionPath struct {
 // SessionKeeper creates, changes and ends sessions. The actor is who the audit trail names.
 type SessionKeeper interface {
 	CreateSession(ctx context.Context, n manage.NewSession) (sessions.Record, error)
-	// OpenSession finds the live session with a name, or creates it. The name must keep callers apart.
-	OpenSession(ctx context.Context, name string, n manage.NewSession) (sessions.Record, error)
+	Opener
 	PatchSession(ctx context.Context, p sessions.Patch, actor string) (sessions.Record, error)
 	ResetSession(ctx context.Context, id sessions.ID, actor string) (sessions.Record, error)
 	DeleteSession(ctx context.Context, id sessions.ID, actor string) error

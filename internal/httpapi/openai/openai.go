@@ -1,15 +1,11 @@
 package openai
 
 import (
-	"context"
 	"net/http"
 	"time"
 
 	"sluice/internal/httpapi/conversation"
-	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/wire"
-	"sluice/router/manage"
-	"sluice/sessions"
 )
 
 // The paths. Their names are OpenAI's.
@@ -30,16 +26,10 @@ type Agent struct {
 	Published bool // the configuration offers it to clients of this API
 }
 
-// Keeper opens sessions, see [conversation.SessionKeeper].
-type Keeper interface {
-	OpenSession(ctx context.Context, name string, n manage.NewSession) (sessions.Record, error)
-}
-
 // API serves OpenAI's API.
 type API struct {
-	Visible *view.Visibility
+	Face    *conversation.Face
 	Turns   *conversation.TurnAPI
-	Keeper  Keeper
 	Agents  func() []Agent
 	Problem func(err error) *wire.Error
 	Started time.Time

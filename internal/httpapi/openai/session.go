@@ -2,18 +2,13 @@ package openai
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
-	"sluice/internal/httpapi/auth"
-	"sluice/internal/httpapi/denials"
 	"sluice/internal/httpapi/wire"
 	"sluice/router/manage"
 	"sluice/sessions"
@@ -60,7 +55,7 @@ func idempotencyKey(r *http.Request) (string, error) {
 func (a *API) choose(r *http.Request, agent Agent, n names) (chosen, error) {
 	ctx := r.Context()
 	if name := r.Header.Get(SessionHeader); name != "" {
-		record, err := a.existing(ctx, agent, name)
+		record, err := a.Face.Existing(ctx, agent.ID, name)
 		return chosen{record, true}, notFound(err, SessionHeader, "there is no session "+wire.Printable(name)+" of this model that your token may see")
 	}
 	if n.previous != "" && n.conversation != "" {
@@ -71,12 +66,12 @@ func (a *API) choose(r *http.Request, agent Agent, n names) (chosen, error) {
 		record, err := a.sessionOf(ctx, agent, n.previous)
 		return chosen{record, false}, notFound(err, "previous_response_id", "there is no response "+wire.Printable(n.previous)+" of this model that can be continued; its session may have ended")
 	case n.conversation != "":
-		record, err := a.existing(ctx, agent, n.conversation)
+		record, err := a.Face.Existing(ctx, agent.ID, n.conversation)
 		return chosen{record, false}, notFound(err, "conversation", "there is no session "+wire.Printable(n.conversation)+" of this model that your token may see")
 	case len(n.user) > userMax:
 		return chosen{}, refuse("user", codeInvalid, "it is longer than %d bytes", userMax)
 	case n.user != "":
-		record, err := a.open(ctx, agent, manage.NewSession{Persistent: true}, "user", n.user)
+		record, err := a.Face.Open(ctx, agent.ID, manage.NewSession{Persistent: true}, "user", n.user)
 		return chosen{record, true}, err
 	}
 	key := r.Header.Get(keyHeader) // a repeated request finds its session again
@@ -87,7 +82,7 @@ func (a *API) choose(r *http.Request, agent Agent, n names) (chosen, error) {
 	if n.lasting {
 		fresh = manage.NewSession{Persistent: true, TTL: storeTTL}
 	}
-	record, err := a.open(ctx, agent, fresh, r.URL.Path, key)
+	record, err := a.Face.Open(ctx, agent.ID, fresh, r.URL.Path, key)
 	return chosen{record, false}, err
 }
 
@@ -99,35 +94,13 @@ func notFound(err error, param, text string) error {
 	return err
 }
 
-// existing finds a session of an agent by its id or key.
-func (a *API) existing(ctx context.Context, agent Agent, name string) (sessions.Record, error) {
-	record, err := a.Visible.Session(ctx, name)
-	if err == nil && record.Agent != agent.ID {
-		err = wire.ErrNotFound
-	}
-	return record, err
-}
-
 // sessionOf finds the session of a response.
 func (a *API) sessionOf(ctx context.Context, agent Agent, response string) (sessions.Record, error) {
 	run, _, err := a.run(ctx, response)
 	if err != nil {
 		return sessions.Record{}, err
 	}
-	return a.existing(ctx, agent, string(run.Session))
-}
-
-// open opens the session that belongs to something of the caller. Its name has the caller's level: with another level, the
-// same caller gets another session, so that none is ever above who opens it.
-func (a *API) open(ctx context.Context, agent Agent, n manage.NewSession, kind, of string) (sessions.Record, error) {
-	who := auth.CallerOf(ctx)
-	n.Agent, n.Clearance = agent.ID, who.Level
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %s %q %q", who.Name, who.Level, kind, of))
-	record, err := a.Keeper.OpenSession(ctx, "openai-"+hex.EncodeToString(sum[:16]), n)
-	if err != nil {
-		return record, err
-	}
-	return a.Visible.UnlessHidden(ctx, record)
+	return a.Face.Existing(ctx, agent.ID, string(run.Session))
 }
 
 // responsePrefix begins the ids of responses; the rest is that of a run's id.
@@ -145,13 +118,9 @@ func (a *API) run(ctx context.Context, response string) (run sessions.Run, agent
 	if !ok || bad != nil {
 		return run, "", wire.ErrNotFound
 	}
-	run, err = a.Turns.Runs.Run(ctx, id)
-	if err := a.Visible.Check(ctx, err, denials.Object{Kind: "run", ID: string(run.ID), Label: run.Label}, run.Session); err != nil {
-		return run, "", err
-	}
-	record, err := a.Visible.Rows.Session(ctx, run.Session)
-	if err == nil && !a.published(record.Agent) {
+	run, agent, err = a.Face.Run(ctx, id)
+	if err == nil && !a.published(agent) {
 		err = wire.ErrNotFound
 	}
-	return run, record.Agent, err
+	return run, agent, err
 }

@@ -307,6 +307,11 @@ func (r *Router) newAlerts(c Config) {
 // Alerts takes alerts in and tells people.
 func (r *Router) Alerts() *alert.Alerts { return r.alerts }
 
+// AddSource adds what triggers of another kind do. It must be called before the first partition is owned.
+func (r *Router) AddSource(name ledger.TriggerSource, source trigger.Source) {
+	r.triggers.Sources[name] = source
+}
+
 // Hooks takes requests to hooks in.
 func (r *Router) Hooks() *hook.Hooks { return r.hooks }
 

@@ -19,6 +19,7 @@ import (
 	"sluice/internal/agent/roster"
 	"sluice/internal/bus"
 	"sluice/internal/config"
+	"sluice/internal/config/agents"
 	"sluice/internal/httpapi"
 	"sluice/internal/mcp"
 	"sluice/internal/model"
@@ -74,6 +75,7 @@ type App struct {
 	checks     *checks.Checks
 	unwatch    func()                        // ends the watch over the gateway's own troubles; nil: it has not begun
 	limits     atomic.Pointer[config.Limits] // the limits in effect
+	notify     atomic.Pointer[agents.Push]   // where notifications of tasks may go
 	quota      *workspace.Quota
 	http       *httpapi.Server
 	up         atomic.Bool // Start has finished

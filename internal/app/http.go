@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
@@ -15,9 +16,12 @@ import (
 	"sluice/internal/agent"
 	"sluice/internal/console"
 	"sluice/internal/httpapi"
+	"sluice/internal/httpapi/a2aserver"
 	"sluice/internal/httpapi/conversation"
 	"sluice/internal/httpapi/operator"
+	"sluice/internal/web"
 	"sluice/policy"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -49,13 +53,34 @@ func (a *App) newHTTP() error {
 		Files:  conversation.Files{Folder: a.loop.Folder, Level: a.loop.FileLevel, Quota: a.quota},
 		Parts:  a.components, Accounts: a.supervisor.States, Callback: a.callback,
 		Page: console.Handler(a.cfg.Channels.Webchat.Enabled), PageRoute: webchat.Route(), PagePerson: sessions.Peer{ID: webchat.Person, Name: "You"},
-		Targets: a.target, Published: faces.models, Peers: faces.peers, PublicURL: a.cfg.Gateway.PublicURL, Checks: a.checks, Agents: listedAgents{a.roster, a.bus.Agents, a.log}, Alerting: a.alerting(),
+		Targets: a.target, Published: faces.models, Peers: faces.peers, Push: a.push(), PublicURL: a.cfg.Gateway.PublicURL, Checks: a.checks, Agents: listedAgents{a.roster, a.bus.Agents, a.log}, Alerting: a.alerting(),
 		Metrics: promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}),
 		Tokens:  credentials, SinkLevel: a.gate.SinkLevel, Hosts: hosts, MaxBody: int64(a.cfg.Limits.MaxMessageBytes)*6 + bodySpare,
 		MaxUpload: int64(a.cfg.Limits.MaxMessageBytes)*6 + 2*int64(a.cfg.Limits.MaxMediaBytes)*4/3 + bodySpare, // base64 makes files longer
 		Version:   a.version, Now: a.now, Log: a.log, Registerer: a.registry,
 	})
+	a.router.AddSource(ledger.TriggerPush, a.http.Notifications())
 	return nil
+}
+
+// push is what notifications of tasks need.
+func (a *App) push() a2aserver.Push {
+	public, private := sync.OnceValue(web.New), sync.OnceValue(web.NewPrivate)
+	return a2aserver.Push{
+		Settings: func() a2aserver.PushSettings {
+			p := a.notify.Load()
+			return a2aserver.PushSettings{Hosts: p.Hosts, Private: p.Private, Level: p.Level()}
+		},
+		Store: a.store, Commit: a.router.Owner().Commit, Public: poster(public), Private: poster(private), Partitions: a.cfg.Limits.Partitions,
+	}
+}
+
+// poster makes a fetcher when it is first needed.
+type poster func() *web.Fetcher
+
+// Post implements [a2aserver.Poster].
+func (p poster) Post(ctx context.Context, address string, header http.Header, body []byte) (int, error) {
+	return p().Post(ctx, address, header, body)
 }
 
 // simulator simulates tool calls with the agent's own tools.

@@ -97,6 +97,7 @@ func (a *App) adopt(cfg *config.Config) error {
 	a.secrets.Store(secrets)
 	a.models.Store(models)
 	a.limits.Store(&cfg.Limits)
+	a.notify.Store(&cfg.A2A.Push)
 	keys := nkeysOf(cfg)
 	a.nkeys.Store(&keys)
 	return nil

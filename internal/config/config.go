@@ -40,6 +40,7 @@ type Config struct {
 	Alerts  alerts.Alerts      `yaml:"alerts" doc:"Who is told about alerts, in Alertmanager's words: docs/alerts.md."`
 	Targets automation.Targets `yaml:"targets" doc:"Places for messages that nobody asked for, by names of your choice."`
 	Hooks   hooks.Hooks        `yaml:"hooks" doc:"Requests of other programs that the gateway takes in at POST /hooks/<name>, by names of your choice: docs/hooks.md."`
+	A2A     agents.A2A         `yaml:"a2a" doc:"Other agents that speak A2A: docs/a2a.md."`
 	Nodes   automation.Nodes   `yaml:"nodes" doc:"Programs and devices that dial in: docs/nodes.md."`
 }
 

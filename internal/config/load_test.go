@@ -171,7 +171,7 @@ func TestFaults(t *testing.T) {
 		"short bot token":   {"channels: { discord: { accounts: { a: { token: short } } } }", "sluice.yaml:1:48: channels.discord.accounts.a.token: want the bot token of the developer portal, without the word Bot"},
 		"foreign group":     {"channels: { discord: { accounts: { a: { token: discord-token-123456 } }, groups: { general: {} } } }", "sluice.yaml:1:84: channels.discord.groups.general: want the id of a group such as \"41771983423143937\", or \"*\""},
 		"unknown owner":     {"owners: [telegramm:1]", "sluice.yaml:1:10: owners[0]: no channel \"telegramm\": did you mean telegram?"},
-		"far from any":      {"zzz: 1", "sluice.yaml:1:1: zzz: is not a key of the configuration: want one of gateway, state, store, bus, log, owners, channels, models, agents, bindings, session, tools, mcp, policy, secrets, limits, retention, cron, checks, alerts, targets, hooks, nodes"},
+		"far from any":      {"zzz: 1", "sluice.yaml:1:1: zzz: is not a key of the configuration: want one of gateway, state, store, bus, log, owners, channels, models, agents, bindings, session, tools, mcp, policy, secrets, limits, retention, cron, checks, alerts, targets, hooks, a2a, nodes"},
 		"text for a list":   {"owners: telegram:1", "sluice.yaml:1:9: owners: want a list, not a text: write [ … ]"},
 		"number for yes":    {"channels: { webchat: { enabled: 1 } }", "sluice.yaml:1:33: channels.webchat.enabled: want true or false, not a number"},
 		"yes is a text":     {"channels: { webchat: { enabled: yes } }", "sluice.yaml:1:33: channels.webchat.enabled: want true or false, not a text"},

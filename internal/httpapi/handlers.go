@@ -92,6 +92,8 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 	events := &conversation.EventAPI{Visible: visible, Events: gw.Events, Answers: answers, Cursors: cursors, Ending: ctx, Log: cfg.Log}
 	turns := &conversation.TurnAPI{Visible: visible, Turns: gw.Turns, Work: gw.Work, Events: events, Runs: rows.Runs, Notices: rows.Deliveries, Answers: answers, Identity: who, Now: cfg.Now, Log: cfg.Log}
 	runs := &conversation.RunAPI{Visible: visible, Work: gw.Work, Rows: rows.Runs, Answers: answers, Ending: ctx}
+	push := cfg.Push
+	push.Tokens, push.Now = tokens, cfg.Now
 	face := func(name string) *conversation.Face {
 		return &conversation.Face{Name: name, Visible: visible, Runs: rows.Runs, Keeper: gw.Sessions}
 	}
@@ -121,7 +123,7 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 		hooks:      &hooks.API{Visible: visible, Keeper: gw.Hooks, Rows: rows.Hooks, Now: cfg.Now},
 		nodes:      &nodes.API{Visible: visible, Nodes: gw.Nodes, Now: cfg.Now},
 		a2a: &a2aserver.API{
-			Face: face("a2a"), Turns: turns, Runs: runs, Agents: cfg.Peers, URL: cfg.PublicURL, Problem: problems{cfg.Log}.of, Version: cfg.Version, Log: cfg.Log,
+			Face: face("a2a"), Turns: turns, Runs: runs, Agents: cfg.Peers, Push: &push, URL: cfg.PublicURL, Problem: problems{cfg.Log}.of, Version: cfg.Version, Log: cfg.Log,
 		},
 		openai: &openai.API{Face: face("openai"), Turns: turns, Agents: cfg.Published, Problem: problems{cfg.Log}.of, Started: cfg.Now(), Now: cfg.Now},
 		intake: hooks.NewIntake(gw.Hooks, trail, bodies, cfg.Now),

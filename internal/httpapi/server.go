@@ -46,6 +46,7 @@ import (
 	"sluice/internal/httpapi/wire"
 	"sluice/internal/workspace"
 	"sluice/policy/flow"
+	"sluice/router/trigger"
 	"sluice/sessions"
 )
 
@@ -108,6 +109,7 @@ type Config struct {
 	Models     conversation.Models
 	Published  func() []openai.Agent
 	Peers      func() []a2aserver.Agent // as other agents may know them
+	Push       a2aserver.Push           // of the ends of their tasks; without Tokens and Now
 	PublicURL  string                   // under which others reach the gateway; empty: that of a request
 	Files      conversation.Files
 	Parts      func(ctx context.Context) []operator.Health
@@ -142,6 +144,7 @@ const (
 type Server struct {
 	handler http.Handler
 	http    *http.Server
+	tasks   *a2aserver.Notifier
 	denials *denials.Trail
 	log     *slog.Logger
 
@@ -159,7 +162,9 @@ func New(cfg Config) *Server {
 	ending, end := context.WithCancel(context.Background())
 	s.endStreams = end
 	api := newRegistrar(cfg.Version, cfg.Log, bodyLimit(cfg.MaxBody, cfg.MaxUpload))
-	newHandlers(ending, &cfg, tokens, s.denials).register(api)
+	h := newHandlers(ending, &cfg, tokens, s.denials)
+	h.register(api)
+	s.tasks = a2aserver.NewNotifier(h.a2a)
 	g := &guard{tokens: tokens, denials: s.denials, hosts: cfg.Hosts, isOpen: api.isOpen, maxBytes: bodyLimit(cfg.MaxBody, cfg.MaxUpload), log: cfg.Log}
 	checked := g.protect(wire.Strict(api.mux, api.OpenAPI(), refuse))
 	api.mux.Handle(mcpserver.Path, mcpserver.New(mcpserver.Config{API: checked, Ending: ending, MaxBody: cfg.MaxBody, Version: cfg.Version, Log: cfg.Log}))
@@ -190,6 +195,9 @@ func bodyLimit(maxBody, maxUpload int64) func(method, path string) int64 {
 	}
 }
 
+// Notifications are the triggers of clients that want to be notified of the ends of their tasks.
+func (s *Server) Notifications() trigger.Source { return s.tasks }
+
 // Start serves on a listener, which Stop closes.
 func (s *Server) Start(l net.Listener) {
 	s.denials.Start()
@@ -208,6 +216,7 @@ func (s *Server) Stop(ctx context.Context) error {
 		err = errors.Join(fmt.Errorf("stop http server: %w", err), s.http.Close())
 	}
 	s.serving.Wait()
+	s.tasks.Stop()
 	s.denials.Stop(ctx)
 	return err
 }

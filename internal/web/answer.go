@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -56,6 +57,23 @@ func (f *Fetcher) Ask(ctx context.Context, r Request) (Answer, error) {
 		got.Headers[strings.ToLower(name)] = strings.Join(values, ", ")
 	}
 	return got, nil
+}
+
+// Post sends a request with a body, and returns the status of the response, whose body is not read. It follows no redirects. Its
+// errors do not contain the address.
+func (f *Fetcher) Post(ctx context.Context, address string, header http.Header, body []byte) (status int, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+	if err != nil {
+		return 0, &AddressError{"can't be read as an address"}
+	}
+	req.Header = header.Clone()
+	req.Header.Set("User-Agent", "Sluice")
+	client := &http.Client{Transport: f.way, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, plainly(err)
+	}
+	return resp.StatusCode, resp.Body.Close()
 }
 
 // plainly drops the address from an error: it may contain a password.

@@ -61,6 +61,19 @@ type TriggerDetail struct {
 	Seen       map[string]int64   `json:"seen,omitempty"`       // by check: how many of its news are known to the subject
 	Found      []TriggerNews      `json:"found,omitempty"`      // the news because of which it fires
 	Wakes      []TriggerWake      `json:"wakes,omitempty"`      // of a heartbeat: texts that its run is told
+	Push       *TriggerPushes     `json:"push,omitempty"`       // of a notification: where it goes
+}
+
+// TriggerPushes is where the notification of a task's end goes, and for whom.
+type TriggerPushes struct {
+	ID          string `json:"id"` // that its client has given it
+	URL         string `json:"url"`
+	Token       string `json:"token,omitempty"`
+	Scheme      string `json:"scheme,omitempty"` // of Credentials: Bearer or Basic
+	Credentials string `json:"credentials,omitempty"`
+	Agent       string `json:"agent"`
+	Caller      string `json:"caller,omitempty"` // name of the token that has registered it; empty: the gateway's own
+	Level       string `json:"level"`            // that the caller had
 }
 
 // TriggerWake is a text that somebody has left for the next heartbeat of an agent.
@@ -116,6 +129,7 @@ type TriggerSource string
 const (
 	TriggerCron TriggerSource = "cron" // the instants of jobs
 	TriggerHook TriggerSource = "hook" // requests to hooks
+	TriggerPush TriggerSource = "push" // ends of tasks that the clients of A2A are notified of
 )
 
 // TriggerStatus is the state of a trigger.

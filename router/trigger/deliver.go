@@ -256,7 +256,7 @@ func (w *worker) stateOf(ctx context.Context, t *ledger.Trigger, i int) (state, 
 const defaultWithin = 10 * time.Minute
 
 // nouns are what people call the triggers of a source.
-var nouns = map[ledger.TriggerSource]string{ledger.TriggerCron: "job", ledger.TriggerHook: "hook"}
+var nouns = map[ledger.TriggerSource]string{ledger.TriggerCron: "job", ledger.TriggerHook: "hook", ledger.TriggerPush: "notification of task"}
 
 // tellOwner adds a notice to the owner that a trigger has failed. As a rule, it adds none if the one before it failed too.
 func (w *worker) tellOwner(ctx context.Context, t *ledger.Trigger, tell Tell, change *ledger.Change) error {

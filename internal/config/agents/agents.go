@@ -94,6 +94,26 @@ type Agent struct {
 	Publish Publish `yaml:"publish,omitempty" doc:"By which protocols other programs may talk to it, apart from Sluice's own API."`
 }
 
+// A2A says how other agents that speak A2A are served.
+type A2A struct {
+	Push Push `yaml:"push" doc:"Notifications of the ends of tasks: docs/a2a.md."`
+}
+
+// Push says where notifications may go.
+type Push struct {
+	Hosts          []string   `yaml:"hosts" doc:"Hosts to which clients may have notifications sent, for example hooks.example.com or *.example.com. Default: no host, so that notifications are refused."`
+	Private        bool       `yaml:"private" doc:"Allow hosts in private networks and on this machine, and addresses that begin with http."`
+	Classification flow.Level `yaml:"classification,omitempty" doc:"Highest level of what a notification may contain. A notification about anything above it has only the state of the task. Default: PUBLIC."`
+}
+
+// Level is the highest level of what a notification may contain.
+func (p *Push) Level() flow.Level {
+	if !p.Classification.Valid() {
+		return flow.Public
+	}
+	return p.Classification
+}
+
 // Publish says by which protocols programs find and use an agent.
 type Publish struct {
 	A2A    bool `yaml:"a2a,omitempty" doc:"Other agents reach it with A2A: docs/a2a.md."`

@@ -1,9 +1,11 @@
 package a2aserver
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -38,6 +40,7 @@ type API struct {
 	Turns   *conversation.TurnAPI
 	Runs    *conversation.RunAPI
 	Agents  func() []Agent
+	Push    *Push
 	URL     string // under which others reach the gateway; empty: that of the request
 	Problem func(err error) *wire.Error
 	Version string
@@ -80,7 +83,7 @@ func (a *API) card(agent Agent, r *http.Request) *a2a.AgentCard {
 	const scheme a2a.SecuritySchemeName = "token"
 	return &a2a.AgentCard{
 		ProtocolVersion: version, Name: agent.Name, Description: "The agent " + agent.Name + " of a Sluice gateway.", URL: base + Prefix + agent.ID, Version: a.Version,
-		PreferredTransport: a2a.TransportProtocolJSONRPC, Capabilities: a2a.AgentCapabilities{Streaming: true},
+		PreferredTransport: a2a.TransportProtocolJSONRPC, Capabilities: a2a.AgentCapabilities{Streaming: true, PushNotifications: a.Push.offered()},
 		DefaultInputModes: []string{"text/plain", "application/json"}, DefaultOutputModes: []string{"text/markdown"},
 		SecuritySchemes: a2a.NamedSecuritySchemes{scheme: a2a.HTTPAuthSecurityScheme{Scheme: "Bearer", Description: "a token of the gateway's API"}},
 		Security:        []a2a.SecurityRequirements{{scheme: a2a.SecuritySchemeScopes{}}},
@@ -97,19 +100,46 @@ func (a *API) Call(w http.ResponseWriter, r *http.Request) error {
 	if mime := r.Header.Get("Content-Type"); !strings.HasPrefix(mime, "application/json") {
 		return wire.NewError(http.StatusUnsupportedMediaType, "unsupported_media_type", "send application/json")
 	}
+	body, err := io.ReadAll(r.Body)
+	if big, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return wire.TooLarge(fmt.Sprintf("the request is longer than %d bytes", big.Limit))
+	}
+	if err != nil {
+		return wire.BadRequest("the body did not arrive completely")
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
 	w.Header().Set("Content-Type", "application/json")
-	a2asrv.NewJSONRPCHandler(&handler{api: a, agent: agent, request: r}).ServeHTTP(flushing{w}, r)
+	out := &flushing{ResponseWriter: w}
+	a2asrv.NewJSONRPCHandler(&handler{api: a, agent: agent, request: r}).ServeHTTP(out, r)
+	if !out.wrote { // the library answers nothing where there is no result, and clients wait for one
+		var asked struct {
+			ID json.RawMessage `json:"id"`
+		}
+		if err := json.Unmarshal(body, &asked); err != nil {
+			return wire.BadRequest("the body is not a request of JSON-RPC")
+		}
+		wire.WriteJSON(out, http.StatusOK, map[string]any{"jsonrpc": "2.0", "id": asked.ID, "result": nil})
+	}
 	return nil
 }
 
 // flushing is a response whose parts can be sent at once.
-type flushing struct{ http.ResponseWriter }
+type flushing struct {
+	http.ResponseWriter
+	wrote bool
+}
+
+// Write implements [io.Writer].
+func (f *flushing) Write(p []byte) (int, error) {
+	f.wrote = true
+	return f.ResponseWriter.Write(p)
+}
 
 // Flush implements [http.Flusher].
-func (f flushing) Flush() { _ = http.NewResponseController(f.ResponseWriter).Flush() } // the caller has gone
+func (f *flushing) Flush() { _ = http.NewResponseController(f.ResponseWriter).Flush() } // the caller has gone
 
 // Unwrap lets others reach the connection.
-func (f flushing) Unwrap() http.ResponseWriter { return f.ResponseWriter }
+func (f *flushing) Unwrap() http.ResponseWriter { return f.ResponseWriter }
 
 // handler serves one request to an agent.
 type handler struct {

@@ -73,12 +73,16 @@ func (h *handler) run(ctx context.Context, task a2a.TaskID) (sessions.Run, error
 
 // start takes a message in.
 func (h *handler) start(ctx context.Context, params *a2a.MessageSendParams) (*conversation.Started, error) {
-	if params.Config != nil && params.Config.PushConfig != nil {
-		return nil, a2a.ErrPushNotificationNotSupported
-	}
 	text, err := textOf(params.Message)
 	if err != nil {
 		return nil, err
+	}
+	var push a2a.PushConfig
+	notify := params.Config != nil && params.Config.PushConfig != nil
+	if notify {
+		if push, err = h.api.Push.checked(*params.Config.PushConfig); err != nil {
+			return nil, err
+		}
 	}
 	record, err := h.session(ctx, params.Message)
 	if err != nil {
@@ -88,6 +92,13 @@ func (h *handler) start(ctx context.Context, params *a2a.MessageSendParams) (*co
 	if err == nil && got.Outcome == ledger.OutcomeIgnored {
 		end, err := h.api.Turns.Finish(ctx, got)
 		return nil, errors.Join(err, fmt.Errorf("%w: the agent does not take this message: %s", a2a.ErrInvalidParams, end.Text))
+	}
+	if err != nil || !notify || got.Run == "" {
+		return got, err
+	}
+	run, err := h.api.Turns.Runs.Run(ctx, got.Run)
+	if err == nil {
+		err = h.api.Push.register(ctx, h.agent.ID, run, push)
 	}
 	return got, err
 }
@@ -205,26 +216,6 @@ func (h *handler) OnResubscribeToTask(ctx context.Context, id *a2a.TaskIDParams)
 		}
 		return h.api.Turns.Again(ctx, run), nil
 	})
-}
-
-// OnGetTaskPushConfig implements [a2asrv.RequestHandler].
-func (*handler) OnGetTaskPushConfig(context.Context, *a2a.GetTaskPushConfigParams) (*a2a.TaskPushConfig, error) {
-	return nil, a2a.ErrPushNotificationNotSupported
-}
-
-// OnListTaskPushConfig implements [a2asrv.RequestHandler].
-func (*handler) OnListTaskPushConfig(context.Context, *a2a.ListTaskPushConfigParams) ([]*a2a.TaskPushConfig, error) {
-	return nil, a2a.ErrPushNotificationNotSupported
-}
-
-// OnSetTaskPushConfig implements [a2asrv.RequestHandler].
-func (*handler) OnSetTaskPushConfig(context.Context, *a2a.TaskPushConfig) (*a2a.TaskPushConfig, error) {
-	return nil, a2a.ErrPushNotificationNotSupported
-}
-
-// OnDeleteTaskPushConfig implements [a2asrv.RequestHandler].
-func (*handler) OnDeleteTaskPushConfig(context.Context, *a2a.DeleteTaskPushConfigParams) error {
-	return a2a.ErrPushNotificationNotSupported
 }
 
 // OnGetExtendedAgentCard implements [a2asrv.RequestHandler].

@@ -98,6 +98,11 @@ func Admit(r *http.Request, who Caller) *http.Request {
 	return in.HTTP
 }
 
+// As is a context in which the gateway works for a caller outside a request.
+func As(ctx context.Context, who Caller) context.Context {
+	return context.WithValue(ctx, requestKey{}, &Request{Caller: who})
+}
+
 // RequestOf returns the admitted request that a context belongs to, or the zero value if the context belongs to no request.
 func RequestOf(ctx context.Context) Request {
 	if r, ok := ctx.Value(requestKey{}).(*Request); ok {

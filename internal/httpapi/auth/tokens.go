@@ -81,6 +81,16 @@ func (t *Tokens) Bearer(token string) (Caller, bool) {
 	return t.known[found].Caller, true
 }
 
+// Named finds what the bearer of a token may see and do now; an empty name means the gateway's own token.
+func (t *Tokens) Named(name string) (Caller, bool) {
+	for _, c := range t.known {
+		if c.Name == name {
+			return c.Caller, true
+		}
+	}
+	return Caller{}, false
+}
+
 // fromBrowser reports whether a page in a browser makes the request.
 func fromBrowser(h http.Header) bool {
 	return h.Get(pageHeader) != "" || h.Get("Sec-Fetch-Site") != "" || h.Get("Origin") != ""

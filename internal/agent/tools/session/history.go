@@ -16,7 +16,7 @@ const (
 )
 
 type historyArgs struct {
-	SessionKey   string `json:"sessionKey" jsonschema:"the key or sessionId of a session, as sessions_list shows it; main is your main session"`
+	SessionKey   string `json:"sessionKey" jsonschema:"the key or sessionId of a session, as sessions_list shows it; main is your main session" also:"session_id"`
 	Limit        *int   `json:"limit,omitempty" jsonschema:"how many of the newest messages; default 50" bounds:"minimum=1,maximum=200,lowered"`
 	IncludeTools bool   `json:"includeTools,omitempty" jsonschema:"include tool calls and results; default false"`
 }

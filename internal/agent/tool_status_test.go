@@ -69,7 +69,7 @@ func TestStatusShowsExchangesAndSubAgents(t *testing.T) {
 	require.Equal(t, []exchangeRow{{ID: ids[2], With: "agent:main:subagent:c", Asked: true, Name: "prices", Phase: "asking"}}, got.SubAgents)
 
 	seen := b.state(t, `{"sessionKey":"agent:main:subagent:c"}`)
-	require.Equal(t, []exchangeRow{{ID: ids[2], With: "agent:main:main", Name: "prices", Phase: "asking"}}, seen.Exchanges, "both sides see how it stands")
+	require.Equal(t, []exchangeRow{{ID: ids[2], With: "main", Name: "prices", Phase: "asking"}}, seen.Exchanges, "both sides see how it stands")
 	require.Equal(t, "other", seen.Kind)
 }
 

@@ -73,6 +73,14 @@ func (st *Checker) reaches(caller sessions.Caller, record sessions.Record) bool 
 	}
 }
 
+// Shown is a session's key as the caller's tools show it: "main" for the main session of the caller's own agent.
+func (st *Checker) Shown(caller sessions.Caller, key sessions.Key) sessions.Key {
+	if key == st.Roster.Settings().Keyer.Main(caller.Agent) {
+		return sessions.MainAlias
+	}
+	return key
+}
+
 // Target finds the session that a tool names by key or id; empty is the
 // caller's own. The error for a hidden session is that for an absent one.
 func (st *Checker) Target(ctx context.Context, caller sessions.Caller, name string) (sessions.Record, error) {

@@ -80,6 +80,6 @@ func (ts *Tools) history(ctx context.Context, call tools.Call[historyArgs]) (ses
 		SessionKey sessions.Key `json:"sessionKey"`
 		SessionID  sessions.ID  `json:"sessionId"`
 		History
-	}{record.Key, record.ID, historyOf(messages, args.limit(), args.IncludeTools)})
+	}{ts.Sight.Shown(caller, record.Key), record.ID, historyOf(messages, args.limit(), args.IncludeTools)})
 	return sessions.ToolResult{Text: text, Label: label}, err
 }

@@ -86,8 +86,11 @@ func (ts *Tools) status(ctx context.Context, call tools.Call[statusArgs]) (sessi
 			return sessions.ToolResult{}, err
 		}
 	}
-	row, shown := ts.row(ctx, caller, record)
-	user, err := ts.userOf(ctx, caller, record)
+	row, shown, err := ts.row(ctx, caller, record)
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	user, err := ts.userOf(ctx, caller, record, row.LastChannel)
 	if err != nil {
 		return sessions.ToolResult{}, err
 	}
@@ -106,11 +109,11 @@ func (ts *Tools) status(ctx context.Context, call tools.Call[statusArgs]) (sessi
 }
 
 // userOf is the person who last wrote to a session, as far as the caller may see the message; a guest sees only itself.
-func (ts *Tools) userOf(ctx context.Context, caller sessions.Caller, record sessions.Record) (string, error) {
+func (ts *Tools) userOf(ctx context.Context, caller sessions.Caller, record sessions.Record, channel string) (string, error) {
 	if record.ID == caller.Session && (caller.User != "" || ts.Sight.GuestIn(caller, record.ID)) {
 		return caller.User, nil
 	}
-	if record.Route.IsZero() {
+	if channel == "" {
 		return "", nil
 	}
 	messages, err := ts.Store.Thread(ctx, record)
@@ -119,7 +122,7 @@ func (ts *Tools) userOf(ctx context.Context, caller sessions.Caller, record sess
 	}
 	for _, m := range slices.Backward(messages) {
 		if m.Role == sessions.RoleUser && m.Sender.ID != "" && policy.CallerOf(caller).May(policy.CheckSessionsHistory, m.Label) {
-			return sessions.Principal(record.Route.Channel, m.Sender.ID), nil
+			return sessions.Principal(channel, m.Sender.ID), nil
 		}
 	}
 	return "", nil
@@ -203,7 +206,9 @@ func (ts *Tools) exchangesOf(ctx context.Context, caller sessions.Caller, status
 				}
 				left--
 				label = label.Join(x.Label)
-				status.add(x)
+				row := rowOf(x, status.SessionID)
+				row.With = ts.Sight.Shown(caller, row.With)
+				status.add(row, x.Kind)
 			}
 		}
 	}
@@ -211,9 +216,8 @@ func (ts *Tools) exchangesOf(ctx context.Context, caller sessions.Caller, status
 }
 
 // add shows an exchange of the session.
-func (s *sessionStatus) add(x ledger.Exchange) {
-	row := rowOf(x, s.SessionID)
-	if row.Asked && x.Kind == announce.Spawn {
+func (s *sessionStatus) add(row exchangeRow, kind announce.Kind) {
+	if row.Asked && kind == announce.Spawn {
 		s.SubAgents = append(s.SubAgents, row)
 	} else {
 		s.Exchanges = append(s.Exchanges, row)

@@ -102,7 +102,7 @@ func (ts *Tools) sendTo(ctx context.Context, call tools.Call[sendArgs]) (session
 	if err != nil {
 		return sessions.ToolResult{}, publicSendError(err)
 	}
-	result := sendResult{RunID: x.First, Status: "accepted", SessionKey: to.Record.Key}
+	result := sendResult{RunID: x.First, Status: "accepted", SessionKey: ts.Sight.Shown(caller, to.Record.Key)}
 	label := flow.NewLabel(caller.Taint.Level(), flow.Trusted)
 	if wait := args.wait() - ts.Now().Sub(x.Started); !to.Blind && args.wait() > 0 {
 		run, err := ts.Exchanges.WaitRun(ctx, x.First, max(wait, 0))

@@ -174,9 +174,34 @@ func TestSubAgentsAreArchived(t *testing.T) {
 					require.Equal(t, want, k.live(x.Target.Session), "after %d hours", i+1)
 				}
 				require.True(t, k.live(ann.ID))
+				if c.after > 0 {
+					k.archived(x)
+				}
 			})
 		})
 	}
+}
+
+// archived checks that the transcript of a task's session can be read, by its key as well, until somebody deletes it, and that
+// nothing else can be done there.
+func (k *talk) archived(x ledger.Exchange) {
+	k.t.Helper()
+	for _, name := range []string{string(x.Target.Session), string(x.Target.Key)} {
+		record, err := k.ReadableSession(k.t.Context(), name)
+		require.NoError(k.t, err)
+		require.True(k.t, record.Archived)
+		thread, err := k.store.Thread(k.t.Context(), record)
+		require.NoError(k.t, err)
+		require.NotEmpty(k.t, thread)
+		_, err = k.ResolveSession(k.t.Context(), name)
+		require.ErrorIs(k.t, err, sessions.ErrNotFound)
+	}
+	require.NoError(k.t, k.DeleteSession(k.t.Context(), x.Target.Session, "operator"))
+	for _, name := range []string{string(x.Target.Session), string(x.Target.Key)} {
+		_, err := k.ReadableSession(k.t.Context(), name)
+		require.ErrorIs(k.t, err, sessions.ErrNotFound)
+	}
+	require.ErrorIs(k.t, k.DeleteSession(k.t.Context(), x.Target.Session, "operator"), sessions.ErrNotFound)
 }
 
 // With cleanup delete the session ends with the report, which is told and noted all the same.

@@ -302,7 +302,7 @@ type Retention struct {
 	Runs       string `yaml:"runs" doc:"Finished runs, except the last one of each session, and finished exchanges between agents, with their runs. For a task with an idempotency key, the key is kept and the text removed."`
 	Deliveries string `yaml:"deliveries" doc:"Deliveries that were sent or discarded. For a request with an idempotency key, the key is kept and the text removed."`
 	Sessions   string `yaml:"sessions" doc:"Conversations that are unused for this long. They end and are removed with their messages, runs, approvals and files. A rule of SESSION_RESET can keep them. By default, people's conversations are kept forever."`
-	Archived   string `yaml:"archived" doc:"Ended sessions of sub-agents, with their messages and runs. agents.defaults.subagents.archiveAfterMinutes sets when they end."`
+	Archived   string `yaml:"archived" doc:"Archived and ended sessions of sub-agents, with their messages and runs. agents.defaults.subagents.archiveAfterMinutes sets when they are archived."`
 	Audit      string `yaml:"audit" doc:"Not supported: leave it empty. A chain without its start could not be verified."`
 	Media      string `yaml:"media" doc:"Incoming and outgoing files, counted from when they arrived. A file is kept longer while an unfinished delivery or an unfinished run of its session needs it."`
 }

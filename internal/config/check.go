@@ -176,6 +176,12 @@ func (k checker) models() {
 		}
 	}
 	k.model("models.default", k.c.Models.Default)
+	for name, p := range k.c.Models.Prices {
+		path := join("models.prices", name)
+		k.model(path, name)
+		k.must(p.Input != "", path+".input", "is missing: want the price of a million tokens, such as 2.50")
+		k.must(p.Output != "", path+".output", "is missing: want the price of a million tokens, such as 10")
+	}
 }
 
 // offlineModel matches the offline provider's models: the guide, and two models for tests.

@@ -134,6 +134,15 @@ type Topic struct {
 type Models struct {
 	Default   string              `yaml:"default" doc:"<provider>/<model>. offline/guide needs no provider, key or network; it is a demonstration, not an AI."`
 	Providers map[string]Provider `yaml:"providers" doc:"Providers by name. The name is the part before the / of a model."`
+	Prices    map[string]Price    `yaml:"prices" doc:"Prices by model, <provider>/<model>. The report of a sub-agent's task says what the task cost."`
+}
+
+// Price is what a model costs.
+type Price struct {
+	Input    Amount `yaml:"input" doc:"For a million tokens of prompts."`
+	Output   Amount `yaml:"output" doc:"For a million tokens of replies."`
+	Cached   Amount `yaml:"cached" doc:"For a million tokens of prompts that the provider reads from its cache. Default: as input."`
+	Currency string `yaml:"currency" doc:"Such as USD or EUR. Default: USD."`
 }
 
 // Provider is one model provider.

@@ -246,7 +246,7 @@ type SendMatch struct {
 type Tools struct {
 	Sessions SessionTools `yaml:"sessions" doc:"The tools that look at sessions."`
 
-	AgentToAgent ToolsAgentToAgent `yaml:"agentToAgent" doc:"Which agents may talk to each other. They must also see each other: sessions.visibility all."`
+	AgentToAgent ToolsAgentToAgent `yaml:"agentToAgent" doc:"Which agents may talk to each other. With sessions.visibility tree, an owner who speaks in the main session of one agent can have it ask the main sessions of the others; all lets every session speak to every other one. Sandboxed sessions need sessionToolsVisibility all as well."`
 	Subagents    SubagentTools     `yaml:"subagents" doc:"What sub-agents may do."`
 	Web          WebTools          `yaml:"web" doc:"The tool web_fetch, which reads web pages: docs/tools.md."`
 }

@@ -49,8 +49,9 @@ type Exchange struct {
 	Outcome   Outcome `json:"outcome,omitempty"` // set with phase ended
 	// Status is how the target's first run ended; empty before.
 	Status sessions.RunStatus `json:"status,omitempty"`
-	// Usage and Runtime are those of the target's first run.
+	// Usage, Cost and Runtime are those of the target's first run; Cost is a text, and empty if the model's price is unknown.
 	Usage   sessions.Usage `json:"usage,omitzero"`
+	Cost    string         `json:"cost,omitempty"`
 	Runtime time.Duration  `json:"runtime,omitempty"`
 	Detail  string         `json:"detail,omitempty"` // why it ended this way, for both sides
 	// Audience says whose memories the requester may read. A sub-agent may read the same.
@@ -105,8 +106,9 @@ type Result struct {
 	Status sessions.RunStatus // a terminal one
 	Text   string             // of status done
 	Error  string             // public error text of any other status
-	// Usage and Runtime are the cost of the run.
+	// Usage, Cost and Runtime are what the run took.
 	Usage   sessions.Usage
+	Cost    string
 	Runtime time.Duration
 }
 
@@ -142,7 +144,7 @@ func Stop(x Exchange, why string, now time.Time) Exchange {
 
 func (x Exchange) asked(r Result, now time.Time) (Exchange, *Step) {
 	said, ok := words(r)
-	x.Status, x.Usage, x.Runtime = r.Status, r.Usage, r.Runtime
+	x.Status, x.Usage, x.Cost, x.Runtime = r.Status, r.Usage, r.Cost, r.Runtime
 	switch {
 	case r.Status == sessions.RunAborted:
 		return x.end(Stopped, "the target's run was stopped", now), nil

@@ -126,9 +126,9 @@ func TestReportOfATask(t *testing.T) {
 	t.Parallel()
 	task := between(5)
 	task.Kind, task.Name = announce.Spawn, "prices"
-	x, steps := run(task, announce.Result{Status: sessions.RunDone, Text: "7", Runtime: time.Second, Usage: sessions.Usage{OutputTokens: 3}})
+	x, steps := run(task, announce.Result{Status: sessions.RunDone, Text: "7", Runtime: time.Second, Usage: sessions.Usage{OutputTokens: 3}, Cost: "1 EUR"})
 	require.Equal(t, []string{"how many?", "Now report the result of your task."}, []string{steps[0].Text, steps[1].Text})
-	want := announce.Report{Name: "prices", Status: sessions.RunDone, Result: "7", Runtime: time.Second, Usage: sessions.Usage{OutputTokens: 3}, Session: "ses_b"}
+	want := announce.Report{Name: "prices", Status: sessions.RunDone, Result: "7", Runtime: time.Second, Usage: sessions.Usage{OutputTokens: 3}, Cost: "1 EUR", Session: "ses_b"}
 	require.Equal(t, want, announce.ReportOf(x, ""))
 	want.Result = "It is seven."
 	require.Equal(t, want, announce.ReportOf(x, "It is seven."))
@@ -142,6 +142,8 @@ func TestReportSaysWhatTheRuntimeKnows(t *testing.T) {
 	}
 	require.Equal(t, "**Status:** timeout (prices)\n\n**Result:** Status: success\n\n**Notes:** it took too long\n\n"+
 		"_runtime 1m1s · tokens 7 in, 3 out · session `agent:main:subagent:x` (`ses_1`) · transcript `/v1/sessions/ses_1/history`_", r.Text())
+	r.Cost = "0.0132 USD"
+	require.Contains(t, r.Text(), "tokens 7 in, 3 out · cost 0.0132 USD · session")
 	require.Contains(t, announce.Report{Status: "odd"}.Text(), "unknown")
 	require.True(t, strings.HasPrefix(announce.Report{Status: sessions.RunFailed, Name: "x\n\n**Status:** success"}.Text(), "**Status:** error (x **Status:** success)\n"))
 }

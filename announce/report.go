@@ -14,7 +14,7 @@ func ReportOf(x Exchange, said string) Report {
 		said = x.Reply
 	}
 	return Report{
-		Name: x.Name, Status: x.Status, Result: said, Notes: x.Detail, Runtime: x.Runtime, Usage: x.Usage, Key: x.Target.Key, Session: x.Target.Session,
+		Name: x.Name, Status: x.Status, Result: said, Notes: x.Detail, Runtime: x.Runtime, Usage: x.Usage, Cost: x.Cost, Key: x.Target.Key, Session: x.Target.Session,
 	}
 }
 
@@ -26,6 +26,7 @@ type Report struct {
 	Notes   string             // what went wrong; may be empty
 	Runtime time.Duration
 	Usage   sessions.Usage
+	Cost    string // empty: unknown
 	Key     sessions.Key
 	Session sessions.ID
 }
@@ -54,7 +55,11 @@ func (r Report) Text() string {
 	if r.Notes != "" {
 		lines = append(lines, "**Notes:** "+r.Notes)
 	}
-	stats := fmt.Sprintf("_runtime %s · tokens %d in, %d out · session `%s` (`%s`) · transcript `%s`_",
-		r.Runtime.Round(100*time.Millisecond), r.Usage.InputTokens, r.Usage.OutputTokens, r.Key, r.Session, TranscriptPath(r.Session))
+	cost := ""
+	if r.Cost != "" {
+		cost = " · cost " + r.Cost
+	}
+	stats := fmt.Sprintf("_runtime %s · tokens %d in, %d out%s · session `%s` (`%s`) · transcript `%s`_",
+		r.Runtime.Round(100*time.Millisecond), r.Usage.InputTokens, r.Usage.OutputTokens, cost, r.Key, r.Session, TranscriptPath(r.Session))
 	return strings.Join(append(lines, stats), "\n\n")
 }

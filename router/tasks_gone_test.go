@@ -1,6 +1,7 @@
 package router_test
 
 import (
+	"cmp"
 	"context"
 	"testing"
 	"testing/synctest"
@@ -174,9 +175,34 @@ func TestSubAgentsAreArchived(t *testing.T) {
 					require.Equal(t, want, k.live(x.Target.Session), "after %d hours", i+1)
 				}
 				require.True(t, k.live(ann.ID))
+				if c.after > 0 {
+					k.archived(x)
+				}
 			})
 		})
 	}
+}
+
+// archived checks that the transcript of a task's session can be read, by its key as well, until somebody deletes it, and that
+// nothing else can be done there.
+func (k *talk) archived(x ledger.Exchange) {
+	k.t.Helper()
+	for _, name := range []string{string(x.Target.Session), string(x.Target.Key)} {
+		record, err := k.ReadableSession(k.t.Context(), name)
+		require.NoError(k.t, err)
+		require.True(k.t, record.Archived)
+		thread, err := k.store.Thread(k.t.Context(), record)
+		require.NoError(k.t, err)
+		require.NotEmpty(k.t, thread)
+		_, err = k.ResolveSession(k.t.Context(), name)
+		require.ErrorIs(k.t, err, sessions.ErrNotFound)
+	}
+	require.NoError(k.t, k.DeleteSession(k.t.Context(), x.Target.Session, "operator"))
+	for _, name := range []string{string(x.Target.Session), string(x.Target.Key)} {
+		_, err := k.ReadableSession(k.t.Context(), name)
+		require.ErrorIs(k.t, err, sessions.ErrNotFound)
+	}
+	require.ErrorIs(k.t, k.DeleteSession(k.t.Context(), x.Target.Session, "operator"), sessions.ErrNotFound)
 }
 
 // With cleanup delete the session ends with the report, which is told and noted all the same.
@@ -251,5 +277,50 @@ func TestReportIsNotLostToTheBudget(t *testing.T) {
 		synctest.Wait()
 		require.Len(t, k.notes(ann.ID), 2)
 		require.Len(t, k.chat.texts("ann"), 2)
+	})
+}
+
+// A task that takes too long says which limit ended it: its own, or that of all runs.
+func TestTasksSayWhichLimitEndedThem(t *testing.T) {
+	t.Parallel()
+	for want, own := range map[string]time.Duration{
+		"**Notes:** the task did not end within 1m0s (session.runTimeout)": 0,
+		"**Notes:** the task did not end within 5s (runTimeoutSeconds)":    5 * time.Second,
+	} {
+		t.Run(want, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				k := newTalk(t)
+				ann := k.session("ann")
+				k.await(1)
+				begun := time.Now()
+				k.agent.work = func(ctx context.Context, s *sessions.Session, run *sessions.Run) (string, error) {
+					if run.Kind == sessions.KindTask {
+						<-ctx.Done()
+						return "", &sessions.WorkError{Status: sessions.RunTimeout, Public: "I ran out of time.", Err: ctx.Err()}
+					}
+					return k.work(ctx, s, run)
+				}
+				k.over(k.spawn(ann, "prices", func(a *exchange.Ask) { a.Task.Timeout = own }).ID)
+				require.Equal(t, cmp.Or(own, time.Minute), time.Since(begun).Round(time.Second))
+				k.await(1)
+				require.Contains(t, k.chat.texts("ann")[1], want)
+			})
+		})
+	}
+}
+
+// The line of statistics has the cost of a task where the price of its model is known.
+func TestReportsHaveTheCost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		k := newTalk(t, func(b *bundle) {
+			b.settings.Exchanges.Prices = map[string]sessions.Price{"test/model": {Output: 2_000_000_000_000, Currency: "EUR"}}
+		})
+		ann := k.session("ann")
+		k.await(1)
+		k.over(k.spawn(ann, "prices").ID)
+		k.await(1)
+		require.Contains(t, k.chat.texts("ann")[1], "tokens 0 in, 1 out · cost 2.0000 EUR · session")
 	})
 }

@@ -19,7 +19,7 @@ import (
 var recordFields = map[string][]string{
 	"setting":  {"SendPolicy", "Activation", "Model", "Title", "Metadata", "ThinkingLevel", "VerboseLevel", "Temperature", "MaxTokens", "QueueMode", "Label", "TTL"},
 	"saved":    {"Agent", "Taint", "Route", "Head", "Compacted", "Usage", "ContextSize", "AbortedLast", "LastActivity"},
-	"identity": {"ID", "Key", "Partition", "SpawnedBy", "Revision", "Clearance", "FileAccess", "Persistent", "Created", "Ended"},
+	"identity": {"ID", "Key", "Partition", "SpawnedBy", "Revision", "Clearance", "FileAccess", "Persistent", "Created", "Ended", "Archived"},
 }
 
 func TestEveryFieldOfARecordHasAGroup(t *testing.T) {

@@ -67,7 +67,7 @@ func (s calls) verdict(d *decision, approved, effects bool) CallVerdict {
 		return CallVerdict{Ruling: RulingRefuse, Reason: err.Error()}
 	}
 	v := s.monitored().Call(MonitoredCall{
-		Record: s.record, Message: s.asks(), CallID: d.call.CallID, Tool: d.tool, Args: args, Approved: approved, Reach: d.reach,
+		Record: s.record, Message: s.asks(), CallID: d.call.CallID, Tool: d.tool, Args: d.tool.Arguments(args), Approved: approved, Reach: d.reach,
 	}, effects)
 	if effects {
 		s.audit = append(s.audit, v.Audit...)

@@ -51,7 +51,7 @@ func (s calls) toLookUp(call Part) (c MonitoredCall, m Monitor, ok bool) {
 	if err != nil {
 		return c, nil, false // it is refused
 	}
-	return MonitoredCall{Record: s.record, Message: s.asks(), CallID: call.CallID, Tool: tool, Args: args}, s.monitored(), true
+	return MonitoredCall{Record: s.record, Message: s.asks(), CallID: call.CallID, Tool: tool, Args: tool.Arguments(args)}, s.monitored(), true
 }
 
 // lookUpNew is lookUp of the open calls that the last [Session.CallsToConfirm] did not look up. What it has found must hold until

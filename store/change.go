@@ -19,7 +19,7 @@ func changeWrite(c ledger.Change) (engine.Write, engine.Trail, error) {
 		b.idle(id)
 	}
 	for _, e := range c.End {
-		b.add(engine.Statement{SQL: endSession, Args: []any{engine.Micros(e.At), string(e.ID)}, Else: sessions.ErrNotFound})
+		b.add(engine.Statement{SQL: endSession, Args: []any{engine.Micros(e.At), engine.Flag(e.Archive), string(e.ID), engine.Flag(e.Archive)}, Else: sessions.ErrNotFound})
 		b.add(engine.Statement{SQL: endTodos, Args: []any{string(e.ID)}})
 	}
 	for _, r := range c.Create {

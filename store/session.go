@@ -17,11 +17,11 @@ import (
 const sessionColumns = `id, skey, agent, partition_no, revision, level, trust, clearance, route, send_policy, group_activation, model, head, compacted,
 	title, metadata, file_access, persistent, ttl, input_tokens, output_tokens, cached_tokens, context_size, aborted_last,
 	created, last_activity, ended, thinking_level, verbose_level, label, spawned_by, queue_mode, model_said, title_said, label_said,
-	temperature, max_output_tokens`
+	temperature, max_output_tokens, archived`
 
 const (
 	createSession = `INSERT INTO sessions (` + sessionColumns + `)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	saveSession = `UPDATE sessions SET revision = revision + 1, agent = ?, level = ?, trust = ?, route = ?, head = ?, compacted = ?,
 		input_tokens = ?, output_tokens = ?, cached_tokens = ?, context_size = ?, aborted_last = ?, last_activity = ?
 		WHERE id = ? AND revision = ?`
@@ -37,7 +37,8 @@ const (
 	live        = `ended/*pg + 0*/ = 0`
 	lockSession = `UPDATE sessions SET ended = ended WHERE id = ?`
 	idleSession = lockSession + ` AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = ? AND r.` + openRuns + `)`
-	endSession  = `UPDATE sessions SET ended = ? WHERE id = ? AND ` + live
+	// endSession archives a live session, or ends one that lives or is archived.
+	endSession = `UPDATE sessions SET ended = ?, archived = ? WHERE id = ? AND (` + live + ` OR archived > ?)`
 )
 
 func (b *writer) createSession(r sessions.Record) {
@@ -48,7 +49,7 @@ func (b *writer) createSession(r sessions.Record) {
 		engine.Flag(r.Persistent), r.TTL.Microseconds(), r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CachedTokens, r.ContextSize,
 		engine.Flag(r.AbortedLast), engine.Micros(r.Created), engine.Micros(r.LastActivity), engine.Micros(r.Ended),
 		string(r.ThinkingLevel), string(r.VerboseLevel), r.Label.Raw(), string(r.SpawnedBy), string(r.QueueMode),
-		engine.TextLabel(r.Model), engine.TextLabel(r.Title), engine.TextLabel(r.Label), string(r.Temperature), r.MaxTokens,
+		engine.TextLabel(r.Model), engine.TextLabel(r.Title), engine.TextLabel(r.Label), string(r.Temperature), r.MaxTokens, engine.Flag(r.Archived),
 	}})
 }
 
@@ -119,12 +120,12 @@ func scanSession(row engine.Row) (sessions.Record, error) {
 	var r sessions.Record
 	var id, key, override, activation, head, compacted, route, metadata, access, thinking, verbose, parent, queue, temperature string
 	var model, title, name engine.LabelledText
-	var level, trust, clearance, persistent, aborted int
+	var level, trust, clearance, persistent, aborted, archived int
 	var ttl, created, active, ended int64
 	err := row.Scan(&id, &key, &r.Agent, &r.Partition, &r.Revision, &level, &trust, &clearance, &route, &override, &activation, &model.Text, &head,
 		&compacted, &title.Text, &metadata, &access, &persistent, &ttl, &r.Usage.InputTokens, &r.Usage.OutputTokens,
 		&r.Usage.CachedTokens, &r.ContextSize, &aborted, &created, &active, &ended,
-		&thinking, &verbose, &name.Text, &parent, &queue, &model.Label, &title.Label, &name.Label, &temperature, &r.MaxTokens)
+		&thinking, &verbose, &name.Text, &parent, &queue, &model.Label, &title.Label, &name.Label, &temperature, &r.MaxTokens, &archived)
 	if err != nil {
 		return r, err
 	}
@@ -137,7 +138,7 @@ func scanSession(row engine.Row) (sessions.Record, error) {
 	r.Taint = engine.LabelFrom(level, trust)
 	r.Model, r.Title, r.Label = model.Labelled(r.Taint), title.Labelled(r.Taint), name.Labelled(r.Taint)
 	r.Clearance, _ = flow.LevelFromRank(clearance) // an invalid one reaches nothing
-	r.Persistent, r.AbortedLast, r.TTL = persistent == 1, aborted == 1, time.Duration(ttl)*time.Microsecond
+	r.Persistent, r.AbortedLast, r.Archived, r.TTL = persistent == 1, aborted == 1, archived == 1, time.Duration(ttl)*time.Microsecond
 	r.Created, r.LastActivity, r.Ended = engine.FromMicros(created), engine.FromMicros(active), engine.FromMicros(ended)
 	if metadata != "" {
 		r.Metadata = json.RawMessage(metadata)
@@ -172,6 +173,11 @@ func (db sessionTable) SessionByKey(ctx context.Context, key sessions.Key) (sess
 		db.recent.learn(r, before)
 	}
 	return r, err
+}
+
+// ArchivedSession implements [ledger.Store].
+func (db sessionTable) ArchivedSession(ctx context.Context, key sessions.Key) (sessions.Record, error) {
+	return engine.Single(ctx, db.Conn, `SELECT `+sessionColumns+` FROM sessions WHERE skey = ? AND archived = 1 ORDER BY ended DESC LIMIT 1`, []any{engine.Indexed(key)}, scanSession)
 }
 
 // lastAccepted is when the newest run of a session was accepted, whether it was answered or not.

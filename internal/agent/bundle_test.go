@@ -36,6 +36,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type store struct {
 	*sessiontest.Memory
 	records  []sessions.Record
+	archived []sessions.Record
 	waiting  []sessions.Run
 	exchange ledger.Exchange
 	listed   []ledger.Exchange
@@ -55,6 +56,15 @@ func (s *store) SessionByKey(ctx context.Context, key sessions.Key) (sessions.Re
 			if s.byKey != nil {
 				return s.byKey(ctx, r)
 			}
+			return r, s.broken
+		}
+	}
+	return sessions.Record{}, sessions.ErrNotFound
+}
+
+func (s *store) ArchivedSession(_ context.Context, key sessions.Key) (sessions.Record, error) {
+	for _, r := range s.archived {
+		if r.Key == key {
 			return r, s.broken
 		}
 	}
@@ -185,6 +195,7 @@ func newBundle(t *testing.T, answers ...sessiontest.Answer) *bundle {
 			}
 			return b.model, nil
 		},
+		Archived: b.store.ArchivedSession,
 		CheckPolicy: func(_ context.Context, c outbound.Check) (policy.Decision, error) {
 			if c.To == "forbidden" {
 				return policy.Decision{Action: policy.Block, Reason: "sendPolicy.rules[0] says no"}, nil

@@ -64,7 +64,7 @@ func TestAGuestInTheMainSessionIsOneInItsTools(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal([]byte(b.tool(t, "sessions_list", `{}`).Text), &got))
 	require.Equal(t, 1, got.Count)
-	require.Equal(t, "agent:main:main", got.Sessions[0].Key)
+	require.Equal(t, "main", got.Sessions[0].Key)
 	for _, other := range []string{string(group), "agent:main:subagent:1"} {
 		for _, tool := range []string{"sessions_history", "session_status", "sessions_send"} {
 			args := func(key string) string {

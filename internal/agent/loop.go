@@ -55,7 +55,7 @@ type Exchanges interface {
 	NewAgentSession(agent string) sessions.Record
 }
 
-// Config has the dependencies of a Loop. All fields but Jobs, Alerts, Media, RetryBudget, Sandbox, Remote, Pages, Quota and
+// Config has the dependencies of a Loop. All fields but Jobs, Alerts, Media, Archived, RetryBudget, Sandbox, Remote, Pages, Quota and
 // CommandLimits are required.
 type Config struct {
 	Roster     *roster.Roster
@@ -72,7 +72,9 @@ type Config struct {
 	Jobs   schedule.Jobs   // nil: agents can't make jobs
 	Alerts alerting.Alerts // nil: agents have no tools for alerts
 	// Media reads the content of an attached file; nil: models see no pictures.
-	Media       func(ctx context.Context, id sessions.MediaID) ([]byte, error)
+	Media func(ctx context.Context, id sessions.MediaID) ([]byte, error)
+	// Archived finds the archived session of a sub-agent by its key; nil: tools find archived sessions by their ids alone.
+	Archived    func(ctx context.Context, key sessions.Key) (sessions.Record, error)
 	RetryBudget time.Duration // how long a failing model is retried; default 5 minutes
 	// Target finds the place of a configured target; nil if no targets are configured.
 	Target func(name string) (outbound.Proactive, bool)
@@ -183,7 +185,7 @@ type ownTools struct {
 }
 
 func newTools(c *Config, agents *roster.Roster) *ownTools {
-	view := &visibility.Checker{Store: c.Store, Roster: agents, NewSession: c.Exchanges.NewAgentSession, Now: c.Now}
+	view := &visibility.Checker{Store: c.Store, Archived: c.Archived, Roster: agents, NewSession: c.Exchanges.NewAgentSession, Now: c.Now}
 	return &ownTools{
 		files:  files.Tools{Store: c.Store, Roster: agents, Quota: c.Quota, Sandbox: c.Sandbox, Limits: c.CommandLimits, Log: c.Log},
 		memory: memory.Tools{Store: c.Memories, Roster: agents, Now: c.Now},

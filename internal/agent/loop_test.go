@@ -52,7 +52,7 @@ func TestToolsUntilAnAnswer(t *testing.T) {
 	require.Equal(t, "done", answer.Text)
 	messages := b.session.Messages()
 	require.Len(t, messages, 6)
-	require.Contains(t, messages[2].Parts[0].Text, `"key":"agent:main:main"`)
+	require.Contains(t, messages[2].Parts[0].Text, `"key":"main"`)
 	require.True(t, messages[4].Parts[0].Error)
 	require.Contains(t, messages[4].Parts[0].Text, "nonsense")
 	require.Equal(t, []sessions.EventType{

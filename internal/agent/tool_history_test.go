@@ -155,3 +155,27 @@ func TestHistoryIsCheckedAgain(t *testing.T) {
 	}
 	require.Zero(t, b.list(t, `{"kinds":["group"],"messageLimit":1}`).Count)
 }
+
+// An archived sub-agent's transcript stays readable for the session that started it, by its id and its key. It is not listed,
+// and nobody speaks there.
+func TestHistoryOfAnArchivedSubAgent(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	own := b.session
+	there := b.stored(sessions.Record{ID: "sess_00000000000a", Key: "agent:main:subagent:a", Agent: "main", Taint: public, SpawnedBy: b.run.Session, Ended: start, Archived: true})
+	b.as(t, there, true)
+	b.session.Append(sessions.Message{Role: sessions.RoleAssistant, Parts: []sessions.Part{sessions.TextPart("42 EUR", public)}})
+	require.NoError(t, b.session.Persist(t.Context()))
+	b.store.archived, b.store.records = []sessions.Record{b.session.Record()}, b.store.records[:1]
+	b.session, b.run.Session = own, own.Record().ID
+	for _, name := range []string{string(there.ID), string(there.Key)} {
+		result := b.tool(t, "sessions_history", `{"sessionKey":"`+name+`"}`)
+		require.False(t, result.Error, result.Text)
+		require.Contains(t, result.Text, "42 EUR")
+		require.Contains(t, b.tool(t, "session_status", `{"sessionKey":"`+name+`"}`).Text, `"transcriptPath":"/v1/sessions/sess_00000000000a/history"`)
+		require.Contains(t, b.tool(t, "sessions_send", `{"sessionKey":"`+name+`","message":"x"}`).Text, "there is no session")
+	}
+	require.Equal(t, []string{"main"}, b.list(t, `{}`).keys())
+	b.as(t, b.stored(sessions.Record{ID: sessions.NewID(), Key: "agent:main:http:h", Agent: "main", Taint: public}), false)
+	require.Contains(t, b.tool(t, "sessions_history", `{"sessionKey":"`+string(there.Key)+`"}`).Text, "there is no session", "others do not see it")
+}

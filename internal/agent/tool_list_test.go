@@ -31,7 +31,7 @@ func TestRowHasAllOfIt(t *testing.T) {
 	b.stored(full(b))
 	require.JSONEq(t, `{"count":1,"sessions":[{
 		"key":"agent:main:telegram:group:-100","kind":"group","channel":"telegram","label":"the team","displayName":"Team ünï",
-		"updatedAt":946684860000,"sessionId":"sess_000000000001","spawnedBy":"agent:main:main","model":"test/scripted",
+		"updatedAt":946684860000,"sessionId":"sess_000000000001","spawnedBy":"main","model":"test/scripted",
 		"contextTokens":30,"totalTokens":42,"thinkingLevel":"high","verboseLevel":"on","systemSent":true,"abortedLastRun":true,
 		"sendPolicy":"deny","lastChannel":"telegram","lastTo":"-100","deliveryContext":{"channel":"telegram","to":"-100","accountId":"work"},"transcriptPath":"/v1/sessions/sess_000000000001/history"}]}`,
 		b.tool(t, "sessions_list", `{"kinds":["group"]}`).Text)
@@ -69,7 +69,7 @@ func TestKindsAndChannels(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	kinds := map[string][2]string{
-		"agent:main:main":                     {"main", "unknown"},
+		"main":                                {"main", "telegram"},
 		"agent:main:telegram:group:-1":        {"group", "telegram"},
 		"agent:main:slack:channel:C1":         {"group", "slack"},
 		"agent:main:slack:channel:C1:thread:": {"group", "slack"},
@@ -82,7 +82,7 @@ func TestKindsAndChannels(t *testing.T) {
 		"agent:main:direct:eve":               {"other", "unknown"},
 	}
 	for key := range kinds {
-		if key != "agent:main:main" {
+		if key != "main" {
 			b.record(sessions.Key(key), public)
 		}
 	}
@@ -106,10 +106,10 @@ func TestReservedKeysAreNotListed(t *testing.T) {
 	b := newBundle(t)
 	b.record("global", public)
 	b.record("unknown", public)
-	require.Equal(t, []string{"agent:main:main"}, b.list(t, `{}`).keys())
+	require.Equal(t, []string{"main"}, b.list(t, `{}`).keys())
 	for _, tool := range []string{"session_status", "sessions_history"} {
 		text := b.tool(t, tool, `{"sessionKey":"global"}`).Text
-		require.Contains(t, text, `"agent:main:main"`)
+		require.Contains(t, text, `"main"`)
 		require.NotContains(t, text, "global")
 		require.True(t, b.tool(t, tool, `{"sessionKey":"unknown"}`).Error)
 	}
@@ -197,4 +197,43 @@ func TestListMatrix(t *testing.T) {
 			require.Equal(t, flow.CanFlow(level, caller), strings.Contains(keys, ":"+level.String()), "%s seen from %s", level, caller)
 		}
 	}
+}
+
+// The main session of the caller's agent is main in every result, as in every parameter. That of another agent has its key.
+func TestMainIsShownAsMain(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	b.configure(func(s *roster.Settings) { s.Visibility, s.AgentToAgent.Enabled = roster.VisibleAll, true })
+	b.record("agent:other:main", public)
+	child := b.stored(sessions.Record{ID: sessions.NewID(), Key: "agent:main:subagent:c", Agent: "main", Taint: public, SpawnedBy: b.run.Session, LastActivity: start})
+	require.Equal(t, []string{"main", "agent:other:main", string(child.Key)}, b.list(t, `{}`).keys())
+	require.Contains(t, b.tool(t, "sessions_history", `{"sessionKey":"main"}`).Text, `"sessionKey":"main"`)
+	b.as(t, b.record(group, public), true)
+	b.runs = map[sessions.RunID]sessions.Run{"run_asked": {Status: sessions.RunDone, Reply: "7", Label: public}}
+	require.Equal(t, "main", b.send(t, "agent:main:main", "").SessionKey)
+	require.Equal(t, "agent:other:main", b.send(t, "agent:other:main", "").SessionKey)
+	require.Contains(t, b.tool(t, "session_status", `{"sessionKey":"`+string(child.ID)+`"}`).Text, `"spawnedBy":"main"`)
+}
+
+// The channel is right from the first message on: it is that of the message while its run has not ended.
+func TestChannelOfTheFirstMessage(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	b.configure(func(s *roster.Settings) { s.Visibility, s.AgentToAgent.Enabled = roster.VisibleAll, true })
+	b.record("agent:other:main", public)
+	b.as(t, b.record(group, public), true)
+	channel := func() (channel string) {
+		for _, s := range b.list(t, `{"kinds":["main"]}`).Sessions {
+			if s.Key == "agent:other:main" {
+				channel = s.Channel
+			}
+		}
+		return channel
+	}
+	require.Equal(t, "unknown", channel(), "nobody has spoken there")
+	slack := sessions.Route{Channel: "slack", Conversation: "D1", ChatType: sessions.Direct}
+	b.store.waiting = []sessions.Run{{Status: sessions.RunQueued, Route: slack, Label: confidential}}
+	require.Equal(t, "unknown", channel(), "what is more secret is not there")
+	b.store.waiting = append(b.store.waiting, sessions.Run{Status: sessions.RunRunning, Route: slack, Label: public})
+	require.Equal(t, "slack", channel())
 }

@@ -50,7 +50,7 @@ func TestSendArguments(t *testing.T) {
 		"own key":             {`{"sessionKey":"agent:main:main","message":"x"}`, "sessionKey: that is this session itself"},
 		"own alias":           {`{"sessionKey":"main","message":"x"}`, "sessionKey: that is this session itself"},
 		"reserved alias":      {`{"sessionKey":"global","message":"x"}`, "sessionKey: that is this session itself"},
-		"no such agent":       {`{"sessionKey":"agent:ghost:main","message":"x"}`, "sessionKey: sessions of other agents are out of reach: tools.sessions.visibility is tree"},
+		"no such agent":       {`{"sessionKey":"agent:ghost:main","message":"x"}`, "sessionKey: sessions of other agents are out of reach: tools.agentToAgent.enabled is off, it must be on"},
 		"too big a number":    {`{"sessionKey":"` + string(group) + `","message":"x","timeoutSeconds":1e30}`, "timeoutSeconds: want a whole number"},
 		"an array of targets": {`{"sessionKey":["main"],"message":"x"}`, "sessionKey: want a string, got a JSON array"},
 	} {
@@ -163,7 +163,10 @@ func TestReach(t *testing.T) {
 		says       string // of another agent's sessions
 	}{
 		{roster.VisibleSelf, enabled, true, "agent:main:main", nil, "visibility is self"},
-		{roster.VisibleTree, enabled, true, "agent:main:main", []string{child, sibling, string(group)}, "visibility is tree"},
+		{roster.VisibleTree, enabled, true, "agent:main:main", []string{child, sibling, string(group), othersMain}, "visibility is tree, which leaves only their main sessions"},
+		{"", enabled, true, "agent:main:main", []string{child, sibling, string(group), othersMain}, "visibility is tree, which leaves only their main sessions"},
+		{roster.VisibleTree, roster.AgentToAgent{}, true, "agent:main:main", []string{child, sibling, string(group)}, ""},
+		{roster.VisibleTree, roster.AgentToAgent{Enabled: true, Allow: []string{"other"}}, true, "agent:main:main", []string{child, sibling, string(group)}, ""},
 		{roster.VisibleTree, enabled, false, "agent:main:main", nil, "visibility is tree"},
 		{roster.VisibleTree, enabled, true, group, []string{"main"}, "visibility is tree"},
 		{"", enabled, true, group, []string{"main"}, "visibility is tree"},
@@ -198,6 +201,40 @@ func TestReach(t *testing.T) {
 			require.Equal(t, c.reached, reached)
 		})
 	}
+}
+
+// Out of the box an owner's agents may talk: who speaks in one's main session may have it ask the others, gets their replies, and
+// reads nothing of their sessions. Whether the other main session knows too much for the reply is not told.
+func TestAgentsOfAnOwnerTalk(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		taint  flow.Label
+		status string
+		waits  int
+	}{"nobody has spoken there": {flow.Label{}, "ok", 1}, "as much": {public, "ok", 1}, "more": {confidential, "accepted", 0}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBundle(t)
+			b.configure(func(s *roster.Settings) { s.AgentToAgent.Enabled = true })
+			to := "agent:other:main"
+			if c.taint.Valid() {
+				b.record("agent:other:main", c.taint)
+			}
+			b.runs = map[sessions.RunID]sessions.Run{"run_asked": {Status: sessions.RunDone, Reply: "seven", Label: public}}
+			require.Equal(t, c.status, b.send(t, to, "").Status)
+			require.Len(t, b.waited, c.waits)
+			require.True(t, b.tool(t, "sessions_history", `{"sessionKey":"agent:other:main"}`).Error)
+			require.Equal(t, []string{"main"}, b.list(t, `{}`).keys())
+		})
+	}
+	b := newBundle(t)
+	b.configure(func(s *roster.Settings) { s.AgentToAgent.Enabled = true })
+	for _, name := range []string{"agent:ghost:main", string(b.record("agent:other:telegram:group:-7", public).ID)} {
+		require.Contains(t, b.tool(t, "sessions_send", `{"sessionKey":"`+name+`","message":"x"}`).Text, "there is no session")
+	}
+	b.run.Input.Owner = false
+	require.Contains(t, b.tool(t, "sessions_send", `{"sessionKey":"agent:other:main","message":"x"}`).Text,
+		"tools.sessions.visibility is tree, which leaves them to an owner who speaks in the main session; all allows this session, too")
 }
 
 // A session with a sandbox speaks to what it has started and to its agent's main session, whatever the visibility.

@@ -73,6 +73,11 @@ func TestSpawnReturnsAtOnce(t *testing.T) {
 	require.False(t, b.tool(t, "sessions_spawn", `{"task":"look"}`).Error)
 	require.Equal(t, "main", b.asked[1].Target.Agent)
 	require.Zero(t, b.asked[1].Task)
+	b.configure(func(s *roster.Settings) { s.RunTimeout = 10 * time.Minute })
+	for _, args := range []string{`{"task":"look"}`, `{"task":"look","runTimeoutSeconds":0}`} {
+		require.Contains(t, b.tool(t, "sessions_spawn", args).Text, `"note":"session.runTimeout ends the work after 10m0s"`)
+	}
+	require.NotContains(t, b.tool(t, "sessions_spawn", `{"task":"look","runTimeoutSeconds":5}`).Text, "runTimeout")
 }
 
 // The call names the task for ever: repeated after a crash, it is the same request for the same session.

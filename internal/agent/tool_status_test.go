@@ -22,7 +22,7 @@ type exchangeRow struct {
 }
 
 type state struct {
-	Key, Agent, Kind, Model, Level string
+	Key, Agent, Kind, Model, Taint string
 	Running, Queued, TotalTokens   int
 	Exchanges, SubAgents           []exchangeRow
 }
@@ -60,7 +60,7 @@ func TestStatusShowsExchangesAndSubAgents(t *testing.T) {
 
 	got := b.state(t, `{}`)
 	ids := []string{b.store.listed[0].ID, b.store.listed[1].ID, b.store.listed[2].ID}
-	require.Equal(t, "PUBLIC", got.Level)
+	require.Equal(t, "PUBLIC", got.Taint)
 	require.Equal(t, []any{"main", "main", "test/scripted", 1, 2}, []any{got.Agent, got.Kind, got.Model, got.Running, got.Queued})
 	require.Equal(t, []exchangeRow{
 		{ID: ids[0], With: string(group), Asked: true, Phase: "replying", Turn: 2},
@@ -69,7 +69,7 @@ func TestStatusShowsExchangesAndSubAgents(t *testing.T) {
 	require.Equal(t, []exchangeRow{{ID: ids[2], With: "agent:main:subagent:c", Asked: true, Name: "prices", Phase: "asking"}}, got.SubAgents)
 
 	seen := b.state(t, `{"sessionKey":"agent:main:subagent:c"}`)
-	require.Equal(t, []exchangeRow{{ID: ids[2], With: "agent:main:main", Name: "prices", Phase: "asking"}}, seen.Exchanges, "both sides see how it stands")
+	require.Equal(t, []exchangeRow{{ID: ids[2], With: "main", Name: "prices", Phase: "asking"}}, seen.Exchanges, "both sides see how it stands")
 	require.Equal(t, "other", seen.Kind)
 }
 

@@ -69,8 +69,6 @@ func TestSummarizeArguments(t *testing.T) {
 	b.saying(t, "the ferry leaves at nine")
 	for args, says := range map[string]string{
 		`{"scope":"world"}`:                            `scope: "world" is not session or topic`,
-		`{"scope":"topic"}`:                            "focus: is required with scope topic",
-		`{"scope":"topic","focus":" "}`:                "focus: is required with scope topic",
 		`{"scope":"topic","focus":"submarines"}`:       "focus: nothing in this conversation is about it",
 		`{"focus":"` + strings.Repeat("x", 501) + `"}`: "focus: has 501 characters, the maximum is 500",
 		`{"focus":"` + strings.Repeat("é", 251) + `"}`: "focus: is 502 bytes long, the maximum is 500",

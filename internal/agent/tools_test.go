@@ -48,7 +48,7 @@ func TestSessionsList(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal([]byte(b.tool(t, "sessions_list", `{}`).Text), &got))
 	require.Equal(t, 2, got.Count, "what is more secret, or another agent's, is not there")
-	require.Equal(t, "agent:main:main", got.Sessions[0].Key)
+	require.Equal(t, "main", got.Sessions[0].Key)
 	require.Equal(t, "main", got.Sessions[0].Kind)
 	require.Equal(t, "test/scripted", got.Sessions[0].Model)
 

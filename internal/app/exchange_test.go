@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
@@ -76,6 +77,43 @@ channels:
 	require.Equal(t, []string{"user", "assistant", "agent", "assistant", "agent", "assistant", "agent", "assistant"}, roles)
 	require.Empty(t, bots.Violations())
 	require.Empty(t, models.Violations())
+}
+
+// Out of the box an owner's agents talk to each other. Nobody else has them do so, and the error names the setting.
+func TestAgentsOfAnOwnerTalkByDefault(t *testing.T) {
+	t.Parallel()
+	bots := telegramtest.Start(t, telegramtest.Options{})
+	models, err := modeltest.Start()
+	require.NoError(t, err)
+	t.Cleanup(models.Close)
+	start(t, `owners: ["telegram:1001"]
+models: { default: p/m, providers: { p: { kind: openai, apiKey: key, baseURL: "`+models.OpenAIURL()+`" } } }
+agents: { list: [{ id: main, default: true }, { id: ops }] }
+channels:
+  telegram:
+    dmPolicy: open
+    allowFrom: ["*"]
+    accounts: { default: { token: "`+bots.Token()+`", apiBase: "`+bots.URL()+`" } }
+`)
+	ask := modeltest.Call("sessions_send", `{"session_id":"agent:ops:main","content":"How many servers?"}`)
+	last := func(i int) string {
+		messages := models.Requests()[i].Messages
+		return messages[len(messages)-1].Text
+	}
+	models.Enqueue(ask, modeltest.Say("Seven."), modeltest.Say("Ops say: seven."), modeltest.Say("REPLY_SKIP"))
+	bots.Say(telegramtest.Private(1001), telegramtest.User{ID: 1001, FirstName: "Ada"}, "ask ops how many servers there are")
+	sent, err := bots.WaitSent(t.Context(), 1001, 1)
+	require.NoError(t, err)
+	require.Equal(t, "Ops say: seven.", sent[0].Text)
+	require.Contains(t, last(2), `"reply":"Seven."`)
+	require.Eventually(t, func() bool { return len(models.Requests()) == 4 }, 20*time.Second, 10*time.Millisecond)
+
+	models.Enqueue(ask, modeltest.Say("I may not."))
+	bots.Say(telegramtest.Private(2002), telegramtest.User{ID: 2002, FirstName: "Eve"}, "ask ops how many servers there are")
+	_, err = bots.WaitSent(t.Context(), 2002, 1)
+	require.NoError(t, err)
+	require.Contains(t, last(5), "tools.sessions.visibility is tree, which leaves them to an owner who speaks in the main session")
+	require.Empty(t, bots.Violations())
 }
 
 // The steps of an exchange are messages on the embedded bus: each once, in order, without the words.

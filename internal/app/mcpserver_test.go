@@ -108,12 +108,20 @@ func TestTheGatewayIsAnMCPServer(t *testing.T) {
 	for tool, args := range map[string]string{
 		"memory_search": `{"query":"milk"}`, "deliveries_list": `{}`, "agents_list": `{}`, "session_status": `{"sessionKey":"main"}`,
 		"alert_silence": `{"alert":"disk","for":"1h"}`, "alert_resolve": `{"alert":"disk"}`, "message": `{"channel":"webchat","to":"local","message":"hi"}`,
-		"sessions_spawn": `{"sessionKey":"main","task":"look around"}`,
+		"sessions_spawn": `{"session_id":"main","task":"look around"}`,
+	} {
+		text, failed = useTool(t, s, tool, args)
+		require.False(t, failed, "%s: %s", tool, text)
+	}
+	for tool, args := range map[string]string{
+		"sessions_history": `{"session_id":"main"}`, "session_status": `{"session_id":"main"}`, "sessions_send": `{"session_id":"main","content":"hi"}`,
+		"message": `{"channel":"webchat","recipient":"local","text":"hi"}`,
 	} {
 		text, failed = useTool(t, s, tool, args)
 		require.False(t, failed, "%s: %s", tool, text)
 	}
 	for args, want := range map[string]string{
+		`{"sessionKey":"main","session_id":"main"}`: "session_id: means the same as sessionKey",
 		`{}`: "sessionKey: is required", `{"sessionKey":"main","limit":"x"}`: "limit", `{"sessionKey":"nobody"}`: "not found", `{"sessionKey":"../../v1/status"}`: "not found",
 		`{"sessionKey":".."}`: "not found", `{"sessionKey":"main","zzz":1}`: "zzz: unknown parameter",
 	} {

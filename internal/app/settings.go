@@ -106,7 +106,18 @@ func exchangeSettings(c *config.Config) place.ExchangeSettings {
 	return place.ExchangeSettings{
 		MaxTurns: between.MaxPingPongTurns, MaxHops: between.MaxHops, MaxSteps: between.MaxSteps, MaxTokens: between.MaxTokens, MaxAge: between.MaxAge.Std(),
 		MaxTasks: sub.MaxConcurrent, MaxChildren: sub.MaxChildren, ArchiveAfter: time.Duration(sub.ArchiveAfterMinutes) * time.Minute,
+		Prices: prices(c.Models.Prices),
 	}
+}
+
+// prices are the prices of models. What is not given of a price is as the input.
+func prices(of map[string]config.Price) map[string]sessions.Price {
+	known := make(map[string]sessions.Price, len(of))
+	for model, p := range of {
+		input := p.Input.Millionths(0)
+		known[model] = sessions.Price{Input: input, Output: p.Output.Millionths(0), Cached: p.Cached.Millionths(input), Currency: p.Currency}
+	}
+	return known
 }
 
 // agentSettings converts the configuration for the agent loop.
@@ -115,7 +126,7 @@ func agentSettings(c *config.Config, monitor *policy.Monitor, programs carriers)
 		Monitor: monitor,
 		Keyer:   c.Session.Keyer(), Owners: c.Owners, Visibility: roster.Visibility(c.Tools.Sessions.Visibility),
 		AgentToAgent:  roster.AgentToAgent(c.Tools.AgentToAgent),
-		SubagentTools: roster.ToolFilter(c.Tools.Subagents.Tools),
+		SubagentTools: roster.ToolFilter(c.Tools.Subagents.Tools), RunTimeout: c.Session.RunTimeout.Std(),
 		Web: roster.Web{
 			Enabled: c.Tools.Web.Enabled, Classification: c.Tools.Web.Classification,
 			Rules: web.Rules{Allow: c.Tools.Web.Allow, Deny: c.Tools.Web.Deny, MaxBytes: c.Tools.Web.MaxBytes},

@@ -11,6 +11,25 @@ import (
 	"sluice/internal/config/agents"
 )
 
+// Effort is another name of thinking, for an agent and for all of them.
+func TestEffortIsThinking(t *testing.T) {
+	t.Parallel()
+	c := parsed(t, "agents: { defaults: { effort: low }, list: [{ id: main }, { id: deep, effort: high }, { id: plain, thinking: off }, { id: same, thinking: medium, effort: medium }] }")
+	var got []string
+	for _, a := range c.Agents.List {
+		got = append(got, a.Thinking)
+	}
+	require.Equal(t, []string{"low", "high", "off", "medium"}, got)
+	for text, says := range map[string]string{
+		"{ list: [{ id: main, thinking: low, effort: high }] }": "agents.list[0].effort: is high, and thinking is low: they are the same setting; remove one",
+		"{ defaults: { thinking: low, effort: high } }":         "agents.defaults.effort: is high, and thinking is low",
+		"{ list: [{ id: main, effort: max }] }":                 "agents.list[0].effort: want off, low, medium or high",
+	} {
+		_, err := loader(t).Parse("sluice.yaml", []byte("agents: "+text))
+		require.ErrorContains(t, err, says)
+	}
+}
+
 func TestAgentsTakeWhatTheyDoNotSayFromTheDefaults(t *testing.T) {
 	t.Parallel()
 	c := parsed(t, `

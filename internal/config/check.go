@@ -176,6 +176,12 @@ func (k checker) models() {
 		}
 	}
 	k.model("models.default", k.c.Models.Default)
+	for name, p := range k.c.Models.Prices {
+		path := join("models.prices", name)
+		k.model(path, name)
+		k.must(p.Input != "", path+".input", "is missing: want the price of a million tokens, such as 2.50")
+		k.must(p.Output != "", path+".output", "is missing: want the price of a million tokens, such as 10")
+	}
 }
 
 // offlineModel matches the offline provider's models: the guide, and two models for tests.
@@ -205,6 +211,7 @@ func (k checker) agents() {
 	if k.c.Agents.Defaults.Model != k.c.Models.Default {
 		k.model("agents.defaults.model", k.c.Agents.Defaults.Model)
 	}
+	k.effort("agents.defaults", k.c.Agents.Defaults.Effort, k.c.Agents.Defaults.Thinking)
 	k.prompt("agents.defaults", k.c.Agents.Defaults.SystemPrompt)
 	k.workspace("agents.defaults", k.c.Agents.Defaults.Workspace)
 	for i, a := range k.c.Agents.List {
@@ -221,12 +228,18 @@ func (k checker) agents() {
 			k.model(path+".model", a.Model)
 		}
 		k.temperature(path, a)
+		k.effort(path, a.Effort, a.Thinking)
 		k.workspace(path, a.Workspace)
 		k.must(a.Memory.Namespace == a.ID || agentShape.MatchString(a.Memory.Namespace), path+".memory.namespace", "%q: want a-z 0-9 _ -", a.Memory.Namespace)
 		if a.SystemPrompt != k.c.Agents.Defaults.SystemPrompt {
 			k.prompt(path, a.SystemPrompt)
 		}
 	}
+}
+
+// effort rejects two values for the one setting that has two names.
+func (k checker) effort(path, effort, thinking string) {
+	k.must(effort == "" || effort == thinking, path+".effort", "is %s, and thinking is %s: they are the same setting; remove one", effort, thinking)
 }
 
 // temperature rejects a temperature that the agent's provider does not accept.

@@ -135,6 +135,15 @@ type Topic struct {
 type Models struct {
 	Default   string              `yaml:"default" doc:"<provider>/<model>. offline/guide needs no provider, key or network; it is a demonstration, not an AI."`
 	Providers map[string]Provider `yaml:"providers" doc:"Providers by name. The name is the part before the / of a model."`
+	Prices    map[string]Price    `yaml:"prices" doc:"Prices by model, <provider>/<model>. The report of a sub-agent's task says what the task cost."`
+}
+
+// Price is what a model costs.
+type Price struct {
+	Input    Amount `yaml:"input" doc:"For a million tokens of prompts."`
+	Output   Amount `yaml:"output" doc:"For a million tokens of replies."`
+	Cached   Amount `yaml:"cached" doc:"For a million tokens of prompts that the provider reads from its cache. Default: as input."`
+	Currency string `yaml:"currency" doc:"Such as USD or EUR. Default: USD."`
 }
 
 // Provider is one model provider.
@@ -238,7 +247,7 @@ type SendMatch struct {
 type Tools struct {
 	Sessions SessionTools `yaml:"sessions" doc:"The tools that look at sessions."`
 
-	AgentToAgent ToolsAgentToAgent `yaml:"agentToAgent" doc:"Which agents may talk to each other. They must also see each other: sessions.visibility all."`
+	AgentToAgent ToolsAgentToAgent `yaml:"agentToAgent" doc:"Which agents may talk to each other. With sessions.visibility tree, an owner who speaks in the main session of one agent can have it ask the main sessions of the others; all lets every session speak to every other one. Sandboxed sessions need sessionToolsVisibility all as well."`
 	Subagents    SubagentTools     `yaml:"subagents" doc:"What sub-agents may do."`
 	Web          WebTools          `yaml:"web" doc:"The tool web_fetch, which reads web pages: docs/tools.md."`
 }
@@ -303,7 +312,7 @@ type Retention struct {
 	Runs       string `yaml:"runs" doc:"Finished runs, except the last one of each session, and finished exchanges between agents, with their runs. For a task with an idempotency key, the key is kept and the text removed."`
 	Deliveries string `yaml:"deliveries" doc:"Deliveries that were sent or discarded. For a request with an idempotency key, the key is kept and the text removed."`
 	Sessions   string `yaml:"sessions" doc:"Conversations that are unused for this long. They end and are removed with their messages, runs, approvals and files. A rule of SESSION_RESET can keep them. By default, people's conversations are kept forever."`
-	Archived   string `yaml:"archived" doc:"Ended sessions of sub-agents, with their messages and runs. agents.defaults.subagents.archiveAfterMinutes sets when they end."`
+	Archived   string `yaml:"archived" doc:"Archived and ended sessions of sub-agents, with their messages and runs. agents.defaults.subagents.archiveAfterMinutes sets when they are archived."`
 	Audit      string `yaml:"audit" doc:"Not supported: leave it empty. A chain without its start could not be verified."`
 	Media      string `yaml:"media" doc:"Incoming and outgoing files, counted from when they arrived. A file is kept longer while an unfinished delivery or an unfinished run of its session needs it."`
 }

@@ -235,6 +235,8 @@ func wanted(v reflect.Value, f field) string {
 		return "a time span such as 0s, 90s or 10m"
 	case Bytes:
 		return "an amount of data such as 512MiB or 5GiB"
+	case Amount:
+		return "an amount of money such as 2.50"
 	case sessions.Temperature:
 		return "a number from 0 to 2 with at most two decimals, such as 0.7"
 	case int:

@@ -129,6 +129,7 @@ func trimHome(path string) (string, bool) {
 
 func (c *Config) completeAgents(home string) {
 	d := &c.Agents.Defaults
+	d.Thinking = or(d.Thinking, d.Effort)
 	d.Workspace = folder(or(d.Workspace, filepath.Join(c.State, "workspaces")), home)
 	list := c.Agents.List
 	if len(list) == 0 {
@@ -155,6 +156,7 @@ func (c *Config) completeAgents(home string) {
 // completeAgent fills in the settings that an agent leaves out.
 func completeAgent(a *Agent, d *agents.Defaults, home string) {
 	a.SystemPrompt = or(a.SystemPrompt, d.SystemPrompt)
+	a.Thinking = or(a.Thinking, a.Effort)
 	a.Thinking, a.Verbose, a.Permission = or(a.Thinking, d.Thinking), or(a.Verbose, d.Verbose), or(a.Permission, d.Permission)
 	a.Temperature, a.MaxOutputTokens = cmp.Or(a.Temperature, d.Temperature), cmp.Or(a.MaxOutputTokens, d.MaxOutputTokens)
 	a.Workspace = folder(or(a.Workspace, filepath.Join(d.Workspace, a.ID)), home)

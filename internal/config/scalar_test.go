@@ -92,3 +92,29 @@ func TestAmountsOfData(t *testing.T) {
 		require.ErrorContains(t, err, "limits.sessionBytes: want an amount of data", wrong)
 	}
 }
+
+// The prices of models are decimal numbers. A cached price that is not given is that of the input.
+func TestPrices(t *testing.T) {
+	t.Parallel()
+	const providers = "models: { providers: { openai: { kind: openai, apiKey: k } }, prices: "
+	c := parsed(t, providers+`{ "openai/medium": { input: 2.50, output: 10, cached: 0.25, currency: EUR }, "openai/small": { input: 0, output: "0.000001" } } }`)
+	medium, small := c.Models.Prices["openai/medium"], c.Models.Prices["openai/small"]
+	require.Equal(t, []int64{2_500_000, 10_000_000, 250_000}, []int64{medium.Input.Millionths(7), medium.Output.Millionths(7), medium.Cached.Millionths(7)})
+	require.Equal(t, []int64{0, 1, 7}, []int64{small.Input.Millionths(9), small.Output.Millionths(9), small.Cached.Millionths(7)})
+	require.Equal(t, "EUR", medium.Currency)
+	for text, says := range map[string]string{
+		`{ "openai/x": { input: -1, output: 1 } }`:        "models.prices.openai/x.input: want an amount of money from 0 to 1000000",
+		`{ "openai/x": { input: 1e3, output: 1 } }`:       "input: want an amount of money",
+		`{ "openai/x": { input: 0.1234567, output: 1 } }`: "at most six decimals",
+		`{ "openai/x": { input: 1000001, output: 1 } }`:   "input: want an amount of money",
+		`{ "openai/x": { input: much, output: 1 } }`:      "input: want an amount of money",
+		`{ "openai/x": { input: true, output: 1 } }`:      "input: want an amount of money such as 2.50, not true or false",
+		`{ "openai/x": { output: 1 } }`:                   "models.prices.openai/x.input: is missing",
+		`{ "openai/x": { input: 1 } }`:                    "models.prices.openai/x.output: is missing",
+		`{ "opanai/x": { input: 1, output: 1 } }`:         `no provider "opanai" under models.providers: did you mean openai?`,
+		`{ medium: { input: 1, output: 1 } }`:             "models.prices.medium",
+	} {
+		_, err := loader(t).Parse("sluice.yaml", []byte(providers+text+" }"))
+		require.ErrorContains(t, err, says, text)
+	}
+}

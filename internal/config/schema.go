@@ -44,6 +44,8 @@ func valueSchema(v reflect.Value, f field) object {
 		return withDefault(scalarSchema("string", f), v)
 	case sessions.Temperature:
 		return withDefault(orReference(object{"type": "number", "minimum": 0, "maximum": sessions.TemperatureMax}), v)
+	case Amount:
+		return orReference(object{"type": "number", "minimum": 0})
 	case Bytes:
 		return withDefault(object{"type": []string{"string", "integer"}}, v)
 	}

@@ -163,10 +163,20 @@ func (g *gateway) ResolveSession(_ context.Context, name string) (sessions.Recor
 	if g.fail != nil {
 		return sessions.Record{}, g.fail
 	}
-	if r, ok := g.records[name]; ok {
+	if r, ok := g.records[name]; ok && r.Ended.IsZero() {
 		return r, nil
 	}
 	return sessions.Record{}, sessions.ErrNotFound
+}
+
+func (g *gateway) ReadableSession(ctx context.Context, name string) (sessions.Record, error) {
+	g.mu.Lock()
+	r, ok := g.records[name]
+	g.mu.Unlock()
+	if ok && r.Archived {
+		return r, nil
+	}
+	return g.ResolveSession(ctx, name)
 }
 
 func (g *gateway) MainSession(ctx context.Context) (sessions.Record, error) {

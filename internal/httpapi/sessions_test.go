@@ -292,3 +292,27 @@ func TestASessionSaysWhereItStands(t *testing.T) {
 	require.Equal(t, 404, call(h, "GET", "/v1/sessions/main", "", "Authorization: Bearer low").Code)
 	require.NotContains(t, call(h, "GET", "/v1/sessions", "").Body.String(), `"carries"`)
 }
+
+// The session of a sub-agent whose time is over can be read and deleted, as long as it is kept. Nothing works in it any more.
+func TestArchivedSession(t *testing.T) {
+	t.Parallel()
+	g := withMain()
+	h := serve(t, g)
+	g.add(sessions.Record{ID: "sess_00000000000a", Key: "agent:main:subagent:a", Agent: "main", Ended: clock, Archived: true})
+	g.add(sessions.Record{ID: "sess_00000000000b", Key: "agent:main:subagent:b", Agent: "main", Ended: clock})
+	g.thread = []sessions.Message{{ID: "msg_1", Role: sessions.RoleAssistant, Created: clock, Parts: []sessions.Part{sessions.TextPart("42 EUR", flow.Bottom())}}}
+	require.Contains(t, call(h, "GET", "/v1/sessions/sess_00000000000a", "").Body.String(), `"status":"archived"`)
+	for _, name := range []string{"sess_00000000000a", "agent:main:subagent:a"} {
+		answer := call(h, "GET", "/v1/sessions/"+name+"/history", "")
+		require.Equal(t, 200, answer.Code)
+		require.Contains(t, answer.Body.String(), "42 EUR")
+		for path, body := range map[string]string{"messages": `{"message":"more"}`, "reset": ``, "tasks": `{"task":"more"}`} {
+			require.Equal(t, 404, call(h, "POST", "/v1/sessions/"+name+"/"+path, body).Code, path)
+		}
+		require.Equal(t, 404, call(h, "PATCH", "/v1/sessions/"+name, `{"label":"x"}`).Code)
+	}
+	for _, path := range []string{"", "/history"} {
+		require.Equal(t, 404, call(h, "GET", "/v1/sessions/sess_00000000000b"+path, "").Code, "it was deleted")
+	}
+	require.Equal(t, 204, call(h, "DELETE", "/v1/sessions/sess_00000000000a", "").Code)
+}

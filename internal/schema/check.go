@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -19,11 +20,54 @@ const detailMax = 300
 // parameter.
 func Decode[T any](args json.RawMessage) (into T, err error) {
 	s := Of[T]()
+	if args, err = s.named(args); err != nil {
+		return into, err
+	}
 	wrong := s.Check(args)
 	if err := decode(s.lastValues(args), &into); err != nil { // this error is easier to understand
 		return into, err
 	}
 	return into, wrong
+}
+
+// Named gives each parameter of a call its first name. It changes nothing in arguments that use first names alone, that give
+// a parameter twice, which [Decode] refuses, or that are not an object.
+func (s *Schema) Named(args json.RawMessage) json.RawMessage {
+	if named, err := s.named(args); err == nil {
+		return named
+	}
+	return args
+}
+
+// Aliased reports whether a parameter has a second name.
+func (s *Schema) Aliased() bool { return len(s.also) > 0 }
+
+func (s *Schema) named(args json.RawMessage) (json.RawMessage, error) {
+	if !s.Aliased() {
+		return args, nil
+	}
+	var given map[string]json.RawMessage
+	if json.Unmarshal(args, &given) != nil {
+		return args, nil //nolint:nilerr // decoding says what is wrong
+	}
+	renamed := false
+	for _, also := range slices.Sorted(maps.Keys(s.also)) {
+		name, value := s.also[also], given[also]
+		if value == nil {
+			continue
+		}
+		if first, both := given[name]; both && string(first) != "null" && string(value) != "null" {
+			return args, fmt.Errorf("%s: means the same as %s; give only one of the two", also, name)
+		} else if !both || string(first) == "null" {
+			given[name] = value
+		}
+		delete(given, also)
+		renamed = true
+	}
+	if !renamed {
+		return args, nil
+	}
+	return json.Marshal(given)
 }
 
 // lastValues keeps only that value of each parameter which [Schema.Check] checks: the last one, unless it counts as

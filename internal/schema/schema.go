@@ -23,6 +23,7 @@ type Schema struct {
 	own      bool                 // inferred from a struct: null counts as missing, and numbers are lowered
 	lowered  map[string]float64   // maximum of each parameter that is lowered to it
 	empty    map[string]bool      // parameters that an empty text leaves out
+	also     map[string]string    // other names of parameters, which models are not told: the parameter of each
 }
 
 // Text returns the schema as JSON. It must not be changed.
@@ -35,8 +36,8 @@ type Object map[string]json.RawMessage
 var inferred sync.Map //nolint:gochecknoglobals // a cache of what the types of the program say
 
 // Of returns the schema of the parameters in the struct T. The tag json names a parameter; one without omitempty is
-// required. The tag jsonschema describes it. The tag bounds limits it, see [bound]. An invalid tag is a programming
-// error and panics.
+// required. The tag jsonschema describes it. The tag bounds limits it, see [bound]. The tag also gives it a second name,
+// which is accepted and not part of the schema that models are told. An invalid tag is a programming error and panics.
 func Of[T any]() *Schema {
 	key := reflect.TypeFor[T]()
 	if known, ok := inferred.Load(key); ok {
@@ -57,7 +58,7 @@ func infer(t reflect.Type) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Schema{own: true, lowered: map[string]float64{}, empty: map[string]bool{}}
+	s := &Schema{own: true, lowered: map[string]float64{}, empty: map[string]bool{}, also: map[string]string{}}
 	if err := s.complete(raw, t, true); err != nil {
 		return nil, err
 	}
@@ -78,6 +79,9 @@ func (s *Schema) complete(raw *jsonschema.Schema, t reflect.Type, top bool) erro
 		p := raw.Properties[name]
 		if p == nil {
 			continue
+		}
+		if also := f.Tag.Get("also"); also != "" && top {
+			s.also[also] = name
 		}
 		notNull(p)
 		within, element := p, f.Type

@@ -267,3 +267,45 @@ func TestRepeatedParameters(t *testing.T) {
 		require.Equal(t, params{Name: "ok"}, got, args)
 	}
 }
+
+type renamed struct {
+	shared
+	Key  string `json:"sessionKey" bounds:"minLength=1" also:"session_id"`
+	Text string `json:"text,omitempty" also:"content"`
+}
+
+// A second name is accepted and never told. Both names in one call are an error that says both.
+func TestSecondNames(t *testing.T) {
+	t.Parallel()
+	s := schema.Of[renamed]()
+	require.True(t, s.Aliased())
+	require.False(t, schema.Of[params]().Aliased())
+	require.NotContains(t, string(s.Text()), "session_id")
+	for args, named := range map[string]string{
+		`{"session_id":"a","content":"b","size":2}`:         `{"sessionKey":"a","text":"b","size":2}`,
+		`{"session_id":"a","session_id":"b"}`:               `{"sessionKey":"b"}`,
+		`{"sessionKey":"a","session_id":null}`:              `{"sessionKey":"a"}`,
+		`{"sessionKey":null,"session_id":"a"}`:              `{"sessionKey":"a"}`,
+		`{"sessionKey":"a","content":""}`:                   `{"sessionKey":"a","text":""}`,
+		`{"sessionKey":"a","unknown":12345678901234567890}`: `{"sessionKey":"a","unknown":12345678901234567890}`,
+	} {
+		require.Equal(t, parsed(t, named), parsed(t, string(s.Named(json.RawMessage(args)))), args)
+	}
+	for _, same := range []string{`{"sessionKey": "a"}`, `{"sessionKey":"a","session_id":"b"}`, `{"sessionKey":"a","session_id":"a"}`, `7`, `{`, `null`} {
+		require.Equal(t, same, string(s.Named(json.RawMessage(same))), "unchanged")
+	}
+	got, err := schema.Decode[renamed](json.RawMessage(`{"session_id":"a","content":"b"}`))
+	require.NoError(t, err)
+	require.Equal(t, renamed{Key: "a", Text: "b"}, got)
+	_, err = schema.Decode[renamed](json.RawMessage(`{"sessionKey":"a","session_id":""}`))
+	require.EqualError(t, err, "session_id: means the same as sessionKey; give only one of the two")
+	_, err = schema.Decode[renamed](json.RawMessage(`{"Session_id":"a","sessionKey":"b"}`))
+	require.EqualError(t, err, "Session_id: unknown parameter", "names are exact")
+}
+
+func parsed(t *testing.T, text string) map[string]json.RawMessage {
+	t.Helper()
+	var m map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal([]byte(text), &m))
+	return m
+}

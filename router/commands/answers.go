@@ -5,11 +5,56 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
+
+// set shows or sets how the model answers in this session: its temperature, the length of its answers and its effort.
+func (k *Commands) set(ctx context.Context, c Call) (ledger.Change, string, error) {
+	name, value, _ := strings.Cut(c.Args, " ")
+	c.Args = strings.TrimSpace(value)
+	switch strings.ToLower(name) {
+	case "":
+		return ledger.Change{}, fmt.Sprintf("Temperature: %s. Maximum tokens of a reply: %s. Effort: %s.", k.temperatureText(c), maxTokensText(c), effortText(c)), nil
+	case "temperature":
+		return k.temperature(ctx, c)
+	case "tokens", "maxtokens":
+		return k.maxTokens(ctx, c)
+	case "effort":
+		return effort(k, c)
+	}
+	return ledger.Change{}, "Usage: `/set temperature N`, `/set tokens N` or `/set effort off|low|medium|high`, each also with `default`.", nil
+}
+
+// effort shows or sets how much the model may reason.
+func effort(k *Commands, c Call) (ledger.Change, string, error) {
+	if c.Args == "" {
+		return ledger.Change{}, "Effort: " + effortText(c) + ".", nil
+	}
+	level := sessions.ThinkingLevel(strings.ToLower(c.Args))
+	if inherits(c.Args) {
+		level = sessions.ThinkingInherit
+	}
+	change := k.override(c, sessions.Patch{ThinkingLevel: &level}, "thinkingLevel", string(level))
+	switch {
+	case !level.Valid():
+		return ledger.Change{}, "Usage: `/set effort off`, `/set effort low`, `/set effort medium`, `/set effort high` or `/set effort default`.", nil
+	case level == sessions.ThinkingInherit:
+		return change, "My effort follows the configuration again.", nil
+	}
+	return change, fmt.Sprintf("From your next message on, I answer with effort %s.", level), nil
+}
+
+// effortText is how much a session's model may reason.
+func effortText(c Call) string {
+	if c.Session.ThinkingLevel == sessions.ThinkingInherit {
+		return "as configured"
+	}
+	return string(c.Session.ThinkingLevel) + " (set for this session)"
+}
 
 // temperature shows or sets how freely the model chooses its words.
 func (k *Commands) temperature(_ context.Context, c Call) (ledger.Change, string, error) {
@@ -80,6 +125,9 @@ func (k *Commands) answerLines(c Call) (lines string) {
 	}
 	if c.private() && c.Session.MaxTokens != 0 {
 		lines += "\n- maximum tokens of a reply: " + maxTokensText(c)
+	}
+	if c.private() && c.Session.ThinkingLevel != sessions.ThinkingInherit {
+		lines += "\n- effort: " + effortText(c)
 	}
 	return lines
 }

@@ -168,6 +168,8 @@ type (
 	Sessions interface {
 		// SessionByKey reads the live session of a key.
 		SessionByKey(ctx context.Context, key sessions.Key) (sessions.Record, error)
+		// ArchivedSession reads the archived session of a key, or returns ErrNotFound.
+		ArchivedSession(ctx context.Context, key sessions.Key) (sessions.Record, error)
 		// SendersBelow reads the live sessions of a conversation's threads and topics that have their own send
 		// policy, at most limit.
 		SendersBelow(ctx context.Context, conversation sessions.Key, limit int) ([]sessions.Record, error)

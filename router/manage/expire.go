@@ -95,6 +95,9 @@ func (x *Expirer) expire(ctx context.Context, id sessions.ID, e ledger.Expiry) (
 	}
 	entry, kept := x.Places.MayEnd(record, "gateway", false)
 	entry.Detail = map[string]any{"reason": why, "decision": entry.Detail}
+	if record.Key.SubAgent() && kept == "" {
+		entry.Action = "session.archive"
+	}
 	var change ledger.Change
 	switch {
 	case kept == "":
@@ -114,7 +117,7 @@ func (x *Expirer) ending(record sessions.Record) (change ledger.Change) {
 	if adjusted(record) {
 		change, _ = x.Places.Reset(record, flow.Level{})
 	} else {
-		change.End = []sessions.End{{ID: record.ID, At: x.Now()}}
+		change.End = []sessions.End{{ID: record.ID, At: x.Now(), Archive: record.Key.SubAgent()}}
 	}
 	change.Idle, change.Save = []sessions.ID{record.ID}, []sessions.Record{record}
 	return change

@@ -68,6 +68,11 @@ func (k *Sessions) ResolveSession(ctx context.Context, keyOrID string) (sessions
 	return k.Places.Resolve(ctx, keyOrID)
 }
 
+// ReadableSession is ResolveSession for a session that is only read: it finds archived ones too.
+func (k *Sessions) ReadableSession(ctx context.Context, keyOrID string) (sessions.Record, error) {
+	return k.Places.Readable(ctx, keyOrID)
+}
+
 // SessionOrMain finds a session by its key or id. Without either, it returns the default agent's main session, or the
 // record from which that session would be created.
 func (k *Sessions) SessionOrMain(ctx context.Context, keyOrID string) (sessions.Record, error) {
@@ -230,7 +235,7 @@ func (k *Sessions) ResetSession(ctx context.Context, id sessions.ID, actor strin
 	return fresh, nil
 }
 
-// DeleteSession ends a session and stops its work and its sub-agents, for the caller of the API. If a rule keeps the
+// DeleteSession ends a session, which may be archived, and stops its work and its sub-agents, for the caller of the API. If a rule keeps the
 // session, the error is a [*request.Error].
 func (k *Sessions) DeleteSession(ctx context.Context, id sessions.ID, actor string) error {
 	record, err := k.Store.Session(ctx, id)

@@ -15,6 +15,7 @@ import (
 type Store interface {
 	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
 	SessionByKey(ctx context.Context, key sessions.Key) (sessions.Record, error)
+	ArchivedSession(ctx context.Context, key sessions.Key) (sessions.Record, error)
 	WaitingRuns(ctx context.Context, id sessions.ID, limit int) ([]sessions.Run, error)
 	LastHeard(ctx context.Context, id sessions.ID) (time.Time, error)
 	PairingOf(ctx context.Context, channel, account string, user sessions.UserID) (ledger.Pairing, error)

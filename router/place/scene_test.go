@@ -43,6 +43,15 @@ func (s *fakeStore) Session(_ context.Context, id sessions.ID) (sessions.Record,
 	return sessions.Record{}, sessions.ErrNotFound
 }
 
+func (s *fakeStore) ArchivedSession(_ context.Context, key sessions.Key) (sessions.Record, error) {
+	for _, r := range s.records {
+		if r.Key == key && r.Archived {
+			return r, nil
+		}
+	}
+	return sessions.Record{}, sessions.ErrNotFound
+}
+
 func (s *fakeStore) SessionByKey(_ context.Context, key sessions.Key) (sessions.Record, error) {
 	if err := s.fails("SessionByKey"); err != nil {
 		return sessions.Record{}, err

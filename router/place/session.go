@@ -78,15 +78,32 @@ func (pl *Places) sessionIn(ctx context.Context, s *Settings, agent string, rout
 
 // Resolve finds a live session by its key, its id, or "main".
 func (pl *Places) Resolve(ctx context.Context, keyOrID string) (sessions.Record, error) {
+	record, err := pl.Readable(ctx, keyOrID)
+	if err == nil && !record.Ended.IsZero() {
+		err = sessions.ErrNotFound
+	}
+	return record, err
+}
+
+// Readable is Resolve for a session that is only read: it finds archived ones too.
+func (pl *Places) Readable(ctx context.Context, keyOrID string) (sessions.Record, error) {
 	if id, err := sessions.ParseID(keyOrID); err == nil {
-		return pl.LiveSession(ctx, id)
+		record, err := pl.Store.Session(ctx, id)
+		if err == nil && !record.Readable() {
+			err = sessions.ErrNotFound
+		}
+		return record, err
 	}
 	s := pl.Settings()
 	key, err := s.Keyer.Resolve(keyOrID, s.Agent)
 	if err != nil {
 		return sessions.Record{}, &request.Error{Field: "session", Text: err.Error()}
 	}
-	return pl.Store.SessionByKey(ctx, key)
+	record, err := pl.Store.SessionByKey(ctx, key)
+	if errors.Is(err, sessions.ErrNotFound) && key.SubAgent() {
+		return pl.Store.ArchivedSession(ctx, key)
+	}
+	return record, err
 }
 
 // NewRecord creates the record of a new session.

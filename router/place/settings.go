@@ -21,7 +21,17 @@ type ExchangeSettings struct {
 
 	MaxTasks     int           // sub-agents that work at the same time in this process
 	MaxChildren  int           // unfinished tasks per session
-	ArchiveAfter time.Duration // how long after its report a sub-agent's session ends; 0: never
+	ArchiveAfter time.Duration // how long after its report a sub-agent's session is archived; 0: never
+
+	Prices map[string]sessions.Price // by "<provider>/<model>"
+}
+
+// Cost is what a run of a model cost, as a text; empty if the price is unknown.
+func (s ExchangeSettings) Cost(model string, u sessions.Usage) string {
+	if price, known := s.Prices[model]; known {
+		return price.Cost(u)
+	}
+	return ""
 }
 
 // Spent names the limit that a chain has reached. It returns an empty text while the chain is below all limits.

@@ -1,7 +1,6 @@
 package work
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,7 +85,12 @@ func (d *driver) conclude(ctx, runCtx context.Context, j *job, w *worked) error 
 	}
 	d.seconds.Observe(d.now().Sub(j.batch[0].Started).Seconds())
 	if err != nil {
-		return d.ends.finishFailed(ctx, j, workError(runCtx, err), preview...)
+		why := workError(runCtx, err)
+		if why.Status == sessions.RunTimeout && j.record.Key.SubAgent() {
+			limit, setting := d.bound(&j.batch[0])
+			why = &sessions.WorkError{Status: why.Status, Err: why.Err, Public: fmt.Sprintf("the task did not end within %s (%s)", limit, setting)}
+		}
+		return d.ends.finishFailed(ctx, j, why, preview...)
 	}
 	return d.ends.finish(ctx, j, answered{w.answer, preview, w.show})
 }
@@ -114,9 +118,17 @@ func (d *driver) abortedBefore(ctx context.Context, j *job, cancel context.Cance
 	return nil
 }
 
+// bound is how long a run may take, and what says so. 0: as long as it likes.
+func (d *driver) bound(run *sessions.Run) (limit time.Duration, setting string) {
+	if run.Timeout > 0 {
+		return run.Timeout, "runTimeoutSeconds"
+	}
+	return d.settings().RunTimeout, "session.runTimeout"
+}
+
 // runContext is a run's context: it ends with the partition, at the run's deadline, or when somebody stops the run.
 func (d *driver) runContext(ctx context.Context, lane *lanes.Lane, run *sessions.Run) (context.Context, context.CancelCauseFunc) {
-	timeout := cmp.Or(run.Timeout, d.settings().RunTimeout)
+	timeout, _ := d.bound(run)
 	stop := context.CancelFunc(func() {})
 	if timeout > 0 {
 		ctx, stop = context.WithTimeout(ctx, timeout)

@@ -58,6 +58,7 @@ func (f *finisher) finish(ctx context.Context, j *job, answer answered) error {
 	say, kind := answer.Text, ledger.KindReply
 	if last.Exchange != "" {
 		var err error
+		last.Model = answer.Model
 		if say, err = f.exchanges.Advance(ctx, &change, f.stepEnd(&last, session.Taint(), announce.Result{Status: sessions.RunDone, Text: answer.Text, Usage: answer.Usage})); err != nil {
 			return err
 		}

@@ -38,10 +38,20 @@ type Tool struct {
 	// Beyond reports whether a call says something outside the conversation that it was made for. Nil: none does. It may
 	// read the store, with ctx; an error says that this is not known, which counts as beyond.
 	Beyond func(ctx context.Context, caller Caller, args json.RawMessage) (bool, error)
+	// Named gives the parameters of a call their first names, for the monitor, its rules and the tool. Nil: none has a second one.
+	Named func(args json.RawMessage) json.RawMessage
 	// Remote is set for a tool of an MCP server.
 	Remote *RemoteTool
 	// SubAgent makes it a sub-agent tool: a child session works its calls, and Run is not used. Nil for all others.
 	SubAgent SubAgent
+}
+
+// Arguments are a call's arguments under the first names of their parameters.
+func (t Tool) Arguments(args json.RawMessage) json.RawMessage {
+	if t.Named == nil {
+		return args
+	}
+	return t.Named(args)
 }
 
 // RemoteTool says where a tool really is.

@@ -38,7 +38,8 @@ type Change struct {
 	Save []Record
 	// Patch writes settings; it does not touch the revision.
 	Patch []Patch
-	// End ends sessions; their key is then free. Runs already queued in them still finish. An ended one is ErrNotFound.
+	// End ends sessions; their key is then free. Runs already queued in them still finish. An ended one is ErrNotFound, unless it
+	// is archived and the change deletes it.
 	End []End
 	// Messages are inserted (Revision 0) or replaced (Revision greater than the stored one).
 	Messages []StoredMessage
@@ -59,6 +60,8 @@ type Change struct {
 type End struct {
 	ID address.ID
 	At time.Time
+	// Archive keeps its transcript readable.
+	Archive bool
 }
 
 // StoredMessage is a message with the session that it belongs to.

@@ -69,8 +69,12 @@ type Record struct {
 	AbortedLast  bool
 	Created      time.Time
 	LastActivity time.Time
-	Ended        time.Time // reset or deleted; zero while it lives
+	Ended        time.Time // reset, deleted or archived; zero while it lives
+	Archived     bool      // set with Ended: nothing works in it any more, and its transcript stays readable
 }
+
+// Readable reports whether a session's transcript may still be read: it lives or is archived.
+func (r Record) Readable() bool { return r.Ended.IsZero() || r.Archived }
 
 // FileAccess scopes the workspace paths that a session sees. An empty string is everything.
 type FileAccess struct {

@@ -21,7 +21,7 @@ func testSessionRoundTrip(t *testing.T, b *bundle) {
 	r.ThinkingLevel, r.VerboseLevel, r.Label = sessions.ThinkingHigh, sessions.VerboseFull, flow.NewText("a läbel", flow.Top())
 	r.QueueMode = sessions.QueueSteer
 	r.TTL, r.Usage = time.Hour, sessions.Usage{InputTokens: 1, OutputTokens: 2, CachedTokens: 3}
-	r.ContextSize, r.AbortedLast, r.Ended = 9, true, at(3)
+	r.ContextSize, r.AbortedLast, r.Ended, r.Archived = 9, true, at(3), true
 	b.create(r)
 	require.Equal(t, r, b.session(r.ID))
 
@@ -198,6 +198,39 @@ func testPatchEnd(t *testing.T, b *bundle) {
 	b.commit(end)
 	b.refuse(sessions.ErrNotFound, end)
 	require.Equal(t, at(2), b.session(r.ID).Ended)
+}
+
+// testArchive: an archived session is not among the live ones, is found by its key as archived, and can be deleted once.
+func testArchive(t *testing.T, b *bundle) {
+	r := b.create(newSession("agent:main:subagent:1"))
+	end := func(at time.Time, archive bool) ledger.Change {
+		return ledger.Change{Change: sessions.Change{End: []sessions.End{{ID: r.ID, At: at, Archive: archive}}}}
+	}
+	_, err := b.ArchivedSession(b.ctx, r.Key)
+	require.ErrorIs(t, err, sessions.ErrNotFound)
+	b.commit(end(at(2), true))
+	want := r
+	want.Ended, want.Archived = at(2), true
+	require.Equal(t, want, b.session(r.ID))
+	got, err := b.ArchivedSession(b.ctx, r.Key)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	_, err = b.SessionByKey(b.ctx, r.Key)
+	require.ErrorIs(t, err, sessions.ErrNotFound)
+	listed, err := b.ListSessions(b.ctx, ledger.SessionQuery{MaxLevel: flow.Restricted})
+	require.NoError(t, err)
+	require.Empty(t, listed)
+	deny := sessions.SendDeny
+	b.refuse(sessions.ErrNotFound, ledger.Change{Change: sessions.Change{Patch: []sessions.Patch{{ID: r.ID, SendPolicy: &deny}}}})
+	b.refuse(sessions.ErrNotFound, end(at(3), true))
+
+	b.commit(end(at(4), false))
+	want.Ended, want.Archived = at(4), false
+	require.Equal(t, want, b.session(r.ID))
+	_, err = b.ArchivedSession(b.ctx, r.Key)
+	require.ErrorIs(t, err, sessions.ErrNotFound)
+	b.refuse(sessions.ErrNotFound, end(at(5), false))
+	b.refuse(sessions.ErrNotFound, end(at(5), true))
 }
 
 // chain stores a line of messages below parent and returns their ids.

@@ -190,6 +190,7 @@ func deliveryCases() map[string]func(*testing.T, *bundle) {
 		"old rows are pruned":             testPrune,
 		"old rows go while messages come": testPruneIntake,
 		"old events are emptied":          testPruneEvents,
+		"sessions are archived":           testArchive,
 		"archived sessions are removed":   testPruneArchived,
 		"ended sessions are removed":      testPruneSessions,
 		"old media are removed":           testPruneMedia,

@@ -4,6 +4,7 @@ package roster
 import (
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"sluice/internal/web"
 	"sluice/policy"
@@ -23,6 +24,7 @@ type Settings struct {
 	// those that Deny names.
 	SubagentTools ToolFilter
 	Web           Web
+	RunTimeout    time.Duration // of a run without a limit of its own; 0: none
 	// Monitor checks what their tools read and write; required.
 	Monitor *policy.Monitor
 }

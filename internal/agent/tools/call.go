@@ -36,7 +36,11 @@ type Work[A any] struct {
 // New completes a tool with its parameters, which are an A, and with its work. All arguments are checked here, against the
 // schema that models are told, before they are decoded.
 func New[A any](t sessions.Tool, w Work[A]) sessions.Tool {
-	t.Spec.Parameters = schema.Of[A]().Text()
+	s := schema.Of[A]()
+	t.Spec.Parameters = s.Text()
+	if s.Aliased() {
+		t.Named = s.Named
+	}
 	if w.Run != nil {
 		t.Run = func(ctx context.Context, caller sessions.Caller, raw json.RawMessage) (sessions.ToolResult, error) {
 			args, err := schema.Decode[A](raw)

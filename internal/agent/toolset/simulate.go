@@ -74,7 +74,7 @@ func (ts *Toolset) Simulate(ctx context.Context, record sessions.Record, caller 
 		return s, nil
 	}
 	d := ts.judged(ctx, policy.Call{
-		MonitoredCall: sessions.MonitoredCall{Record: record, CallID: caller.CallID + "/simulated", Tool: t, Args: args},
+		MonitoredCall: sessions.MonitoredCall{Record: record, CallID: caller.CallID + "/simulated", Tool: t, Args: t.Arguments(args)},
 		Route:         policy.FirstRoute(caller.Route, record.Route), User: caller.User, Owner: caller.Owner,
 	})
 	switch mode.Ruling(t) {

@@ -33,8 +33,9 @@ func (st *Checker) Addressee(ctx context.Context, caller sessions.Caller, name s
 		return to, errors.New("sessionKey: that is this session itself")
 	}
 	child := to.Record.ID == parent.ID
-	own := child || to.Record.Key == st.Roster.Settings().Keyer.Main(caller.Agent) // to these it may always speak
-	seen := child || st.reaches(caller, to.Record)
+	talks := st.talks(caller, to.Record.Key)
+	own := child || talks || to.Record.Key == st.Roster.Settings().Keyer.Main(caller.Agent) // to these it may always speak
+	seen := child || talks || st.reaches(caller, to.Record)
 	if !own && !seen {
 		st.Deny(caller, policy.CheckSessionsHidden, to.Record)
 		return to, NoSession(name)
@@ -66,7 +67,7 @@ func (st *Checker) named(ctx context.Context, caller sessions.Caller, parent ses
 	if id, err := sessions.ParseID(name); err == nil {
 		record, err := st.Store.Session(ctx, id)
 		switch {
-		case errors.Is(err, sessions.ErrNotFound), err == nil && (!record.Ended.IsZero() || st.crossAgent(caller, record.Agent) != nil):
+		case errors.Is(err, sessions.ErrNotFound), err == nil && (!record.Ended.IsZero() || st.crossAgent(caller, record.Agent, record.Key) != nil):
 			return Addressee{}, NoSession(name)
 		case err != nil:
 			return Addressee{}, tools.Inside("read session", err)
@@ -78,7 +79,7 @@ func (st *Checker) named(ctx context.Context, caller sessions.Caller, parent ses
 		return Addressee{}, fmt.Errorf("sessionKey: %w", err)
 	}
 	if agent := key.Agent(); agent != "" {
-		if err := st.crossAgent(caller, agent); err != nil {
+		if err := st.crossAgent(caller, agent, key); err != nil {
 			return Addressee{}, err
 		}
 	}
@@ -88,7 +89,7 @@ func (st *Checker) named(ctx context.Context, caller sessions.Caller, parent ses
 		return st.absent(key, name)
 	case err != nil:
 		return Addressee{}, tools.Inside("read session", err)
-	case st.crossAgent(caller, record.Agent) != nil: // a key that names no agent
+	case st.crossAgent(caller, record.Agent, record.Key) != nil: // a key that names no agent
 		return Addressee{}, NoSession(name)
 	}
 	return Addressee{Record: record}, nil
@@ -125,20 +126,35 @@ func (st *Checker) parentOf(ctx context.Context, caller sessions.Caller) session
 	return parent
 }
 
-// crossAgent applies the settings on who may speak to whom. They depend on the
-// agents alone, so that their errors tell nothing of what is there.
-func (st *Checker) crossAgent(caller sessions.Caller, agent string) error {
+// talks reports whether a run may speak to an agent's main session that it does not see: an owner who speaks in one agent's main
+// session may have it ask the other agents. Who else may, and which other sessions, is a matter of what the tools see.
+func (st *Checker) talks(caller sessions.Caller, to sessions.Key) bool {
+	agent, visibility := to.Agent(), cmp.Or(st.Roster.Settings().Visibility, roster.VisibleTree)
+	return visibility == roster.VisibleTree && agent != "" && agent != caller.Agent && st.crossAgent(caller, agent, to) == nil
+}
+
+// crossAgent applies the settings on who may speak to whom. They depend on the run, the agents and the key alone, so that
+// their errors tell nothing of what is there.
+func (st *Checker) crossAgent(caller sessions.Caller, agent string, key sessions.Key) error {
 	s := st.Roster.Settings()
 	d, _ := st.Roster.Definition(caller.Agent)
+	visibility := cmp.Or(s.Visibility, roster.VisibleTree)
+	refused := func(text string, args ...any) error {
+		return fmt.Errorf("sessionKey: sessions of other agents are out of reach: "+text, args...)
+	}
 	switch {
 	case agent == caller.Agent:
 		return nil
 	case roster.Sandboxed(d.Sandbox) && !d.SeesAll:
-		return errors.New("sessionKey: sessions of other agents are out of reach: agents.defaults.sandbox.sessionToolsVisibility is spawned, it must be all")
-	case s.Visibility != roster.VisibleAll:
-		return fmt.Errorf("sessionKey: sessions of other agents are out of reach: tools.sessions.visibility is %s, it must be all", cmp.Or(s.Visibility, roster.VisibleTree))
+		return refused("agents.defaults.sandbox.sessionToolsVisibility is spawned, it must be all")
+	case visibility == roster.VisibleTree && key != s.Keyer.Main(agent):
+		return refused("tools.sessions.visibility is tree, which leaves only their main sessions (agent:<id>:main); all allows the others")
+	case visibility == roster.VisibleTree && !(caller.Owner && caller.Key == s.Keyer.Main(caller.Agent)):
+		return refused("tools.sessions.visibility is tree, which leaves them to an owner who speaks in the main session; all allows this session, too")
+	case visibility != roster.VisibleTree && visibility != roster.VisibleAll:
+		return refused("tools.sessions.visibility is %s, it must be tree or all", visibility)
 	case !s.AgentToAgent.Enabled:
-		return errors.New("sessionKey: sessions of other agents are out of reach: tools.agentToAgent.enabled is off")
+		return refused("tools.agentToAgent.enabled is off, it must be on")
 	case !s.AgentToAgent.Allows(caller.Agent), !s.AgentToAgent.Allows(agent):
 		return fmt.Errorf("sessionKey: tools.agentToAgent.allow does not name both %s and %s", caller.Agent, agent)
 	}

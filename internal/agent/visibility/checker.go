@@ -25,6 +25,8 @@ type Store interface {
 type Checker struct {
 	Store  Store
 	Roster *roster.Roster
+	// Archived finds the archived session of a sub-agent by its key; nil: none is found by its key.
+	Archived func(ctx context.Context, key sessions.Key) (sessions.Record, error)
 	// NewSession makes the main session of an agent that lacks one, without storing it.
 	NewSession func(agent string) sessions.Record
 	Now        func() time.Time
@@ -73,8 +75,16 @@ func (st *Checker) reaches(caller sessions.Caller, record sessions.Record) bool 
 	}
 }
 
+// Shown is a session's key as the caller's tools show it: "main" for the main session of the caller's own agent.
+func (st *Checker) Shown(caller sessions.Caller, key sessions.Key) sessions.Key {
+	if key == st.Roster.Settings().Keyer.Main(caller.Agent) {
+		return sessions.MainAlias
+	}
+	return key
+}
+
 // Target finds the session that a tool names by key or id; empty is the
-// caller's own. The error for a hidden session is that for an absent one.
+// caller's own. It may be archived. The error for a hidden session is that for an absent one.
 func (st *Checker) Target(ctx context.Context, caller sessions.Caller, name string) (sessions.Record, error) {
 	if name == "" || name == "current" {
 		record, err := st.Store.Session(ctx, caller.Session)
@@ -84,7 +94,7 @@ func (st *Checker) Target(ctx context.Context, caller sessions.Caller, name stri
 		return record, nil
 	}
 	record, err := st.find(ctx, caller, name)
-	if err == nil && record.Ended.IsZero() && st.Visible(caller, record) {
+	if err == nil && record.Readable() && st.Visible(caller, record) {
 		return record, nil
 	}
 	if err == nil {
@@ -100,7 +110,7 @@ func (st *Checker) Target(ctx context.Context, caller sessions.Caller, name stri
 func (st *Checker) Deny(caller sessions.Caller, at policy.Checkpoint, record sessions.Record) {
 	why := "not visible to the caller (tools.sessions.visibility, sandbox)"
 	switch {
-	case !record.Ended.IsZero():
+	case !record.Readable():
 		why = "has ended"
 	case !policy.CallerOf(caller).May(at, record.Taint):
 		why = "above what the caller has learned"
@@ -121,5 +131,9 @@ func (st *Checker) find(ctx context.Context, caller sessions.Caller, name string
 	if err != nil {
 		return sessions.Record{}, sessions.ErrNotFound // what can't be a key names nothing
 	}
-	return st.Store.SessionByKey(ctx, key)
+	record, err := st.Store.SessionByKey(ctx, key)
+	if errors.Is(err, sessions.ErrNotFound) && key.SubAgent() && st.Archived != nil {
+		return st.Archived(ctx, key)
+	}
+	return record, err
 }

@@ -19,6 +19,7 @@ type Defaults struct {
 	Model           string               `yaml:"model" doc:"<provider>/<model>. Default: models.default."`
 	SystemPrompt    string               `yaml:"systemPrompt" doc:"The system prompt, a template: docs/workspace.md. Default: a short prompt for an assistant in a chat that replies briefly and may stay silent, followed by the instruction file of its workspace."`
 	Thinking        string               `yaml:"thinking" enum:"off,low,medium,high" doc:"How much models may reason before they reply. Default: the provider's."`
+	Effort          string               `yaml:"effort,omitempty" enum:"off,low,medium,high" doc:"Another name of thinking. Give one of the two."`
 	Temperature     sessions.Temperature `yaml:"temperature" doc:"How freely models choose their words: 0 gives the most likely words, higher numbers more variety. A number from 0 to 2. Providers of kind anthropic take at most 1, and none while the model reasons (thinking). Default: the provider's."`
 	MaxOutputTokens int                  `yaml:"maxOutputTokens" min:"0" max:"1000000" doc:"Maximum tokens of one reply. 0: the provider's own limit."`
 	Verbose         string               `yaml:"verbose" enum:"off,on,full" doc:"What people see of the work on a reply. off: nothing. on: the tools that are called. full: their results too."`
@@ -55,7 +56,7 @@ type Memory struct {
 
 // SubagentDefaults limit sub-agents.
 type SubagentDefaults struct {
-	ArchiveAfterMinutes int `yaml:"archiveAfterMinutes" min:"0" max:"525600" doc:"Minutes after its report when a sub-agent's session ends. 0: never."`
+	ArchiveAfterMinutes int `yaml:"archiveAfterMinutes" min:"0" max:"525600" doc:"Minutes after its report when a sub-agent's session is archived: nothing works in it any more, and its transcript stays readable until retention.archived. 0: never."`
 	MaxConcurrent       int `yaml:"maxConcurrent" min:"1" max:"1000" doc:"Sub-agents that work at the same time in one gateway process; others wait."`
 	MaxChildren         int `yaml:"maxChildren" min:"1" max:"100" doc:"Sub-agents of one session that have not reported yet."`
 }
@@ -74,6 +75,7 @@ type Agent struct {
 	SystemPrompt    string               `yaml:"systemPrompt" doc:"Default: as in agents.defaults."`
 	Model           string               `yaml:"model" doc:"Default: as in agents.defaults. Only for kind loop."`
 	Thinking        string               `yaml:"thinking" enum:"off,low,medium,high" doc:"Default: as in agents.defaults."`
+	Effort          string               `yaml:"effort,omitempty" enum:"off,low,medium,high" doc:"Another name of thinking. Give one of the two."`
 	Temperature     sessions.Temperature `yaml:"temperature" doc:"Default: as in agents.defaults."`
 	MaxOutputTokens int                  `yaml:"maxOutputTokens" min:"0" max:"1000000" doc:"0: as in agents.defaults."`
 	Verbose         string               `yaml:"verbose" enum:"off,on,full" doc:"Default: as in agents.defaults."`

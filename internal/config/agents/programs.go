@@ -23,7 +23,7 @@ const (
 type Program struct {
 	Classification flow.Level      `yaml:"classification,omitempty" doc:"Only for a program: the highest level of a conversation that it may get. Default: PUBLIC."`
 	Trust          string          `yaml:"trust,omitempty" enum:"trusted,untrusted" doc:"Only for a program: untrusted if its answers count as text of strangers. Default: untrusted for kind a2a, else trusted."`
-	Timeout        scalar.Duration `yaml:"timeout,omitempty" doc:"Only for a program: maximum duration of a run, if it is shorter than limits.runTimeout."`
+	Timeout        scalar.Duration `yaml:"timeout,omitempty" doc:"Only for a program: maximum duration of a run, if it is shorter than session.runTimeout."`
 	Nkey           string          `yaml:"nkey,omitempty" doc:"For kind nats with bus.listen: the public nkey of the program, U…. Make one with sluice agents key."`
 	Command        []string        `yaml:"command,omitempty" doc:"For kind command: the program and its arguments."`
 	URL            string          `yaml:"url,omitempty" doc:"For kind a2a: address of the remote agent: its host, whose agent card is at /.well-known/agent-card.json, or the card itself."`

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -103,4 +104,29 @@ func (b *Bytes) UnmarshalText(text []byte) error {
 	}
 	*b = Bytes(n)
 	return nil
+}
+
+// Amount is an amount of money as a decimal number with at most six decimals, such as 2.50; empty if it is not given.
+type Amount string
+
+const amountDecimals, amountMax = 6, 1_000_000
+
+// UnmarshalText reads an amount of at least 0.
+func (a *Amount) UnmarshalText(text []byte) error {
+	*a = Amount(text)
+	whole, part, _ := strings.Cut(string(text), ".")
+	if n, err := strconv.ParseUint(whole, 10, 32); err != nil || n > amountMax || len(part) > amountDecimals || strings.Trim(part, "0123456789") != "" {
+		return fmt.Errorf("want an amount of money from 0 to %d with at most six decimals, such as 2.50", amountMax)
+	}
+	return nil
+}
+
+// Millionths is the amount in millionths: 2500000 for 2.50; the other one if it is not given.
+func (a Amount) Millionths(otherwise int64) int64 {
+	whole, part, _ := strings.Cut(string(a), ".")
+	n, err := strconv.ParseInt(whole+part+strings.Repeat("0", max(amountDecimals-len(part), 0)), 10, 64)
+	if err != nil || a == "" {
+		return otherwise
+	}
+	return n
 }

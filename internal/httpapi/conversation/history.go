@@ -79,7 +79,7 @@ func (a *HistoryAPI) Get(ctx context.Context, in *struct {
 	Limit int `query:"limit" minimum:"1" maximum:"500" default:"200" doc:"at most this many, the newest"`
 },
 ) (*wire.Body[transcript], error) {
-	r, err := a.Visible.Session(ctx, in.ID)
+	r, err := a.Visible.Readable(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ type sessionRecord struct {
 	Busy         bool                `json:"busy" doc:"a message is being processed or waits"`
 	Persistent   bool                `json:"persistent" doc:"false: it ends five minutes after its last reply"`
 	TTL          int64               `json:"ttl" doc:"seconds from its creation to its end; 0: no end"`
-	Status       string              `json:"status" enum:"ready"`
+	Status       string              `json:"status" enum:"ready,archived" doc:"archived: the session of a sub-agent whose time is over; it can be read and deleted"`
 	Metadata     json.RawMessage     `json:"metadata" doc:"what its creator attached"`
 	FileAccess   sessions.FileAccess `json:"file_access"`
 	Key          sessions.Key        `json:"key"`
@@ -48,6 +48,9 @@ func (a *SessionAPI) record(who auth.Caller, r sessions.Record, busy bool) sessi
 		Taint: r.Taint.String(), Clearance: r.Clearance.String(), SendPolicy: string(r.SendPolicy), Activation: string(r.Activation),
 		QueueMode: string(r.QueueMode), Thinking: string(r.ThinkingLevel), Verbose: string(r.VerboseLevel), Temperature: r.Temperature.Value(), MaxTokens: r.MaxTokens,
 		Label: quotes.Or(r.Label, ""), Title: quotes.Or(r.Title, ""), Channel: r.Route.Channel,
+	}
+	if r.Archived {
+		out.Status = "archived"
 	}
 	out.Model = cmp.Or(quotes.Or(r.Model, ""), a.Models.Default(r.Agent))
 	if len(out.Metadata) == 0 {

@@ -156,7 +156,7 @@ func idsOf(records []sessions.Record) []sessions.ID {
 
 // Get answers with a session.
 func (a *SessionAPI) Get(ctx context.Context, in *SessionPath) (*wire.Body[sessionRecord], error) {
-	r, err := a.Visible.Session(ctx, in.ID)
+	r, err := a.Visible.Readable(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +197,11 @@ func (a *SessionAPI) addSendPermission(ctx context.Context, r sessions.Record, o
 
 // Delete ends a session.
 func (a *SessionAPI) Delete(ctx context.Context, in *SessionPath) (*struct{}, error) {
-	r, err := a.Visible.Existing(ctx, in.ID)
+	find := a.Visible.Readable
+	if in.ID == sessions.MainAlias {
+		find = a.Visible.Existing // a main session is not made to be deleted
+	}
+	r, err := find(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -107,7 +107,7 @@ type (
 		After string `json:"after,omitempty" jsonschema:"where the page begins: after of the page before"`
 	}
 	sessionArgs struct {
-		Session string `json:"sessionKey" jsonschema:"a session's key or id, or main" bounds:"minLength=1"`
+		Session string `json:"sessionKey" jsonschema:"a session's key or id, or main" bounds:"minLength=1" also:"session_id"`
 	}
 	idArgs struct {
 		ID string `json:"id" bounds:"minLength=1"`
@@ -134,7 +134,7 @@ func sessionTools() []tool {
 	}
 	type sendArgs struct {
 		sessionArgs
-		Message string `json:"message" jsonschema:"what to say, in Markdown" bounds:"minLength=1"`
+		Message string `json:"message" jsonschema:"what to say, in Markdown" bounds:"minLength=1" also:"content"`
 		Name    string `json:"name,omitempty" jsonschema:"names this message: sent again under the same name, it has no effect and returns the first outcome"`
 	}
 	type spawnArgs struct {
@@ -202,8 +202,8 @@ func memoryTools() []tool {
 func messageTools() []tool {
 	type messageArgs struct {
 		Channel string `json:"channel" jsonschema:"telegram, slack, discord or webchat" bounds:"minLength=1"`
-		To      string `json:"to" jsonschema:"id of a conversation or person, owner, #name or @name" bounds:"minLength=1"`
-		Message string `json:"message" jsonschema:"Markdown" bounds:"minLength=1"`
+		To      string `json:"to" jsonschema:"id of a conversation or person, owner, #name or @name" bounds:"minLength=1" also:"recipient"`
+		Message string `json:"message" jsonschema:"Markdown" bounds:"minLength=1" also:"text"`
 		Account string `json:"accountId,omitempty"`
 		Thread  string `json:"threadId,omitempty"`
 		Key     string `json:"key,omitempty" jsonschema:"names this message: sent again under the same key, it has no effect"`

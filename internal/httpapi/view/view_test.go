@@ -109,6 +109,10 @@ func (k *known) ResolveSession(_ context.Context, name string) (sessions.Record,
 	return k.Session(context.Background(), sessions.ID(name))
 }
 
+func (k *known) ReadableSession(ctx context.Context, name string) (sessions.Record, error) {
+	return k.ResolveSession(ctx, name)
+}
+
 func (k *known) SessionOrMain(ctx context.Context, name string) (sessions.Record, error) {
 	return k.ResolveSession(ctx, name)
 }

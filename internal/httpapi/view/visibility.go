@@ -19,6 +19,8 @@ import (
 type Resolver interface {
 	// ResolveSession finds a live session by its key or id.
 	ResolveSession(ctx context.Context, keyOrID string) (sessions.Record, error)
+	// ReadableSession is ResolveSession for a session that is only read: it finds archived ones too.
+	ReadableSession(ctx context.Context, keyOrID string) (sessions.Record, error)
 	// SessionOrMain is ResolveSession, or the main session if the name is empty.
 	SessionOrMain(ctx context.Context, keyOrID string) (sessions.Record, error)
 	// MainSession is the default agent's main session, which it creates if it is missing.
@@ -53,7 +55,19 @@ func (v *Visibility) Session(ctx context.Context, name string) (sessions.Record,
 
 // Existing finds the session that a name means, if the caller may know of it.
 func (v *Visibility) Existing(ctx context.Context, name string) (sessions.Record, error) {
-	r, err := v.Resolver.ResolveSession(ctx, name)
+	return v.existing(ctx, name, v.Resolver.ResolveSession)
+}
+
+// Readable is Session for a session that is only read or deleted: it finds archived ones too.
+func (v *Visibility) Readable(ctx context.Context, name string) (sessions.Record, error) {
+	if name == sessions.MainAlias {
+		return v.Session(ctx, name)
+	}
+	return v.existing(ctx, name, v.Resolver.ReadableSession)
+}
+
+func (v *Visibility) existing(ctx context.Context, name string, find func(context.Context, string) (sessions.Record, error)) (sessions.Record, error) {
+	r, err := find(ctx, name)
 	if _, bad := errors.AsType[*request.Error](err); bad {
 		return r, wire.ErrNotFound // it cannot be a key, so it names nothing
 	}

@@ -16,7 +16,7 @@ const (
 )
 
 type historyArgs struct {
-	SessionKey   string `json:"sessionKey" jsonschema:"the key or sessionId of a session, as sessions_list shows it; main is your main session"`
+	SessionKey   string `json:"sessionKey" jsonschema:"the key or sessionId of a session, as sessions_list shows it; main is your main session" also:"session_id"`
 	Limit        *int   `json:"limit,omitempty" jsonschema:"how many of the newest messages; default 50" bounds:"minimum=1,maximum=200,lowered"`
 	IncludeTools bool   `json:"includeTools,omitempty" jsonschema:"include tool calls and results; default false"`
 }
@@ -80,6 +80,6 @@ func (ts *Tools) history(ctx context.Context, call tools.Call[historyArgs]) (ses
 		SessionKey sessions.Key `json:"sessionKey"`
 		SessionID  sessions.ID  `json:"sessionId"`
 		History
-	}{record.Key, record.ID, historyOf(messages, args.limit(), args.IncludeTools)})
+	}{ts.Sight.Shown(caller, record.Key), record.ID, historyOf(messages, args.limit(), args.IncludeTools)})
 	return sessions.ToolResult{Text: text, Label: label}, err
 }

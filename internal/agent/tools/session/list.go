@@ -117,10 +117,12 @@ func (ts *Tools) list(ctx context.Context, caller sessions.Caller, args *listArg
 		if reserved(record.Key) || !ts.Sight.Visible(caller, record) || (len(args.Kinds) > 0 && !slices.Contains(args.Kinds, kind)) {
 			continue
 		}
-		row, shown := ts.row(ctx, caller, record)
+		row, shown, err := ts.row(ctx, caller, record)
+		if err != nil {
+			return err
+		}
 		label := record.Taint
 		if args.MessageLimit > 0 && !ts.Sight.GuestIn(caller, record.ID) {
-			var err error
 			if row.Messages, label, err = ts.newest(ctx, record, args.MessageLimit); err != nil {
 				return err
 			}

@@ -45,13 +45,17 @@ type deliveryContext struct {
 }
 
 // row shows the parts of a session that the caller may see. Its label covers the shown texts of other people.
-func (ts *Tools) row(ctx context.Context, caller sessions.Caller, record sessions.Record) (sessionRow, flow.Label) {
+func (ts *Tools) row(ctx context.Context, caller sessions.Caller, record sessions.Record) (sessionRow, flow.Label, error) {
+	var err error
+	if record.Route, err = ts.routeOf(ctx, caller, record); err != nil {
+		return sessionRow{}, flow.Top(), err
+	}
 	if ts.Sight.GuestIn(caller, record.ID) {
-		record.Route, record.Title, record.Label = caller.Route, flow.Text{}, flow.Text{} // hide where and how its owner talks there
+		record.Title, record.Label = flow.Text{}, flow.Text{} // how its owner talks there
 	}
 	quotes := policy.NewQuotation(caller.Taint.Level())
 	row := sessionRow{
-		Key: record.Key, Kind: record.Key.Kind(ts.Roster.Settings().Keyer), Label: quotes.Or(record.Label, ""), DisplayName: displayName(quotes, record),
+		Key: ts.Sight.Shown(caller, record.Key), Kind: record.Key.Kind(ts.Roster.Settings().Keyer), Label: quotes.Or(record.Label, ""), DisplayName: displayName(quotes, record),
 		UpdatedAt: record.LastActivity.UnixMilli(), SessionID: record.ID, SpawnedBy: ts.starter(ctx, caller, record), Model: ts.modelOf(quotes, record),
 		ContextTokens: record.ContextSize, TotalTokens: record.Usage.InputTokens + record.Usage.OutputTokens,
 		ThinkingLevel: record.ThinkingLevel, VerboseLevel: record.VerboseLevel, SystemSent: record.Usage.InputTokens > 0,
@@ -62,7 +66,29 @@ func (ts *Tools) row(ctx context.Context, caller sessions.Caller, record session
 	if !record.Route.IsZero() {
 		row.DeliveryContext = &deliveryContext{Channel: record.Route.Channel, To: string(record.Route.Conversation), AccountID: record.Route.Account}
 	}
-	return row, quotes.Label()
+	return row, quotes.Label(), nil
+}
+
+// routeOf is where somebody last spoke in a session, and for the caller's own session where its run answers. The route is
+// stored when a run ends: until the first one has ended in a main session that nobody had spoken to, it is that of the
+// message that waits. A guest sees only its own.
+func (ts *Tools) routeOf(ctx context.Context, caller sessions.Caller, record sessions.Record) (sessions.Route, error) {
+	switch {
+	case record.ID == caller.Session && (!caller.Route.IsZero() || ts.Sight.GuestIn(caller, record.ID)):
+		return caller.Route, nil
+	case !record.Route.IsZero(), record.Key != ts.Roster.Settings().Keyer.Main(record.Agent):
+		return record.Route, nil
+	}
+	runs, err := ts.Store.WaitingRuns(ctx, record.ID, statusMax)
+	if err != nil {
+		return sessions.Route{}, tools.Inside("read runs", err)
+	}
+	for _, run := range runs {
+		if !run.Route.IsZero() && policy.CallerOf(caller).May(policy.CheckSessionsSee, run.Label) {
+			return run.Route, nil
+		}
+	}
+	return sessions.Route{}, nil
 }
 
 // starter is the key of the session that started a sub-agent, if the caller may see it.
@@ -71,13 +97,13 @@ func (ts *Tools) starter(ctx context.Context, caller sessions.Caller, record ses
 	case "":
 		return ""
 	case caller.Session:
-		return caller.Key
+		return ts.Sight.Shown(caller, caller.Key)
 	}
 	parent, err := ts.Store.Session(ctx, record.SpawnedBy)
 	if err != nil || !ts.Sight.Visible(caller, parent) {
 		return ""
 	}
-	return parent.Key
+	return ts.Sight.Shown(caller, parent.Key)
 }
 
 // modelOf is the model of a session; the agent's model if the caller may not see the override.

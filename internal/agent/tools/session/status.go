@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"sluice/announce"
 	"sluice/internal/agent/tools"
@@ -23,7 +24,7 @@ const (
 const modelDefault = "default"
 
 type statusArgs struct {
-	SessionKey string  `json:"sessionKey,omitempty" jsonschema:"the key or sessionId of a session; default: this one"`
+	SessionKey string  `json:"sessionKey,omitempty" jsonschema:"the key or sessionId of a session; default: this one" also:"session_id"`
 	Model      *string `json:"model,omitempty" jsonschema:"sets this session's model from the next message on: <provider>/<model>, or default for the agent's own; only if an owner asks for it"`
 }
 
@@ -31,7 +32,9 @@ type statusArgs struct {
 type sessionStatus struct {
 	sessionRow
 	Agent     string        `json:"agent"`
-	Level     flow.Level    `json:"level"` // of what it has learnt
+	User      string        `json:"user,omitempty"` // who last wrote to it, as <channel>:<user id>
+	Taint     flow.Level    `json:"taint"`          // level of what it has learnt
+	CreatedAt int64         `json:"createdAt"`      // Unix milliseconds
 	Running   int           `json:"running"`
 	Queued    int           `json:"queued"`
 	Exchanges []exchangeRow `json:"exchanges,omitempty"` // those that have not ended, and the newest that have
@@ -83,8 +86,17 @@ func (ts *Tools) status(ctx context.Context, call tools.Call[statusArgs]) (sessi
 			return sessions.ToolResult{}, err
 		}
 	}
-	row, shown := ts.row(ctx, caller, record)
-	status := sessionStatus{sessionRow: row, Agent: record.Agent, Level: record.Taint.Level(), Now: ts.Now().UnixMilli()}
+	row, shown, err := ts.row(ctx, caller, record)
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	user, err := ts.userOf(ctx, caller, record, row.LastChannel)
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	status := sessionStatus{
+		sessionRow: row, Agent: record.Agent, User: user, Taint: record.Taint.Level(), CreatedAt: record.Created.UnixMilli(), Now: ts.Now().UnixMilli(),
+	}
 	if err := ts.countRuns(ctx, &status); err != nil {
 		return sessions.ToolResult{}, err
 	}
@@ -94,6 +106,26 @@ func (ts *Tools) status(ctx context.Context, call tools.Call[statusArgs]) (sessi
 	}
 	text, err := tools.JSON(status)
 	return sessions.ToolResult{Text: text, Label: record.Taint.Join(shown).Join(label)}, err
+}
+
+// userOf is the person who last wrote to a session, as far as the caller may see the message; a guest sees only itself.
+func (ts *Tools) userOf(ctx context.Context, caller sessions.Caller, record sessions.Record, channel string) (string, error) {
+	if record.ID == caller.Session && (caller.User != "" || ts.Sight.GuestIn(caller, record.ID)) {
+		return caller.User, nil
+	}
+	if channel == "" {
+		return "", nil
+	}
+	messages, err := ts.Store.Thread(ctx, record)
+	if err != nil {
+		return "", tools.Inside("read messages", err)
+	}
+	for _, m := range slices.Backward(messages) {
+		if m.Role == sessions.RoleUser && m.Sender.ID != "" && policy.CallerOf(caller).May(policy.CheckSessionsHistory, m.Label) {
+			return sessions.Principal(channel, m.Sender.ID), nil
+		}
+	}
+	return "", nil
 }
 
 // setModel sets another model for the caller's own session, from its next message on.
@@ -174,7 +206,9 @@ func (ts *Tools) exchangesOf(ctx context.Context, caller sessions.Caller, status
 				}
 				left--
 				label = label.Join(x.Label)
-				status.add(x)
+				row := rowOf(x, status.SessionID)
+				row.With = ts.Sight.Shown(caller, row.With)
+				status.add(row, x.Kind)
 			}
 		}
 	}
@@ -182,9 +216,8 @@ func (ts *Tools) exchangesOf(ctx context.Context, caller sessions.Caller, status
 }
 
 // add shows an exchange of the session.
-func (s *sessionStatus) add(x ledger.Exchange) {
-	row := rowOf(x, s.SessionID)
-	if row.Asked && x.Kind == announce.Spawn {
+func (s *sessionStatus) add(row exchangeRow, kind announce.Kind) {
+	if row.Asked && kind == announce.Spawn {
 		s.SubAgents = append(s.SubAgents, row)
 	} else {
 		s.Exchanges = append(s.Exchanges, row)

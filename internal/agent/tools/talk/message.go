@@ -27,9 +27,9 @@ import (
 )
 
 type messageArgs struct {
-	Message   string             `json:"message,omitempty" jsonschema:"the text, in Markdown; can be left out only with media"`
+	Message   string             `json:"message,omitempty" jsonschema:"the text, in Markdown; can be left out only with media" also:"text"`
 	Channel   string             `json:"channel,omitempty" jsonschema:"for example telegram; default: this conversation's"`
-	To        string             `json:"to,omitempty" jsonschema:"the conversation's id on the channel, owner for its owner, the name of a configured target without a channel, or #name or @name where the channel knows names; default: this conversation"`
+	To        string             `json:"to,omitempty" jsonschema:"the conversation's id on the channel, owner for its owner, the name of a configured target without a channel, or #name or @name where the channel knows names; default: this conversation" also:"recipient"`
 	AccountID string             `json:"accountId,omitempty" jsonschema:"the bot to speak as; default: this conversation's"`
 	ThreadID  string             `json:"threadId,omitempty" jsonschema:"topic or thread in the conversation"`
 	Buttons   []button           `json:"buttons,omitempty" jsonschema:"shown below the text; pressing one sends you its value, which is never a command" bounds:"maxItems=5"`

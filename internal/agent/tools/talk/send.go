@@ -24,8 +24,8 @@ const (
 )
 
 type sendArgs struct {
-	SessionKey     string `json:"sessionKey" jsonschema:"the key or sessionId of the session to speak to, as sessions_list shows it; agent:<id>:main is another agent"`
-	Message        string `json:"message" jsonschema:"the question or message for its agent" bounds:"minLength=1"`
+	SessionKey     string `json:"sessionKey" jsonschema:"the key or sessionId of the session to speak to, as sessions_list shows it; agent:<id>:main is another agent" also:"session_id"`
+	Message        string `json:"message" jsonschema:"the question or message for its agent" bounds:"minLength=1" also:"content"`
 	TimeoutSeconds *int   `json:"timeoutSeconds,omitempty" jsonschema:"how long to wait for the reply; default 30; 0: do not wait" bounds:"minimum=0,maximum=600,lowered"`
 }
 
@@ -102,7 +102,7 @@ func (ts *Tools) sendTo(ctx context.Context, call tools.Call[sendArgs]) (session
 	if err != nil {
 		return sessions.ToolResult{}, publicSendError(err)
 	}
-	result := sendResult{RunID: x.First, Status: "accepted", SessionKey: to.Record.Key}
+	result := sendResult{RunID: x.First, Status: "accepted", SessionKey: ts.Sight.Shown(caller, to.Record.Key)}
 	label := flow.NewLabel(caller.Taint.Level(), flow.Trusted)
 	if wait := args.wait() - ts.Now().Sub(x.Started); !to.Blind && args.wait() > 0 {
 		run, err := ts.Exchanges.WaitRun(ctx, x.First, max(wait, 0))

@@ -21,7 +21,7 @@ type spawnArgs struct {
 	Label             string `json:"label,omitempty" jsonschema:"a short name of the task, for people" bounds:"maxLength=512"`
 	AgentID           string `json:"agentId,omitempty" jsonschema:"the agent to do it; agents_list shows which; default: yourself"`
 	Model             string `json:"model,omitempty" jsonschema:"<provider>/<model>; default: the agent's"`
-	RunTimeoutSeconds int    `json:"runTimeoutSeconds,omitempty" jsonschema:"how long the work may take; 0: as configured" bounds:"minimum=0,maximum=86400"`
+	RunTimeoutSeconds int    `json:"runTimeoutSeconds,omitempty" jsonschema:"how long the work may take; default 0: no limit but that of all runs" bounds:"minimum=0,maximum=86400"`
 	Cleanup           string `json:"cleanup,omitempty" jsonschema:"what happens to the sub-agent's session after its report; default keep" bounds:"enum=keep|delete,empty"`
 }
 
@@ -42,6 +42,7 @@ type spawnResult struct {
 	Status          string         `json:"status"` // accepted
 	RunID           sessions.RunID `json:"runId"`
 	ChildSessionKey sessions.Key   `json:"childSessionKey"`
+	Note            string         `json:"note,omitempty"` // which limit the work has, where the call gives none
 }
 
 // spawnTool may be repeated after a crash: the call names the task.
@@ -95,7 +96,11 @@ func (ts *Tools) start(ctx context.Context, call tools.Call[spawnArgs], child se
 	if err != nil {
 		return sessions.ToolResult{}, publicSendError(err)
 	}
-	text, err := tools.JSON(spawnResult{Status: "accepted", RunID: x.First, ChildSessionKey: x.Target.Key})
+	result := spawnResult{Status: "accepted", RunID: x.First, ChildSessionKey: x.Target.Key}
+	if limit := ts.Roster.Settings().RunTimeout; args.RunTimeoutSeconds == 0 && limit > 0 {
+		result.Note = fmt.Sprintf("session.runTimeout ends the work after %s", limit)
+	}
+	text, err := tools.JSON(result)
 	return sessions.ToolResult{Text: text, Label: flow.NewLabel(caller.Taint.Level(), flow.Trusted)}, err
 }
 

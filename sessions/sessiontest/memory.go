@@ -78,7 +78,8 @@ func (m *Memory) check(change sessions.Change) error {
 		}
 	}
 	for _, p := range change.Patch {
-		if stored, ok := m.records[p.ID]; !ok || !stored.Ended.IsZero() {
+		created := slices.ContainsFunc(change.Create, func(r sessions.Record) bool { return r.ID == p.ID })
+		if stored, ok := m.records[p.ID]; !created && (!ok || !stored.Ended.IsZero()) {
 			return sessions.ErrNotFound
 		}
 	}

@@ -198,6 +198,10 @@ func testPatchEnd(t *testing.T, b *bundle) {
 	b.commit(end)
 	b.refuse(sessions.ErrNotFound, end)
 	require.Equal(t, at(2), b.session(r.ID).Ended)
+
+	fresh := newSession("agent:main:fresh") // created and patched at once
+	b.commit(ledger.Change{Change: sessions.Change{Create: []sessions.Record{fresh}, Patch: []sessions.Patch{{ID: fresh.ID, MaxTokens: new(7)}}}})
+	require.Equal(t, 7, b.session(fresh.ID).MaxTokens)
 }
 
 // testArchive: an archived session is not among the live ones, is found by its key as archived, and can be deleted once.

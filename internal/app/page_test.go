@@ -124,7 +124,7 @@ func TestPage(t *testing.T) {
 	b.says("What can you do?")
 	b.shows("offline guide")
 	b.says("list sessions")
-	b.shows("agent:main:main")
+	b.shows("main – webchat") // the session itself: the agent's own main session
 	b.shows("sessions_list")
 	b.says("/help")
 	b.shows("start a new session")

@@ -287,6 +287,8 @@ func TestAFloodOfFrames(t *testing.T) {
 	conn, err := nats.Connect(h.url, nkeyOf(t, h.key(t, "one")))
 	require.NoError(t, err)
 	defer conn.Close()
+	_, err = micro.AddService(conn, micro.Config{Name: agentkit.ServiceName, Version: "1.0.0", Metadata: map[string]string{"agent": "one"}})
+	require.NoError(t, err)
 	line, err := h.Agents.Begin(t.Context(), program.Run{Agent: "one", ID: "run_1"})
 	require.NoError(t, err)
 	defer line.Close("turn")
@@ -294,6 +296,9 @@ func TestAFloodOfFrames(t *testing.T) {
 		require.NoError(t, conn.Publish("sluice.agent.one.out.run_1", []byte("{}")))
 	}
 	require.NoError(t, conn.Flush())
+	there, err := h.Agents.Instances(t.Context()) // what the program says of itself comes behind its frames
+	require.NoError(t, err)
+	require.Len(t, there, 1)
 	var frames int
 	for err == nil {
 		_, err = line.Next(t.Context())

@@ -20,11 +20,10 @@ import (
 )
 
 const (
-	toolsMax       = 200      // per server
-	pagesMax       = 50       // per tool list
-	nameMax        = 64       // bytes, the limit of model providers
-	descriptionMax = 2 << 10  // bytes
-	schemaMax      = 32 << 10 // bytes
+	toolsMax       = 200     // per server
+	pagesMax       = 50      // per tool list
+	nameMax        = 64      // bytes, the limit of model providers
+	descriptionMax = 2 << 10 // bytes
 	specsMax       = 512 << 10
 	detailMax      = 300 // bytes of a server's state
 	loggedMax      = 100 // bytes of a name from outside in the log
@@ -167,7 +166,7 @@ func (v *server) describe(t *sdk.Tool) string {
 
 // parameters parses the tool's schema, which calls are checked against.
 func (l *listing) parameters(t *sdk.Tool) (*schema.Schema, error) {
-	text, err := objectSchema(t.InputSchema)
+	text, err := schema.AsObject(t.InputSchema)
 	if err != nil {
 		return nil, err
 	}
@@ -179,32 +178,6 @@ func (l *listing) parameters(t *sdk.Tool) (*schema.Schema, error) {
 		l.cfg.Log.Info("MCP tool: its arguments are checked by its server only", "tool", bounded(t.Name, loggedMax), "why", plain(unchecked))
 	}
 	return params, nil
-}
-
-// objectSchema returns a tool's schema in the form that models need: the schema of an object.
-func objectSchema(schema any) (json.RawMessage, error) {
-	object, ok := schema.(map[string]any)
-	switch {
-	case schema == nil:
-		object = map[string]any{}
-	case !ok:
-		return nil, errors.New("its parameters are not a JSON Schema of an object")
-	}
-	if kind, has := object["type"]; has && kind != "object" {
-		return nil, errors.New("its parameters are not a JSON Schema of an object")
-	}
-	object["type"] = "object"
-	if _, has := object["properties"]; !has {
-		object["properties"] = map[string]any{}
-	}
-	text, err := json.Marshal(object)
-	if err != nil {
-		return nil, fmt.Errorf("its parameters can't be written: %w", err)
-	}
-	if len(text) > schemaMax {
-		return nil, fmt.Errorf("its parameters have %d bytes, the maximum is %d", len(text), schemaMax)
-	}
-	return text, nil
 }
 
 // plain removes invisible characters.

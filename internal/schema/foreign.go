@@ -19,6 +19,8 @@ const (
 	// partsMax limits how many schemas one check visits per value, with each reference counted as often as it is
 	// followed.
 	partsMax = 2000
+	// schemaMax is the size of a schema, in bytes.
+	schemaMax = 32 << 10
 )
 
 // dialects are the values of $schema that the library supports.
@@ -42,6 +44,32 @@ func Parse(text json.RawMessage) (s *Schema, unchecked string, err error) {
 	}
 	unchecked = s.resolve(tree)
 	return s, unchecked, nil
+}
+
+// AsObject returns the schema of a tool outside the gateway in the form that models need: the schema of an object.
+func AsObject(schema any) (json.RawMessage, error) {
+	object, ok := schema.(map[string]any)
+	switch {
+	case schema == nil:
+		object = map[string]any{}
+	case !ok:
+		return nil, errors.New("the parameters are not a JSON Schema of an object")
+	}
+	if kind, has := object["type"]; has && kind != "object" {
+		return nil, errors.New("the parameters are not a JSON Schema of an object")
+	}
+	object["type"] = "object"
+	if _, has := object["properties"]; !has {
+		object["properties"] = map[string]any{}
+	}
+	text, err := json.Marshal(object)
+	if err != nil {
+		return nil, fmt.Errorf("the parameters can't be written: %w", err)
+	}
+	if len(text) > schemaMax {
+		return nil, fmt.Errorf("the parameters have %d bytes, the maximum is %d", len(text), schemaMax)
+	}
+	return text, nil
 }
 
 // survey rejects what no tool may have, and finds names that would make the references of a schema ambiguous.

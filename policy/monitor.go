@@ -133,7 +133,7 @@ func (m *Monitor) Ask(c Call, effects bool) (d Decision, resolved json.RawMessag
 		return d, c.Args
 	}
 	args, err := d.RedactedArgs(c.Args)
-	if err == nil {
+	if err == nil && c.Tool.Client == "" { // what clients get is stored, so they get the names of secrets
 		args, err = m.secrets.resolved(args, names)
 	}
 	if err != nil {

@@ -120,6 +120,7 @@ const (
 	QuoteLink      = message.QuoteLink
 	QuoteCheck     = message.QuoteCheck
 	QuoteReply     = message.QuoteReply
+	QuoteResult    = message.QuoteResult
 	QuoteThread    = message.QuoteThread
 	QuoteWake      = message.QuoteWake
 	ReplySkip      = message.ReplySkip
@@ -146,6 +147,8 @@ var (
 type (
 	AbortCause  = turn.AbortCause
 	Chain       = turn.Chain
+	ClientCall  = turn.ClientCall
+	Function    = turn.Function
 	HistoryLine = turn.HistoryLine
 	Input       = turn.Input
 	Order       = turn.Order

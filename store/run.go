@@ -12,7 +12,7 @@ import (
 
 const (
 	runColumns = `seq, id, session_id, partition_no, kind, status, input, route, level, trust, event_key, leader, epoch, attempts,
-		reply, error, model, input_tokens, output_tokens, cached_tokens, accepted, started, finished, exchange_id, chain, timeout`
+		reply, error, model, input_tokens, output_tokens, cached_tokens, accepted, started, finished, exchange_id, chain, timeout, calls`
 	insertedRun = `id, session_id, partition_no, kind, status, input, route, level, trust, event_key, leader, epoch,
 		attempts, reply, error, model, input_tokens, output_tokens, cached_tokens, accepted, started, finished, exchange_id, chain, timeout`
 	runMarks  = `?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?`
@@ -34,6 +34,8 @@ const (
 	// batchOf selects the run that leads another one (possibly itself) and all runs merged into it.
 	batchOf = `SELECT ` + runColumns + ` FROM runs WHERE id = (SELECT CASE leader WHEN '' THEN id ELSE leader END FROM runs WHERE id = ?)
 		UNION ALL SELECT ` + runColumns + ` FROM runs WHERE leader <> '' AND leader = (SELECT CASE leader WHEN '' THEN id ELSE leader END FROM runs WHERE id = ?)`
+	// setCalls stores the calls of a client's functions, which few runs have, with the run's end.
+	setCalls     = `UPDATE runs SET calls = ? WHERE id = ?`
 	interruptRun = `UPDATE runs SET abort_asked = 2 WHERE id = ? AND status = 'running' AND abort_asked = 0`
 )
 
@@ -68,6 +70,9 @@ func (b *writer) moveRun(m sessions.RunMove) {
 		r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CachedTokens, level, trust, engine.Micros(r.Started), engine.Micros(r.Finished),
 		string(r.ID), string(m.From), guard(r.Epoch), r.Epoch, r.Partition, r.Epoch,
 	}})
+	if len(r.Calls) > 0 {
+		b.add(engine.Statement{SQL: setCalls, Args: []any{b.Text(r.Calls), string(r.ID)}})
+	}
 	if r.Kind == sessions.KindTrigger && r.Status.Terminal() {
 		b.add(engine.Statement{SQL: wakeTrigger, Args: []any{engine.Micros(r.Finished), engine.Indexed(ledger.TriggerOfRun(r.EventKey))}})
 	}
@@ -83,12 +88,12 @@ func guard(epoch int64) int64 {
 
 func scanRun(row engine.Row) (sessions.Run, error) {
 	var r sessions.Run
-	var id, session, kind, status, input, route, leader, chain string
+	var id, session, kind, status, input, route, leader, chain, calls string
 	var level, trust int
 	var accepted, started, finished, timeout int64
 	err := row.Scan(&r.Seq, &id, &session, &r.Partition, &kind, &status, &input, &route, &level, &trust, &r.EventKey, &leader, &r.Epoch,
 		&r.Attempts, &r.Reply, &r.Error, &r.Model, &r.Usage.InputTokens, &r.Usage.OutputTokens, &r.Usage.CachedTokens,
-		&accepted, &started, &finished, &r.Exchange, &chain, &timeout)
+		&accepted, &started, &finished, &r.Exchange, &chain, &timeout, &calls)
 	if err != nil {
 		return r, err
 	}
@@ -98,6 +103,7 @@ func scanRun(row engine.Row) (sessions.Run, error) {
 	r.Timeout = time.Duration(timeout) * time.Microsecond
 	var d engine.Decoding
 	d.Into(chain, &r.Chain)
+	d.Into(calls, &r.Calls)
 	d.Into(input, &r.Input)
 	if strings.Contains(input, `"quoted":`) {
 		earlierQuotation(&d, input, &r.Input)

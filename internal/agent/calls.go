@@ -127,9 +127,17 @@ func (w *work) report(before int) {
 		if part.Error {
 			result = "error"
 		}
-		w.metrics.tools.WithLabelValues(part.Tool, result).Inc()
+		w.metrics.tools.WithLabelValues(w.counted(part.Tool), result).Inc()
 		w.event(sessions.Event{Type: sessions.EventToolDone, CallID: part.CallID, Tool: part.Tool, Failed: part.Error})
 	}
+}
+
+// counted is the name under which calls of a tool are counted. Clients name their functions as they like, so all of them have one.
+func (w *work) counted(tool string) string {
+	if t, _ := w.session.Tool(tool); t.Client != "" {
+		return "client_function"
+	}
+	return tool
 }
 
 // results is how many calls of the answer have results.

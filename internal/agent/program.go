@@ -13,8 +13,8 @@ import (
 // absentMax is how long a run waits for a program of which no instance is there, or none answers.
 const absentMax = time.Minute
 
-// handOver lets a program work the run. end returns the session as it was.
-func (w *work) handOver(ctx context.Context, p *program.Program, folder string) (limited context.Context, end func()) {
+// entrust lets a program work the run. end returns the session as it was.
+func (w *work) entrust(ctx context.Context, p *program.Program, folder string) (limited context.Context, end func()) {
 	w.program, w.budget = p, min(w.budget, absentMax)
 	cancel := context.CancelFunc(func() {})
 	if p.Timeout > 0 {

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -43,6 +44,11 @@ type work struct {
 	usedTools   bool
 	cut         bool             // whether the last answer reached the model's limit
 	program     *program.Program // works the run; nil: the model does
+
+	// Of a run whose client has functions.
+	given  map[string]json.RawMessage // arguments that the client gets, by the model's id of the call
+	handed []sessions.ClientCall      // with which the run ends
+	asks   sessions.Message           // the answer with them
 }
 
 // Work implements [runs.Agent].
@@ -50,7 +56,7 @@ func (l *Loop) Work(ctx context.Context, a runs.Assignment) (runs.Answer, error)
 	w := &work{parts: l.parts, session: a.Session, run: a.Run, emit: a.Emit, inbox: a.Inbox, approver: a.Approver}
 	if p, ok := a.Session.Model().(*program.Program); ok {
 		var end func()
-		ctx, end = w.handOver(ctx, p, l.programFolder(a.Session, p))
+		ctx, end = w.entrust(ctx, p, l.programFolder(a.Session, p))
 		defer end()
 	}
 	w.session.SetSkip(w.skip)
@@ -60,12 +66,22 @@ func (l *Loop) Work(ctx context.Context, a runs.Assignment) (runs.Answer, error)
 	aside.Do(func() { err = w.prepare(ctx) })
 	defer w.session.SetMonitor(nil)
 	if err == nil {
-		err = w.steps(ctx)
+		err = w.perform(ctx)
 	}
 	if err != nil {
 		return runs.Answer{}, w.ended(ctx, err)
 	}
 	return w.answer()
+}
+
+// perform works the run with the functions of its client.
+func (w *work) perform(ctx context.Context) error {
+	withdraw, err := w.offer()
+	defer withdraw()
+	if err != nil {
+		return err
+	}
+	return w.steps(ctx)
 }
 
 // prepare gives the session what the run brings.
@@ -81,9 +97,12 @@ func (w *work) prepare(ctx context.Context) error {
 	return nil
 }
 
-// steps asks the model and runs the tools that it calls, until it answers.
+// steps asks the model and runs the tools that it calls, until it answers or calls functions of the client.
 func (w *work) steps(ctx context.Context) error {
 	if err := w.resume(ctx); err != nil {
+		return err
+	}
+	if handed, err := w.handOver(); handed || err != nil {
 		return err
 	}
 	for range stepsMax {
@@ -97,6 +116,9 @@ func (w *work) steps(ctx context.Context) error {
 			return nil
 		}
 		if err := w.executeOpen(ctx); err != nil {
+			return err
+		}
+		if handed, err := w.handOver(); handed || err != nil {
 			return err
 		}
 	}
@@ -227,8 +249,11 @@ func failureKind(err error) string {
 	return "not_asked"
 }
 
-// answer is the run's result: the last message is a plain answer.
+// answer is the run's result: the last message is a plain answer, or the client has calls to work on.
 func (w *work) answer() (runs.Answer, error) {
+	if len(w.handed) > 0 {
+		return runs.Answer{Text: w.asks.Text(), Model: w.asks.Model, Usage: w.usage.Get(), Calls: w.handed}, nil
+	}
 	last := w.session.Last()
 	text := last.Text()
 	if text == "" && !w.usedTools {

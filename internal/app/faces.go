@@ -14,7 +14,7 @@ type faces struct{ roster *roster.Roster }
 // models are the agents as clients of OpenAI's API may know them.
 func (f faces) models() (all []openai.Agent) {
 	for _, d := range f.roster.Settings().Agents {
-		all = append(all, openai.Agent{ID: d.ID, Default: d.Default, Published: d.OpenAI})
+		all = append(all, openai.Agent{ID: d.ID, Default: d.Default, Published: d.OpenAI, Program: d.Program != nil})
 	}
 	return all
 }

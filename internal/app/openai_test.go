@@ -3,6 +3,7 @@ package app_test
 import (
 	"bufio"
 	"encoding/json"
+	"iter"
 	"net/http"
 	"strings"
 	"testing"
@@ -142,19 +143,27 @@ func (g *gateway) chunks() (text, finish string, chunks int) {
 	g.t.Helper()
 	resp := g.call("POST", "/v1/chat/completions", `{"model":"main","stream":true,"messages":[{"role":"user","content":"hello"}]}`)
 	require.Equal(g.t, "text/event-stream", resp.Header.Get("Content-Type"))
-	lines := bufio.NewScanner(resp.Body)
-	for lines.Scan() {
-		data, ok := strings.CutPrefix(lines.Text(), "data: ")
-		if !ok || data == "[DONE]" {
-			continue
-		}
+	for event := range serverEvents(g.t, resp) {
 		var chunk completion
-		require.NoError(g.t, json.Unmarshal([]byte(data), &chunk), data)
+		require.NoError(g.t, json.Unmarshal([]byte(event), &chunk), event)
 		chunks++
 		text += chunk.Choices[0].Delta.Content
 		finish += chunk.Choices[0].Finish
 	}
 	return text, finish, chunks
+}
+
+// serverEvents are the events of a stream, up to the one that says that it is done.
+func serverEvents(t *testing.T, resp *http.Response) iter.Seq[string] {
+	t.Helper()
+	require.Equal(t, http.StatusOK, resp.StatusCode)
+	return func(yield func(string) bool) {
+		for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok && (data == "[DONE]" || !yield(data)) {
+				return
+			}
+		}
+	}
 }
 
 // A change of the configuration takes an agent away from clients at once.

@@ -2,9 +2,12 @@ package attacks_test
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/stretchr/testify/require"
 
 	"sluice/policy"
 )
@@ -27,7 +30,40 @@ func toldAttacks() []attack {
 		{path: "L8", name: "HTTP: an answer that waits for an approval", without: []policy.Checkpoint{policy.CheckOutput}, act: func(s *scene) {
 			s.withheld(s.low(), "planword", `"code":"approval"`, `"approval":"apr_`)
 		}},
+		{path: "L8", name: "HTTP: a call of the client's function says what a rule blocks", without: []policy.Checkpoint{policy.CheckOutput}, act: func(s *scene) {
+			row, word := s.low(), fmt.Sprintf("codeword-%dx", s.n)
+			for _, stream := range []string{"false", "true"} {
+				a := s.calls(row, stream, call("carry", args{"text": word}))
+				s.has(a.body, `"finish_reason":"content_filter"`)
+				if strings.Contains(a.body, word) {
+					s.leak("the calls: they have what the gate withholds")
+				}
+			}
+			s.settle()
+		}},
+		{path: "L8", name: "HTTP: a session that rises calls the function of a PUBLIC client", act: func(s *scene) {
+			row := s.low()
+			a := s.calls(row, "false", s.rises(), call("carry", args{"text": "one"}))
+			s.has(a.body, `"finish_reason":"content_filter"`)
+			s.has(s.session(row.ID).Taint, "CONFIDENTIAL")
+			if strings.Contains(a.body, "tool_calls") {
+				s.leak("the client is told the call")
+			}
+			s.has(s.calls(row, "false", call("carry", args{"text": "two"})).body, `"code":"not_found"`) // the session is above the client now
+			s.settle()
+		}},
 	}
+}
+
+// calls has an agent called, by a client with the PUBLIC token that offers the function carry.
+func (s *scene) calls(row sessionRow, stream string, orders ...string) answer {
+	s.t.Helper()
+	body, err := json.Marshal(args{
+		"model": "main", "stream": stream == "true", "messages": []args{{"role": "user", "content": strings.Join(orders, "\n")}},
+		"tools": []args{{"type": "function", "function": args{"name": "carry"}}},
+	})
+	require.NoError(s.t, err)
+	return s.as(lowToken, http.MethodPost, "/v1/chat/completions", string(body), "X-Sluice-Session", row.ID)
 }
 
 // withheld has an agent answer a word and notes a leak for each way by which the API gives it to who has asked, to who follows and to who

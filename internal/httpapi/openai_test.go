@@ -151,7 +151,11 @@ func TestParametersThatNoAgentFollowsAreRefused(t *testing.T) {
 	t.Parallel()
 	h := serve(t, withRun(done("four")))
 	for param, c := range map[string]struct{ path, more, code string }{
-		"tools":                  {chatPath, `,"tools":[{"type":"function","function":{"name":"f"}}]`, "unsupported_parameter"},
+		"tools":                  {chatPath, `,"tools":7`, "invalid_value"},
+		"tools[0].function":      {chatPath, `,"tools":[{"type":"web_search"}]`, "unsupported_parameter"},
+		"tools[0].function.name": {chatPath, `,"tools":[{"type":"function","function":{"name":"a b"}}]`, "invalid_value"},
+		"tools[1].function.name": {chatPath, `,"tools":[{"type":"function","function":{"name":"a"}},{"type":"function","function":{"name":"a"}}]`, "invalid_value"},
+		"tools[0].parameters":    {"/v1/responses", `,"tools":[{"type":"function","name":"f","parameters":7}]`, "invalid_value"},
 		"functions":              {chatPath, `,"functions":[{"name":"f"}]`, "unsupported_parameter"},
 		"tool_choice":            {chatPath, `,"tool_choice":"required"`, "unsupported_parameter"},
 		"n":                      {chatPath, `,"n":2`, "unsupported_parameter"},

@@ -21,6 +21,8 @@ type Admission struct {
 	Label flow.Label
 	// Exclusive asks for [request.ErrBusy] if the session has unfinished runs.
 	Exclusive bool
+	// Functions are those of the program, which the agent may call.
+	Functions []sessions.Function
 	// Token is the named token of the API that made the request; nil for people.
 	Token *decider.Token
 

@@ -110,6 +110,7 @@ func (i *Intake) newRun(in Admission, record sessions.Record, owner bool) sessio
 		Input: sessions.Input{
 			Text: in.Text, Sender: in.Sender, Attachments: in.Attachments, Owner: owner,
 			MessageID: message, Quotations: in.Quotations, Unread: in.Unread, More: in.More && in.order == nil, Order: in.order,
+			Functions: in.Functions,
 		},
 		Route: route, Label: label, EventKey: eventKey(in), Accepted: i.Now(),
 	}

@@ -49,8 +49,9 @@ func (w *Withheld) Message() string {
 
 // Disclosure is what a caller of the API sees of an answer.
 type Disclosure struct {
-	Text     string    // the answer, redacted by the gate
-	Withheld *Withheld // nil if the answer is not withheld
+	Text     string                // the answer, redacted by the gate
+	Calls    []sessions.ClientCall // of the client's functions, likewise
+	Withheld *Withheld             // nil if the answer is not withheld
 }
 
 // AnswerStore is the part of the store that answers over the API need.
@@ -73,13 +74,20 @@ type Answers struct {
 // Discloser asks the gate about a text of one run. Use it from one goroutine.
 type Discloser func(ctx context.Context, text string) (Disclosure, error)
 
-// Disclose asks the gate about a run's answer, see [Answers.Discloser].
+// Disclose asks the gate about a run's answer, see [Answers.Discloser]. An answer with calls is withheld if one of them is.
 func (a *Answers) Disclose(ctx context.Context, run sessions.Run, reader flow.Level) (Disclosure, error) {
-	tell, err := a.Discloser(ctx, run, reader)
+	decide, err := a.judge(ctx, run, reader)
 	if err != nil {
 		return Disclosure{}, err
 	}
-	return tell(ctx, run.Reply)
+	told, err := decide.text(ctx, run.Reply)
+	for _, call := range run.Calls {
+		if err != nil || told.Withheld != nil {
+			break
+		}
+		err = decide.call(ctx, call, &told)
+	}
+	return told, err
 }
 
 // Discloser asks the gate about the texts of a run for a caller of the API: one that waits for the answer, follows
@@ -87,9 +95,17 @@ func (a *Answers) Disclose(ctx context.Context, run sessions.Run, reader flow.Le
 // of a caller that reads history with its own token; otherwise the answer is shown only if the place of the question
 // carries it.
 func (a *Answers) Discloser(ctx context.Context, run sessions.Run, reader flow.Level) (Discloser, error) {
+	decide, err := a.judge(ctx, run, reader)
+	return decide.text, err
+}
+
+// judge decides about a text of a run: by a decision that lets it pass, or that withholds it.
+type judge func(ctx context.Context, text string) (*policy.Decision, *Withheld, error)
+
+func (a *Answers) judge(ctx context.Context, run sessions.Run, reader flow.Level) (judge, error) {
 	if run.Route.IsZero() { // there is no conversation to check
-		return func(_ context.Context, text string) (Disclosure, error) {
-			return Disclosure{Text: unlessSilent(text)}, nil
+		return func(context.Context, string) (*policy.Decision, *Withheld, error) {
+			return &policy.Decision{}, nil, nil
 		}, nil
 	}
 	record, err := a.Store.Session(ctx, run.Session)
@@ -105,18 +121,48 @@ func (a *Answers) Discloser(ctx context.Context, run sessions.Run, reader flow.L
 		return nil, err
 	}
 	leaving.Reader = reader
-	return func(ctx context.Context, text string) (Disclosure, error) {
-		if text = unlessSilent(text); text == "" {
-			return Disclosure{}, nil
-		}
+	return func(ctx context.Context, text string) (*policy.Decision, *Withheld, error) {
 		said := leaving
 		said.Text, said.Parts = text, []string{text}
 		d := a.Composer.Gate.Decide(said)
-		if !d.Passes() {
-			return a.unlessAllowed(ctx, run, text, d)
+		if d.Passes() {
+			return &d, nil, nil
 		}
-		return Disclosure{Text: d.Redacted(text)}, nil
+		return a.unlessAllowed(ctx, run, d)
 	}, nil
+}
+
+// text decides about what the agent has said. What it has said to nobody is disclosed as an empty text.
+func (decide judge) text(ctx context.Context, text string) (Disclosure, error) {
+	if text = unlessSilent(text); text == "" {
+		return Disclosure{}, nil
+	}
+	d, withheld, err := decide(ctx, text)
+	if err != nil || withheld != nil {
+		return Disclosure{Withheld: withheld}, err
+	}
+	return Disclosure{Text: d.Redacted(text)}, nil
+}
+
+// call adds a call of the client's function to an answer, or withholds all of it. The texts in the arguments are redacted; arguments in
+// which that is not enough are withheld.
+func (decide judge) call(ctx context.Context, call sessions.ClientCall, told *Disclosure) error {
+	d, withheld, err := decide(ctx, call.Name+" "+string(call.Args))
+	if err != nil {
+		return err
+	}
+	if withheld == nil {
+		call.Args, err = d.RedactedArgs(call.Args)
+		if err != nil || d.Redacted(string(call.Args)) != string(call.Args) {
+			withheld = &Withheld{Decision: *d}
+		}
+	}
+	if withheld != nil {
+		*told = Disclosure{Withheld: withheld}
+		return nil
+	}
+	told.Calls = append(told.Calls, call)
+	return nil
 }
 
 // unlessSilent is a text as people see it: empty if it is silent.
@@ -127,35 +173,35 @@ func unlessSilent(text string) string {
 	return text
 }
 
-// unlessAllowed withholds a text of a run, unless somebody has allowed the held answer.
-func (a *Answers) unlessAllowed(ctx context.Context, run sessions.Run, text string, d policy.Decision) (Disclosure, error) {
+// unlessAllowed withholds something of a run, unless somebody has allowed the held answer.
+func (a *Answers) unlessAllowed(ctx context.Context, run sessions.Run, d policy.Decision) (*policy.Decision, *Withheld, error) {
 	answer, err := a.answerDelivery(ctx, run)
 	if errors.Is(err, sessions.ErrNotFound) {
-		return Disclosure{Withheld: &Withheld{Decision: d}}, nil
+		return nil, &Withheld{Decision: d}, nil
 	}
 	if err != nil {
-		return Disclosure{}, err
+		return nil, nil, err
 	}
 	w := &Withheld{Decision: d, Delivery: answer.ID}
 	if d.Action != policy.Hold {
-		return Disclosure{Withheld: w}, nil
+		return nil, w, nil
 	}
 	held := answer
 	held.Decision = &d
 	p, err := a.Held.ApprovalOf(ctx, held)
 	if err != nil {
-		return Disclosure{}, err
+		return nil, nil, err
 	}
 	if err := a.Held.allowedBefore(ctx, answer, &w.Decision); err != nil {
-		return Disclosure{}, err
+		return nil, nil, err
 	}
 	if w.Decision.Passes() {
-		return Disclosure{Text: w.Decision.Redacted(text)}, nil
+		return &w.Decision, nil, nil
 	}
 	if w.Decision.Action == policy.Hold {
 		w.Approval = p.ID
 	}
-	return Disclosure{Withheld: w}, nil
+	return nil, w, nil
 }
 
 // answerDelivery is the delivery of a run's answer.

@@ -88,8 +88,10 @@ func Alone(run sessions.Run) bool {
 	return run.Kind.Step()
 }
 
-// NeverBatched reports whether a run always has its own batch: runs that are worked alone, and orders.
-func NeverBatched(run sessions.Run) bool { return Alone(run) || run.Input.Order != nil }
+// NeverBatched reports whether a run always has its own batch: runs that are worked alone, orders, and runs with functions of their client.
+func NeverBatched(run sessions.Run) bool {
+	return Alone(run) || run.Input.Order != nil || len(run.Input.Functions) > 0
+}
 
 // newest is the latest time at which one of the runs was accepted.
 func newest(runs []sessions.Run) time.Time {

@@ -83,6 +83,8 @@ func Quotation(q sessions.Quotation) string {
 		lead = "The platform's preview of a link in this message"
 	case sessions.QuoteCheck:
 		lead = "What a check of the gateway found, as JSON"
+	case sessions.QuoteResult:
+		lead = "The result of a function that you called"
 	case sessions.QuoteWake:
 		lead = "Left for this heartbeat"
 	}

@@ -44,6 +44,8 @@ type Answer struct {
 	Text  string // Markdown; empty or NO_REPLY: no answer
 	Model string
 	Usage sessions.Usage
+	// Calls are those of the client's functions. With them, Text is what the agent said before them.
+	Calls []sessions.ClientCall
 	// Quotes is the label of what a command's answer quotes; zero: nothing is quoted. Any other answer has its
 	// session's label.
 	Quotes flow.Label

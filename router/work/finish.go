@@ -51,7 +51,7 @@ func (f *finisher) finish(ctx context.Context, j *job, answer answered) error {
 	for _, run := range batch {
 		run.Status, run.Finished, run.Reply, run.Model, run.Label = sessions.RunDone, f.now(), answer.Text, answer.Model, session.Taint()
 		if run.Leader == "" {
-			run.Usage = answer.Usage
+			run.Usage, run.Calls = answer.Usage, answer.Calls
 		}
 		change.Runs = append(change.Runs, sessions.RunMove{From: sessions.RunRunning, Run: run})
 	}

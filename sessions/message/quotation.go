@@ -28,10 +28,12 @@ const (
 	QuoteLink    QuotationKind = "link"    // what the platform shows of something that the message links to
 	QuoteCheck   QuotationKind = "check"   // what a check of the configuration found
 	QuoteWake    QuotationKind = "wake"    // what somebody has left for the agent's next heartbeat
+	QuoteResult  QuotationKind = "result"  // what a function of a client has returned
 )
 
-// PassedOn reports whether the message forwards the quotation. Other kinds only accompany the sender's own text.
-func (q Quotation) PassedOn() bool { return q.Kind == QuoteForward }
+// PassedOn reports whether the message passes the quotation on: it was forwarded, or is a result. Other kinds only accompany the
+// sender's own text.
+func (q Quotation) PassedOn() bool { return q.Kind == QuoteForward || q.Kind == QuoteResult }
 
 // Same reports whether two quotations say the same.
 func (q Quotation) Same(other Quotation) bool {

@@ -42,6 +42,8 @@ type Tool struct {
 	Named func(args json.RawMessage) json.RawMessage
 	// Remote is set for a tool of an MCP server.
 	Remote *RemoteTool
+	// Client is set for a function of a client: the name that the client knows it by. Its calls are handed to the client.
+	Client string
 	// SubAgent makes it a sub-agent tool: a child session works its calls, and Run is not used. Nil for all others.
 	SubAgent SubAgent
 }

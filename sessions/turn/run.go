@@ -3,6 +3,7 @@
 package turn
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -80,8 +81,9 @@ type Run struct {
 	Epoch    int64         // of the partition's owner that last started it
 	Attempts int           // times it was started
 
-	Reply    string // the final text, once done
-	Error    string // told to people and programs; never an internal text
+	Reply    string       // the final text, once done
+	Calls    []ClientCall // of the client's functions, with which the run has ended
+	Error    string       // told to people and programs; never an internal text
 	Model    string
 	Usage    message.Usage
 	Accepted time.Time
@@ -114,6 +116,24 @@ type Input struct {
 	More bool `json:"more,omitempty"`
 	// History is what happened in the conversation since the last answer without being said to the agent, oldest first.
 	History []HistoryLine `json:"history,omitempty"`
+	// Functions are those that the client of the run offers to its agent.
+	Functions []Function `json:"functions,omitempty"`
+}
+
+// Function is something that a client does for an agent. A run that calls functions ends with the calls; the client's next
+// message brings their results.
+type Function struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters,omitempty"` // a JSON Schema
+	Level       flow.Level      `json:"level"`                // the highest level that its calls may carry
+}
+
+// ClientCall is a call of a client's function.
+type ClientCall struct {
+	ID   string          `json:"id"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args"` // a JSON object
 }
 
 // HistoryLine is one message of a group that was not addressed to the agent.

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"encoding/json"
 	"errors"
 	"testing"
 
@@ -106,6 +107,7 @@ func testRunMove(t *testing.T, b *bundle) {
 	moved.Status, moved.Leader, moved.Epoch, moved.Attempts = sessions.RunRunning, "run_l", epoch, 1
 	moved.Reply, moved.Error, moved.Model, moved.Usage = "reply", "error", "p/m", sessions.Usage{InputTokens: 7}
 	moved.Label, moved.Started, moved.Finished = flow.Bottom(), at(1), at(2)
+	moved.Calls = []sessions.ClientCall{{ID: "call_1", Name: "weather", Args: json.RawMessage(`{"city":"Zürich"}`)}}
 	want := moved
 	moved.Input.Text, moved.EventKey, moved.Session = "other", "other", "sess_other"
 	b.commit(moveRun(sessions.RunQueued, moved))

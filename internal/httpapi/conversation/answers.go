@@ -82,6 +82,7 @@ type ending struct {
 	text     string
 	seen     bool // the caller may see everything about it
 	withheld *withheldRecord
+	calls    []sessions.ClientCall
 }
 
 // ending is how a caller's own turn has ended: the answer as the gate lets it out, or the notice that it is withheld.
@@ -104,7 +105,7 @@ func (a *Answers) ending(ctx context.Context, run sessions.Run) (ending, error) 
 	if err != nil {
 		return ending{}, err
 	}
-	out := ending{text: told.Text, seen: seen}
+	out := ending{text: told.Text, seen: seen, calls: told.Calls}
 	if told.Withheld != nil {
 		a.Visible.Denials.Hidden(ctx, answer, denials.HeldByGate)
 		out.withheld = withheldOf(told.Withheld, seen)
@@ -131,7 +132,7 @@ func (a *Answers) eventFor(ctx context.Context, e sessions.Event) (EventRecord, 
 	if err != nil {
 		return out, err
 	}
-	out.Text = told.Text
+	out.Text, out.Calls = told.Text, told.Calls
 	if told.Withheld != nil {
 		out.withhold(withheldOf(told.Withheld, true))
 	}
@@ -141,27 +142,23 @@ func (a *Answers) eventFor(ctx context.Context, e sessions.Event) (EventRecord, 
 // record is a run as the caller may read it.
 func (a *Answers) record(ctx context.Context, run sessions.Run) (runRecord, error) {
 	out := runOf(run)
-	tell, err := a.discloser(ctx, run)
+	told, err := a.Gate.Disclose(ctx, a.placed(run), auth.CallerOf(ctx).Level)
 	if err != nil {
 		return out, err
 	}
-	told, err := tell(ctx, run.Reply)
-	if err != nil {
-		return out, err
-	}
-	if out.Reply = told.Text; told.Withheld != nil {
+	if out.Reply, out.Calls = told.Text, told.Calls; told.Withheld != nil {
 		out.Withheld = withheldOf(told.Withheld, true)
 	}
 	return out, nil
 }
 
-// discloser asks the gate about what a run has said. What was asked over the API is answered over the API, wherever it is read.
-// What was said on another channel has passed that channel's gate; here only the caller's level counts.
-func (a *Answers) discloser(ctx context.Context, run sessions.Run) (outbound.Discloser, error) {
+// placed is a run at the place where the gate decides about what it has said. What was asked over the API is answered over the API,
+// wherever it is read. What was said on another channel has passed that channel's gate; here only the caller's level counts.
+func (a *Answers) placed(run sessions.Run) sessions.Run {
 	if run.Route.Channel != a.Channel {
 		run.Route = sessions.Route{}
 	}
-	return a.Gate.Discloser(ctx, run, auth.CallerOf(ctx).Level)
+	return run
 }
 
 // filterHistory removes from a session's history those answers of the agent that the gate withholds.
@@ -197,7 +194,7 @@ func (a *Answers) discloserOf(ctx context.Context, of sessions.Record, id sessio
 	if err != nil {
 		return nil, err
 	}
-	return a.discloser(ctx, run)
+	return a.Gate.Discloser(ctx, a.placed(run), auth.CallerOf(ctx).Level)
 }
 
 // isAgentText reports whether a part is something that the agent has said or thought.

@@ -27,7 +27,8 @@ type Events interface {
 // EventRecord is an event as programs see it.
 type EventRecord struct {
 	sessions.Event
-	Withheld *withheldRecord `json:"withheld,omitempty" doc:"of run.done: why the reply is withheld; text then has the gateway's own words"`
+	Withheld *withheldRecord       `json:"withheld,omitempty" doc:"of run.done: why the reply is withheld; text then has the gateway's own words"`
+	Calls    []sessions.ClientCall `json:"calls,omitempty" doc:"of run.done: calls of the caller's functions, with which the run has ended"`
 }
 
 // withhold makes an event say that the answer is withheld.

@@ -33,23 +33,24 @@ type RunAPI struct {
 
 // runRecord is a run as programs see it.
 type runRecord struct {
-	ID       sessions.RunID     `json:"id"`
-	Session  sessions.ID        `json:"session"`
-	Status   sessions.RunStatus `json:"status"`
-	Kind     sessions.RunKind   `json:"kind"`
-	Input    string             `json:"input"`
-	Reply    string             `json:"reply,omitempty"`
-	Error    string             `json:"error,omitempty"`
-	Model    string             `json:"model,omitempty"`
-	Leader   sessions.RunID     `json:"leader,omitempty" doc:"the run that this one was merged into"`
-	Attempts int                `json:"attempts"`
-	Usage    sessions.Usage     `json:"usage"`
-	Route    *sessions.Route    `json:"route,omitempty"`
-	Label    string             `json:"label"`
-	Accepted time.Time          `json:"accepted"`
-	Started  *time.Time         `json:"started,omitempty"`
-	Finished *time.Time         `json:"finished,omitempty"`
-	Withheld *withheldRecord    `json:"withheld,omitempty" doc:"why the reply is withheld from the API"`
+	ID       sessions.RunID        `json:"id"`
+	Session  sessions.ID           `json:"session"`
+	Status   sessions.RunStatus    `json:"status"`
+	Kind     sessions.RunKind      `json:"kind"`
+	Input    string                `json:"input"`
+	Reply    string                `json:"reply,omitempty"`
+	Calls    []sessions.ClientCall `json:"calls,omitempty" doc:"of the client's functions, with which the run has ended"`
+	Error    string                `json:"error,omitempty"`
+	Model    string                `json:"model,omitempty"`
+	Leader   sessions.RunID        `json:"leader,omitempty" doc:"the run that this one was merged into"`
+	Attempts int                   `json:"attempts"`
+	Usage    sessions.Usage        `json:"usage"`
+	Route    *sessions.Route       `json:"route,omitempty"`
+	Label    string                `json:"label"`
+	Accepted time.Time             `json:"accepted"`
+	Started  *time.Time            `json:"started,omitempty"`
+	Finished *time.Time            `json:"finished,omitempty"`
+	Withheld *withheldRecord       `json:"withheld,omitempty" doc:"why the reply is withheld from the API"`
 }
 
 func runOf(r sessions.Run) runRecord {

@@ -3,6 +3,7 @@ package conversation
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -17,8 +18,10 @@ type Turn struct {
 	// ID names the message as the id of a turn does; empty: it is a message of its own.
 	ID    string
 	Label string // of the text, as of a turn
-	// Earlier is what was said before, if the session does not know it. Its writers count as unknown.
-	Earlier []sessions.Quotation
+	// Quotations are words of others: what was said before, if the session does not know it, or what functions have returned.
+	Quotations []sessions.Quotation
+	// Functions are those of the caller, which the agent may call. Their level is set here.
+	Functions []sessions.Function
 }
 
 // Started is a turn that was taken in. Its events are followed until the context ends with which it was started.
@@ -30,15 +33,16 @@ type Started struct {
 
 // End is how a turn has ended, as its caller learns it.
 type End struct {
-	Status   sessions.RunStatus // empty: the gateway itself has answered
-	Text     string             // the reply, what went wrong, or the gateway's own words
-	Withheld *withheldRecord    // why the reply is withheld
-	Usage    *sessions.Usage    // nil: the run used no model, or the caller may not see it
+	Status   sessions.RunStatus    // empty: the gateway itself has answered
+	Text     string                // the reply, what went wrong, or the gateway's own words
+	Withheld *withheldRecord       // why the reply is withheld
+	Usage    *sessions.Usage       // nil: the run used no model, or the caller may not see it
+	Calls    []sessions.ClientCall // of the caller's functions
 }
 
 // EndOf is how a run has ended by the last event of its stream.
 func EndOf(e EventRecord) End {
-	end := End{Text: e.Text, Withheld: e.Withheld, Usage: e.Usage}
+	end := End{Text: e.Text, Withheld: e.Withheld, Usage: e.Usage, Calls: e.Calls}
 	switch e.Type {
 	case sessions.EventDone:
 		end.Status = sessions.RunDone
@@ -52,7 +56,8 @@ func EndOf(e EventRecord) End {
 
 // Start takes a turn in, as [TurnAPI.Say] does.
 func (a *TurnAPI) Start(ctx context.Context, record sessions.Record, t Turn) (*Started, error) {
-	label, err := auth.CallerOf(ctx).InputLabelFor(record, t.Label)
+	who := auth.CallerOf(ctx)
+	label, err := who.InputLabelFor(record, t.Label)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +65,10 @@ func (a *TurnAPI) Start(ctx context.Context, record sessions.Record, t Turn) (*S
 		t.ID = uuid.NewString()
 	}
 	in := a.admission(ctx, record, turnRequest{Message: t.Text, ID: t.ID}, label)
-	in.Quotations = t.Earlier
+	in.Quotations, in.Functions = t.Quotations, slices.Clone(t.Functions)
+	for i := range in.Functions {
+		in.Functions[i].Level = who.Level
+	}
 	return a.start(ctx, record, in)
 }
 
@@ -122,7 +130,7 @@ func (a *TurnAPI) endOf(ctx context.Context, run sessions.Run) (End, error) {
 		return End{Status: run.Status}, nil
 	}
 	end, err := a.Answers.ending(ctx, run)
-	out := End{Status: run.Status, Text: end.text, Withheld: end.withheld}
+	out := End{Status: run.Status, Text: end.text, Withheld: end.withheld, Calls: end.calls}
 	if end.seen {
 		out.Usage = &run.Usage
 	}
@@ -132,7 +140,7 @@ func (a *TurnAPI) endOf(ctx context.Context, run sessions.Run) (End, error) {
 // Past is how a run has ended, for a caller who may see it. Of a run that goes on it has only the status.
 func (a *TurnAPI) Past(ctx context.Context, run sessions.Run) (End, error) {
 	record, err := a.Answers.record(ctx, run)
-	out := End{Status: run.Status, Text: record.Reply, Withheld: record.Withheld, Usage: &run.Usage}
+	out := End{Status: run.Status, Text: record.Reply, Withheld: record.Withheld, Usage: &run.Usage, Calls: record.Calls}
 	switch {
 	case record.Withheld != nil:
 		out.Text = record.Withheld.Message

@@ -322,7 +322,7 @@ func (a *TurnAPI) sendEnd(ctx context.Context, out *eventStream, id sessions.Run
 	if last.Text = end.text; !end.seen {
 		last = withoutDetails(last)
 	}
-	return true, out.Show(EventRecord{Event: last, Withheld: end.withheld})
+	return true, out.Show(EventRecord{Event: last, Withheld: end.withheld, Calls: end.calls})
 }
 
 // withoutDetails is a run's end without its usage and label, which say something about the hidden answer.

@@ -19,12 +19,15 @@ type chatRequest struct {
 	Options  struct {
 		Usage bool `json:"include_usage,omitempty" doc:"send the usage in a last chunk"`
 	} `json:"stream_options,omitzero"`
-	User string `json:"user,omitempty" doc:"names a session that lasts: the same user of the same token speaks in the same session"`
+	Tools  json.RawMessage `json:"tools,omitempty" doc:"functions of the client that the agent may call"`
+	Choice json.RawMessage `json:"tool_choice,omitempty" doc:"auto or none"`
+	User   string          `json:"user,omitempty" doc:"names a session that lasts: the same user of the same token speaks in the same session"`
 }
 
 type chatMessage struct {
 	Role    string          `json:"role" enum:"system,developer,user,assistant,tool,function"`
 	Content json.RawMessage `json:"content" doc:"a text, or a list of parts with texts"`
+	Call    string          `json:"tool_call_id,omitempty" doc:"of tool: the call whose result it is"`
 }
 
 // chatReply is a chat completion, or a chunk of one.
@@ -42,18 +45,43 @@ type chatChoice struct {
 	Message *chatText  `json:"message,omitempty"`
 	Delta   *chatDelta `json:"delta,omitempty" doc:"of a chunk"`
 	Logs    *struct{}  `json:"logprobs"`
-	Finish  *string    `json:"finish_reason" enum:"stop,content_filter" doc:"content_filter: the reply is withheld, and the content says why"`
+	Finish  *string    `json:"finish_reason" enum:"stop,tool_calls,content_filter" doc:"tool_calls: the client has functions to run. content_filter: the reply is withheld, and the content says why"`
 }
 
 type chatText struct {
-	Role    string  `json:"role" enum:"assistant"`
-	Content string  `json:"content"`
-	Refusal *string `json:"refusal"`
+	Role    string     `json:"role" enum:"assistant"`
+	Content *string    `json:"content" doc:"null: the reply has calls alone"`
+	Refusal *string    `json:"refusal"`
+	Calls   []chatCall `json:"tool_calls,omitempty"`
 }
 
 type chatDelta struct {
-	Role    string  `json:"role,omitempty"`
-	Content *string `json:"content,omitempty"`
+	Role    string     `json:"role,omitempty"`
+	Content *string    `json:"content,omitempty"`
+	Calls   []chatCall `json:"tool_calls,omitempty"`
+}
+
+// chatCall is a call of a function of the client.
+type chatCall struct {
+	Index    *int   `json:"index,omitempty" doc:"of a chunk"`
+	ID       string `json:"id"`
+	Type     string `json:"type" enum:"function"`
+	Function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments" doc:"a JSON object"`
+	} `json:"function"`
+}
+
+// chatCalls are the calls of a reply; in a chunk each has its index.
+func chatCalls(calls []sessions.ClientCall, chunk bool) (all []chatCall) {
+	for i, call := range calls {
+		c := chatCall{ID: call.ID, Type: "function"}
+		if c.Function.Name, c.Function.Arguments = call.Name, string(call.Args); chunk {
+			c.Index = &i
+		}
+		all = append(all, c)
+	}
+	return all
 }
 
 type chatUsage struct {
@@ -101,7 +129,11 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 	}
 	end, err := a.finish(ctx, w, got)
 	if err == nil {
-		head.Choices = []chatChoice{{Message: &chatText{Role: roleAssistant, Content: end.Text}, Finish: finishOf(end)}}
+		message := &chatText{Role: roleAssistant, Calls: chatCalls(end.Calls, false)}
+		if end.Text != "" || len(end.Calls) == 0 {
+			message.Content = &end.Text
+		}
+		head.Choices = []chatChoice{{Message: message, Finish: finishOf(end)}}
 		head.Usage = chatUsageOf(end.Usage)
 		wire.WriteJSON(w, http.StatusOK, head)
 	}
@@ -116,7 +148,7 @@ func (c *chatRequest) turn() (turn, error) {
 	for i, m := range c.Messages {
 		at := fmt.Sprintf("messages[%d]", i)
 		switch m.Role {
-		case roleSystem, roleDeveloper, roleUser, roleAssistant, "tool", "function":
+		case roleSystem, roleDeveloper, roleUser, roleAssistant, roleTool, "function":
 		default:
 			return turn{}, refuse(at+".role", codeInvalid, "want system, developer, user, assistant or tool")
 		}
@@ -124,16 +156,23 @@ func (c *chatRequest) turn() (turn, error) {
 		if err != nil {
 			return turn{}, err
 		}
-		all[i] = said{m.Role, text}
+		all[i] = said{m.Role, text, m.Call}
 	}
-	return turnOf("messages", all)
+	t, err := turnOf("messages", all)
+	if err == nil && string(c.Choice) != choiceNone {
+		t.functions, err = functionsOf(c.Tools, true)
+	}
+	return t, err
 }
 
 // finishOf is why a reply has ended.
 func finishOf(end conversation.End) *string {
 	why := "stop"
-	if end.Withheld != nil {
+	switch {
+	case end.Withheld != nil:
 		why = "content_filter"
+	case len(end.Calls) > 0:
+		why = "tool_calls"
 	}
 	return &why
 }
@@ -162,6 +201,11 @@ func (c *chatChunks) add(text string, next bool) error {
 }
 
 func (c *chatChunks) end(end conversation.End) error {
+	if len(end.Calls) > 0 {
+		if err := c.chunk(chatDelta{Calls: chatCalls(end.Calls, true)}, nil); err != nil {
+			return err
+		}
+	}
 	if err := c.chunk(chatDelta{}, finishOf(end)); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"sluice/internal/httpapi/conversation"
 	"sluice/internal/httpapi/wire"
+	"sluice/sessions"
 )
 
 // responseEvents writes a turn as the events of a response.
@@ -34,6 +35,8 @@ type responseEvent struct {
 	Part     *outputPart     `json:"part,omitempty"`
 	Delta    string          `json:"delta,omitempty"`
 	Text     *string         `json:"text,omitempty"`
+	Name     string          `json:"name,omitempty"`
+	Args     string          `json:"arguments,omitempty"`
 	Logs     *[]string       `json:"logprobs,omitempty"`
 }
 
@@ -60,11 +63,18 @@ func (s *responseEvents) add(text string, next bool) error {
 }
 
 func (s *responseEvents) end(end conversation.End) error {
-	if err := s.openItem(); err != nil { // also a reply of nothing is a message
-		return err
+	if len(end.Calls) == 0 { // also a reply of nothing is a message
+		if err := s.openItem(); err != nil {
+			return err
+		}
 	}
 	if err := s.closeItem(itemStatus(end)); err != nil {
 		return err
+	}
+	for _, call := range end.Calls {
+		if err := s.call(call); err != nil {
+			return err
+		}
 	}
 	s.response.close(end)
 	return s.whole("response." + s.response.Status)
@@ -73,6 +83,25 @@ func (s *responseEvents) end(end conversation.End) error {
 func (s *responseEvents) fail(why *wire.Error) error {
 	s.response.fail(why)
 	return s.whole("response.failed")
+}
+
+// call sends a call of a function as an item of the output.
+func (s *responseEvents) call(call sessions.ClientCall) error {
+	item, index, none := callItem(call), len(s.response.Output), ""
+	s.response.Output = append(s.response.Output, item)
+	begun := item
+	begun.Status, begun.Arguments = statusProgress, &none
+	for _, e := range []responseEvent{
+		{Type: "response.output_item.added", Output: &index, Item: &begun},
+		{Type: "response.function_call_arguments.delta", Output: &index, ItemID: item.ID, Delta: *item.Arguments},
+		{Type: "response.function_call_arguments.done", Output: &index, ItemID: item.ID, Name: item.Name, Args: *item.Arguments},
+		{Type: "response.output_item.done", Output: &index, Item: &item},
+	} {
+		if err := s.send(e); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // openItem begins a message, if none is open.

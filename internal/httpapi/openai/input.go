@@ -13,6 +13,8 @@ type responseRequest struct {
 	Stream       bool            `json:"stream,omitempty" doc:"send the reply while it is written"`
 	Previous     string          `json:"previous_response_id,omitempty" doc:"go on in the session of this response"`
 	Conversation json.RawMessage `json:"conversation,omitempty" doc:"go on in a session: its id or key, or an object with it as id"`
+	Tools        json.RawMessage `json:"tools,omitempty" doc:"functions of the client that the agent may call"`
+	Choice       json.RawMessage `json:"tool_choice,omitempty" doc:"auto or none"`
 	User         string          `json:"user,omitempty" doc:"names a session that lasts: the same user of the same token speaks in the same session"`
 	Metadata     json.RawMessage `json:"metadata,omitempty" doc:"sent back with the response, and not stored"`
 }
@@ -22,6 +24,7 @@ type inputItem struct {
 	Role    string          `json:"role"`
 	Content json.RawMessage `json:"content"`
 	Output  json.RawMessage `json:"output"`
+	Call    string          `json:"call_id"`
 }
 
 // names are what the request says about its session.
@@ -41,14 +44,23 @@ func (q *responseRequest) names() (names, error) {
 	return n, nil
 }
 
+// turn is what the request says, with the functions that it offers.
 func (q *responseRequest) turn() (turn, error) {
+	t, err := q.said()
+	if err == nil && string(q.Choice) != choiceNone {
+		t.functions, err = functionsOf(q.Tools, false)
+	}
+	return t, err
+}
+
+func (q *responseRequest) said() (turn, error) {
 	var all []said
 	if q.Instructions != "" {
-		all = append(all, said{roleSystem, q.Instructions})
+		all = append(all, said{role: roleSystem, text: q.Instructions})
 	}
 	var text string
 	if json.Unmarshal(q.Input, &text) == nil && !absent(q.Input) {
-		return turnOf("input", append(all, said{roleUser, text}))
+		return turnOf("input", append(all, said{role: roleUser, text: text}))
 	}
 	var items []inputItem
 	if absent(q.Input) || json.Unmarshal(q.Input, &items) != nil {
@@ -66,7 +78,7 @@ func (q *responseRequest) turn() (turn, error) {
 
 // read reads an item of the input. What the model has thought is left out.
 func (item *inputItem) read(at string) (said, error) {
-	content := item.Content
+	content, role := item.Content, item.Role
 	switch item.Type {
 	case "", "message":
 		switch item.Role {
@@ -75,12 +87,12 @@ func (item *inputItem) read(at string) (said, error) {
 			return said{}, refuse(at+".role", codeInvalid, "want system, developer, user or assistant")
 		}
 	case "reasoning", "function_call":
-		return said{}, nil
+		return said{role: roleAssistant}, nil
 	case "function_call_output":
-		content = item.Output
+		content, role = item.Output, roleTool
 	default:
 		return said{}, refuse(at+".type", codeInvalid, "%.40q is not taken here; send messages", item.Type)
 	}
 	text, err := textOf(at+".content", content)
-	return said{item.Role, text}, err
+	return said{role, text, item.Call}, err
 }

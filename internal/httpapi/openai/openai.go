@@ -24,6 +24,7 @@ type Agent struct {
 	ID        string
 	Default   bool // handles what names no agent
 	Published bool // the configuration offers it to clients of this API
+	Program   bool // a program works its runs; it can't call functions of clients
 }
 
 // API serves OpenAI's API.

@@ -32,7 +32,8 @@ func only(why string, values ...string) rule {
 
 // Why parameters are refused.
 const (
-	noTools   = "the agent uses its own tools, and can't call functions of the client; leave it out, and give the agent tools in agents.list[].tools or mcp.servers"
+	noChoice  = "the agent decides itself which functions it calls; leave it out, or send auto or none"
+	noOld     = "is the old form; send tools and tool_choice instead"
 	noChoices = "a reply has one choice; leave it out"
 	noFormat  = "an agent replies with text, and can't promise a format; leave it out, and ask for the format in the message"
 	noLogs    = "the probabilities of tokens are not known; leave it out"
@@ -44,10 +45,13 @@ const (
 	noBack    = "a reply is always waited for; leave it out. POST /v1/wake does not wait"
 )
 
+// choiceNone forbids the agent to call functions of the client.
+const choiceNone = `"none"`
+
 // common are the parameters that both endpoints know.
 func common() map[string]rule {
 	all := map[string]rule{
-		"tools": only(noTools, "[]"), "tool_choice": only(noTools, `"auto"`, `"none"`), "top_logprobs": only(noLogs, "0"),
+		"tools": free, "tool_choice": only(noChoice, `"auto"`, `"none"`), "top_logprobs": only(noLogs, "0"),
 	}
 	for _, name := range strings.Fields("model stream stream_options user metadata store temperature top_p parallel_tool_calls service_tier safety_identifier prompt_cache_key prompt_cache_retention") {
 		all[name] = free
@@ -59,7 +63,7 @@ func common() map[string]rule {
 func chatRules() map[string]rule {
 	all := common()
 	maps.Copy(all, map[string]rule{
-		"functions": only(noTools, "[]"), "function_call": only(noTools, `"auto"`, `"none"`), "n": only(noChoices, "1"),
+		"functions": only(noOld, "[]"), "function_call": only(noOld, `"auto"`, `"none"`), "n": only(noChoices, "1"),
 		"response_format": formatRule, "logprobs": only(noLogs, "false"), "stop": only(noStops, "[]", `""`), "logit_bias": only(noBias, "{}"),
 		"modalities": only(noAudio, `["text"]`), "audio": only(noAudio), "web_search_options": only(noSearch),
 	})

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"sluice/internal/httpapi/conversation"
@@ -38,16 +39,16 @@ type responseRecord struct {
 	Metadata     json.RawMessage     `json:"metadata"`
 	User         string              `json:"user,omitempty"`
 
-	Background  bool     `json:"background"`
-	Parallel    bool     `json:"parallel_tool_calls"`
-	Store       bool     `json:"store"`
-	Choice      string   `json:"tool_choice" enum:"auto"`
-	Tools       []string `json:"tools"`
-	Temperature *float64 `json:"temperature"`
-	TopP        *float64 `json:"top_p"`
-	Truncation  string   `json:"truncation" enum:"disabled"`
-	MaxTokens   *int     `json:"max_output_tokens"`
-	Text        textSet  `json:"text"`
+	Background  bool            `json:"background"`
+	Parallel    bool            `json:"parallel_tool_calls"`
+	Store       bool            `json:"store"`
+	Choice      json.RawMessage `json:"tool_choice" doc:"auto or none"`
+	Tools       json.RawMessage `json:"tools" doc:"as in the request"`
+	Temperature *float64        `json:"temperature"`
+	TopP        *float64        `json:"top_p"`
+	Truncation  string          `json:"truncation" enum:"disabled"`
+	MaxTokens   *int            `json:"max_output_tokens"`
+	Text        textSet         `json:"text"`
 }
 
 type textSet struct {
@@ -71,10 +72,30 @@ type conversationRecord struct {
 
 type outputItem struct {
 	ID      string       `json:"id"`
-	Type    string       `json:"type" enum:"message"`
-	Role    string       `json:"role" enum:"assistant"`
+	Type    string       `json:"type" enum:"message,function_call"`
+	Role    string       `json:"role,omitempty" enum:"assistant" doc:"of a message"`
 	Status  string       `json:"status" enum:"in_progress,completed,incomplete"`
-	Content []outputPart `json:"content"`
+	Content []outputPart `json:"content,omitzero" doc:"of a message"`
+
+	CallID    string  `json:"call_id,omitempty" doc:"of a function call: send it with the result"`
+	Name      string  `json:"name,omitempty" doc:"of a function call"`
+	Arguments *string `json:"arguments,omitempty" doc:"of a function call: a JSON object"`
+}
+
+// callItem is a call of a function of the client.
+func callItem(call sessions.ClientCall) outputItem {
+	args := string(call.Args)
+	return outputItem{ID: "fc_" + strings.TrimPrefix(call.ID, "call_"), Type: "function_call", Status: statusCompleted, CallID: call.ID, Name: call.Name, Arguments: &args}
+}
+
+// reply makes a reply that has ended the output: a text, calls, or both.
+func (r *responseRecord) reply(message string, end conversation.End) {
+	if end.Text != "" || len(end.Calls) == 0 {
+		r.message(message, itemStatus(end), textPart(end.Text))
+	}
+	for _, call := range end.Calls {
+		r.Output = append(r.Output, callItem(call))
+	}
 }
 
 type outputPart struct {
@@ -109,7 +130,7 @@ func responseUsageOf(u *sessions.Usage) *responseUsage {
 func newResponse(run sessions.RunID, session sessions.ID, agent string, created time.Time) responseRecord {
 	r := responseRecord{
 		ID: idOf(responsePrefix, run), Object: "response", Created: created.Unix(), Status: statusProgress, Model: agent, Output: []outputItem{},
-		Conversation: &conversationRecord{session}, Metadata: json.RawMessage("{}"), Parallel: true, Store: true, Choice: "auto", Tools: []string{}, Truncation: "disabled",
+		Conversation: &conversationRecord{session}, Metadata: json.RawMessage("{}"), Parallel: true, Store: true, Choice: json.RawMessage(`"auto"`), Tools: json.RawMessage("[]"), Truncation: "disabled",
 	}
 	r.Text.Format.Type = "text"
 	return r
@@ -186,7 +207,7 @@ func (a *API) Respond(w http.ResponseWriter, r *http.Request) error {
 	end, err := a.finish(ctx, w, got)
 	if err == nil {
 		response.close(end)
-		response.message(idOf("msg_", got.Run), itemStatus(end), textPart(end.Text))
+		response.reply(idOf("msg_", got.Run), end)
 		wire.WriteJSON(w, http.StatusOK, response)
 	}
 	return err
@@ -202,6 +223,12 @@ func (r *responseRecord) echo(q *responseRequest) {
 	}
 	if !absent(q.Metadata) {
 		r.Metadata = q.Metadata
+	}
+	if !absent(q.Tools) {
+		r.Tools = q.Tools
+	}
+	if !absent(q.Choice) {
+		r.Choice = q.Choice
 	}
 	r.User = q.User
 }
@@ -235,7 +262,7 @@ func (a *API) Response(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if out.close(end); out.Error == nil {
-		out.message(idOf("msg_", run.ID), itemStatus(end), textPart(end.Text))
+		out.reply(idOf("msg_", run.ID), end)
 	}
 	wire.WriteJSON(w, http.StatusOK, out)
 	return nil

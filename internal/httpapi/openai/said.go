@@ -15,12 +15,14 @@ const (
 	roleDeveloper = "developer"
 	roleUser      = "user"
 	roleAssistant = "assistant"
+	roleTool      = "tool"
 )
 
 // said is one message of a request.
 type said struct {
 	role string
 	text string
+	call string // of a tool: the id of the call
 }
 
 // part is a part of a message's content.
@@ -65,12 +67,15 @@ const (
 
 // turn is what a session is told.
 type turn struct {
-	text    string
-	earlier []sessions.Quotation
+	at         string // its place in the request
+	text       string
+	quotations []sessions.Quotation
+	results    []result // of the functions that the agent has called
+	functions  []sessions.Function
 }
 
-// turnOf finds the turn in the messages at a place of a request: the last one, after the instructions of the program. The
-// messages before it are quoted.
+// turnOf finds the turn in the messages at a place of a request: the last one, after the instructions of the program, or the
+// results of the agent's calls. The messages before it are quoted.
 func turnOf(at string, all []said) (turn, error) {
 	var instructions []string
 	var talk []said
@@ -78,9 +83,15 @@ func turnOf(at string, all []said) (turn, error) {
 		switch {
 		case s.role == roleSystem || s.role == roleDeveloper:
 			instructions = append(instructions, s.text)
-		case strings.TrimSpace(s.text) != "" || s.role == roleUser:
+		default:
 			talk = append(talk, s)
 		}
+	}
+	if results, text, ok := resultsOf(talk); ok {
+		if text != "" {
+			instructions = append(instructions, text)
+		}
+		return turn{at: at, text: strings.Join(instructions, "\n\n"), results: results}, nil
 	}
 	if len(talk) == 0 || talk[len(talk)-1].role != roleUser {
 		return turn{}, refuse(at, codeInvalid, "the last message must be one of the role user, because the agent replies to it")
@@ -89,12 +100,35 @@ func turnOf(at string, all []said) (turn, error) {
 	if strings.TrimSpace(last.text) == "" {
 		return turn{}, refuse(at, codeInvalid, "the last message is empty")
 	}
-	return turn{strings.Join(append(instructions, last.text), "\n\n"), quoted(talk[:len(talk)-1])}, nil
+	return turn{at: at, text: strings.Join(append(instructions, last.text), "\n\n"), quotations: quoted(talk[:len(talk)-1])}, nil
+}
+
+// resultsOf are the results behind the agent's last message, with what the user says after them. Results of calls that this gateway has
+// not made are no results for it if the user has said more.
+func resultsOf(talk []said) (results []result, text string, ok bool) {
+	var texts []string
+	for _, s := range slices.Backward(talk) {
+		if s.role == roleAssistant {
+			break
+		}
+		if s.role == roleUser {
+			texts = append(texts, s.text)
+			continue
+		}
+		if _, own := runOfCall(s.call); !own && talk[len(talk)-1].role == roleUser {
+			return nil, "", false
+		}
+		results = append(results, result{s.call, s.text})
+	}
+	slices.Reverse(results)
+	slices.Reverse(texts)
+	return results, strings.TrimSpace(strings.Join(texts, "\n\n")), len(results) > 0
 }
 
 // quoted are earlier messages as quotations: the newest that fit.
 func quoted(all []said) (out []sessions.Quotation) {
 	space := earlierBytes
+	all = slices.DeleteFunc(slices.Clone(all), func(s said) bool { return strings.TrimSpace(s.text) == "" })
 	for i, s := range slices.Backward(all) {
 		if len(out) == earlierMessages || space < len(s.text) && len(out) > 0 {
 			out = append(out, quotation("the gateway", fmt.Sprintf("Earlier messages that are left out: %d. You are told the newest %d, of at most %d KiB.", i+1, earlierMessages, earlierBytes>>10)))

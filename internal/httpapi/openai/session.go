@@ -2,7 +2,10 @@ package openai
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -34,6 +37,7 @@ type names struct {
 	conversation string
 	previous     string // id of a response
 	lasting      bool   // later requests may continue a session that this one begins
+	calls        bool   // the agent may call functions of the client, whose results come later
 }
 
 // chosen is the session of a request.
@@ -78,12 +82,45 @@ func (a *API) choose(r *http.Request, agent Agent, n names) (chosen, error) {
 	if key == "" {
 		key = uuid.NewString()
 	}
-	fresh := manage.NewSession{TTL: shortTTL}
+	fresh := manage.NewSession{TTL: shortTTL, Persistent: n.calls}
 	if n.lasting {
 		fresh = manage.NewSession{Persistent: true, TTL: storeTTL}
 	}
 	record, err := a.Face.Open(ctx, agent.ID, fresh, r.URL.Path, key)
 	return chosen{record, false}, err
+}
+
+// named reports whether a request names its session.
+func (n *names) named(r *http.Request) bool {
+	return r.Header.Get(SessionHeader) != "" || n.user != "" || n.conversation != "" || n.previous != ""
+}
+
+// continued finds the session of the calls whose results a turn has, and makes the results what the agent is told.
+func (a *API) continued(ctx context.Context, r *http.Request, agent Agent, n names, t *turn) (chosen, error) {
+	run, err := a.calling(ctx, agent, t)
+	if err != nil {
+		return chosen{}, err
+	}
+	if n.named(r) {
+		other, err := a.choose(r, agent, n)
+		if err != nil {
+			return chosen{}, err
+		}
+		if other.ID != run.Session {
+			return chosen{}, refuse(t.at, codeInvalid, "the results are of calls in another session; name that session, or none")
+		}
+	}
+	record, err := a.Face.Existing(ctx, agent.ID, string(run.Session))
+	if err != nil {
+		return chosen{}, notFound(err, t.at, "the session of the calls has ended; start a new conversation")
+	}
+	return chosen{record, true}, t.report(run)
+}
+
+// resultsKey names the request with some results: they are told to the agent once.
+func (t *turn) resultsKey() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q", t.text, t.results))
+	return "results-" + hex.EncodeToString(sum[:16])
 }
 
 // notFound says about a parameter that what it names is missing or hidden.

@@ -27,6 +27,7 @@ type listener struct {
 	to sink
 
 	text strings.Builder // of the message that is being written
+	past string          // the text of the message before it
 	next bool            // the next text begins another message
 	said bool            // any text was sent
 	over bool
@@ -67,8 +68,8 @@ func (l *listener) Show(e conversation.EventRecord) error {
 	case e.Type == sessions.EventDelta:
 		return l.add(e.Text)
 	case e.Type == sessions.EventToolCall && l.text.Len() > 0: // the text before the call is a message of its own
+		l.past, l.next = strings.TrimSpace(l.text.String()), true
 		l.text.Reset()
-		l.next = true
 	case e.Type == sessions.EventRetrying && l.text.Len() > 0:
 		l.over = true
 		_ = l.to.fail(errRestarted) // the caller has gone
@@ -94,6 +95,8 @@ func (l *listener) end(end conversation.End) error {
 	}
 	rest, ok := strings.CutPrefix(end.Text, strings.TrimSpace(l.text.String()))
 	switch {
+	case len(end.Calls) > 0 && l.text.Len() == 0 && l.past != "" && l.past == strings.TrimSpace(end.Text): // it was sent before the calls
+		rest = ""
 	case end.Withheld != nil: // the gateway's notice is a message of its own
 		rest, l.next = end.Text, l.said
 	case !ok && end.Text != "": // the bus has lost a part of the text

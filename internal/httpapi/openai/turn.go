@@ -18,14 +18,24 @@ func (a *API) begin(ctx context.Context, w http.ResponseWriter, r *http.Request,
 	if err != nil {
 		return nil, err
 	}
-	session, err := a.choose(r, agent, n)
+	if agent.Program && len(t.functions) > 0 {
+		return nil, refuse("tools", codeUnsupported, "a program works as this agent, and it can't call functions of the client; leave it out")
+	}
+	var session chosen
+	if len(t.results) > 0 {
+		session, err = a.continued(ctx, r, agent, n, &t)
+		key = cmp.Or(key, t.resultsKey())
+	} else {
+		n.calls = len(t.functions) > 0
+		session, err = a.choose(r, agent, n)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if session.remembered {
-		t.earlier = nil
+	if session.remembered && len(t.results) == 0 {
+		t.quotations = nil
 	}
-	got, err := a.Turns.Start(ctx, session.Record, conversation.Turn{Text: t.text, ID: key, Label: r.Header.Get(labelHeader), Earlier: t.earlier})
+	got, err := a.Turns.Start(ctx, session.Record, conversation.Turn{Text: t.text, ID: key, Label: r.Header.Get(labelHeader), Quotations: t.quotations, Functions: t.functions})
 	if err != nil {
 		return nil, err
 	}

@@ -151,14 +151,21 @@ func example(t *testing.T, name string) string {
 	return string(source)
 }
 
+// npmPackages is the folder with the packages of an example, which tools/testdeps installs.
+func npmPackages(t *testing.T, example string) string {
+	t.Helper()
+	packages, err := filepath.Abs(filepath.Join("..", "..", ".bin", example, "node_modules"))
+	require.NoError(t, err)
+	if _, err := os.Stat(packages); err != nil {
+		t.Skip("the npm packages of the example are not installed: tools/testdeps installs them, if it can reach npm")
+	}
+	return packages
+}
+
 // serveNode starts the example agent for Node.js, whose packages tools/testdeps installs, and waits until it is connected.
 func serveNode(t *testing.T, agent, listen, seed string) (stop func()) {
 	t.Helper()
-	packages, err := filepath.Abs(filepath.Join("..", "..", ".bin", "node", "node_modules"))
-	require.NoError(t, err)
-	if _, err := os.Stat(packages); err != nil {
-		t.Skip("the npm packages of the example agent are not installed: tools/testdeps installs them, if it can reach npm")
-	}
+	packages := npmPackages(t, "node")
 	dir := t.TempDir()
 	require.NoError(t, os.Symlink(packages, filepath.Join(dir, "node_modules")))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "agent.mjs"), []byte(example(t, "node/agent.mjs")), 0o600))

@@ -52,7 +52,38 @@ func toldAttacks() []attack {
 			s.has(s.calls(row, "false", call("carry", args{"text": "two"})).body, `"code":"not_found"`) // the session is above the client now
 			s.settle()
 		}},
+		{path: "L8", name: "A2A: a place that may know what is PUBLIC is notified of the task of a session that rises", act: func(s *scene) {
+			row := s.low()
+			s.has(s.messaged(masterToken, row, "one", s.rises()).body, `"kind":"task"`)
+			s.has(s.session(row.ID).Taint, "CONFIDENTIAL")
+			text := s.notified(row)
+			s.has(text, `"withheld":"level"`, `"state":"completed"`)
+			s.unseen("the notification", text)
+			s.settle()
+		}},
 	}
+}
+
+// messaged asks an agent over A2A, and has the end of the task notified to a path with the session's id.
+func (s *scene) messaged(token string, row sessionRow, id, order string) answer {
+	s.t.Helper()
+	body, err := json.Marshal(args{"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": args{
+		"message":       args{"kind": "message", "messageId": id, "contextId": row.ID, "role": "user", "parts": []args{{"kind": "text", "text": order}}},
+		"configuration": args{"blocking": true, "pushNotificationConfig": args{"url": s.outside.notified.URL + "/" + row.ID}},
+	}})
+	require.NoError(s.t, err)
+	return s.as(token, http.MethodPost, "/a2a/main", string(body))
+}
+
+// notified waits for a notification of the session's task.
+func (s *scene) notified(row sessionRow) (text string) {
+	s.t.Helper()
+	s.until("a notification", func() bool {
+		_, text, _ = strings.Cut(s.outside.posted.String(), "/"+row.ID+" ")
+		return strings.Contains(text, "\n")
+	})
+	text, _, _ = strings.Cut(text, "\n")
+	return text
 }
 
 // calls has an agent called, by a client with the PUBLIC token that offers the function carry.
@@ -101,14 +132,13 @@ func (s *scene) withheld(row sessionRow, begins string, says ...string) {
 	stored := look("/v1/responses/" + responseOf(turn.Run))
 	s.has(stored.body, `"status":"incomplete"`)
 	peer := func(method, params string) answer {
-		a := s.as(lowToken, http.MethodPost, "/a2a/main", `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`)
-		s.has(a.body, `"state":"rejected"`, `"withheld":"`)
-		return a
+		return s.as(lowToken, http.MethodPost, "/a2a/main", `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`)
 	}
-	message := func(id string) string {
-		return `{"message":{"kind":"message","messageId":"` + id + `","contextId":"` + row.ID + `","role":"user","parts":[{"kind":"text","text":"` + order + `"}]}}`
+	sent, task := s.messaged(lowToken, row, "three", order), peer("tasks/get", `{"id":"`+turn.Run+`"}`)
+	tasks := peer("message/stream", `{"message":{"kind":"message","messageId":"four","contextId":"`+row.ID+`","role":"user","parts":[{"kind":"text","text":"`+order+`"}]}}`)
+	for _, a := range []string{sent.body, task.body, tasks.body, s.notified(row)} {
+		s.has(a, `"state":"rejected"`, `"withheld":"`)
 	}
-	sent, task, tasks := peer("message/send", message("three")), peer("tasks/get", `{"id":"`+turn.Run+`"}`), peer("message/stream", message("four"))
 	tool := s.as(lowToken, http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"sessions_send","arguments":{"sessionKey":"`+row.ID+`","message":"`+order+`"}}}`,
 		"Accept", "application/json, text/event-stream")
 	s.has(tool.body, `"withheld":{`)
@@ -120,7 +150,7 @@ func (s *scene) withheld(row sessionRow, begins string, says ...string) {
 	s.until("the stream to be told the ends", func() bool { return strings.Count(s.heard.String(), "event: run.done") >= 2 })
 	for where, text := range map[string]string{
 		"a chat completion": completed.body, "its chunks": chunks.body, "a response": response.body, "the events of a response": events.body, "the stored response": stored.body,
-		"a task of another agent": sent.body, "the events of a task": tasks.body, "the stored task": task.body, "the result of a tool": tool.body,
+		"a task of another agent": sent.body, "the events of a task": tasks.body, "the stored task": task.body, "the notification of a task": s.notified(row), "the result of a tool": tool.body,
 		"the turn": whole.body, "the turn's events": streamed.body, "the run": run.body, "the runs": look("/v1/runs").body, "the session's runs": look(session + "/runs").body,
 		"the history": history.body, "the history on the page": s.as(masterToken, http.MethodGet, session+"/history", "", "Sluice-Client", "page").body,
 		"the session's events": s.heard.String(), "the same message again": post("one", "application/json").body,

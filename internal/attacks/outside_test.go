@@ -2,6 +2,8 @@ package attacks_test
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -11,17 +13,26 @@ import (
 )
 
 // outside are two MCP servers: one that is told what is PUBLIC alone, and one whose answers are CONFIDENTIAL. Both remember what
-// they were told, and answer with it.
+// they were told, and answer with it. A third server is notified of the ends of tasks.
 type outside struct {
 	low, high *httptest.Server
 	heardLow  record
 	heardHigh record
+
+	notified *httptest.Server
+	posted   record // a line for each notification: its path and its body
 }
 
 func newOutside(t testing.TB) *outside {
 	o := &outside{}
 	o.low = serveMCP(t, &o.heardLow)
 	o.high = serveMCP(t, &o.heardHigh)
+	o.notified = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if body, err := io.ReadAll(r.Body); err == nil {
+			_, _ = fmt.Fprintf(&o.posted, "%s %s\n", r.URL.Path, body)
+		}
+	}))
+	t.Cleanup(o.notified.Close)
 	return o
 }
 

@@ -13,6 +13,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/decider"
+	"sluice/router/disclose"
 	"sluice/router/exchange"
 	"sluice/router/inbound"
 	"sluice/router/ledger"
@@ -350,8 +351,8 @@ func TestDecisionsWhileTheDatabaseFails(t *testing.T) {
 			of[b.delivery(p.Delivery).Text] = p
 		}
 		run := b.ended(answer.Run)
-		told := func() outbound.Disclosure {
-			return insisting(b, func(ctx context.Context) (outbound.Disclosure, error) {
+		told := func() disclose.Told {
+			return insisting(b, func(ctx context.Context) (disclose.Told, error) {
 				return b.Answers.Disclose(ctx, run, flow.Level{})
 			})
 		}

@@ -9,7 +9,7 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router/outbound"
+	"sluice/router/disclose"
 	"sluice/sessions"
 )
 
@@ -22,7 +22,7 @@ func TestWhoWaitsIsToldWhatMayLeave(t *testing.T) {
 		require.NotEmpty(t, run.Reply)
 		told, err := b.Answers.Disclose(t.Context(), run, flow.Level{})
 		require.NoError(t, err)
-		require.Equal(t, outbound.Disclosure{Text: run.Reply}, told)
+		require.Equal(t, disclose.Told{Text: run.Reply}, told)
 		b.gate.mu.Lock()
 		b.gate.forbid = func(policy.Egress) *policy.Decision {
 			return &policy.Decision{Action: policy.Block, Rules: []policy.CheckResult{{Rule: "policy.rules.r"}}}

@@ -18,6 +18,7 @@ import (
 	"sluice/router/alert"
 	"sluice/router/approvals"
 	"sluice/router/commands"
+	"sluice/router/disclose"
 	"sluice/router/exchange"
 	"sluice/router/hook"
 	"sluice/router/inbound"
@@ -100,7 +101,7 @@ type Router struct {
 	Intake    *inbound.Intake      // takes events in
 	Routes    *outbound.Routes     // finds where proactive messages go
 	Sender    *outbound.Sender     // sends proactive messages
-	Answers   *outbound.Answers    // what callers of the API may see
+	Answers   *disclose.Answers    // what callers of the API may see
 	Approvals *approvals.Approvals // what people decide about
 	Pairings  *approvals.Pairings  // people the gateway does not know yet
 	Jobs      *jobs.Jobs           // lists, makes and changes jobs
@@ -237,7 +238,7 @@ func (r *Router) newOutbound(c Config, decided outbound.Signal) {
 	r.Routes = &outbound.Routes{Store: r.store, Adapter: c.Adapters, Settings: settings, Failures: r.sent.Failures}
 	r.held = &outbound.HeldDeliveries{Store: r.store, Composer: r.compose, Routes: r.Routes, Lanes: r.lanes, Now: c.Now, Log: c.Log}
 	r.Sender = &outbound.Sender{Store: r.store, Composer: r.compose, Routes: r.Routes, Quota: r.quota, Lanes: r.lanes, Stopping: &r.stopping}
-	r.Answers = &outbound.Answers{Store: r.store, Composer: r.compose, Held: r.held}
+	r.Answers = &disclose.Answers{Store: r.store, Composer: r.compose, Held: r.held}
 	r.outbox = &outbound.Outbox{
 		Store: r.store, Composer: r.compose, Held: r.held, Receipts: r.receipts, Decided: decided, Lanes: r.lanes, Adapter: c.Adapters, Now: c.Now, Log: c.Log,
 		Metrics: r.sent,

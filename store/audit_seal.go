@@ -15,6 +15,9 @@ import (
 // SealMigration is the number of the migration that runs SealAudit.
 const SealMigration = 51
 
+// sealPage is how many entries are in memory at once.
+const sealPage = 1000
+
 // SealAudit moves the entries that were written before the trail was a chain into its first chain, in order. Changes
 // made to them before this migration can't be detected, so an extra entry states how many there are. tx is the
 // migration's transaction, and spell translates a statement for the database.
@@ -53,7 +56,7 @@ type sealer struct {
 // page reads the next old entries. from is the number of the last one on the previous page; last is that of this page.
 func (s sealer) page(ctx context.Context, from int64) (trail engine.Trail, last int64, err error) {
 	rows, err := s.tx.QueryContext(ctx, s.spell(`SELECT seq, at, actor, action, object, session_id, level, trust, detail FROM audit_before
-		WHERE seq > ? ORDER BY seq`+engine.Limit(verifyPage)), from)
+		WHERE seq > ? ORDER BY seq`+engine.Limit(sealPage)), from)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -11,6 +11,7 @@ import (
 	"sluice/store/engine"
 	"sluice/store/memories"
 	"sluice/store/nodes"
+	"sluice/store/trail"
 )
 
 // DB is the store on one engine: reads for each kind of row, and one commit for all kinds. It is safe for concurrent
@@ -68,7 +69,7 @@ type (
 	jobTable       struct{ *engine.Conn } // jobs made at run time, and pauses
 	todoTable      struct{ *engine.Conn }
 	mediaTable     struct{ *engine.Conn }
-	auditTable     struct{ *engine.Conn }
+	auditTable     = trail.Table
 	cursorTable    struct{ *engine.Conn } // the positions of adapters
 	partitionTable struct{ *engine.Conn }
 	retention      struct{ *engine.Conn } // removes old rows
@@ -86,7 +87,7 @@ func New(e engine.Engine, log *slog.Logger) *DB {
 	return &DB{
 		conn: c, inboxTable: inboxTable{c, engine.NewPresence(e.Alone())}, peopleTable: peopleTable{c, engine.NewPresence(e.Alone())}, sessionTable: sessionTable{c, newRecentSessions(e.Alone())}, messageTree: messageTree{c},
 		runTable: runTable{c}, deliveryTable: deliveryTable{c}, approvalTable: approvalTable{c}, exchangeTable: exchangeTable{c}, triggerTable: triggerTable{c}, alertRows: alertRows{Conn: c}, hookTable: hookTable{c}, jobTable: jobTable{c}, checkTable: checkTable{c}, nodeTable: nodeTable{Conn: c},
-		Table: memories.NewTable(c, e.Alone()), todoTable: todoTable{c}, mediaTable: mediaTable{c}, auditTable: auditTable{c},
+		Table: memories.NewTable(c, e.Alone()), todoTable: todoTable{c}, mediaTable: mediaTable{c}, auditTable: auditTable{Conn: c},
 		cursorTable: cursorTable{c}, partitionTable: partitionTable{c}, retention: retention{c},
 	}
 }

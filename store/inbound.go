@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"sluice/adapters"
 	"sluice/router/ledger"
@@ -72,14 +71,6 @@ func (db inboxTable) BotTurns(ctx context.Context, place sessions.Lane) (ledger.
 	}
 	t.Stopped = stopped == 1
 	return t, engine.Decode(turns, &t.Turns)
-}
-
-// CountAudit implements [ledger.Store].
-func (db auditTable) CountAudit(ctx context.Context, action string, since time.Time, limit int) (int, error) {
-	var n int
-	err := db.One(ctx, `SELECT count(*) FROM (SELECT at FROM audit WHERE action = ? AND at >= ? LIMIT ?) newest`,
-		[]any{action, engine.Micros(since), limit}, &n)
-	return n, err
 }
 
 // postedMax is how many of the newest deliveries are searched for a message. Messages have no index: reactions are

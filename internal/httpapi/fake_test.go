@@ -28,6 +28,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router/approvals"
 	"sluice/router/decider"
+	"sluice/router/disclose"
 	"sluice/router/exchange"
 	"sluice/router/inbound"
 	"sluice/router/jobs"
@@ -124,24 +125,24 @@ func (g *gateway) add(r sessions.Record) sessions.Record {
 	return r
 }
 
-func (g *gateway) Disclose(ctx context.Context, run sessions.Run, reader flow.Level) (outbound.Disclosure, error) {
+func (g *gateway) Disclose(ctx context.Context, run sessions.Run, reader flow.Level) (disclose.Told, error) {
 	run.Route = sessions.Route{Channel: "webchat"}
-	tell, _ := g.Discloser(ctx, run, reader) // it never fails
+	tell, _ := g.Teller(ctx, run, reader) // it never fails
 	return tell(ctx, run.Reply)
 }
 
-// Discloser withholds what is forbidden, and takes the word out of what says more.
-func (g *gateway) Discloser(_ context.Context, run sessions.Run, _ flow.Level) (outbound.Discloser, error) {
-	return func(_ context.Context, text string) (outbound.Disclosure, error) {
+// Teller withholds what is forbidden, and takes the word out of what says more.
+func (g *gateway) Teller(_ context.Context, run sessions.Run, _ flow.Level) (disclose.Teller, error) {
+	return func(_ context.Context, text string) (disclose.Told, error) {
 		if text == "forbidden" && !run.Route.IsZero() {
-			return outbound.Disclosure{Withheld: &outbound.Withheld{
+			return disclose.Told{Withheld: &disclose.Withheld{
 				Delivery: "dlv_9", Decision: policy.Decision{Action: policy.Block, Reason: "no", Rules: []policy.CheckResult{{Rule: "policy.rules.no", Matched: true, Action: policy.Block}}},
 			}}, nil
 		}
 		if sessions.Silent(text) {
 			text = ""
 		}
-		return outbound.Disclosure{Text: strings.ReplaceAll(text, "forbidden", "")}, nil
+		return disclose.Told{Text: strings.ReplaceAll(text, "forbidden", "")}, nil
 	}, nil
 }
 

@@ -1,4 +1,4 @@
-package outbound
+package disclose
 
 import (
 	"cmp"
@@ -10,24 +10,12 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/outbound"
 	"sluice/sessions"
 )
 
-// withheldText tells a conversation that its answer is withheld, without the reason.
-const withheldText = "I have a reply, but I am not allowed to send it in this conversation. My owner can see why with `sluice deliveries list --status blocked`, or start a new session with /new."
-
-// WithheldNotice tells a conversation that its answer is withheld. The notice belongs to the answer's session and has
-// the answer's label, so that over the API only those who may see both read it. If the place carries less than the
-// answer, the notice has its own label; otherwise nobody would see it.
-func (c *Composer) WithheldNotice(d ledger.Delivery) ledger.Delivery {
-	label := d.Label
-	if d.Decision.AbovePlace() {
-		label = ledger.NoticeLabel()
-	}
-	notice := c.Delivery(ledger.KindNotice, d.Route, withheldText, label)
-	notice.Session, notice.Run = d.Session, d.Run
-	return notice
-}
+// waitingMax is how many waiting deliveries of a conversation are searched for the one of an answer.
+const waitingMax = 32
 
 // Withheld says that an answer is withheld, by which decision, and what can be done about it.
 type Withheld struct {
@@ -44,18 +32,18 @@ func (w *Withheld) Message() string {
 	case w.Decision.SendDenied():
 		return "I have a reply, but sending is turned off in this conversation. My owner can see why with `sluice deliveries list --status blocked`, or turn it on with /send on."
 	}
-	return withheldText
+	return outbound.WithheldText
 }
 
-// Disclosure is what a caller of the API sees of an answer.
-type Disclosure struct {
+// Told is what a caller of the API sees of an answer.
+type Told struct {
 	Text     string                // the answer, redacted by the gate
 	Calls    []sessions.ClientCall // of the client's functions, likewise
 	Withheld *Withheld             // nil if the answer is not withheld
 }
 
-// AnswerStore is the part of the store that answers over the API need.
-type AnswerStore interface {
+// Store is the part of the store that answers over the API need.
+type Store interface {
 	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
 	Batch(ctx context.Context, id sessions.RunID) ([]sessions.Run, error)
 	LaneDeliveries(ctx context.Context, lane sessions.Lane, limit int) ([]ledger.Delivery, error)
@@ -66,19 +54,19 @@ type AnswerStore interface {
 
 // Answers decides what callers of the API may see. All fields are required.
 type Answers struct {
-	Store    AnswerStore
-	Composer *Composer
-	Held     *HeldDeliveries
+	Store    Store
+	Composer *outbound.Composer
+	Held     *outbound.HeldDeliveries
 }
 
-// Discloser asks the gate about a text of one run. Use it from one goroutine.
-type Discloser func(ctx context.Context, text string) (Disclosure, error)
+// Teller asks the gate about a text of one run. Use it from one goroutine.
+type Teller func(ctx context.Context, text string) (Told, error)
 
-// Disclose asks the gate about a run's answer, see [Answers.Discloser]. An answer with calls is withheld if one of them is.
-func (a *Answers) Disclose(ctx context.Context, run sessions.Run, reader flow.Level) (Disclosure, error) {
+// Disclose asks the gate about a run's answer, see [Answers.Teller]. An answer with calls is withheld if one of them is.
+func (a *Answers) Disclose(ctx context.Context, run sessions.Run, reader flow.Level) (Told, error) {
 	decide, err := a.judge(ctx, run, reader)
 	if err != nil {
-		return Disclosure{}, err
+		return Told{}, err
 	}
 	told, err := decide.text(ctx, run.Reply)
 	for _, call := range run.Calls {
@@ -90,11 +78,11 @@ func (a *Answers) Disclose(ctx context.Context, run sessions.Run, reader flow.Le
 	return told, err
 }
 
-// Discloser asks the gate about the texts of a run for a caller of the API: one that waits for the answer, follows
+// Teller asks the gate about the texts of a run for a caller of the API: one that waits for the answer, follows
 // the session, or reads it later. The decision is the same as for the answer's delivery. A valid reader is the level
 // of a caller that reads history with its own token; otherwise the answer is shown only if the place of the question
 // carries it.
-func (a *Answers) Discloser(ctx context.Context, run sessions.Run, reader flow.Level) (Discloser, error) {
+func (a *Answers) Teller(ctx context.Context, run sessions.Run, reader flow.Level) (Teller, error) {
 	decide, err := a.judge(ctx, run, reader)
 	return decide.text, err
 }
@@ -133,20 +121,20 @@ func (a *Answers) judge(ctx context.Context, run sessions.Run, reader flow.Level
 }
 
 // text decides about what the agent has said. What it has said to nobody is disclosed as an empty text.
-func (decide judge) text(ctx context.Context, text string) (Disclosure, error) {
+func (decide judge) text(ctx context.Context, text string) (Told, error) {
 	if text = unlessSilent(text); text == "" {
-		return Disclosure{}, nil
+		return Told{}, nil
 	}
 	d, withheld, err := decide(ctx, text)
 	if err != nil || withheld != nil {
-		return Disclosure{Withheld: withheld}, err
+		return Told{Withheld: withheld}, err
 	}
-	return Disclosure{Text: d.Redacted(text)}, nil
+	return Told{Text: d.Redacted(text)}, nil
 }
 
 // call adds a call of the client's function to an answer, or withholds all of it. The texts in the arguments are redacted; arguments in
 // which that is not enough are withheld.
-func (decide judge) call(ctx context.Context, call sessions.ClientCall, told *Disclosure) error {
+func (decide judge) call(ctx context.Context, call sessions.ClientCall, told *Told) error {
 	d, withheld, err := decide(ctx, call.Name+" "+string(call.Args))
 	if err != nil {
 		return err
@@ -158,7 +146,7 @@ func (decide judge) call(ctx context.Context, call sessions.ClientCall, told *Di
 		}
 	}
 	if withheld != nil {
-		*told = Disclosure{Withheld: withheld}
+		*told = Told{Withheld: withheld}
 		return nil
 	}
 	told.Calls = append(told.Calls, call)
@@ -192,7 +180,7 @@ func (a *Answers) unlessAllowed(ctx context.Context, run sessions.Run, d policy.
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := a.Held.allowedBefore(ctx, answer, &w.Decision); err != nil {
+	if err := a.Held.AllowedBefore(ctx, answer, &w.Decision); err != nil {
 		return nil, nil, err
 	}
 	if w.Decision.Passes() {
@@ -210,7 +198,7 @@ func (a *Answers) answerDelivery(ctx context.Context, run sessions.Run) (ledger.
 	if err != nil {
 		return ledger.Delivery{}, fmt.Errorf("read runs: %w", err)
 	}
-	waiting, err := a.Store.LaneDeliveries(ctx, run.Route.Lane(), laneBatch)
+	waiting, err := a.Store.LaneDeliveries(ctx, run.Route.Lane(), waitingMax)
 	if err != nil {
 		return ledger.Delivery{}, fmt.Errorf("read lane: %w", err)
 	}

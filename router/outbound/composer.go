@@ -93,3 +93,19 @@ func LifeOf(s *place.Settings, route sessions.Route) time.Duration {
 	}
 	return life
 }
+
+// WithheldText tells a conversation that its answer is withheld, without the reason.
+const WithheldText = "I have a reply, but I am not allowed to send it in this conversation. My owner can see why with `sluice deliveries list --status blocked`, or start a new session with /new."
+
+// WithheldNotice tells a conversation that its answer is withheld. The notice belongs to the answer's session and has
+// the answer's label, so that over the API only those who may see both read it. If the place carries less than the
+// answer, the notice has its own label; otherwise nobody would see it.
+func (c *Composer) WithheldNotice(d ledger.Delivery) ledger.Delivery {
+	label := d.Label
+	if d.Decision.AbovePlace() {
+		label = ledger.NoticeLabel()
+	}
+	notice := c.Delivery(ledger.KindNotice, d.Route, WithheldText, label)
+	notice.Session, notice.Run = d.Session, d.Run
+	return notice
+}

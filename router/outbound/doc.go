@@ -1,8 +1,8 @@
 // Package outbound sends the gateway's messages: answers, notices, and proactive messages.
 //
 // What comes in: deliveries, which other stages create with a [Composer] and store in the commit of their cause; and
-// proactive messages ([Sender]). What goes out: calls of a platform's adapter, each after asking the gate, and answers
-// for callers of the API ([Answers]). One function builds the gate's input, [Outgoing.Egress].
+// proactive messages ([Sender]). What goes out: calls of a platform's adapter, each after asking the gate. One function
+// builds the gate's input, [Outgoing.Egress].
 //
 // An [Outbox] creates the worker of each conversation's lane. It sends the deliveries one by one:
 //

@@ -68,9 +68,9 @@ func heldID(d ledger.Delivery, n int) ledger.ApprovalID {
 	return ledger.ApprovalIDOf(append([]string{string(d.ID), strconv.Itoa(n)}, d.Decision.Holding()...)...)
 }
 
-// allowedBefore lets a delivery pass the rules that hold it if somebody has allowed it. The rest of the gate's
+// AllowedBefore lets a delivery pass the rules that hold it if somebody has allowed it. The rest of the gate's
 // decision still applies.
-func (h *HeldDeliveries) allowedBefore(ctx context.Context, d ledger.Delivery, decision *policy.Decision) error {
+func (h *HeldDeliveries) AllowedBefore(ctx context.Context, d ledger.Delivery, decision *policy.Decision) error {
 	d.Decision = decision
 	p, err := h.ApprovalOf(ctx, d)
 	switch {

@@ -28,7 +28,7 @@ func (w *worker) judge(ctx context.Context, d *ledger.Delivery, end *ending) ([]
 	leaving.Effects = true
 	decision := w.out.Composer.Gate.Decide(leaving)
 	if decision.Action == policy.Hold {
-		if err := w.out.Held.allowedBefore(ctx, *d, &decision); err != nil {
+		if err := w.out.Held.AllowedBefore(ctx, *d, &decision); err != nil {
 			return nil, err
 		}
 	}

@@ -1,4 +1,4 @@
-package store
+package trail
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"sluice/policy/flow"
 	"sluice/router/ledger"
@@ -50,8 +51,19 @@ func detailOf(text string) any {
 	return text
 }
 
+// Table has the reads of the audit trail.
+type Table struct{ *engine.Conn }
+
+// CountAudit implements [ledger.Store].
+func (t Table) CountAudit(ctx context.Context, action string, since time.Time, limit int) (int, error) {
+	var n int
+	err := t.One(ctx, `SELECT count(*) FROM (SELECT at FROM audit WHERE action = ? AND at >= ? LIMIT ?) newest`,
+		[]any{action, engine.Micros(since), limit}, &n)
+	return n, err
+}
+
 // ListAudit implements [ledger.Browser].
-func (db auditTable) ListAudit(ctx context.Context, q ledger.AuditQuery) ([]ledger.AuditRecord, error) {
+func (t Table) ListAudit(ctx context.Context, q ledger.AuditQuery) ([]ledger.AuditRecord, error) {
 	if !q.MaxLevel.Valid() {
 		return nil, nil
 	}
@@ -64,7 +76,7 @@ func (db auditTable) ListAudit(ctx context.Context, q ledger.AuditQuery) ([]ledg
 	if q.After != "" {
 		afterAudit(&f, q.After, q.MaxLevel)
 	}
-	return engine.Listed(ctx, db.Conn, q.Bound, engine.Page(q.Limit), `SELECT `+engine.AuditColumns+` FROM audit`+f.Where()+` ORDER BY at DESC, chain DESC, seq DESC`, f.Args,
+	return engine.Listed(ctx, t.Conn, q.Bound, engine.Page(q.Limit), `SELECT `+engine.AuditColumns+` FROM audit`+f.Where()+` ORDER BY at DESC, chain DESC, seq DESC`, f.Args,
 		func(row engine.Row) (ledger.AuditRecord, error) {
 			l, err := scanLink(row)
 			return l.record(), err

@@ -1,4 +1,4 @@
-package store
+package trail
 
 import (
 	"context"
@@ -14,15 +14,15 @@ import (
 const verifyPage = 1000
 
 // VerifyAudit implements [ledger.Browser].
-func (db auditTable) VerifyAudit(ctx context.Context, kept []ledger.AuditHead) (ledger.AuditReport, error) {
+func (t Table) VerifyAudit(ctx context.Context, kept []ledger.AuditHead) (ledger.AuditReport, error) {
 	report := ledger.AuditReport{Heads: []ledger.AuditHead{}, Faults: []ledger.AuditFault{}}
-	heads, err := db.auditHeads(ctx)
+	heads, err := t.auditHeads(ctx)
 	if err != nil {
 		return report, fmt.Errorf("read heads of audit trail: %w", err)
 	}
 	for _, head := range heads {
 		c := newChainCheck(head, kept)
-		if err := db.verifyChain(ctx, c); err != nil {
+		if err := t.verifyChain(ctx, c); err != nil {
 			return report, fmt.Errorf("verify audit trail: %w", err)
 		}
 		report.Entries += c.entries
@@ -40,8 +40,8 @@ func (db auditTable) VerifyAudit(ctx context.Context, kept []ledger.AuditHead) (
 }
 
 // auditHeads are the heads of all chains that have one or have entries.
-func (db auditTable) auditHeads(ctx context.Context) ([]engine.Head, error) {
-	return engine.All(ctx, db.Conn, `SELECT chain, seq, hash FROM audit_heads
+func (t Table) auditHeads(ctx context.Context) ([]engine.Head, error) {
+	return engine.All(ctx, t.Conn, `SELECT chain, seq, hash FROM audit_heads
 		UNION ALL SELECT DISTINCT chain, CAST(? AS BIGINT), '' FROM audit WHERE chain NOT IN (SELECT chain FROM audit_heads) ORDER BY chain`, []any{noHead},
 		func(row engine.Row) (engine.Head, error) {
 			var h engine.Head
@@ -52,9 +52,9 @@ func (db auditTable) auditHeads(ctx context.Context) ([]engine.Head, error) {
 
 // verifyChain reads a chain page by page. Entries can be added in the meantime, so it reads the head twice: before,
 // for the entries that must exist, and after, for those that can exist.
-func (db auditTable) verifyChain(ctx context.Context, c *chainCheck) error {
+func (t Table) verifyChain(ctx context.Context, c *chainCheck) error {
 	for from, n := int64(math.MinInt64), verifyPage; n == verifyPage; {
-		links, err := engine.All(ctx, db.Conn, `SELECT `+engine.AuditColumns+` FROM audit WHERE chain = ? AND seq > ? ORDER BY seq`+engine.Limit(verifyPage), []any{c.head.Chain, from}, scanLink)
+		links, err := engine.All(ctx, t.Conn, `SELECT `+engine.AuditColumns+` FROM audit WHERE chain = ? AND seq > ? ORDER BY seq`+engine.Limit(verifyPage), []any{c.head.Chain, from}, scanLink)
 		if err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func (db auditTable) verifyChain(ctx context.Context, c *chainCheck) error {
 	}
 	latest := c.head.Seq
 	if latest != noHead {
-		if err := db.One(ctx, `SELECT seq FROM audit_heads WHERE chain = ?`, []any{c.head.Chain}, &latest); err != nil {
+		if err := t.One(ctx, `SELECT seq FROM audit_heads WHERE chain = ?`, []any{c.head.Chain}, &latest); err != nil {
 			return err
 		}
 	}

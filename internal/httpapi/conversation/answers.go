@@ -10,6 +10,7 @@ import (
 	"sluice/internal/httpapi/view"
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/disclose"
 	"sluice/router/ledger"
 	"sluice/router/outbound"
 	"sluice/sessions"
@@ -19,9 +20,9 @@ import (
 // follow the session, the run's row and the history. It decides as it does for the answer's delivery.
 type Gate interface {
 	// Disclose asks about a run's answer.
-	Disclose(ctx context.Context, run sessions.Run, reader flow.Level) (outbound.Disclosure, error)
-	// Discloser asks about everything that a run has said.
-	Discloser(ctx context.Context, run sessions.Run, reader flow.Level) (outbound.Discloser, error)
+	Disclose(ctx context.Context, run sessions.Run, reader flow.Level) (disclose.Told, error)
+	// Teller asks about everything that a run has said.
+	Teller(ctx context.Context, run sessions.Run, reader flow.Level) (disclose.Teller, error)
 }
 
 // SendPermissions says what sessions may say.
@@ -61,7 +62,7 @@ type withheldRecord struct {
 }
 
 // withheldOf is what a caller learns about a withheld answer. The decision names levels: only who may see the answer reads it.
-func withheldOf(w *outbound.Withheld, seen bool) *withheldRecord {
+func withheldOf(w *disclose.Withheld, seen bool) *withheldRecord {
 	r := &withheldRecord{Code: withheldRule, Message: w.Message(), Delivery: w.Delivery, Approval: w.Approval}
 	switch d := &w.Decision; {
 	case d.AbovePlace():
@@ -163,7 +164,7 @@ func (a *Answers) placed(run sessions.Run) sessions.Run {
 
 // filterHistory removes from a session's history those answers of the agent that the gate withholds.
 func (a *Answers) filterHistory(ctx context.Context, of sessions.Record, messages []messageRecord) error {
-	tellers := map[sessions.RunID]outbound.Discloser{}
+	tellers := map[sessions.RunID]disclose.Teller{}
 	for i := range messages {
 		m := &messages[i]
 		if m.Role != string(sessions.RoleAssistant) || m.Run == "" {
@@ -186,7 +187,7 @@ func (a *Answers) filterHistory(ctx context.Context, of sessions.Record, message
 
 // discloserOf finds what a run may disclose, by its id. If the run is no longer kept, its session provides the place and the
 // label.
-func (a *Answers) discloserOf(ctx context.Context, of sessions.Record, id sessions.RunID) (outbound.Discloser, error) {
+func (a *Answers) discloserOf(ctx context.Context, of sessions.Record, id sessions.RunID) (disclose.Teller, error) {
 	run, err := a.Runs.Run(ctx, id)
 	if errors.Is(err, sessions.ErrNotFound) {
 		run, err = sessions.Run{ID: id, Session: of.ID, Kind: sessions.KindMessage, Route: of.Route, Label: of.Taint}, nil
@@ -194,7 +195,7 @@ func (a *Answers) discloserOf(ctx context.Context, of sessions.Record, id sessio
 	if err != nil {
 		return nil, err
 	}
-	return a.Gate.Discloser(ctx, a.placed(run), auth.CallerOf(ctx).Level)
+	return a.Gate.Teller(ctx, a.placed(run), auth.CallerOf(ctx).Level)
 }
 
 // isAgentText reports whether a part is something that the agent has said or thought.
@@ -203,7 +204,7 @@ func isAgentText(p sessions.Part) bool {
 }
 
 // filter keeps of a message what may be read.
-func (m *messageRecord) filter(ctx context.Context, tell outbound.Discloser) error {
+func (m *messageRecord) filter(ctx context.Context, tell disclose.Teller) error {
 	if !slices.ContainsFunc(m.Parts, isAgentText) {
 		return nil
 	}

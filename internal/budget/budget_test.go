@@ -93,7 +93,7 @@ func (b *book) measure(t *testing.T, g *gateway, database string) {
 				g.turns.Store(turns)
 				g.say(private(n), firstOf(n), fmt.Sprintf("ask agent:main:telegram:group:%d", -firstOf(n)), 2)
 			},
-			many: 2,
+			many: together,
 		}
 	}
 	next := 0

@@ -34,7 +34,7 @@ type gateway struct {
 }
 
 // people is how many there are; all are owners, so that their agents may ask each other.
-const people = 160
+const people = 256
 
 func firstOf(n int) int64 { return int64(10_000 + n) }
 

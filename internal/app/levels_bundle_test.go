@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +38,7 @@ func withLevels(t *testing.T, page flow.Level, more ...string) *gateway {
 	}
 	g := &gateway{t: t, state: sqlitetest.Dir(t), log: newOutput()}
 	g.cfg = loadText(t, "gateway: { listen: 127.0.0.1:0, token: test-token, tokens: ["+strings.Join(tokens, ", ")+"] }\nstate: "+g.state+
-		"\nagents: { list: [{ id: main, publish: { openai: true, a2a: true } }] }\nchannels: { webchat: { classification: "+page.String()+" } }\nhooks: { ci: { secrets: [a-secret-of-the-test], classification: PUBLIC, filter: \"false\" } }\ntargets: { ops: { channel: webchat, to: local } }\nsession: { queue: { mode: followup, debounceMs: 0 } }\nlimits: { partitions: 1 }\n"+strings.Join(more, ""))
+		"\nagents: { list: [{ id: main, publish: { openai: true, a2a: true }, tools: { deny: [session_status] } }] }\nchannels: { webchat: { classification: "+page.String()+" } }\nhooks: { ci: { secrets: [a-secret-of-the-test], classification: PUBLIC, filter: \"false\" } }\ntargets: { ops: { channel: webchat, to: local } }\nsession: { queue: { mode: followup, debounceMs: 0 } }\nlimits: { partitions: 1 }\n"+strings.Join(more, ""))
 	g.begin()
 	t.Cleanup(g.end)
 	return g
@@ -194,17 +196,17 @@ func (g *gateway) ask(as flow.Level, method, path, body string, headers ...strin
 
 var (
 	times = regexp.MustCompile(`\d{4}-\d\d-\d\dT[0-9:.]+(Z|[+-]\d\d:\d\d)|"(created|created_at|last_activity)\\?":[0-9.e+]+|\b1[5-9]\d{11}\b|\d+ [A-Z][a-z]{2} \d\d:\d\d UTC|"uptime":"[^"]*"|"runtime_ms":\d+|_runtime [0-9.a-zµ]+`)
-	names = regexp.MustCompile(`\b(sess|run|dlv|xch|chn|med|apr|msg|call)_[0-9a-f]{8,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{32}\b|\b\d{16}-[0-9a-f]{16}\b`)
+	names = regexp.MustCompile(`\b(sess|run|dlv|xch|chn|med|apr|msg|call|resp|fc|chatcmpl)[-_][0-9a-f]{8,}(_[0-9a-f]{8})?|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{32}\b|\b\d{16}-[0-9a-f]{16}\b`)
 )
 
 // normal is an answer without what differs of itself: times, and names, which are numbered as they appear.
 func (n *naming) normal(a answered) answered {
 	header := http.Header{}
-	for name, values := range a.Header {
+	for _, name := range slices.Sorted(maps.Keys(a.Header)) { // in one order, for the numbers of names
 		if name == "Content-Length" {
 			continue // as long as its times
 		}
-		for _, v := range values {
+		for _, v := range a.Header[name] {
 			header.Add(name, n.text(v))
 		}
 	}

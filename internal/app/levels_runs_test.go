@@ -7,7 +7,9 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +32,7 @@ type world struct {
 	own    []string // ids of the low caller's sessions, as they were made
 	shown  []string // ids of whatever else they were shown
 	tasked bool     // sessions have worked beside each other, so that the trail has their entries in any order
+	pushed string   // where the low caller has notifications sent
 	resume string   // path of the events of a run, from its second on
 	told   []heard
 }
@@ -62,8 +65,10 @@ func TestWhatHappensAboveChangesNothingBelow(t *testing.T) {
 
 func newWorld(t *testing.T, seed, which uint64, eager float64) *world {
 	t.Helper()
+	taker := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(taker.Close)
 	return &world{
-		gateway: withLevels(t, flow.Internal), low: rand.New(rand.NewPCG(seed, 0)), high: rand.New(rand.NewPCG(seed, which)), eager: eager,
+		pushed: taker.URL, gateway: withLevels(t, flow.Internal, pushing), low: rand.New(rand.NewPCG(seed, 0)), high: rand.New(rand.NewPCG(seed, which)), eager: eager,
 	}
 }
 
@@ -144,6 +149,15 @@ func (w *world) hidden() things {
 	return w.secret[wish%len(w.secret)]
 }
 
+// another is a session that nobody has named yet: one above the low caller where much happens there, or one that never was.
+func (w *world) another() sessions.ID {
+	w.t.Helper()
+	if w.eager > 0.5 {
+		return w.plantSession(flow.Confidential).ID
+	}
+	return sessions.NewID()
+}
+
 // below makes a request of the low caller.
 func (w *world) below() {
 	w.t.Helper()
@@ -155,7 +169,7 @@ func (w *world) below() {
 	session := pick(w.low, mine, mine, "/v1/sessions/"+string(o.session.ID))
 	after := pick(w.low, "", "", string(o.session.ID), string(o.run.ID), string(o.delivery.ID), pick(w.low, append(w.shown, "")...))
 	page := fmt.Sprintf("?limit=%d&after=%s", 1+w.low.IntN(9), after)
-	switch w.low.IntN(30) {
+	switch w.low.IntN(34) {
 	case 0:
 		w.request("GET", "/v1/sessions"+page, "")
 	case 1:
@@ -213,20 +227,24 @@ func (w *world) below() {
 		w.request("POST", "/v1/policy/simulate", `{"tool_name":"todo_list","session":"`+strings.TrimPrefix(session, "/v1/sessions/")+`"}`)
 	case 25:
 		w.request("POST", "/v1/policy/simulate", `{"tool_name":"message","args":{"channel":"webchat","to":"local","message":"hi"}}`)
-		body := `{"tool_name":"sessions_send","args":{"sessionKey":"` + string(o.session.ID) + `","message":"hi"}}`
-		a := w.ask(flow.Internal, "POST", "/v1/policy/simulate", body, "Content-Type", "application/json")
-		a.Body = strings.ReplaceAll(a.Body, string(o.session.ID), "it") // they are told what they have named
-		w.keep("POST", "/v1/policy/simulate", body, a)
+		w.request("POST", "/v1/policy/simulate", `{"tool_name":"sessions_send","args":{"sessionKey":"`+string(o.session.ID)+`","message":"hi"}}`)
 	case 26, 27:
 		w.peer(o, strings.TrimPrefix(session, "/v1/sessions/"))
 	case 28, 29:
 		w.tool(o, strings.TrimPrefix(session, "/v1/sessions/"))
+	case 30, 31:
+		w.chat(o, strings.TrimPrefix(session, "/v1/sessions/"))
+	case 32, 33:
+		w.push(o)
 	}
 }
 
 // peer makes a request of the low caller over A2A.
 func (w *world) peer(o things, session string) {
 	w.t.Helper()
+	if session == string(o.session.ID) { // whoever names a context again means the same session: each name is used once
+		session = string(w.another())
+	}
 	message := `{"message":{"kind":"message","messageId":"` + pick(w.low, "k1", "k2", "k3") + `","contextId":"` + session + `","role":"user","parts":[{"kind":"text","text":"` + pick(w.low, "hello", "list sessions") + `"}]}}`
 	named := `{"id":"` + pick(w.low, append(w.shown, string(o.run.ID))...) + `"}`
 	method := pick(w.low, "message/send", "tasks/get", "tasks/cancel")
@@ -235,6 +253,43 @@ func (w *world) peer(o things, session string) {
 		params = message
 	}
 	w.request("POST", "/a2a/main", `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`)
+}
+
+// push is about notifications of a task of the low caller, or of a hidden one.
+func (w *world) push(o things) {
+	w.t.Helper()
+	task := pick(w.low, append(w.ran(), string(o.run.ID))...)
+	method := pick(w.low, "set", "set", "get", "list", "delete")
+	params := map[string]string{
+		"set": `{"taskId":"` + task + `","pushNotificationConfig":{"id":"mine","url":"` + pick(w.low, w.pushed, "https://elsewhere.example/") + `"}}`,
+		"get": `{"id":"` + task + `","pushNotificationConfigId":"mine"}`, "list": `{"id":"` + task + `"}`, "delete": `{"id":"` + task + `","pushNotificationConfigId":"mine"}`,
+	}
+	w.request("POST", "/a2a/main", `{"jsonrpc":"2.0","id":1,"method":"tasks/pushNotificationConfig/`+method+`","params":`+params[method]+`}`)
+}
+
+// statusFunction is a function of a client with the name of a tool that the agent may not use: its model calls it when it is asked for the status.
+const statusFunction = `"tools":[{"type":"function","function":{"name":"session_status","parameters":{"type":"object"}}}]`
+
+// chat makes a request of the low caller over OpenAI's API, some with functions of theirs or with results of calls.
+func (w *world) chat(o things, session string) {
+	w.t.Helper()
+	run := strings.TrimPrefix(pick(w.low, append(w.ran(), string(o.run.ID))...), "run_")
+	functions := pick(w.low, "", statusFunction+",")
+	said := `{"role":"user","content":"` + pick(w.low, "hello", "list sessions", "status", "status") + `"}`
+	where := pick(w.low, `"user":"`+pick(w.low, "ann", "bob")+`",`, "")
+	key := []string{"Idempotency-Key", pick(w.low, "k1", "k2", "k3", "k4")}
+	switch w.low.IntN(6) {
+	case 0:
+		w.request("GET", "/v1/responses/resp_"+run, "")
+	case 1:
+		w.request("POST", "/v1/responses", `{"model":"main","previous_response_id":"resp_`+run+`","input":"hello"}`, key...)
+	case 2:
+		w.request("POST", "/v1/chat/completions", `{"model":"main",`+functions+`"messages":[{"role":"tool","tool_call_id":"call_`+run+`_00000000","content":"21"}]}`, key...)
+	case 3:
+		w.request("POST", "/v1/chat/completions", `{"model":"main",`+functions+`"messages":[`+said+`]}`, append(key, "X-Sluice-Session", session)...)
+	default:
+		w.request("POST", "/v1/chat/completions", `{"model":"main",`+where+functions+`"messages":[`+said+`]}`, key...)
+	}
 }
 
 // tool makes a request of the low caller over MCP.
@@ -255,6 +310,16 @@ func (w *world) tool(o things, session string) {
 	w.request("POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`, "Accept", "application/json, text/event-stream")
 }
 
+// ran are the runs that the low caller was shown.
+func (w *world) ran() []string {
+	return slices.DeleteFunc(slices.Clone(w.shown), func(id string) bool { return !strings.HasPrefix(id, "run_") })
+}
+
+var anID = regexp.MustCompile(`\b(sess|run|dlv|xch|resp|call)_[0-9a-f]+(_[0-9a-f]+)?`)
+
+// digits are those of an id; a run, its response and its calls have the same.
+func digits(id string) string { return strings.Split(id, "_")[1] }
+
 var idsIn = regexp.MustCompile(`"(?:id|run_id)":"((?:sess|run|dlv)_[0-9a-f]+)"`)
 
 // request makes a request of the low caller and keeps what they were told.
@@ -273,7 +338,13 @@ func (w *world) request(method, path, body string, headers ...string) {
 
 func (w *world) keep(method, path, body string, a answered) {
 	place, _, _ := strings.Cut(path, "?") // which ids it names is not the same in both
-	request := regexp.MustCompile(`_[0-9a-f]+`).ReplaceAllString(method+" "+place+" "+body, "_")
+	for _, id := range anID.FindAllString(place+body, -1) {
+		if !slices.ContainsFunc(w.shown, func(shown string) bool { return digits(shown) == digits(id) }) {
+			a.Body = strings.ReplaceAll(a.Body, id, "it") // what they have named and were never shown
+		}
+	}
+	a.Body = strings.ReplaceAll(a.Body, w.pushed, "there")
+	request := regexp.MustCompile(`_[0-9a-f]+`).ReplaceAllString(method+" "+place+" "+strings.ReplaceAll(body, w.pushed, "there"), "_")
 	w.told = append(w.told, heard{request, w.names.normal(a)})
 }
 

@@ -82,7 +82,7 @@ const firstAsker = 3000
 
 // askers are those who do so: owners, whose word needs no other's.
 func askers() []string {
-	owners := make([]string, 40)
+	owners := make([]string, 50)
 	for i := range owners {
 		owners[i] = fmt.Sprintf("%q", fmt.Sprintf("telegram:%d", firstAsker+i))
 	}

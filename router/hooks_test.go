@@ -13,6 +13,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/exchange"
+	"sluice/router/inbound"
 	"sluice/router/ledger"
 	"sluice/router/manage"
 	"sluice/sessions"
@@ -83,7 +84,7 @@ func TestRulesKeepWhatWouldExpire(t *testing.T) {
 			more[i].Key = sessions.Key("agent:main:http:" + string(more[i].ID))
 		}
 		require.NoError(t, b.store.CommitSession(t.Context(), sessions.Change{Create: more}))
-		idle, err := b.CreateSession(t.Context(), manage.NewSession{})
+		idle, err := b.CreateSession(t.Context(), manage.NewSession{TTL: time.Hour}) // it never ran
 		require.NoError(t, err)
 		old, err := b.CreateSession(t.Context(), manage.NewSession{Persistent: true, TTL: time.Minute})
 		require.NoError(t, err)
@@ -102,6 +103,36 @@ func TestRulesKeepWhatWouldExpire(t *testing.T) {
 		said, err := b.store.ListAudit(t.Context(), ledger.AuditQuery{MaxLevel: flow.Restricted, Session: kept.ID, Action: "session.reset.block"})
 		require.NoError(t, err)
 		require.Len(t, said, 1, "it is said once, not with each sweep")
+	})
+}
+
+// The TTL of a session is a hard bound: its run is stopped, and then it ends.
+func TestTTLEndsASessionThatWorks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		b.agent.work = func(ctx context.Context, _ *sessions.Session, _ *sessions.Run) (string, error) {
+			<-ctx.Done()
+			return "", ctx.Err()
+		}
+		record, err := b.CreateSession(t.Context(), manage.NewSession{TTL: 59*time.Minute + 45*time.Second})
+		require.NoError(t, err)
+		time.Sleep(59*time.Minute + 30*time.Second)
+		accepted, err := b.Intake.Admit(t.Context(), inbound.Admission{Inbound: in("ann", "1", "hi"), Session: record.ID})
+		require.NoError(t, err)
+		live := func() bool {
+			record, err := b.store.Session(t.Context(), record.ID)
+			require.NoError(t, err)
+			return record.Ended.IsZero()
+		}
+		time.Sleep(20 * time.Second)
+		require.True(t, live())
+		time.Sleep(20 * time.Second) // a sweep goes by with each hour
+		synctest.Wait()
+		require.False(t, live())
+		run, err := b.store.Run(t.Context(), accepted.Run)
+		require.NoError(t, err)
+		require.Equal(t, sessions.RunAborted, run.Status)
 	})
 }
 

@@ -200,7 +200,7 @@ func (r *Router) manage(c Config) {
 		Store: r.store, Tree: r.store, Places: r.places, Settings: r.settings.Load, Models: c.Models, Stops: r.sessions, SendPermissions: r.compose,
 		Approvals: r.Approvals, Jobs: jobs.Drafts{Jobs: r.Jobs, Triggers: r.store}, Alerts: r.alerts, Settle: r.Pairings.Settlement, Now: c.Now,
 	}
-	r.expirer = &manage.Expirer{Store: r.store, Places: r.places, Settings: r.settings.Load, Now: c.Now, Log: c.Log}
+	r.expirer = &manage.Expirer{Store: r.store, Places: r.places, Settings: r.settings.Load, End: r.sessions.End, Now: c.Now, Log: c.Log}
 }
 
 // newIntake creates the stage that accepts events.

@@ -246,6 +246,7 @@ const (
 //nolint:gochecknoglobals // they are never set
 var (
 	ParseTemperature = record.ParseTemperature
+	WholeWorkspace   = record.WholeWorkspace
 )
 
 // Errors of the store.

@@ -186,23 +186,23 @@ const lastAccepted = `COALESCE((SELECT latest.accepted FROM runs latest WHERE la
 // expiredSessions has one indexed query per kind of expiry, so that sessions with time left cost nothing.
 const (
 	expiredSessions = `SELECT id FROM (
-		SELECT id FROM sessions WHERE ended = 0 AND persistent = 0 AND last_activity < ?
-		UNION ALL SELECT id FROM sessions WHERE ended = 0 AND ttl > 0 AND created + ttl <= ?
-			AND NOT (persistent = 0 AND last_activity < ?)`
+		SELECT id FROM sessions WHERE ended = 0 AND ttl > 0 AND created + ttl <= ? AND (spawned_by = '' OR ` + notBusy + `)
+		UNION ALL SELECT id FROM sessions WHERE ended = 0 AND persistent = 0 AND last_activity < ? AND (head <> '' OR ttl = 0)
+			AND NOT (ttl > 0 AND created + ttl <= ?) AND ` + notBusy
 	idleSessions = `
 		UNION ALL SELECT id FROM sessions WHERE ended = 0 AND last_activity < ? AND persistent = 1 AND NOT (ttl > 0 AND created + ttl <= ?)
-			AND ` + lastAccepted + ` < ? AND NOT EXISTS (SELECT 1 FROM exchanges x WHERE x.requester = sessions.id AND x.ended = 0)`
-	notBusy = `) s WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = s.id AND ` + openRuns + `)`
+			AND ` + lastAccepted + ` < ? AND NOT EXISTS (SELECT 1 FROM exchanges x WHERE x.requester = sessions.id AND x.ended = 0) AND ` + notBusy
+	notBusy = `NOT EXISTS (SELECT 1 FROM runs r WHERE r.session_id = sessions.id AND ` + openRuns + `)`
 )
 
 // ExpiredSessions implements [ledger.Store].
 func (db sessionTable) ExpiredSessions(ctx context.Context, e ledger.Expiry, limit int) ([]sessions.ID, error) {
 	now, idle, kept := engine.Micros(e.Now), engine.Micros(e.IdleSince), engine.Micros(e.KeptSince)
-	query, args := expiredSessions, []any{idle, now, idle}
+	query, args := expiredSessions, []any{now, idle, now}
 	if !e.KeptSince.IsZero() {
 		query, args = query+idleSessions, append(args, kept, now, kept)
 	}
-	return engine.All(ctx, db.Conn, query+notBusy+engine.Limit(limit), args, func(row engine.Row) (sessions.ID, error) {
+	return engine.All(ctx, db.Conn, query+`) s`+engine.Limit(limit), args, func(row engine.Row) (sessions.ID, error) {
 		var id string
 		err := row.Scan(&id)
 		return sessions.ID(id), err

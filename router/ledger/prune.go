@@ -40,7 +40,7 @@ type Pruned struct {
 
 // Expiry says which sessions have expired.
 type Expiry struct {
-	Now       time.Time // those whose TTL has ended by then
-	IdleSince time.Time // those that are not persistent and were last active before it
+	Now       time.Time // those whose TTL has ended by then; sub-agents finish their work first
+	IdleSince time.Time // those that are not persistent, have had a run and were last active before it
 	KeptSince time.Time // persistent ones without activity since; zero: no persistent ones
 }

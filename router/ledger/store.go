@@ -173,7 +173,7 @@ type (
 		// SendersBelow reads the live sessions of a conversation's threads and topics that have their own send
 		// policy, at most limit.
 		SendersBelow(ctx context.Context, conversation sessions.Key, limit int) ([]sessions.Record, error)
-		// ExpiredSessions lists expired live sessions without an unfinished run, at most limit.
+		// ExpiredSessions lists expired live sessions, at most limit. One that works is expired only by its TTL.
 		ExpiredSessions(ctx context.Context, e Expiry, limit int) ([]sessions.ID, error)
 	}
 	// Runs reads runs.

@@ -26,6 +26,7 @@ type Expirer struct {
 	Store    ExpiryStore
 	Places   *place.Places
 	Settings func() *place.Settings
+	End      func(ctx context.Context, id sessions.ID, entry sessions.AuditEntry) error // ends a session with its work, see [Sessions.End]
 	Now      func() time.Time
 	Log      *slog.Logger
 
@@ -34,6 +35,7 @@ type Expirer struct {
 
 const (
 	// idleLife is how long a session created over HTTP that is not persistent lives after its last response.
+	// One that never had a run lives until its TTL.
 	idleLife = 5 * time.Minute
 	// expireBatch is the maximum number of sessions that one sweep ends.
 	expireBatch = 500
@@ -42,12 +44,20 @@ const (
 // over says why a session has expired; empty if it has not.
 func over(e ledger.Expiry, r sessions.Record) (why string) {
 	switch {
-	case r.TTL > 0 && !r.Created.Add(r.TTL).After(e.Now), !r.Persistent && r.LastActivity.Before(e.IdleSince):
+	case pastTTL(e, r):
+		return "its ttl was over"
+	case !r.Persistent && r.LastActivity.Before(e.IdleSince) && (r.Head != "" || r.TTL == 0):
 		return "it had expired"
 	case r.Persistent && r.LastActivity.Before(e.KeptSince):
 		return "it was inactive for longer than retention.sessions"
 	}
 	return ""
+}
+
+// pastTTL reports whether a session has reached the hard limit of its life, which ends it even while it works. A sub-agent is archived
+// at that time, after its work.
+func pastTTL(e ledger.Expiry, r sessions.Record) bool {
+	return r.TTL > 0 && !r.Created.Add(r.TTL).After(e.Now)
 }
 
 // expiry says which sessions have expired at a time.
@@ -100,6 +110,8 @@ func (x *Expirer) expire(ctx context.Context, id sessions.ID, e ledger.Expiry) (
 	}
 	var change ledger.Change
 	switch {
+	case kept == "" && pastTTL(e, record) && !record.Key.SubAgent():
+		return false, x.End(ctx, id, entry)
 	case kept == "":
 		change = x.ending(record)
 	case x.kept[id]:

@@ -48,7 +48,9 @@ func TestSessionsThatHaveExpired(t *testing.T) {
 		why    string
 	}{
 		"in use":                          {month, sessions.Record{Persistent: true, LastActivity: noon}, ""},
-		"its time is over":                {month, sessions.Record{Persistent: true, TTL: time.Hour, Created: ago(time.Hour), LastActivity: noon}, "it had expired"},
+		"its time is over":                {month, sessions.Record{Persistent: true, TTL: time.Hour, Created: ago(time.Hour), LastActivity: noon}, "its ttl was over"},
+		"it never ran":                    {month, sessions.Record{TTL: time.Hour, Created: ago(time.Hour - 1), LastActivity: ago(time.Hour - 1)}, ""},
+		"it ran, and is idle":             {month, sessions.Record{TTL: time.Hour, Created: ago(time.Hour - 1), LastActivity: ago(time.Hour - 1), Head: "msg_1"}, "it had expired"},
 		"its time is not quite over":      {month, sessions.Record{Persistent: true, TTL: time.Hour, Created: ago(time.Hour - 1), LastActivity: noon}, ""},
 		"not persistent, idle":            {month, sessions.Record{LastActivity: ago(5*time.Minute + 1)}, "it had expired"},
 		"not persistent, used just now":   {month, sessions.Record{LastActivity: ago(5 * time.Minute)}, ""},

@@ -152,12 +152,14 @@ func (k *Sessions) create(ctx context.Context, n NewSession, named func(id sessi
 	if size := pathBytes(n.FileAccess); size > sessions.MetadataMax {
 		return sessions.Record{}, &request.Error{Field: "file_access", Text: fmt.Sprintf("has paths of %d bytes, the maximum is %d", size, sessions.MetadataMax)}
 	}
+	access, err := n.FileAccess.Checked()
+	if err != nil {
+		return sessions.Record{}, &request.Error{Field: "file_access", Text: err.Error()}
+	}
 	record := k.Places.NewRecord("", agent, sessions.Route{})
 	record.Key = httpKey(agent, named(record.ID))
 	record.Persistent, record.TTL, record.Metadata, record.Title = n.Persistent, n.TTL, n.Metadata, n.Title
-	if n.FileAccess.Read != nil || n.FileAccess.Write != nil {
-		record.FileAccess = n.FileAccess
-	}
+	record.FileAccess = access
 	if n.Clearance.Valid() {
 		record.Clearance = n.Clearance
 	}
@@ -246,14 +248,18 @@ func (k *Sessions) DeleteSession(ctx context.Context, id sessions.ID, actor stri
 	if kept != "" {
 		return k.keep(ctx, entry, kept)
 	}
-	end := func(c *ledger.Change) {
-		c.End = append(c.End, sessions.End{ID: id, At: k.Now()})
-		c.Audit = append(c.Audit, entry)
-	}
-	if err := k.commitStop(ctx, id, end); err != nil {
+	if err := k.End(ctx, id, entry); err != nil {
 		return fmt.Errorf("delete session: %w", err)
 	}
 	return nil
+}
+
+// End ends a session, stops its work and its sub-agents, and adds an entry to the audit trail. It asks no rules.
+func (k *Sessions) End(ctx context.Context, id sessions.ID, entry sessions.AuditEntry) error {
+	return k.commitStop(ctx, id, func(c *ledger.Change) {
+		c.End = append(c.End, sessions.End{ID: id, At: k.Now()})
+		c.Audit = append(c.Audit, entry)
+	})
 }
 
 // keep records why a session was not ended, and returns the matching error.

@@ -113,7 +113,7 @@ func (pl *Places) NewRecord(key sessions.Key, agent string, route sessions.Route
 	return sessions.Record{
 		ID: id, Key: key, Agent: agent, Partition: pl.PartitionOf(id),
 		Taint: flow.Bottom(), Clearance: pl.Settings().clearance(true, flow.Restricted), Route: route.Place(), Title: flow.NewText(route.Title, flow.NewLabel(pl.SinkLevel(route), flow.Trusted)),
-		FileAccess: sessions.FileAccess{Read: []string{""}, Write: []string{""}},
+		FileAccess: sessions.WholeWorkspace(),
 		Persistent: true, Created: now, LastActivity: now,
 	}
 }

@@ -1,10 +1,56 @@
 package record
 
 import (
+	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
+
+// WholeWorkspace is the default scope.
+func WholeWorkspace() FileAccess {
+	return FileAccess{Read: []string{""}, Write: []string{""}}
+}
+
+// Checked is a scope that somebody asks for, with each path in one spelling. Without any list it is the whole workspace. With
+// one list alone, the other allows nothing more: what may be written may be read. An error names the entry and what is wrong.
+func (a FileAccess) Checked() (FileAccess, error) {
+	if a.Read == nil && a.Write == nil {
+		return WholeWorkspace(), nil
+	}
+	checked := FileAccess{Read: []string{}, Write: []string{}}
+	for _, list := range []struct {
+		name  string
+		paths []string
+		clean *[]string
+	}{{"read", a.Read, &checked.Read}, {"write", a.Write, &checked.Write}} {
+		if list.paths != nil && len(list.paths) == 0 {
+			return FileAccess{}, fmt.Errorf("%s is an empty list; leave it out, or name a path", list.name)
+		}
+		for i, p := range list.paths {
+			if err := checkPath(p); err != nil {
+				return FileAccess{}, fmt.Errorf("%s[%d] is %q: %w", list.name, i, p, err)
+			}
+			clean, _ := cleanPath(p)
+			*list.clean = append(*list.clean, clean)
+		}
+	}
+	return checked, nil
+}
+
+func checkPath(p string) error {
+	switch {
+	case strings.HasPrefix(p, "/"):
+		return errors.New("paths are relative to the workspace, without a leading slash")
+	case slices.Contains(strings.Split(p, "/"), ".."):
+		return errors.New("paths cannot lead out of the workspace with \"..\"")
+	case strings.ContainsRune(p, 0), !utf8.ValidString(p):
+		return errors.New("paths are UTF-8 without a NUL character")
+	}
+	return nil
+}
 
 // Narrow is what both scopes allow. Of b, a path that is absolute or leads out of the workspace allows nothing.
 func (a FileAccess) Narrow(b FileAccess) FileAccess {

@@ -79,7 +79,7 @@ type createInput struct {
 		FileAccess *struct {
 			Read  []string `json:"read,omitempty"`
 			Write []string `json:"write,omitempty"`
-		} `json:"file_access,omitempty" doc:"workspace paths; \"\" is the whole workspace"`
+		} `json:"file_access,omitempty" doc:"paths in the workspace that the session sees; what it may write it may read; \"\" is the whole workspace. Default: the whole workspace"`
 		Agent string `json:"agent,omitempty" doc:"default: the default agent"`
 		Title string `json:"title,omitempty" maxLength:"200"`
 	}
@@ -99,7 +99,7 @@ func (a *SessionAPI) Create(ctx context.Context, in *createInput) (*wire.Body[se
 			n.TTL = time.Duration(min(*b.TTL, int64(ttlMax/time.Second))) * time.Second
 		}
 		if b.FileAccess != nil {
-			n.FileAccess = sessions.FileAccess{Read: view.NotNil(b.FileAccess.Read), Write: view.NotNil(b.FileAccess.Write)}
+			n.FileAccess = sessions.FileAccess{Read: b.FileAccess.Read, Write: b.FileAccess.Write}
 		}
 		if err := metadataFits(b.Metadata); err != nil {
 			return nil, err

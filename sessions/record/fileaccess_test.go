@@ -19,7 +19,8 @@ func TestCheckedScopes(t *testing.T) {
 		"nothing is the whole workspace": {access{}, whole, ""},
 		"the seed's example": {
 			access{Read: []string{"projects/my-project", "shared/templates"}, Write: []string{"projects/my-project/output"}},
-			access{Read: []string{"projects/my-project", "shared/templates"}, Write: []string{"projects/my-project/output"}}, "",
+			access{Read: []string{"projects/my-project", "shared/templates"}, Write: []string{"projects/my-project/output"}},
+			"",
 		},
 		"reading alone":      {access{Read: []string{"a"}}, access{Read: []string{"a"}, Write: []string{}}, ""},
 		"writing alone":      {access{Write: []string{"a"}}, access{Read: []string{}, Write: []string{"a"}}, ""},

@@ -128,7 +128,7 @@ func (s *Server) call(req *request) (answer object, code string) {
 	answer, code = s.dispatch(req)
 	s.notify()
 	s.mu.Unlock()
-	if code == "" && posts(req.method) && s.opts.OnSent != nil {
+	if code == "" && (posts(req.method) || req.method == "chat.update") && s.opts.OnSent != nil {
 		s.opts.OnSent(orElse(req.form.Get("channel"), req.form.Get("channel_id")), orElse(req.form.Get("text"), req.form.Get("initial_comment")))
 	}
 	return answer, code

@@ -33,7 +33,7 @@ type Options struct {
 	Redeliver time.Duration
 	// PingEvery is the time between two pings of a socket; 0 for half a second.
 	PingEvery time.Duration
-	// OnSent is called with each message that the app has posted, before the response is sent.
+	// OnSent is called with each message that the app has posted or changed, before the response is sent.
 	OnSent func(channel, text string)
 	// HTTP posts events to the URL that [Server.Callback] sets, instead of sending them to sockets.
 	HTTP bool

@@ -215,7 +215,7 @@ func TestResetKeepsTheBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t)
 		old, err := b.CreateSession(t.Context(), manage.NewSession{
-			TTL: time.Hour, Metadata: []byte(`{"a":1}`), FileAccess: sessions.FileAccess{Read: []string{"docs"}},
+			TTL: time.Hour, Metadata: []byte(`{"a":1}`), FileAccess: &sessions.FileAccess{Read: []string{"docs"}},
 		})
 		require.NoError(t, err)
 		thinking, verbose, label := sessions.ThinkingHigh, sessions.VerboseOn, "Accounts"

@@ -29,7 +29,7 @@ func TestRequestsThatCanNotBe(t *testing.T) {
 		made, err := b.CreateSession(t.Context(), manage.NewSession{Metadata: json.RawMessage(strings.Repeat("1", sessions.MetadataMax))})
 		require.NoError(t, err, "as much as may be")
 		path := strings.Repeat("p", sessions.MetadataMax-3)
-		_, err = b.CreateSession(t.Context(), manage.NewSession{FileAccess: sessions.FileAccess{Read: []string{path}}})
+		_, err = b.CreateSession(t.Context(), manage.NewSession{FileAccess: &sessions.FileAccess{Read: []string{path}}})
 		require.NoError(t, err, "as much as may be")
 		for want, ask := range map[string]func(context.Context) error{
 			`agent: no agent "ghost"`: func(ctx context.Context) error {
@@ -41,7 +41,7 @@ func TestRequestsThatCanNotBe(t *testing.T) {
 				return err
 			},
 			"file_access: has paths": func(ctx context.Context) error {
-				_, err := b.CreateSession(ctx, manage.NewSession{FileAccess: sessions.FileAccess{Write: []string{path + "p"}}})
+				_, err := b.CreateSession(ctx, manage.NewSession{FileAccess: &sessions.FileAccess{Write: []string{path + "p"}}})
 				return err
 			},
 			`channel: no channel "none"`: func(ctx context.Context) error {

@@ -9,6 +9,7 @@ import (
 	"sluice/sessions"
 	"sluice/store/alerts"
 	"sluice/store/engine"
+	"sluice/store/marks"
 	"sluice/store/memories"
 	"sluice/store/nodes"
 	"sluice/store/trail"
@@ -35,6 +36,7 @@ type DB struct {
 	memories.Table
 	todoTable
 	mediaTable
+	markTable
 	auditTable
 	cursorTable
 	partitionTable
@@ -69,6 +71,7 @@ type (
 	jobTable       struct{ *engine.Conn } // jobs made at run time, and pauses
 	todoTable      struct{ *engine.Conn }
 	mediaTable     struct{ *engine.Conn }
+	markTable      = marks.Table // shared files with words of strangers
 	auditTable     = trail.Table
 	cursorTable    struct{ *engine.Conn } // the positions of adapters
 	partitionTable struct{ *engine.Conn }
@@ -87,7 +90,7 @@ func New(e engine.Engine, log *slog.Logger) *DB {
 	return &DB{
 		conn: c, inboxTable: inboxTable{c, engine.NewPresence(e.Alone())}, peopleTable: peopleTable{c, engine.NewPresence(e.Alone())}, sessionTable: sessionTable{c, newRecentSessions(e.Alone())}, messageTree: messageTree{c},
 		runTable: runTable{c}, deliveryTable: deliveryTable{c}, approvalTable: approvalTable{c}, exchangeTable: exchangeTable{c}, triggerTable: triggerTable{c}, alertRows: alertRows{Conn: c}, hookTable: hookTable{c}, jobTable: jobTable{c}, checkTable: checkTable{c}, nodeTable: nodeTable{Conn: c},
-		Table: memories.NewTable(c, e.Alone()), todoTable: todoTable{c}, mediaTable: mediaTable{c}, auditTable: auditTable{Conn: c},
+		Table: memories.NewTable(c, e.Alone()), todoTable: todoTable{c}, mediaTable: mediaTable{c}, markTable: markTable{Conn: c}, auditTable: auditTable{Conn: c},
 		cursorTable: cursorTable{c}, partitionTable: partitionTable{c}, retention: retention{c},
 	}
 }

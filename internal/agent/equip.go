@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"sluice/internal/agent/roster"
+	"sluice/internal/workspace"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -52,6 +53,18 @@ func (l *Loop) FileLevel(record sessions.Record) flow.Level {
 		return d.FileLevel
 	}
 	return record.Taint.Level()
+}
+
+// Space is where a session's files are, and what it sees of them; without folders if its agent has no files.
+func (l *Loop) Space(record sessions.Record) (workspace.Space, error) {
+	own, err := l.Folder(record)
+	if err != nil || own == "" {
+		return workspace.Space{}, err
+	}
+	d, _ := l.roster.Definition(record.Agent)
+	return workspace.Space{
+		Agent: record.Agent, Session: record.ID, Own: own, Shared: workspace.SharedFolder(d.Workspace), Access: record.FileAccess, Level: d.FileLevel,
+	}, nil
 }
 
 // Folder is the folder of a session's files, which is created if necessary; empty if its agent has no files.

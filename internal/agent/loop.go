@@ -55,7 +55,7 @@ type Exchanges interface {
 	NewAgentSession(agent string) sessions.Record
 }
 
-// Config has the dependencies of a Loop. All fields but Jobs, Alerts, Media, Archived, RetryBudget, Sandbox, Remote, Pages, Quota and
+// Config has the dependencies of a Loop. All fields but Jobs, Alerts, Media, Archived, RetryBudget, Sandbox, Remote, Pages, Quota, Marks and
 // CommandLimits are required.
 type Config struct {
 	Roster     *roster.Roster
@@ -88,6 +88,7 @@ type Config struct {
 	Choose func(name string, knows flow.Level) error
 	Pages  webfetch.Pages   // fetches pages for web_fetch; nil: the tool does not exist
 	Quota  *workspace.Quota // limits the files of sessions; nil: no limit
+	Marks  workspace.Marks  // of files that sessions share; nil: there are none
 	// CommandLimits are the current limits of a command of the tool exec; nil: those of a zero [sandbox.Limits].
 	CommandLimits func() sandbox.Limits
 }
@@ -187,7 +188,7 @@ type ownTools struct {
 func newTools(c *Config, agents *roster.Roster) *ownTools {
 	view := &visibility.Checker{Store: c.Store, Archived: c.Archived, Roster: agents, NewSession: c.Exchanges.NewAgentSession, Now: c.Now}
 	return &ownTools{
-		files:  files.Tools{Store: c.Store, Roster: agents, Quota: c.Quota, Sandbox: c.Sandbox, Limits: c.CommandLimits, Log: c.Log},
+		files:  files.Tools{Store: c.Store, Roster: agents, Quota: c.Quota, Marks: c.Marks, Sandbox: c.Sandbox, Limits: c.CommandLimits, Log: c.Log},
 		memory: memory.Tools{Store: c.Memories, Roster: agents, Now: c.Now},
 		todo:   todo.Tools{Store: c.Todos, Now: c.Now},
 		web:    webfetch.Tools{Pages: c.Pages, Roster: agents, Log: c.Log},

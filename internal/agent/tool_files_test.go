@@ -13,6 +13,7 @@ import (
 
 	"sluice/internal/agent/roster"
 	"sluice/internal/sandbox/sandboxtest"
+	"sluice/internal/workspace"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -26,10 +27,16 @@ func withFiles(t *testing.T, access sessions.FileAccess, change func(*roster.Def
 		Taint: flow.NewLabel(flow.Internal, flow.Trusted), Clearance: flow.Restricted,
 	})
 	b.as(t, r, true)
+	if len(access.Read)+len(access.Write) > 0 {
+		shared := workspace.SharedFolder(b.session.Sandbox().Agent)
+		require.NoError(t, os.MkdirAll(shared, 0o700))
+		return b, shared
+	}
 	return b, b.session.Sandbox().Workspace
 }
 
-var everything = sessions.FileAccess{Read: []string{""}, Write: []string{""}}
+// everything is access to all that a session without shared files sees: its own folder.
+var everything = sessions.FileAccess{}
 
 // args are a call's arguments.
 func args(t *testing.T, v map[string]any) string {
@@ -82,6 +89,7 @@ func TestFileToolsSayWhatIsWrong(t *testing.T) {
 		{"write", `{"path":"out/x"}`, "content: is required"},
 		{"write", `{"content":"x"}`, "path: is required"},
 		{"write", `{"path":"docs/a","content":"x"}`, "may read it but not change it"},
+		{"write", `{"path":"out/a","content":"x"}`, "this would be INTERNAL, and the shared files are PUBLIC: write it below .sessions/sess_"},
 		{"write", `{"path":"hidden","content":"x"}`, `path: "hidden" does not exist`},
 		{"write", fmt.Sprintf(`{"path":"out/x","content":%q}`, strings.Repeat("x", 256<<10+1)), "content: is 262145 bytes"},
 		{"edit", `{"path":"docs/a","oldText":"b","newText":"c"}`, "oldText: is not in the file"},
@@ -162,10 +170,10 @@ func TestExecInASandbox(t *testing.T) {
 	}
 }
 
-// A session that may use parts of its folder runs no commands, which reach all of it.
-func TestExecNeedsTheWholeFolder(t *testing.T) {
+// Without a sandbox, a session that may use parts of the shared files runs no commands, which reach all of them.
+func TestExecWithoutASandboxNeedsTheWholeFolder(t *testing.T) {
 	t.Parallel()
-	b, _ := withFiles(t, sessions.FileAccess{Read: []string{""}, Write: []string{"out"}}, func(d *roster.Definition) { d.Sandbox = sessions.SandboxOptional })
+	b, _ := withFiles(t, sessions.FileAccess{Read: []string{""}, Write: []string{"out"}}, func(d *roster.Definition) { d.Tools.Allow = []string{"exec"} })
 	part := b.tool(t, "exec", `{"command":"true"}`)
 	require.True(t, part.Error)
 	require.Contains(t, part.Text, "may use only parts")

@@ -56,7 +56,7 @@ func decisions() map[string]ruling {
 		"cancel-run":         {by: byRow},
 		"list-exchanges":     {by: byRow, tail: []string{"", "?session={id}", "?kind=send", "?limit=1"}},
 		"get-exchange":       {by: byRow},
-		"tail-steps":         {by: byNothing}, // steps above the caller's level are left out, see TestStepsAreShownUpToTheCallersLevel
+		"tail-steps":         {by: byNothing}, // steps above the caller's level are left out, see TestStepsAreFollowed of package httpapi
 		"start-task":         {by: bySession, body: `{"task":"look"}`},
 		"send-message":       {by: byNothing, body: `{"channel":"webchat","to":"local","text":"hi"}`},
 		"list-deliveries":    {by: byRow, tail: []string{"", "?status=failed", "?session={id}", "?after={delivery}", "?channel=webchat"}},

@@ -19,7 +19,7 @@ import (
 // routerSettings converts the configuration for the router.
 func routerSettings(c *config.Config) *place.Settings {
 	s := &place.Settings{
-		Owners: c.Owners, Channels: channelSettings(c), Keyer: c.Session.Keyer(),
+		Owners: c.Owners, Channels: channelSettings(c), Keyer: c.Session.Keyer(), Guests: map[string]sessions.FileAccess{},
 		Queue: queue.Settings{
 			Mode: sessions.QueueMode(c.Session.Queue.Mode), Cap: c.Session.Queue.Cap,
 			DropNew: c.Session.Queue.Drop == "new", Debounce: time.Duration(c.Session.Queue.DebounceMs) * time.Millisecond,
@@ -34,6 +34,7 @@ func routerSettings(c *config.Config) *place.Settings {
 		if a.Default {
 			s.Agent = a.ID
 		}
+		s.Guests[a.ID], _ = a.FileAccess.Sessions() // it was checked
 	}
 	for _, b := range c.Bindings {
 		s.Bindings = append(s.Bindings, place.Binding{

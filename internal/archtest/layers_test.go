@@ -37,7 +37,7 @@ func layers() [][]string {
 		{"router/approvals", "router/commands"},
 		{"router/inbound"},
 		{"router"},
-		{"store/alerts", "store/memories", "store/nodes", "store/trail"},
+		{"store/alerts", "store/marks", "store/memories", "store/nodes", "store/trail"},
 		{"store", "store/trace", "internal/model/wire"},
 		{"internal/model/anthropic", "internal/model/offline", "internal/model/openai"},
 		{"internal/httpapi/wire"},

@@ -230,6 +230,8 @@ func (k checker) agents() {
 		k.temperature(path, a)
 		k.effort(path, a.Effort, a.Thinking)
 		k.workspace(path, a.Workspace)
+		_, err := a.FileAccess.Sessions()
+		k.must(err == nil, path+".fileAccess", "%v", err)
 		k.must(a.Memory.Namespace == a.ID || agentShape.MatchString(a.Memory.Namespace), path+".memory.namespace", "%q: want a-z 0-9 _ -", a.Memory.Namespace)
 		if a.SystemPrompt != k.c.Agents.Defaults.SystemPrompt {
 			k.prompt(path, a.SystemPrompt)

@@ -160,6 +160,9 @@ func completeAgent(a *Agent, d *agents.Defaults, home string) {
 	a.Thinking, a.Verbose, a.Permission = or(a.Thinking, d.Thinking), or(a.Verbose, d.Verbose), or(a.Permission, d.Permission)
 	a.Temperature, a.MaxOutputTokens = cmp.Or(a.Temperature, d.Temperature), cmp.Or(a.MaxOutputTokens, d.MaxOutputTokens)
 	a.Workspace = folder(or(a.Workspace, filepath.Join(d.Workspace, a.ID)), home)
+	if a.FileAccess.Read == nil && a.FileAccess.Write == nil {
+		a.FileAccess = d.FileAccess
+	}
 	a.Sandbox.Mode = or(a.Sandbox.Mode, d.Sandbox.Mode)
 	a.Sandbox.SessionToolsVisibility = or(a.Sandbox.SessionToolsVisibility, d.Sandbox.SessionToolsVisibility)
 	completeMemory(&a.Memory, d.Memory, a.ID)

@@ -190,7 +190,7 @@ func (g *gateway) CreateSession(_ context.Context, n manage.NewSession) (session
 	g.created = append(g.created, n)
 	return g.add(sessions.Record{
 		ID: "sess_a86118c06688", Key: "agent:main:http:sess_a86118c06688", Agent: "main",
-		Persistent: n.Persistent, TTL: n.TTL, Metadata: n.Metadata, FileAccess: n.FileAccess, Title: n.Title,
+		Persistent: n.Persistent, TTL: n.TTL, Metadata: n.Metadata, FileAccess: *n.FileAccess, Title: n.Title,
 	}), g.fail
 }
 

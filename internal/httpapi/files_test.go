@@ -27,15 +27,16 @@ func TestFilesOfASession(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, "docs"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "docs/a.html"), []byte("<script>"), 0o600))
 	require.NoError(t, os.Symlink("../../token", filepath.Join(folder, "docs/link")))
+	own := t.TempDir()
 	g := newGateway()
 	g.add(sessions.Record{ID: "sess_1", Key: "agent:main:http:sess_1", FileAccess: sessions.FileAccess{Read: []string{"docs"}, Write: []string{"out"}}})
 	g.add(sessions.Record{ID: "sess_2", Key: "agent:bare:main"})
 	h := newServer(t, g, func(c *httpapi.Config) {
-		c.Files.Folder = func(r sessions.Record) (string, error) {
+		c.Files.Space = func(r sessions.Record) (workspace.Space, error) {
 			if r.ID != "sess_1" {
-				return "", nil
+				return workspace.Space{}, nil
 			}
-			return folder, nil
+			return workspace.Space{Session: r.ID, Own: own, Shared: folder, Access: r.FileAccess}, nil
 		}
 	}).Handler()
 	const files = "/v1/sessions/sess_1/files/"
@@ -47,7 +48,7 @@ func TestFilesOfASession(t *testing.T) {
 	require.Equal(t, "attachment", w.Header().Get("Content-Disposition"))
 	w = call(h, "GET", files+"docs", "")
 	require.JSONEq(t, `{"truncated":false,"entries":[{"path":"docs/a.html","type":"file","size":8},{"path":"docs/link","type":"link","size":0}]}`, w.Body.String())
-	require.JSONEq(t, `{"truncated":false,"entries":[{"path":"docs","type":"folder","size":0}]}`, call(h, "GET", files, "").Body.String())
+	require.JSONEq(t, `{"truncated":false,"entries":[{"path":".sessions/sess_1","type":"folder","size":0},{"path":"docs","type":"folder","size":0}]}`, call(h, "GET", files, "").Body.String())
 
 	w = call(h, "PUT", files+"out/b/c.bin", "a\x00b", "Content-Type: application/octet-stream")
 	require.Equal(t, 201, w.Code, w.Body)
@@ -93,7 +94,9 @@ func TestWhoHasChangedAFileIsKnownToItsSession(t *testing.T) {
 			require.NoError(t, os.WriteFile(filepath.Join(folder, "a"), []byte("old"), 0o600))
 			g := withMain()
 			h := newServer(t, g, withTokens(auth.Credential{Name: "ops", Token: "ops", Level: flow.Public, Role: auth.RoleOperator}), func(cfg *httpapi.Config) {
-				cfg.Files.Folder = func(sessions.Record) (string, error) { return folder, nil }
+				cfg.Files.Space = func(r sessions.Record) (workspace.Space, error) {
+					return workspace.Space{Session: r.ID, Own: folder}, nil
+				}
 			}).Handler()
 			ask := func() int {
 				return call(h, c.method, "/v1/sessions/main/files/a"+c.query, "new", "Authorization: Bearer "+c.token).Code
@@ -137,11 +140,11 @@ func TestAFileOfASessionThatRisesMeanwhile(t *testing.T) {
 		folder := t.TempDir()
 		g := withMain()
 		h := newServer(t, g, withTokens(auth.Credential{Name: "ops", Token: "ops", Level: flow.Public, Role: auth.RoleReader}), func(cfg *httpapi.Config) {
-			cfg.Files.Folder = func(sessions.Record) (string, error) {
+			cfg.Files.Space = func(r sessions.Record) (workspace.Space, error) {
 				record := g.records[string(mainID)]
 				record.Taint = flow.NewLabel(flow.Confidential, flow.Trusted)
 				g.records[string(mainID)] = record
-				return folder, os.WriteFile(filepath.Join(folder, "a"), []byte("the plan"), 0o600)
+				return workspace.Space{Session: r.ID, Own: folder}, os.WriteFile(filepath.Join(folder, "a"), []byte("the plan"), 0o600)
 			}
 		}).Handler()
 		w := call(h, "GET", "/v1/sessions/main/files/"+path, "", "Authorization: Bearer ops")

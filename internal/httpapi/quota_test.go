@@ -34,7 +34,9 @@ func TestAFileBeyondItsBounds(t *testing.T) {
 	g := newGateway()
 	g.add(sessions.Record{ID: "sess_1", Key: "agent:main:http:sess_1", FileAccess: sessions.FileAccess{Write: []string{""}}})
 	h := newServer(t, g, func(c *httpapi.Config) {
-		c.Files.Folder = func(sessions.Record) (string, error) { return folder, nil }
+		c.Files.Space = func(r sessions.Record) (workspace.Space, error) {
+			return workspace.Space{Session: r.ID, Own: folder}, nil
+		}
 		c.Files.Quota = workspace.NewQuota(func() workspace.Bounds { return bounds }, func(string) (int64, int64, error) { return free, 20 << 30, nil }, time.Now)
 	}).Handler()
 	const files = "/v1/sessions/sess_1/files/"

@@ -64,7 +64,7 @@ func TestCreateSessionTakesAllFields(t *testing.T) {
 	require.Equal(t, http.StatusCreated, w.Code, w.Body.String())
 	require.Equal(t, []manage.NewSession{{
 		Persistent: true, TTL: time.Minute, Metadata: json.RawMessage(`{"a":1}`), Title: flow.NewText("T", flow.Bottom()), Clearance: flow.Restricted,
-		FileAccess: sessions.FileAccess{Read: []string{"docs"}},
+		FileAccess: &sessions.FileAccess{Read: []string{"docs"}},
 	}}, g.created)
 }
 

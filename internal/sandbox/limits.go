@@ -40,6 +40,7 @@ const (
 	filterFD = 3
 	infoFD   = 4
 	blockFD  = 5
+	mountFD  = 6 // the first of the mounts
 )
 
 func (l Limits) complete() Limits {
@@ -68,6 +69,11 @@ func (c Config) supervise(ctx context.Context, stop context.CancelCauseFunc, cmd
 		return "", err
 	}
 	defer gate.close()
+	for _, m := range c.Mounts {
+		if info && m.File != nil {
+			cmd.ExtraFiles = append(cmd.ExtraFiles, m.File)
+		}
+	}
 	if err := KeepFiles(); err != nil {
 		return "", err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -29,7 +30,9 @@ const (
 
 // Config describes how a command runs.
 type Config struct {
-	Workspace string        // absolute path of a folder; in the sandbox it is /workspace, the working directory
+	Workspace string        // absolute path of a folder; in the sandbox it is /workspace, the working directory. With Mounts it may be empty
+	Mounts    []Mount       // what a sandboxed command sees in /workspace, in this order
+	Home      string        // the home folder of a sandboxed command, relative to /workspace
 	ReadOnly  []string      // absolute paths of further files and folders that the command may read; missing ones are left out
 	Network   bool          // the command has the gateway's network access
 	Timeout   time.Duration // 0: one minute
@@ -39,6 +42,13 @@ type Config struct {
 	Limits    Limits
 	// Check is called repeatedly while the command runs; its error ends the command. May be nil.
 	Check func(ctx context.Context) error
+}
+
+// Mount is a file or folder that a sandboxed command sees below /workspace.
+type Mount struct {
+	File  *os.File // it is open, so that nobody can put something else in its place; Run does not close it. Nil: an empty folder
+	At    string   // relative to /workspace, with slashes; empty: /workspace itself
+	Write bool
 }
 
 // Result is the result of a command that ran.
@@ -165,6 +175,7 @@ func run(ctx context.Context, stop context.CancelCauseFunc, c Config, cmd *exec.
 func arguments(c Config) ([]string, error) {
 	info, err := os.Stat(c.Workspace)
 	switch {
+	case c.Workspace == "" && len(c.Mounts) > 0:
 	case !filepath.IsAbs(c.Workspace):
 		return nil, fmt.Errorf("workspace %q: want an absolute path", c.Workspace)
 	case err != nil:
@@ -186,12 +197,40 @@ func arguments(c Config) ([]string, error) {
 	for _, path := range c.ReadOnly {
 		args = append(args, "--ro-bind-try", path, path)
 	}
+	if c.Workspace != "" {
+		args = append(args, "--bind", c.Workspace, inside)
+	}
+	args = append(args, mounts(c.Mounts)...)
 	return append(args,
-		"--bind", c.Workspace, "/workspace", "--remount-ro", "/", "--chdir", "/workspace",
-		"--clearenv", "--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin", "--setenv", "HOME", "/workspace",
+		"--remount-ro", "/", "--chdir", inside,
+		"--clearenv", "--setenv", "PATH", "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin", "--setenv", "HOME", path.Join(inside, c.Home),
 		"--seccomp", strconv.Itoa(filterFD), // the first of the command's extra files
 		"--",
 	), nil
+}
+
+// inside is where a sandboxed command sees its files.
+const inside = "/workspace"
+
+// mounts mount parts of the workspace. Empty folders become read-only once everything in them is mounted.
+func mounts(list []Mount) (args []string) {
+	var empty []string
+	fd := mountFD
+	for _, m := range list {
+		at := path.Join(inside, m.At)
+		if m.File == nil {
+			args = append(args, "--size", tmpSize, "--tmpfs", at)
+			empty = append(empty, "--remount-ro", at)
+			continue
+		}
+		how := "--ro-bind-fd"
+		if m.Write {
+			how = "--bind-fd"
+		}
+		args = append(args, how, strconv.Itoa(fd), at)
+		fd++
+	}
+	return append(args, empty...)
 }
 
 // systemMounts mount the machine's programs: /usr, the links into it, and the few files of /etc that programs need to

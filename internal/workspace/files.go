@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"sluice/internal/glob"
+	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -32,32 +33,7 @@ var (
 	ErrReadOnly = errors.New("the session may read it but not change it")
 )
 
-// Files are a session's files. It is safe for concurrent use; Close ends it.
-type Files struct {
-	root   *os.Root
-	access sessions.FileAccess
-	quota  *Quota
-}
-
-// Open opens a session's folder, an absolute path. access says which part of it is accessible, and quota how much may
-// be written; nil means no limit.
-func Open(folder string, access sessions.FileAccess, quota *Quota) (*Files, error) {
-	root, err := os.OpenRoot(folder)
-	if err != nil {
-		return nil, fmt.Errorf("open workspace: %w", err)
-	}
-	return &Files{root, access, quota}, nil
-}
-
-// Close releases the folder.
-func (f *Files) Close() error { return f.root.Close() }
-
-// All reports whether the whole folder is writable.
-func (f *Files) All() bool {
-	return slices.ContainsFunc(f.access.Write, func(p string) bool { return path.Clean(p) == "." })
-}
-
-// clean normalises a path relative to the folder; "." is the folder itself.
+// clean normalises a path relative to the workspace; "." is the workspace itself.
 func clean(name string) (string, bool) {
 	if name == mounted {
 		name = "."
@@ -82,57 +58,45 @@ func scope(parts []string, name string) (part string, ok bool) {
 }
 
 // readable returns the parts that may be read: writable parts are readable, too.
-func (f *Files) readable() []string { return slices.Concat(f.access.Read, f.access.Write) }
+func (t tree) readable() []string { return slices.Concat(t.access.Read, t.access.Write) }
 
-// place is a path below an opened part of the folder. No link leads out of that part.
+// place is a path below an opened part of a folder. No link leads out of that part.
 type place struct {
 	*os.Root
-	part string // the opened part, relative to the session's folder
+	part string // the opened part, relative to the workspace
 	rel  string // relative to the part
 }
 
-// at opens the part of the folder that contains a path. For writing, it creates a missing part.
-func (f *Files) at(name string, write bool) (place, error) {
-	name, ok := clean(name)
-	if !ok {
-		return place{}, sessions.ErrNotFound
-	}
-	parts := f.readable()
+// open opens the part of the folder that contains a path in it. For writing, it creates a missing part.
+func (t tree) open(name string, write bool) (place, error) {
+	parts := t.readable()
 	if write {
-		parts = f.access.Write
+		parts = t.access.Write
 	}
 	part, ok := scope(parts, name)
 	if !ok {
-		if _, read := scope(f.readable(), name); write && read {
+		if _, read := scope(t.readable(), name); write && read {
 			return place{}, ErrReadOnly
 		}
 		return place{}, sessions.ErrNotFound
 	}
-	if write && part != name {
-		if err := f.root.MkdirAll(part, 0o700); err != nil {
-			return place{}, plain(err)
-		}
+	if info, err := t.Lstat(part); part == name && (err != nil || !info.IsDir()) {
+		return t.single(name, write) // a part that is a file, or will be one
 	}
-	if info, err := f.root.Lstat(part); part == name && (err != nil || !info.IsDir()) {
-		return f.single(name) // a part that is a file, or will be one
-	}
-	root, err := f.root.OpenRoot(part)
+	root, err := descend(t.Root, part, write)
 	if err != nil {
 		return place{}, plain(err)
 	}
-	rel := "."
-	switch {
-	case part == ".":
+	rel, _ := below(name, part)
+	if part == "." {
 		rel = name
-	case name != part:
-		rel = strings.TrimPrefix(name, part+"/")
 	}
-	return place{root, part, rel}, nil
+	return place{root, path.Join(t.at, part), rel}, nil
 }
 
 // single opens the folder of a file that is a part by itself.
-func (f *Files) single(name string) (place, error) {
-	root, err := f.root.OpenRoot(path.Dir(name))
+func (t tree) single(name string, write bool) (place, error) {
+	root, err := descend(t.Root, path.Dir(name), write)
 	if err != nil {
 		return place{}, plain(err)
 	}
@@ -140,7 +104,63 @@ func (f *Files) single(name string) (place, error) {
 		_ = root.Close() // nothing was written
 		return place{}, sessions.ErrNotFound
 	}
-	return place{root, path.Dir(name), path.Base(name)}, nil
+	return place{root, path.Join(t.at, path.Dir(name)), path.Base(name)}, nil
+}
+
+// descend opens a folder below another. No link is followed on the way: the access to a folder is not access to what somebody
+// else has linked to in its place. With create, missing folders are created.
+func descend(from *os.Root, name string, create bool) (*os.Root, error) {
+	at, err := from.OpenRoot(".")
+	if err != nil || name == "." {
+		return at, err
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		next, err := step(at, part, create)
+		_ = at.Close() // nothing was written through it
+		if err != nil {
+			return nil, err
+		}
+		at = next
+	}
+	return at, nil
+}
+
+// step opens a folder in another. What is opened is what was looked at, whatever happens in between.
+func step(from *os.Root, name string, create bool) (*os.Root, error) {
+	seen, err := from.Lstat(name)
+	if create && errors.Is(err, fs.ErrNotExist) {
+		if err := from.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+		seen, err = from.Lstat(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !seen.IsDir() {
+		return nil, fs.ErrNotExist
+	}
+	root, err := from.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := root.Lstat(".")
+	if err == nil && !os.SameFile(seen, opened) {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return root, nil
+}
+
+// at opens the part of the workspace that contains a path.
+func (f *Files) at(name string, write bool) (place, error) {
+	t, rel, ok := f.locate(name)
+	if !ok {
+		return place{}, sessions.ErrNotFound
+	}
+	return t.open(rel, write)
 }
 
 // plain removes details about paths outside from an error.
@@ -195,11 +215,17 @@ func (p place) read() ([]byte, error) {
 
 // Write creates or replaces a file, and creates its parent folders. A concurrent reader sees the old content or the
 // new. created reports whether the file is new. If the quota refuses, the error is [ErrNoSpace].
-func (f *Files) Write(ctx context.Context, name string, content []byte) (made bool, err error) {
+//
+// The label is that of the content, and of whoever has it written.
+func (f *Files) Write(ctx context.Context, name string, content []byte, label flow.Label) (made bool, err error) {
 	if len(content) > FileMax {
 		return false, ErrTooLarge
 	}
-	at, err := f.at(name, true)
+	t, rel, ok := f.locate(name)
+	if !ok {
+		return false, sessions.ErrNotFound
+	}
+	at, err := t.open(rel, true)
 	if err != nil {
 		return false, err
 	}
@@ -220,10 +246,19 @@ func (f *Files) Write(ctx context.Context, name string, content []byte) (made bo
 		made = true
 	}
 	entries := int64(2 + strings.Count(at.rel, "/")) // at most: the file and its parent folders
-	if err := f.quota.Admit(ctx, f.root.Name(), int64(len(content))+entries*entryCost); err != nil {
+	if err := f.mayWrite(t, label); err != nil {
 		return false, err
 	}
-	return made, at.write(content, mode)
+	if err := f.quota.Admit(ctx, t.Name(), int64(len(content))+entries*entryCost); err != nil {
+		return false, err
+	}
+	if err := f.mark(ctx, t, rel, label); err != nil {
+		return false, err
+	}
+	if err := at.write(content, mode); err != nil {
+		return false, err
+	}
+	return made, f.unmark(ctx, t, rel, label)
 }
 
 func (p place) write(content []byte, mode fs.FileMode) error {
@@ -247,15 +282,22 @@ func (p place) write(content []byte, mode fs.FileMode) error {
 	return nil
 }
 
-// Remove deletes a file, a link or an empty folder.
-func (f *Files) Remove(name string) error {
-	at, err := f.at(name, true)
+// Remove deletes a file, a link or an empty folder. The label is that of whoever wants it.
+func (f *Files) Remove(name string, label flow.Label) error {
+	t, rel, ok := f.locate(name)
+	if !ok {
+		return sessions.ErrNotFound
+	}
+	at, err := t.open(rel, true)
 	if err != nil {
 		return err
 	}
 	defer at.Close() //nolint:errcheck // nothing is written through it
 	if at.rel == "." {
 		return ErrFolder
+	}
+	if err := f.mayWrite(t, label); err != nil {
+		return err
 	}
 	return plain(at.Remove(at.rel))
 }

@@ -13,15 +13,20 @@ import (
 	"pgregory.net/rapid"
 
 	"sluice/internal/workspace"
+	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
-// all is the access to the whole folder.
+// all opens a session's own folder; any other access is to a shared one.
 var all = sessions.FileAccess{Read: []string{""}, Write: []string{""}}
 
 func open(t testing.TB, dir string, access sessions.FileAccess) *workspace.Files {
 	t.Helper()
-	f, err := workspace.Open(dir, access, nil)
+	space := workspace.Space{Session: "sess_0123456789ab", Own: dir}
+	if len(access.Read) != 1 || access.Read[0] != "" {
+		space.Own, space.Shared, space.Access = t.TempDir(), dir, access
+	}
+	f, err := workspace.Open(space, nil, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, f.Close()) })
 	return f
@@ -39,12 +44,11 @@ func TestWriteReadRemove(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	f := open(t, dir, all)
-	require.True(t, f.All())
-	made, err := f.Write(t.Context(), "a/b/c.txt", []byte("one"))
+	made, err := f.Write(t.Context(), "a/b/c.txt", []byte("one"), flow.Bottom())
 	require.NoError(t, err)
 	require.True(t, made)
 	require.NoError(t, os.Chmod(filepath.Join(dir, "a/b/c.txt"), 0o700))
-	made, err = f.Write(t.Context(), "/workspace/a/b/../b/c.txt", []byte("two"))
+	made, err = f.Write(t.Context(), "/workspace/a/b/../b/c.txt", []byte("two"), flow.Bottom())
 	require.NoError(t, err)
 	require.False(t, made)
 	info, err := os.Stat(filepath.Join(dir, "a/b/c.txt"))
@@ -53,10 +57,10 @@ func TestWriteReadRemove(t *testing.T) {
 	content, err := f.Read("a/b/c.txt")
 	require.NoError(t, err)
 	require.Equal(t, "two", string(content))
-	require.ErrorIs(t, f.Remove("a/b"), workspace.ErrNotEmpty)
-	require.NoError(t, f.Remove("a/b/c.txt"))
-	require.NoError(t, f.Remove("a/b"))
-	require.ErrorIs(t, f.Remove("a/b"), sessions.ErrNotFound)
+	require.ErrorIs(t, f.Remove("a/b", flow.Bottom()), workspace.ErrNotEmpty)
+	require.NoError(t, f.Remove("a/b/c.txt", flow.Bottom()))
+	require.NoError(t, f.Remove("a/b", flow.Bottom()))
+	require.ErrorIs(t, f.Remove("a/b", flow.Bottom()), sessions.ErrNotFound)
 	entries, err := os.ReadDir(filepath.Join(dir, "a"))
 	require.NoError(t, err)
 	require.Empty(t, entries, "no drafts are left")
@@ -83,21 +87,21 @@ func TestOneNotFound(t *testing.T) {
 		require.Equal(t, sessions.ErrNotFound, err, name)
 	}
 	for _, name := range []string{"../new", "/tmp/new", "up/new", "absolute", "fifo", "in/file/new", "a\x00b"} {
-		_, err := f.Write(t.Context(), name, []byte("y"))
+		_, err := f.Write(t.Context(), name, []byte("y"), flow.Bottom())
 		require.ErrorIs(t, err, sessions.ErrNotFound, name)
 	}
 	for _, name := range []string{"", ".", "in"} {
 		_, err := f.Read(name)
 		require.ErrorIs(t, err, workspace.ErrFolder, name)
-		_, err = f.Write(t.Context(), name, nil)
+		_, err = f.Write(t.Context(), name, nil, flow.Bottom())
 		require.ErrorIs(t, err, workspace.ErrFolder, name)
 	}
-	require.ErrorIs(t, f.Remove("up/secret"), sessions.ErrNotFound)
-	require.NoError(t, f.Remove("absolute"), "the link itself")
+	require.ErrorIs(t, f.Remove("up/secret", flow.Bottom()), sessions.ErrNotFound)
+	require.NoError(t, f.Remove("absolute", flow.Bottom()), "the link itself")
 	content, err := os.ReadFile(filepath.Join(state, "secret"))
 	require.NoError(t, err)
 	require.Equal(t, "token", string(content))
-	_, err = f.Write(t.Context(), "big", make([]byte, workspace.FileMax+1))
+	_, err = f.Write(t.Context(), "big", make([]byte, workspace.FileMax+1), flow.Bottom())
 	require.ErrorIs(t, err, workspace.ErrTooLarge)
 	require.NoError(t, os.Truncate(filepath.Join(dir, "in/file"), workspace.FileMax+1))
 	_, err = f.Read("in/file")
@@ -116,7 +120,6 @@ func TestParts(t *testing.T) {
 	require.NoError(t, os.Symlink("../private", filepath.Join(dir, "docs/folder")))
 	require.NoError(t, os.Symlink("private/key", filepath.Join(dir, "one")))
 	f := open(t, dir, sessions.FileAccess{Read: []string{"docs", "notes.txt", "one", "../x", "/etc"}, Write: []string{"out/deep", "todo.md"}})
-	require.False(t, f.All())
 	for name, want := range map[string]error{
 		"docs/a.md": nil, "notes.txt": nil, "docs2/b.md": sessions.ErrNotFound, "private/key": sessions.ErrNotFound,
 		"docs/link": sessions.ErrNotFound, "docs/folder/key": sessions.ErrNotFound, "one": sessions.ErrNotFound,
@@ -129,17 +132,18 @@ func TestParts(t *testing.T) {
 		"out/deep/x": nil, "out/deep/more/x": nil, "todo.md": nil, "out/x": sessions.ErrNotFound, "docs/a.md": workspace.ErrReadOnly,
 		"notes.txt": workspace.ErrReadOnly, "private/key": sessions.ErrNotFound,
 	} {
-		_, err := f.Write(t.Context(), name, []byte("x"))
+		_, err := f.Write(t.Context(), name, []byte("x"), flow.Bottom())
 		require.Equal(t, want, err, name)
 	}
 	content, err := f.Read("todo.md")
 	require.NoError(t, err, "what may be written may be read")
 	require.Equal(t, "x", string(content))
-	require.ErrorIs(t, f.Remove("notes.txt"), workspace.ErrReadOnly)
+	require.ErrorIs(t, f.Remove("notes.txt", flow.Bottom()), workspace.ErrReadOnly)
 	entries, more, err := f.List(t.Context(), "")
 	require.NoError(t, err)
 	require.False(t, more)
 	require.Equal(t, []workspace.Entry{
+		{Path: ".sessions/sess_0123456789ab", Type: "folder"},
 		{Path: "docs", Type: "folder"},
 		{Path: "notes.txt", Type: "file", Size: 1},
 		{Path: "one", Type: "link"},
@@ -156,20 +160,6 @@ func TestParts(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"docs/a.md=a", "notes.txt=n", "out/deep/more/x=x", "out/deep/x=x", "todo.md=x"}, seen)
 	_, err = f.Walk(t.Context(), "private", nil)
-	require.ErrorIs(t, err, sessions.ErrNotFound)
-}
-
-func TestNoAccessIsNothing(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	put(t, dir, "a", "a")
-	f := open(t, dir, sessions.FileAccess{})
-	_, err := f.Read("a")
-	require.ErrorIs(t, err, sessions.ErrNotFound)
-	entries, _, err := f.List(t.Context(), "")
-	require.NoError(t, err)
-	require.Empty(t, entries)
-	_, err = f.Write(t.Context(), "b", nil)
 	require.ErrorIs(t, err, sessions.ErrNotFound)
 }
 

@@ -27,17 +27,24 @@ const (
 
 // Entry is an entry of a folder.
 type Entry struct {
-	Path string `json:"path"` // relative to the session's folder
+	Path string `json:"path"` // relative to the workspace
 	Type string `json:"type"` // file, folder, link or other
 	Size int64  `json:"size"` // in bytes, of a file
 }
 
-// List returns the entries of a folder by name, and whether there are more. If only parts of the session's folder are
-// readable, its own list consists of these parts.
+// List returns the entries of a folder by name, and whether there are more. If only parts of the workspace are readable, its
+// own list consists of these parts.
 func (f *Files) List(ctx context.Context, name string) (entries []Entry, more bool, err error) {
+	name, ok := clean(name)
+	if !ok {
+		return nil, false, sessions.ErrNotFound
+	}
+	if name == ownFolders && f.own.at != "" {
+		return f.owns(), false, nil
+	}
 	at, err := f.at(name, false)
-	if name, ok := clean(name); err != nil && ok && name == "." {
-		return f.parts(), false, nil
+	if err != nil && name == "." && f.shared.Root != nil {
+		return slices.Concat(f.owns(), f.parts()), false, nil
 	}
 	if err != nil {
 		return nil, false, err
@@ -50,21 +57,34 @@ func (f *Files) List(ctx context.Context, name string) (entries []Entry, more bo
 	if more = !whole || len(children) > EntriesMax; more {
 		children = children[:min(EntriesMax, len(children))]
 	}
+	if name == "." {
+		entries = f.owns()
+	}
 	for _, c := range children {
-		entries = append(entries, entryOf(path.Join(at.part, at.rel, c.Name()), c))
+		if path := path.Join(at.part, at.rel, c.Name()); path != ownFolders {
+			entries = append(entries, entryOf(path, c))
+		}
 	}
 	return entries, more, nil
 }
 
-// parts returns the existing readable parts of the folder.
+// owns is the session's own folder, if the workspace has more.
+func (f *Files) owns() []Entry {
+	if f.own.at == "" {
+		return nil
+	}
+	return []Entry{{Path: f.own.at, Type: "folder"}}
+}
+
+// parts returns the existing readable parts of the shared folder.
 func (f *Files) parts() []Entry {
 	var entries []Entry
-	for _, p := range f.readable() {
+	for _, p := range f.shared.readable() {
 		name, ok := clean(p)
 		if !ok {
 			continue
 		}
-		if info, err := f.root.Lstat(name); err == nil {
+		if info, err := f.shared.Lstat(name); err == nil {
 			entries = append(entries, entryOf(name, fs.FileInfoToDirEntry(info)))
 		}
 	}
@@ -96,11 +116,18 @@ var errEnough = errors.New("enough")
 // examines. Links are not followed.
 func (f *Files) Walk(ctx context.Context, name string, on func(e Entry, read func() ([]byte, error)) bool) (whole bool, err error) {
 	starts := []string{name}
+	cleaned, _ := clean(name)
 	if at, err := f.at(name, false); err == nil {
 		_ = at.Close() // nothing was written
-	} else if clean, ok := clean(name); ok && clean == "." {
-		starts = nil
+		if cleaned == "." && f.own.at != "" {
+			starts = []string{f.own.at, "."}
+		}
+	} else if f.own.at != "" && (cleaned == "." || cleaned == ownFolders) {
+		starts = []string{f.own.at}
 		for _, e := range f.parts() {
+			if cleaned == ownFolders {
+				break
+			}
 			if e.Type == "folder" || e.Type == "file" {
 				starts = append(starts, e.Path)
 			}
@@ -172,6 +199,9 @@ func (w *walker) visit(at place, d fs.DirEntry, depth int) error {
 	}
 	w.whole = w.whole && whole
 	for _, c := range children {
+		if path.Join(at.part, at.rel, c.Name()) == ownFolders {
+			continue // the place of the own folders
+		}
 		if err := w.visit(place{at.Root, at.part, path.Join(at.rel, c.Name())}, c, depth+1); err != nil {
 			return err
 		}

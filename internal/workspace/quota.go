@@ -52,15 +52,16 @@ type Disk func(folder string) (free, total int64, err error)
 // Quota keeps the files of sessions within their limits, and the disk's reserve free. It is safe for concurrent use.
 //
 // The size of a folder is measured when it is first needed, and again when the folder seems to be full or the value
-// is too old; own writes are added to it. A folder is <workspace>/sessions/<session>.
+// is too old; own writes are added to it. A folder is <workspace>/sessions/<session>, or the shared folder of a workspace, for
+// which the limit of a session does not hold.
 type Quota struct {
 	bounds func() Bounds
 	disk   Disk
 	now    func() time.Time
 
 	mu   sync.Mutex
-	used map[string]size // by session folder
-	sums map[string]size // by the parent of the session folders
+	used map[string]size // by folder
+	sums map[string]size // by workspace
 }
 
 // size is the measured size of a folder, plus what was written since.
@@ -68,6 +69,17 @@ type size struct {
 	bytes int64
 	at    time.Time
 }
+
+// workspaceOf is the workspace that has a folder.
+func workspaceOf(folder string) string {
+	if isShared(folder) {
+		return filepath.Dir(folder)
+	}
+	return filepath.Dir(filepath.Dir(folder))
+}
+
+// isShared reports whether a folder is the shared one of its workspace, and not that of a session.
+func isShared(folder string) bool { return filepath.Base(folder) == sharedName }
 
 // NewQuota creates a Quota. bounds returns the current limits; a nil disk means the machine's.
 func NewQuota(bounds func() Bounds, disk Disk, now func() time.Time) *Quota {
@@ -92,15 +104,17 @@ func (q *Quota) Admit(ctx context.Context, folder string, n int64) error {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, m := range []map[string]size{q.used, q.sums} {
-		key := folder
-		if s, ok := m[key]; ok {
-			s.bytes += n
-			m[key] = s
-		}
-		folder = filepath.Dir(folder)
-	}
+	add(q.used, folder, n)
+	add(q.sums, workspaceOf(folder), n)
 	return nil
+}
+
+// add adds to a size that is known.
+func add(sizes map[string]size, of string, n int64) {
+	if s, ok := sizes[of]; ok {
+		s.bytes += n
+		sizes[of] = s
+	}
 }
 
 // Reserve says why a file of n bytes, in a folder without session limits, would use the disk's reserve; nil if it
@@ -132,13 +146,13 @@ func (q *Quota) fits(ctx context.Context, folder string, b Bounds, n int64) erro
 		if err != nil {
 			return err
 		}
-		sum, err := q.sumOf(ctx, filepath.Dir(folder), remeasure)
+		sum, err := q.sumOf(ctx, workspaceOf(folder), remeasure)
 		if err != nil {
 			return err
 		}
 		full := error(nil)
 		switch {
-		case b.Session > 0 && used+n > b.Session:
+		case b.Session > 0 && used+n > b.Session && !isShared(folder):
 			full = spaceError(fmt.Sprintf("the files of this conversation take %s, and this would take %s more: the maximum is %s (limits.sessionBytes); delete some of them first", text(used), text(n), text(b.Session)))
 		case b.Workspace > 0 && b.others(sum-used)+used+n > b.Workspace:
 			// The session must not learn how much others use.
@@ -179,14 +193,11 @@ func (q *Quota) usedBy(ctx context.Context, folder string, remeasure bool) (int6
 func (q *Quota) learn(folder string, bytes int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if sum, ok := q.sums[filepath.Dir(folder)]; ok {
-		sum.bytes += bytes - q.used[folder].bytes
-		q.sums[filepath.Dir(folder)] = sum
-	}
+	add(q.sums, workspaceOf(folder), bytes-q.used[folder].bytes)
 	q.used[folder] = size{bytes, q.now()}
 }
 
-// sumOf returns the size of all session folders in a workspace.
+// sumOf returns the size of the shared folder and of all session folders in a workspace.
 func (q *Quota) sumOf(ctx context.Context, all string, remeasure bool) (int64, error) {
 	q.mu.Lock()
 	known, ok := q.sums[all]
@@ -194,14 +205,13 @@ func (q *Quota) sumOf(ctx context.Context, all string, remeasure bool) (int64, e
 	if age := q.now().Sub(known.at); ok && age < sumFor && (!remeasure || age < time.Second) {
 		return known.bytes, nil
 	}
-	names, err := subfolders(ctx, all)
+	folders, err := foldersIn(ctx, all)
 	if err != nil {
 		return 0, err
 	}
 	sum := int64(0)
 	there := map[string]bool{}
-	for _, name := range names {
-		folder := filepath.Join(all, name)
+	for _, folder := range folders {
 		bytes, err := q.usedBy(ctx, folder, false)
 		if err != nil {
 			return 0, err
@@ -212,7 +222,7 @@ func (q *Quota) sumOf(ctx context.Context, all string, remeasure bool) (int64, e
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for folder := range q.used {
-		if filepath.Dir(folder) == all && !there[folder] {
+		if workspaceOf(folder) == all && !there[folder] {
 			delete(q.used, folder) // deleted from the disk
 		}
 	}
@@ -236,7 +246,7 @@ func (q *Quota) Nearly(ctx context.Context) (workspaces []string, err error) {
 			return nil, err
 		}
 		if NearlyAll(sum, most) {
-			workspaces = append(workspaces, filepath.Dir(folder))
+			workspaces = append(workspaces, folder)
 		}
 	}
 	return workspaces, nil
@@ -245,12 +255,25 @@ func (q *Quota) Nearly(ctx context.Context) (workspaces []string, err error) {
 // NearlyAll reports whether so much of a limit is used that somebody should be told.
 func NearlyAll(used, most int64) bool { return used >= most/10*8 }
 
-// Watch tracks the use of a session's folder by one command. It is for one goroutine.
+// foldersIn are the folders of a workspace that have files of sessions.
+func foldersIn(ctx context.Context, workspace string) ([]string, error) {
+	names, err := subfolders(ctx, filepath.Join(workspace, "sessions"))
+	if err != nil {
+		return nil, err
+	}
+	folders := []string{SharedFolder(workspace)} // nothing is measured where it is missing
+	for _, name := range names {
+		folders = append(folders, filepath.Join(workspace, "sessions", name))
+	}
+	return folders, nil
+}
+
+// Watch tracks the use of a folder by one command. It is for one goroutine.
 type Watch struct {
 	quota  *Quota
 	folder string
 	bounds Bounds
-	limit  int64 // for the session's folder
+	limit  int64 // for the folder
 	others int64 // the space of the rest of the workspace
 
 	used, free int64 // at the last measurement
@@ -258,7 +281,7 @@ type Watch struct {
 	took       time.Duration
 }
 
-// Watch starts to watch a command in a session's folder, or says why it may not run: the disk's reserve is used up. A
+// Watch starts to watch a command in a folder, or says why it may not run: the disk's reserve is used up. A
 // session without space may run commands, which can delete files.
 func (q *Quota) Watch(ctx context.Context, folder string) (*Watch, error) {
 	if q == nil {
@@ -268,7 +291,7 @@ func (q *Quota) Watch(ctx context.Context, folder string) (*Watch, error) {
 	if err := q.reserved(folder, b, 0); err != nil {
 		return nil, err
 	}
-	sum, err := q.sumOf(ctx, filepath.Dir(folder), false)
+	sum, err := q.sumOf(ctx, workspaceOf(folder), false)
 	if err != nil {
 		return nil, err
 	}
@@ -278,7 +301,7 @@ func (q *Quota) Watch(ctx context.Context, folder string) (*Watch, error) {
 	}
 	w.others = b.others(sum - w.used)
 	w.limit = 1 << 62
-	if b.Session > 0 {
+	if b.Session > 0 && !isShared(folder) {
 		w.limit = b.Session
 	}
 	if b.Workspace > 0 {
@@ -346,5 +369,5 @@ func (w *Watch) End() {
 	w.quota.mu.Lock()
 	defer w.quota.mu.Unlock()
 	delete(w.quota.used, w.folder) // measured again when it is next needed
-	delete(w.quota.sums, filepath.Dir(w.folder))
+	delete(w.quota.sums, workspaceOf(w.folder))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/workspace"
+	"sluice/policy/flow"
 )
 
 // stock is a workspace with a quota over a disk that a test fills.
@@ -45,10 +46,10 @@ func TestQuotas(t *testing.T) {
 	t.Parallel()
 	s := newStock(t, workspace.Bounds{Session: 1 << 20, Workspace: 2 << 20, Reserve: 1 << 30})
 	write := func(session, name string, n int) error {
-		f, err := workspace.Open(s.session(t, session), all, s.Quota)
+		f, err := workspace.Open(workspace.Space{Own: s.session(t, session)}, s.Quota, nil)
 		require.NoError(t, err)
 		defer func() { require.NoError(t, f.Close()) }()
-		_, err = f.Write(t.Context(), name, make([]byte, n))
+		_, err = f.Write(t.Context(), name, make([]byte, n), flow.Bottom())
 		return err
 	}
 	require.NoError(t, write("a", "x", 600<<10))

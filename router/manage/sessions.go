@@ -58,7 +58,7 @@ type NewSession struct {
 	Persistent bool
 	TTL        time.Duration
 	Metadata   json.RawMessage
-	FileAccess sessions.FileAccess
+	FileAccess *sessions.FileAccess // nil: as for every session in which others than an owner speak
 	Title      flow.Text
 	Clearance  flow.Level // the highest level that it may ever learn; invalid: all levels
 }
@@ -149,17 +149,19 @@ func (k *Sessions) create(ctx context.Context, n NewSession, named func(id sessi
 	if len(n.Metadata) > sessions.MetadataMax {
 		return sessions.Record{}, &request.Error{Field: "metadata", Text: fmt.Sprintf("is %d bytes long, the maximum is %d", len(n.Metadata), sessions.MetadataMax)}
 	}
-	if size := pathBytes(n.FileAccess); size > sessions.MetadataMax {
-		return sessions.Record{}, &request.Error{Field: "file_access", Text: fmt.Sprintf("has paths of %d bytes, the maximum is %d", size, sessions.MetadataMax)}
-	}
-	access, err := n.FileAccess.Checked()
-	if err != nil {
-		return sessions.Record{}, &request.Error{Field: "file_access", Text: err.Error()}
-	}
 	record := k.Places.NewRecord("", agent, sessions.Route{})
+	if n.FileAccess != nil {
+		if size := pathBytes(*n.FileAccess); size > sessions.MetadataMax {
+			return sessions.Record{}, &request.Error{Field: "file_access", Text: fmt.Sprintf("has paths of %d bytes, the maximum is %d", size, sessions.MetadataMax)}
+		}
+		access, err := n.FileAccess.Checked()
+		if err != nil {
+			return sessions.Record{}, &request.Error{Field: "file_access", Text: err.Error()}
+		}
+		record.FileAccess = access
+	}
 	record.Key = httpKey(agent, named(record.ID))
 	record.Persistent, record.TTL, record.Metadata, record.Title = n.Persistent, n.TTL, n.Metadata, n.Title
-	record.FileAccess = access
 	if n.Clearance.Valid() {
 		record.Clearance = n.Clearance
 	}

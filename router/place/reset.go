@@ -40,6 +40,10 @@ func (pl *Places) Renew(in Arrival, owner bool, old sessions.Record, why string)
 		return change, old, kept
 	}
 	change, record = pl.Reset(old, pl.begunWith(in, owner))
+	if in.Session == "" {
+		record.FileAccess = pl.filesOf(in, owner, record.Agent)
+		change.Create[0].FileAccess = record.FileAccess
+	}
 	entry.Session, entry.Detail = record.ID, map[string]any{"before": old.ID, "reason": why, "decision": entry.Detail}
 	change.Audit = []sessions.AuditEntry{entry}
 	return change, record, ""

@@ -24,7 +24,7 @@ func (pl *Places) SessionFor(ctx context.Context, s *Settings, in Arrival, owner
 		return record, false, err
 	}
 	record = pl.NewRecord(record.Key, record.Agent, in.Route)
-	record.Clearance = pl.begunWith(in, owner)
+	record.Clearance, record.FileAccess = pl.begunWith(in, owner), pl.filesOf(in, owner, record.Agent)
 	return record, true, nil
 }
 
@@ -35,6 +35,14 @@ func (pl *Places) begunWith(in Arrival, owner bool) flow.Level {
 		return flow.Level{}
 	}
 	return pl.Settings().clearance(owner, pl.SinkLevel(in.Route))
+}
+
+// filesOf is what a new session in a conversation sees of its agent's shared files: all of them if nobody but an owner speaks there.
+func (pl *Places) filesOf(in Arrival, owner bool, agent string) sessions.FileAccess {
+	if owner && in.Route.ChatType == sessions.Direct {
+		return sessions.WholeWorkspace()
+	}
+	return pl.Settings().Guests[agent]
 }
 
 // LiveSession reads a session that has not ended.
@@ -113,9 +121,18 @@ func (pl *Places) NewRecord(key sessions.Key, agent string, route sessions.Route
 	return sessions.Record{
 		ID: id, Key: key, Agent: agent, Partition: pl.PartitionOf(id),
 		Taint: flow.Bottom(), Clearance: pl.Settings().clearance(true, flow.Restricted), Route: route.Place(), Title: flow.NewText(route.Title, flow.NewLabel(pl.SinkLevel(route), flow.Trusted)),
-		FileAccess: sessions.WholeWorkspace(),
+		FileAccess: pl.Settings().files(key, agent),
 		Persistent: true, Created: now, LastActivity: now,
 	}
+}
+
+// files is what a session sees of its agent's shared files if no person's message begins it. In an agent's main session the owner
+// speaks; the rest is heard from outside.
+func (s *Settings) files(key sessions.Key, agent string) sessions.FileAccess {
+	if key == s.Keyer.Main(agent) {
+		return sessions.WholeWorkspace()
+	}
+	return s.Guests[agent]
 }
 
 // PartitionOf is the partition of a new session.

@@ -120,7 +120,9 @@ func TestSessionFor(t *testing.T) {
 		want := sessions.Record{
 			ID: record.ID, Key: "agent:main:direct:ann", Agent: "main", Partition: sessions.SessionLane(record.ID).Partition(4), Taint: flow.Bottom(), Clearance: clearance,
 			Route: in.Route.Place(), Title: flow.NewText("Ann", flow.NewLabel(flow.Public, flow.Trusted)), Persistent: true, Created: today, LastActivity: today,
-			FileAccess: sessions.FileAccess{Read: []string{""}, Write: []string{""}},
+		}
+		if owner {
+			want.FileAccess = sessions.WholeWorkspace()
 		}
 		require.Equal(t, want, record)
 	}

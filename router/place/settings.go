@@ -68,7 +68,8 @@ type Settings struct {
 	Owners   []string // principals, "<channel>:<user id>"
 	Channels map[string]ChannelSettings
 	Bindings []Binding
-	Agent    string // used if no binding matches
+	Agent    string                         // used if no binding matches
+	Guests   map[string]sessions.FileAccess // by agent: to its shared files, of sessions in which others than an owner speak
 	Keyer    sessions.Keyer
 	Queue    queue.Settings
 	Reset    ResetSettings

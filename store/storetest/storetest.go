@@ -277,6 +277,7 @@ func operatorCases() map[string]func(*testing.T, *bundle) {
 func memoryCases() map[string]func(*testing.T, *bundle) {
 	return map[string]func(*testing.T, *bundle){
 		"todos":                          testTodos,
+		"marks of shared files":          testMarks,
 		"approvals":                      testApprovals,
 		"memory is kept as it was":       testMemoryRoundTrip,
 		"versions of a memory":           testMemoryVersions,

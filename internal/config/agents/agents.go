@@ -25,11 +25,26 @@ type Defaults struct {
 	Verbose         string               `yaml:"verbose" enum:"off,on,full" doc:"What people see of the work on a reply. off: nothing. on: the tools that are called. full: their results too."`
 	Permission      string               `yaml:"permission" enum:"ask,auto,deny" doc:"Calls of tools that do more than read. ask: they wait for an owner's approval. auto: they run. deny: they are refused."`
 	Workspace       string               `yaml:"workspace" doc:"Folder that contains one folder for each agent, named by its id. Default: <state>/workspaces."`
+	FileAccess      FileAccess           `yaml:"fileAccess,omitempty" doc:"What a session in which others than an owner speak sees of the files that all sessions of its agent share. Default: nothing; it has its own folder alone."`
 
 	Sandbox   Sandbox          `yaml:"sandbox" doc:"How commands of the tool exec run, and which sessions the tools can see."`
 	Tools     Tools            `yaml:"tools" doc:"Which tools the agents have."`
 	Memory    Memory           `yaml:"memory" doc:"What the agents remember across sessions: docs/memory.md."`
 	Subagents SubagentDefaults `yaml:"subagents" doc:"Limits for sub-agents."`
+}
+
+// FileAccess are the parts of an agent's shared files that a session sees.
+type FileAccess struct {
+	Read  []string `yaml:"read,omitempty" doc:"Folders and files that it can read, relative to the shared folder; \"\" is all of it."`
+	Write []string `yaml:"write,omitempty" doc:"Those that it can read and write."`
+}
+
+// Sessions is the access as sessions have it; an error names a wrong entry.
+func (a FileAccess) Sessions() (sessions.FileAccess, error) {
+	if a.Read == nil && a.Write == nil {
+		return sessions.FileAccess{Read: []string{}, Write: []string{}}, nil
+	}
+	return sessions.FileAccess{Read: a.Read, Write: a.Write}.Checked()
 }
 
 // Sandbox says how commands from agents' tools run.
@@ -82,7 +97,8 @@ type Agent struct {
 	Permission      string               `yaml:"permission" enum:"ask,auto,deny" doc:"Default: as in agents.defaults."`
 	Workspace       string               `yaml:"workspace" doc:"The agent's folder: its instruction file, and below it one folder for each of its sessions. Default: the folder named by its id in that of agents.defaults."`
 
-	WorkspaceLevel flow.Level `yaml:"workspaceClassification,omitempty" doc:"Level of the files of the agent's sessions. A session that reads a file rises to this level; a session above it cannot write files. Default: a session's files are as secret as the session, and no other session can see them."`
+	WorkspaceLevel flow.Level `yaml:"workspaceClassification,omitempty" doc:"Level of the files of the agent's sessions. A session that reads a file rises to this level; a session above it cannot write files. Default: the files in a session's own folder are as secret as the session; shared files are PUBLIC."`
+	FileAccess     FileAccess `yaml:"fileAccess,omitempty" doc:"As in agents.defaults."`
 
 	Sandbox   Sandbox   `yaml:"sandbox" doc:"Keys that are not set: as in agents.defaults."`
 	Tools     Tools     `yaml:"tools" doc:"If allow or deny is set, it replaces the one in agents.defaults."`

@@ -26,10 +26,11 @@ const filesPath = "/v1/sessions/{id}/files/"
 
 // Files is where the files of sessions are.
 type Files struct {
-	// Folder finds the folder of a session's files and creates it if it is missing; empty if its agent has no workspace.
-	Folder func(record sessions.Record) (string, error)
-	Level  func(record sessions.Record) flow.Level // of the session's files
-	Quota  *workspace.Quota                        // limits what is written; nil: no limit
+	// Space finds the files of a session and creates its folder if it is missing; without folders if its agent has no workspace.
+	Space func(record sessions.Record) (workspace.Space, error)
+	Level func(record sessions.Record) flow.Level // of the session's own files
+	Quota *workspace.Quota                        // limits what is written; nil: no limit
+	Marks workspace.Marks                         // of shared files
 }
 
 // FileAPI serves the files of sessions.
@@ -45,10 +46,11 @@ func IsFile(method, path string) bool {
 	return method == http.MethodPut && ok && strings.HasPrefix(below, "files/")
 }
 
-// folder is the open folder of a session for one request.
+// folder are the open files of a session for one request.
 type folder struct {
 	*workspace.Files
-	of sessions.ID
+	of    sessions.ID
+	label flow.Label // of what the request brings
 }
 
 // With opens the folder of the session that a path names and serves a request with it.
@@ -63,21 +65,30 @@ func (a *FileAPI) With(serve func(w http.ResponseWriter, r *http.Request, f fold
 	}
 }
 
-// open opens the folder of the session that a path names, after the session has learnt what the request brings.
+// open opens the files of the session that a path names, after the session has learnt what the request brings to its own
+// folder. What a request brings to the shared folder, a session learns when it reads it.
 func (a *FileAPI) open(r *http.Request) (folder, error) {
 	ctx := r.Context()
-	record, level, err := a.session(ctx, r.PathValue("id"))
+	record, err := a.Visible.Session(ctx, r.PathValue("id"))
 	if err != nil {
+		return folder{}, err
+	}
+	space, err := a.Files.Space(record)
+	if err == nil && space.Own == "" {
+		err = wire.ErrNotFound // its agent has no workspace
+	}
+	if err != nil {
+		return folder{}, err
+	}
+	shared := space.Shares(r.PathValue("path"))
+	level := a.Files.Level(record)
+	if shared {
+		level = space.SharedLevel()
+	}
+	if err := a.sees(ctx, record, level); err != nil {
 		return folder{}, err
 	}
 	label, err := fileLabel(r, level)
-	if err != nil {
-		return folder{}, err
-	}
-	path, err := a.Files.Folder(record)
-	if err == nil && path == "" {
-		err = wire.ErrNotFound // its agent has no workspace
-	}
 	if err != nil {
 		return folder{}, err
 	}
@@ -85,28 +96,26 @@ func (a *FileAPI) open(r *http.Request) (folder, error) {
 	if policy.CheckSpace.Skipped() {
 		quota = nil
 	}
-	files, err := workspace.Open(path, record.FileAccess, quota)
+	files, err := workspace.Open(space, quota, a.Files.Marks)
 	if err != nil {
 		return folder{}, err
 	}
-	if err := a.Keeper.Learn(ctx, record.ID, label, auth.CallerOf(ctx).Actor()); err != nil {
-		return folder{}, errors.Join(err, files.Close())
+	if !shared {
+		if err := a.Keeper.Learn(ctx, record.ID, label, auth.CallerOf(ctx).Actor()); err != nil {
+			return folder{}, errors.Join(err, files.Close())
+		}
 	}
-	return folder{files, record.ID}, nil
+	return folder{files, record.ID, label}, nil
 }
 
-// session is the session that a name means, with the level of its files, if the caller may see both.
-func (a *FileAPI) session(ctx context.Context, name string) (sessions.Record, flow.Level, error) {
-	record, err := a.Visible.Session(ctx, name)
-	if err != nil {
-		return record, flow.Level{}, err
+// sees says that files of a level are not there, unless the caller may see them.
+func (a *FileAPI) sees(ctx context.Context, record sessions.Record, level flow.Level) error {
+	held := flow.NewLabel(level, flow.Trusted)
+	if auth.CallerOf(ctx).Sees(held) {
+		return nil
 	}
-	level := a.Files.Level(record)
-	if held := flow.NewLabel(level, flow.Trusted); !auth.CallerOf(ctx).Sees(held) {
-		a.Visible.Denials.Hidden(ctx, denials.Object{Kind: "files", ID: string(record.ID), Session: record.ID, Label: held.Join(record.Taint)}, denials.AboveLevel)
-		return record, level, wire.ErrNotFound
-	}
-	return record, level, nil
+	a.Visible.Denials.Hidden(ctx, denials.Object{Kind: "files", ID: string(record.ID), Session: record.ID, Label: held.Join(record.Taint)}, denials.AboveLevel)
+	return wire.ErrNotFound
 }
 
 // fileLabel is what a session learns from a request before its tools can read what the request writes: the trust in who wrote
@@ -117,7 +126,7 @@ func fileLabel(r *http.Request, level flow.Level) (flow.Label, error) {
 	}
 	l, err := auth.CallerOf(r.Context()).InputLabel(cmp.Or(r.URL.Query().Get("label"), flow.Public.String()))
 	if err == nil && !l.FlowsTo(level) {
-		err = wire.Invalid(fmt.Sprintf("label: the file is %s, but the session's files hold at most %s; send the session a message of that level first", l.Level(), level))
+		err = wire.Invalid(fmt.Sprintf("label: the file is %s, and files here are at most %s; for shared files that is the agent's workspaceClassification, for a session's own what it has learned", l.Level(), level))
 	}
 	if err != nil {
 		return l, err
@@ -157,7 +166,7 @@ func (a *FileAPI) Get(w http.ResponseWriter, r *http.Request, f folder) error {
 	if isFolder {
 		list, err = listFolder(r.Context(), name, f.Files)
 	}
-	if _, _, hidden := a.session(r.Context(), string(f.of)); hidden != nil {
+	if hidden := a.still(r.Context(), f, name); hidden != nil {
 		return hidden
 	}
 	if err != nil {
@@ -174,6 +183,15 @@ func (a *FileAPI) Get(w http.ResponseWriter, r *http.Request, f folder) error {
 	w.Header().Set("Cache-Control", "private, no-store")
 	_, _ = w.Write(content) // the caller has gone
 	return nil
+}
+
+// still checks again that the caller may see the session, and its files if they are its own.
+func (a *FileAPI) still(ctx context.Context, f folder, name string) error {
+	record, err := a.Visible.Session(ctx, string(f.of))
+	if err != nil || f.Shared(name) {
+		return err
+	}
+	return a.sees(ctx, record, a.Files.Level(record))
 }
 
 func listFolder(ctx context.Context, name string, files *workspace.Files) (fileList, error) {
@@ -194,7 +212,7 @@ func PutFile(w http.ResponseWriter, r *http.Request, f folder) error {
 	if err != nil {
 		return err
 	}
-	made, err := f.Write(r.Context(), r.PathValue("path"), content)
+	made, err := f.Write(r.Context(), r.PathValue("path"), content, f.label)
 	if err != nil {
 		return err
 	}
@@ -208,7 +226,7 @@ func PutFile(w http.ResponseWriter, r *http.Request, f folder) error {
 
 // DeleteFile deletes a file or an empty folder.
 func DeleteFile(w http.ResponseWriter, r *http.Request, f folder) error {
-	if err := f.Remove(r.PathValue("path")); err != nil {
+	if err := f.Remove(r.PathValue("path"), f.label); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -231,7 +249,7 @@ func DescribePutFile(r huma.API) huma.Operation {
 	o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/octet-stream": anyBytes()}}
 	o.Responses = wire.Responses(http.StatusNotFound, map[string]*huma.MediaType{"application/json": {Schema: wire.Schema[fileWritten](r)}})
 	o.Responses["201"] = o.Responses["200"]
-	o.Parameters = append(o.Parameters, &huma.Param{Name: "label", In: "query", Description: "level of the file, at most what the session has learned; default PUBLIC", Schema: &huma.Schema{Type: huma.TypeString}})
+	o.Parameters = append(o.Parameters, &huma.Param{Name: "label", In: "query", Description: "level of the file, at most that of the shared files, or what the session has learned for its own folder; default PUBLIC", Schema: &huma.Schema{Type: huma.TypeString}})
 	return o
 }
 
@@ -248,7 +266,7 @@ func describeFile(method, id, summary string) huma.Operation {
 	o := wire.Op(method, filesPath+"{path}", id, summary)
 	o.Parameters = []*huma.Param{
 		sessionParam(),
-		{Name: "path", In: "path", Required: true, Description: "path in the session's folder, with slashes; empty: the folder itself", Schema: &huma.Schema{Type: huma.TypeString}},
+		{Name: "path", In: "path", Required: true, Description: "path in the workspace, with slashes; empty: the workspace itself", Schema: &huma.Schema{Type: huma.TypeString}},
 	}
 	return o
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/internal/httpapi/auth"
+	"sluice/internal/httpapi/view"
 	"sluice/sessions"
 )
 
@@ -44,7 +45,7 @@ func (a *SessionAPI) record(who auth.Caller, r sessions.Record, busy bool) sessi
 	quotes := who.Quotes()
 	out := sessionRecord{
 		ID: r.ID, CreatedAt: seconds(r.Created), LastActivity: seconds(r.LastActivity), Busy: busy, Persistent: r.Persistent,
-		TTL: int64(r.TTL / time.Second), Status: "ready", Metadata: r.Metadata, FileAccess: r.FileAccess, Key: r.Key, Agent: r.Agent,
+		TTL: int64(r.TTL / time.Second), Status: "ready", Metadata: r.Metadata, FileAccess: sessions.FileAccess{Read: view.NotNil(r.FileAccess.Read), Write: view.NotNil(r.FileAccess.Write)}, Key: r.Key, Agent: r.Agent,
 		Taint: r.Taint.String(), Clearance: r.Clearance.String(), SendPolicy: string(r.SendPolicy), Activation: string(r.Activation),
 		QueueMode: string(r.QueueMode), Thinking: string(r.ThinkingLevel), Verbose: string(r.VerboseLevel), Temperature: r.Temperature.Value(), MaxTokens: r.MaxTokens,
 		Label: quotes.Or(r.Label, ""), Title: quotes.Or(r.Title, ""), Channel: r.Route.Channel,

@@ -73,22 +73,19 @@ type SessionAPI struct {
 
 type createInput struct {
 	Body *struct {
-		Persistent bool            `json:"persistent,omitempty" doc:"false: it ends five minutes after its last reply"`
-		TTL        *int64          `json:"ttl,omitempty" minimum:"1" doc:"seconds until it ends in any case; default 14400"`
-		Metadata   json.RawMessage `json:"metadata,omitempty" doc:"any JSON object"`
-		FileAccess *struct {
-			Read  []string `json:"read,omitempty"`
-			Write []string `json:"write,omitempty"`
-		} `json:"file_access,omitempty" doc:"paths in the workspace that the session sees; what it may write it may read; \"\" is the whole workspace. Default: the whole workspace"`
-		Agent string `json:"agent,omitempty" doc:"default: the default agent"`
-		Title string `json:"title,omitempty" maxLength:"200"`
+		Persistent bool                `json:"persistent,omitempty" doc:"false: it ends five minutes after its last reply"`
+		TTL        *int64              `json:"ttl,omitempty" minimum:"1" doc:"seconds until it ends in any case; default 14400"`
+		Metadata   json.RawMessage     `json:"metadata,omitempty" doc:"any JSON object"`
+		FileAccess map[string][]string `json:"file_access,omitempty" doc:"the lists read and write: paths in the workspace that the session sees; what it may write it may read; \"\" is the whole workspace. Default: the whole workspace"`
+		Agent      string              `json:"agent,omitempty" doc:"default: the default agent"`
+		Title      string              `json:"title,omitempty" maxLength:"200"`
 	}
 }
 
 // Create creates a session with the caller's level as its clearance.
 func (a *SessionAPI) Create(ctx context.Context, in *createInput) (*wire.Body[sessionRecord], error) {
 	who := auth.CallerOf(ctx)
-	n := manage.NewSession{TTL: defaultTTL, Clearance: who.Level}
+	n := manage.NewSession{TTL: defaultTTL, Clearance: who.Level, FileAccess: &sessions.FileAccess{}}
 	if b := in.Body; b != nil {
 		label, err := who.InputLabel("")
 		if err != nil {
@@ -99,7 +96,12 @@ func (a *SessionAPI) Create(ctx context.Context, in *createInput) (*wire.Body[se
 			n.TTL = time.Duration(min(*b.TTL, int64(ttlMax/time.Second))) * time.Second
 		}
 		if b.FileAccess != nil {
-			n.FileAccess = sessions.FileAccess{Read: b.FileAccess.Read, Write: b.FileAccess.Write}
+			for list := range b.FileAccess {
+				if list != "read" && list != "write" {
+					return nil, wire.BadRequest(fmt.Sprintf("file_access.%s: unknown key; the lists are read and write", list))
+				}
+			}
+			n.FileAccess = &sessions.FileAccess{Read: b.FileAccess["read"], Write: b.FileAccess["write"]}
 		}
 		if err := metadataFits(b.Metadata); err != nil {
 			return nil, err

@@ -69,55 +69,102 @@ func (ts *Tools) exec(ctx context.Context, call tools.Call[execArgs]) (sessions.
 	case len(args.Stdin) > commandMax:
 		return sessions.ToolResult{}, fmt.Errorf("stdin: is %d bytes, the maximum is %d", len(args.Stdin), commandMax)
 	}
+	files, err := ts.files(ctx, caller)
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	defer files.Close() //nolint:errcheck // nothing is written through it
 	runner, err := ts.runner(ctx, caller)
 	if err != nil {
 		return sessions.ToolResult{}, err
 	}
-	watch, err := ts.Quota.Watch(ctx, caller.Sandbox.Workspace)
+	view, err := files.View(ctx, caller.Taint)
+	if err != nil {
+		return sessions.ToolResult{}, tools.Inside("open files", err)
+	}
+	defer view.Close()
+	config := sandbox.Config{
+		Network: caller.Sandbox.Network, Stdin: args.Stdin, Home: files.OwnFolder(),
+		Timeout: time.Duration(seconds) * time.Second, Output: execOutput, Limits: ts.Limits(),
+	}
+	_, host := runner.(sandbox.Host)
+	if host {
+		if config.Workspace, err = files.Folder(); err != nil {
+			return sessions.ToolResult{}, err
+		}
+	}
+	for _, m := range view.Mounts {
+		config.Mounts = append(config.Mounts, sandbox.Mount{File: m.File, At: m.At, Write: m.Write})
+	}
+	watched, err := ts.watch(ctx, view.Folders)
+	defer watched.end()
 	if errors.Is(err, workspace.ErrNoSpace) {
 		return sessions.ToolResult{}, fmt.Errorf("not run: %w", err)
 	}
 	if err != nil {
 		return sessions.ToolResult{}, tools.Inside("measure files", err)
 	}
-	defer watch.End()
-	config := sandbox.Config{
-		Workspace: caller.Sandbox.Workspace, Network: caller.Sandbox.Network, Stdin: args.Stdin,
-		Timeout: time.Duration(seconds) * time.Second, Output: execOutput, Limits: ts.Limits(), Check: watch.Check,
-	}
-	config.Limits.FileSize = watch.Room()
+	config.Check, config.Limits.FileSize = watched.check, watched.room()
 	result, err := runner.Run(ctx, config, "sh", "-c", args.Command)
 	if err != nil {
 		return sessions.ToolResult{}, tools.Inside("run command", err)
 	}
-	_, host := runner.(sandbox.Host)
-	return execResult(caller, result, host || config.Network)
+	label := caller.Taint.Join(view.Label)
+	if host || config.Network { // its output may come from anywhere
+		label = label.Join(flow.NewLabel(flow.Public, flow.Untrusted))
+	}
+	return execResult(label, result)
 }
 
-// execResult is the result of a command. The output of a command with network access may come from anywhere.
-func execResult(caller sessions.Caller, r sandbox.Result, world bool) (sessions.ToolResult, error) {
+// watched are the folders that a command writes to.
+type watched []*workspace.Watch
+
+func (ts *Tools) watch(ctx context.Context, folders []string) (all watched, err error) {
+	for _, folder := range folders {
+		w, err := ts.Quota.Watch(ctx, folder)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, w)
+	}
+	return all, nil
+}
+
+func (all watched) check(ctx context.Context) error {
+	for _, w := range all {
+		if err := w.Check(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// room is how large a file may become: as large as the folder with the most room takes.
+func (all watched) room() (most int64) {
+	for _, w := range all {
+		most = max(most, w.Room())
+	}
+	return most
+}
+
+func (all watched) end() {
+	for _, w := range all {
+		w.End()
+	}
+}
+
+// execResult is the result of a command.
+func execResult(label flow.Label, r sandbox.Result) (sessions.ToolResult, error) {
 	answer := map[string]any{"exitCode": r.ExitCode, "stdout": r.Stdout, "stderr": r.Stderr, "timedOut": r.TimedOut, "truncated": r.Truncated}
 	if r.Stopped != "" {
 		answer["stopped"] = "the command was ended: " + r.Stopped
 	}
 	text, err := tools.JSON(answer)
-	label := caller.Taint
-	if world {
-		label = label.Join(flow.NewLabel(flow.Public, flow.Untrusted))
-	}
 	return sessions.ToolResult{Text: text, Label: label, Failed: r.Stopped != ""}, err
 }
 
 // runner chooses how the caller's commands run, or says what is missing.
 func (ts *Tools) runner(ctx context.Context, caller sessions.Caller) (runner, error) {
-	files, err := ts.files(ctx, caller)
-	if err != nil {
-		return nil, err
-	}
-	defer files.Close() //nolint:errcheck // only looked at
-	if !files.All() {
-		return nil, errors.New("commands reach the whole workspace, and this conversation may use only parts of it: use read, write and edit")
-	}
 	d, _ := ts.Roster.Definition(caller.Agent)
 	mode := caller.Sandbox.Mode
 	missing := error(nil)

@@ -28,6 +28,7 @@ type Tools struct {
 	Store   fileSessions
 	Roster  *roster.Roster
 	Quota   *workspace.Quota      // limits the files; nil: no limit
+	Marks   workspace.Marks       // of shared files; nil: there are none
 	Sandbox Sandbox               // runs the commands; may be nil
 	Limits  func() sandbox.Limits // of a command, as configured now
 	Log     *slog.Logger
@@ -46,7 +47,11 @@ func (ts *Tools) files(ctx context.Context, caller sessions.Caller) (*workspace.
 	if policy.CheckSpace.Skipped() {
 		quota = nil
 	}
-	files, err := workspace.Open(caller.Sandbox.Workspace, record.FileAccess, quota)
+	d, _ := ts.Roster.Definition(caller.Agent)
+	files, err := workspace.Open(workspace.Space{
+		Agent: caller.Agent, Session: caller.Session, Own: caller.Sandbox.Workspace, Shared: workspace.SharedFolder(caller.Sandbox.Agent),
+		Access: record.FileAccess, Level: d.FileLevel,
+	}, quota, ts.Marks)
 	if err != nil {
 		return nil, tools.Inside("open files", err)
 	}
@@ -60,6 +65,9 @@ func pathError(path string, err error) error {
 		return fmt.Errorf("path: %q does not exist; use list to see the files", path)
 	case errors.Is(err, workspace.ErrFolder):
 		return fmt.Errorf("path: %q is a folder, want a file", path)
+	}
+	if down, ok := errors.AsType[*workspace.WriteDownError](err); ok {
+		return fmt.Errorf("path: %q: %w", path, down)
 	}
 	return fmt.Errorf("path: %q: %w", path, err)
 }

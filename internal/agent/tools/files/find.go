@@ -27,18 +27,22 @@ func (ts *Tools) findFiles(ctx context.Context, call tools.Call[findArgs]) (sess
 	defer files.Close() //nolint:errcheck // only read from
 	var found []workspace.Entry
 	more := false
-	whole, err := files.Walk(ctx, args.Path, func(e workspace.Entry, _ func() ([]byte, error)) bool {
-		switch {
-		case !glob.Match(e.Path):
-		case len(found) == workspace.EntriesMax:
-			more = true
-		default:
-			found = append(found, e)
-		}
-		return !more
+	label, err := files.Reading(ctx, args.Path, func() error {
+		whole, err := files.Walk(ctx, args.Path, func(e workspace.Entry, _ func() ([]byte, error)) bool {
+			switch {
+			case !glob.Match(e.Path):
+			case len(found) == workspace.EntriesMax:
+				more = true
+			default:
+				found = append(found, e)
+			}
+			return !more
+		})
+		more = more || !whole
+		return err
 	})
 	if err != nil {
 		return sessions.ToolResult{}, pathError(args.Path, err)
 	}
-	return entriesResult(caller, found, more || !whole)
+	return entriesResult(caller.Taint.Join(label), found, more)
 }

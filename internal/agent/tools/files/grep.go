@@ -95,7 +95,11 @@ func (ts *Tools) grepFiles(ctx context.Context, call tools.Call[grepArgs]) (sess
 		return sessions.ToolResult{}, err
 	}
 	defer files.Close() //nolint:errcheck // only read from
-	whole, err := files.Walk(ctx, args.Path, func(e workspace.Entry, read func() ([]byte, error)) bool { return g.look(ctx, e, read) })
+	whole := false
+	label, err := files.Reading(ctx, args.Path, func() (err error) {
+		whole, err = files.Walk(ctx, args.Path, func(e workspace.Entry, read func() ([]byte, error)) bool { return g.look(ctx, e, read) })
+		return err
+	})
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -110,7 +114,7 @@ func (ts *Tools) grepFiles(ctx context.Context, call tools.Call[grepArgs]) (sess
 		result["stopped"] = g.stopped
 	}
 	text, err := tools.JSON(result)
-	return sessions.ToolResult{Text: text, Label: caller.Taint}, err
+	return sessions.ToolResult{Text: text, Label: caller.Taint.Join(label)}, err
 }
 
 // look searches one file. It returns false when the search is over.

@@ -10,6 +10,7 @@ import (
 
 	"sluice/internal/agent/tools"
 	"sluice/internal/workspace"
+	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -49,18 +50,22 @@ func (ts *Tools) All() []sessions.Tool {
 }
 
 // text reads a file as text.
-func text(files *workspace.Files, path string) (string, error) {
+func text(ctx context.Context, files *workspace.Files, path string) (text string, label flow.Label, err error) {
 	if path == "" {
-		return "", errors.New("path: is required")
+		return "", label, errors.New("path: is required")
 	}
-	content, err := files.Read(path)
+	var content []byte
+	label, err = files.Reading(ctx, path, func() error {
+		content, err = files.Read(path)
+		return err
+	})
 	if err != nil {
-		return "", pathError(path, err)
+		return "", label, pathError(path, err)
 	}
 	if binary(content) {
-		return "", fmt.Errorf("path: %q is binary (%d bytes), only text can be read", path, len(content))
+		return "", label, fmt.Errorf("path: %q is binary (%d bytes), only text can be read", path, len(content))
 	}
-	return string(content), nil
+	return string(content), label, nil
 }
 
 func binary(content []byte) bool { return bytes.IndexByte(content, 0) >= 0 || !utf8.Valid(content) }
@@ -79,12 +84,12 @@ func (ts *Tools) readFile(ctx context.Context, call tools.Call[readArgs]) (sessi
 		return sessions.ToolResult{}, err
 	}
 	defer files.Close() //nolint:errcheck // only read from
-	content, err := text(files, args.Path)
+	content, label, err := text(ctx, files, args.Path)
 	if err != nil {
 		return sessions.ToolResult{}, err
 	}
 	shown, err := lines(content, offset, limit)
-	return sessions.ToolResult{Text: shown, Label: caller.Taint}, err
+	return sessions.ToolResult{Text: shown, Label: caller.Taint.Join(label)}, err
 }
 
 // lines cuts lines out of a text, and adds a note about the rest.
@@ -123,18 +128,23 @@ func (ts *Tools) listFiles(ctx context.Context, call tools.Call[listArgs]) (sess
 		return sessions.ToolResult{}, err
 	}
 	defer files.Close() //nolint:errcheck // only read from
-	entries, more, err := files.List(ctx, args.Path)
+	var entries []workspace.Entry
+	var more bool
+	label, err := files.Reading(ctx, args.Path, func() error {
+		entries, more, err = files.List(ctx, args.Path)
+		return err
+	})
 	if err != nil {
 		return sessions.ToolResult{}, pathError(args.Path, err)
 	}
-	return entriesResult(caller, entries, more)
+	return entriesResult(caller.Taint.Join(label), entries, more)
 }
 
 // entriesResult is a list of files; more says that it is incomplete.
-func entriesResult(caller sessions.Caller, entries []workspace.Entry, more bool) (sessions.ToolResult, error) {
+func entriesResult(label flow.Label, entries []workspace.Entry, more bool) (sessions.ToolResult, error) {
 	if entries == nil {
 		entries = []workspace.Entry{}
 	}
 	text, err := tools.JSON(map[string]any{"count": len(entries), "entries": entries, "truncated": more})
-	return sessions.ToolResult{Text: text, Label: caller.Taint}, err
+	return sessions.ToolResult{Text: text, Label: label}, err
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sluice/internal/agent/tools"
+	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -64,20 +65,22 @@ func (ts *Tools) writeText(ctx context.Context, caller sessions.Caller, path str
 		return sessions.ToolResult{}, err
 	}
 	defer files.Close() //nolint:errcheck // each write is closed by itself
-	there := ""
+	there, label := "", caller.Taint
 	if mustBe {
-		if there, err = text(files, path); err != nil {
+		read := flow.Bottom()
+		if there, read, err = text(ctx, files, path); err != nil {
 			return sessions.ToolResult{}, err
 		}
+		label = label.Join(read)
 	}
 	content, err := change(there)
 	if err != nil {
 		return sessions.ToolResult{}, err
 	}
-	made, err := files.Write(ctx, path, []byte(content))
+	made, err := files.Write(ctx, path, []byte(content), label)
 	if err != nil {
 		return sessions.ToolResult{}, pathError(path, err)
 	}
 	result, err := tools.JSON(map[string]any{"path": path, "bytes": len(content), "created": made})
-	return sessions.ToolResult{Text: result, Label: caller.Taint}, err
+	return sessions.ToolResult{Text: result, Label: label}, err
 }

@@ -68,6 +68,18 @@ find . -type f | sort; pwd`}))
 	require.Contains(t, b.tool(t, "exec", `{"command":"cat projects/mine/new"}`).Text, "from elsewhere", "at once")
 }
 
+// A session that has learned more than the shared files may hold reads them, also with commands, and writes to its own folder.
+func TestExecReadsBelowItsLevel(t *testing.T) {
+	t.Parallel()
+	b, shared := withScope(t, sessions.WholeWorkspace())
+	b.session.Raise(flow.NewLabel(flow.Internal, flow.Trusted))
+	part := b.tool(t, "exec", `{"command":"cat templates/letter; echo x >templates/letter; echo x >new; echo y >$HOME/new; cat $HOME/new; ls -A .sessions"}`)
+	require.Contains(t, part.Text, `"stdout":"Deary\n`+string(b.session.Record().ID)+`\n"`)
+	require.Contains(t, part.Text, "Read-only file system")
+	require.NoFileExists(t, filepath.Join(shared, "new"))
+	require.Equal(t, flow.Internal, part.Label.Level())
+}
+
 // Scripts that know where everything is get to nothing of it.
 func TestNoCommandLeavesTheScope(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 )
 
 // A file that a program brings with a token of its own is a stranger's word: what the owner's conversation then says
-// elsewhere waits for the owner, until it starts over with no files.
+// elsewhere waits for the owner, until it starts over.
 func TestAProgramsFileIsAStrangersWord(t *testing.T) {
 	t.Parallel()
 	bots, models := platforms(t)
@@ -57,18 +57,19 @@ owners: ["telegram:1001"]
 	require.True(t, slices.Contains(g.said(group.ID), "all is well"))
 
 	put("ops")
-	require.Equal(t, "PUBLIC/untrusted", taint())
+	require.Equal(t, "PUBLIC/trusted", taint(), "it has not read the file")
 	before := len(g.said(group.ID))
 	say(private, tell, private) // the question
 	var waiting struct {
 		Approvals []struct{ Tool, Why string }
 	}
 	read(t, g.call(http.MethodGet, "/v1/approvals", ""), http.StatusOK, &waiting)
+	require.Equal(t, "PUBLIC/untrusted", taint())
 	require.Len(t, waiting.Approvals, 1)
 	require.Equal(t, "message", waiting.Approvals[0].Tool)
 	require.Contains(t, waiting.Approvals[0].Why, "text from strangers")
 	require.Len(t, g.said(group.ID), before)
 	say(private, "/new", private)
-	require.Equal(t, "PUBLIC/trusted", taint(), "another session, with no files")
-	require.Equal(t, http.StatusNotFound, g.call(http.MethodGet, "/v1/sessions/main/files/notes.md", "").StatusCode)
+	require.Equal(t, "PUBLIC/trusted", taint(), "another session, which has not read the file")
+	require.Equal(t, http.StatusOK, g.call(http.MethodGet, "/v1/sessions/main/files/notes.md", "").StatusCode)
 }

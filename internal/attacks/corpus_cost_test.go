@@ -65,13 +65,13 @@ func costAttacks() []attack {
 		{path: "cost", name: "files: a session fills the disk", without: []policy.Checkpoint{policy.CheckSpace}, act: func(s *scene) {
 			row := s.open(lowToken, "ops")
 			for n := range 4 {
-				a := s.put(row, fmt.Sprint(n), strings.Repeat("x", 600<<10))
+				a := s.put(row, own(row, fmt.Sprint(n)), strings.Repeat("x", 600<<10))
 				if n > 0 {
 					s.has(a.body, "limits.sessionBytes")
 				}
 			}
 			for n := range 3 {
-				s.tellAs(lowToken, row, "PUBLIC", call("write", args{"path": fmt.Sprint("more-", n), "content": strings.Repeat("x", 20_000)}))
+				s.tellAs(lowToken, row, "PUBLIC", call("write", args{"path": own(row, fmt.Sprint("more-", n)), "content": strings.Repeat("x", 20_000)}))
 			}
 			if held := s.held(row.ID); held > sessionMax {
 				s.leak("disk: one session has %d bytes", held)
@@ -101,7 +101,7 @@ func costAttacks() []attack {
 			for range 20 {
 				row := s.open(lowToken, "ops")
 				rows = append(rows, row)
-				refused = s.put(row, "x", strings.Repeat("x", 1000<<10)).status == http.StatusInsufficientStorage || refused
+				refused = s.put(row, own(row, "x"), strings.Repeat("x", 1000<<10)).status == http.StatusInsufficientStorage || refused
 				held += s.held(row.ID)
 			}
 			if held > workspaceMax {
@@ -117,6 +117,23 @@ func costAttacks() []attack {
 			s.has(s.do(other, call("write", args{"path": "a.txt", "content": "x"})), "a.txt") // the files of another agent
 			for _, row := range rows {
 				s.emptied(row)
+			}
+		}},
+		{path: "cost", name: "files: what sessions share fills the disk", without: []policy.Checkpoint{policy.CheckSpace}, act: func(s *scene) {
+			row, refused := s.open(lowToken, "ops"), false
+			for n := range 20 {
+				a := s.put(row, fmt.Sprint("shared-", n), strings.Repeat("x", 1000<<10))
+				refused = strings.Contains(a.body, "limits.workspaceBytes") || refused
+			}
+			if held := s.held("ops/files/shared-"); held > workspaceMax {
+				s.leak("disk: the shared files of an agent have %d bytes", held)
+			}
+			if !refused {
+				s.lacks = append(s.lacks, "no file was refused")
+			}
+			s.answered(s.open(masterToken))
+			for n := range 20 {
+				s.as(masterToken, http.MethodDelete, "/v1/sessions/"+row.ID+"/files/"+fmt.Sprint("shared-", n), "")
 			}
 		}},
 		{path: "cost", name: "HTTP: metadata without an end, and readers who take none of it", without: size, act: func(s *scene) {
@@ -152,11 +169,14 @@ func (s *scene) put(row sessionRow, name, content string) answer {
 	return s.as(masterToken, http.MethodPut, "/v1/sessions/"+row.ID+"/files/"+name+"?label=PUBLIC", content)
 }
 
+// own is a path in a session's own folder.
+func own(row sessionRow, name string) string { return ".sessions/" + row.ID + "/" + name }
+
 // emptied deletes what the scene has written over HTTP into a session's folder.
 func (s *scene) emptied(row sessionRow) {
 	s.t.Helper()
 	for _, name := range []string{"x", "0", "1", "2", "3"} {
-		s.as(masterToken, http.MethodDelete, "/v1/sessions/"+row.ID+"/files/"+name, "")
+		s.as(masterToken, http.MethodDelete, "/v1/sessions/"+row.ID+"/files/"+own(row, name), "")
 	}
 }
 
@@ -166,7 +186,7 @@ func (s *scene) answered(row sessionRow) {
 	s.has(s.tell(row, "PUBLIC", "are you there?"), "are you there?")
 }
 
-// held is how many bytes the files of a session have on the disk.
+// held is how many bytes the files of a session have on the disk, or those with another part of a path.
 func (s *scene) held(id string) (held int) {
 	s.t.Helper()
 	err := filepath.WalkDir(filepath.Join(s.state, "workspaces"), func(path string, d fs.DirEntry, err error) error {

@@ -39,23 +39,39 @@ func fieldAttacks() []attack {
 		}},
 		{path: "L7", name: "a file, and its name", act: func(s *scene) {
 			low, high := s.low(), s.high()
-			s.do(high, call("write", args{"path": "notes.md", "content": s.secret}), call("write", args{"path": s.secret + ".md", "content": "x"}))
-			for _, path := range []string{"../" + high.ID, "../" + high.ID + "/notes.md", "/", "..", "./../" + high.ID} {
+			s.do(high, call("write", args{"path": own(high, "notes.md"), "content": s.secret}), call("write", args{"path": own(high, s.secret+".md"), "content": "x"}))
+			for _, path := range []string{own(high, "notes.md"), own(high, ""), ".sessions", "x/../" + own(high, "notes.md"), "../sessions/" + high.ID, "../" + high.ID + "/notes.md", "/", "..", "./../" + high.ID} {
 				s.unseen("files of another session", s.do(low, call("read", args{"path": path}), call("list", args{"path": path})))
 			}
 			s.unseen("files of another session", s.do(low, call("grep", args{"pattern": s.secret[:4]}), call("find", args{"pattern": "**"})))
 		}},
+		{path: "L7", name: "a shared file tells what a session knows", act: func(s *scene) {
+			low, high := s.low(), s.high()
+			s.put(low, "shared.md", "old")
+			s.has(s.do(high, call("read", args{"path": "shared.md"})), "old")
+			s.do(
+				high, call("write", args{"path": "shared.md", "content": s.secret}), call("write", args{"path": s.secret + ".md", "content": "x"}),
+				call("edit", args{"path": "shared.md", "oldText": "old", "newText": s.secret}), call("write", args{"path": own(low, "x"), "content": s.secret}),
+			)
+			s.unseen("shared files", s.do(low, call("read", args{"path": "shared.md"}), call("list", args{}), call("list", args{"path": own(low, "")}), call("find", args{"pattern": "**"})))
+			s.as(masterToken, http.MethodDelete, "/v1/sessions/"+low.ID+"/files/shared.md", "")
+		}},
 		{path: "L7", name: "HTTP: a file of a session that has risen", act: func(s *scene) {
 			high := s.high()
-			s.do(high, call("write", args{"path": "notes.md", "content": s.secret}))
-			s.unseen("file", s.as(lowToken, http.MethodGet, "/v1/sessions/"+high.ID+"/files/notes.md", "").body)
-			s.unseen("file", s.as(masterToken, http.MethodGet, "/v1/sessions/"+high.ID+"/files/notes.md", "", "Sluice-Client", "page").body)
+			s.do(high, call("write", args{"path": own(high, "notes.md"), "content": s.secret}))
+			file := "/v1/sessions/" + high.ID + "/files/" + own(high, "notes.md")
+			s.has(s.as(masterToken, http.MethodGet, file, "").body, s.secret)
+			s.unseen("file", s.as(lowToken, http.MethodGet, file, "").body)
+			s.unseen("file", s.as(masterToken, http.MethodGet, file, "", "Sluice-Client", "page").body)
+			low := s.low()
+			s.unseen("file", s.as(lowToken, http.MethodGet, "/v1/sessions/"+low.ID+"/files/"+own(high, "notes.md"), "").body)
 		}},
 		{path: "L7", name: "HTTP: a file is written into a session below it", act: func(s *scene) {
 			low := s.low()
 			a := s.as(masterToken, http.MethodPut, "/v1/sessions/"+low.ID+"/files/notes.md?label=CONFIDENTIAL", s.secret)
-			if a.status < 300 {
-				s.leak("file: %d", a.status)
+			b := s.as(masterToken, http.MethodPut, "/v1/sessions/"+low.ID+"/files/"+own(low, "notes.md")+"?label=CONFIDENTIAL", s.secret)
+			if a.status < 300 || b.status < 300 {
+				s.leak("file: %d %d", a.status, b.status)
 			}
 		}},
 		{path: "L9", name: "after a reset the session of the same key knows nothing", act: func(s *scene) {

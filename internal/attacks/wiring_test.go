@@ -27,6 +27,7 @@ func TestLevelsAreComparedInFewPlaces(t *testing.T) {
 		"router/outbound/held.go",   // a denial's reason stays beside a message for those who may see the message
 		"router/outbound/retire.go", // what came of a question is told where the question was
 		"router/commands/tasks.go", "router/commands/tree.go", "router/exchange/task.go", "router/manage/sessions.go", "router/outbound/send.go", "router/place/reset.go", "router/work/orders.go",
+		"internal/workspace/space.go",                 // what is written to shared files
 		"sessions/monitor.go", "sessions/subagent.go", // a session without a monitor, and a child's clearance
 	}
 	compares := regexp.MustCompile(`\.(CanFlow|FlowsTo)\(`)

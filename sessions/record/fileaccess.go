@@ -9,6 +9,9 @@ import (
 	"unicode/utf8"
 )
 
+// pathsMax is the number of paths of one list: each is a mount for a command.
+const pathsMax = 100
+
 // WholeWorkspace is the default scope.
 func WholeWorkspace() FileAccess {
 	return FileAccess{Read: []string{""}, Write: []string{""}}
@@ -26,6 +29,9 @@ func (a FileAccess) Checked() (FileAccess, error) {
 		paths []string
 		clean *[]string
 	}{{"read", a.Read, &checked.Read}, {"write", a.Write, &checked.Write}} {
+		if len(list.paths) > pathsMax {
+			return FileAccess{}, fmt.Errorf("%s has %d paths, the maximum is %d; name the folders above them", list.name, len(list.paths), pathsMax)
+		}
 		if list.paths != nil && len(list.paths) == 0 {
 			return FileAccess{}, fmt.Errorf("%s is an empty list; leave it out, or name a path", list.name)
 		}
@@ -48,6 +54,8 @@ func checkPath(p string) error {
 		return errors.New("paths cannot lead out of the workspace with \"..\"")
 	case strings.ContainsRune(p, 0), !utf8.ValidString(p):
 		return errors.New("paths are UTF-8 without a NUL character")
+	case inside(path.Clean(p), ".sessions"):
+		return errors.New(".sessions is reserved: a session always has its own folder there, and no other")
 	}
 	return nil
 }

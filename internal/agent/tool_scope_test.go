@@ -51,7 +51,7 @@ func TestExecSeesTheScope(t *testing.T) {
 	t.Parallel()
 	b, shared := withScope(t, sessions.FileAccess{Read: []string{"projects/mine", "templates", "none"}, Write: []string{"projects/mine/out"}})
 	part := b.tool(t, "exec", args(t, map[string]any{"command": `
-cat projects/mine/plan templates/letter; echo
+cat projects/mine/plan templates/letter; printf '\n'
 echo made >projects/mine/out/made && echo 'out: written'
 echo note >$HOME/note && echo 'own: written'
 for f in projects/mine/plan projects/mine/new templates/new new projects/new .sessions/new; do echo x 2>/dev/null >$f && echo "$f: written"; done

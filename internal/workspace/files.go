@@ -154,13 +154,13 @@ func step(from *os.Root, name string, create bool) (*os.Root, error) {
 	return root, nil
 }
 
-// at opens the part of the workspace that contains a path.
-func (f *Files) at(name string, write bool) (place, error) {
+// at opens the part of the workspace that contains a path, to read it.
+func (f *Files) at(name string) (place, error) {
 	t, rel, ok := f.locate(name)
 	if !ok {
 		return place{}, sessions.ErrNotFound
 	}
-	return t.open(rel, write)
+	return t.open(rel, false)
 }
 
 // plain removes details about paths outside from an error.
@@ -180,7 +180,7 @@ func plain(err error) error {
 
 // Read reads a regular file of at most [FileMax] bytes.
 func (f *Files) Read(name string) ([]byte, error) {
-	at, err := f.at(name, false)
+	at, err := f.at(name)
 	if err != nil {
 		return nil, err
 	}

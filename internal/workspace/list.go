@@ -42,7 +42,7 @@ func (f *Files) List(ctx context.Context, name string) (entries []Entry, more bo
 	if name == ownFolders && f.own.at != "" {
 		return f.owns(), false, nil
 	}
-	at, err := f.at(name, false)
+	at, err := f.at(name)
 	if err != nil && name == "." && f.shared.Root != nil {
 		return slices.Concat(f.owns(), f.parts()), false, nil
 	}
@@ -117,7 +117,7 @@ var errEnough = errors.New("enough")
 func (f *Files) Walk(ctx context.Context, name string, on func(e Entry, read func() ([]byte, error)) bool) (whole bool, err error) {
 	starts := []string{name}
 	cleaned, _ := clean(name)
-	if at, err := f.at(name, false); err == nil {
+	if at, err := f.at(name); err == nil {
 		_ = at.Close() // nothing was written
 		if cleaned == "." && f.own.at != "" {
 			starts = []string{f.own.at, "."}
@@ -157,7 +157,7 @@ type walker struct {
 }
 
 func (f *Files) walk(w *walker, start string) error {
-	at, err := f.at(start, false)
+	at, err := f.at(start)
 	if err != nil {
 		return err
 	}

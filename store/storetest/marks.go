@@ -14,10 +14,10 @@ func testMarks(t *testing.T, b *bundle) {
 		require.NoError(t, err)
 		return found
 	}
-	mark := func(agent, path string) { require.NoError(t, b.MarkFile(b.ctx, agent, path)) }
+	mark := func(path string) { require.NoError(t, b.MarkFile(b.ctx, "main", path)) }
 	require.False(t, marked("main", ".", true))
-	mark("main", "a/ü")
-	mark("main", "a/ü")
+	mark("a/ü")
+	mark("a/ü")
 	for path, want := range map[string][2]bool{
 		"a/ü": {true, true}, "a/ü/x/y": {true, true}, "a": {false, true}, ".": {false, true}, "a/üb": {false, false}, "a/u": {false, false}, "b": {false, false}, "%": {false, false},
 	} {
@@ -30,10 +30,10 @@ func testMarks(t *testing.T, b *bundle) {
 	require.NoError(t, b.UnmarkFile(b.ctx, "main", "a/ü"))
 	require.False(t, marked("main", ".", true))
 	for i := range 1000 {
-		mark("main", fmt.Sprint("many/", i))
+		mark(fmt.Sprint("many/", i))
 	}
 	require.False(t, marked("main", "few", false))
-	mark("main", "one more")
+	mark("one more")
 	require.True(t, marked("main", "few", false), "beyond a number, all are marked")
 	require.NoError(t, b.UnmarkFile(b.ctx, "main", "few"))
 	require.True(t, marked("main", "few", false))

@@ -67,7 +67,7 @@ func (ts *Tools) writeText(ctx context.Context, caller sessions.Caller, path str
 	defer files.Close() //nolint:errcheck // each write is closed by itself
 	there, label := "", caller.Taint
 	if mustBe {
-		read := flow.Bottom()
+		var read flow.Label
 		if there, read, err = text(ctx, files, path); err != nil {
 			return sessions.ToolResult{}, err
 		}

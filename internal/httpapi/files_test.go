@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -52,7 +51,7 @@ func TestFilesOfASession(t *testing.T) {
 
 	w = call(h, "PUT", files+"out/b/c.bin", "a\x00b", "Content-Type: application/octet-stream")
 	require.Equal(t, 201, w.Code, w.Body)
-	require.JSONEq(t, `{"path":"out/b/c.bin","size":3,"created":true}`, w.Body.String())
+	require.Regexp(t, `^\{"path":"out/b/c.bin","size":3,"modified":[0-9.e+]+,"created":true\}`, w.Body.String())
 	require.Equal(t, 200, call(h, "PUT", files+"out/b/c.bin", "x").Code)
 	require.Equal(t, "x", call(h, "GET", files+"out/b/c.bin", "").Body.String())
 	require.Equal(t, 409, call(h, "DELETE", files+"out/b", "").Code, "a folder that is not empty")
@@ -71,8 +70,44 @@ func TestFilesOfASession(t *testing.T) {
 	require.Equal(t, 404, call(h, "GET", "/v1/sessions/sess_2/files/docs", "").Code, "its agent has no workspace")
 	require.Equal(t, 401, call(h, "GET", files+"docs/a.html", "", "Authorization: Bearer wrong").Code)
 	require.Equal(t, 422, call(h, "GET", files+"docs?deep=1", "").Code)
-	require.Equal(t, 413, call(h, "PUT", files+"out/large", string(bytes.Repeat([]byte("x"), workspace.FileMax+1))).Code)
 	require.Equal(t, 201, call(h, "PUT", files+"out/large", strings.Repeat("x", 5000)).Code, "more than other requests bring")
+}
+
+// Files are written and read as streams; versions have tags, which a writer can insist on.
+func TestFilesAreStreamed(t *testing.T) {
+	t.Parallel()
+	folder, g := t.TempDir(), newGateway()
+	g.add(sessions.Record{ID: "sess_1", Key: "agent:main:http:sess_1"})
+	h := newServer(t, g, func(c *httpapi.Config) {
+		c.Files.Space = func(r sessions.Record) (workspace.Space, error) { return workspace.Space{Session: r.ID, Own: folder}, nil }
+	}).Handler()
+	const file = "/v1/sessions/sess_1/files/a"
+	w := call(h, "PUT", file, "0123456789", "If-None-Match: *")
+	require.Equal(t, 201, w.Code, w.Body)
+	first := w.Header().Get("ETag")
+	require.NotEmpty(t, first)
+	require.Equal(t, 412, call(h, "PUT", file, "x", "If-None-Match: *").Code)
+	w = call(h, "GET", file, "", "Range: bytes=2-4")
+	require.Equal(t, []any{206, "234", "bytes 2-4/10", first}, []any{w.Code, w.Body.String(), w.Header().Get("Content-Range"), w.Header().Get("ETag")})
+	require.Equal(t, "89", call(h, "GET", file, "", "Range: bytes=-2").Body.String())
+	require.Equal(t, 416, call(h, "GET", file, "", "Range: bytes=10-").Code)
+	require.Equal(t, 304, call(h, "GET", file, "", "If-None-Match: "+first).Code)
+
+	w = call(h, "PUT", file, "new", `If-Match: "other", `+first)
+	require.Equal(t, 200, w.Code, w.Body)
+	second := w.Header().Get("ETag")
+	require.NotEqual(t, first, second)
+	for _, version := range []string{first, `"x"`, "W/" + second} {
+		require.Equal(t, 412, call(h, "PUT", file, "lost", "If-Match: "+version).Code, version)
+		require.Equal(t, 412, call(h, "DELETE", file, "", "If-Match: "+version).Code, version)
+	}
+	require.Equal(t, "new", call(h, "GET", file, "", "Range: bytes=0-1", "If-Range: "+first).Body.String(), "of another version the whole is given")
+	require.Equal(t, 412, call(h, "PUT", file+"b", "x", "If-Match: *").Code)
+	require.Equal(t, 204, call(h, "DELETE", file, "", "If-Match: "+second).Code)
+	require.Equal(t, 412, call(h, "DELETE", file, "", "If-Match: "+second).Code)
+	left, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.Empty(t, left, "no draft is left")
 }
 
 // A file that others than the owner bring, or take away, makes what the session reads then untrusted, and that is stored

@@ -185,7 +185,7 @@ func bodyLimit(maxBody, maxUpload int64) func(method, path string) int64 {
 		case strings.HasPrefix(path, hooks.Prefix):
 			return hooks.BodyMax
 		case conversation.IsFile(method, path):
-			return workspace.FileMax
+			return workspace.UploadMax
 		case openai.Serves(path):
 			return max(openai.BodyMax, maxBody)
 		case senders.BodyMax(path) > 0:

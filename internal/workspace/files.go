@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,8 +12,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-
-	"github.com/google/uuid"
 
 	"sluice/internal/glob"
 	"sluice/policy/flow"
@@ -43,8 +42,11 @@ func clean(name string) (string, bool) {
 		return "", false
 	}
 	name = path.Clean(name)
-	return name, fs.ValidPath(name)
+	return name, fs.ValidPath(name) && !strings.HasPrefix(path.Base(name), draftPrefix)
 }
+
+// draftPrefix begins the names of files that are being written. Nobody reads them: what they hold has no label yet.
+const draftPrefix = ".draft-"
 
 // scope finds the accessible part of the folder that contains a path.
 func scope(parts []string, name string) (part string, ok bool) {
@@ -189,21 +191,12 @@ func (f *Files) Read(name string) ([]byte, error) {
 }
 
 func (p place) read() ([]byte, error) {
-	// Without O_NONBLOCK, opening a FIFO would wait for a writer.
-	file, err := p.OpenFile(p.rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, info, err := p.open()
 	if err != nil {
-		return nil, plain(err)
+		return nil, err
 	}
 	defer file.Close() //nolint:errcheck // only read from
-	info, err := file.Stat()
-	switch {
-	case err != nil:
-		return nil, plain(err)
-	case info.IsDir():
-		return nil, ErrFolder
-	case !info.Mode().IsRegular():
-		return nil, sessions.ErrNotFound
-	case info.Size() > FileMax:
+	if info.Size() > FileMax {
 		return nil, ErrTooLarge
 	}
 	content, err := io.ReadAll(io.LimitReader(file, FileMax+1)) // it may grow in the meantime
@@ -213,77 +206,18 @@ func (p place) read() ([]byte, error) {
 	return content, err
 }
 
-// Write creates or replaces a file, and creates its parent folders. A concurrent reader sees the old content or the
-// new. created reports whether the file is new. If the quota refuses, the error is [ErrNoSpace].
-//
-// The label is that of the content, and of whoever has it written.
+// Write is [Files.Copy] of a content of at most [FileMax] bytes. made reports whether the file is new.
 func (f *Files) Write(ctx context.Context, name string, content []byte, label flow.Label) (made bool, err error) {
 	if len(content) > FileMax {
 		return false, ErrTooLarge
 	}
-	t, rel, ok := f.locate(name)
-	if !ok {
-		return false, sessions.ErrNotFound
-	}
-	at, err := t.open(rel, true)
-	if err != nil {
-		return false, err
-	}
-	defer at.Close() //nolint:errcheck // the file is closed by itself
-	if at.rel == "." {
-		return false, ErrFolder
-	}
-	mode := fs.FileMode(0o600)
-	info, err := at.Lstat(at.rel)
-	switch {
-	case err == nil && info.IsDir():
-		return false, ErrFolder
-	case err == nil && !info.Mode().IsRegular():
-		return false, sessions.ErrNotFound
-	case err == nil:
-		mode = info.Mode().Perm()
-	default:
-		made = true
-	}
-	entries := int64(2 + strings.Count(at.rel, "/")) // at most: the file and its parent folders
-	if err := f.mayWrite(t, label); err != nil {
-		return false, err
-	}
-	if err := f.quota.Admit(ctx, t.Name(), int64(len(content))+entries*entryCost); err != nil {
-		return false, err
-	}
-	if err := f.mark(ctx, t, rel, label); err != nil {
-		return false, err
-	}
-	if err := at.write(content, mode); err != nil {
-		return false, err
-	}
-	return made, f.unmark(ctx, t, rel, label)
+	w, err := f.Copy(ctx, name, bytes.NewReader(content), label, nil)
+	return w.Made, err
 }
 
-func (p place) write(content []byte, mode fs.FileMode) error {
-	if dir := path.Dir(p.rel); dir != "." {
-		if err := p.MkdirAll(dir, 0o700); err != nil {
-			return plain(err)
-		}
-	}
-	draft := path.Join(path.Dir(p.rel), ".draft-"+uuid.NewString())
-	file, err := p.OpenFile(draft, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return plain(err)
-	}
-	_, err = file.Write(content)
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = p.Rename(draft, p.rel)
-	}
-	if err != nil {
-		return errors.Join(plain(err), p.Remove(draft))
-	}
-	return nil
-}
-
-// Remove deletes a file, a link or an empty folder. The label is that of whoever wants it.
-func (f *Files) Remove(name string, label flow.Label) error {
+// Remove deletes a file, a link or an empty folder. The label is that of whoever wants it. If a file is not the expected version, the
+// error is [ErrChanged].
+func (f *Files) Remove(name string, label flow.Label, expect Expect) error {
 	t, rel, ok := f.locate(name)
 	if !ok {
 		return sessions.ErrNotFound
@@ -298,6 +232,12 @@ func (f *Files) Remove(name string, label flow.Label) error {
 	}
 	if err := f.mayWrite(t, label); err != nil {
 		return err
+	}
+	lock := lockOf(t.Name(), rel)
+	lock.Lock()
+	defer lock.Unlock()
+	if info, err := at.Lstat(at.rel); expect != nil && (err != nil || !expect(Tag(info))) {
+		return ErrChanged
 	}
 	return plain(at.Remove(at.rel))
 }

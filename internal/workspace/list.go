@@ -61,11 +61,16 @@ func (f *Files) List(ctx context.Context, name string) (entries []Entry, more bo
 		entries = f.owns()
 	}
 	for _, c := range children {
-		if path := path.Join(at.part, at.rel, c.Name()); path != ownFolders {
+		if path := path.Join(at.part, at.rel, c.Name()); !unlisted(path) {
 			entries = append(entries, entryOf(path, c))
 		}
 	}
 	return entries, more, nil
+}
+
+// unlisted are the place of the own folders, and files that are being written.
+func unlisted(name string) bool {
+	return name == ownFolders || strings.HasPrefix(path.Base(name), draftPrefix)
 }
 
 // owns is the session's own folder, if the workspace has more.
@@ -199,8 +204,8 @@ func (w *walker) visit(at place, d fs.DirEntry, depth int) error {
 	}
 	w.whole = w.whole && whole
 	for _, c := range children {
-		if path.Join(at.part, at.rel, c.Name()) == ownFolders {
-			continue // the place of the own folders
+		if unlisted(path.Join(at.part, at.rel, c.Name())) {
+			continue
 		}
 		if err := w.visit(place{at.Root, at.part, path.Join(at.rel, c.Name())}, c, depth+1); err != nil {
 			return err

@@ -25,6 +25,8 @@ type View struct {
 	Mounts  []Mount
 	Label   flow.Label // of the shared files that it can read
 	Folders []string   // absolute paths of the folders that it can write to
+
+	files *Files
 }
 
 // Close closes the opened parts.
@@ -40,7 +42,7 @@ func (v *View) Close() {
 // then the shared files are read-only. The label of a session that may read words of strangers there, or has them, is in the marks before
 // the command runs.
 func (f *Files) View(ctx context.Context, learned flow.Label) (v *View, err error) {
-	v = &View{Label: flow.Bottom(), Folders: []string{f.space.Own}}
+	v = &View{files: f, Label: flow.Bottom(), Folders: []string{f.space.Own}}
 	defer func() {
 		if err != nil {
 			v.Close()
@@ -58,17 +60,35 @@ func (f *Files) View(ctx context.Context, learned flow.Label) (v *View, err erro
 	}
 	if write && len(f.space.Access.Write) > 0 {
 		v.Folders = append(v.Folders, f.space.Shared)
-		for _, part := range f.space.Access.Write {
-			if part, ok := clean(part); ok {
-				err = errors.Join(err, f.mark(ctx, f.shared, part, learned.Join(v.Label)))
-			}
-		}
-		if err != nil {
+		if err := v.mark(ctx, learned.Join(v.Label)); err != nil {
 			return v, err
 		}
 	}
 	v.Mounts = append(v.Mounts, Mount{At: ownFolders})
 	return v, v.add(f.own, ".", f.own.at, true)
+}
+
+// mark marks what the command can write, if it may have read the words of strangers.
+func (v *View) mark(ctx context.Context, label flow.Label) (err error) {
+	for _, p := range v.files.space.Access.Write {
+		if p, ok := clean(p); ok {
+			err = errors.Join(err, v.files.mark(ctx, v.files.shared, p, label))
+		}
+	}
+	return err
+}
+
+// Ended gives the label of what the command may have read, after it has ended: strangers may have written meanwhile. Then what it
+// has written is marked, too.
+func (v *View) Ended(ctx context.Context) (flow.Label, error) {
+	if v.files.shared.Root == nil || v.Label.Trust() == flow.Untrusted {
+		return v.Label, nil
+	}
+	label, err := v.files.Reading(ctx, ".", func() error { return nil })
+	if err == nil && len(v.Folders) > 1 {
+		err = v.mark(ctx, label)
+	}
+	return label, err
 }
 
 // viewShared adds the parts of the shared folder, each folder before what is in it.

@@ -2,6 +2,8 @@ package workspace_test
 
 import (
 	"context"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -9,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
 
@@ -189,7 +192,7 @@ func TestSharedFilesHaveLabels(t *testing.T) {
 	secret := flow.NewLabel(flow.Internal, flow.Trusted)
 	err := write("b", secret)
 	require.EqualError(t, err, "this would be INTERNAL, and the shared files are PUBLIC: write it below .sessions/"+string(ann)+"/, or ask the owner to set workspaceClassification of this agent")
-	require.Equal(t, err, f.Remove("b", secret))
+	require.Equal(t, err, f.Remove("b", secret, nil))
 	require.NoError(t, write(".sessions/"+string(ann)+"/d", secret))
 
 	v, err := f.View(t.Context(), secret)
@@ -277,4 +280,89 @@ func TestLinksDoNotWidenAScope(t *testing.T) {
 	require.Equal(t, sessions.ErrNotFound, err)
 	_, err = os.Stat(filepath.Join(shared, "private/deep"))
 	require.ErrorIs(t, err, os.ErrNotExist, "nothing is made behind a link")
+}
+
+// zeros is a stream without an end.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+// A stream that is too long, or that is cut, leaves the old file.
+func TestStreamsThatDoNotEndWell(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	f := a.session(t, ann, sessions.WholeWorkspace())
+	_, err := f.Write(t.Context(), "a", []byte("old"), flow.Bottom())
+	require.NoError(t, err)
+	for want, from := range map[error]io.Reader{
+		workspace.ErrUpload: zeros{}, io.ErrUnexpectedEOF: io.MultiReader(strings.NewReader("ne"), iotest.ErrReader(io.ErrUnexpectedEOF)),
+	} {
+		_, err = f.Copy(t.Context(), "a", from, flow.Bottom(), nil)
+		require.ErrorIs(t, err, want)
+	}
+	require.Equal(t, "old", text(t, f, "a"))
+	require.Len(t, paths(t, f, ""), 2)
+	names, err := os.ReadDir(workspace.SharedFolder(a.folder))
+	require.NoError(t, err)
+	require.Len(t, names, 2, "no draft is left")
+}
+
+// Of writers who have seen one version, one replaces it.
+func TestOneWriterReplacesAVersion(t *testing.T) {
+	t.Parallel()
+	f := newAgent(t).session(t, ann, sessions.WholeWorkspace())
+	w, err := f.Copy(t.Context(), "a", strings.NewReader("old"), flow.Bottom(), func(tag string) bool { return tag == "" })
+	require.NoError(t, err)
+	require.True(t, w.Made)
+	seen := workspace.Tag(w)
+	var writers sync.WaitGroup
+	var won atomic.Int32
+	for i := range 8 {
+		writers.Go(func() {
+			_, err := f.Copy(t.Context(), "a", strings.NewReader(strconv.Itoa(i)), flow.Bottom(), func(tag string) bool { return tag == seen })
+			if err == nil {
+				won.Add(1)
+			} else if !errors.Is(err, workspace.ErrChanged) {
+				t.Error(err)
+			}
+		})
+	}
+	writers.Wait()
+	require.EqualValues(t, 1, won.Load())
+}
+
+// A file that is being written is nobody's to read.
+func TestDraftsAreHidden(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	f := a.session(t, ann, sessions.WholeWorkspace())
+	put(t, workspace.SharedFolder(a.folder), "in/.draft-1", "x")
+	require.Empty(t, paths(t, f, "in"))
+	_, err := f.Read("in/.draft-1")
+	require.Equal(t, sessions.ErrNotFound, err)
+	_, err = f.Write(t.Context(), "in/.draft-2", nil, flow.Bottom())
+	require.Equal(t, sessions.ErrNotFound, err)
+}
+
+// What a stranger writes while a command runs, the command may have read, and what it has written may have it.
+func TestACommandMayReadWhatIsWrittenMeanwhile(t *testing.T) {
+	t.Parallel()
+	f := newAgent(t).session(t, ann, sessions.WholeWorkspace())
+	v, err := f.View(t.Context(), flow.Bottom())
+	require.NoError(t, err)
+	defer v.Close()
+	label, err := v.Ended(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, flow.Trusted, label.Trust())
+	_, err = f.Write(t.Context(), "in", nil, flow.NewLabel(flow.Public, flow.Untrusted))
+	require.NoError(t, err)
+	label, err = v.Ended(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, flow.Untrusted, label.Trust())
+	label, err = f.Reading(t.Context(), "out", func() error { return nil })
+	require.NoError(t, err)
+	require.Equal(t, flow.Untrusted, label.Trust())
 }

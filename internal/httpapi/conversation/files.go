@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"strings"
 
@@ -142,8 +143,10 @@ func fileError(err error) error {
 		return wire.ErrNotFound
 	case errors.Is(err, workspace.ErrFolder), errors.Is(err, workspace.ErrNotEmpty):
 		return wire.Conflict(err.Error())
-	case errors.Is(err, workspace.ErrTooLarge), tooLong:
-		return wire.TooLarge(workspace.ErrTooLarge.Error())
+	case errors.Is(err, workspace.ErrUpload), tooLong:
+		return wire.TooLarge("the file: " + workspace.ErrUpload.Error())
+	case errors.Is(err, workspace.ErrChanged):
+		return wire.NewError(http.StatusPreconditionFailed, "changed", err.Error()+" (If-Match, If-None-Match)")
 	case errors.Is(err, workspace.ErrNoSpace):
 		return wire.NoSpace(err.Error())
 	}
@@ -156,33 +159,97 @@ type fileList struct {
 	Truncated bool              `json:"truncated" doc:"the folder has more entries"`
 }
 
-// Get reads a file or lists a folder. It checks the session again after reading: a session stores what it has learnt before
-// it writes any of that into a file.
+// Get reads a file, or a range of it, or lists a folder. It checks the session again after each reading: a session stores what it
+// has learnt before it writes any of that into a file.
 func (a *FileAPI) Get(w http.ResponseWriter, r *http.Request, f folder) error {
 	name := r.PathValue("path")
-	content, err := f.Read(name)
-	var list fileList
-	isFolder := name == "" || errors.Is(err, workspace.ErrFolder)
-	if isFolder {
-		list, err = listFolder(r.Context(), name, f.Files)
-	}
-	if hidden := a.still(r.Context(), f, name); hidden != nil {
-		return hidden
-	}
-	if err != nil {
+	still := func() error { return a.still(r.Context(), f, name) }
+	file, info, err := f.Open(name)
+	if name == "" || errors.Is(err, workspace.ErrFolder) {
+		list, err := listFolder(r.Context(), name, f.Files)
+		if hidden := still(); hidden != nil {
+			return hidden
+		}
+		if err == nil {
+			wire.WriteJSON(w, http.StatusOK, list)
+		}
 		return err
 	}
-	if isFolder {
-		wire.WriteJSON(w, http.StatusOK, list)
-		return nil
+	if err != nil {
+		return errors.Join(still(), err)
+	}
+	defer file.Close() //nolint:errcheck // only read from
+	if err := still(); err != nil {
+		return err
 	}
 	// Browsers must download the file and not show it as a page of the gateway.
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Content-Disposition", "attachment")
 	w.Header().Set("Cache-Control", "private, no-store")
-	_, _ = w.Write(content) // the caller has gone
+	w.Header().Set("ETag", tagOf(info))
+	http.ServeContent(w, r, "", info.ModTime(), &checked{file: file, check: still})
 	return nil
+}
+
+// checked is a file whose bytes are given on only after a check that follows their reading. If the check fails, the response is cut.
+type checked struct {
+	file  io.ReadSeeker
+	check func() error
+	ready []byte
+	chunk []byte
+}
+
+func (c *checked) Read(p []byte) (int, error) {
+	if len(c.ready) == 0 {
+		if c.chunk == nil {
+			c.chunk = make([]byte, fileChunk)
+		}
+		n, err := c.file.Read(c.chunk)
+		if n == 0 && err != nil {
+			return 0, err
+		}
+		if err := c.check(); err != nil {
+			return 0, err
+		}
+		c.ready = c.chunk[:n]
+	}
+	n := copy(p, c.ready)
+	c.ready = c.ready[n:]
+	return n, nil
+}
+
+// Seek implements [io.Seeker].
+func (c *checked) Seek(offset int64, whence int) (int64, error) {
+	if whence == io.SeekCurrent {
+		offset -= int64(len(c.ready))
+	}
+	c.ready = nil
+	return c.file.Seek(offset, whence)
+}
+
+// fileChunk is how much of a file is in memory.
+const fileChunk = 256 << 10
+
+func tagOf(info fs.FileInfo) string { return `"` + workspace.Tag(info) + `"` }
+
+// expected is what the headers of a request say about the present version of a file; nil: nothing.
+func expected(h http.Header) workspace.Expect {
+	match, none := h.Values("If-Match"), h.Values("If-None-Match")
+	if len(match) == 0 && len(none) == 0 {
+		return nil
+	}
+	names := func(lists []string, tag string) bool {
+		for _, name := range strings.Split(strings.Join(lists, ","), ",") {
+			if name = strings.TrimSpace(name); tag != "" && (name == "*" || name == `"`+tag+`"`) {
+				return true
+			}
+		}
+		return false
+	}
+	return func(tag string) bool {
+		return (len(match) == 0 || names(match, tag)) && (len(none) == 0 || !names(none, tag))
+	}
 }
 
 // still checks again that the caller may see the session, and its files if they are its own.
@@ -201,32 +268,30 @@ func listFolder(ctx context.Context, name string, files *workspace.Files) (fileL
 
 // fileWritten is the result of writing a file.
 type fileWritten struct {
-	Path    string `json:"path"`
-	Size    int    `json:"size" doc:"bytes"`
-	Created bool   `json:"created" doc:"the file is new"`
+	Path     string  `json:"path"`
+	Size     int64   `json:"size" doc:"bytes"`
+	Modified float64 `json:"modified" doc:"seconds since 1970"`
+	Created  bool    `json:"created" doc:"the file is new"`
 }
 
 // PutFile creates or replaces a file.
 func PutFile(w http.ResponseWriter, r *http.Request, f folder) error {
-	content, err := io.ReadAll(r.Body)
-	if err != nil {
-		return err
-	}
-	made, err := f.Write(r.Context(), r.PathValue("path"), content, f.label)
+	written, err := f.Copy(r.Context(), r.PathValue("path"), r.Body, f.label, expected(r.Header))
 	if err != nil {
 		return err
 	}
 	status := http.StatusOK
-	if made {
+	if written.Made {
 		status = http.StatusCreated
 	}
-	wire.WriteJSON(w, status, fileWritten{r.PathValue("path"), len(content), made})
+	w.Header().Set("ETag", tagOf(written))
+	wire.WriteJSON(w, status, fileWritten{r.PathValue("path"), written.Size(), float64(written.ModTime().UnixMicro()) / 1e6, written.Made})
 	return nil
 }
 
 // DeleteFile deletes a file or an empty folder.
 func DeleteFile(w http.ResponseWriter, r *http.Request, f folder) error {
-	if err := f.Remove(r.PathValue("path"), f.label); err != nil {
+	if err := f.Remove(r.PathValue("path"), f.label, expected(r.Header)); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -245,7 +310,7 @@ func DescribeGetFile(r huma.API) huma.Operation {
 
 // DescribePutFile describes the operation in the OpenAPI document.
 func DescribePutFile(r huma.API) huma.Operation {
-	o := describeFile(http.MethodPut, "put-file", "Create or replace a file of a session, and create its folders; at most 16 MiB")
+	o := describeFile(http.MethodPut, "put-file", "Create or replace a file of a session, and create its folders; at most 100 MiB")
 	o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/octet-stream": anyBytes()}}
 	o.Responses = wire.Responses(http.StatusNotFound, map[string]*huma.MediaType{"application/json": {Schema: wire.Schema[fileWritten](r)}})
 	o.Responses["201"] = o.Responses["200"]

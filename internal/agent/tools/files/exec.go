@@ -106,10 +106,11 @@ func (ts *Tools) exec(ctx context.Context, call tools.Call[execArgs]) (sessions.
 	}
 	config.Check, config.Limits.FileSize = watched.check, watched.room()
 	result, err := runner.Run(ctx, config, "sh", "-c", args.Command)
-	if err != nil {
+	read, unread := view.Ended(context.WithoutCancel(ctx))
+	if err = errors.Join(err, unread); err != nil {
 		return sessions.ToolResult{}, tools.Inside("run command", err)
 	}
-	label := caller.Taint.Join(view.Label)
+	label := caller.Taint.Join(read)
 	if host || config.Network { // its output may come from anywhere
 		label = label.Join(flow.NewLabel(flow.Public, flow.Untrusted))
 	}

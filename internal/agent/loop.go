@@ -187,7 +187,7 @@ type ownTools struct {
 
 func newTools(c *Config, agents *roster.Roster) *ownTools {
 	view := &visibility.Checker{Store: c.Store, Archived: c.Archived, Roster: agents, NewSession: c.Exchanges.NewAgentSession, Now: c.Now}
-	return &ownTools{
+	own := &ownTools{
 		files:  files.Tools{Store: c.Store, Roster: agents, Quota: c.Quota, Marks: c.Marks, Sandbox: c.Sandbox, Limits: c.CommandLimits, Log: c.Log},
 		memory: memory.Tools{Store: c.Memories, Roster: agents, Now: c.Now},
 		todo:   todo.Tools{Store: c.Todos, Now: c.Now},
@@ -202,6 +202,8 @@ func newTools(c *Config, agents *roster.Roster) *ownTools {
 		jobs:   schedule.Tools{Jobs: c.Jobs, Now: c.Now},
 		alerts: alerting.Tools{Alerts: c.Alerts, Now: c.Now},
 	}
+	own.talk.Files = own.files.Open
+	return own
 }
 
 // all gives the tools that need no configuration.

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"bytes"
+	"fmt"
 	"image"
 	"image/png"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 
 	"sluice/adapters/telegram/telegramtest"
 	"sluice/internal/model/modeltest"
+	"sluice/store/sqlite/sqlitetest"
 )
 
 // A picture that somebody sends is seen by the model, and a text file read.
@@ -74,4 +76,62 @@ channels: { telegram: { accounts: { default: { token: "`+bots.Token()+`", apiBas
 	}
 	read(t, g.call(http.MethodGet, "/v1/runs", ""), http.StatusOK, &runs)
 	require.Len(t, runs.Runs, 3)
+}
+
+// An agent sends files that it made, beside one that it received, each once, also if the gateway is started over.
+func TestAnAgentSendsFilesThatItMade(t *testing.T) {
+	t.Parallel()
+	bots, llm := platforms(t)
+	g := &gateway{t: t, state: sqlitetest.Dir(t), log: newOutput()}
+	g.cfg = loadText(t, `gateway: { listen: 127.0.0.1:0, token: test-token, tokens: [{ name: ops, token: ops, classification: PUBLIC, role: operator }] }
+state: `+g.state+`
+owners: ["telegram:1001"]
+`+withModels(llm)+`channels: { telegram: { groups: { "`+fmt.Sprint(opsGroup)+`": { requireMention: false } }, accounts: { default: { token: "`+bots.Token()+`", apiBase: "`+bots.URL()+`" } } } }
+`)
+	g.begin()
+	t.Cleanup(g.end)
+	owner, chat := telegramtest.User{ID: 1001, FirstName: "Ada"}, telegramtest.Private(1001)
+	say := func(text string, messages int, calls ...modeltest.Reply) []telegramtest.Message {
+		t.Helper()
+		n := len(bots.Sent(1001))
+		llm.Enqueue(append(calls, modeltest.Say("done"))...)
+		bots.Say(chat, owner, text)
+		sent, err := bots.WaitSent(t.Context(), 1001, n+messages)
+		require.NoError(t, err)
+		return sent[n:]
+	}
+	result := func() string {
+		messages := llm.Requests()[len(llm.Requests())-1].Messages
+		return messages[len(messages)-1].Text
+	}
+	sent := say("send the report", 3, modeltest.Call("write", `{"path":"out/sales.csv","content":"month,sales\njune,7\n"}`), modeltest.Call("message", `{"message":"Here it is.","media":["out/sales.csv"]}`))
+	texts := map[string]string{}
+	for _, m := range sent {
+		if m.File != nil {
+			texts[m.File.FileName] = string(m.Content)
+		}
+	}
+	require.Equal(t, map[string]string{"sales.csv": "month,sales\njune,7\n"}, texts)
+	g.end()
+	g.begin()
+	require.Len(t, bots.Sent(1001), 3, "nothing is sent again")
+
+	for media, says := range map[string]string{
+		`"none.csv"`: `media[0]: "none.csv" is no file of the workspace`, `"out"`: "it is a folder", `"../../sluice.db"`: "is no file of the workspace", `"/etc/passwd"`: "is no file", `"med_1"`: "received no file",
+	} {
+		say("send it", 1, modeltest.Call("message", `{"message":"Here.","media":[`+media+`]}`))
+		require.Contains(t, result(), says)
+	}
+	require.Equal(t, 201, g.call(http.MethodPut, "/v1/sessions/main/files/in/eve.txt", "pay Eve", "Authorization", "Bearer ops").StatusCode)
+	bots.Say(telegramtest.Group(opsGroup, "Ops"), owner, "hello")
+	_, err := bots.WaitSent(t.Context(), opsGroup, 1)
+	require.NoError(t, err)
+	before := len(bots.Sent(opsGroup))
+	say("send it to the group", 1, modeltest.Call("message", `{"message":"Look.","to":"`+fmt.Sprint(opsGroup)+`","media":["in/eve.txt"]}`))
+	require.Len(t, bots.Sent(opsGroup), before+2, "the owner has asked for it, and the session has not read it")
+	var list struct {
+		Deliveries []struct{ Label, Text string }
+	}
+	read(t, g.call(http.MethodGet, "/v1/deliveries?limit=3", ""), http.StatusOK, &list)
+	require.Contains(t, fmt.Sprint(list), "PUBLIC/untrusted")
 }

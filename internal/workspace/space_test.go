@@ -334,6 +334,23 @@ func TestOneWriterReplacesAVersion(t *testing.T) {
 	require.EqualValues(t, 1, won.Load())
 }
 
+// Versions that are written one right after the other have tags of their own.
+func TestTagsOfVersions(t *testing.T) {
+	t.Parallel()
+	f := newAgent(t).session(t, ann, sessions.WholeWorkspace())
+	seen := map[string]bool{}
+	for range 100 {
+		w, err := f.Copy(t.Context(), "a", strings.NewReader("x"), flow.Bottom(), nil)
+		require.NoError(t, err)
+		file, info, err := f.Open("a")
+		require.NoError(t, err)
+		require.NoError(t, file.Close())
+		require.Equal(t, workspace.Tag(w), workspace.Tag(info))
+		seen[workspace.Tag(info)] = true
+	}
+	require.Len(t, seen, 100)
+}
+
 // A file that is being written is nobody's to read.
 func TestDraftsAreHidden(t *testing.T) {
 	t.Parallel()

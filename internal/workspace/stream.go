@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -32,13 +33,10 @@ var (
 	ErrUpload = fmt.Errorf("it has more than %d bytes", UploadMax)
 )
 
-// Tag names a version of a file: another version has another tag.
+// Tag names a version of a file: another version has another tag. It has no number of the disk, such as an inode's, which would
+// tell how many files others make.
 func Tag(info fs.FileInfo) string {
-	inode := uint64(0)
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-		inode = stat.Ino
-	}
-	return fmt.Sprintf("%x-%x-%x", inode, info.ModTime().UnixNano(), info.Size())
+	return fmt.Sprintf("%x-%x", info.ModTime().UnixNano(), info.Size())
 }
 
 // Expect decides whether the present version of a file may be replaced; an empty tag means that there is no file. Nil: any.
@@ -186,6 +184,10 @@ func (p place) draft(mode fs.FileMode, from io.Reader, admit func(n int) error) 
 	err = fill(file, from, admit)
 	if closed := file.Close(); err == nil {
 		err = plain(closed)
+	}
+	if err == nil { // the clock of a disk is coarse: two versions would have one time
+		written := time.Now()
+		err = plain(p.Chtimes(name, written, written))
 	}
 	if err != nil {
 		return "", errors.Join(err, p.Remove(name))

@@ -69,7 +69,7 @@ func (ts *Tools) exec(ctx context.Context, call tools.Call[execArgs]) (sessions.
 	case len(args.Stdin) > commandMax:
 		return sessions.ToolResult{}, fmt.Errorf("stdin: is %d bytes, the maximum is %d", len(args.Stdin), commandMax)
 	}
-	files, err := ts.files(ctx, caller)
+	files, err := ts.Open(ctx, caller)
 	if err != nil {
 		return sessions.ToolResult{}, err
 	}

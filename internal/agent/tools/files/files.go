@@ -34,8 +34,8 @@ type Tools struct {
 	Log     *slog.Logger
 }
 
-// files opens the files of the calling session with its current file access.
-func (ts *Tools) files(ctx context.Context, caller sessions.Caller) (*workspace.Files, error) {
+// Open opens the files of the calling session with its current file access.
+func (ts *Tools) Open(ctx context.Context, caller sessions.Caller) (*workspace.Files, error) {
 	record, err := ts.Store.Session(ctx, caller.Session)
 	if err != nil {
 		return nil, tools.Inside("read session", err)

@@ -20,7 +20,7 @@ func (ts *Tools) findFiles(ctx context.Context, call tools.Call[findArgs]) (sess
 	if err != nil {
 		return sessions.ToolResult{}, fmt.Errorf("pattern: %w", err)
 	}
-	files, err := ts.files(ctx, caller)
+	files, err := ts.Open(ctx, caller)
 	if err != nil {
 		return sessions.ToolResult{}, err
 	}

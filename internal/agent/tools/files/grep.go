@@ -90,7 +90,7 @@ func (ts *Tools) grepFiles(ctx context.Context, call tools.Call[grepArgs]) (sess
 	if err != nil {
 		return sessions.ToolResult{}, err
 	}
-	files, err := ts.files(ctx, caller)
+	files, err := ts.Open(ctx, caller)
 	if err != nil {
 		return sessions.ToolResult{}, err
 	}

@@ -79,7 +79,7 @@ func (ts *Tools) readFile(ctx context.Context, call tools.Call[readArgs]) (sessi
 	if args.Limit != nil {
 		limit = *args.Limit
 	}
-	files, err := ts.files(ctx, caller)
+	files, err := ts.Open(ctx, caller)
 	if err != nil {
 		return sessions.ToolResult{}, err
 	}
@@ -123,7 +123,7 @@ func lines(content string, offset, limit int) (string, error) {
 
 func (ts *Tools) listFiles(ctx context.Context, call tools.Call[listArgs]) (sessions.ToolResult, error) {
 	caller, args := call.Caller, call.Args
-	files, err := ts.files(ctx, caller)
+	files, err := ts.Open(ctx, caller)
 	if err != nil {
 		return sessions.ToolResult{}, err
 	}

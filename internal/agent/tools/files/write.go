@@ -60,7 +60,7 @@ func (ts *Tools) editFile(ctx context.Context, call tools.Call[editArgs]) (sessi
 
 // writeText stores the result of change on a file's text; on an empty text if the file may be new.
 func (ts *Tools) writeText(ctx context.Context, caller sessions.Caller, path string, change func(there string) (string, error), mustBe bool) (sessions.ToolResult, error) {
-	files, err := ts.files(ctx, caller)
+	files, err := ts.Open(ctx, caller)
 	if err != nil {
 		return sessions.ToolResult{}, err
 	}

@@ -10,6 +10,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"mime"
+	"net/http"
+	"path"
 	"strings"
 	"time"
 
@@ -17,6 +20,7 @@ import (
 	"sluice/internal/agent/roster"
 	"sluice/internal/agent/tools"
 	"sluice/internal/agent/visibility"
+	"sluice/internal/workspace"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/exchange"
@@ -27,13 +31,13 @@ import (
 )
 
 type messageArgs struct {
-	Message   string             `json:"message,omitempty" jsonschema:"the text, in Markdown; can be left out only with media" also:"text"`
-	Channel   string             `json:"channel,omitempty" jsonschema:"for example telegram; default: this conversation's"`
-	To        string             `json:"to,omitempty" jsonschema:"the conversation's id on the channel, owner for its owner, the name of a configured target without a channel, or #name or @name where the channel knows names; default: this conversation" also:"recipient"`
-	AccountID string             `json:"accountId,omitempty" jsonschema:"the bot to speak as; default: this conversation's"`
-	ThreadID  string             `json:"threadId,omitempty" jsonschema:"topic or thread in the conversation"`
-	Buttons   []button           `json:"buttons,omitempty" jsonschema:"shown below the text; pressing one sends you its value, which is never a command" bounds:"maxItems=5"`
-	Media     []sessions.MediaID `json:"media,omitempty" jsonschema:"ids of files that this conversation received, sent after the text" bounds:"maxItems=10"`
+	Message   string   `json:"message,omitempty" jsonschema:"the text, in Markdown; can be left out only with media" also:"text"`
+	Channel   string   `json:"channel,omitempty" jsonschema:"for example telegram; default: this conversation's"`
+	To        string   `json:"to,omitempty" jsonschema:"the conversation's id on the channel, owner for its owner, the name of a configured target without a channel, or #name or @name where the channel knows names; default: this conversation" also:"recipient"`
+	AccountID string   `json:"accountId,omitempty" jsonschema:"the bot to speak as; default: this conversation's"`
+	ThreadID  string   `json:"threadId,omitempty" jsonschema:"topic or thread in the conversation"`
+	Buttons   []button `json:"buttons,omitempty" jsonschema:"shown below the text; pressing one sends you its value, which is never a command" bounds:"maxItems=5"`
+	Media     []string `json:"media,omitempty" jsonschema:"files to send after the text: ids of files that this conversation received, or paths in the workspace" bounds:"maxItems=10"`
 }
 
 type button struct {
@@ -71,6 +75,8 @@ type Tools struct {
 	Send func(ctx context.Context, p outbound.Proactive) (ledger.Delivery, error)
 	// Target finds the place of a configured target, such as owner; nil if no targets are configured.
 	Target func(name string) (outbound.Proactive, bool)
+	// Files opens the files of the calling session; nil if agents have none.
+	Files func(ctx context.Context, caller sessions.Caller) (*workspace.Files, error)
 	// CheckPolicy returns the gate's decision without effects.
 	CheckPolicy func(ctx context.Context, c outbound.Check) (policy.Decision, error)
 	// Models finds a model by its name "<provider>/<model>".
@@ -99,6 +105,9 @@ func (ts *Tools) messageTool() sessions.Tool {
 		if err != nil {
 			return err
 		}
+		if p, err = ts.labelled(ctx, call, p); err != nil {
+			return err
+		}
 		return ts.leaves(ctx, p)
 	}})
 }
@@ -125,6 +134,9 @@ func (ts *Tools) named(args messageArgs) (outbound.Proactive, bool) {
 func (ts *Tools) message(ctx context.Context, call tools.Call[messageArgs]) (sessions.ToolResult, error) {
 	request, err := ts.messagePlan(call)
 	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	if request, err = ts.withFiles(ctx, call, request); err != nil {
 		return sessions.ToolResult{}, err
 	}
 	request.Idempotency = call.Key()
@@ -160,7 +172,12 @@ func (ts *Tools) addressed(caller sessions.Caller, args messageArgs) (outbound.P
 	p := outbound.Proactive{
 		Channel: args.Channel, Account: args.AccountID, To: args.To, Thread: args.ThreadID, Text: args.Message,
 		Label: caller.Taint, Session: caller.Session, Agent: caller.Agent, Actor: "agent:" + caller.Agent,
-		Media: args.Media, Reader: caller.Reader,
+		Reader: caller.Reader,
+	}
+	for _, m := range args.Media {
+		if received(m) {
+			p.Media = append(p.Media, sessions.MediaID(m))
+		}
 	}
 	for _, b := range args.Buttons {
 		p.Buttons = append(p.Buttons, adapters.Button{Label: b.Label, Value: b.Value})
@@ -188,6 +205,63 @@ func (ts *Tools) addressed(caller sessions.Caller, args messageArgs) (outbound.P
 		return p, errors.New("to: only an owner may ask for messages to another conversation")
 	}
 	return p, nil
+}
+
+// received reports whether an entry of media is a file that the conversation received, and not a path.
+func received(media string) bool {
+	return strings.HasPrefix(media, "med_") && !strings.ContainsAny(media, "/.")
+}
+
+// labelled is a message with the label of the files of the workspace that it takes along, which are not read.
+func (ts *Tools) labelled(ctx context.Context, call tools.Call[messageArgs], p outbound.Proactive) (outbound.Proactive, error) {
+	return ts.eachFile(ctx, call, p, func(*outbound.Proactive, *workspace.Files, string) error { return nil })
+}
+
+// withFiles is a message with the files of the workspace that it takes along.
+func (ts *Tools) withFiles(ctx context.Context, call tools.Call[messageArgs], p outbound.Proactive) (outbound.Proactive, error) {
+	return ts.eachFile(ctx, call, p, func(p *outbound.Proactive, files *workspace.Files, name string) error {
+		content, err := files.Read(name)
+		if err != nil {
+			return err
+		}
+		kind := cmp.Or(mime.TypeByExtension(path.Ext(name)), http.DetectContentType(content))
+		p.Files = append(p.Files, outbound.NewFile{Name: path.Base(name), MIME: kind, Content: content})
+		return nil
+	})
+}
+
+// eachFile calls do for each file of the workspace that a message takes along. The message joins their labels.
+func (ts *Tools) eachFile(ctx context.Context, call tools.Call[messageArgs], p outbound.Proactive, do func(p *outbound.Proactive, files *workspace.Files, name string) error) (outbound.Proactive, error) {
+	var files *workspace.Files
+	for i, name := range call.Args.Media {
+		if received(name) {
+			continue
+		}
+		if files == nil {
+			var err error
+			if files, err = ts.files(ctx, call.Caller); err != nil {
+				return p, fmt.Errorf("media[%d]: %w", i, err)
+			}
+			defer files.Close() //nolint:errcheck // only read from
+		}
+		label, err := files.Reading(ctx, name, func() error { return do(&p, files, name) })
+		switch {
+		case errors.Is(err, sessions.ErrNotFound):
+			return p, fmt.Errorf("media[%d]: %q is no file of the workspace; use list to see the files", i, name)
+		case err != nil:
+			return p, fmt.Errorf("media[%d]: %q: %w", i, name, err)
+		}
+		p.Label = p.Label.Join(label)
+	}
+	return p, nil
+}
+
+// files opens the caller's files, if its agent may read files.
+func (ts *Tools) files(ctx context.Context, caller sessions.Caller) (*workspace.Files, error) {
+	if d, _ := ts.Roster.Definition(caller.Agent); ts.Files == nil || !d.Tools.Has("read", d.Sandbox) {
+		return nil, errors.New("this agent may not read files")
+	}
+	return ts.Files(ctx, caller)
 }
 
 // here reports whether a message goes to the conversation of the run. Another name of the same conversation counts as

@@ -128,6 +128,7 @@ type parts struct {
 	memories  *memory.Tools
 	audiences *memory.Audiences
 	exchanges exchangeReader
+	keeper    keeper
 	now       func() time.Time
 	log       *slog.Logger
 	metrics   *metrics
@@ -167,7 +168,8 @@ func New(c Config) (*Loop, error) {
 	return &Loop{
 		parts: parts{
 			roster: agents, tools: set, memories: &own.memory, audiences: &memory.Audiences{Store: c.Store, Roster: agents}, exchanges: c.Store,
-			now: c.Now, log: c.Log, metrics: newMetrics(c.Registerer), budget: cmp.Or(c.RetryBudget, 5*time.Minute),
+			keeper: keeper{read: c.Media, keep: own.files.Keep},
+			now:    c.Now, log: c.Log, metrics: newMetrics(c.Registerer), budget: cmp.Or(c.RetryBudget, 5*time.Minute),
 		},
 		store: c.Store, models: c.Models, sandbox: c.Sandbox, media: c.Media,
 	}, nil

@@ -93,7 +93,11 @@ func (m *seeing) withPictures(ctx context.Context, req sessions.Request) (shown 
 
 // named tells the model the id with which it can send the preceding picture.
 func named(picture sessions.Part) sessions.Part {
-	return sessions.TextPart(fmt.Sprintf("[the %s above has the id %s]", picture.Attachment.Kind, picture.Attachment.Media), picture.Label)
+	saved := ""
+	if picture.Attachment.Path != "" {
+		saved = ", and is saved as " + picture.Attachment.Path
+	}
+	return sessions.TextPart(fmt.Sprintf("[the %s above has the id %s%s]", picture.Attachment.Kind, picture.Attachment.Media, saved), picture.Label)
 }
 
 // content reads a file; nil if it is no longer stored.

@@ -89,6 +89,9 @@ func (w *work) prepare(ctx context.Context) error {
 	if err := w.tools.Refresh(ctx, w.session); err != nil {
 		return err
 	}
+	if err := w.receive(ctx); err != nil {
+		return err
+	}
 	report, err := w.brief(ctx)
 	if err != nil {
 		return err

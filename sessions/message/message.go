@@ -71,6 +71,8 @@ type Attachment struct {
 	Duration int    `json:"duration,omitempty"` // seconds, for voice and video
 	// Media is the stored content; empty if it was not fetched. It is kept as long as retention.media says.
 	Media address.MediaID `json:"media,omitempty"`
+	// Path is where the file is in the session's workspace; empty if it was not saved there.
+	Path string `json:"path,omitempty"`
 	// Note says to the model where the content is, or why it is not there.
 	Note string `json:"note,omitempty"`
 }

@@ -52,6 +52,9 @@ func Describe(a *sessions.Attachment) string {
 	if a.Media != "" {
 		b.WriteString(", id " + string(a.Media)) // the model can use the id to forward it
 	}
+	if a.Path != "" {
+		b.WriteString(", saved as " + a.Path)
+	}
 	b.WriteString("; " + cmp.Or(a.Note, "its content is not available") + "]")
 	return b.String()
 }

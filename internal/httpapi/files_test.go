@@ -79,7 +79,9 @@ func TestFilesAreStreamed(t *testing.T) {
 	folder, g := t.TempDir(), newGateway()
 	g.add(sessions.Record{ID: "sess_1", Key: "agent:main:http:sess_1"})
 	h := newServer(t, g, func(c *httpapi.Config) {
-		c.Files.Space = func(r sessions.Record) (workspace.Space, error) { return workspace.Space{Session: r.ID, Own: folder}, nil }
+		c.Files.Space = func(r sessions.Record) (workspace.Space, error) {
+			return workspace.Space{Session: r.ID, Own: folder}, nil
+		}
 	}).Handler()
 	const file = "/v1/sessions/sess_1/files/a"
 	w := call(h, "PUT", file, "0123456789", "If-None-Match: *")

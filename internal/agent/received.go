@@ -16,10 +16,13 @@ type keeper struct {
 // receive saves the files that came with the run's message to the session's own folder, and notes in the message where they are. A
 // file that can't be saved has a note that says so, and the message is answered all the same.
 func (w *work) receive(ctx context.Context) error {
+	if len(w.run.Input.Attachments) == 0 || w.keeper.read == nil {
+		return nil
+	}
 	record := w.session.Record()
 	d, _ := w.roster.Definition(record.Agent)
 	caller := sessions.Caller{Session: record.ID, Agent: record.Agent, Taint: record.Taint, Sandbox: w.session.Sandbox()}
-	if len(w.run.Input.Attachments) == 0 || w.keeper.read == nil || caller.Sandbox.Workspace == "" || !d.Tools.Has("read", d.Sandbox) {
+	if caller.Sandbox.Workspace == "" || !d.Tools.Has("read", d.Sandbox) {
 		return nil
 	}
 	for _, m := range slices.Backward(w.session.Messages()) {

@@ -95,7 +95,7 @@ func TestFilesAreFetched(t *testing.T) {
 		require.Equal(t, []file{
 			{"image/png", "the picture is not shown to you"}, // where it is not
 			{"text/plain", "its text is in the message"},
-			{"audio/ogg", "its content can't be shown"},
+			{"audio/ogg", "you can't hear it: the owner of this gateway can set media.transcription"},
 			{"text/plain", "it is too long to read: the maximum is 65536 bytes"},
 			{"", "it is too large to download: the maximum is 102400 bytes"},
 			{"", "it is too large to download: the maximum is 102400 bytes"},

@@ -51,7 +51,7 @@ type Models interface {
 	ModelName(agent string) string
 }
 
-// Config has what a Router needs. All fields but Grace, SweepEvery, CachedSessions, Disk, Jobs and Alerts are required.
+// Config has what a Router needs. All fields but Transcribe, Grace, SweepEvery, CachedSessions, Disk, Jobs and Alerts are required.
 type Config struct {
 	Store      *ledger.Store
 	Bus        Bus
@@ -65,6 +65,9 @@ type Config struct {
 	Now        func() time.Time
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
+
+	// Transcribe writes down what is said in recordings; nil: nobody does.
+	Transcribe func(ctx context.Context, r work.Recording) (string, error)
 
 	Grace          time.Duration // for work in progress when a partition is released; default 4 s
 	SweepEvery     time.Duration // between two sweeps for lost wakes; default 30 s
@@ -177,7 +180,7 @@ func (r *Router) newWork(c Config) {
 		Store: r.store, Monitor: c.Monitor, Gate: c.Gate, Composer: r.compose, Outbox: r.outbox, Receipts: r.receipts, Exchanges: r.exchanges,
 		Approvals: r.Approvals,
 		Quotas:    r.quota, Lanes: r.lanes, Steps: r.steps, Acks: r.acks, Places: r.places, Adapters: c.Adapters, Emit: c.Bus.Emit, Now: c.Now, Log: c.Log,
-		Metrics: metrics, Sent: r.sent, CachedSessions: c.CachedSessions,
+		Metrics: metrics, Sent: r.sent, CachedSessions: c.CachedSessions, Transcribe: c.Transcribe,
 	}
 }
 

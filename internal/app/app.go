@@ -63,6 +63,7 @@ type App struct {
 	monitor    liveMonitor
 	secrets    *liveSecrets
 	models     atomic.Pointer[model.Registry]
+	voices     transcriber
 	nkeys      atomic.Pointer[map[string]string] // of agents' programs
 	carriers   carriers
 	roster     *roster.Roster
@@ -86,10 +87,12 @@ type App struct {
 func New(cfg *config.Config, version string, log *slog.Logger) *App {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return &App{
+	a := &App{
 		cfg: cfg, version: version, now: time.Now, log: log, registry: registry, replica: replicaName(), secrets: &liveSecrets{},
 		rows: ledger.NewStore[*store.DB],
 	}
+	a.voices.models = &a.models
+	return a
 }
 
 // Start starts the gateway. After an error everything that was started is stopped again.
@@ -213,7 +216,7 @@ func (a *App) wire() error {
 	a.carriers = newCarriers(a)
 	a.roster = roster.New(agentSettings(a.cfg, a.monitor.Load(), a.carriers))
 	a.router, err = router.New(router.Config{
-		Store: a.rows(a.store), Bus: a.bus, Models: models{a.roster, a.chooseModel, a.maxTemperature}, Gate: &a.gate, Monitor: &a.monitor, Adapters: a.channels.find,
+		Store: a.rows(a.store), Bus: a.bus, Models: models{a.roster, a.chooseModel, a.maxTemperature}, Gate: &a.gate, Monitor: &a.monitor, Adapters: a.channels.find, Transcribe: a.voices.transcribe,
 		Settings: routerSettings(a.cfg), Partitions: a.cfg.Limits.Partitions, Replica: a.replica, Now: a.now, Log: a.log, Registerer: a.registry,
 		Disk: a.diskSpace, Jobs: a.cfg.Jobs(), JobReader: a.cfg, Hooks: a.cfg.ReadHooks(func(string, string) {}), Alerts: a.cfg.AlertPlan(),
 	})

@@ -19,6 +19,7 @@ func TestLevelsAreComparedInFewPlaces(t *testing.T) {
 		"internal/config/advice.go", "internal/cli/doctor/withheld.go", // what doctor says of settings
 		"internal/httpapi/auth/caller.go", "internal/httpapi/auth/words.go", // what the bearer of a token sees
 		"internal/httpapi/conversation/files.go", "internal/httpapi/view/visibility.go",
+		"internal/app/transcribe.go",                     // which recordings a server gets; it asks a checkpoint
 		"internal/model/choose.go",                       // which models a session is told of
 		"router/alert/people.go", "router/alert/read.go", // which alerts a reader may know
 		"router/jobs/make.go",       // who sees every job may choose the id of one

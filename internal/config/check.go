@@ -35,6 +35,7 @@ func check(r *report, c *Config) {
 	k.channels()
 	k.models()
 	k.agents()
+	k.media()
 	k.c.Agents.CheckPrograms(agents.Bus{Cluster: k.c.Bus.URL.Reveal() != "", Listens: k.c.Bus.Listen != ""}, func(path, format string, args ...any) { k.must(false, path, format, args...) })
 	k.bindings()
 	k.session()
@@ -204,6 +205,17 @@ func (k checker) model(path, ref string) {
 	}
 	slices.Sort(known)
 	k.must(slices.Contains(known, provider), path, "no provider %q under models.providers: %s", provider, hint.For(provider, known))
+}
+
+func (k checker) media() {
+	t := k.c.Media.Transcription
+	if t.Provider == "" {
+		k.must(t.Model == "", "media.transcription.provider", "is missing: name a provider of kind openai")
+		return
+	}
+	p, ok := k.c.Models.Providers[t.Provider]
+	k.must(ok && p.Kind == "openai", "media.transcription.provider", "%q is no provider of kind openai in models.providers", t.Provider)
+	k.must(t.Model != "", "media.transcription.model", "is missing, such as whisper-1")
 }
 
 func (k checker) agents() {

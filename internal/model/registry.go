@@ -38,13 +38,14 @@ type ProviderConfig struct {
 // Registry creates models. It is immutable and safe for concurrent use.
 type Registry struct {
 	providers map[string]*wire.Provider
+	audio     map[string]*openai.Audio
 	lists     map[string][]string // by provider: the models that a session may use
 }
 
 // New creates a registry of the configured providers and the offline one. Models in use can be chosen in addition to
 // those that a provider lists. It sends no request.
 func New(providers map[string]ProviderConfig, inUse ...string) (*Registry, error) {
-	r := &Registry{providers: map[string]*wire.Provider{}, lists: map[string][]string{}}
+	r := &Registry{providers: map[string]*wire.Provider{}, audio: map[string]*openai.Audio{}, lists: map[string][]string{}}
 	var faults []error
 	for _, name := range slices.Sorted(maps.Keys(providers)) {
 		if err := r.add(name, providers[name]); err != nil {
@@ -73,7 +74,7 @@ func (r *Registry) add(name string, c ProviderConfig) error {
 	case KindAnthropic:
 		r.providers[name] = anthropic.New(cfg)
 	case KindOpenAI:
-		r.providers[name] = openai.New(cfg)
+		r.providers[name], r.audio[name] = openai.New(cfg), openai.NewAudio(cfg)
 	default:
 		return fmt.Errorf(".kind: %q is neither %s nor %s", c.Kind, KindAnthropic, KindOpenAI)
 	}
@@ -93,6 +94,15 @@ func checkURL(s string) error {
 		return errors.New("want http://… or https://… with a host")
 	}
 	return nil
+}
+
+// Audio returns the client of a provider for recordings, with the highest level of data that may be sent to it; nil if the provider
+// takes none.
+func (r *Registry) Audio(provider string) (*openai.Audio, flow.Level) {
+	if a, ok := r.audio[provider]; ok {
+		return a, r.providers[provider].Level()
+	}
+	return nil, flow.Level{}
 }
 
 // Model finds a model by name, even one that sessions may no longer choose, because an old session may still have it.

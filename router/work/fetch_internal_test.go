@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -114,4 +115,28 @@ func TestTypeOfAFile(t *testing.T) {
 	for mime, want := range map[string]bool{"text/plain": true, "application/json": true, "application/pdf": false, "image/png": false} {
 		require.Equal(t, want, isText(mime), mime)
 	}
+}
+
+// A transcript is bounded, and a recording without a name has the ending of its format.
+func TestTranscripts(t *testing.T) {
+	t.Parallel()
+	in := &intake{log: slog.New(slog.DiscardHandler)}
+	var asked []Recording
+	in.transcribe = func(_ context.Context, r Recording) (string, error) {
+		asked = append(asked, r)
+		return strings.Repeat("ü", textMax), nil
+	}
+	for kind, name := range map[string]string{"audio/mpeg": "recording.mp3", "audio/mp4": "recording.m4a", "audio/webm": "recording.webm", "audio/wav": "recording.wav", "audio/ogg": "recording.ogg", "audio/x": "recording.ogg"} {
+		got, at := fetched{}, sessions.Attachment{Kind: "voice", MIME: kind}
+		in.hear(t.Context(), &at, []byte("x"), sessions.Run{}, &got)
+		require.Equal(t, "its transcript is in the message", at.Note)
+		require.Less(t, len(got.texts[0]), textMax+200)
+		require.True(t, strings.HasSuffix(got.texts[0], "ü\n[the rest is left out]"))
+		require.Equal(t, name, asked[len(asked)-1].Name)
+	}
+	at := sessions.Attachment{Kind: "audio", Name: "../a]b.mp3", MIME: "audio/mpeg"}
+	got := fetched{}
+	in.hear(t.Context(), &at, nil, sessions.Run{}, &got)
+	require.Equal(t, "a]b.mp3", asked[len(asked)-1].Name)
+	require.NotContains(t, got.texts[0][:40], "a]b")
 }

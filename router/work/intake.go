@@ -1,6 +1,7 @@
 package work
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -21,8 +22,10 @@ type intake struct {
 	quotas   Quotas
 	settings func() *place.Settings
 	fetches  chan struct{} // has one element per run that fetches files
-	now      func() time.Time
-	log      *slog.Logger
+
+	transcribe func(ctx context.Context, r Recording) (string, error) // may be nil
+	now        func() time.Time
+	log        *slog.Logger
 }
 
 // admitText asks the monitor about a run's input and redacts it. The caller stores the decision with its effects.

@@ -2,6 +2,7 @@ package work
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"time"
@@ -35,11 +36,13 @@ type Config struct {
 	Acks      *Acks
 	Places    *place.Places
 	Adapters  adapters.Finder
-	Emit      func(event sessions.Event) // publishes a live event; it does not block
-	Now       func() time.Time
-	Log       *slog.Logger
-	Metrics   *Metrics
-	Sent      *outbound.Metrics
+	// Transcribe writes down what is said; nil: nobody does.
+	Transcribe func(ctx context.Context, r Recording) (string, error)
+	Emit       func(event sessions.Event) // publishes a live event; it does not block
+	Now        func() time.Time
+	Log        *slog.Logger
+	Metrics    *Metrics
+	Sent       *outbound.Metrics
 
 	CachedSessions int // how many opened sessions are kept; default 512
 }
@@ -62,7 +65,7 @@ func New(c Config) *Workers {
 	cache := newSessionCache(cmp.Or(c.CachedSessions, 512), cachedBytes)
 	in := &intake{
 		monitor: c.Monitor, adapter: c.Adapters, places: c.Places, quotas: c.Quotas, settings: settings, now: c.Now, log: c.Log,
-		fetches: make(chan struct{}, fetchesMax),
+		fetches: make(chan struct{}, fetchesMax), transcribe: c.Transcribe,
 	}
 	show := &shows{
 		store: c.Store, lanes: c.Lanes, gate: c.Gate, composer: c.Composer, receipts: c.Receipts, sent: c.Sent, places: c.Places, adapter: c.Adapters,

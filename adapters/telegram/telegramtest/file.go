@@ -26,15 +26,35 @@ type file struct {
 
 // Upload makes a person send a document.
 func (b *Bot) Upload(in Chat, from User, d models.Document, content []byte) Said {
-	b.srv.mu.Lock()
-	d.FileID = "file-" + strconv.Itoa(len(b.files)+1)
+	d.FileID = b.keep("documents/", content)
 	d.FileUniqueID, d.FileSize = "u-"+d.FileID, int64(len(content))
-	b.files[d.FileID] = file{"documents/" + d.FileID, content}
-	b.srv.mu.Unlock()
-	return b.Post(models.Message{
+	m := messageOf(in, from)
+	m.Document = &d
+	return b.Post(m)
+}
+
+// Record makes a person send a voice message.
+func (b *Bot) Record(in Chat, from User, seconds int, content []byte) Said {
+	id := b.keep("voice/", content)
+	m := messageOf(in, from)
+	m.Voice = &models.Voice{FileID: id, FileUniqueID: "u-" + id, MimeType: "audio/ogg", FileSize: int64(len(content)), Duration: seconds}
+	return b.Post(m)
+}
+
+// keep stores a file for the bot to fetch, and returns its id.
+func (b *Bot) keep(folder string, content []byte) (id string) {
+	b.srv.mu.Lock()
+	defer b.srv.mu.Unlock()
+	id = "file-" + strconv.Itoa(len(b.files)+1)
+	b.files[id] = file{folder + id, content}
+	return id
+}
+
+func messageOf(in Chat, from User) models.Message {
+	return models.Message{
 		Chat: models.Chat{ID: in.ID, Type: models.ChatType(in.Type), Title: in.Title, IsForum: in.Forum},
-		From: &models.User{ID: from.ID, FirstName: from.FirstName, Username: from.Username}, Document: &d,
-	})
+		From: &models.User{ID: from.ID, FirstName: from.FirstName, Username: from.Username},
+	}
 }
 
 func (b *Bot) sendFile(method string, req *request) ([]byte, *apiError) {

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"syscall"
+	"time"
 )
 
 const (
@@ -98,6 +100,9 @@ func (m *meter) entry(root *os.Root, name string, depth int) error {
 	if err != nil {
 		return nil // see above
 	}
+	if abandoned(name, info) && root.Remove(name) == nil {
+		return nil
+	}
 	m.bytes += entryCost
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok && !info.IsDir() {
 		m.bytes += stat.Blocks * 512 // for a sparse file, the space that it really uses
@@ -115,6 +120,14 @@ func (m *meter) entry(root *os.Root, name string, depth int) error {
 	}
 	defer below.Close() //nolint:errcheck // only read from
 	return m.add(below, depth+1)
+}
+
+// draftLife is how long a file may take to be written.
+const draftLife = 24 * time.Hour
+
+// abandoned reports whether a file was being written when its gateway died. Nobody can see such a file to delete it.
+func abandoned(name string, info os.FileInfo) bool {
+	return strings.HasPrefix(name, draftPrefix) && info.Mode().IsRegular() && time.Since(info.ModTime()) > draftLife
 }
 
 // subfolders returns the names of the folders in a folder.

@@ -42,6 +42,24 @@ func (s *stock) session(t *testing.T, name string) string {
 	return folder
 }
 
+// What a gateway was writing when it died goes when the folder is measured; nobody else could see it.
+func TestAbandonedDraftsGo(t *testing.T) {
+	t.Parallel()
+	s := newStock(t, workspace.Bounds{Session: 1 << 20})
+	folder := s.session(t, "a")
+	put(t, folder, "in/.draft-old", "x")
+	put(t, folder, "in/.draft-new", "x")
+	put(t, folder, "in/.draftsman", "x")
+	for _, name := range []string{"in/.draft-old", "in/.draftsman"} {
+		old := time.Now().Add(-25 * time.Hour)
+		require.NoError(t, os.Chtimes(filepath.Join(folder, name), old, old))
+	}
+	require.NoError(t, s.Admit(t.Context(), folder, 1))
+	names, err := os.ReadDir(filepath.Join(folder, "in"))
+	require.NoError(t, err)
+	require.Len(t, names, 2)
+}
+
 func TestQuotas(t *testing.T) {
 	t.Parallel()
 	s := newStock(t, workspace.Bounds{Session: 1 << 20, Workspace: 2 << 20, Reserve: 1 << 30})

@@ -106,6 +106,7 @@ func TestNoCommandLeavesTheScope(t *testing.T) {
 		"mknod projects/mine/out/disk b 8 0; head -c 100 projects/mine/out/disk", "mkfifo projects/mine/out/f; ls projects/mine/out/f", "cat /dev/mem /dev/sda /dev/kmsg", "chroot /proc/1/root cat "+agent+"/AGENT.md", "nsenter -t 1 -m cat "+agent+"/AGENT.md",
 	)
 	require.Greater(t, len(scripts), 50)
+	t.Logf("%d scripts", len(scripts))
 	for _, script := range scripts {
 		part := b.tool(t, "exec", args(t, map[string]any{"command": "(" + script + ") 2>&1; mkdir -p projects/mine/out", "timeoutSeconds": 10}))
 		require.NotContains(t, part.Text, hiddenText, script)

@@ -77,6 +77,7 @@ type gateway struct {
 	busy    map[sessions.ID]bool
 	runs    map[sessions.RunID]sessions.Run
 	becomes map[sessions.RunID]sessions.Run // what runs are once they were looked at
+	todos   []sessions.Todo
 	thread  []sessions.Message
 	sent    []ledger.Delivery
 
@@ -302,6 +303,8 @@ func (g *gateway) Run(_ context.Context, id sessions.RunID) (sessions.Run, error
 func (g *gateway) Thread(context.Context, sessions.Record) ([]sessions.Message, error) {
 	return g.thread, nil
 }
+
+func (g *gateway) Todos(context.Context, sessions.ID) ([]sessions.Todo, error) { return g.todos, nil }
 
 func (g *gateway) ListDeliveries(context.Context, ledger.Query) ([]ledger.Delivery, error) {
 	return g.sent, nil

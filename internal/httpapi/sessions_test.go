@@ -57,6 +57,36 @@ func TestSessionLife(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, w.Code)
 }
 
+// The record of one session has the status of its tools beside what its creator attached, as far as the caller's level goes.
+func TestToolsSayHowTheyAre(t *testing.T) {
+	t.Parallel()
+	g := withMain()
+	record := g.records[string(mainID)]
+	h := newServer(t, g, withTokens(auth.Credential{Name: "ops", Token: "ops", Level: flow.Public, Role: auth.RoleOperator})).Handler()
+	metadata := func(token string) string {
+		t.Helper()
+		var got struct{ Metadata json.RawMessage }
+		w := call(h, "GET", "/v1/sessions/main", "", "Authorization: Bearer "+token)
+		require.Equal(t, http.StatusOK, w.Code, w.Body.String())
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
+		return string(got.Metadata)
+	}
+	require.Equal(t, `{}`, metadata(token))
+	item := func(status sessions.TodoStatus, level flow.Level) sessions.Todo {
+		return sessions.Todo{Status: status, Label: flow.NewLabel(level, flow.Trusted)}
+	}
+	g.todos = []sessions.Todo{item(sessions.TodoOpen, flow.Public), item(sessions.TodoDone, flow.Public), item(sessions.TodoDone, flow.Confidential), item(sessions.TodoDoing, flow.Confidential)}
+	require.Equal(t, `{"sluice":{"todos":{"open":1,"doing":1,"done":2}}}`, metadata(token))
+	require.Equal(t, `{"sluice":{"todos":{"open":1,"doing":0,"done":1}}}`, metadata("ops"))
+	record.Metadata = json.RawMessage(`{"b":1,"a":2.50}`)
+	g.add(record)
+	require.Equal(t, `{"b":1,"a":2.50,"sluice":{"todos":{"open":1,"doing":1,"done":2}}}`, metadata(token))
+	require.Equal(t, 200, call(h, "PATCH", "/v1/sessions/main", `{"metadata":`+metadata(token)+`}`).Code)
+	require.JSONEq(t, `{"b":1,"a":2.50}`, string(*g.patched[len(g.patched)-1].Metadata), "what a client sends back is not kept")
+	require.Equal(t, 201, call(h, "POST", "/v1/sessions", `{"metadata":{"sluice":{},"c":3}}`).Code)
+	require.JSONEq(t, `{"c":3}`, string(g.created[0].Metadata))
+}
+
 func TestCreateSessionTakesAllFields(t *testing.T) {
 	t.Parallel()
 	g := newGateway()

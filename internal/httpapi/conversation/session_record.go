@@ -19,7 +19,7 @@ type sessionRecord struct {
 	Persistent   bool                `json:"persistent" doc:"false: it ends five minutes after its last reply"`
 	TTL          int64               `json:"ttl" doc:"seconds from its creation to its end; 0: no end"`
 	Status       string              `json:"status" enum:"ready,archived" doc:"archived: the session of a sub-agent whose time is over; it can be read and deleted"`
-	Metadata     json.RawMessage     `json:"metadata" doc:"what its creator attached"`
+	Metadata     json.RawMessage     `json:"metadata" doc:"what its creator attached; of one session, sluice has the status of its tools"`
 	FileAccess   sessions.FileAccess `json:"file_access"`
 	Key          sessions.Key        `json:"key"`
 	Agent        string              `json:"agent"`

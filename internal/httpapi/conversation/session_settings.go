@@ -228,6 +228,7 @@ func setMetadata(p *sessions.Patch, value json.RawMessage) error {
 	} else if err := metadataFits(value); err != nil {
 		return err
 	}
+	text = withoutStatus(text)
 	p.Metadata = &text
 	return nil
 }

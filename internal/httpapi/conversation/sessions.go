@@ -48,6 +48,8 @@ type SessionRows interface {
 	Busy(ctx context.Context, ids []sessions.ID) (map[sessions.ID]bool, error)
 	// Thread reads the selected messages of a session, oldest first.
 	Thread(ctx context.Context, record sessions.Record) ([]sessions.Message, error)
+	// Todos reads the items of a session's to-do list.
+	Todos(ctx context.Context, session sessions.ID) ([]sessions.Todo, error)
 }
 
 // Models is what the API asks about models.
@@ -67,6 +69,7 @@ type SessionAPI struct {
 	Keeper          SessionKeeper
 	SendPermissions SendPermissions
 	Rows            SessionRows
+	Exchanges       ExchangeRows
 	Models          Models
 	Now             func() time.Time
 }
@@ -91,7 +94,7 @@ func (a *SessionAPI) Create(ctx context.Context, in *createInput) (*wire.Body[se
 		if err != nil {
 			return nil, err
 		}
-		n.Agent, n.Persistent, n.Title, n.Metadata = b.Agent, b.Persistent, flow.NewText(b.Title, label), b.Metadata
+		n.Agent, n.Persistent, n.Title, n.Metadata = b.Agent, b.Persistent, flow.NewText(b.Title, label), withoutStatus(b.Metadata)
 		if b.TTL != nil {
 			n.TTL = time.Duration(min(*b.TTL, int64(ttlMax/time.Second))) * time.Second
 		}
@@ -174,7 +177,13 @@ func (a *SessionAPI) show(ctx context.Context, r sessions.Record) (*wire.Body[se
 	if err != nil {
 		return nil, err
 	}
-	out := a.record(auth.CallerOf(ctx), r, busy[r.ID])
+	who := auth.CallerOf(ctx)
+	out := a.record(who, r, busy[r.ID])
+	status, err := a.statusOf(ctx, who, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	out.Metadata = withStatus(out.Metadata, status)
 	if err := a.addSendPermission(ctx, r, &out); err != nil {
 		return nil, err
 	}

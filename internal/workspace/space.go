@@ -189,11 +189,26 @@ func (f *Files) Reading(ctx context.Context, name string, read func() error) (fl
 	return label, errors.Join(failed, err)
 }
 
+// marked reports whether a path of the shared folder may have words of strangers, or what is below it; of the whole folder, the
+// parts that the session sees.
 func (f *Files) marked(ctx context.Context, rel string) (bool, error) {
 	if f.marks == nil {
 		return false, nil
 	}
-	return f.marks.FileMarked(ctx, f.space.Agent, rel, true)
+	parts := []string{rel}
+	if rel == "." {
+		parts = f.shared.readable()
+	}
+	for _, p := range parts {
+		p, ok := clean(p)
+		if !ok {
+			continue
+		}
+		if marked, err := f.marks.FileMarked(ctx, f.space.Agent, p, true); marked || err != nil {
+			return marked, err
+		}
+	}
+	return false, nil
 }
 
 // mayWrite refuses to write what is above the level of the files.

@@ -110,29 +110,24 @@ func TestRulesKeepWhatWouldExpire(t *testing.T) {
 func TestTTLEndsASessionThatWorks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBundle(t)
+		b := newBundle(t, func(b *bundle) { b.settings.RunTimeout = 0 })
 		b.agent.work = func(ctx context.Context, _ *sessions.Session, _ *sessions.Run) (string, error) {
 			<-ctx.Done()
 			return "", ctx.Err()
 		}
 		record, err := b.CreateSession(t.Context(), manage.NewSession{TTL: 59*time.Minute + 45*time.Second})
 		require.NoError(t, err)
-		time.Sleep(59*time.Minute + 30*time.Second)
 		accepted, err := b.Intake.Admit(t.Context(), inbound.Admission{Inbound: in("ann", "1", "hi"), Session: record.ID})
 		require.NoError(t, err)
-		live := func() bool {
-			record, err := b.store.Session(t.Context(), record.ID)
-			require.NoError(t, err)
-			return record.Ended.IsZero()
-		}
-		time.Sleep(20 * time.Second)
-		require.True(t, live())
-		time.Sleep(20 * time.Second) // a sweep goes by with each hour
-		synctest.Wait()
-		require.False(t, live())
-		run, err := b.store.Run(t.Context(), accepted.Run)
+		began := time.Now()
+		run, err := b.WaitRun(t.Context(), accepted.Run, 2*time.Hour)
 		require.NoError(t, err)
 		require.Equal(t, sessions.RunAborted, run.Status)
+		require.Greater(t, time.Since(began), record.TTL)
+		synctest.Wait()
+		record, err = b.store.Session(t.Context(), record.ID)
+		require.NoError(t, err)
+		require.False(t, record.Ended.IsZero())
 	})
 }
 

@@ -23,7 +23,6 @@ func (s *Session) SetupSandbox(ctx context.Context) error {
 		if config.Workspace, err = MakeFolder(agent.Workspace, id); err != nil {
 			return fmt.Errorf("set up sandbox: %w", err)
 		}
-		config.Agent = agent.Workspace
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

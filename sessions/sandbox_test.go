@@ -49,7 +49,6 @@ func TestSetupSandbox(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			c.want.Agent = workspace
 			c.want.Workspace = filepath.Join(workspace, "sessions", string(b.Record().ID))
 			require.Equal(t, c.want, b.Sandbox())
 			info, err := os.Stat(c.want.Workspace)

@@ -71,7 +71,7 @@ type (
 	jobTable       struct{ *engine.Conn } // jobs made at run time, and pauses
 	todoTable      struct{ *engine.Conn }
 	mediaTable     struct{ *engine.Conn }
-	markTable      = marks.Table // shared files with words of strangers
+	markTable      = marks.Table // shared files with untrusted text
 	auditTable     = trail.Table
 	cursorTable    struct{ *engine.Conn } // the positions of adapters
 	partitionTable struct{ *engine.Conn }

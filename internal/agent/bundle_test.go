@@ -207,7 +207,7 @@ func newBundle(t *testing.T, answers ...sessiontest.Answer) *bundle {
 			return p, ok
 		},
 		Jobs: noJobs{}, Alerts: noAlerts{}, Exchanges: exchanges{b}, Sandbox: b.sandbox, Remote: func() []sessions.Tool { return b.remote }, Pages: &b.pages,
-		Quota: workspace.NewQuota(func() workspace.Bounds { return b.bounds }, nil, time.Now),
+		Files: &workspace.Opener{Quota: workspace.NewQuota(func() workspace.Bounds { return b.bounds }, nil, time.Now)},
 		Send: func(_ context.Context, p outbound.Proactive) (ledger.Delivery, error) {
 			b.sent = append(b.sent, p)
 			d := ledger.Delivery{ID: "dlv_1", Route: sessions.Route{Channel: p.Channel, Conversation: sessions.ConversationID(p.To)}}

@@ -7,8 +7,6 @@ import (
 	"fmt"
 
 	"sluice/internal/agent/roster"
-	"sluice/internal/workspace"
-	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -45,33 +43,4 @@ func (l *Loop) equip(ctx context.Context, s *sessions.Session, d roster.Definiti
 		return failed(err, "My workspace can't be used. My owner needs to check agents.list[].workspace in the configuration.")
 	}
 	return nil
-}
-
-// FileLevel is the level of a session's files: that of its agent, else what the session has learnt.
-func (l *Loop) FileLevel(record sessions.Record) flow.Level {
-	if d, _ := l.roster.Definition(record.Agent); d.FileLevel.Valid() {
-		return d.FileLevel
-	}
-	return record.Taint.Level()
-}
-
-// Space is where a session's files are, and what it sees of them; without folders if its agent has no files.
-func (l *Loop) Space(record sessions.Record) (workspace.Space, error) {
-	own, err := l.Folder(record)
-	if err != nil || own == "" {
-		return workspace.Space{}, err
-	}
-	d, _ := l.roster.Definition(record.Agent)
-	return workspace.Space{
-		Agent: record.Agent, Session: record.ID, Own: own, Shared: workspace.SharedFolder(d.Workspace), Access: record.FileAccess, Level: d.FileLevel,
-	}, nil
-}
-
-// Folder is the folder of a session's files, which is created if necessary; empty if its agent has no files.
-func (l *Loop) Folder(record sessions.Record) (string, error) {
-	d, _ := l.roster.Definition(record.Agent)
-	if d.Workspace == "" {
-		return "", nil
-	}
-	return sessions.MakeFolder(d.Workspace, record.ID)
 }

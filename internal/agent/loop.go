@@ -86,9 +86,8 @@ type Config struct {
 	// Choose returns an error for a model that no session may use. The error names the models that a session with
 	// data of the level may use. Nil: any model that Models finds.
 	Choose func(name string, knows flow.Level) error
-	Pages  webfetch.Pages   // fetches pages for web_fetch; nil: the tool does not exist
-	Quota  *workspace.Quota // limits the files of sessions; nil: no limit
-	Marks  workspace.Marks  // of files that sessions share; nil: there are none
+	Pages  webfetch.Pages    // fetches pages for web_fetch; nil: the tool does not exist
+	Files  *workspace.Opener // opens the files of sessions; nil: without limits and marks
 	// CommandLimits are the current limits of a command of the tool exec; nil: those of a zero [sandbox.Limits].
 	CommandLimits func() sandbox.Limits
 }
@@ -190,7 +189,7 @@ type ownTools struct {
 func newTools(c *Config, agents *roster.Roster) *ownTools {
 	view := &visibility.Checker{Store: c.Store, Archived: c.Archived, Roster: agents, NewSession: c.Exchanges.NewAgentSession, Now: c.Now}
 	own := &ownTools{
-		files:  files.Tools{Store: c.Store, Roster: agents, Quota: c.Quota, Marks: c.Marks, Sandbox: c.Sandbox, Limits: c.CommandLimits, Log: c.Log},
+		files:  files.Tools{Store: c.Store, Roster: agents, Files: cmp.Or(c.Files, new(workspace.Opener)), Sandbox: c.Sandbox, Limits: c.CommandLimits, Log: c.Log},
 		memory: memory.Tools{Store: c.Memories, Roster: agents, Now: c.Now},
 		todo:   todo.Tools{Store: c.Todos, Now: c.Now},
 		web:    webfetch.Tools{Pages: c.Pages, Roster: agents, Log: c.Log},

@@ -252,5 +252,5 @@ func TestFilesWithALevel(t *testing.T) {
 	require.True(t, part.Error)
 	require.Contains(t, part.Text, "agents.list[].workspaceClassification")
 	require.False(t, b.tool(t, "read", `{"path":"a"}`).Error)
-	require.Equal(t, flow.Confidential, b.FileLevel(r))
+	require.Equal(t, flow.Confidential, b.roster.FileLevel(r))
 }

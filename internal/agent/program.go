@@ -37,7 +37,7 @@ func (l *Loop) programFolder(s *sessions.Session, p *program.Program) string {
 	if !p.OwnProcess {
 		return ""
 	}
-	folder, err := l.Folder(s.Record())
+	folder, err := l.roster.Folder(s.Record())
 	if err != nil {
 		l.log.Warn("a program runs in a temporary folder", "agent", p.Agent, "err", err)
 	}

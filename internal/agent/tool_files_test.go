@@ -13,7 +13,6 @@ import (
 
 	"sluice/internal/agent/roster"
 	"sluice/internal/sandbox/sandboxtest"
-	"sluice/internal/workspace"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -21,14 +20,21 @@ import (
 // withFiles is an equipped bundle whose session may use some of its folder.
 func withFiles(t *testing.T, access sessions.FileAccess, change func(*roster.Definition)) (b *bundle, folder string) {
 	t.Helper()
+	return withSession(t, access, flow.NewLabel(flow.Internal, flow.Trusted), change)
+}
+
+// withSession is the same for a session that has learned something.
+func withSession(t *testing.T, access sessions.FileAccess, taint flow.Label, change func(*roster.Definition)) (b *bundle, folder string) {
+	t.Helper()
 	b, _ = equipped(t, change)
 	r := b.stored(sessions.Record{
-		ID: sessions.NewID(), Key: "agent:main:telegram:group:7", Agent: "main", FileAccess: access,
-		Taint: flow.NewLabel(flow.Internal, flow.Trusted), Clearance: flow.Restricted,
+		ID: sessions.NewID(), Key: "agent:main:telegram:group:7", Agent: "main", FileAccess: access, Taint: taint, Clearance: flow.Restricted,
 	})
 	b.as(t, r, true)
 	if len(access.Read)+len(access.Write) > 0 {
-		shared := workspace.SharedFolder(b.session.Sandbox().Agent)
+		space, err := b.roster.Space(r)
+		require.NoError(t, err)
+		shared := space.Shared
 		require.NoError(t, os.MkdirAll(shared, 0o700))
 		return b, shared
 	}

@@ -10,7 +10,6 @@ import (
 
 	"sluice/internal/agent/roster"
 	"sluice/internal/sandbox/sandboxtest"
-	"sluice/internal/workspace"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -19,12 +18,8 @@ import (
 func withScope(t *testing.T, access sessions.FileAccess) (b *bundle, shared string) {
 	t.Helper()
 	sandboxtest.Need(t)
-	b, _ = equipped(t, func(d *roster.Definition) { d.Sandbox = sessions.SandboxRequired })
-	b.as(t, b.stored(sessions.Record{
-		ID: sessions.NewID(), Key: "agent:main:http:x", Agent: "main", FileAccess: access, Taint: flow.Bottom(), Clearance: flow.Restricted,
-	}), true)
-	agent := b.session.Sandbox().Agent
-	shared = workspace.SharedFolder(agent)
+	b, shared = withSession(t, access, flow.Bottom(), func(d *roster.Definition) { d.Sandbox = sessions.SandboxRequired })
+	agent := filepath.Dir(shared)
 	for _, name := range []string{
 		"AGENT.md", "SPINE.md", "sessions/" + string(other) + "/secret", "files/private/key", "files/projects/other/plan", "files/.sessions/" + string(other) + "/x",
 		"../sluice.db", "../token", "../../sluice.yaml",

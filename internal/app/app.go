@@ -77,7 +77,7 @@ type App struct {
 	unwatch    func()                        // ends the watch over the gateway's own troubles; nil: it has not begun
 	limits     atomic.Pointer[config.Limits] // the limits in effect
 	notify     atomic.Pointer[agents.Push]   // where notifications of tasks may go
-	quota      *workspace.Quota
+	files      workspace.Opener
 	http       *httpapi.Server
 	up         atomic.Bool // Start has finished
 	stopped    bool
@@ -212,7 +212,7 @@ func (a *App) wire() error {
 	if a.channels, err = newChannels(a); err != nil {
 		return fmt.Errorf("configure channels: %w", err)
 	}
-	a.quota = workspace.NewQuota(a.bounds, nil, a.now)
+	a.files.Marks, a.files.Quota = a.store, workspace.NewQuota(a.bounds, nil, a.now)
 	a.carriers = newCarriers(a)
 	a.roster = roster.New(agentSettings(a.cfg, a.monitor.Load(), a.carriers))
 	a.router, err = router.New(router.Config{
@@ -225,7 +225,7 @@ func (a *App) wire() error {
 	}
 	a.loop, err = agent.New(agent.Config{
 		Roster: a.roster, Store: a.store, Memories: a.store, Todos: a.store, Models: a.model, Choose: a.chooseModel, Now: a.now, Log: a.log, Registerer: a.registry,
-		Quota: a.quota, Marks: a.store, CommandLimits: a.commandLimits, Archived: a.store.ArchivedSession,
+		Files: &a.files, CommandLimits: a.commandLimits, Archived: a.store.ArchivedSession,
 		Exchanges: exchanges{a.router.Exchanges(), a.router.Sessions(), a.router.Places()}, Sandbox: sandbox.New(""), Remote: a.mcp.Tools, Pages: web.New(),
 		Target: func(name string) (outbound.Proactive, bool) {
 			t, ok := a.target(name)

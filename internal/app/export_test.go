@@ -22,13 +22,13 @@ func (a *App) Troubles(ctx context.Context) ([]trouble.Trouble, error) {
 }
 
 // Quota limits the files of sessions.
-func (a *App) Quota() *workspace.Quota { return a.quota }
+func (a *App) Quota() *workspace.Quota { return a.files.Quota }
 
 // Emit publishes a live event.
 func (a *App) Emit(e sessions.Event) { a.bus.Emit(e) }
 
 // Folder is where a session's files are.
-func (a *App) Folder(r sessions.Record) (string, error) { return a.loop.Folder(r) }
+func (a *App) Folder(r sessions.Record) (string, error) { return a.roster.Folder(r) }
 
 // committing tells of each change that is stored.
 type committing struct {

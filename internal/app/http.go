@@ -50,7 +50,7 @@ func (a *App) newHTTP() error {
 			Memories: a.store, Pairings: a.store, Audit: a.store, Hooks: a.store, Denials: a.store,
 		},
 		Models: conversation.Models{Default: a.roster.ModelName, Check: a.chooseModel, MaxTemperature: a.maxTemperature},
-		Files:  conversation.Files{Space: a.loop.Space, Level: a.loop.FileLevel, Quota: a.quota, Marks: a.store},
+		Files:  conversation.Files{Space: a.roster.Space, Level: a.roster.FileLevel, Opener: &a.files},
 		Parts:  a.components, Accounts: a.supervisor.States, Callback: a.callback,
 		Page: console.Handler(a.cfg.Channels.Webchat.Enabled), PageRoute: webchat.Route(), PagePerson: sessions.Peer{ID: webchat.Person, Name: "You"},
 		Targets: a.target, Published: faces.models, Peers: faces.peers, Push: a.push(), PublicURL: a.cfg.Gateway.PublicURL, Checks: a.checks, Agents: listedAgents{a.roster, a.bus.Agents, a.log}, Alerting: a.alerting(),

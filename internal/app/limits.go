@@ -20,7 +20,7 @@ func (a *App) diskSpace(bytes int64) error {
 	if a.cfg.Store.URL.Reveal() != "" {
 		return nil
 	}
-	err := a.quota.Reserve(a.cfg.State, bytes)
+	err := a.files.Quota.Reserve(a.cfg.State, bytes)
 	if errors.Is(err, workspace.ErrNoSpace) {
 		return &quota.FullError{Text: err.Error()}
 	}

@@ -119,7 +119,7 @@ owners: ["telegram:1001"]
 	require.Len(t, bots.Sent(1001), 3, "nothing is sent again")
 
 	for media, says := range map[string]string{
-		`"none.csv"`: `media[0]: "none.csv" is no file of the workspace`, `"out"`: "it is a folder", `"../../sluice.db"`: "is no file of the workspace", `"/etc/passwd"`: "is no file", `"med_1"`: "received no file",
+		`"none.csv"`: `media[0]: there is no file "none.csv" in the workspace`, `"out"`: "it is a folder", `"../../sluice.db"`: "there is no file", `"/etc/passwd"`: "there is no file", `"med_1"`: "received no file",
 	} {
 		say("send it", 1, modeltest.Call("message", `{"message":"Here.","media":[`+media+`]}`))
 		require.Contains(t, result(), says)

@@ -43,7 +43,7 @@ type selfLook struct {
 }
 
 func (a *App) selfLook() *selfLook {
-	return &selfLook{a.components, a.diskSpace, a.limits.Load, a.quota, a.roster, a.store}
+	return &selfLook{a.components, a.diskSpace, a.limits.Load, a.files.Quota, a.roster, a.store}
 }
 
 // troubles are what is wrong with this replica now. The texts say nothing that only an operator should read: alerts go to chats.

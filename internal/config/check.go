@@ -214,7 +214,7 @@ func (k checker) media() {
 		return
 	}
 	p, ok := k.c.Models.Providers[t.Provider]
-	k.must(ok && p.Kind == "openai", "media.transcription.provider", "%q is no provider of kind openai in models.providers", t.Provider)
+	k.must(ok && p.Kind == "openai", "media.transcription.provider", "want the name of a provider of kind openai in models.providers, not %q", t.Provider)
 	k.must(t.Model != "", "media.transcription.model", "is missing, such as whisper-1")
 }
 

@@ -171,7 +171,7 @@ func TestFaults(t *testing.T) {
 		"short bot token":   {"channels: { discord: { accounts: { a: { token: short } } } }", "sluice.yaml:1:48: channels.discord.accounts.a.token: want the bot token of the developer portal, without the word Bot"},
 		"foreign group":     {"channels: { discord: { accounts: { a: { token: discord-token-123456 } }, groups: { general: {} } } }", "sluice.yaml:1:84: channels.discord.groups.general: want the id of a group such as \"41771983423143937\", or \"*\""},
 		"unknown owner":     {"owners: [telegramm:1]", "sluice.yaml:1:10: owners[0]: no channel \"telegramm\": did you mean telegram?"},
-		"no such ears":      {"media: { transcription: { provider: ears, model: w } }", "sluice.yaml:1:37: media.transcription.provider: \"ears\" is no provider of kind openai in models.providers"},
+		"no such ears":      {"media: { transcription: { provider: ears, model: w } }", "sluice.yaml:1:37: media.transcription.provider: want the name of a provider of kind openai in models.providers, not \"ears\""},
 		"ears of no model":  {"models: { providers: { e: { kind: openai, apiKey: k } } }\nmedia: { transcription: { provider: e } }", "sluice.yaml:2:10: media.transcription.model: is missing, such as whisper-1"},
 		"model of no ears":  {"media: { transcription: { model: w } }", "sluice.yaml:1:10: media.transcription.provider: is missing: name a provider of kind openai"},
 		"far from any":      {"zzz: 1", "sluice.yaml:1:1: zzz: is not a key of the configuration: want one of gateway, state, store, bus, log, owners, channels, models, media, agents, bindings, session, tools, mcp, policy, secrets, limits, retention, cron, checks, alerts, targets, hooks, a2a, nodes"},

@@ -37,7 +37,7 @@ func TestAFileBeyondItsBounds(t *testing.T) {
 		c.Files.Space = func(r sessions.Record) (workspace.Space, error) {
 			return workspace.Space{Session: r.ID, Own: folder}, nil
 		}
-		c.Files.Quota = workspace.NewQuota(func() workspace.Bounds { return bounds }, func(string) (int64, int64, error) { return free, 20 << 30, nil }, time.Now)
+		c.Files.Opener.Quota = workspace.NewQuota(func() workspace.Bounds { return bounds }, func(string) (int64, int64, error) { return free, 20 << 30, nil }, time.Now)
 	}).Handler()
 	const files = "/v1/sessions/sess_1/files/"
 	require.Equal(t, 201, call(h, "PUT", files+"a", "x").Code)

@@ -102,7 +102,7 @@ type MediaRows interface {
 	view.MediaInfo
 }
 
-// Config is what a Server needs. All fields but Hosts, Files.Quota and Alerting are required.
+// Config is what a Server needs. All fields but Hosts and Alerting are required.
 type Config struct {
 	Gateway    Gateway
 	Rows       Rows

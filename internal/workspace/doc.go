@@ -12,5 +12,5 @@
 // there give one error, [sessions.ErrNotFound]: nobody learns by it what is elsewhere.
 //
 // The shared folder has a level. Who knows more may read there, and not write. [Marks]
-// remember which shared files may have the words of strangers.
+// remember which shared files may have untrusted text.
 package workspace

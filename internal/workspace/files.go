@@ -233,7 +233,7 @@ func (f *Files) Remove(name string, label flow.Label, expect Expect) error {
 	if err := f.mayWrite(t, label); err != nil {
 		return err
 	}
-	lock := lockOf(t.Name(), rel)
+	lock := f.opener.replacingOf(t.Name(), rel)
 	lock.Lock()
 	defer lock.Unlock()
 	if info, err := at.Lstat(at.rel); expect != nil && (err != nil || !expect(Tag(info))) {

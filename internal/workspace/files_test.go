@@ -26,7 +26,7 @@ func open(t testing.TB, dir string, access sessions.FileAccess) *workspace.Files
 	if len(access.Read) != 1 || access.Read[0] != "" {
 		space.Own, space.Shared, space.Access = t.TempDir(), dir, access
 	}
-	f, err := workspace.Open(space, nil, nil)
+	f, err := new(workspace.Opener).Open(space)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, f.Close()) })
 	return f

@@ -39,7 +39,7 @@ func (v *View) Close() {
 }
 
 // View opens what a command of a session sees: exactly what its tools see. What the session has learned does not get below its level:
-// then the shared files are read-only. The label of a session that may read words of strangers there, or has them, is in the marks before
+// then the shared files are read-only. A session that has untrusted text, or may read some there, is in the marks before
 // the command runs.
 func (f *Files) View(ctx context.Context, learned flow.Label) (v *View, err error) {
 	v = &View{files: f, Label: flow.Bottom(), Folders: []string{f.space.Own}}
@@ -68,7 +68,7 @@ func (f *Files) View(ctx context.Context, learned flow.Label) (v *View, err erro
 	return v, v.add(f.own, ".", f.own.at, true)
 }
 
-// mark marks what the command can write, if it may have read the words of strangers.
+// mark marks what the command can write, if it may have read untrusted text.
 func (v *View) mark(ctx context.Context, label flow.Label) (err error) {
 	for _, p := range v.files.space.Access.Write {
 		if p, ok := clean(p); ok {
@@ -78,7 +78,7 @@ func (v *View) mark(ctx context.Context, label flow.Label) (err error) {
 	return err
 }
 
-// Ended gives the label of what the command may have read, after it has ended: strangers may have written meanwhile. Then what it
+// Ended gives the label of what the command may have read, after it has ended: others may have written untrusted text meanwhile. Then what it
 // has written is marked, too.
 func (v *View) Ended(ctx context.Context) (flow.Label, error) {
 	if v.files.shared.Root == nil || v.Label.Trust() == flow.Untrusted {

@@ -64,7 +64,7 @@ func TestQuotas(t *testing.T) {
 	t.Parallel()
 	s := newStock(t, workspace.Bounds{Session: 1 << 20, Workspace: 2 << 20, Reserve: 1 << 30})
 	write := func(session, name string, n int) error {
-		f, err := workspace.Open(workspace.Space{Own: s.session(t, session)}, s.Quota, nil)
+		f, err := (&workspace.Opener{Quota: s.Quota}).Open(workspace.Space{Own: s.session(t, session)})
 		require.NoError(t, err)
 		defer func() { require.NoError(t, f.Close()) }()
 		_, err = f.Write(t.Context(), name, make([]byte, n), flow.Bottom())

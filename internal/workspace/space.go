@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 
+	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -53,7 +57,7 @@ func (s Space) Shares(name string) bool {
 	return ok && !reserved && !s.alone()
 }
 
-// Marks remembers which shared files may have the words of strangers. A path stands for everything below it, too.
+// Marks remembers which shared files may have untrusted text. A path stands for everything below it, too.
 type Marks interface {
 	MarkFile(ctx context.Context, agent, path string) error
 	UnmarkFile(ctx context.Context, agent, path string) error
@@ -84,18 +88,36 @@ type Files struct {
 	space  Space
 	own    tree
 	shared tree // without a Root if the session sees its own folder alone
+	opener *Opener
 	quota  *Quota
-	marks  Marks
 }
 
-// Open opens what a session sees of its agent's files. The quota limits what may be written; nil: no limit. Without marks, shared files
-// have the words of nobody unknown.
-func Open(s Space, quota *Quota, marks Marks) (*Files, error) {
+// Opener opens the files of sessions. A gateway has one: it also lets only one request at a time replace a file. It is safe for
+// concurrent use.
+type Opener struct {
+	Quota *Quota // limits what may be written; nil: no limit
+	Marks Marks  // of shared files with untrusted text; nil: all are trusted
+
+	replacing [64]sync.Mutex // by a hash of the path
+}
+
+// replacingOf is the lock to hold from looking at the version of a file until another one is in its place.
+func (o *Opener) replacingOf(folder, rel string) *sync.Mutex {
+	h := fnv.New32a()
+	_, _ = io.WriteString(h, folder+"\x00"+rel)
+	return &o.replacing[h.Sum32()%uint32(len(o.replacing))]
+}
+
+// Open opens what a session sees of its agent's files.
+func (o *Opener) Open(s Space) (*Files, error) {
 	root, err := os.OpenRoot(s.Own)
 	if err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
 	}
-	f := &Files{space: s, own: tree{Root: root, access: sessions.WholeWorkspace()}, quota: quota, marks: marks}
+	f := &Files{space: s, own: tree{Root: root, access: sessions.WholeWorkspace()}, opener: o, quota: o.Quota}
+	if policy.CheckSpace.Skipped() {
+		f.quota = nil
+	}
 	if s.alone() {
 		return f, nil
 	}
@@ -189,10 +211,10 @@ func (f *Files) Reading(ctx context.Context, name string, read func() error) (fl
 	return label, errors.Join(failed, err)
 }
 
-// marked reports whether a path of the shared folder may have words of strangers, or what is below it; of the whole folder, the
+// marked reports whether a path of the shared folder may have untrusted text, or anything below it; of the whole folder, the
 // parts that the session sees.
 func (f *Files) marked(ctx context.Context, rel string) (bool, error) {
-	if f.marks == nil {
+	if f.opener.Marks == nil {
 		return false, nil
 	}
 	parts := []string{rel}
@@ -204,7 +226,7 @@ func (f *Files) marked(ctx context.Context, rel string) (bool, error) {
 		if !ok {
 			continue
 		}
-		if marked, err := f.marks.FileMarked(ctx, f.space.Agent, p, true); marked || err != nil {
+		if marked, err := f.opener.Marks.FileMarked(ctx, f.space.Agent, p, true); marked || err != nil {
 			return marked, err
 		}
 	}
@@ -221,16 +243,16 @@ func (f *Files) mayWrite(t tree, label flow.Label) error {
 
 // Mark prepares that something of a label is written to a path, or below it.
 func (f *Files) mark(ctx context.Context, t tree, rel string, label flow.Label) error {
-	if !t.shared || f.marks == nil || label.Trust() == flow.Trusted {
+	if !t.shared || f.opener.Marks == nil || label.Trust() == flow.Trusted {
 		return nil
 	}
-	return f.marks.MarkFile(ctx, f.space.Agent, rel)
+	return f.opener.Marks.MarkFile(ctx, f.space.Agent, rel)
 }
 
-// unmark notes that the whole of a file was replaced by something that nobody unknown has written.
+// unmark notes that trusted text has replaced the whole of a file.
 func (f *Files) unmark(ctx context.Context, t tree, rel string, label flow.Label) error {
-	if !t.shared || f.marks == nil || label.Trust() != flow.Trusted {
+	if !t.shared || f.opener.Marks == nil || label.Trust() != flow.Trusted {
 		return nil
 	}
-	return f.marks.UnmarkFile(ctx, f.space.Agent, rel)
+	return f.opener.Marks.UnmarkFile(ctx, f.space.Agent, rel)
 }

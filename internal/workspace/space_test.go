@@ -36,7 +36,7 @@ func (a *agent) session(t *testing.T, id sessions.ID, access sessions.FileAccess
 	t.Helper()
 	own := filepath.Join(a.folder, "sessions", string(id))
 	require.NoError(t, os.MkdirAll(own, 0o700))
-	f, err := workspace.Open(workspace.Space{Agent: "main", Session: id, Own: own, Shared: workspace.SharedFolder(a.folder), Access: access}, nil, a.marks)
+	f, err := (&workspace.Opener{Marks: a.marks}).Open(workspace.Space{Agent: "main", Session: id, Own: own, Shared: workspace.SharedFolder(a.folder), Access: access})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, f.Close()) })
 	return f
@@ -362,7 +362,7 @@ func TestTagsOfVersions(t *testing.T) {
 	require.Len(t, seen, 100)
 }
 
-// A file that is being written is nobody's to read.
+// No session sees a file that is still being written.
 func TestDraftsAreHidden(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"io/fs"
 	"os"
 	"path"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -41,15 +39,6 @@ func Tag(info fs.FileInfo) string {
 
 // Expect decides whether the present version of a file may be replaced; an empty tag means that there is no file. Nil: any.
 type Expect func(tag string) bool
-
-// files of one path are replaced one after the other, so that nobody replaces a version that the other one has not seen.
-var replacing [64]sync.Mutex //nolint:gochecknoglobals // for all that open the same folder
-
-func lockOf(folder, rel string) *sync.Mutex {
-	h := fnv.New32a()
-	_, _ = io.WriteString(h, folder+"\x00"+rel)
-	return &replacing[h.Sum32()%uint32(len(replacing))]
-}
 
 // Open opens a regular file for reading. A folder is [ErrFolder].
 func (f *Files) Open(name string) (*os.File, fs.FileInfo, error) {
@@ -132,7 +121,7 @@ func (f *Files) Copy(ctx context.Context, name string, from io.Reader, label flo
 
 // replace puts a draft into the place of a file.
 func (f *Files) replace(ctx context.Context, t tree, rel string, at place, draft string, label flow.Label, expect Expect, w *Written) error {
-	lock := lockOf(t.Name(), rel)
+	lock := f.opener.replacingOf(t.Name(), rel)
 	lock.Lock()
 	defer lock.Unlock()
 	tag, _, err := at.present()

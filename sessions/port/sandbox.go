@@ -78,7 +78,6 @@ type SandboxConfig struct {
 	Mode      SandboxMode
 	Sandboxed bool   // commands run in the sandbox
 	Workspace string // the session's own folder, an absolute path; empty if its agent has no workspace
-	Agent     string // the agent's workspace, an absolute path; empty if it has none
 	Network   bool   // a sandboxed command reaches the network
 	Fallback  string // why there is no sandbox though one is wanted; to be shown to the operator
 }

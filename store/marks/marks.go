@@ -1,4 +1,4 @@
-// Package marks remembers which files that an agent's sessions share may have the words of strangers.
+// Package marks remembers which files that an agent's sessions share may have untrusted text.
 package marks
 
 import (

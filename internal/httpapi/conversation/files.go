@@ -17,7 +17,6 @@ import (
 	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/wire"
 	"sluice/internal/workspace"
-	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -30,8 +29,7 @@ type Files struct {
 	// Space finds the files of a session and creates its folder if it is missing; without folders if its agent has no workspace.
 	Space func(record sessions.Record) (workspace.Space, error)
 	Level func(record sessions.Record) flow.Level // of the session's own files
-	Quota *workspace.Quota                        // limits what is written; nil: no limit
-	Marks workspace.Marks                         // of shared files
+	*workspace.Opener
 }
 
 // FileAPI serves the files of sessions.
@@ -93,11 +91,7 @@ func (a *FileAPI) open(r *http.Request) (folder, error) {
 	if err != nil {
 		return folder{}, err
 	}
-	quota := a.Files.Quota
-	if policy.CheckSpace.Skipped() {
-		quota = nil
-	}
-	files, err := workspace.Open(space, quota, a.Files.Marks)
+	files, err := a.Files.Open(space)
 	if err != nil {
 		return folder{}, err
 	}

@@ -122,7 +122,7 @@ type watched []*workspace.Watch
 
 func (ts *Tools) watch(ctx context.Context, folders []string) (all watched, err error) {
 	for _, folder := range folders {
-		w, err := ts.Quota.Watch(ctx, folder)
+		w, err := ts.Files.Quota.Watch(ctx, folder)
 		if err != nil {
 			return all, err
 		}

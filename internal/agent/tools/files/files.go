@@ -14,7 +14,6 @@ import (
 	"sluice/internal/agent/tools"
 	"sluice/internal/sandbox"
 	"sluice/internal/workspace"
-	"sluice/policy"
 	"sluice/sessions"
 )
 
@@ -27,8 +26,7 @@ type fileSessions interface {
 type Tools struct {
 	Store   fileSessions
 	Roster  *roster.Roster
-	Quota   *workspace.Quota      // limits the files; nil: no limit
-	Marks   workspace.Marks       // of shared files; nil: there are none
+	Files   *workspace.Opener
 	Sandbox Sandbox               // runs the commands; may be nil
 	Limits  func() sandbox.Limits // of a command, as configured now
 	Log     *slog.Logger
@@ -40,18 +38,14 @@ func (ts *Tools) Open(ctx context.Context, caller sessions.Caller) (*workspace.F
 	if err != nil {
 		return nil, tools.Inside("read session", err)
 	}
-	if caller.Sandbox.Workspace == "" {
+	space, err := ts.Roster.Space(record)
+	if err != nil {
+		return nil, tools.Inside("open files", err)
+	}
+	if space.Own == "" {
 		return nil, errors.New("this conversation has no files")
 	}
-	quota := ts.Quota
-	if policy.CheckSpace.Skipped() {
-		quota = nil
-	}
-	d, _ := ts.Roster.Definition(caller.Agent)
-	files, err := workspace.Open(workspace.Space{
-		Agent: caller.Agent, Session: caller.Session, Own: caller.Sandbox.Workspace, Shared: workspace.SharedFolder(caller.Sandbox.Agent),
-		Access: record.FileAccess, Level: d.FileLevel,
-	}, quota, ts.Marks)
+	files, err := ts.Files.Open(space)
 	if err != nil {
 		return nil, tools.Inside("open files", err)
 	}

@@ -247,7 +247,7 @@ func (ts *Tools) eachFile(ctx context.Context, call tools.Call[messageArgs], p o
 		label, err := files.Reading(ctx, name, func() error { return do(&p, files, name) })
 		switch {
 		case errors.Is(err, sessions.ErrNotFound):
-			return p, fmt.Errorf("media[%d]: %q is no file of the workspace; use list to see the files", i, name)
+			return p, fmt.Errorf("media[%d]: there is no file %q in the workspace; use list to see the files", i, name)
 		case err != nil:
 			return p, fmt.Errorf("media[%d]: %q: %w", i, name, err)
 		}

@@ -17,6 +17,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router/alert"
 	"sluice/router/approvals"
+	"sluice/router/attach"
 	"sluice/router/commands"
 	"sluice/router/disclose"
 	"sluice/router/exchange"
@@ -66,8 +67,8 @@ type Config struct {
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
 
-	// Transcribe writes down what is said in recordings; nil: nobody does.
-	Transcribe func(ctx context.Context, r work.Recording) (string, error)
+	// Transcribe returns what is said in recordings, see [attach.Config]. Nil: they are not transcribed.
+	Transcribe func(ctx context.Context, r attach.Recording) (string, error)
 
 	Grace          time.Duration // for work in progress when a partition is released; default 4 s
 	SweepEvery     time.Duration // between two sweeps for lost wakes; default 30 s
@@ -176,11 +177,12 @@ func New(c Config) (*Router, error) {
 func (r *Router) newWork(c Config) {
 	metrics := work.NewMetrics(c.Registerer)
 	r.acks = work.NewAcks(c.Adapters, r.settings.Load, c.Log, metrics.Acks)
+	files := attach.New(attach.Config{Adapters: c.Adapters, Settings: r.settings.Load, Transcribe: c.Transcribe, Now: c.Now, Log: c.Log})
 	r.working = work.Config{
 		Store: r.store, Monitor: c.Monitor, Gate: c.Gate, Composer: r.compose, Outbox: r.outbox, Receipts: r.receipts, Exchanges: r.exchanges,
 		Approvals: r.Approvals,
 		Quotas:    r.quota, Lanes: r.lanes, Steps: r.steps, Acks: r.acks, Places: r.places, Adapters: c.Adapters, Emit: c.Bus.Emit, Now: c.Now, Log: c.Log,
-		Metrics: metrics, Sent: r.sent, CachedSessions: c.CachedSessions, Transcribe: c.Transcribe,
+		Metrics: metrics, Sent: r.sent, CachedSessions: c.CachedSessions, Fetch: files.Fetch,
 	}
 }
 

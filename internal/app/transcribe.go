@@ -8,26 +8,26 @@ import (
 	"sluice/internal/model"
 	"sluice/policy"
 	"sluice/policy/flow"
-	"sluice/router/work"
+	"sluice/router/attach"
 )
 
-// transcriber writes down recordings, as the current configuration says.
+// transcriber transcribes recordings, as the current configuration says.
 type transcriber struct {
 	settings atomic.Pointer[agents.Transcription]
 	models   *atomic.Pointer[model.Registry]
 }
 
-func (t *transcriber) transcribe(ctx context.Context, r work.Recording) (string, error) {
+func (t *transcriber) transcribe(ctx context.Context, r attach.Recording) (string, error) {
 	settings := t.settings.Load()
 	if settings == nil || settings.Provider == "" {
-		return "", work.ErrNoTranscription
+		return "", attach.ErrNoTranscription
 	}
 	server, level := t.models.Load().Audio(settings.Provider)
 	if server == nil {
-		return "", work.ErrNoTranscription
+		return "", attach.ErrNoTranscription
 	}
 	if !policy.CheckModel.Skipped() && !flow.CanFlow(r.Label.Level(), level) {
-		return "", work.ErrTooSecretToHear
+		return "", attach.ErrTooSecretToHear
 	}
 	return server.Transcribe(ctx, settings.Model, r.Name, r.MIME, r.Content)
 }

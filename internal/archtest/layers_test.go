@@ -30,7 +30,7 @@ func layers() [][]string {
 		{"router/ledger", "router/queue", "router/request", "internal/program/command", "internal/program/peer", "internal/workspace"},
 		{"router/decider", "router/lanes", "router/place", "router/usertext", "store/engine"},
 		{"router/quota", "router/steps"},
-		{"router/outbound", "router/exchange"},
+		{"router/attach", "router/outbound", "router/exchange"},
 		{"router/alert", "router/checks", "router/disclose", "router/manage", "router/nodes", "router/trigger", "router/work"},
 		{"router/job", "router/hook"},
 		{"router/jobs"},

@@ -175,7 +175,7 @@ func (c *claimer) admit(ctx context.Context, j *job) (admittedBatch, error) {
 			whole := queue.Joined(message)
 			c.intake.readThread(ctx, &whole)
 			got := c.intake.fetch(ctx, &whole, space)
-			err := c.intake.admitText(j.session, &whole, got.texts)
+			err := c.intake.admitText(j.session, &whole, got.Texts)
 			if err != nil && len(said) == 1 {
 				return b, err
 			}
@@ -186,10 +186,10 @@ func (c *claimer) admit(ctx context.Context, j *job) (admittedBatch, error) {
 				})
 				continue
 			}
-			if err := appendInput(ctx, j.session, whole, got.texts); err != nil {
+			if err := appendInput(ctx, j.session, whole, got.Texts); err != nil {
 				return b, err
 			}
-			b.media = append(b.media, got.media...)
+			b.media = append(b.media, got.Media...)
 		}
 	}
 	return b, nil

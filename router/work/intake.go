@@ -1,7 +1,6 @@
 package work
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -21,11 +20,9 @@ type intake struct {
 	places   *place.Places
 	quotas   Quotas
 	settings func() *place.Settings
-	fetches  chan struct{} // has one element per run that fetches files
-
-	transcribe func(ctx context.Context, r Recording) (string, error) // may be nil
-	now        func() time.Time
-	log        *slog.Logger
+	fetch    Fetch
+	now      func() time.Time
+	log      *slog.Logger
 }
 
 // admitText asks the monitor about a run's input and redacts it. The caller stores the decision with its effects.

@@ -6,6 +6,7 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/attach"
 	"sluice/router/exchange"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
@@ -41,6 +42,9 @@ type Steps interface {
 	// Ready returns the waiting runs that can be worked, and when to look for the others; 0: when woken.
 	Ready(ctx context.Context, session sessions.ID, waiting []sessions.Run) (ready []sessions.Run, again time.Duration, err error)
 }
+
+// Fetch fetches the files of a message, see [attach.Fetcher].
+type Fetch func(ctx context.Context, run *sessions.Run, space *quota.Files) attach.Fetched
 
 // Monitor checks what enters a session, see [policy.Monitor].
 type Monitor interface {

@@ -68,12 +68,12 @@ func (b *inbox) Take(ctx context.Context) (bool, error) {
 	for _, message := range said {
 		whole := queue.Joined(message)
 		got := b.with.intake.fetch(ctx, &whole, space)
-		if err := b.with.intake.admitText(session, &whole, got.texts); err != nil {
+		if err := b.with.intake.admitText(session, &whole, got.Texts); err != nil {
 			b.refused[message[0].ID] = true // it fails in its own turn, which tells its sender
 			continue
 		}
-		media = append(media, got.media...)
-		session.Append(userMessage(whole, got.texts))
+		media = append(media, got.Media...)
+		session.Append(userMessage(whole, got.Texts))
 		taken = append(taken, message...)
 		steered++
 	}

@@ -2,7 +2,6 @@ package work
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"log/slog"
 	"time"
@@ -36,13 +35,12 @@ type Config struct {
 	Acks      *Acks
 	Places    *place.Places
 	Adapters  adapters.Finder
-	// Transcribe writes down what is said; nil: nobody does.
-	Transcribe func(ctx context.Context, r Recording) (string, error)
-	Emit       func(event sessions.Event) // publishes a live event; it does not block
-	Now        func() time.Time
-	Log        *slog.Logger
-	Metrics    *Metrics
-	Sent       *outbound.Metrics
+	Fetch     Fetch
+	Emit      func(event sessions.Event) // publishes a live event; it does not block
+	Now       func() time.Time
+	Log       *slog.Logger
+	Metrics   *Metrics
+	Sent      *outbound.Metrics
 
 	CachedSessions int // how many opened sessions are kept; default 512
 }
@@ -65,7 +63,7 @@ func New(c Config) *Workers {
 	cache := newSessionCache(cmp.Or(c.CachedSessions, 512), cachedBytes)
 	in := &intake{
 		monitor: c.Monitor, adapter: c.Adapters, places: c.Places, quotas: c.Quotas, settings: settings, now: c.Now, log: c.Log,
-		fetches: make(chan struct{}, fetchesMax), transcribe: c.Transcribe,
+		fetch: c.Fetch,
 	}
 	show := &shows{
 		store: c.Store, lanes: c.Lanes, gate: c.Gate, composer: c.Composer, receipts: c.Receipts, sent: c.Sent, places: c.Places, adapter: c.Adapters,

@@ -1,4 +1,4 @@
-package work
+package attach
 
 import (
 	"bytes"
@@ -84,14 +84,14 @@ func TestWhatIsShownOfAFile(t *testing.T) {
 		"something else":            {sessions.Attachment{MIME: "application/zip"}, []byte("PK"), "can't be shown", ""},
 		"something else, and large": {sessions.Attachment{MIME: "application/zip"}, make([]byte, textMax+1), "can't be shown", ""},
 	} {
-		var got fetched
+		var got Fetched
 		got.show(&c.at, c.content)
 		require.Contains(t, c.at.Note, c.note, name)
 		if c.text == "" {
-			require.Empty(t, got.texts, name)
+			require.Empty(t, got.Texts, name)
 			continue
 		}
-		require.Equal(t, []string{c.text}, got.texts, name)
+		require.Equal(t, []string{c.text}, got.Texts, name)
 	}
 }
 
@@ -120,23 +120,23 @@ func TestTypeOfAFile(t *testing.T) {
 // A transcript is bounded, and a recording without a name has the ending of its format.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
-	in := &intake{log: slog.New(slog.DiscardHandler)}
+	f := New(Config{Log: slog.New(slog.DiscardHandler)})
 	var asked []Recording
-	in.transcribe = func(_ context.Context, r Recording) (string, error) {
+	f.Transcribe = func(_ context.Context, r Recording) (string, error) {
 		asked = append(asked, r)
 		return strings.Repeat("ü", textMax), nil
 	}
 	for kind, name := range map[string]string{"audio/mpeg": "recording.mp3", "audio/mp4": "recording.m4a", "audio/webm": "recording.webm", "audio/wav": "recording.wav", "audio/ogg": "recording.ogg", "audio/x": "recording.ogg"} {
-		got, at := fetched{}, sessions.Attachment{Kind: "voice", MIME: kind}
-		in.hear(t.Context(), &at, []byte("x"), sessions.Run{}, &got)
+		got, at := Fetched{}, sessions.Attachment{Kind: "voice", MIME: kind}
+		f.hear(t.Context(), &at, []byte("x"), sessions.Run{}, &got)
 		require.Equal(t, "its transcript is in the message", at.Note)
-		require.Less(t, len(got.texts[0]), textMax+200)
-		require.True(t, strings.HasSuffix(got.texts[0], "ü\n[the rest is left out]"))
+		require.Less(t, len(got.Texts[0]), textMax+200)
+		require.True(t, strings.HasSuffix(got.Texts[0], "ü\n[the rest is left out]"))
 		require.Equal(t, name, asked[len(asked)-1].Name)
 	}
 	at := sessions.Attachment{Kind: "audio", Name: "../a]b.mp3", MIME: "audio/mpeg"}
-	got := fetched{}
-	in.hear(t.Context(), &at, nil, sessions.Run{}, &got)
+	got := Fetched{}
+	f.hear(t.Context(), &at, nil, sessions.Run{}, &got)
 	require.Equal(t, "a]b.mp3", asked[len(asked)-1].Name)
-	require.NotContains(t, got.texts[0][:40], "a]b")
+	require.NotContains(t, got.Texts[0][:40], "a]b")
 }

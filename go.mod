@@ -42,6 +42,11 @@ require zombiezen.com/go/sqlite v1.4.2
 require github.com/bmatcuk/doublestar/v4 v4.10.4
 
 require (
+	github.com/richardlehane/mscfb v1.0.7 // indirect
+	github.com/richardlehane/msoleps v1.0.6 // indirect
+	github.com/tiendc/go-deepcopy v1.7.2 // indirect
+	github.com/xuri/efp v0.0.1 // indirect
+	github.com/xuri/nfp v0.0.2-0.20250530014748-2ddeb826f9a9 // indirect
 	google.golang.org/grpc v1.83.2 // indirect
 	gopkg.in/yaml.v2 v2.4.0 // indirect
 )
@@ -49,6 +54,7 @@ require (
 require (
 	github.com/a2aproject/a2a-go v0.3.3
 	github.com/coder/websocket v1.8.15
+	github.com/xuri/excelize/v2 v2.11.0
 )
 
 require (

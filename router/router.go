@@ -13,6 +13,7 @@ import (
 
 	"sluice/adapters"
 	plan "sluice/internal/alert"
+	"sluice/internal/document"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/alert"
@@ -52,7 +53,7 @@ type Models interface {
 	ModelName(agent string) string
 }
 
-// Config has what a Router needs. All fields but Transcribe, Grace, SweepEvery, CachedSessions, Disk, Jobs and Alerts are required.
+// Config has what a Router needs. All fields but Transcribe, ReadDocument, Grace, SweepEvery, CachedSessions, Disk, Jobs and Alerts are required.
 type Config struct {
 	Store      *ledger.Store
 	Bus        Bus
@@ -69,6 +70,8 @@ type Config struct {
 
 	// Transcribe returns what is said in recordings, see [attach.Config]. Nil: they are not transcribed.
 	Transcribe func(ctx context.Context, r attach.Recording) (string, error)
+	// ReadDocument extracts the text of documents, see [attach.Config]. Nil: agents see plain text only.
+	ReadDocument func(ctx context.Context, mime string, content []byte) (document.Text, error)
 
 	Grace          time.Duration // for work in progress when a partition is released; default 4 s
 	SweepEvery     time.Duration // between two sweeps for lost wakes; default 30 s
@@ -177,7 +180,7 @@ func New(c Config) (*Router, error) {
 func (r *Router) newWork(c Config) {
 	metrics := work.NewMetrics(c.Registerer)
 	r.acks = work.NewAcks(c.Adapters, r.settings.Load, c.Log, metrics.Acks)
-	files := attach.New(attach.Config{Adapters: c.Adapters, Settings: r.settings.Load, Transcribe: c.Transcribe, Now: c.Now, Log: c.Log})
+	files := attach.New(attach.Config{Adapters: c.Adapters, Settings: r.settings.Load, Transcribe: c.Transcribe, Read: c.ReadDocument, Now: c.Now, Log: c.Log})
 	r.working = work.Config{
 		Store: r.store, Monitor: c.Monitor, Gate: c.Gate, Composer: r.compose, Outbox: r.outbox, Receipts: r.receipts, Exchanges: r.exchanges,
 		Approvals: r.Approvals,

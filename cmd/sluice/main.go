@@ -13,12 +13,16 @@ import (
 	"sluice/internal/app"
 	"sluice/internal/cli"
 	"sluice/internal/config"
+	"sluice/internal/document"
 )
 
 // version is set by the build.
 var version = "dev"
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == document.Command { // in the sandbox, see internal/document
+		os.Exit(document.Main(os.Stdin, os.Stdout, os.Stderr))
+	}
 	syscall.Umask(0o077) // files of this program and its tools are only for their owner
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

@@ -216,7 +216,7 @@ func (a *App) wire() error {
 	a.carriers = newCarriers(a)
 	a.roster = roster.New(agentSettings(a.cfg, a.monitor.Load(), a.carriers))
 	a.router, err = router.New(router.Config{
-		Store: a.rows(a.store), Bus: a.bus, Models: models{a.roster, a.chooseModel, a.maxTemperature}, Gate: &a.gate, Monitor: &a.monitor, Adapters: a.channels.find, Transcribe: a.voices.transcribe,
+		Store: a.rows(a.store), Bus: a.bus, Models: models{a.roster, a.chooseModel, a.maxTemperature}, Gate: &a.gate, Monitor: &a.monitor, Adapters: a.channels.find, Transcribe: a.voices.transcribe, ReadDocument: documents(a.log).Text,
 		Settings: routerSettings(a.cfg), Partitions: a.cfg.Limits.Partitions, Replica: a.replica, Now: a.now, Log: a.log, Registerer: a.registry,
 		Disk: a.diskSpace, Jobs: a.cfg.Jobs(), JobReader: a.cfg, Hooks: a.cfg.ReadHooks(func(string, string) {}), Alerts: a.cfg.AlertPlan(),
 	})

@@ -27,7 +27,7 @@ func layers() [][]string {
 		{"sessions/port"},
 		{"sessions", "internal/markdown"},
 		{"policy", "adapters", "announce", "internal/trouble", "internal/hook", "internal/check", "internal/program", "internal/sandbox", "internal/schema", "internal/web"},
-		{"router/ledger", "router/queue", "router/request", "internal/program/command", "internal/program/peer", "internal/workspace"},
+		{"router/ledger", "router/queue", "router/request", "internal/program/command", "internal/program/peer", "internal/document", "internal/workspace"},
 		{"router/decider", "router/lanes", "router/place", "router/usertext", "store/engine"},
 		{"router/quota", "router/steps"},
 		{"router/attach", "router/outbound", "router/exchange"},

@@ -46,6 +46,12 @@ func textOf(document io.Reader, at *url.URL) (title, text string, cut bool) {
 	return tidy(w.title.String()), tidy(w.body.String()), true
 }
 
+// Text returns the visible text of an HTML document that is no page of the web, with the addresses of its links.
+func Text(document io.Reader) string {
+	_, text, _ := textOf(document, &url.URL{})
+	return text
+}
+
 // writer assembles a document's text.
 type writer struct {
 	at          *url.URL

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sluice/adapters"
+	"sluice/internal/document"
 	"sluice/router/ledger"
 	"sluice/router/place"
 	"sluice/router/quota"
@@ -35,15 +36,17 @@ type Fetcher struct {
 	fetching chan struct{} // has one element per run that fetches files
 }
 
-// Config is what a Fetcher needs. All fields but Transcribe are required.
+// Config is what a Fetcher needs. All fields but Transcribe and Read are required.
 type Config struct {
 	Adapters adapters.Finder
 	Settings func() *place.Settings
 	// Transcribe returns what is said in a recording. Its errors [ErrNoTranscription] and [ErrTooSecretToHear] are explained to the
 	// agent. Nil: recordings are not transcribed.
 	Transcribe func(ctx context.Context, r Recording) (string, error)
-	Now        func() time.Time
-	Log        *slog.Logger
+	// Read extracts the text of a document, see [document.Reader.Text]. Nil: agents see no documents but plain text.
+	Read func(ctx context.Context, mime string, content []byte) (document.Text, error)
+	Now  func() time.Time
+	Log  *slog.Logger
 }
 
 // New creates a Fetcher.
@@ -52,7 +55,7 @@ func New(c Config) *Fetcher { return &Fetcher{c, make(chan struct{}, fetchesMax)
 // Fetched is the result of fetching a message's attachments.
 type Fetched struct {
 	Media []ledger.Media // to store
-	Texts []string       // for the model to read: of text files and recordings
+	Texts []string       // for the model to read: of documents and recordings
 }
 
 // Fetch reads the files of a message from their platform, as far as there is room. If a file can't be fetched, the
@@ -128,7 +131,7 @@ func (f *Fetcher) fetchOne(ctx context.Context, from source, at sessions.Attachm
 	if isRecording(at) {
 		f.hear(ctx, &at, content, run, got)
 	} else {
-		got.show(&at, content)
+		f.show(ctx, &at, content, run, got)
 	}
 	return at
 }

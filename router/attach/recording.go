@@ -77,5 +77,5 @@ func clip(text string) string {
 	if len(text) <= textMax {
 		return text
 	}
-	return strings.ToValidUTF8(text[:textMax], "") + "\n[the rest is left out]"
+	return strings.ToValidUTF8(text[:textMax], "") + restLeftOut
 }

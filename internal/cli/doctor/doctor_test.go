@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -64,6 +65,7 @@ func (p *patient) run(t *testing.T) string {
 	t.Helper()
 	err := p.Run(t.Context())
 	text := strings.ReplaceAll(p.out.String(), p.dir, "DIR")
+	text = regexp.MustCompile(`(?m)^(ok   |note ) documents .*\n( +hint: .*\n)?`).ReplaceAllString(text, "") // what this machine has
 	require.Equal(t, strings.Contains(text, "FAIL"), errors.Is(err, terminal.ErrReported), "%v\n%s", err, text)
 	return text
 }
@@ -442,18 +444,23 @@ func TestTheSandboxIsMissing(t *testing.T) {
 		require.NoError(t, err)
 		return cfg
 	}
-	got := commands(t.Context(), agents("{ id: a, default: true, sandbox: { mode: required } }, { id: b }, { id: c, sandbox: { mode: required } }, { id: d, sandbox: { mode: optional } }"))
-	require.Len(t, got, 1)
+	got := sandboxed(t.Context(), agents("{ id: a, default: true, sandbox: { mode: required } }, { id: b }, { id: c, sandbox: { mode: required } }, { id: d, sandbox: { mode: optional } }"))
+	require.Len(t, got, 2)
 	require.False(t, got[0].note)
 	require.Regexp(t, `bwrap.*\. Agents that require it can't run commands: a, c$`, got[0].text)
 	require.Equal(t, installSandbox, got[0].fix)
 
-	got = commands(t.Context(), agents("{ id: a, default: true, sandbox: { mode: optional } }, { id: b }"))
-	require.Len(t, got, 1)
+	got = sandboxed(t.Context(), agents("{ id: a, default: true, sandbox: { mode: optional } }, { id: b }"))
+	require.Len(t, got, 2)
 	require.True(t, got[0].note)
 	require.Regexp(t, `\. Agents that would use it: a$`, got[0].text)
 
-	require.Empty(t, commands(t.Context(), agents("{ id: a, default: true }")))
+	got = sandboxed(t.Context(), agents("{ id: a, default: true }"))
+	require.Len(t, got, 1)
+	require.Equal(t, "documents", got[0].part)
+	require.True(t, got[0].note)
+	require.Regexp(t, `^PDF, Office and other documents that people send can't be read, only plain text: .*bwrap`, got[0].text)
+	require.Equal(t, note("documents", "PDF files that people send can't be read: pdftotext is not installed", "sudo apt-get install poppler-utils (or your distribution's package)"), documents(nil))
 }
 
 func TestTheSandboxAndItsLimits(t *testing.T) {
@@ -464,9 +471,9 @@ func TestTheSandboxAndItsLimits(t *testing.T) {
 	limits := commandLimits(cfg.Limits)
 	require.Contains(t, limits.text, "limited to ")
 	require.Equal(t, limits.note, limits.fix != "", "there is a hint where the kernel sets no limits")
-	got := commands(t.Context(), cfg)
+	got := sandboxed(t.Context(), cfg)
 	if got[0].fix == "" {
-		require.Equal(t, []finding{healthy("sandbox", "bubblewrap works"), limits}, got)
+		require.Equal(t, []finding{healthy("sandbox", "bubblewrap works"), limits}, got[:2])
 	}
 }
 

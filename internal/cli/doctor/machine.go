@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -132,8 +133,27 @@ func tokenFile(cfg *config.Config) finding {
 
 const installSandbox = "sudo apt-get install bubblewrap (or your distribution's package), then run sluice doctor again"
 
-// commands checks whether the sandbox works, where agents use it, and which limits their commands have.
-func commands(ctx context.Context, cfg *config.Config) []finding {
+// sandboxed checks what runs in the sandbox.
+func sandboxed(ctx context.Context, cfg *config.Config) []finding {
+	ctx, cancel := context.WithTimeout(ctx, 2*probeTimeout)
+	defer cancel()
+	missing := sandbox.New("").Available(ctx)
+	return append(commands(cfg, missing), documents(missing))
+}
+
+// documents says whether documents that people send can be read.
+func documents(missing error) finding {
+	if missing != nil {
+		return note("documents", fmt.Sprintf("PDF, Office and other documents that people send can't be read, only plain text: %s", missing), installSandbox)
+	}
+	if _, err := exec.LookPath("pdftotext"); err != nil {
+		return note("documents", "PDF files that people send can't be read: pdftotext is not installed", "sudo apt-get install poppler-utils (or your distribution's package)")
+	}
+	return healthy("documents", "PDF, Office and other documents are read in the sandbox")
+}
+
+// commands checks whether the sandbox works, where agents use it, and which limits their commands have. missing says why it does not.
+func commands(cfg *config.Config, missing error) []finding {
 	var required, optional []string
 	for _, a := range cfg.Agents.List {
 		switch sessions.SandboxMode(a.Sandbox.Mode) {
@@ -146,16 +166,13 @@ func commands(ctx context.Context, cfg *config.Config) []finding {
 	if len(required)+len(optional) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, 2*probeTimeout)
-	defer cancel()
-	err := sandbox.New("").Available(ctx)
 	switch {
-	case err == nil:
+	case missing == nil:
 		return []finding{healthy("sandbox", "bubblewrap works"), commandLimits(cfg.Limits)}
 	case len(required) > 0:
-		return []finding{problem("sandbox", fmt.Sprintf("%s. Agents that require it can't run commands: %s", err, strings.Join(required, ", ")), installSandbox)}
+		return []finding{problem("sandbox", fmt.Sprintf("%s. Agents that require it can't run commands: %s", missing, strings.Join(required, ", ")), installSandbox)}
 	}
-	return []finding{note("sandbox", fmt.Sprintf("%s. Agents that would use it: %s", err, strings.Join(optional, ", ")), installSandbox)}
+	return []finding{note("sandbox", fmt.Sprintf("%s. Agents that would use it: %s", missing, strings.Join(optional, ", ")), installSandbox)}
 }
 
 // commandLimits says what limits the commands of agents here.

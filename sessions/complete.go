@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,7 +116,7 @@ func (s completion) request(system string) Request {
 		system += "\n\n" + s.briefing
 	}
 	r := Request{
-		System: system, Messages: slices.Clip(s.messages), Tools: s.specs,
+		System: system, Messages: slices.Clip(s.messages), Tools: s.specs, Label: s.record.Taint,
 		Temperature: s.temperature(), MaxTokens: s.maxTokens(), Thinking: s.thinking(),
 	}
 	s.lent = true
@@ -151,7 +152,7 @@ func (s completion) runStep(ctx context.Context, model Model, request Request, o
 func (s completion) answered(model Model, completion Completion) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m := Message{Role: RoleAssistant, Model: model.Name(), Usage: completion.Usage, Label: s.record.Taint, Parts: slices.Clone(completion.Parts)}
+	m := Message{Role: RoleAssistant, Model: cmp.Or(completion.Model, model.Name()), Usage: completion.Usage, Label: s.record.Taint, Parts: slices.Clone(completion.Parts)}
 	if last := s.last(); last != nil {
 		m.Run = last.Run
 	}

@@ -8,6 +8,7 @@ import (
 	"sluice/internal/program"
 	runs "sluice/router/work"
 	"sluice/sessions"
+	"sluice/sessions/port"
 )
 
 const (
@@ -22,7 +23,7 @@ const summaryPrompt = "Summarize a conversation for the assistant that will cont
 
 // nearlyFull reports whether the last prompt came close to the model's context, which also has to hold the answer.
 func (w *work) nearlyFull() bool {
-	window := float64(w.session.Model().ContextWindow())
+	window := float64(port.WindowFor(w.session.Model(), w.session.Taint()))
 	room := min(nearlyFull*window, window-float64(w.session.MaxTokens()))
 	return window > 0 && float64(w.session.Record().ContextSize) > max(room, keepShare*window)
 }
@@ -70,7 +71,7 @@ func (w *work) compactTo(ctx context.Context, keep int) error {
 // keepBytes is how much of the newest text is kept. Each further compaction of a run keeps less.
 func (w *work) keepBytes() int {
 	keep := 0
-	if window := w.session.Model().ContextWindow(); window > 0 {
+	if window := port.WindowFor(w.session.Model(), w.session.Taint()); window > 0 {
 		keep = int(keepShare * float64(window) * bytesPerToken)
 	} else {
 		for _, m := range w.session.Messages() {

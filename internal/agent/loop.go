@@ -23,6 +23,7 @@ import (
 	"sluice/internal/agent/tools/webfetch"
 	"sluice/internal/agent/toolset"
 	"sluice/internal/agent/visibility"
+	"sluice/internal/model/chain"
 	"sluice/internal/sandbox"
 	"sluice/internal/workspace"
 	"sluice/policy"
@@ -257,7 +258,7 @@ func (l *Loop) modelOf(record sessions.Record, d roster.Definition) (sessions.Mo
 	if d.Program != nil {
 		return d.Program, nil
 	}
-	return l.models(cmp.Or(record.Model.Raw(), d.Model))
+	return l.models(chain.Expand(cmp.Or(record.Model.Raw(), d.Model), d.Model))
 }
 
 func failed(err error, public string) *sessions.WorkError {

@@ -10,6 +10,7 @@ import (
 
 	"sluice/policy/flow"
 	"sluice/sessions"
+	"sluice/sessions/port"
 )
 
 // Limits of the pictures in one request, newest first: they are sent again with each completion.
@@ -32,6 +33,8 @@ var (
 	_ sessions.Model      = (*seeing)(nil)
 	_ sessions.Classified = (*seeing)(nil)
 	_ sessions.Tempered   = (*seeing)(nil)
+	_ port.Windowed       = (*seeing)(nil)
+	_ port.Turning        = (*seeing)(nil)
 )
 
 // Classification implements [sessions.Classified].
@@ -39,6 +42,12 @@ func (m *seeing) Classification() flow.Level { return sessions.ModelLevel(m.Mode
 
 // MaxTemperature implements [sessions.Tempered].
 func (m *seeing) MaxTemperature() float32 { return sessions.MaxTemperature(m.Model) }
+
+// WindowFor implements [port.Windowed].
+func (m *seeing) WindowFor(label flow.Label) int { return port.WindowFor(m.Model, label) }
+
+// BeginTurn implements [port.Turning].
+func (m *seeing) BeginTurn() { port.BeginTurn(m.Model) }
 
 // Complete implements [sessions.Model]. A model that does not accept pictures gets a description in words.
 func (m *seeing) Complete(ctx context.Context, req sessions.Request, on func(sessions.Chunk)) (sessions.Completion, error) {

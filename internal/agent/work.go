@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,7 @@ import (
 	"sluice/internal/program"
 	runs "sluice/router/work"
 	"sluice/sessions"
+	"sluice/sessions/port"
 )
 
 const (
@@ -59,6 +61,7 @@ func (l *Loop) Work(ctx context.Context, a runs.Assignment) (runs.Answer, error)
 		ctx, end = w.entrust(ctx, p, l.programFolder(a.Session, p))
 		defer end()
 	}
+	port.BeginTurn(w.session.Model())
 	w.session.SetSkip(w.skip)
 	defer w.session.SetSkip(nil)
 	w.event(sessions.Event{Type: sessions.EventStarted})
@@ -221,10 +224,12 @@ func (w *work) step(ctx context.Context) error {
 	model := w.session.Model().Name()
 	started := w.now()
 	completion, err := w.session.Complete(ctx, func(c sessions.Chunk) {
-		switch c.Type {
-		case sessions.PartText:
+		switch {
+		case c.Void:
+			w.event(sessions.Event{Type: sessions.EventRetrying, Attempt: 1})
+		case c.Type == sessions.PartText:
 			w.event(sessions.Event{Type: sessions.EventDelta, Text: c.Text})
-		case sessions.PartThinking:
+		case c.Type == sessions.PartThinking:
 			w.event(sessions.Event{Type: sessions.EventThinking, Text: c.Text})
 		}
 	})
@@ -233,6 +238,7 @@ func (w *work) step(ctx context.Context) error {
 		w.metrics.completions.WithLabelValues(model, failureKind(err)).Inc()
 		return err
 	}
+	model = cmp.Or(completion.Model, model)
 	w.metrics.completions.WithLabelValues(model, "ok").Inc()
 	w.count(model, completion)
 	return nil
@@ -290,8 +296,12 @@ func (w *work) ended(ctx context.Context, err error) error {
 		return programFailed(me)
 	}
 	switch me.Kind {
-	case sessions.ModelAuth:
+	case sessions.ModelAuth, port.ModelForbidden:
 		return failed(err, "The model refused my access. My owner needs to check its API key.")
+	case port.ModelBilling:
+		return failed(err, "The account of my model has no money left. My owner needs to pay it up.")
+	case port.ModelMissing:
+		return failed(err, "My model does not exist at its provider. My owner needs to correct its name.")
 	case sessions.ModelOverflow:
 		return failed(err, "This is too long for my model, and I could not shorten it. Please send less at once, or start over with /new.")
 	case sessions.ModelRefused:

@@ -23,6 +23,7 @@ import (
 	"sluice/internal/httpapi"
 	"sluice/internal/mcp"
 	"sluice/internal/model"
+	"sluice/internal/model/cooldown"
 	"sluice/internal/sandbox"
 	"sluice/internal/supervisor"
 	"sluice/internal/web"
@@ -63,6 +64,7 @@ type App struct {
 	monitor    liveMonitor
 	secrets    *liveSecrets
 	models     atomic.Pointer[model.Registry]
+	board      *cooldown.Board // the keys and models that have failed
 	voices     transcriber
 	nkeys      atomic.Pointer[map[string]string] // of agents' programs
 	carriers   carriers
@@ -92,6 +94,7 @@ func New(cfg *config.Config, version string, log *slog.Logger) *App {
 		rows: ledger.NewStore[*store.DB],
 	}
 	a.voices.models = &a.models
+	a.board = cooldown.New(cooldown.Config{Now: a.now, Log: log})
 	return a
 }
 

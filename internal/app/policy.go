@@ -3,7 +3,6 @@ package app
 import (
 	"sluice/adapters/webchat"
 	"sluice/internal/config"
-	"sluice/internal/model"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/nodes"
@@ -70,25 +69,4 @@ func action(word string) policy.Action {
 		return policy.Block
 	}
 	return policy.Action(word)
-}
-
-// providers returns the configured model providers.
-func providers(c *config.Config) map[string]model.ProviderConfig {
-	all := map[string]model.ProviderConfig{}
-	for name, p := range c.Models.Providers {
-		all[name] = model.ProviderConfig{
-			Kind: p.Kind, APIKey: p.APIKey.Reveal(), BaseURL: p.BaseURL, Classification: p.Classification, ContextWindow: p.ContextWindow,
-			Models: p.Models,
-		}
-	}
-	return all
-}
-
-// modelsInUse returns the models that the configuration names.
-func modelsInUse(c *config.Config) []string {
-	names := []string{c.Models.Default, c.Agents.Defaults.Model}
-	for _, a := range c.Agents.List {
-		names = append(names, a.Model)
-	}
-	return names
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"sluice/internal/config"
-	"sluice/internal/model"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/sessions"
@@ -77,7 +76,7 @@ func (a *App) adopt(cfg *config.Config) error {
 	if err != nil {
 		return fmt.Errorf("configure gate: %w", err)
 	}
-	models, err := model.New(providers(cfg), modelsInUse(cfg)...)
+	models, err := newModels(a, cfg)
 	if err != nil {
 		return fmt.Errorf("configure models: %w", err)
 	}

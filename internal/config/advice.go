@@ -164,8 +164,8 @@ func (a *adviser) agentMay(agent *Agent) (may flow.Level, who, mend string) {
 		}
 		return may, "program", fmt.Sprintf("raise the classification of agent %s in agents.list", agent.ID)
 	}
-	name, _, _ := strings.Cut(agent.Model, "/")
-	return a.Models.Providers[name].Classification, "model " + agent.Model, fmt.Sprintf("raise models.providers.%s.classification, or give agent %s another model", name, agent.ID)
+	may, name := a.Models.Highest(agent.Model)
+	return may, "model " + agent.Model, fmt.Sprintf("raise models.providers.%s.classification, or give agent %s another model", name, agent.ID)
 }
 
 // unlistedGroups checks whether unlisted groups can be answered: messages there have the channel's level.

@@ -33,10 +33,10 @@ func check(r *report, c *Config) {
 	k.stores()
 	k.owners()
 	k.channels()
-	k.models()
+	k.c.Models.Check(k.fault)
 	k.agents()
 	k.media()
-	k.c.Agents.CheckPrograms(agents.Bus{Cluster: k.c.Bus.URL.Reveal() != "", Listens: k.c.Bus.Listen != ""}, func(path, format string, args ...any) { k.must(false, path, format, args...) })
+	k.c.Agents.CheckPrograms(agents.Bus{Cluster: k.c.Bus.URL.Reveal() != "", Listens: k.c.Bus.Listen != ""}, k.fault)
 	k.bindings()
 	k.session()
 	k.tools()
@@ -164,48 +164,11 @@ var (
 	agentShape   = pattern.New(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 )
 
-func (k checker) models() {
-	for name, p := range k.c.Models.Providers {
-		path := join("models.providers", name)
-		k.must(accountShape.MatchString(name), path, "want a name of A-Z a-z 0-9 _ -")
-		k.must(name != OfflineProvider, path, "is built in: choose another name")
-		k.must(p.Kind != "", path+".kind", "is missing: want anthropic or openai")
-		k.must(p.BaseURL == "" || isURL(p.BaseURL, "http", "https"), path+".baseURL", "%q: want an http or https address", p.BaseURL)
-		k.must(p.APIKey != "" || p.BaseURL != "", path+".apiKey", "is missing: set it, or set baseURL for a server that needs no key")
-		for i, model := range p.Models {
-			k.must(strings.TrimSpace(model) != "" && !strings.HasPrefix(model, name+"/"), fmt.Sprintf("%s.models[%d]", path, i), "%q: want a model's name without the provider before it, or \"*\" for any", model)
-		}
-	}
-	k.model("models.default", k.c.Models.Default)
-	for name, p := range k.c.Models.Prices {
-		path := join("models.prices", name)
-		k.model(path, name)
-		k.must(p.Input != "", path+".input", "is missing: want the price of a million tokens, such as 2.50")
-		k.must(p.Output != "", path+".output", "is missing: want the price of a million tokens, such as 10")
-	}
-}
+// model checks a reference to a model or a chain of them.
+func (k checker) model(path, ref string) { k.c.Models.Reference(path, ref, k.fault) }
 
-// offlineModel matches the offline provider's models: the guide, and two models for tests.
-var offlineModel = pattern.New(`^(guide|echo|slow-[0-9]+(\.[0-9]+)?(ms|s|m|h))$`)
-
-// model checks a "<provider>/<model>".
-func (k checker) model(path, ref string) {
-	provider, model, ok := strings.Cut(ref, "/")
-	if !ok || model == "" {
-		k.must(false, path, "%q: want <provider>/<model>, for example %s", ref, DefaultModel)
-		return
-	}
-	if provider == OfflineProvider {
-		k.must(offlineModel.MatchString(model), path, "%q: offline has the models guide, echo and slow-<duration>, for example slow-2s", ref)
-		return
-	}
-	known := []string{OfflineProvider}
-	for name := range k.c.Models.Providers {
-		known = append(known, name)
-	}
-	slices.Sort(known)
-	k.must(slices.Contains(known, provider), path, "no provider %q under models.providers: %s", provider, hint.For(provider, known))
-}
+// fault reports a fault at a path that has none yet.
+func (k checker) fault(path, format string, args ...any) { k.must(false, path, format, args...) }
 
 func (k checker) media() {
 	t := k.c.Media.Transcription
@@ -261,10 +224,11 @@ func (k checker) temperature(path string, a Agent) {
 	if a.Temperature == k.c.Agents.Defaults.Temperature {
 		path = "agents.defaults"
 	}
-	provider, _, _ := strings.Cut(a.Model, "/")
+	first, _, _ := strings.Cut(a.Model, ",") // the others of a chain get what they take
+	provider, _, _ := strings.Cut(first, "/")
 	t := a.Temperature.Value()
 	k.must(t == nil || *t <= 1 || k.c.Models.Providers[provider].Kind != "anthropic", path+".temperature",
-		"%s is too high for %s: want a number from 0 to 1, because models.providers.%s is of kind anthropic", a.Temperature, a.Model, provider)
+		"%s is too high for %s: want a number from 0 to 1, because models.providers.%s is of kind anthropic", a.Temperature, first, provider)
 }
 
 // prompt checks that a system prompt is a valid template.

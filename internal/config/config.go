@@ -11,6 +11,7 @@ import (
 	"sluice/internal/config/automation"
 	"sluice/internal/config/checks"
 	"sluice/internal/config/hooks"
+	"sluice/internal/config/models"
 	"sluice/policy/flow"
 )
 
@@ -133,29 +134,13 @@ type Topic struct {
 }
 
 // Models are the language models.
-type Models struct {
-	Default   string              `yaml:"default" doc:"<provider>/<model>. offline/guide needs no provider, key or network; it is a demonstration, not an AI."`
-	Providers map[string]Provider `yaml:"providers" doc:"Providers by name. The name is the part before the / of a model."`
-	Prices    map[string]Price    `yaml:"prices" doc:"Prices by model, <provider>/<model>. The report of a sub-agent's task says what the task cost."`
-}
-
-// Price is what a model costs.
-type Price struct {
-	Input    Amount `yaml:"input" doc:"For a million tokens of prompts."`
-	Output   Amount `yaml:"output" doc:"For a million tokens of replies."`
-	Cached   Amount `yaml:"cached" doc:"For a million tokens of prompts that the provider reads from its cache. Default: as input."`
-	Currency string `yaml:"currency" doc:"Such as USD or EUR. Default: USD."`
-}
+type Models = models.Models
 
 // Provider is one model provider.
-type Provider struct {
-	Kind           string     `yaml:"kind" enum:"anthropic,openai" doc:"The provider's API; openai is any server with the Chat Completions API. Required."`
-	APIKey         Secret     `yaml:"apiKey" doc:"Required if baseURL is empty."`
-	BaseURL        string     `yaml:"baseURL" doc:"Address of the API. Empty: the provider's own."`
-	Classification flow.Level `yaml:"classification" doc:"Highest level that may be sent to the provider. A session above it gets an error that names this setting."`
-	ContextWindow  int        `yaml:"contextWindow" min:"0" doc:"Maximum tokens of a prompt and its reply together. 0: as known for the model."`
-	Models         []string   `yaml:"models" doc:"Models that people and agents may choose with /model, session_status, sessions_spawn and the API: names without the provider; \"*\" means any. The models that models.default and the agents name can always be chosen. Default: only these."`
-}
+type Provider = models.Provider
+
+// Price is what a model costs.
+type Price = models.Price
 
 // Agents are the agents.
 type Agents = agents.Agents

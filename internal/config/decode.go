@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"sluice/internal/config/hint"
+	"sluice/internal/config/scalar"
+	"sluice/internal/model/chain"
 	"sluice/sessions"
 
 	"go.yaml.in/yaml/v3"
@@ -49,6 +51,8 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, f field, path string) {
 		return
 	}
 	switch v.Kind() {
+	case reflect.String:
+		d.text(n, v, f, path)
 	case reflect.Struct:
 		d.structure(n, v, path)
 	case reflect.Map:
@@ -140,10 +144,24 @@ func (d *decoder) sequence(n *yaml.Node, v reflect.Value, path string) {
 // element returns a new element of a list or map, with its defaults.
 func (*decoder) element(t reflect.Type) reflect.Value {
 	e := reflect.New(t.Elem())
-	if x, ok := e.Interface().(defaulter); ok {
+	switch x := e.Interface().(type) {
+	case defaulter:
 		x.setDefaults()
+	case interface{ SetDefaults() }: // of another package
+		x.SetDefaults()
 	}
 	return e.Elem()
+}
+
+// text reads a text. A chain of models may also be written as a list of their names.
+func (d *decoder) text(n *yaml.Node, v reflect.Value, f field, path string) {
+	if !f.chain || n.Kind != yaml.SequenceNode {
+		d.scalar(n, v, f, path)
+		return
+	}
+	var names []string
+	d.sequence(n, reflect.ValueOf(&names).Elem(), path)
+	v.SetString(chain.Text(names))
 }
 
 func (d *decoder) scalar(n *yaml.Node, v reflect.Value, f field, path string) {
@@ -237,6 +255,8 @@ func wanted(v reflect.Value, f field) string {
 		return "an amount of data such as 512MiB or 5GiB"
 	case Amount:
 		return "an amount of money such as 2.50"
+	case scalar.Rate:
+		return "an amount and a period such as 60/1m"
 	case sessions.Temperature:
 		return "a number from 0 to 2 with at most two decimals, such as 0.7"
 	case int:
@@ -282,12 +302,4 @@ func kindName(n *yaml.Node) string {
 }
 
 // join adds a key to a path.
-func join(path, key string) string {
-	if strings.ContainsAny(key, ".[] ") {
-		return path + "[" + strconv.Quote(key) + "]"
-	}
-	if path == "" {
-		return key
-	}
-	return path + "." + key
-}
+func join(path, key string) string { return hint.Join(path, key) }

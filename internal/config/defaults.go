@@ -8,13 +8,14 @@ import (
 	"sluice/internal/config/agents"
 	"sluice/internal/config/alerts"
 	"sluice/internal/config/automation"
+	"sluice/internal/config/models"
 	"sluice/policy/flow"
 )
 
 // Names that the program itself uses.
 const (
-	OfflineProvider = "offline" // the provider that always exists
-	DefaultModel    = "offline/guide"
+	OfflineProvider = models.Offline
+	DefaultModel    = models.Default
 	DefaultListen   = "127.0.0.1:8484"
 	DefaultAgent    = "main"
 )
@@ -74,7 +75,6 @@ var (
 	_ defaulter = (*TelegramAccount)(nil)
 	_ defaulter = (*SlackAccount)(nil)
 	_ defaulter = (*DiscordAccount)(nil)
-	_ defaulter = (*Provider)(nil)
 	_ defaulter = (*Reset)(nil)
 	_ defaulter = (*MCPServer)(nil)
 )
@@ -100,9 +100,6 @@ func (a *DiscordAccount) setDefaults() { a.APIBase = "https://discord.com/api/v1
 
 // Unlike a model, an MCP server gets only public data by default.
 func (m *MCPServer) setDefaults() { m.Classification, m.TimeoutSeconds = flow.Public, 60 }
-
-// A provider is the owner's own choice, so by default it may see everything.
-func (p *Provider) setDefaults() { p.Classification = flow.Restricted }
 
 // complete fills in what follows from other keys.
 func (c *Config) complete(home string) {

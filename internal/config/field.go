@@ -15,6 +15,7 @@ type field struct {
 	doc      string
 	enum     []string
 	min, max *int
+	chain    bool // a model, or a list of models
 	index    []int
 }
 
@@ -65,7 +66,7 @@ func sectionOf(t reflect.Type) section {
 
 func fieldOf(f reflect.StructField, index int) field {
 	name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-	g := field{name: name, doc: f.Tag.Get("doc"), enum: list(f.Tag.Get("enum")), index: []int{index}}
+	g := field{name: name, doc: f.Tag.Get("doc"), enum: list(f.Tag.Get("enum")), chain: f.Tag.Get("chain") != "", index: []int{index}}
 	g.min, g.max = number(f.Tag.Get("min")), number(f.Tag.Get("max"))
 	if f.Type == reflect.TypeFor[flow.Level]() {
 		for _, l := range flow.Levels() {

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 
+	"sluice/internal/config/scalar"
 	"sluice/policy/flow"
 )
 
@@ -88,7 +89,8 @@ func scalars(v reflect.Value) []row {
 
 // composite reports whether a value has its own section.
 func composite(v reflect.Value) bool {
-	if _, level := v.Interface().(flow.Level); level {
+	switch v.Interface().(type) {
+	case flow.Level, scalar.Rate:
 		return false
 	}
 	t := v.Type()

@@ -13,6 +13,7 @@ type (
 	Duration = scalar.Duration
 	// Wait is a time span that may be 0s.
 	Wait = scalar.Wait
+
 	// Amount is an amount of money.
 	Amount = scalar.Amount
 	// Bytes is an amount of data with a unit: 512MiB, 5GiB, 2GB.

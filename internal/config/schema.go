@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"sluice/internal/config/scalar"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -40,7 +41,7 @@ func structSchema(v reflect.Value) object {
 
 func valueSchema(v reflect.Value, f field) object {
 	switch v.Interface().(type) {
-	case flow.Level, Duration, Wait, Secret:
+	case flow.Level, Duration, Wait, Secret, scalar.Rate:
 		return withDefault(scalarSchema("string", f), v)
 	case sessions.Temperature:
 		return withDefault(orReference(object{"type": "number", "minimum": 0, "maximum": sessions.TemperatureMax}), v)
@@ -60,6 +61,9 @@ func valueSchema(v reflect.Value, f field) object {
 		return withDefault(orReference(object{"type": "boolean"}), v)
 	case reflect.Int:
 		return withDefault(orReference(intSchema(f)), v)
+	}
+	if f.chain {
+		return withDefault(object{"type": []string{"string", "array", "null"}, "items": object{"type": "string"}}, v)
 	}
 	return withDefault(scalarSchema("string", f), v)
 }

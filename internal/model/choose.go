@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"sluice/internal/model/chain"
 	"sluice/internal/model/offline"
 	"sluice/policy/flow"
 )
@@ -19,11 +20,22 @@ const choicesMax = 20
 // configuration itself must use it. A name is shown to others and sent to a provider, so arbitrary texts are not
 // allowed. The error names the models whose provider may get data of the level knows.
 func (r *Registry) Choose(name string, knows flow.Level) error {
-	provider, model, ok := strings.Cut(name, "/")
-	if ok && model != "" && r.listed(provider, model) {
-		return nil
+	names := chain.Names(name)
+	if len(names) > chain.Max {
+		return fmt.Errorf("%d models can't follow one another: name at most %d", len(names), chain.Max)
 	}
-	return fmt.Errorf("the model %q can't be chosen: want %s (see models.providers.<provider>.models in the configuration)", name, r.choices(knows))
+	for i, one := range names {
+		if one == chain.Auto && i == len(names)-1 && i > 0 {
+			continue // the models of its agent
+		}
+		if provider, model, ok := strings.Cut(one, "/"); !ok || model == "" || !r.listed(provider, model) {
+			return fmt.Errorf("the model %q can't be chosen: want %s (see models.providers.<provider>.models in the configuration)", one, r.choices(knows))
+		}
+	}
+	if len(names) == 0 {
+		return fmt.Errorf("no model is named: want %s", r.choices(knows))
+	}
+	return nil
 }
 
 func (r *Registry) listed(provider, model string) bool {
@@ -40,7 +52,7 @@ func (r *Registry) choices(knows flow.Level) string {
 	for _, provider := range r.Providers() {
 		level, list := flow.Restricted, r.lists[provider]
 		if p, ok := r.providers[provider]; ok {
-			level = p.Level()
+			level = p.Classification
 		} else {
 			list = append(offline.Names(), list...)
 		}

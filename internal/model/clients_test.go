@@ -20,6 +20,7 @@ import (
 	"sluice/internal/model/wire"
 	"sluice/policy/flow"
 	"sluice/sessions"
+	"sluice/sessions/port"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -277,8 +278,14 @@ func TestStatuses(t *testing.T) {
 		{500, "oops", sessions.ModelOverloaded},
 		{529, `{"type":"error","error":{"type":"overloaded_error"}}`, sessions.ModelOverloaded},
 		{401, "who are you", sessions.ModelAuth},
-		{403, "not you", sessions.ModelAuth},
-		{404, "no such model", sessions.ModelRefused},
+		{403, "not you", port.ModelForbidden},
+		{403, `{"error":{"message":"your input was flagged by moderation"}}`, sessions.ModelRefused},
+		{404, "no such model", port.ModelMissing},
+		{402, "pay", port.ModelBilling},
+		{429, `{"error":{"code":"insufficient_quota","message":"You exceeded your current quota"}}`, port.ModelBilling},
+		{400, `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the API"}}`, port.ModelBilling},
+		{400, `{"error":{"message":"the prompt says: Your credit balance is too low, insufficient_quota"}}`, sessions.ModelRefused},
+		{503, `{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`, port.ModelLoading},
 		{400, `{"error":{"code":"context_length_exceeded","message":"This model's maximum context length is 8192 tokens"}}`, sessions.ModelOverflow},
 		{400, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`, sessions.ModelOverflow},
 		{413, "too large", sessions.ModelOverflow},
@@ -368,8 +375,8 @@ func TestRegistry(t *testing.T) {
 	t.Parallel()
 	r, err := model.New(map[string]model.ProviderConfig{
 		"local": {Kind: model.KindOpenAI, BaseURL: "http://127.0.0.1:1/v1", Classification: flow.Confidential, ContextWindow: 4096},
-		"far":   {Kind: model.KindAnthropic, APIKey: "x"},
-	})
+		"far":   {Kind: model.KindAnthropic, Keys: []string{"x"}},
+	}, model.Options{})
 	require.NoError(t, err)
 	m, err := r.Model("local/llama/3.3")
 	require.NoError(t, err)
@@ -388,8 +395,8 @@ func TestRegistry(t *testing.T) {
 		_, err := r.Model(name)
 		require.ErrorContains(t, err, says)
 	}
-	_, err = model.New(map[string]model.ProviderConfig{"x": {Kind: "fortune"}})
+	_, err = model.New(map[string]model.ProviderConfig{"x": {Kind: "fortune"}}, model.Options{})
 	require.ErrorContains(t, err, "models.providers.x.kind")
-	_, err = model.New(map[string]model.ProviderConfig{"offline": {Kind: model.KindOpenAI}})
+	_, err = model.New(map[string]model.ProviderConfig{"offline": {Kind: model.KindOpenAI}}, model.Options{})
 	require.ErrorContains(t, err, "built-in")
 }

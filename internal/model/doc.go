@@ -12,11 +12,15 @@
 // How a failure is called, as [sessions.ModelErrorKind]:
 //
 //	429                                             rate limited, with Retry-After
+//	402, 429 and 400 that speak of quota or credit  billing
 //	5xx, overloaded inside a stream                 overloaded
+//	503 that says the model is loading              loading
 //	no connection, no name, TLS, silence            unavailable
 //	end of the stream before its end marker         cut
 //	4xx that speaks of the prompt's length, 413     context overflow
-//	401, 403                                        auth
+//	401                                             auth
+//	403                                             forbidden; refused if it speaks of moderation
+//	404                                             missing
 //	every other status, one document for a stream   refused
 //
 // The texts of errors hold at most 4 KiB of what the provider said, and never the key.

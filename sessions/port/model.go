@@ -53,6 +53,31 @@ type Tempered interface {
 	MaxTemperature() float32
 }
 
+// WindowFor is the context window of a model for a prompt with a label: of a chain, only the models that may see it count.
+func WindowFor(m Model, label flow.Label) int {
+	if w, ok := m.(Windowed); ok {
+		return w.WindowFor(label)
+	}
+	return m.ContextWindow()
+}
+
+// Windowed is the optional ability of a model whose context window depends on what the prompt knows.
+type Windowed interface {
+	WindowFor(label flow.Label) int
+}
+
+// BeginTurn tells a model that a new turn begins: a chain asks its first model first again.
+func BeginTurn(m Model) {
+	if t, ok := m.(Turning); ok {
+		t.BeginTurn()
+	}
+}
+
+// Turning is the optional ability of a model that remembers something until the next turn.
+type Turning interface {
+	BeginTurn()
+}
+
 // Request is one completion's prompt.
 type Request struct {
 	System      string
@@ -62,6 +87,7 @@ type Request struct {
 	MaxTokens   int                  // of the answer; 0 for the provider's default
 	Temperature *float32             // nil for the provider's default
 	Thinking    record.ThinkingLevel // empty for the provider's default
+	Label       flow.Label           // of everything that the prompt says; where it was lost, the highest
 }
 
 // Chunk is a part of a streamed answer.
@@ -70,6 +96,8 @@ type Chunk struct {
 	Text   string           // text and thinking: what was added
 	CallID string           // toolCall
 	Tool   string           // toolCall
+	// Void: what was streamed so far is void, because the answer begins again, perhaps from another model. Nothing else is set.
+	Void bool
 }
 
 // Completion is a finished answer.
@@ -78,19 +106,24 @@ type Completion struct {
 	Usage message.Usage
 	// Truncated: the answer hit the token limit.
 	Truncated bool
+	Model     string // "<provider>/<model>" that answered; empty: the one that was asked
 }
 
 // ModelErrorKind classifies a failed completion.
 type ModelErrorKind string
 
-// The kinds. RateLimited, Overloaded, Unavailable and Cut may be retried.
+// The kinds. RateLimited, Overloaded, Unavailable, Cut and Loading may be retried.
 const (
 	ModelRateLimited ModelErrorKind = "rate_limited"
 	ModelOverloaded  ModelErrorKind = "overloaded"       // 5xx
 	ModelUnavailable ModelErrorKind = "unavailable"      // no connection, time-out, stalled stream
 	ModelCut         ModelErrorKind = "cut"              // the stream ended before its end marker
 	ModelOverflow    ModelErrorKind = "context_overflow" // the prompt is too long
+	ModelLoading     ModelErrorKind = "loading"          // the server is still loading the model
+	ModelMissing     ModelErrorKind = "missing"          // the provider does not have the model
 	ModelAuth        ModelErrorKind = "auth"             // key wrong or revoked
+	ModelForbidden   ModelErrorKind = "forbidden"        // the key may not use the model
+	ModelBilling     ModelErrorKind = "billing"          // the key's account has no money or quota left
 	ModelRefused     ModelErrorKind = "refused"          // any other 4xx: the request itself is wrong
 )
 
@@ -111,7 +144,7 @@ func (e *ModelError) Unwrap() error { return e.Err }
 // Retryable reports whether the same request may succeed later.
 func (e *ModelError) Retryable() bool {
 	switch e.Kind {
-	case ModelRateLimited, ModelOverloaded, ModelUnavailable, ModelCut:
+	case ModelRateLimited, ModelOverloaded, ModelUnavailable, ModelCut, ModelLoading:
 		return true
 	}
 	return false

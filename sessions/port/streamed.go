@@ -15,6 +15,10 @@ type Streamed struct {
 
 // Add adds the next chunk.
 func (b *Streamed) Add(c Chunk) {
+	if c.Void {
+		*b = Streamed{}
+		return
+	}
 	if c.Type == message.PartToolCall {
 		b.flush()
 		b.done = append(b.done, message.Part{Type: message.PartToolCall, CallID: c.CallID, Tool: c.Tool})

@@ -32,7 +32,7 @@ func Of(ctx context.Context, model sessions.Model, r Request) (string, error) {
 		return "", fmt.Errorf("summarize thread: %w", sessions.ErrModelLevel)
 	}
 	for clip := ClipMax; ; clip /= 2 {
-		request := sessions.Request{System: r.Prompt, MaxTokens: r.MaxTokens, Messages: []sessions.Message{{
+		request := sessions.Request{System: r.Prompt, MaxTokens: r.MaxTokens, Label: r.Label, Messages: []sessions.Message{{
 			Role: sessions.RoleUser, Parts: []sessions.Part{sessions.TextPart(Transcript(r.Messages, clip), r.Label)},
 		}}}
 		completion, err := model.Complete(ctx, request, func(sessions.Chunk) {})

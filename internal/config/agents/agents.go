@@ -16,7 +16,7 @@ type Agents struct {
 
 // Defaults are the settings that agents share.
 type Defaults struct {
-	Model           string               `yaml:"model" doc:"<provider>/<model>. Default: models.default."`
+	Model           string               `yaml:"model" chain:"true" doc:"<provider>/<model>, or a list of them: docs/models.md. Default: models.default."`
 	SystemPrompt    string               `yaml:"systemPrompt" doc:"The system prompt, a template: docs/workspace.md. Default: a short prompt for an assistant in a chat that replies briefly and may stay silent, followed by the instruction file of its workspace."`
 	Thinking        string               `yaml:"thinking" enum:"off,low,medium,high" doc:"How much models may reason before they reply. Default: the provider's."`
 	Effort          string               `yaml:"effort,omitempty" enum:"off,low,medium,high" doc:"Another name of thinking. Give one of the two."`
@@ -88,7 +88,7 @@ type Agent struct {
 	Name            string               `yaml:"name" doc:"Name of the agent for people. Default: its id."`
 	Kind            string               `yaml:"kind" enum:"loop,nats,command,a2a" doc:"Who works its runs: docs/programs.md. loop: the built-in agent, with its model. nats: a program that is connected to the bus. command: a program that is started for each run. a2a: a remote agent that speaks A2A."`
 	SystemPrompt    string               `yaml:"systemPrompt" doc:"Default: as in agents.defaults."`
-	Model           string               `yaml:"model" doc:"Default: as in agents.defaults. Only for kind loop."`
+	Model           string               `yaml:"model" chain:"true" doc:"Default: as in agents.defaults. Only for kind loop."`
 	Thinking        string               `yaml:"thinking" enum:"off,low,medium,high" doc:"Default: as in agents.defaults."`
 	Effort          string               `yaml:"effort,omitempty" enum:"off,low,medium,high" doc:"Another name of thinking. Give one of the two."`
 	Temperature     sessions.Temperature `yaml:"temperature" doc:"Default: as in agents.defaults."`

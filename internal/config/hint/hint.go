@@ -1,7 +1,21 @@
-// Package hint suggests the word that somebody probably meant.
+// Package hint says which setting is meant: how its path is written, and the word that somebody probably meant.
 package hint
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
+
+// Join adds a key to the path of a setting.
+func Join(path, key string) string {
+	if strings.ContainsAny(key, ".[] ") {
+		return path + "[" + strconv.Quote(key) + "]"
+	}
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
 
 // For suggests the known word that was probably meant, or lists the known words.
 func For(word string, known []string) string {

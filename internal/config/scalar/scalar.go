@@ -130,3 +130,34 @@ func (a Amount) Millionths(otherwise int64) int64 {
 	}
 	return n
 }
+
+// Rate is an amount for each period, such as 60/1m; zero if it is not given.
+type Rate struct {
+	Amount int
+	Per    time.Duration
+}
+
+// String is the rate as it is written; empty if it is not given.
+func (r Rate) String() string {
+	if r == (Rate{}) {
+		return ""
+	}
+	return strconv.Itoa(r.Amount) + "/" + Duration(r.Per).String()
+}
+
+// MarshalText returns the text that UnmarshalText reads.
+func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText reads a rate; the period is from a second to a day.
+func (r *Rate) UnmarshalText(text []byte) error {
+	amount, period, ok := strings.Cut(string(text), "/")
+	n, err := strconv.Atoi(strings.TrimSpace(amount))
+	per, fault := time.ParseDuration(strings.TrimSpace(period))
+	if !ok || err != nil || fault != nil || n < 1 || n > rateMax || per < time.Second || per > 24*time.Hour {
+		return fmt.Errorf("want an amount and a period of 1s to 24h, such as 60/1m")
+	}
+	*r = Rate{n, per}
+	return nil
+}
+
+const rateMax = 1_000_000_000

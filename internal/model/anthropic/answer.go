@@ -9,6 +9,7 @@ import (
 
 	"sluice/internal/model/wire"
 	"sluice/sessions"
+	"sluice/sessions/port"
 )
 
 // event is one event of the stream; which fields it has depends on its type.
@@ -103,8 +104,14 @@ func (a *answer) failed(e event) error {
 	switch e.Error.Type {
 	case "rate_limit_error":
 		return a.fail(sessions.ModelRateLimited, err)
-	case "authentication_error", "permission_error":
+	case "authentication_error":
 		return a.fail(sessions.ModelAuth, err)
+	case "permission_error":
+		return a.fail(port.ModelForbidden, err)
+	case "billing_error":
+		return a.fail(port.ModelBilling, err)
+	case "not_found_error":
+		return a.fail(port.ModelMissing, err)
 	case "invalid_request_error":
 		return a.fail(wire.KindOf(http.StatusBadRequest, e.Error.Message), err)
 	}

@@ -17,6 +17,7 @@ import (
 	"sluice/internal/model/openai"
 	"sluice/internal/model/wire"
 	"sluice/sessions"
+	"sluice/sessions/port"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -134,7 +135,7 @@ func TestFailuresAreUnderstood(t *testing.T) {
 		"server error":   {modeltest.Fail(500, "api_error", "Internal server error"), sessions.ModelOverloaded},
 		"wrong key":      {modeltest.Unauthorized(), sessions.ModelAuth},
 		"too long":       {modeltest.Overflow(), sessions.ModelOverflow},
-		"unknown model":  {modeltest.Fail(404, "not_found_error", "model: m"), sessions.ModelRefused},
+		"unknown model":  {modeltest.Fail(404, "not_found_error", "model: m"), port.ModelMissing},
 		"cut at once":    {modeltest.Broken(text, modeltest.Cut, 0), sessions.ModelCut},
 		"cut":            {modeltest.Broken(text, modeltest.Cut, 3), sessions.ModelCut},
 		"cut at the end": {modeltest.Broken(text, modeltest.Cut, 1000), sessions.ModelCut},

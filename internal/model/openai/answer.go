@@ -11,6 +11,7 @@ import (
 
 	"sluice/internal/model/wire"
 	"sluice/sessions"
+	"sluice/sessions/port"
 )
 
 // chunk is one event of the stream.
@@ -118,6 +119,8 @@ func (a *answer) Whole() bool { return a.finish != "" }
 func (a *answer) failed(kind, code, message string) error {
 	err := fmt.Errorf("%s: %s", strings.TrimSpace(kind+" "+code), message)
 	switch {
+	case strings.Contains(kind+code, "insufficient_quota"):
+		return a.fail(port.ModelBilling, err)
 	case strings.Contains(kind+code, "rate_limit"):
 		return a.fail(sessions.ModelRateLimited, err)
 	case wire.KindOf(http.StatusBadRequest, code+" "+message) == sessions.ModelOverflow:

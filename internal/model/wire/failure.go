@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"sluice/sessions"
+	"sluice/sessions/port"
 )
 
 const (
@@ -72,12 +74,22 @@ func message(body string) string {
 // KindOf classifies a status and the text of its error.
 func KindOf(status int, text string) sessions.ModelErrorKind {
 	switch {
+	case status == http.StatusPaymentRequired, unpaid(status, text):
+		return port.ModelBilling
 	case status == http.StatusTooManyRequests:
 		return sessions.ModelRateLimited
+	case status == http.StatusServiceUnavailable && says(text, "loading model", "model is loading", "is currently loading"):
+		return port.ModelLoading
 	case status >= 500:
 		return sessions.ModelOverloaded
-	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+	case status == http.StatusUnauthorized:
 		return sessions.ModelAuth
+	case status == http.StatusForbidden && says(text, "moderation", "flagged"):
+		return sessions.ModelRefused
+	case status == http.StatusForbidden:
+		return port.ModelForbidden
+	case status == http.StatusNotFound:
+		return port.ModelMissing
 	case status == http.StatusRequestEntityTooLarge, tooLong(text):
 		return sessions.ModelOverflow
 	case status == http.StatusRequestTimeout:
@@ -86,18 +98,28 @@ func KindOf(status int, text string) sessions.ModelErrorKind {
 	return sessions.ModelRefused
 }
 
-// tooLong recognises the providers' messages for a prompt that is too long.
-func tooLong(text string) bool {
-	text = strings.ToLower(text)
-	for _, sign := range []string{
-		"context_length_exceeded", "prompt is too long", "maximum context length", "context window",
-		"exceed context limit", "input is too long", "too many tokens", "exceeds the available context size",
-	} {
-		if strings.Contains(text, sign) {
-			return true
-		}
+// unpaid recognises an account without money. A key that has none is not used again, so nothing counts that a prompt could
+// make a provider say: of an error about the request, only the beginning does.
+func unpaid(status int, text string) bool {
+	switch status {
+	case http.StatusTooManyRequests:
+		return says(text, "insufficient_quota", "billing_hard_limit", "billing_not_active")
+	case http.StatusBadRequest:
+		return strings.HasPrefix(strings.TrimPrefix(message(text), "invalid_request_error: "), "Your credit balance is too low")
 	}
 	return false
+}
+
+// tooLong recognises the providers' messages for a prompt that is too long.
+func tooLong(text string) bool {
+	return says(text, "context_length_exceeded", "prompt is too long", "maximum context length", "context window",
+		"exceed context limit", "input is too long", "too many tokens", "exceeds the available context size")
+}
+
+// says reports whether a text has one of the signs, in any case.
+func says(text string, signs ...string) bool {
+	text = strings.ToLower(text)
+	return slices.ContainsFunc(signs, func(sign string) bool { return strings.Contains(text, sign) })
 }
 
 // retryAfter reads Retry-After as seconds or a date, and OpenAI's Retry-After-Ms.

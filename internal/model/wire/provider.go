@@ -16,11 +16,14 @@ import (
 type ProviderConfig struct {
 	Name    string // the name in the configuration, and the first half of its models' names
 	APIKey  string
-	BaseURL string     // without a slash at its end
-	Level   flow.Level // the highest level of data that may be sent to it
-	Window  int        // tokens of a prompt and its answer; 0: unknown
+	BaseURL string            // without a slash at its end
+	Level   flow.Level        // the highest level of data that may be sent to it
+	Window  int               // tokens of a prompt and its answer; 0: unknown
+	Headers map[string]string // of each request, besides the protocol's own
 
-	FirstByte, Idle time.Duration // 0: the default
+	Connect, FirstByte, Idle time.Duration // 0: the default
+	Total                    time.Duration // of a whole answer; 0: no limit
+	Proxy                    string        // empty: as the environment says; [NoProxy]: none
 }
 
 // Protocol is the API of one kind of provider. Its Form encodes the elements of the body's member "messages", each
@@ -58,7 +61,7 @@ type Provider struct {
 // NewProvider creates a provider. It sends no request.
 func NewProvider(cfg ProviderConfig, protocol Protocol) *Provider {
 	cfg.APIKey = strings.TrimSpace(cfg.APIKey)
-	return &Provider{cfg: cfg, protocol: protocol, transport: NewTransport()}
+	return &Provider{cfg: cfg, protocol: protocol, transport: cfg.transport()}
 }
 
 // Level returns the highest level of data that may be sent to the provider.
@@ -116,13 +119,16 @@ type call struct {
 func (m *Model) begin(ctx context.Context, req *sessions.Request, on func(sessions.Chunk)) (*call, error) {
 	cfg := &m.provider.cfg
 	c := &call{client: NewClient(Config{
-		Transport: m.provider.transport, Model: m.Name(), Secret: cfg.APIKey, FirstByte: cfg.FirstByte, Idle: cfg.Idle,
+		Transport: m.provider.transport, Model: m.Name(), Secret: cfg.APIKey, FirstByte: cfg.FirstByte, Idle: cfg.Idle, Total: cfg.Total,
 	})}
 	tools, err := m.provider.tools.get(req.Tools, m.provider.protocol.Tool)
 	if err != nil {
 		return nil, c.client.Fail(sessions.ModelRefused, err)
 	}
 	path, header, body := m.provider.protocol.Prepare(cfg.APIKey, m.name, req)
+	for name, value := range cfg.Headers {
+		header.Set(name, value)
+	}
 	body.Tools = tools
 	if body.Messages.Text, body.Messages.Close, err = req.Encoded.Text(m.provider.protocol, req.Messages); err != nil {
 		return nil, c.client.Fail(sessions.ModelRefused, fmt.Errorf("encode messages: %w", err))

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"maps"
 	"mime"
+	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -29,6 +31,7 @@ type Config struct {
 	Secret    string            // removed from the text of every error
 
 	FirstByte, Idle time.Duration // 0: the default
+	Total           time.Duration // 0: no limit
 }
 
 // Client sends streaming requests for one model. It never retries and starts no goroutine. It is safe for concurrent
@@ -51,6 +54,28 @@ func NewClient(cfg Config) *Client {
 // writeBuffer is the size of a connection's buffer.
 const writeBuffer = 1 << 10
 
+// NoProxy in place of a proxy's address: requests take no proxy, whatever the environment says.
+const NoProxy = "none"
+
+// transport creates the transport to a provider.
+func (c *ProviderConfig) transport() *http.Transport {
+	t := NewTransport()
+	if c.Connect > 0 {
+		t.DialContext = (&net.Dialer{Timeout: c.Connect, KeepAlive: keepAlive}).DialContext
+		t.TLSHandshakeTimeout = c.Connect
+	}
+	switch address, err := url.Parse(c.Proxy); {
+	case c.Proxy == NoProxy:
+		t.Proxy = nil
+	case c.Proxy != "" && err == nil:
+		t.Proxy = http.ProxyURL(address)
+	}
+	return t
+}
+
+// keepAlive is how often an idle connection is probed.
+const keepAlive = 30 * time.Second
+
 // NewTransport creates the transport to a provider. Its buffers are small because thousands of requests may wait at
 // once, each on its own connection.
 func NewTransport() *http.Transport {
@@ -71,8 +96,11 @@ type Answer interface {
 	Whole() bool
 }
 
-// errStalled is the cause of a request that ended because the provider was silent for too long.
-var errStalled = errors.New("the provider sent nothing for too long")
+// The causes of requests that ended because the provider was silent, or wrote, for too long.
+var (
+	errStalled = errors.New("the provider sent nothing for too long")
+	errTooSlow = errors.New("the reply took longer than timeouts.total")
+)
 
 // Stream posts a body and passes the events of the response to an answer. It returns nil only if the answer is whole.
 // An error is a *[sessions.ModelError]; [errors.Is] finds the end of the caller's context in it.
@@ -110,6 +138,9 @@ func (c *Client) finish(o *ongoing, a Answer) error {
 	defer o.cancel(nil)
 	watch := time.AfterFunc(c.cfg.FirstByte, func() { o.cancel(errStalled) })
 	defer watch.Stop()
+	if c.cfg.Total > 0 {
+		defer time.AfterFunc(c.cfg.Total, func() { o.cancel(errTooSlow) }).Stop()
+	}
 	// Not through an http.Client: it would follow redirects, which carry the key to another host, and its frames
 	// would double the stack of a waiting request.
 	resp, err := c.cfg.Transport.RoundTrip(o.req)

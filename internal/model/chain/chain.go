@@ -1,0 +1,328 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"sluice/internal/model/cooldown"
+	"sluice/internal/pause"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/sessions"
+	"sluice/sessions/port"
+)
+
+// loadingEach is the time between two looks at a model that is being loaded.
+const loadingEach = 2 * time.Second
+
+// Link is one way to ask a model: with one key of its provider.
+type Link struct {
+	Provider string
+	Key      string // its name
+	Print    string // tells the key from another one of the same name
+	Model    string // the provider's name for the model
+	Ask      sessions.Model
+	Limiter  *Limiter // nil: no limits
+}
+
+func (l *Link) place() cooldown.Place {
+	return cooldown.Place{Provider: l.Provider, Key: l.Key, Model: l.Model}
+}
+
+// Entry is one model of a chain.
+type Entry struct {
+	Name    string     // "<provider>/<model>"
+	Level   flow.Level // the highest that may be sent to it
+	Can     Capabilities
+	Loading time.Duration // how long the server may load the model
+	Links   []*Link       // at least one
+}
+
+// Refused is an attempt that was not made, because a budget does not allow it.
+type Refused struct {
+	Cheaper bool // the next model of the chain may be cheap enough
+	Err     error
+}
+
+// Error implements error.
+func (r *Refused) Error() string { return r.Err.Error() }
+
+// Unwrap gives the reason.
+func (r *Refused) Unwrap() error { return r.Err }
+
+// Config is what the chains of a gateway share.
+type Config struct {
+	Board *cooldown.Board
+	Now   func() time.Time
+	Log   *slog.Logger
+	// Moved counts that a chain goes on from one model to another; nil: nobody counts.
+	Moved func(from, to string)
+}
+
+// Chain is a model that asks those of a chain. It belongs to one session, and is safe for concurrent use.
+type Chain struct {
+	cfg     *Config
+	name    string
+	entries []*Entry
+	turn    atomic.Int32 // the entry that the current turn begins with
+}
+
+var (
+	_ sessions.Model      = (*Chain)(nil)
+	_ sessions.Classified = (*Chain)(nil)
+	_ sessions.Tempered   = (*Chain)(nil)
+	_ port.Windowed       = (*Chain)(nil)
+	_ port.Turning        = (*Chain)(nil)
+)
+
+// New creates a chain of at least one model.
+func New(cfg *Config, entries []*Entry) *Chain {
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name
+	}
+	return &Chain{cfg: cfg, name: Text(names), entries: entries}
+}
+
+// Name implements [sessions.Model]: the models of the chain.
+func (c *Chain) Name() string { return c.name }
+
+// Entries are the models of the chain.
+func (c *Chain) Entries() []*Entry { return c.entries }
+
+// Classification implements [sessions.Classified]: the highest level of its models.
+func (c *Chain) Classification() (highest flow.Level) {
+	highest = flow.Public
+	for _, e := range c.entries {
+		if flow.CanFlow(highest, e.Level) {
+			highest = e.Level
+		}
+	}
+	return highest
+}
+
+// MaxTemperature implements [sessions.Tempered]: the highest of its models. The others get what they take.
+func (c *Chain) MaxTemperature() (highest float32) {
+	for _, e := range c.entries {
+		highest = max(highest, sessions.MaxTemperature(e.Links[0].Ask))
+	}
+	return highest
+}
+
+// ContextWindow implements [sessions.Model]: the largest of its models, because a prompt goes to one that can take it.
+func (c *Chain) ContextWindow() int { return c.window(func(*Entry) bool { return true }) }
+
+// WindowFor implements [port.Windowed].
+func (c *Chain) WindowFor(label flow.Label) int {
+	return c.window(func(e *Entry) bool { return mayTell(label, e) })
+}
+
+// window is the largest known window; 0 if none is known.
+func (c *Chain) window(counts func(*Entry) bool) (largest int) {
+	for _, e := range c.entries {
+		if counts(e) {
+			largest = max(largest, e.Can.Window)
+		}
+	}
+	return largest
+}
+
+// BeginTurn implements [port.Turning].
+func (c *Chain) BeginTurn() { c.turn.Store(0) }
+
+// mayTell reports whether a model may be told something with a label.
+func mayTell(label flow.Label, e *Entry) bool {
+	return (policy.Subject{Taint: label}).MayTell(policy.CheckModel, e.Level)
+}
+
+// Complete implements [sessions.Model].
+func (c *Chain) Complete(ctx context.Context, req sessions.Request, on func(sessions.Chunk)) (sessions.Completion, error) {
+	if len(c.entries) == 1 && len(c.entries[0].Links) == 1 {
+		return c.only(ctx, req, on)
+	}
+	w := &walk{chain: c, req: req, on: on, counted: tokens(&req)}
+	return w.complete(ctx)
+}
+
+// only asks the only model with its only key. Thousands of goroutines wait in it, so it must use little stack.
+func (c *Chain) only(ctx context.Context, req sessions.Request, on func(sessions.Chunk)) (sessions.Completion, error) {
+	e := c.entries[0]
+	l := e.Links[0]
+	if err := c.admit(e, &req); err != nil {
+		return sessions.Completion{}, err
+	}
+	if s := c.cfg.Board.Standing(l.place(), l.Print); !s.May && s.State.Blocked() {
+		return sessions.Completion{}, paused(e, s.State, c.cfg.Now())
+	}
+	counted := 0
+	if l.Limiter != nil {
+		counted = tokens(&req)
+		if err := l.Limiter.acquire(ctx, counted); err != nil {
+			c.cfg.Board.Released(l.place())
+			return sessions.Completion{}, ended(e, err)
+		}
+	}
+	loading := c.patienceOf(e)
+	completion, err := l.Ask.Complete(ctx, req, on)
+	for err != nil && loading.again(ctx, err) {
+		completion, err = l.Ask.Complete(ctx, req, on)
+	}
+	l.Limiter.done(counted, used(&completion))
+	c.learn(ctx, l, err)
+	return completion, err
+}
+
+func used(c *sessions.Completion) int { return c.Usage.InputTokens + c.Usage.OutputTokens }
+
+// patience is how long a call waits for a model that is being loaded.
+type patience struct {
+	now   func() time.Time
+	until time.Time
+	most  time.Duration
+}
+
+func (c *Chain) patienceOf(e *Entry) patience { return patience{now: c.cfg.Now, most: e.Loading} }
+
+// again waits if the model is being loaded, and reports whether to ask again.
+func (p *patience) again(ctx context.Context, err error) bool {
+	me, ok := errors.AsType[*sessions.ModelError](err)
+	if !ok || me.Kind != port.ModelLoading {
+		return false
+	}
+	if p.until.IsZero() {
+		p.until = p.now().Add(p.most)
+	}
+	return p.now().Before(p.until) && pause.Wait(ctx, max(loadingEach, me.RetryAfter)) == nil
+}
+
+// admit checks and fits a request for the only model.
+func (c *Chain) admit(e *Entry, req *sessions.Request) error {
+	if !mayTell(req.Label, e) {
+		return levelError(c.entries)
+	}
+	if e.Can.Lacks == 0 {
+		return nil
+	}
+	if lacks := needs(req) & e.Can.Lacks; lacks&Tools != 0 {
+		return unable(e, lacks)
+	}
+	*req = e.fit(req)
+	return nil
+}
+
+// learn tells the board what became of a call.
+func (c *Chain) learn(ctx context.Context, l *Link, err error) {
+	if err == nil {
+		c.cfg.Board.Worked(ctx, l.place())
+		return
+	}
+	me, ok := errors.AsType[*sessions.ModelError](err)
+	if !ok || ctx.Err() != nil || !moves(me.Kind) {
+		c.cfg.Board.Released(l.place())
+		return
+	}
+	c.cfg.Board.Failed(ctx, l.place(), l.Print, me)
+}
+
+// moves reports whether another key or model may succeed where a call has failed.
+func moves(kind sessions.ModelErrorKind) bool {
+	switch kind {
+	case sessions.ModelOverflow, sessions.ModelRefused:
+		return false
+	}
+	return true
+}
+
+// fit is the request as a model can take it: without reasoning, without the content of pictures, and not warmer than it takes.
+func (e *Entry) fit(req *sessions.Request) sessions.Request {
+	fitting := *req
+	if e.Can.Lacks&Thinking != 0 {
+		fitting.Thinking = ""
+	}
+	if e.Can.Lacks&Pictures != 0 {
+		fitting.Messages = withoutPictures(req.Messages)
+	}
+	if t := req.Temperature; t != nil {
+		if most := sessions.MaxTemperature(e.Links[0].Ask); *t > most {
+			fitting.Temperature = &most
+		}
+	}
+	return fitting
+}
+
+// withoutPictures are the messages without the content of pictures, which are then described in words.
+func withoutPictures(messages []sessions.Message) []sessions.Message {
+	copied := false
+	for i := range messages {
+		own := false
+		for j := range messages[i].Parts {
+			if !isPicture(&messages[i].Parts[j]) {
+				continue
+			}
+			if !copied {
+				messages, copied = append([]sessions.Message(nil), messages...), true
+			}
+			if !own {
+				messages[i].Parts, own = append([]sessions.Part(nil), messages[i].Parts...), true
+			}
+			messages[i].Parts[j].Content = nil
+		}
+	}
+	return messages
+}
+
+// LevelError means that no model of a chain may be told what the prompt says. It is a [sessions.ErrModelLevel].
+type LevelError struct {
+	Providers []string // whose level would have to be higher
+}
+
+// Error implements error.
+func (e *LevelError) Error() string {
+	settings := make([]string, len(e.Providers))
+	for i, p := range e.Providers {
+		settings[i] = "models.providers." + p + ".classification"
+	}
+	return sessions.ErrModelLevel.Error() + ": raise " + strings.Join(settings, " or ")
+}
+
+// Unwrap implements the error tree.
+func (*LevelError) Unwrap() error { return sessions.ErrModelLevel }
+
+func levelError(entries []*Entry) error {
+	e := &LevelError{}
+	seen := map[string]bool{}
+	for _, entry := range entries {
+		if p := entry.Links[0].Provider; !seen[p] {
+			seen[p] = true
+			e.Providers = append(e.Providers, p)
+		}
+	}
+	return e
+}
+
+// unable is the error for a request that a model can't take.
+func unable(e *Entry, lacks Ability) error {
+	return &sessions.ModelError{Kind: sessions.ModelRefused, Model: e.Name, Err: fmt.Errorf(
+		"the model has no %s: add a model that has to the chain, or correct models.providers.%s.capabilities", strings.Join(lacks.Names(), ", "), e.Links[0].Provider)}
+}
+
+// paused is the error for a model that may not be asked now.
+func paused(e *Entry, s cooldown.State, now time.Time) *sessions.ModelError {
+	me := &sessions.ModelError{Kind: s.Kind, Model: e.Name}
+	if s.Blocked() {
+		me.Err = fmt.Errorf("%s of %s is not used since %s (%s): mend it, then `sluice models clear %s`", s.Key, s.Provider, s.Since.UTC().Format(time.RFC3339), s.Reason, s.Provider)
+		return me
+	}
+	me.RetryAfter = max(s.Until.Sub(now), 0)
+	me.Err = fmt.Errorf("paused until %s after a failure: %s", s.Until.UTC().Format(time.RFC3339), s.Reason)
+	return me
+}
+
+func ended(e *Entry, err error) error {
+	return &sessions.ModelError{Kind: sessions.ModelUnavailable, Model: e.Name, Err: err}
+}

@@ -1,0 +1,329 @@
+// Package cooldown remembers which keys and models of providers have failed, so that requests are not sent to them again
+// and again.
+//
+//	          fails                      its time is over              the probe succeeds
+//	working ────────► cooling (30 s) ───────────────────► probing ───────────────────────► working
+//	                     ▲                                   │ the probe fails
+//	                     └──── cooling (1 min, then 5 min) ◄─┘
+//
+//	        key wrong, no money left             a person clears it, or the key changes
+//	working ─────────────────────────► blocked ─────────────────────────────────────────► working
+//
+// The state of each is a row that all replicas share, and only a change of it is written. A replica keeps the rows in
+// memory: asking costs no statement, and nothing is written while everything works. Where several replicas share the
+// store, each reads the rows of the others every [Every], so that it knows of a cooldown that much later at most.
+package cooldown
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sluice/sessions"
+	"sluice/sessions/port"
+)
+
+// Every is how often a replica reads the rows of the others.
+const Every = 15 * time.Second
+
+// steps are how long something cools down, by the number of failures in a row.
+func steps() []time.Duration { return []time.Duration{30 * time.Second, time.Minute, 5 * time.Minute} }
+
+const (
+	cooldownMax = time.Hour       // a provider that asks for a longer pause is asked again after it
+	probeTime   = 2 * time.Minute // after which a probe without a result no longer keeps others away
+	reasonMax   = 300             // bytes of a reason that are kept
+)
+
+// Place is what cools down: a model with a key of its provider, or a whole key.
+type Place struct {
+	Provider string
+	Key      string // its name
+	Model    string // empty: the key with all models
+}
+
+// String names the place for people.
+func (p Place) String() string {
+	if p.Model == "" {
+		return p.Provider + " (" + p.Key + ")"
+	}
+	return p.Provider + "/" + p.Model + " (" + p.Key + ")"
+}
+
+func (p Place) compare(q Place) int {
+	return cmp.Or(strings.Compare(p.Provider, q.Provider), strings.Compare(p.Key, q.Key), strings.Compare(p.Model, q.Model))
+}
+
+// State is a place that does not work.
+type State struct {
+	Place
+	Print  string              // of the key with which it failed; a state of another key does not count
+	Kind   port.ModelErrorKind // of the last failure
+	Reason string              // what the provider said, in a few words
+	Step   int                 // failures in a row, counted from 1
+	Since  time.Time
+	Until  time.Time // zero: until a person clears it
+}
+
+// Blocked reports whether a person has to clear the state.
+func (s *State) Blocked() bool { return s.Until.IsZero() }
+
+// Store keeps the states.
+type Store interface {
+	Cooldowns(ctx context.Context) ([]State, error)
+	// PutCooldown stores a state in place of the one of the same place.
+	PutCooldown(ctx context.Context, s State) error
+	// DropCooldown removes the state of a place; without one nothing happens.
+	DropCooldown(ctx context.Context, p Place) error
+}
+
+// Config has the dependencies of a Board. Store, Changed and Log may be nil.
+type Config struct {
+	Store Store
+	Now   func() time.Time
+	Log   *slog.Logger
+	// Changed is called for each change that this process has stored: a place that does not work, or that works again.
+	Changed func(ctx context.Context, s State, works bool)
+}
+
+// Board knows the states. It is safe for concurrent use.
+type Board struct {
+	cfg   Config
+	empty atomic.Bool // there is no state: the way of every call while all works
+
+	mu     sync.Mutex
+	states map[Place]*entry
+}
+
+// entry is a state as this process knows it.
+type entry struct {
+	State
+	probing time.Time // when this process sent the probe; zero: no probe is under way
+}
+
+// New creates a board. Load reads what is stored.
+func New(c Config) *Board {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	b := &Board{cfg: c, states: map[Place]*entry{}}
+	b.empty.Store(true)
+	return b
+}
+
+// Load reads the stored states.
+func (b *Board) Load(ctx context.Context) error {
+	if b.cfg.Store == nil {
+		return nil
+	}
+	stored, err := b.cfg.Store.Cooldowns(ctx)
+	if err != nil {
+		return fmt.Errorf("read cooldowns: %w", err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	next := make(map[Place]*entry, len(stored))
+	for _, s := range stored {
+		e := &entry{State: s}
+		if old := b.states[s.Place]; old != nil && old.Since.Equal(s.Since) && old.Step == s.Step {
+			e.probing = old.probing
+		}
+		next[s.Place] = e
+	}
+	b.states = next
+	b.empty.Store(len(next) == 0)
+	return nil
+}
+
+// Watch reads the rows of other replicas until ctx ends.
+func (b *Board) Watch(ctx context.Context) {
+	ticker := time.NewTicker(Every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if err := b.Load(ctx); err != nil && ctx.Err() == nil {
+			b.cfg.Log.Warn("cooldowns of other replicas not known", "err", err)
+		}
+	}
+}
+
+// Standing says whether a place may be asked.
+type Standing struct {
+	May   bool
+	State State // why it may not; zero if it may
+}
+
+// Standing reports whether a model may be asked with a key now. Where its time is over, one caller may, as the probe: the
+// others wait until it has ended.
+func (b *Board) Standing(p Place, print string) Standing {
+	if b.empty.Load() {
+		return Standing{May: true}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, at := range []Place{{p.Provider, p.Key, ""}, p} {
+		e := b.states[at]
+		if e == nil || e.Print != print {
+			continue
+		}
+		now := b.cfg.Now()
+		switch {
+		case e.Blocked():
+			return Standing{State: e.State}
+		case now.Before(e.Until):
+			return Standing{State: e.State}
+		case now.Sub(e.probing) < probeTime:
+			s := e.State
+			s.Until = e.probing.Add(probeTime)
+			return Standing{State: s}
+		}
+		e.probing = now
+	}
+	return Standing{May: true}
+}
+
+// Worked says that a model has answered with a key.
+func (b *Board) Worked(ctx context.Context, p Place) {
+	if b.empty.Load() {
+		return
+	}
+	for _, at := range []Place{{p.Provider, p.Key, ""}, p} {
+		if _, err := b.drop(ctx, at); err != nil {
+			b.cfg.Log.Warn("the end of a cooldown is not stored", "place", at.String(), "err", err)
+		}
+	}
+}
+
+// drop removes the state of a place, in the store first; false if there is none.
+func (b *Board) drop(ctx context.Context, p Place) (bool, error) {
+	b.mu.Lock()
+	e := b.states[p]
+	b.mu.Unlock()
+	if e == nil {
+		return false, nil
+	}
+	if b.cfg.Store != nil {
+		if err := b.cfg.Store.DropCooldown(ctx, p); err != nil {
+			return false, err
+		}
+	}
+	b.mu.Lock()
+	delete(b.states, p)
+	b.empty.Store(len(b.states) == 0)
+	b.mu.Unlock()
+	b.changed(ctx, e.State, true)
+	return true, nil
+}
+
+func (b *Board) changed(ctx context.Context, s State, works bool) {
+	if b.cfg.Changed != nil {
+		b.cfg.Changed(ctx, s, works)
+	}
+}
+
+// Released says that a call has ended without a verdict about the model, so that the next may be the probe.
+func (b *Board) Released(p Place) {
+	if b.empty.Load() {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, at := range []Place{{p.Provider, p.Key, ""}, p} {
+		if e := b.states[at]; e != nil {
+			e.probing = time.Time{}
+		}
+	}
+}
+
+// Failed says that a model has failed with a key.
+func (b *Board) Failed(ctx context.Context, p Place, print string, failure *sessions.ModelError) {
+	if failure.Kind == port.ModelAuth || failure.Kind == port.ModelBilling {
+		p.Model = ""
+	}
+	now := b.cfg.Now()
+	next := State{Place: p, Print: print, Kind: failure.Kind, Reason: reason(failure), Step: 1, Since: now}
+	b.mu.Lock()
+	if old := b.states[p]; old != nil && old.Print == print {
+		if old.Blocked() || now.Before(old.Until) { // a call that began before the cooldown
+			b.mu.Unlock()
+			return
+		}
+		next.Step, next.Since = old.Step+1, old.Since
+	}
+	next.Until = until(&next, failure, now)
+	b.states[p] = &entry{State: next}
+	b.empty.Store(false)
+	b.mu.Unlock()
+	if b.cfg.Store != nil {
+		if err := b.cfg.Store.PutCooldown(context.WithoutCancel(ctx), next); err != nil { // this process knows it
+			b.cfg.Log.Warn("a cooldown is not stored", "place", p.String(), "err", err)
+		}
+	}
+	b.changed(ctx, next, false)
+}
+
+// until is when the place may be asked again; zero: when a person has acted.
+func until(s *State, failure *sessions.ModelError, now time.Time) time.Time {
+	if s.Model == "" {
+		return time.Time{}
+	}
+	all := steps()
+	pause := all[min(s.Step, len(all))-1]
+	if failure.Kind == port.ModelMissing || failure.Kind == port.ModelForbidden {
+		pause = all[len(all)-1]
+	}
+	return now.Add(max(pause, min(failure.RetryAfter, cooldownMax)))
+}
+
+// reason is what a provider said, as one short line.
+func reason(failure *sessions.ModelError) string {
+	text := "no reason given"
+	if failure.Err != nil {
+		text = strings.Join(strings.Fields(failure.Err.Error()), " ")
+	}
+	if len(text) > reasonMax {
+		text = strings.ToValidUTF8(text[:reasonMax], "") + "…"
+	}
+	return text
+}
+
+// List is what does not work, in the order of the names.
+func (b *Board) List() []State {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := make([]State, 0, len(b.states))
+	for _, e := range b.states {
+		all = append(all, e.State)
+	}
+	slices.SortFunc(all, func(s, t State) int { return s.compare(t.Place) })
+	return all
+}
+
+// Clear ends the states that match, because a person said so. It returns them.
+func (b *Board) Clear(ctx context.Context, match func(Place) bool) (cleared []State, err error) {
+	if err := b.Load(ctx); err != nil {
+		return nil, err
+	}
+	for _, s := range b.List() {
+		if !match(s.Place) {
+			continue
+		}
+		gone, fault := b.drop(ctx, s.Place)
+		if gone {
+			cleared = append(cleared, s)
+		}
+		err = errors.Join(err, fault)
+	}
+	return cleared, err
+}

@@ -3,6 +3,7 @@ package store
 import (
 	"sluice/router/ledger"
 	"sluice/sessions"
+	"sluice/store/access"
 	"sluice/store/alerts"
 	"sluice/store/engine"
 	"sluice/store/nodes"
@@ -134,6 +135,7 @@ func (b *writer) rest(c ledger.Change) {
 		b.hookRequest(r)
 	}
 	b.write = append(b.write, alerts.Write(&b.Encoding, &c.AlertChange)...)
+	b.write = append(b.write, access.Write(&c.AccessChange)...)
 	b.write = append(b.write, nodes.Write(&b.Encoding, c.Nodes)...)
 	for _, check := range c.Checks {
 		b.check(check)

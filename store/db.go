@@ -7,6 +7,7 @@ import (
 
 	"sluice/router/ledger"
 	"sluice/sessions"
+	"sluice/store/access"
 	"sluice/store/alerts"
 	"sluice/store/engine"
 	"sluice/store/marks"
@@ -30,6 +31,7 @@ type DB struct {
 	triggerTable
 	hookTable
 	alertRows
+	accessTable
 	checkTable
 	nodeTable
 	jobTable
@@ -66,6 +68,7 @@ type (
 	triggerTable   struct{ *engine.Conn } // the instants of jobs
 	hookTable      struct{ *engine.Conn } // requests to hooks
 	alertRows      = alerts.Table
+	accessTable    = access.Table         // tokens made at run time, sign-ins
 	checkTable     struct{ *engine.Conn } // what checks found
 	nodeTable      = nodes.Table
 	jobTable       struct{ *engine.Conn } // jobs made at run time, and pauses
@@ -89,7 +92,7 @@ func New(e engine.Engine, log *slog.Logger) *DB {
 	c := engine.NewConn(e, log)
 	return &DB{
 		conn: c, inboxTable: inboxTable{c, engine.NewPresence(e.Alone())}, peopleTable: peopleTable{c, engine.NewPresence(e.Alone())}, sessionTable: sessionTable{c, newRecentSessions(e.Alone())}, messageTree: messageTree{c},
-		runTable: runTable{c}, deliveryTable: deliveryTable{c}, approvalTable: approvalTable{c}, exchangeTable: exchangeTable{c}, triggerTable: triggerTable{c}, alertRows: alertRows{Conn: c}, hookTable: hookTable{c}, jobTable: jobTable{c}, checkTable: checkTable{c}, nodeTable: nodeTable{Conn: c},
+		runTable: runTable{c}, deliveryTable: deliveryTable{c}, approvalTable: approvalTable{c}, exchangeTable: exchangeTable{c}, triggerTable: triggerTable{c}, alertRows: alertRows{Conn: c}, accessTable: accessTable{Conn: c}, hookTable: hookTable{c}, jobTable: jobTable{c}, checkTable: checkTable{c}, nodeTable: nodeTable{Conn: c},
 		Table: memories.NewTable(c, e.Alone()), todoTable: todoTable{c}, mediaTable: mediaTable{c}, markTable: markTable{Conn: c}, auditTable: auditTable{Conn: c},
 		cursorTable: cursorTable{c}, partitionTable: partitionTable{c}, retention: retention{c},
 	}

@@ -12,6 +12,7 @@ import (
 
 	"sluice/internal/app"
 	"sluice/internal/cli"
+	"sluice/internal/cli/console"
 	"sluice/internal/config"
 	"sluice/internal/document"
 )
@@ -43,6 +44,7 @@ func main() {
 			}
 			return probed
 		},
+		Browser: console.Browser,
 		Signals: signals, Exit: os.Exit,
 	}))
 }

@@ -47,7 +47,7 @@ func (a *App) newHTTP() error {
 		},
 		Rows: httpapi.Rows{
 			Sessions: a.store, Runs: a.store, Deliveries: a.store, Media: a.store, Exchanges: a.store, Approvals: a.store,
-			Memories: a.store, Pairings: a.store, Audit: a.store, Hooks: a.store, Denials: a.store,
+			Memories: a.store, Pairings: a.store, Audit: a.store, Hooks: a.store, Denials: a.store, Access: a.store,
 		},
 		Models: conversation.Models{Default: a.roster.ModelName, Check: a.chooseModel, MaxTemperature: a.maxTemperature},
 		Files:  conversation.Files{Space: a.roster.Space, Level: a.roster.FileLevel, Opener: &a.files},
@@ -55,7 +55,7 @@ func (a *App) newHTTP() error {
 		Page: console.Handler(a.cfg.Channels.Webchat.Enabled), PageRoute: webchat.Route(), PagePerson: sessions.Peer{ID: webchat.Person, Name: "You"},
 		Targets: a.target, Published: faces.models, Peers: faces.peers, Push: a.push(), PublicURL: a.cfg.Gateway.PublicURL, Checks: a.checks, Agents: listedAgents{a.roster, a.bus.Agents, a.log}, Alerting: a.alerting(),
 		Metrics: promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}),
-		Tokens:  credentials, SinkLevel: a.gate.SinkLevel, Hosts: hosts, MaxBody: int64(a.cfg.Limits.MaxMessageBytes)*6 + bodySpare,
+		Tokens:  credentials, Proxy: trustedProxy(a.cfg.Gateway.Proxy), SinkLevel: a.gate.SinkLevel, Hosts: hosts, MaxBody: int64(a.cfg.Limits.MaxMessageBytes)*6 + bodySpare,
 		MaxUpload: int64(a.cfg.Limits.MaxMessageBytes)*6 + 2*int64(a.cfg.Limits.MaxMediaBytes)*4/3 + bodySpare, // base64 makes files longer
 		Version:   a.version, Now: a.now, Log: a.log, Registerer: a.registry,
 	})

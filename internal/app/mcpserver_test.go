@@ -150,7 +150,7 @@ func TestMCPHasTheTokensRights(t *testing.T) {
 	} {
 		text, failed := useTool(t, s, tool, args)
 		require.True(t, failed, tool)
-		require.Contains(t, text, "has the role reader and may only read", tool)
+		require.Contains(t, text, "has the role viewer and may only read", tool)
 	}
 	for _, authorization := range []string{"", "Bearer wrong", "Bearer a-token-that-only-sends"} {
 		resp := g.call(http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "Authorization", authorization, "Accept", "application/json, text/event-stream")

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
@@ -11,7 +12,9 @@ import (
 	"strings"
 
 	"sluice/internal/config"
+	"sluice/internal/config/access"
 	"sluice/internal/httpapi/auth"
+	"sluice/policy/flow"
 )
 
 // tokenFile is the file for a token that the configuration does not set.
@@ -42,14 +45,27 @@ func apiToken(c *config.Config) (string, error) {
 // credentials returns all tokens of the HTTP API.
 func (a *App) credentials() ([]auth.Credential, error) {
 	g := a.cfg.Gateway
-	all := []auth.Credential{{Token: a.token, Level: g.Classification, Role: auth.RoleOperator}}
+	all := []auth.Credential{{Token: a.token, Level: g.Classification, Role: auth.RoleOwner}}
 	for i, t := range g.Tokens {
 		if t.Token.Reveal() == a.token { // not a configured one
 			return nil, fmt.Errorf("gateway.tokens[%d].token is the same as in the file %s; choose another one", i, tokenFile)
 		}
-		all = append(all, auth.Credential{Name: t.Name, Token: t.Token.Reveal(), Level: t.Classification, Role: auth.Role(t.Role)})
+		all = append(all, auth.Credential{Name: t.Name, Token: t.Token.Reveal(), Level: t.Classification, Role: auth.ParseRole(t.Role)})
 	}
 	return all, nil
+}
+
+// trustedProxy says which proxies may name the people who call.
+func trustedProxy(p access.Proxy) auth.Proxy {
+	trusted := auth.Proxy{From: p.Prefixes(), Header: p.Header}
+	for _, person := range p.People {
+		level := person.Classification
+		if !level.Valid() {
+			level = flow.Public
+		}
+		trusted.People = append(trusted.People, auth.Person{User: person.User, Level: level, Role: auth.ParseRole(cmp.Or(person.Role, string(auth.RoleViewer)))})
+	}
+	return trusted
 }
 
 // writeSecret writes a file that only its owner can read, completely or not at all.

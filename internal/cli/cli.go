@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/console"
 	"sluice/internal/cli/doctor"
 	"sluice/internal/cli/setup"
 	"sluice/internal/cli/terminal"
@@ -33,7 +34,7 @@ const (
 	EnvToken = api.EnvToken
 )
 
-// Deps is what the program gives to the command line. Signals, Exit, Secret and Typing may be nil.
+// Deps is what the program gives to the command line. Signals, Exit, Browser, Secret and Typing may be nil.
 type Deps struct {
 	Args    []string // without the program's name
 	Version string
@@ -54,8 +55,9 @@ type Deps struct {
 	// Typing takes the terminal over for questions, so that no secret is shown, even where several answers are pasted
 	// at once. nil: Stdin and Secret are read.
 	Typing  func() (Typing, error)
-	Signals <-chan os.Signal // interrupts; nil for none
-	Exit    func(code int)   // ends the process at the second interrupt; nil: nothing does
+	Browser func(ctx context.Context, address string) error // opens an address; nil: there is no browser
+	Signals <-chan os.Signal                                // interrupts; nil for none
+	Exit    func(code int)                                  // ends the process at the second interrupt; nil: nothing does
 }
 
 type (
@@ -155,6 +157,10 @@ token from the state folder. SLUICE_STATE sets a different state folder.`,
 		sessionsCommand(g), policyCommand(g), deliveriesCommand(g), runsCommand(g), agentsCommand(g), busCommand(g), pairingCommand(g), approvalsCommand(g), memoryCommand(g), cronCommand(d, g), checksCommand(g), hooksCommand(g, d.Stdin), alertsCommand(g), nodesCommand(g), nodeCommand(d, r, screen), auditCommand(g), directoryCommand(g),
 		configCommand(screen, r, locator), doctorCommand(d, r, locator, screen), statusCommand(g), versionCommand(d.Version, screen),
 	)
+	root.AddCommand(console.Commands(console.Deps{
+		Screen: screen, Connect: locator.Connect, Run: func(t func(context.Context, []string) error) func(*cobra.Command, []string) error { return r.run(t) },
+		Launch: d.Browser, NoArgs: arguments(0, 0),
+	})...)
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
 		completion.Args, completion.RunE = unknownCommand, help

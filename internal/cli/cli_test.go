@@ -81,6 +81,7 @@ func TestTheCommandsThereAre(t *testing.T) {
 		"init",
 		"memory", "memory delete", "memory list", "memory search", "memory show",
 		"node", "node pair", "node run", "nodes", "nodes approve", "nodes list", "nodes revoke",
+		"open",
 		"pairing", "pairing approve", "pairing deny", "pairing list", "pairing revoke",
 		"policy", "policy check", "policy simulate",
 		"runs", "runs list", "runs show",

@@ -45,6 +45,7 @@ func check(r *report, c *Config) {
 	k.rules()
 	c.CompiledChecks(k.expressionFault)
 	fault := func(path, text string) { k.must(false, path, "%s", text) }
+	c.Gateway.Proxy.Check("gateway.proxy", fault)
 	automation := c.automation(fault)
 	automation.Jobs()
 	c.ReadHooks(fault)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/internal/config/access"
 	"sluice/internal/config/agents"
 	"sluice/internal/config/alerts"
 	"sluice/internal/config/automation"
@@ -54,6 +55,8 @@ type Gateway struct {
 	Tokens         []APIToken `yaml:"tokens" doc:"Additional API tokens, each with its own level and role."`
 	PublicURL      string     `yaml:"publicURL" doc:"Public address of the gateway, for example behind a proxy. Requests may name its host."`
 	AllowedHosts   []string   `yaml:"allowedHosts" doc:"Additional Host names that requests may have. Loopback names and the listen address are always allowed."`
+
+	Proxy access.Proxy `yaml:"proxy" doc:"Proxies in front of the gateway that name the person who calls, for example after an OpenID Connect login: docs/http.md."`
 }
 
 // Vault has the named secrets by name.
@@ -71,7 +74,7 @@ type APIToken struct {
 	Name           string     `yaml:"name" doc:"Required. The audit trail records the bearer's actions as token:<name>."`
 	Token          Secret     `yaml:"token" doc:"Required. The bearer token. At least 16 characters if other machines can reach the gateway."`
 	Classification flow.Level `yaml:"classification" doc:"Highest level that the bearer can see. Anything above it is hidden."`
-	Role           string     `yaml:"role" enum:"operator,reader,sender" doc:"A reader may only GET. A sender may only send alerts and notes. An operator acts up to the token's level, but never as the owner: docs/http.md."`
+	Role           string     `yaml:"role" enum:"owner,operator,viewer,reader,sender" doc:"A viewer may only GET; reader is another name of viewer. A sender may only send alerts and notes. An operator acts up to the token's level, but never as the owner. An owner acts as the owner, up to the token's level: docs/http.md."`
 }
 
 // Store is the database.

@@ -80,7 +80,7 @@ var (
 )
 
 // A token is given to others, so by default it shows and does as little as possible.
-func (t *APIToken) setDefaults() { t.Classification, t.Role = flow.Public, "reader" }
+func (t *APIToken) setDefaults() { t.Classification, t.Role = flow.Public, "viewer" }
 
 func (s *NamedSecret) setDefaults() { s.Classification = flow.Internal }
 

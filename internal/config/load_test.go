@@ -97,7 +97,7 @@ session:
 	require.Equal(t, flow.Confidential, c.Gateway.Classification)
 	require.Equal(t, []config.APIToken{
 		{Name: "ops", Token: "hush-hush-hush-hush", Classification: flow.Internal, Role: "operator"},
-		{Name: "board", Token: "hush-hush-hush-0", Classification: flow.Public, Role: "reader"},
+		{Name: "board", Token: "hush-hush-hush-0", Classification: flow.Public, Role: "viewer"},
 	}, c.Gateway.Tokens, "the least, unless it says more")
 	telegram := c.Channels.Telegram
 	require.Equal(t, flow.Internal, telegram.Classification)
@@ -215,7 +215,7 @@ func TestFaults(t *testing.T) {
 		"another to guess":  {"gateway: { listen: \":8484\", tokens: [{ name: ops, token: abc }] }", "sluice.yaml:1:58: gateway.tokens[0].token" + tooShort},
 		"behind a proxy":    {"gateway: { publicURL: https://a.example, token: abc }", "sluice.yaml:1:49: gateway.token" + tooShort},
 		"under a name":      {"gateway: { allowedHosts: [a.example], token: abc }", "sluice.yaml:1:46: gateway.token" + tooShort},
-		"no such role":      {"gateway: { tokens: [{ name: ops, token: a, role: owner }] }", "sluice.yaml:1:50: gateway.tokens[0].role: want operator, reader or sender"},
+		"no such role":      {"gateway: { tokens: [{ name: ops, token: a, role: boss }] }", "sluice.yaml:1:50: gateway.tokens[0].role: want owner, operator, viewer, reader or sender"},
 		"no such level":     {"gateway: { tokens: [{ name: ops, token: a, classification: SECRET }] }", "sluice.yaml:1:60: gateway.tokens[0].classification: want PUBLIC, INTERNAL, CONFIDENTIAL or RESTRICTED"},
 		"no owner's level":  {"gateway: { classification: '' }", "sluice.yaml:1:12: gateway.classification: want PUBLIC, INTERNAL, CONFIDENTIAL or RESTRICTED"},
 		"no file":           {"gateway: { token: \"${file:/nowhere/x}\" }", "sluice.yaml:1:19: gateway.token: the file /nowhere/x cannot be read: no such file or directory"},

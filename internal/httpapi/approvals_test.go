@@ -70,7 +70,7 @@ func TestApprovals(t *testing.T) {
 	others := pending
 	others.ID, others.Terms = "apr_4", sessions.Terms{Approvers: [][]string{{"telegram:1001"}, nil}, AllowOnTimeout: true, Rules: []string{"policy.rules.ask"}}
 	g.approvals = []ledger.Approval{pending, other, others}
-	h := newServer(t, g, withTokens(auth.Credential{Name: "low", Token: "low", Level: flow.Public, Role: auth.RoleReader})).Handler()
+	h := newServer(t, g, withTokens(auth.Credential{Name: "low", Token: "low", Level: flow.Public, Role: auth.RoleViewer})).Handler()
 	w := call(h, "GET", "/v1/approvals/apr_4", "")
 	require.Equal(t, 200, w.Code, w.Body)
 	require.Contains(t, w.Body.String(), `"rules":["policy.rules.ask"],"approvers":[["telegram:1001"],[]],"on_timeout":"allow"`)

@@ -23,7 +23,7 @@ func TestAReaderOnlyLooks(t *testing.T) {
 	g := newGateway()
 	g.add(sessions.Record{ID: "sess_000000000001", Key: "agent:main:main", Agent: "main"})
 	h := newServer(t, g, withTokens(
-		auth.Credential{Name: "board", Token: "look", Level: flow.Restricted, Role: auth.RoleReader},
+		auth.Credential{Name: "board", Token: "look", Level: flow.Restricted, Role: auth.RoleViewer},
 		auth.Credential{Name: "ops", Token: "do", Level: flow.Restricted, Role: auth.RoleOperator},
 	)).Handler()
 	for _, c := range []struct {
@@ -47,7 +47,7 @@ func TestAReaderOnlyLooks(t *testing.T) {
 		w := call(h, c.method, c.path, "", "Authorization: Bearer "+c.token)
 		require.Equal(t, c.want, w.Code, "%+v: %s", c, w.Body)
 		if c.want == http.StatusForbidden {
-			require.JSONEq(t, `{"error":"forbidden","message":"the token board has the role reader and may only read; change its role in gateway.tokens, or use another token"}`, w.Body.String())
+			require.JSONEq(t, `{"error":"forbidden","message":"the token board has the role viewer and may only read; change its role in gateway.tokens, or use another token"}`, w.Body.String())
 		}
 	}
 	require.Empty(t, g.ended)

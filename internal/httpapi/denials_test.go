@@ -77,7 +77,7 @@ func denying(t *testing.T, settings ...func(*httpapi.Config)) (*gateway, *httpap
 	g.records[string(r.ID)], g.records[string(r.Key)] = r, r
 	settings = append(settings, func(c *httpapi.Config) { c.Now = time.Now }, withTokens(
 		auth.Credential{Name: "ops", Token: "low", Level: flow.Internal, Role: auth.RoleOperator},
-		auth.Credential{Name: "board", Token: "look", Level: flow.Internal, Role: auth.RoleReader},
+		auth.Credential{Name: "board", Token: "look", Level: flow.Internal, Role: auth.RoleViewer},
 	))
 	s := newServer(t, g, settings...)
 	s.Start(nobodyCalls{make(chan struct{})})

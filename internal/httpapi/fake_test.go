@@ -383,7 +383,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 
 // useRows has the API read all rows from a database.
 func useRows(c *httpapi.Config, db *store.DB) {
-	c.Rows = httpapi.Rows{Sessions: db, Runs: db, Deliveries: db, Media: db, Exchanges: db, Approvals: db, Memories: db, Pairings: db, Audit: db, Denials: db}
+	c.Rows = httpapi.Rows{Sessions: db, Runs: db, Deliveries: db, Media: db, Exchanges: db, Approvals: db, Memories: db, Pairings: db, Audit: db, Denials: db, Access: db}
 }
 
 // serve is all that a server before the gateway serves.
@@ -391,6 +391,15 @@ func serve(t *testing.T, g *gateway) http.Handler {
 	t.Helper()
 	return newServer(t, g).Handler()
 }
+
+// nobody has signed in, and there are no tokens but the configured ones.
+type nobody struct{ httpapi.AccessStore }
+
+func (nobody) TokenNamed(context.Context, string) (ledger.APIToken, error) {
+	return ledger.APIToken{}, sessions.ErrNotFound
+}
+
+func (nobody) NoteUses(context.Context, []ledger.Use) error { return nil }
 
 // newServer makes a server before the gateway; settings change what it is made of.
 func newServer(t *testing.T, g *gateway, settings ...func(*httpapi.Config)) *httpapi.Server {
@@ -400,7 +409,7 @@ func newServer(t *testing.T, g *gateway, settings ...func(*httpapi.Config)) *htt
 			Resolver: g, Sessions: g, Turns: g, Work: g, SendPermissions: g, Gate: g, Checker: g, Outbox: g, Directory: g, Deliveries: g, Tasks: g, Approver: g, Pairings: g, Events: g, Simulator: g, Heartbeats: g,
 		},
 		Rows: httpapi.Rows{
-			Sessions: g, Runs: g, Deliveries: g, Media: g, Exchanges: g, Approvals: g, Memories: g, Pairings: g, Audit: g, Denials: g,
+			Sessions: g, Runs: g, Deliveries: g, Media: g, Exchanges: g, Approvals: g, Memories: g, Pairings: g, Audit: g, Denials: g, Access: nobody{},
 		},
 		Published: func() []openai.Agent {
 			return []openai.Agent{{ID: "main", Default: true, Published: true}, {ID: "quiet"}, {ID: "research", Published: true}}
@@ -430,7 +439,7 @@ func newServer(t *testing.T, g *gateway, settings ...func(*httpapi.Config)) *htt
 		PageRoute:  sessions.Route{Channel: "webchat", Account: "default", ChatType: sessions.Direct, Conversation: "local"},
 		PagePerson: sessions.Peer{ID: "local"},
 		Metrics:    http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "metrics") }),
-		Tokens:     []auth.Credential{{Token: token, Level: flow.Restricted, Role: auth.RoleOperator}},
+		Tokens:     []auth.Credential{{Token: token, Level: flow.Restricted, Role: auth.RoleOwner}},
 		SinkLevel:  func(sessions.Route) flow.Level { return flow.Restricted }, Hosts: []string{"gateway.example"}, MaxBody: 1000, Version: "test",
 		Now: func() time.Time { return clock }, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 	}

@@ -176,7 +176,7 @@ func TestAFileOfASessionThatRisesMeanwhile(t *testing.T) {
 	for _, path := range []string{"a", ""} {
 		folder := t.TempDir()
 		g := withMain()
-		h := newServer(t, g, withTokens(auth.Credential{Name: "ops", Token: "ops", Level: flow.Public, Role: auth.RoleReader}), func(cfg *httpapi.Config) {
+		h := newServer(t, g, withTokens(auth.Credential{Name: "ops", Token: "ops", Level: flow.Public, Role: auth.RoleViewer}), func(cfg *httpapi.Config) {
 			cfg.Files.Space = func(r sessions.Record) (workspace.Space, error) {
 				record := g.records[string(mainID)]
 				record.Taint = flow.NewLabel(flow.Confidential, flow.Trusted)

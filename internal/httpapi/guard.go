@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -15,6 +16,7 @@ import (
 	"sluice/internal/httpapi/mcpserver"
 	"sluice/internal/httpapi/openai"
 	"sluice/internal/httpapi/senders"
+	"sluice/internal/httpapi/signin"
 	"sluice/internal/httpapi/wire"
 )
 
@@ -42,13 +44,15 @@ func (g *guard) protect(next http.Handler) http.Handler {
 			asked := r
 			defer func() { asked.Pattern = r.Pattern }() // for the request metrics
 			var e *wire.Error
-			if r, e = g.admit(r); e != nil {
+			var release func()
+			if r, release, e = g.admit(r); e != nil {
 				if e.Status == http.StatusUnauthorized {
 					w.Header().Set("WWW-Authenticate", `Bearer realm="sluice"`)
 				}
 				refuse(w, r, e)
 				return
 			}
+			defer release()
 		}
 		r.Body = wire.LimitBody(w, r, g.maxBytes(r.Method, r.URL.Path))
 		watched := wire.WatchStatus(w)
@@ -59,21 +63,31 @@ func (g *guard) protect(next http.Handler) http.Handler {
 	})
 }
 
-// admit stores the caller in the request, or says why the request is refused.
-func (g *guard) admit(r *http.Request) (*http.Request, *wire.Error) {
-	who, ok := g.tokens.Identify(r, senders.Serves(r.URL.Path))
+// admit stores the caller in the request, or says why the request is refused. The request ends when the caller loses their
+// access; the function releases it.
+func (g *guard) admit(r *http.Request) (*http.Request, func(), *wire.Error) {
+	who, err := g.tokens.Identify(r, senders.Serves(r.URL.Path))
 	switch {
-	case !ok:
+	case errors.Is(err, auth.ErrUnknown):
 		g.denials.Stranger(r)
-		return r, wire.NewError(http.StatusUnauthorized, "unauthorized", "send your access token in the header Authorization: Bearer <token>; the gateway keeps its own in the file token of its state folder")
+		return r, nil, wire.NewError(http.StatusUnauthorized, "unauthorized", "send your access token in the header Authorization: Bearer <token>; the gateway keeps its own in the file token of its state folder. A browser signs in with `sluice open`")
+	case err != nil:
+		return r, nil, problems{g.log}.of(err)
 	case who.Role == auth.RoleSender && !senders.Takes(r.Method, r.URL.Path):
 		g.denials.Forbidden(r, who)
-		return r, wire.Forbidden("the token " + who.Name + " has the role sender and may only send alerts and notes; change its role in gateway.tokens, or use another token")
-	case who.Role == auth.RoleReader && r.Method != http.MethodGet && r.Method != http.MethodHead && r.URL.Path != mcpserver.Path: // its tools are requests of their own
+		return r, nil, wire.Forbidden("the token " + who.Name + " has the role sender and may only send alerts and notes; use a token with another role")
+	case who.Role == auth.RoleViewer && r.Method != http.MethodGet && r.Method != http.MethodHead && !viewersMay(r.URL.Path):
 		g.denials.Forbidden(r, who)
-		return r, wire.Forbidden("the token " + who.Name + " has the role reader and may only read; change its role in gateway.tokens, or use another token")
+		return r, nil, wire.Forbidden("the token " + who.Name + " has the role viewer and may only read; use a token with another role")
 	}
-	return auth.Admit(r, who), nil
+	ctx, release := g.tokens.Live().Watch(r.Context(), who)
+	return auth.Admit(r.WithContext(ctx), who), release, nil
+}
+
+// viewersMay reports whether viewers may call a path with any method: the tools behind it are requests of their own, or it
+// concerns nothing but their own access.
+func viewersMay(path string) bool {
+	return path == mcpserver.Path || path == signin.LogoutPath || path == signin.LinksPath
 }
 
 // refuse answers with an error in the shape that the clients of a path know.
@@ -96,12 +110,12 @@ func secure(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// foreign refuses a request for another host (DNS rebinding) or from another site's page.
+// foreign refuses a request for another host (DNS rebinding), or from a page of another site or of another port of this host.
 func (g *guard) foreign(r *http.Request) *wire.Error {
 	if !ownHost(r.Host, g.hosts) {
 		return wire.NewError(http.StatusMisdirectedRequest, "unknown_host", "this gateway does not serve the host "+wire.Printable(r.Host)+"; add it to gateway.allowedHosts or set gateway.publicURL")
 	}
-	if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate" {
+	if site := r.Header.Get("Sec-Fetch-Site"); (site == "cross-site" || site == "same-site") && !g.visits(r) {
 		return wire.ErrCrossSite
 	}
 	if origin := r.Header.Get("Origin"); origin != "" {
@@ -111,6 +125,11 @@ func (g *guard) foreign(r *http.Request) *wire.Error {
 		}
 	}
 	return nil
+}
+
+// visits reports whether a link somewhere else leads to a page of the gateway that holds no data.
+func (g *guard) visits(r *http.Request) bool {
+	return r.Header.Get("Sec-Fetch-Mode") == "navigate" && (r.Method == http.MethodGet || r.Method == http.MethodHead) && g.isOpen(r)
 }
 
 // ownHost reports whether a Host header names this gateway: by a configured name, or by any address. An attacker can make

@@ -14,8 +14,10 @@ import (
 	"sluice/internal/httpapi/openai"
 	"sluice/internal/httpapi/operator"
 	"sluice/internal/httpapi/senders"
+	"sluice/internal/httpapi/signin"
 	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/wire"
+	"sluice/policy/flow"
 )
 
 // handlers are the groups of handlers.
@@ -47,6 +49,7 @@ type handlers struct {
 	notify    *senders.NotifyAPI
 	reporting *reporting // nil: alerts are not taken in
 
+	signin *signin.API
 	alerts *alerts.API
 	hooks  *hooks.API
 	nodes  *nodes.API
@@ -119,9 +122,12 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 		pairings:   &operator.PairingAPI{Visible: visible, Pairings: gw.Pairings, Rows: rows.Pairings, Now: cfg.Now},
 		jobs:       &operator.JobAPI{Visible: visible, Jobs: gw.Jobs},
 		audit:      &operator.AuditAPI{Visible: visible, Rows: rows.Audit, Cursors: cursors},
-		alerts:     &alerts.API{Visible: visible, Alerts: gw.Alerts, Deliveries: rows.Deliveries, Now: cfg.Now},
-		hooks:      &hooks.API{Visible: visible, Keeper: gw.Hooks, Rows: rows.Hooks, Now: cfg.Now},
-		nodes:      &nodes.API{Visible: visible, Nodes: gw.Nodes, Now: cfg.Now},
+		signin: signin.New(signin.Config{
+			Tokens: tokens, Store: rows.Access, Denials: trail, PageLevel: func() flow.Level { return cfg.SinkLevel(cfg.PageRoute) }, PublicURL: cfg.PublicURL, Now: cfg.Now,
+		}),
+		alerts: &alerts.API{Visible: visible, Alerts: gw.Alerts, Deliveries: rows.Deliveries, Now: cfg.Now},
+		hooks:  &hooks.API{Visible: visible, Keeper: gw.Hooks, Rows: rows.Hooks, Now: cfg.Now},
+		nodes:  &nodes.API{Visible: visible, Nodes: gw.Nodes, Now: cfg.Now},
 		a2a: &a2aserver.API{
 			Face: face("a2a"), Turns: turns, Runs: runs, Agents: cfg.Peers, Push: &push, URL: cfg.PublicURL, Problem: problems{cfg.Log}.of, Version: cfg.Version, Log: cfg.Log,
 		},

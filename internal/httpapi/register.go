@@ -32,7 +32,7 @@ func newRegistrar(version string, log *slog.Logger, maxBytes func(method, path s
 	config.Transformers = []huma.Transformer{wire.PlainErrors}
 	config.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", wire.SchemaName)
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		"token": {Type: "http", Scheme: "bearer", Description: "gateway.token, or the file token in the state folder, or one of gateway.tokens, which is limited to its level and role"},
+		"token": {Type: "http", Scheme: "bearer", Description: "gateway.token, or the file token in the state folder, or one of gateway.tokens or /v1/tokens, which is limited to its level and role"},
 	}
 	config.Security = []map[string][]string{{"token": {}}}
 	public := map[string]bool{}
@@ -63,6 +63,12 @@ func (r *registrar) isOpen(req *http.Request) bool {
 		return req.Method == http.MethodGet || req.Method == http.MethodHead
 	}
 	return r.public[pattern]
+}
+
+// public is an operation that needs no token.
+func public(o huma.Operation) huma.Operation {
+	o.Security = []map[string][]string{}
+	return o
 }
 
 // unchecked is an operation whose body the handler checks itself.

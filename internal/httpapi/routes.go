@@ -9,6 +9,7 @@ import (
 	"sluice/internal/httpapi/nodes"
 	"sluice/internal/httpapi/operator"
 	"sluice/internal/httpapi/senders"
+	"sluice/internal/httpapi/signin"
 	"sluice/internal/httpapi/wire"
 )
 
@@ -22,6 +23,7 @@ const (
 
 // register registers every route of the server, in the order of docs/http.md.
 func (h *handlers) register(r *registrar) {
+	h.registerAccess(r)
 	h.registerSessions(r)
 	h.registerMessages(r)
 	h.registerOperations(r)
@@ -50,6 +52,19 @@ func (h *handlers) register(r *registrar) {
 
 // pagePattern is the pattern of the page's files, which hold no data.
 const pagePattern = "/"
+
+// registerAccess registers the routes of who may call the API.
+func (h *handlers) registerAccess(r *registrar) {
+	add(r, public(wire.Op(post, "/login", "sign-in", "Sign a browser in with a one-time link or a token")), h.signin.Login)
+	add(r, wire.Op(post, signin.LogoutPath, "sign-out", "End the sign-in that makes the request", http.StatusNoContent), h.signin.Logout)
+	add(r, wire.Op(get, "/v1/me", "me", "Show who makes the request"), h.signin.Me)
+	add(r, wire.Op(post, signin.LinksPath, "make-link", "Make a one-time link that signs a browser in as the caller", http.StatusCreated), h.signin.MakeLink)
+	add(r, wire.Op(get, "/v1/sign-ins", "list-sign-ins", "List the browsers that are signed in, the newest first"), h.signin.ListSignIns)
+	add(r, wire.Op(remove, "/v1/sign-ins/{sign_in}", "end-sign-in", "Sign a browser out, and end its streams", http.StatusNoContent), h.signin.EndSignIn)
+	add(r, wire.Op(get, "/v1/tokens", "list-tokens", "List the tokens of the API, but not what they are"), h.signin.ListTokens)
+	add(r, wire.Op(post, "/v1/tokens", "make-token", "Make a token", http.StatusCreated), h.signin.MakeToken)
+	add(r, wire.Op(remove, "/v1/tokens/{token}", "revoke-token", "Revoke a token, and end its sign-ins and streams", http.StatusNoContent), h.signin.RevokeToken)
+}
 
 // registerSessions registers the routes of single conversations.
 func (h *handlers) registerSessions(r *registrar) {

@@ -25,7 +25,7 @@ func serveSenders(t *testing.T, g *gateway, settings ...func(*httpapi.Config)) h
 		}
 		c.Tokens = append(c.Tokens,
 			auth.Credential{Name: "prometheus", Token: "prometheus-token", Level: flow.Internal, Role: auth.RoleSender},
-			auth.Credential{Name: "board", Token: "board-token", Level: flow.Internal, Role: auth.RoleReader},
+			auth.Credential{Name: "board", Token: "board-token", Level: flow.Internal, Role: auth.RoleViewer},
 		)
 	})...).Handler()
 }
@@ -70,7 +70,7 @@ func TestNotesThatAreRefused(t *testing.T) {
 		says               string
 	}{
 		"no token":      {"POST", "/notify/ops", "x", []string{"Authorization: "}, 401, "unauthorized"},
-		"reader":        {"POST", "/notify/ops", "x", []string{asReader}, 403, "has the role reader"},
+		"reader":        {"POST", "/notify/ops", "x", []string{asReader}, 403, "has the role viewer"},
 		"no target":     {"POST", "/notify/else", "x", []string{plainText}, 404, `no target \"else\": want owner, or a name from targets`},
 		"empty":         {"POST", "/notify/ops", "", nil, 400, "the text is empty"},
 		"above":         {"POST", "/notify/ops", "x", []string{asSender, plainText, "Sluice-Label: RESTRICTED"}, 403, "above INTERNAL"},

@@ -1,8 +1,8 @@
 // Package httpapi is the gateway's HTTP server: the API for programs and for the page, the platforms' callbacks, health
 // and metrics.
 //
-// Who may call: everything but /healthz, /readyz, the platforms' signed callbacks and the page's files needs a token. A
-// token has a level and a role, which bound what its bearer sees and does (package auth). Before that, a request must
+// Who may call: everything but /healthz, /readyz, /login, the platforms' signed callbacks and the page's files needs a
+// token, or a browser that was signed in with one (package signin). A token has a level and a role, which bound what its bearer sees and does (package auth). Before that, a request must
 // name a host of this gateway and must not come from another site, so that no page in somebody's browser can drive a
 // local gateway (guard).
 //
@@ -14,7 +14,7 @@
 // Failure rules: an error is {"error": code, "message": text} and shows nothing internal. What is missing, foreign or
 // hidden is the same 404. Handlers return errors as they are; problemOf turns them into responses.
 //
-// Goroutines: the server's own and that of the denials, which Stop waits for. Event streams end with Stop.
+// Goroutines: the server's own, that of the denials and that of the callers' access, which Stop waits for. Event streams end with Stop.
 package httpapi
 
 import (
@@ -42,6 +42,7 @@ import (
 	"sluice/internal/httpapi/openai"
 	"sluice/internal/httpapi/operator"
 	"sluice/internal/httpapi/senders"
+	"sluice/internal/httpapi/signin"
 	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/wire"
 	"sluice/internal/workspace"
@@ -94,6 +95,14 @@ type Rows struct {
 	Audit      operator.AuditRows
 	Hooks      hooks.Rows
 	Denials    denials.Committer // stores what callers were not shown in the audit trail
+	Access     AccessStore
+}
+
+// AccessStore has the tokens and sign-ins.
+type AccessStore interface {
+	auth.Rows
+	auth.UseStore
+	signin.Store
 }
 
 // MediaRows reads files, whole or without their content.
@@ -124,6 +133,7 @@ type Config struct {
 	PagePerson sessions.Peer     // the owner there
 	Metrics    http.Handler
 	Tokens     []auth.Credential
+	Proxy      auth.Proxy                            // whose headers are trusted
 	SinkLevel  func(route sessions.Route) flow.Level // the highest level that may be said by a route
 	Hosts      []string                              // further Host names that requests may carry, without port
 	MaxBody    int64                                 // bytes of a request's body
@@ -146,6 +156,7 @@ type Server struct {
 	http    *http.Server
 	tasks   *a2aserver.Notifier
 	denials *denials.Trail
+	keeper  *auth.Keeper
 	log     *slog.Logger
 
 	endStreams context.CancelFunc
@@ -158,7 +169,10 @@ func New(cfg Config) *Server {
 		log:     cfg.Log,
 		denials: denials.New(denials.Config{Store: cfg.Rows.Denials, Now: cfg.Now, Log: cfg.Log, Registerer: cfg.Registerer}),
 	}
-	tokens := auth.NewTokens(cfg.Tokens, func() flow.Level { return cfg.SinkLevel(cfg.PageRoute) })
+	tokens := auth.NewTokens(auth.Config{
+		Credentials: cfg.Tokens, PageLevel: func() flow.Level { return cfg.SinkLevel(cfg.PageRoute) }, Rows: cfg.Rows.Access, Proxy: cfg.Proxy, Now: cfg.Now,
+	})
+	s.keeper = auth.NewKeeper(tokens, cfg.Rows.Access, cfg.Log)
 	ending, end := context.WithCancel(context.Background())
 	s.endStreams = end
 	api := newRegistrar(cfg.Version, cfg.Log, bodyLimit(cfg.MaxBody, cfg.MaxUpload))
@@ -201,6 +215,7 @@ func (s *Server) Notifications() trigger.Source { return s.tasks }
 // Start serves on a listener, which Stop closes.
 func (s *Server) Start(l net.Listener) {
 	s.denials.Start()
+	s.keeper.Start()
 	s.serving.Go(func() {
 		if err := s.http.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			s.log.Error("http server ended", "err", err)
@@ -217,6 +232,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	}
 	s.serving.Wait()
 	s.tasks.Stop()
+	s.keeper.Stop(ctx)
 	s.denials.Stop(ctx)
 	return err
 }

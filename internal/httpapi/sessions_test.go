@@ -308,7 +308,7 @@ func TestASessionSaysWhereItStands(t *testing.T) {
 	g := newGateway()
 	g.add(sessions.Record{ID: mainID, Key: "agent:main:main", Agent: "main", Route: sessions.Route{Channel: "telegram", Conversation: "1"}})
 	g.add(sessions.Record{ID: "sess_2", Key: "agent:main:http:2", Agent: "main"})
-	h := newServer(t, g, withTokens(auth.Credential{Name: "low", Token: "low", Level: flow.Public, Role: auth.RoleReader})).Handler()
+	h := newServer(t, g, withTokens(auth.Credential{Name: "low", Token: "low", Level: flow.Public, Role: auth.RoleViewer})).Handler()
 	get := func(id, token string) string {
 		w := call(h, "GET", "/v1/sessions/"+id, "", "Authorization: Bearer "+token)
 		require.Equal(t, 200, w.Code, w.Body)

@@ -93,7 +93,7 @@ func TestWakeIsRefused(t *testing.T) {
 	g.rise(flow.Confidential)
 	h := newServer(t, g, withTokens(
 		auth.Credential{Name: "low", Token: "low", Level: flow.Internal, Role: auth.RoleOperator},
-		auth.Credential{Name: "reader", Token: "reader", Level: flow.Restricted, Role: auth.RoleReader})).Handler()
+		auth.Credential{Name: "reader", Token: "reader", Level: flow.Restricted, Role: auth.RoleViewer})).Handler()
 	for name, c := range map[string]struct {
 		token, body string
 		status      int

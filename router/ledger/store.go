@@ -12,6 +12,7 @@ import (
 type Change struct {
 	sessions.Change
 	AlertChange
+	AccessChange
 	// Event is the inbound event that caused the change. A known key is ErrDuplicate and changes nothing.
 	Event *Event
 	// Media inserts files. A known id is ErrDuplicate.

@@ -219,6 +219,8 @@ func deliveryCases() map[string]func(*testing.T, *bundle) {
 		"check is kept as it was":         testCheckRoundTrip,
 		"check is replaced in order":      testCheckConflict,
 		"old checks are pruned":           testPruneChecks,
+		"tokens of the API":               testAPITokens,
+		"browsers sign in and out":        testSignIns,
 		"node is kept as it was":          testNodeRoundTrip,
 		"node is replaced in order":       testNodeConflict,
 		"nodes are listed":                testNodeList,

@@ -38,6 +38,9 @@ type Client struct {
 	token string
 }
 
+// Address is the gateway's address, without a slash at the end.
+func (c *Client) Address() string { return c.base }
+
 // Request is one request to the API.
 type Request struct {
 	Method  string // empty for GET

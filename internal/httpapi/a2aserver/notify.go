@@ -98,7 +98,10 @@ func (n *Notifier) Fire(ctx context.Context, t *ledger.Trigger) (trigger.Effect,
 		age := n.api.Push.Now().Sub(run.Accepted)
 		return trigger.Effect{Wait: min(max(age/agePart, soonestLook), lastLook)}, nil
 	}
-	who, why := n.reader(t.Push)
+	who, why, err := n.reader(ctx, t.Push)
+	if err != nil {
+		return trigger.Effect{}, err
+	}
 	if why != "" {
 		return trigger.Effect{End: ledger.TriggerWithdrawn, Why: why}, nil
 	}
@@ -116,21 +119,24 @@ func (n *Notifier) Fire(ctx context.Context, t *ledger.Trigger) (trigger.Effect,
 
 // reader is who the notification is for, or says why it is for nobody any more. It is the caller who has registered it, with
 // the rights that they have now, and those that an address has.
-func (n *Notifier) reader(p *ledger.TriggerPushes) (who auth.Caller, why string) {
+func (n *Notifier) reader(ctx context.Context, p *ledger.TriggerPushes) (who auth.Caller, why string, err error) {
 	settings := n.api.Push.Settings()
 	if why := n.api.Push.refused(p.URL); why != "" {
-		return who, why
+		return who, why, nil
 	}
-	if _, err := n.api.agent(p.Agent); err != nil {
-		return who, "the agent is not published any more (agents.list[].publish.a2a)"
+	if _, gone := n.api.agent(p.Agent); gone != nil {
+		return who, "the agent is not published any more (agents.list[].publish.a2a)", nil
 	}
-	who, ok := n.api.Push.Tokens.Named(p.Caller)
-	level, err := flow.ParseLevel(p.Level)
-	if !ok || err != nil {
-		return who, "the token that has registered it is not configured any more (gateway.tokens)"
+	who, err = n.api.Push.Tokens.Named(ctx, p.Caller)
+	level, bad := flow.ParseLevel(p.Level)
+	switch {
+	case errors.Is(err, auth.ErrUnknown), bad != nil:
+		return who, "the token that has registered it exists no more", nil
+	case err != nil:
+		return who, "", err
 	}
 	who.Level = flow.Min(flow.Min(who.Level, level), settings.Level)
-	return who, ""
+	return who, "", nil
 }
 
 // withheldLevel is in the metadata of a task that is notified without its text.

@@ -3,6 +3,7 @@ package auth_test
 import (
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -13,10 +14,10 @@ import (
 
 func TestTokensAreIdentified(t *testing.T) {
 	t.Parallel()
-	tokens := auth.NewTokens([]auth.Credential{
-		{Token: "own", Level: flow.Restricted, Role: auth.RoleOperator},
-		{Name: "ops", Token: "ops-token", Level: flow.Internal, Role: auth.RoleReader},
-	}, func() flow.Level { return flow.Public })
+	tokens := auth.NewTokens(auth.Config{Credentials: []auth.Credential{
+		{Token: "own", Level: flow.Restricted, Role: auth.RoleOwner},
+		{Name: "ops", Token: "ops-token", Level: flow.Internal, Role: auth.RoleViewer},
+	}, PageLevel: func() flow.Level { return flow.Public }, Now: time.Now})
 	for name, c := range map[string]struct {
 		header http.Header
 		want   auth.Caller
@@ -26,25 +27,29 @@ func TestTokensAreIdentified(t *testing.T) {
 		"wrong":        {http.Header{"Authorization": {"Bearer own2"}}, auth.Caller{}, false},
 		"empty":        {http.Header{"Authorization": {"Bearer "}}, auth.Caller{}, false},
 		"other scheme": {http.Header{"Authorization": {"Basic own"}}, auth.Caller{}, false},
-		"own":          {http.Header{"Authorization": {"Bearer own"}}, auth.Caller{Level: flow.Restricted, Role: auth.RoleOperator}, true},
-		"named":        {http.Header{"Authorization": {"Bearer  ops-token "}}, auth.Caller{Name: "ops", Level: flow.Internal, Role: auth.RoleReader}, true},
-		"page":         {http.Header{"Authorization": {"Bearer own"}, "Sluice-Client": {"page"}}, auth.Caller{Level: flow.Public, Role: auth.RoleOperator, Page: true}, true},
-		"browser":      {http.Header{"Authorization": {"Bearer own"}, "Sec-Fetch-Site": {"same-origin"}}, auth.Caller{Level: flow.Public, Role: auth.RoleOperator, Page: true}, true},
-		"origin":       {http.Header{"Authorization": {"Bearer ops-token"}, "Origin": {"http://127.0.0.1"}}, auth.Caller{Name: "ops", Level: flow.Public, Role: auth.RoleReader, Page: true}, true},
+		"own":          {http.Header{"Authorization": {"Bearer own"}}, auth.Caller{Level: flow.Restricted, Role: auth.RoleOwner}, true},
+		"named":        {http.Header{"Authorization": {"Bearer  ops-token "}}, auth.Caller{Name: "ops", Level: flow.Internal, Role: auth.RoleViewer}, true},
+		"page":         {http.Header{"Authorization": {"Bearer own"}, "Sluice-Client": {"page"}}, auth.Caller{Level: flow.Public, Role: auth.RoleOwner, Page: true}, true},
+		"browser":      {http.Header{"Authorization": {"Bearer own"}, "Sec-Fetch-Site": {"same-origin"}}, auth.Caller{Level: flow.Public, Role: auth.RoleOwner, Page: true}, true},
+		"origin":       {http.Header{"Authorization": {"Bearer ops-token"}, "Origin": {"http://127.0.0.1"}}, auth.Caller{Name: "ops", Level: flow.Public, Role: auth.RoleViewer, Page: true}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, known := tokens.Identify(&http.Request{Header: c.header}, false)
+			got, err := tokens.Identify(&http.Request{Header: c.header}, false)
 			require.Equal(t, c.want, got)
-			require.Equal(t, c.known, known)
+			if c.known {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorIs(t, err, auth.ErrUnknown)
 		})
 	}
 }
 
 func TestWordsHaveALabel(t *testing.T) {
 	t.Parallel()
-	owner := auth.Caller{Level: flow.Restricted}
-	page := auth.Caller{Level: flow.Internal, Page: true}
+	owner := auth.Caller{Level: flow.Restricted, Role: auth.RoleOwner}
+	page := auth.Caller{Level: flow.Internal, Role: auth.RoleOwner, Page: true}
 	ops := auth.Caller{Name: "ops", Level: flow.Internal}
 	for name, c := range map[string]struct {
 		who   auth.Caller
@@ -78,7 +83,7 @@ func TestWordsHaveALabel(t *testing.T) {
 
 func TestWhatProgramsSendIsUntrusted(t *testing.T) {
 	t.Parallel()
-	owner, ops := auth.Caller{Level: flow.Restricted}, auth.Caller{Name: "ops", Level: flow.Internal}
+	owner, ops := auth.Caller{Level: flow.Restricted, Role: auth.RoleOwner}, auth.Caller{Name: "ops", Level: flow.Internal}
 	for _, c := range []struct {
 		who   auth.Caller
 		label string

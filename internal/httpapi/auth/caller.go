@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"sluice/policy"
 	"sluice/policy/flow"
@@ -13,13 +14,22 @@ import (
 // Role is what a caller may do.
 type Role string
 
-// The roles. A reader only reads; an operator acts up to its level; a sender sends alerts and notes and does nothing else.
-// Only the gateway's own token acts as an owner.
+// The roles. An owner does everything that its level allows, as the gateway's own token does; an operator acts up to its
+// level; a viewer only reads; a sender sends alerts and notes and does nothing else.
 const (
+	RoleOwner    Role = "owner"
 	RoleOperator Role = "operator"
-	RoleReader   Role = "reader"
+	RoleViewer   Role = "viewer"
 	RoleSender   Role = "sender"
 )
+
+// ParseRole reads a role. The configuration may call a viewer a reader.
+func ParseRole(text string) Role {
+	if text == "reader" {
+		return RoleViewer
+	}
+	return Role(text)
+}
 
 // operator is the actor in the audit trail for the gateway's own token.
 const operator = "operator"
@@ -31,18 +41,31 @@ type Caller struct {
 	Role  Role
 	// Page: the request comes from the gateway's own page, or from another page in a browser. Level is then at most the page's.
 	Page bool
+	// SignIn is the sign-in of the browser that makes the request; empty: the request carries a token itself.
+	SignIn string
+	// Made: the token was made at run time, so it can be revoked at any moment.
+	Made bool
 }
+
+// proxied begins the name of a person whom a trusted proxy has named.
+const proxied = "proxy:"
+
+// Proxied reports whether a trusted proxy has named the caller.
+func (c Caller) Proxied() bool { return strings.HasPrefix(c.Name, proxied) }
 
 // Actor is the caller's name in the audit trail.
 func (c Caller) Actor() string {
-	if c.Owner() {
+	switch {
+	case c.Name == "":
 		return operator
+	case c.Proxied():
+		return c.Name
 	}
 	return "token:" + c.Name
 }
 
-// Owner reports whether the caller has the gateway's own token, which acts as an owner.
-func (c Caller) Owner() bool { return c.Name == "" }
+// Owner reports whether the caller acts as an owner: with the gateway's own token, or with another token of this role.
+func (c Caller) Owner() bool { return c.Role == RoleOwner }
 
 // OnPage reports whether the owner speaks on the page. The page is a chat like any other: the session hears what is said
 // there whatever it has learnt, and the gate decides about the answer.
@@ -62,7 +85,7 @@ func (c Caller) Key(key string) string {
 	switch {
 	case key == "":
 		return ""
-	case c.Owner():
+	case c.Name == "":
 		return "api/" + key
 	}
 	return "token:" + c.Name + "/" + key

@@ -1,16 +1,26 @@
 package auth
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"sluice/policy/flow"
+	"sluice/router/ledger"
+	"sluice/sessions"
 )
 
 // pageHeader is what the page sends with each request. The headers that browsers add by themselves count as well.
 const pageHeader = "Sluice-Client"
+
+// ErrUnknown means that a request has no token, sign-in or person that the gateway knows.
+var ErrUnknown = errors.New("unknown caller")
 
 // Credential is one token of the API, and what its bearer may see and do.
 type Credential struct {
@@ -20,10 +30,29 @@ type Credential struct {
 	Role  Role
 }
 
-// Tokens are the tokens that the API accepts.
+// Rows reads the tokens that were made at run time, and who has signed in. What is missing is sessions.ErrNotFound.
+type Rows interface {
+	TokenBySum(ctx context.Context, sum string) (ledger.APIToken, error)
+	TokenNamed(ctx context.Context, name string) (ledger.APIToken, error)
+	SignInByCookie(ctx context.Context, sum string) (ledger.SignIn, error)
+	SignIn(ctx context.Context, id string) (ledger.SignIn, error)
+}
+
+// Config is what Tokens need.
+type Config struct {
+	Credentials []Credential // the gateway's own token is the first
+	PageLevel   func() flow.Level
+	Rows        Rows
+	Proxy       Proxy
+	Now         func() time.Time
+}
+
+// Tokens know who may call the API.
 type Tokens struct {
-	known     []hashed
-	pageLevel func() flow.Level // the highest level that may be shown on the page
+	known []hashed
+	cfg   Config
+	live  *Live
+	uses  *Uses
 }
 
 // hashed is a credential with its token hashed, so that comparing takes the same time whatever the token's length or beginning.
@@ -32,14 +61,21 @@ type hashed struct {
 	Caller
 }
 
-// NewTokens makes Tokens from credentials.
-func NewTokens(all []Credential, pageLevel func() flow.Level) *Tokens {
-	t := &Tokens{pageLevel: pageLevel}
-	for _, c := range all {
+// NewTokens makes Tokens.
+func NewTokens(cfg Config) *Tokens {
+	t := &Tokens{cfg: cfg, uses: newUses(cfg.Now)}
+	t.live = &Live{still: t.still, open: map[*watched]struct{}{}}
+	for _, c := range cfg.Credentials {
 		t.known = append(t.known, hashed{sha256.Sum256([]byte(c.Token)), Caller{Name: c.Name, Level: c.Level, Role: c.Role}})
 	}
 	return t
 }
+
+// Live knows the requests that end when their callers lose their access.
+func (t *Tokens) Live() *Live { return t.live }
+
+// Uses knows when tokens and sign-ins were last used.
+func (t *Tokens) Uses() *Uses { return t.uses }
 
 // Secret is the same in every replica that has the same first token.
 func (t *Tokens) Secret() [sha256.Size]byte {
@@ -49,25 +85,56 @@ func (t *Tokens) Secret() [sha256.Size]byte {
 	return t.known[0].sum
 }
 
-// Identify finds the bearer of a request's token. With basic, the token may also be the password of the basic scheme,
-// with any user name.
-func (t *Tokens) Identify(r *http.Request, basic bool) (Caller, bool) {
-	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+// Configured are the callers of the configured tokens, the gateway's own first.
+func (t *Tokens) Configured() []Caller {
+	all := make([]Caller, len(t.known))
+	for i, c := range t.known {
+		all[i] = c.Caller
+	}
+	return all
+}
+
+// Identify finds who makes a request: the bearer of its token, whoever has signed in with this browser, or the person whom a
+// trusted proxy names. With basic, the token may also be the password of the basic scheme, with any user name. If the
+// request has nobody that the gateway knows, it returns ErrUnknown.
+func (t *Tokens) Identify(r *http.Request, basic bool) (Caller, error) {
+	who, err := t.identify(r, basic)
+	if err != nil {
+		return Caller{}, err
+	}
+	if who.SignIn != "" || fromBrowser(r.Header) {
+		who.Page, who.Level = true, flow.Min(who.Level, t.cfg.PageLevel())
+	}
+	t.uses.note(who)
+	return who, nil
+}
+
+func (t *Tokens) identify(r *http.Request, basic bool) (Caller, error) {
+	given := r.Header.Get("Authorization")
+	token, ok := strings.CutPrefix(given, "Bearer ")
 	if !ok && basic {
 		_, token, ok = r.BasicAuth()
 	}
-	who, known := t.Bearer(token)
-	if !ok || !known {
-		return Caller{}, false
+	switch {
+	case ok:
+		return t.Bearer(r.Context(), token)
+	case given != "":
+		return Caller{}, ErrUnknown
 	}
-	if fromBrowser(r.Header) {
-		who.Page, who.Level = true, flow.Min(who.Level, t.pageLevel())
+	if who, err := t.signedIn(r); !errors.Is(err, ErrUnknown) {
+		return who, err
 	}
-	return who, true
+	return t.cfg.Proxy.person(r)
 }
 
-// Bearer finds whose token it is. It compares with every token, also after one fits.
-func (t *Tokens) Bearer(token string) (Caller, bool) {
+// Sum is the hash under which a secret is stored, in hexadecimal. Secrets are random and long, so they need no salt.
+func Sum(secret string) string {
+	sum := sha256.Sum256([]byte(strings.TrimSpace(secret)))
+	return hex.EncodeToString(sum[:])
+}
+
+// Bearer finds whose token it is. It compares with every configured token, also after one fits.
+func (t *Tokens) Bearer(ctx context.Context, token string) (Caller, error) {
 	got := sha256.Sum256([]byte(strings.TrimSpace(token)))
 	found := -1
 	for i, c := range t.known {
@@ -75,20 +142,60 @@ func (t *Tokens) Bearer(token string) (Caller, bool) {
 			found = i
 		}
 	}
-	if found < 0 {
-		return Caller{}, false
+	if found >= 0 {
+		return t.known[found].Caller, nil
 	}
-	return t.known[found].Caller, true
+	if !strings.HasPrefix(strings.TrimSpace(token), MadePrefix) {
+		return Caller{}, ErrUnknown // only what looks like a token of a row costs a look into the store
+	}
+	return t.made(t.cfg.Rows.TokenBySum(ctx, hex.EncodeToString(got[:])))
+}
+
+// MadePrefix begins every token that the gateway makes at run time.
+const MadePrefix = "slt_"
+
+// made is the bearer of a token's row.
+func (t *Tokens) made(row ledger.APIToken, err error) (Caller, error) {
+	switch {
+	case errors.Is(err, sessions.ErrNotFound):
+		return Caller{}, ErrUnknown
+	case err != nil:
+		return Caller{}, fmt.Errorf("read token: %w", err)
+	case !row.Expires.IsZero() && !row.Expires.After(t.cfg.Now()):
+		return Caller{}, ErrUnknown
+	}
+	return Caller{Name: row.Name, Level: row.Level, Role: Role(row.Role), Made: true}, nil
 }
 
 // Named finds what the bearer of a token may see and do now; an empty name means the gateway's own token.
-func (t *Tokens) Named(name string) (Caller, bool) {
+func (t *Tokens) Named(ctx context.Context, name string) (Caller, error) {
+	who, _, err := t.named(ctx, name)
+	return who, err
+}
+
+// named also returns the print of the token.
+func (t *Tokens) named(ctx context.Context, name string) (Caller, string, error) {
 	for _, c := range t.known {
 		if c.Name == name {
-			return c.Caller, true
+			return c.Caller, printOf(hex.EncodeToString(c.sum[:])), nil
 		}
 	}
-	return Caller{}, false
+	if name == "" || strings.HasPrefix(name, proxied) {
+		return Caller{}, "", ErrUnknown
+	}
+	row, err := t.cfg.Rows.TokenNamed(ctx, name)
+	who, err := t.made(row, err)
+	return who, printOf(row.Sum), err
+}
+
+// still returns nil as long as a caller may go on, and ErrUnknown after they have lost their access.
+func (t *Tokens) still(ctx context.Context, who Caller) error {
+	if who.SignIn != "" {
+		_, err := t.session(ctx, who.SignIn)
+		return err
+	}
+	_, err := t.Named(ctx, who.Name)
+	return err
 }
 
 // fromBrowser reports whether a page in a browser makes the request.

@@ -154,7 +154,7 @@ func TestDenialsOfRequests(t *testing.T) {
 		}
 		return r
 	}
-	ops := auth.Caller{Name: "ops", Level: flow.Internal, Role: auth.RoleReader}
+	ops := auth.Caller{Name: "ops", Level: flow.Internal, Role: auth.RoleViewer}
 	for name, c := range map[string]struct {
 		note func(trail *Trail)
 		want []key

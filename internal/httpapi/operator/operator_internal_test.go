@@ -15,8 +15,8 @@ import (
 )
 
 var (
-	own    = auth.Caller{Level: flow.Restricted, Role: auth.RoleOperator}
-	reader = auth.Caller{Name: "ops", Level: flow.Internal, Role: auth.RoleReader}
+	own    = auth.Caller{Level: flow.Restricted, Role: auth.RoleOwner}
+	reader = auth.Caller{Name: "ops", Level: flow.Internal, Role: auth.RoleViewer}
 )
 
 // A browser gets nothing that it would run as a page of the gateway.

@@ -119,7 +119,8 @@ func byKind(parts []Health) []Health {
 func (a *StatusAPI) Ready(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()
-	who, known := a.Tokens.Identify(r, false)
+	who, err := a.Tokens.Identify(r, false)
+	known := err == nil
 	if !known {
 		a.Denials.Stranger(r)
 		who.Level = flow.Public

@@ -67,8 +67,11 @@ func (a *PagerDutyAPI) enqueue(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	who, known := a.Tokens.Bearer(key)
-	if !known || who.Role == auth.RoleReader {
+	who, err := a.Tokens.Bearer(r.Context(), key)
+	if err != nil && !errors.Is(err, auth.ErrUnknown) {
+		return err
+	}
+	if err != nil || who.Role == auth.RoleViewer {
 		fault := "'routing_key' is missing or blank"
 		if key != "" {
 			a.Denials.WrongToken(r)

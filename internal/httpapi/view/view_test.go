@@ -25,8 +25,8 @@ import (
 )
 
 var (
-	own    = auth.Caller{Level: flow.Restricted, Role: auth.RoleOperator}
-	reader = auth.Caller{Name: "ops", Level: flow.Internal, Role: auth.RoleReader}
+	own    = auth.Caller{Level: flow.Restricted, Role: auth.RoleOwner}
+	reader = auth.Caller{Name: "ops", Level: flow.Internal, Role: auth.RoleViewer}
 )
 
 func as(who auth.Caller, url string) context.Context {
@@ -243,5 +243,5 @@ func TestHiddenChannelsLookMissing(t *testing.T) {
 	require.NoError(t, missing)
 	require.Equal(t, []string{"vault/x"}, done())
 	require.NoError(t, view.NeedOperator(as(own, "/")))
-	require.ErrorContains(t, view.NeedOperator(ctx), "the token ops has the role reader")
+	require.ErrorContains(t, view.NeedOperator(ctx), "the token ops has the role viewer")
 }

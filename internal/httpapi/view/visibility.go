@@ -182,8 +182,8 @@ func (v *Visibility) NeedChannel(ctx context.Context, channel, account string) e
 
 // NeedOperator refuses a caller who may only read.
 func NeedOperator(ctx context.Context) error {
-	if who := auth.CallerOf(ctx); who.Role != auth.RoleOperator {
-		return wire.Forbidden("the token " + who.Name + " has the role reader, which may not see this; change its role in gateway.tokens, or use another token")
+	if who := auth.CallerOf(ctx); who.Role != auth.RoleOperator && !who.Owner() {
+		return wire.Forbidden("the token " + who.Name + " has the role viewer, which may not see this; use a token with another role")
 	}
 	return nil
 }

@@ -1,0 +1,83 @@
+// Package console has the commands that lead to the web page, and those that show in a terminal what the page shows: open.
+package console
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"sluice/internal/cli/api"
+	"sluice/internal/cli/terminal"
+)
+
+// Deps are what the commands need. All fields but Launch are required.
+type Deps struct {
+	Screen  terminal.Screen
+	Connect func() (*api.Client, error) // called when a command runs
+	// Run makes a command of a task that ends with its context.
+	Run func(task func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error
+	// Launch opens an address in a browser; nil: nothing does.
+	Launch func(ctx context.Context, address string) error
+	// NoArgs refuses arguments.
+	NoArgs cobra.PositionalArgs
+}
+
+// Commands are the commands.
+func Commands(d Deps) []*cobra.Command { return []*cobra.Command{open(d)} }
+
+// link is a one-time link of the gateway.
+type link struct {
+	Path string `json:"path"`
+}
+
+func open(d Deps) *cobra.Command {
+	var show bool
+	cmd := &cobra.Command{
+		Use: "open", Short: "Open the web page and sign in there", Args: d.NoArgs,
+		Long: `Open the web page of the gateway in a browser and sign in there, as the access
+token that this command uses. The address works once, within a minute. The browser
+stays signed in for two weeks, or until you sign out.`,
+		Example: `  sluice open
+  sluice open --print     # on a machine without a browser
+  SLUICE_URL=https://bot.example.org SLUICE_TOKEN=slt_… sluice open`,
+	}
+	cmd.Flags().BoolVar(&show, "print", false, "print the address and open no browser")
+	cmd.RunE = d.Run(func(ctx context.Context, _ []string) error {
+		c, err := d.Connect()
+		if err != nil {
+			return err
+		}
+		made, err := api.Get[link](ctx, c, api.Request{Method: "POST", Path: api.Path("links")})
+		if err != nil {
+			return err
+		}
+		address := c.Address() + made.Path
+		if !show && d.Launch != nil && d.Launch(ctx, address) == nil {
+			return d.Screen.Printf("The page opens in your browser. If it does not, open this address within a minute; it works once:\n%s", terminal.Line(address))
+		}
+		return d.Screen.Printf("Open this address within a minute; it works once:\n%s", terminal.Line(address))
+	})
+	return cmd
+}
+
+// Browser opens an address in this machine's browser. It returns when the browser has been started.
+func Browser(ctx context.Context, address string) error {
+	name, args := "xdg-open", []string{address}
+	switch runtime.GOOS {
+	case "darwin":
+		name = "open"
+	case "windows":
+		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", address}
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return fmt.Errorf("find a browser: %w", err)
+	}
+	if err := exec.CommandContext(ctx, path, args...).Run(); err != nil {
+		return fmt.Errorf("start a browser: %w", err)
+	}
+	return nil
+}

@@ -42,5 +42,8 @@ func (l *Loop) equip(ctx context.Context, s *sessions.Session, d roster.Definiti
 	if err := s.SetupSandbox(ctx); err != nil && !errors.Is(err, sessions.ErrNoSandbox) {
 		return failed(err, "My workspace can't be used. My owner needs to check agents.list[].workspace in the configuration.")
 	}
+	if box := s.Sandbox(); box.Mode == sessions.SandboxOptional && !box.Sandboxed && !d.Tools.OnHost() { // exec would fail each time
+		s.ReplaceTools(func(t sessions.Tool) bool { return t.Spec.Name == roster.ExecName }, nil)
+	}
 	return nil
 }

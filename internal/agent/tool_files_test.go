@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"sluice/internal/sandbox/sandboxtest"
 	"sluice/policy/flow"
 	"sluice/sessions"
+	"sluice/sessions/sessiontest"
 )
 
 // withFiles is an equipped bundle whose session may use some of its folder.
@@ -183,6 +185,34 @@ func TestExecWithoutASandboxNeedsTheWholeFolder(t *testing.T) {
 	part := b.tool(t, "exec", `{"command":"true"}`)
 	require.True(t, part.Error)
 	require.Contains(t, part.Text, "may use only parts")
+}
+
+// A tool that would fail each time is not shown to the model.
+func TestAnAgentHasExecWhereItsCommandsCanRun(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		missing error
+		mode    sessions.SandboxMode
+		allow   []string
+		has     bool
+	}{
+		"optional and there":            {nil, sessions.SandboxOptional, nil, true},
+		"optional and missing":          {errors.New("no bwrap"), sessions.SandboxOptional, nil, false},
+		"optional, missing and allowed": {errors.New("no bwrap"), sessions.SandboxOptional, []string{"*", "exec"}, true},
+		"required and missing":          {errors.New("no bwrap"), sessions.SandboxRequired, nil, true}, // the tool says what is missing
+		"off":                           {nil, sessions.SandboxOff, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, _ := equipped(t, func(d *roster.Definition) { d.Sandbox, d.Tools.Allow = c.mode, c.allow })
+			b.sandbox.missing = c.missing
+			b.reopen(t)
+			b.model.Answers = []sessiontest.Answer{sessiontest.Says("hello")}
+			_, err := b.ask(t.Context(), "hi")
+			require.NoError(t, err)
+			require.Equal(t, c.has, slices.ContainsFunc(b.model.Asked()[0].Tools, func(s sessions.ToolSpec) bool { return s.Name == roster.ExecName }))
+		})
+	}
 }
 
 func TestExecWithoutASandbox(t *testing.T) {

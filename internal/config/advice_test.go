@@ -55,7 +55,7 @@ func TestAdvice(t *testing.T) {
 		},
 		"auto without groups": {owned + "channels: { telegram: { " + bot + " } }\npolicy: { escalation: auto }\n", nil},
 		"free commands": {
-			"agents: { list: [{ id: a, tools: { allow: [\"*\", exec] } }, { id: b, tools: { allow: [exec] }, sandbox: { mode: required } }, { id: c }] }\n",
+			"agents: { list: [{ id: a, tools: { allow: [\"*\", exec] }, sandbox: { mode: off } }, { id: b, tools: { allow: [exec] } }, { id: c, sandbox: { mode: off } }] }\n",
 			[]string{"note exec commands of a run outside a sandbox"},
 		},
 		"rules that apply": {crm + "channels: { webchat: { classification: CONFIDENTIAL } }\npolicy: { rules: [" +

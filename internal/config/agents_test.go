@@ -62,7 +62,16 @@ agents:
 
 	bare := parsed(t, "agents: { defaults: { workspace: shared } }").DefaultAgent()
 	require.Equal(t, "auto", bare.Permission)
-	require.Equal(t, agents.Sandbox{Mode: "off", SessionToolsVisibility: "spawned"}, bare.Sandbox)
+	require.Equal(t, agents.Sandbox{Mode: "optional", SessionToolsVisibility: "all"}, bare.Sandbox, "a sandbox that nobody asked for limits commands alone")
+	for text, want := range map[string]agents.Sandbox{
+		"agents: { defaults: { sandbox: { mode: optional } } }":                              {Mode: "optional", SessionToolsVisibility: "spawned"},
+		"agents: { list: [{ id: a, sandbox: { mode: required } }] }":                         {Mode: "required", SessionToolsVisibility: "spawned"},
+		"agents: { list: [{ id: a, sandbox: { mode: 'off' } }] }":                            {Mode: "off", SessionToolsVisibility: "spawned"},
+		"agents: { defaults: { sandbox: { sessionToolsVisibility: spawned } } }":             {Mode: "optional", SessionToolsVisibility: "spawned"},
+		"agents: { list: [{ id: a, kind: command, classification: PUBLIC, command: [x] }] }": {Mode: "required", SessionToolsVisibility: "spawned"},
+	} {
+		require.Equal(t, want, parsed(t, text).DefaultAgent().Sandbox, text)
+	}
 	here, err := os.Getwd()
 	require.NoError(t, err)
 	require.Equal(t, filepath.Join(here, "shared", "main"), bare.Workspace)
@@ -126,7 +135,7 @@ func TestFaultsOfPrograms(t *testing.T) {
 	require.Contains(t, text, "agents.list[0].nkey: is only for the embedded bus: with bus.url, the NATS cluster decides who may connect")
 
 	c := parsed(t, "bus: { listen: 127.0.0.1:4222 }\nagents: { list: [{ id: a, kind: nats, nkey: "+key+" }, { id: b, kind: command, command: [x] }, { id: c, kind: command, command: [x], sandbox: { mode: off } }] }\n")
-	require.Equal(t, "off", c.Agents.List[0].Sandbox.Mode)
+	require.Equal(t, "optional", c.Agents.List[0].Sandbox.Mode)
 	require.Equal(t, "required", c.Agents.List[1].Sandbox.Mode, "a command runs in the sandbox unless its owner says otherwise")
 	require.Equal(t, "off", c.Agents.List[2].Sandbox.Mode)
 }

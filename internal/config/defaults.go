@@ -43,7 +43,7 @@ func Default() *Config {
 			Web:          WebTools{Classification: flow.Public, Allow: []string{"*"}, MaxBytes: 2 << 20},
 		},
 		Agents: Agents{Defaults: agents.Defaults{
-			Permission: "auto", Verbose: "off", Sandbox: agents.Sandbox{Mode: "off", SessionToolsVisibility: "spawned"},
+			Permission: "auto", Verbose: "off",
 			Memory:    agents.Memory{Audience: "own", MaxEntries: 200_000, MaxBytes: 256 << 20, RecallChars: 4000},
 			Subagents: agents.SubagentDefaults{ArchiveAfterMinutes: 60, MaxConcurrent: 8, MaxChildren: 5},
 		}},
@@ -160,8 +160,7 @@ func completeAgent(a *Agent, d *agents.Defaults, home string) {
 	if a.FileAccess.Read == nil && a.FileAccess.Write == nil {
 		a.FileAccess = d.FileAccess
 	}
-	a.Sandbox.Mode = or(a.Sandbox.Mode, d.Sandbox.Mode)
-	a.Sandbox.SessionToolsVisibility = or(a.Sandbox.SessionToolsVisibility, d.Sandbox.SessionToolsVisibility)
+	a.Sandbox = a.Sandbox.Completed(d.Sandbox)
 	completeMemory(&a.Memory, d.Memory, a.ID)
 	if a.Tools.Allow == nil {
 		a.Tools.Allow = d.Tools.Allow

@@ -91,13 +91,16 @@ const ExecName = "exec"
 // ToolFilter selects tools by name, or by patterns with *.
 type ToolFilter struct{ Allow, Deny []string }
 
+// OnHost reports whether an agent with this filter may run commands outside a sandbox.
+func (f ToolFilter) OnHost() bool { return slices.Contains(f.Allow, ExecName) }
+
 // Has reports whether an agent with this filter has a tool. Without a sandbox, Allow must name exec.
 func (f ToolFilter) Has(name string, mode sessions.SandboxMode) bool {
 	switch {
 	case policy.NameMatches(f.Deny, name):
 		return false
 	case name == ExecName && !Sandboxed(mode):
-		return slices.Contains(f.Allow, name)
+		return f.OnHost()
 	}
 	return len(f.Allow) == 0 || policy.NameMatches(f.Allow, name)
 }

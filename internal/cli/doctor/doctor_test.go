@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -65,7 +66,7 @@ func (p *patient) run(t *testing.T) string {
 	t.Helper()
 	err := p.Run(t.Context())
 	text := strings.ReplaceAll(p.out.String(), p.dir, "DIR")
-	text = regexp.MustCompile(`(?m)^(ok   |note ) documents .*\n( +hint: .*\n)?`).ReplaceAllString(text, "") // what this machine has
+	text = regexp.MustCompile(`(?m)^(ok   |note ) (documents|sandbox|commands) .*\n( +hint: .*\n)?`).ReplaceAllString(text, "") // what this machine has
 	require.Equal(t, strings.Contains(text, "FAIL"), errors.Is(err, terminal.ErrReported), "%v\n%s", err, text)
 	return text
 }
@@ -422,7 +423,7 @@ func TestSharedChats(t *testing.T) {
 func TestSettingsThatDoNotFitTogether(t *testing.T) {
 	t.Parallel()
 	p := newPatient(t, map[string]string{"sluice.yaml": basics + `
-agents: { defaults: { tools: { allow: ["*", exec] } } }
+agents: { defaults: { sandbox: { mode: off }, tools: { allow: ["*", exec] } } }
 policy: { rules: [{ name: a, hook: PRE_TOOL_CALL, tools: [exce], action: block }] }
 `})
 	text := p.run(t)
@@ -444,23 +445,50 @@ func TestTheSandboxIsMissing(t *testing.T) {
 		require.NoError(t, err)
 		return cfg
 	}
-	got := sandboxed(t.Context(), agents("{ id: a, default: true, sandbox: { mode: required } }, { id: b }, { id: c, sandbox: { mode: required } }, { id: d, sandbox: { mode: optional } }"))
+	got := sandboxed(t.Context(), agents("{ id: a, default: true, sandbox: { mode: required } }, { id: b }, { id: c, sandbox: { mode: required } }, { id: d, sandbox: { mode: optional } }, { id: e, tools: { allow: [exec] } }, { id: f, tools: { deny: [exec] } }"))
 	require.Len(t, got, 2)
 	require.False(t, got[0].note)
-	require.Regexp(t, `bwrap.*\. Agents that require it can't run commands: a, c$`, got[0].text)
+	require.Regexp(t, `bwrap.*\. Agents that require it can't run commands: a, c\. Agents that therefore have no commands: b, d\. Agents whose commands run outside of it, with the rights of the gateway: e$`, got[0].text)
 	require.Equal(t, installSandbox, got[0].fix)
 
-	got = sandboxed(t.Context(), agents("{ id: a, default: true, sandbox: { mode: optional } }, { id: b }"))
+	got = sandboxed(t.Context(), agents("{ id: a, default: true, sandbox: { mode: optional } }, { id: b, sandbox: { mode: \"off\" } }"))
 	require.Len(t, got, 2)
 	require.True(t, got[0].note)
-	require.Regexp(t, `\. Agents that would use it: a$`, got[0].text)
+	require.Regexp(t, `\. Agents that therefore have no commands: a$`, got[0].text)
 
-	got = sandboxed(t.Context(), agents("{ id: a, default: true }"))
+	got = sandboxed(t.Context(), agents("{ id: a, default: true, sandbox: { mode: \"off\" } }"))
 	require.Len(t, got, 1)
 	require.Equal(t, "documents", got[0].part)
 	require.True(t, got[0].note)
 	require.Regexp(t, `^PDF, Office and other documents that people send can't be read, only plain text: .*bwrap`, got[0].text)
-	require.Equal(t, note("documents", "PDF files that people send can't be read: pdftotext is not installed", "sudo apt-get install poppler-utils (or your distribution's package)"), documents(nil))
+	require.Equal(t, note("documents", "PDF files that people send can't be read: pdftotext is not installed", "sudo apt-get install poppler-utils (or your distribution's package)"), documents(nil, ""))
+}
+
+func TestHowToMendTheSandbox(t *testing.T) {
+	t.Parallel()
+	refused := errors.New("try sandbox: run in sandbox: setting up uid map: Permission denied")
+	for name, c := range map[string]struct {
+		missing error
+		files   map[string]string
+		want    string
+	}{
+		"not installed":    {fmt.Errorf("bubblewrap is not installed: %w", exec.ErrNotFound), nil, "apt-get install bubblewrap"},
+		"a container":      {refused, map[string]string{".dockerenv": ""}, "--security-opt"},
+		"AppArmor":         {refused, map[string]string{"proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1\n", "proc/sys/user/max_user_namespaces": "0\n"}, "apparmor_restrict_unprivileged_userns=0"},
+		"Debian's setting": {refused, map[string]string{"proc/sys/kernel/unprivileged_userns_clone": "0\n"}, "unprivileged_userns_clone=1"},
+		"no namespaces":    {refused, map[string]string{"proc/sys/kernel/unprivileged_userns_clone": "1\n", "proc/sys/user/max_user_namespaces": "0\n"}, "max_user_namespaces=10000"},
+		"anything else":    {refused, nil, "0.8 or later"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root := t.TempDir()
+			for file, text := range c.files {
+				require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(root, file)), 0o700))
+				require.NoError(t, os.WriteFile(filepath.Join(root, file), []byte(text), 0o600))
+			}
+			require.Contains(t, mendSandbox(c.missing, root), c.want)
+		})
+	}
 }
 
 func TestTheSandboxAndItsLimits(t *testing.T) {

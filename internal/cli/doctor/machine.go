@@ -1,19 +1,15 @@
 package doctor
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"sluice/internal/cli/api"
 	"sluice/internal/config"
-	"sluice/internal/sandbox"
-	"sluice/sessions"
 )
 
 // configuration reads the configuration; nil where it can't be used.
@@ -129,59 +125,4 @@ func tokenFile(cfg *config.Config) finding {
 		return problem("token", fmt.Sprintf("other users can read %s (mode %04o)", path, info.Mode().Perm()), "chmod 600 "+path)
 	}
 	return healthy("token", path)
-}
-
-const installSandbox = "sudo apt-get install bubblewrap (or your distribution's package), then run sluice doctor again"
-
-// sandboxed checks what runs in the sandbox.
-func sandboxed(ctx context.Context, cfg *config.Config) []finding {
-	ctx, cancel := context.WithTimeout(ctx, 2*probeTimeout)
-	defer cancel()
-	missing := sandbox.New("").Available(ctx)
-	return append(commands(cfg, missing), documents(missing))
-}
-
-// documents says whether documents that people send can be read.
-func documents(missing error) finding {
-	if missing != nil {
-		return note("documents", fmt.Sprintf("PDF, Office and other documents that people send can't be read, only plain text: %s", missing), installSandbox)
-	}
-	if _, err := exec.LookPath("pdftotext"); err != nil {
-		return note("documents", "PDF files that people send can't be read: pdftotext is not installed", "sudo apt-get install poppler-utils (or your distribution's package)")
-	}
-	return healthy("documents", "PDF, Office and other documents are read in the sandbox")
-}
-
-// commands checks whether the sandbox works, where agents use it, and which limits their commands have. missing says why it does not.
-func commands(cfg *config.Config, missing error) []finding {
-	var required, optional []string
-	for _, a := range cfg.Agents.List {
-		switch sessions.SandboxMode(a.Sandbox.Mode) {
-		case sessions.SandboxRequired:
-			required = append(required, a.ID)
-		case sessions.SandboxOptional:
-			optional = append(optional, a.ID)
-		}
-	}
-	if len(required)+len(optional) == 0 {
-		return nil
-	}
-	switch {
-	case missing == nil:
-		return []finding{healthy("sandbox", "bubblewrap works"), commandLimits(cfg.Limits)}
-	case len(required) > 0:
-		return []finding{problem("sandbox", fmt.Sprintf("%s. Agents that require it can't run commands: %s", missing, strings.Join(required, ", ")), installSandbox)}
-	}
-	return []finding{note("sandbox", fmt.Sprintf("%s. Agents that would use it: %s", missing, strings.Join(optional, ", ")), installSandbox)}
-}
-
-// commandLimits says what limits the commands of agents here.
-func commandLimits(l config.Limits) finding {
-	text := fmt.Sprintf("limited to %s of memory and %d processes each", l.CommandMemory, l.CommandProcesses)
-	memory, tasks := sandbox.KernelBounds()
-	if memory == "" || tasks == "" {
-		return note("commands", text+"; the kernel does not limit the gateway and its commands together",
-			"set MemoryMax= and TasksMax= in the gateway's systemd unit, or --memory and --pids-limit of its container (docs/operations.md)")
-	}
-	return healthy("commands", fmt.Sprintf("%s; the kernel limits the gateway and its commands together to %s bytes and %s processes", text, memory, tasks))
 }

@@ -2,6 +2,8 @@
 package agents
 
 import (
+	"cmp"
+
 	"sluice/internal/config/automation"
 	"sluice/policy"
 	"sluice/policy/flow"
@@ -49,9 +51,20 @@ func (a FileAccess) Sessions() (sessions.FileAccess, error) {
 
 // Sandbox says how commands from agents' tools run.
 type Sandbox struct {
-	Mode string `yaml:"mode" enum:"off,optional,required" doc:"How commands run. off: as the gateway itself, and only for an agent whose tools.allow names exec. optional: in a sandbox if bubblewrap is installed, otherwise as with off. required: in a sandbox or not at all."`
+	Mode string `yaml:"mode" enum:"off,optional,required" doc:"How commands run. optional: in a sandbox if bubblewrap works here, otherwise as with off. off: as the gateway itself, and only for an agent whose tools.allow names exec. required: in a sandbox or not at all. Default: optional; for agents of kind command, required."`
 
-	SessionToolsVisibility string `yaml:"sessionToolsVisibility" enum:"spawned,all" doc:"The most that the session tools of a sandboxed session (mode optional or required) can see. spawned: its own session and those it started. all: what tools.sessions.visibility permits."`
+	SessionToolsVisibility string `yaml:"sessionToolsVisibility" enum:"spawned,all" doc:"The most that the session tools of a sandboxed session (mode optional or required) can see. spawned: its own session and those it started. all: what tools.sessions.visibility permits. Default: spawned if the configuration sets mode, otherwise all."`
+}
+
+// Completed fills in what an agent leaves out. A sandbox that nobody asked for limits commands and nothing else.
+func (s Sandbox) Completed(d Sandbox) Sandbox {
+	s.Mode = cmp.Or(s.Mode, d.Mode)
+	visible := "spawned"
+	if s.Mode == "" {
+		s.Mode, visible = string(sessions.SandboxOptional), "all"
+	}
+	s.SessionToolsVisibility = cmp.Or(s.SessionToolsVisibility, d.SessionToolsVisibility, visible)
+	return s
 }
 
 // Tools are the tools of an agent.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"sluice/internal/agent/roster"
@@ -177,8 +176,8 @@ func (ts *Tools) runner(ctx context.Context, caller sessions.Caller) (runner, er
 			return ts.Sandbox, nil
 		}
 	}
-	switch named := slices.Contains(d.Tools.Allow, roster.ExecName); {
-	case mode == sessions.SandboxOff && named, mode == sessions.SandboxOptional && named:
+	switch {
+	case d.Tools.OnHost() && (mode == sessions.SandboxOff || mode == sessions.SandboxOptional):
 		return sandbox.Host{}, nil
 	case missing != nil:
 		ts.Log.Warn("command not run: there is no sandbox", "agent", caller.Agent, "run", string(caller.Run), "err", missing)

@@ -33,7 +33,7 @@ const (
 	owedDeliveries = `status IN ('held', 'blocked', 'failed', 'unknown', 'expired')`
 	moveDelivery   = `UPDATE deliveries SET lane = ?, partition_no = ?, kind = ?, route = ?, body = ?, level = ?, trust = ?, status = ?,
 		epoch = ?, attempts = ?, next_try = ?, expires = ?, chunks = ?, receipts = ?, preview_id = ?, decision = ?, last_error = ?, finished = ?,
-		resend_of = ?, sent_at = ?, lost_preview = ? WHERE id = ? AND status = ? AND attempts <= ? AND epoch <= ?` + engine.Fence
+		resend_of = ?, sent_at = ?, lost_preview = ?, files = ? WHERE id = ? AND status = ? AND attempts <= ? AND epoch <= ?` + engine.Fence
 )
 
 // deliveryTexts encodes the lists and the decision, for inserts and for moves.
@@ -63,23 +63,27 @@ func (b *writer) beginDelivery(d ledger.Delivery) {
 // deliveryValues returns the values of all columns except the sequence number.
 func (b *writer) deliveryValues(d ledger.Delivery) []any {
 	level, trust := engine.Label(d.Label)
-	var buttons, files, controls string
+	var buttons, controls string
 	if len(d.Controls) > 0 {
 		controls = b.Text(d.Controls)
 	}
 	if len(d.Buttons) > 0 {
 		buttons = b.Text(d.Buttons)
 	}
-	if len(d.Files) > 0 {
-		files = b.Text(d.Files)
-	}
 	chunks, receipts, decision := b.deliveryTexts(d)
 	return []any{
 		string(d.ID), engine.Indexed(d.Lane), d.Partition, string(d.Kind), b.route(d.Route), d.Text, level, trust, string(d.Session), string(d.Run),
 		engine.Indexed(d.Idempotency), string(d.ResendOf), string(d.Status), d.Epoch, d.Attempts, engine.Micros(d.NextTry), engine.Micros(d.Expires),
 		chunks, receipts, string(d.PreviewID), decision, d.LastError, engine.Micros(d.Created), engine.Micros(d.Finished), d.Route.Channel,
-		engine.Micros(d.SentAt), d.LostPreview, buttons, files, controls, string(d.Asks), string(d.Revises),
+		engine.Micros(d.SentAt), d.LostPreview, buttons, b.files(d), controls, string(d.Asks), string(d.Revises),
 	}
+}
+
+func (b *writer) files(d ledger.Delivery) string {
+	if len(d.Files) == 0 {
+		return ""
+	}
+	return b.Text(d.Files)
 }
 
 func (b *writer) retire(id ledger.DeliveryID) {
@@ -93,7 +97,7 @@ func (b *writer) moveDelivery(m ledger.DeliveryMove) {
 	b.add(engine.Statement{SQL: moveDelivery, Else: sessions.ErrConflict, Args: []any{
 		engine.Indexed(d.Lane), d.Partition, string(d.Kind), b.route(d.Route), d.Text, level, trust, string(d.Status),
 		d.Epoch, d.Attempts, engine.Micros(d.NextTry), engine.Micros(d.Expires), chunks, receipts, string(d.PreviewID), decision, d.LastError, engine.Micros(d.Finished),
-		string(d.ResendOf), engine.Micros(d.SentAt), d.LostPreview, string(d.ID), string(m.From), d.Attempts, guard(d.Epoch), d.Epoch, d.Partition, d.Epoch,
+		string(d.ResendOf), engine.Micros(d.SentAt), d.LostPreview, b.files(d), string(d.ID), string(m.From), d.Attempts, guard(d.Epoch), d.Epoch, d.Partition, d.Epoch,
 	}})
 }
 

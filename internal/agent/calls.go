@@ -7,12 +7,16 @@ import (
 	"slices"
 
 	"sluice/internal/agent/summarize"
+	"sluice/internal/agent/tools/talk"
 	"sluice/sessions"
 )
 
 // resume continues with tool calls that were open when the run's worker ended. Only the first of them may have
 // started, because each result is stored before the next call starts.
 func (w *work) resume(ctx context.Context) error {
+	if w.session.Last().Role == sessions.RoleToolResult {
+		w.usedTools, w.attached = true, true // perhaps by an earlier start
+	}
 	calls := w.session.PendingToolCalls()
 	if len(calls) == 0 {
 		return nil
@@ -127,6 +131,7 @@ func (w *work) report(before int) {
 		if part.Error {
 			result = "error"
 		}
+		w.attached = w.attached || part.Tool == talk.AttachName
 		w.metrics.tools.WithLabelValues(w.counted(part.Tool), result).Inc()
 		w.event(sessions.Event{Type: sessions.EventToolDone, CallID: part.CallID, Tool: part.Tool, Failed: part.Error})
 	}

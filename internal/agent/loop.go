@@ -56,7 +56,7 @@ type Exchanges interface {
 	NewAgentSession(agent string) sessions.Record
 }
 
-// Config has the dependencies of a Loop. All fields but Jobs, Alerts, Media, Archived, RetryBudget, Sandbox, Remote, Pages, Quota, Marks and
+// Config has the dependencies of a Loop. All fields but Jobs, Alerts, Media, Archived, RetryBudget, Sandbox, Remote, Pages, Files, MediaMax and
 // CommandLimits are required.
 type Config struct {
 	Roster     *roster.Roster
@@ -89,6 +89,8 @@ type Config struct {
 	Choose func(name string, knows flow.Level) error
 	Pages  webfetch.Pages    // fetches pages for web_fetch; nil: the tool does not exist
 	Files  *workspace.Opener // opens the files of sessions; nil: without limits and marks
+	// MediaMax is the maximum size of a file that is sent, in bytes; nil or 0: that of a file that tools read.
+	MediaMax func() int64
 	// CommandLimits are the current limits of a command of the tool exec; nil: those of a zero [sandbox.Limits].
 	CommandLimits func() sandbox.Limits
 }
@@ -129,6 +131,7 @@ type parts struct {
 	audiences *memory.Audiences
 	exchanges exchangeReader
 	keeper    keeper
+	give      giver
 	now       func() time.Time
 	log       *slog.Logger
 	metrics   *metrics
@@ -168,8 +171,8 @@ func New(c Config) (*Loop, error) {
 	return &Loop{
 		parts: parts{
 			roster: agents, tools: set, memories: &own.memory, audiences: &memory.Audiences{Store: c.Store, Roster: agents}, exchanges: c.Store,
-			keeper: keeper{read: c.Media, keep: own.files.Keep},
-			now:    c.Now, log: c.Log, metrics: newMetrics(c.Registerer), budget: cmp.Or(c.RetryBudget, 5*time.Minute),
+			keeper: keeper{read: c.Media, keep: own.files.Keep}, give: own.talk.Take,
+			now: c.Now, log: c.Log, metrics: newMetrics(c.Registerer), budget: cmp.Or(c.RetryBudget, 5*time.Minute),
 		},
 		store: c.Store, models: c.Models, sandbox: c.Sandbox, media: c.Media,
 	}, nil
@@ -199,7 +202,7 @@ func newTools(c *Config, agents *roster.Roster) *ownTools {
 		},
 		talk: talk.Tools{
 			Store: c.Store, Sight: view, Roster: agents, Exchanges: c.Exchanges, Send: c.Send, Target: c.Target, CheckPolicy: c.CheckPolicy, Models: c.Models, CheckModel: c.checkModel,
-			Now: c.Now, Log: c.Log,
+			FileMax: c.MediaMax, Now: c.Now, Log: c.Log,
 		},
 		jobs:   schedule.Tools{Jobs: c.Jobs, Now: c.Now},
 		alerts: alerting.Tools{Alerts: c.Alerts, Now: c.Now},

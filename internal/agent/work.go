@@ -44,6 +44,7 @@ type work struct {
 	usage       summarize.Tally
 	compactions int
 	usedTools   bool
+	attached    bool             // whether the reply may have files
 	cut         bool             // whether the last answer reached the model's limit
 	program     *program.Program // works the run; nil: the model does
 
@@ -74,7 +75,7 @@ func (l *Loop) Work(ctx context.Context, a runs.Assignment) (runs.Answer, error)
 	if err != nil {
 		return runs.Answer{}, w.ended(ctx, err)
 	}
-	return w.answer()
+	return w.answer(ctx)
 }
 
 // perform works the run with the functions of its client.
@@ -259,7 +260,7 @@ func failureKind(err error) string {
 }
 
 // answer is the run's result: the last message is a plain answer, or the client has calls to work on.
-func (w *work) answer() (runs.Answer, error) {
+func (w *work) answer(ctx context.Context) (runs.Answer, error) {
 	if len(w.handed) > 0 {
 		return runs.Answer{Text: w.asks.Text(), Model: w.asks.Model, Usage: w.usage.Get(), Calls: w.handed}, nil
 	}
@@ -271,7 +272,9 @@ func (w *work) answer() (runs.Answer, error) {
 	if w.cut {
 		text += truncated
 	}
-	return runs.Answer{Text: text, Model: last.Model, Usage: w.usage.Get()}, nil
+	answer := runs.Answer{Text: text, Model: last.Model, Usage: w.usage.Get()}
+	w.attach(ctx, &answer)
+	return answer, nil
 }
 
 // ended describes the run's failure for the person who waits and for the operator.

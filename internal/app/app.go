@@ -228,7 +228,7 @@ func (a *App) wire() error {
 	}
 	a.loop, err = agent.New(agent.Config{
 		Roster: a.roster, Store: a.store, Memories: a.store, Todos: a.store, Models: a.model, Choose: a.chooseModel, Now: a.now, Log: a.log, Registerer: a.registry,
-		Files: &a.files, CommandLimits: a.commandLimits, Archived: a.store.ArchivedSession,
+		Files: &a.files, MediaMax: func() int64 { return int64(a.limits.Load().MaxMediaBytes) }, CommandLimits: a.commandLimits, Archived: a.store.ArchivedSession,
 		Exchanges: exchanges{a.router.Exchanges(), a.router.Sessions(), a.router.Places()}, Sandbox: sandbox.New(""), Remote: a.mcp.Tools, Pages: web.New(),
 		Target: func(name string) (outbound.Proactive, bool) {
 			t, ok := a.target(name)

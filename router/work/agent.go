@@ -3,9 +3,11 @@ package work
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"sluice/policy/flow"
+	"sluice/router/outbound"
 	"sluice/sessions"
 )
 
@@ -44,11 +46,26 @@ type Answer struct {
 	Text  string // Markdown; empty or NO_REPLY: no answer
 	Model string
 	Usage sessions.Usage
+	// Files are sent after the text.
+	Files []outbound.NewFile
+	// FilesLabel is the label of the files, beside that of the session.
+	FilesLabel flow.Label
 	// Calls are those of the client's functions. With them, Text is what the agent said before them.
 	Calls []sessions.ClientCall
 	// Quotes is the label of what a command's answer quotes; zero: nothing is quoted. Any other answer has its
 	// session's label.
 	Quotes flow.Label
+}
+
+// Tell adds notes for the person who reads the answer. An answer that was to be silent then consists of them.
+func (a *Answer) Tell(notes ...string) {
+	if len(notes) == 0 {
+		return
+	}
+	if sessions.Silent(a.Text) {
+		a.Text = ""
+	}
+	a.Text = strings.TrimSpace(a.Text + "\n\n" + strings.Join(notes, "\n\n"))
 }
 
 // Compactor is the optional ability of an [Agent] to shorten a session's thread.

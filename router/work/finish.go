@@ -24,6 +24,7 @@ type finisher struct {
 	store     Store
 	lanes     Lanes
 	composer  Composer
+	quotas    Quotas
 	outbox    Outbox
 	receipts  Receipts
 	exchanges Exchanges
@@ -46,7 +47,8 @@ type answered struct {
 func (f *finisher) finish(ctx context.Context, j *job, answer answered) error {
 	session, batch, preview := j.session, j.batch, answer.preview
 	last := batch[len(batch)-1]
-	change := ledger.Change{Change: session.Pending()}
+	files := f.files(ctx, &last, session.Taint(), &answer.Answer)
+	change := ledger.Change{Change: session.Pending(), Media: files.media}
 	f.touch(&change, last.Route)
 	for _, run := range batch {
 		run.Status, run.Finished, run.Reply, run.Model, run.Label = sessions.RunDone, f.now(), answer.Text, answer.Model, session.Taint()
@@ -70,6 +72,8 @@ func (f *finisher) finish(ctx context.Context, j *job, answer answered) error {
 	}
 	var begun *outbound.Begun
 	switch silent := sessions.Silent(say) || last.Route.IsZero(); {
+	case len(files.media) > 0:
+		f.deliverFiles(&change, f.reply(last, kind, sessions.VisibleText(say), label), files, preview)
 	case !silent && len(preview) == 0:
 		begun = f.outbox.Begin(ctx, &change, f.reply(last, kind, say, label), batch)
 	case !silent:
@@ -127,7 +131,7 @@ func (f *finisher) deliver(change *ledger.Change, d ledger.Delivery, preview []l
 		return
 	}
 	move := preview[0]
-	move.Delivery.Text, move.Delivery.Label, move.Delivery.Kind = d.Text, d.Label, d.Kind
+	move.Delivery.Text, move.Delivery.Label, move.Delivery.Kind, move.Delivery.Files = d.Text, d.Label, d.Kind, d.Files
 	move.Delivery.Status, move.Delivery.NextTry, move.Delivery.Expires = ledger.DeliveryQueued, d.NextTry, d.Expires
 	change.Deliveries = append(change.Deliveries, move)
 }

@@ -70,7 +70,7 @@ func New(c Config) *Workers {
 		emit: c.Emit, now: c.Now, log: c.Log,
 	}
 	end := &finisher{
-		store: c.Store, lanes: c.Lanes, composer: c.Composer, outbox: c.Outbox, receipts: c.Receipts, exchanges: c.Exchanges, acks: c.Acks, sinkLevel: c.Gate.SinkLevel,
+		store: c.Store, lanes: c.Lanes, composer: c.Composer, quotas: c.Quotas, outbox: c.Outbox, receipts: c.Receipts, exchanges: c.Exchanges, acks: c.Acks, sinkLevel: c.Gate.SinkLevel,
 		emit: c.Emit, now: c.Now, log: c.Log, runs: c.Metrics.Runs,
 	}
 	return &Workers{

@@ -71,7 +71,7 @@ func (ts *Toolset) guarded(tools []sessions.Tool) []sessions.Tool {
 }
 
 // fileTools are the tools that need a workspace.
-var fileTools = []string{"read", "list", "find", "grep", "write", "edit", roster.ExecName}
+var fileTools = []string{"read", "list", "find", "grep", "write", "edit", "attach", roster.ExecName}
 
 // Refresh gives a session that may have been opened long ago the current tools of external servers.
 func (ts *Toolset) Refresh(ctx context.Context, s *sessions.Session) error {
@@ -94,7 +94,7 @@ func (ts *Toolset) Refresh(ctx context.Context, s *sessions.Session) error {
 
 // sessionTools are the tools that sub-agents do not have by default.
 var sessionTools = []string{
-	"sessions_list", "sessions_history", "sessions_send", "session_status", "agents_list", "message",
+	"sessions_list", "sessions_history", "sessions_send", "session_status", "agents_list", "message", "attach",
 	"cron_add", "cron_list", "cron_show", "cron_update", "cron_pause", "cron_resume", "cron_run", "cron_remove", "cron_history",
 	"alert_fire", "alert_list", "alert_ack", "alert_resolve",
 }

@@ -77,6 +77,8 @@ type Tools struct {
 	Target func(name string) (outbound.Proactive, bool)
 	// Files opens the files of the calling session; nil if agents have none.
 	Files func(ctx context.Context, caller sessions.Caller) (*workspace.Files, error)
+	// FileMax is the maximum size of a file that is sent, in bytes; nil or 0: that of the workspace.
+	FileMax func() int64
 	// CheckPolicy returns the gate's decision without effects.
 	CheckPolicy func(ctx context.Context, c outbound.Check) (policy.Decision, error)
 	// Models finds a model by its name "<provider>/<model>".
@@ -89,7 +91,7 @@ type Tools struct {
 
 // All gives the tools.
 func (ts *Tools) All() []sessions.Tool {
-	return []sessions.Tool{ts.messageTool(), ts.sendTool(), ts.spawnTool(), ts.agentsTool()}
+	return []sessions.Tool{ts.messageTool(), ts.attachTool(), ts.sendTool(), ts.spawnTool(), ts.agentsTool()}
 }
 
 // messageTool may be repeated after a crash: its idempotency key is derived from the call.
@@ -214,46 +216,56 @@ func received(media string) bool {
 
 // labelled is a message with the label of the files of the workspace that it takes along, which are not read.
 func (ts *Tools) labelled(ctx context.Context, call tools.Call[messageArgs], p outbound.Proactive) (outbound.Proactive, error) {
-	return ts.eachFile(ctx, call, p, func(*outbound.Proactive, *workspace.Files, string) error { return nil })
+	label, err := ts.eachFile(ctx, call.Caller, "media", call.Args.Media, func(*workspace.Files, string) error { return nil })
+	p.Label = p.Label.Join(label)
+	return p, err
 }
 
 // withFiles is a message with the files of the workspace that it takes along.
 func (ts *Tools) withFiles(ctx context.Context, call tools.Call[messageArgs], p outbound.Proactive) (outbound.Proactive, error) {
-	return ts.eachFile(ctx, call, p, func(p *outbound.Proactive, files *workspace.Files, name string) error {
-		content, err := files.Read(name)
-		if err != nil {
-			return err
-		}
-		kind := cmp.Or(mime.TypeByExtension(path.Ext(name)), http.DetectContentType(content))
-		p.Files = append(p.Files, outbound.NewFile{Name: path.Base(name), MIME: kind, Content: content})
-		return nil
+	label, err := ts.eachFile(ctx, call.Caller, "media", call.Args.Media, func(files *workspace.Files, name string) error {
+		file, err := taken(files, name)
+		p.Files = append(p.Files, file)
+		return err
 	})
+	p.Label = p.Label.Join(label)
+	return p, err
 }
 
-// eachFile calls do for each file of the workspace that a message takes along. The message joins their labels.
-func (ts *Tools) eachFile(ctx context.Context, call tools.Call[messageArgs], p outbound.Proactive, do func(p *outbound.Proactive, files *workspace.Files, name string) error) (outbound.Proactive, error) {
+// taken is a file of the workspace as it is sent.
+func taken(files *workspace.Files, name string) (outbound.NewFile, error) {
+	content, err := files.Read(name)
+	if err != nil {
+		return outbound.NewFile{}, err
+	}
+	return outbound.NewFile{Name: path.Base(name), MIME: cmp.Or(mime.TypeByExtension(path.Ext(name)), http.DetectContentType(content)), Content: content}, nil
+}
+
+// eachFile calls do for each name that is a path of the workspace, and returns the join of the files' labels. field is the parameter with
+// the names.
+func (ts *Tools) eachFile(ctx context.Context, caller sessions.Caller, field string, names []string, do func(files *workspace.Files, name string) error) (label flow.Label, err error) {
+	label = flow.Bottom()
 	var files *workspace.Files
-	for i, name := range call.Args.Media {
+	for i, name := range names {
 		if received(name) {
 			continue
 		}
 		if files == nil {
-			var err error
-			if files, err = ts.files(ctx, call.Caller); err != nil {
-				return p, fmt.Errorf("media[%d]: %w", i, err)
+			if files, err = ts.files(ctx, caller); err != nil {
+				return label, fmt.Errorf("%s[%d]: %w", field, i, err)
 			}
 			defer files.Close() //nolint:errcheck // only read from
 		}
-		label, err := files.Reading(ctx, name, func() error { return do(&p, files, name) })
+		read, err := files.Reading(ctx, name, func() error { return do(files, name) })
 		switch {
 		case errors.Is(err, sessions.ErrNotFound):
-			return p, fmt.Errorf("media[%d]: there is no file %q in the workspace; use list to see the files", i, name)
+			return label, fmt.Errorf("%s[%d]: there is no file %q in the workspace; use list to see the files", field, i, name)
 		case err != nil:
-			return p, fmt.Errorf("media[%d]: %q: %w", i, name, err)
+			return label, fmt.Errorf("%s[%d]: %q: %w", field, i, name, err)
 		}
-		p.Label = p.Label.Join(label)
+		label = label.Join(read)
 	}
-	return p, nil
+	return label, nil
 }
 
 // files opens the caller's files, if its agent may read files.

@@ -78,6 +78,7 @@ func TestPageDrawsOnlyWhatIsNew(t *testing.T) {
 	b.picture("answer-phone")
 	b.do(chromedp.Reload())
 	b.shows("all there is to say about it")
+	b.until(`document.querySelector(".assistant .table")`)
 	require.Equal(t, shown, eval[string](b, `document.querySelector(".assistant .bubble").innerHTML`), "as it was when it came")
 }
 
@@ -90,7 +91,7 @@ func TestPageDrawsTheSameInPieces(t *testing.T) {
 	given, err := json.Marshal(texts)
 	require.NoError(t, err)
 	wrong := eval[[]string](b, `(async () => {
-		const { Drawing, markdown } = await import("/markdown.js"), wrong = [];
+		const { Drawing, markdown } = await import("/ui/markdown.js"), wrong = [];
 		for (const text of `+string(given)+`) for (const step of [1, 2, 7, 40]) {
 			const whole = document.createElement("div"), box = document.createElement("div"), drawing = new Drawing(box);
 			whole.append(markdown(text));
@@ -119,7 +120,7 @@ func TestPageBearsHostileTexts(t *testing.T) {
 		given, err := json.Marshal([]string{h.Of(2_000), h.Of(8_000), h.Of(32_000)})
 		require.NoError(t, err)
 		got := eval[result](b, `(async () => {
-			const { markdown } = await import("/markdown.js"), texts = `+string(given)+`;
+			const { markdown } = await import("/ui/markdown.js"), texts = `+string(given)+`;
 			let shown = markdown(texts[0]), lost = !shown.textContent.includes("`+markdowntest.Mark+`"), depth = 0;
 			for (const n of shown.querySelectorAll("*")) { let d = 0; for (let p = n; p; p = p.parentNode) d++; depth = Math.max(depth, d); }
 			const times = [1e9, 1e9];
@@ -135,7 +136,7 @@ func TestPageBearsHostileTexts(t *testing.T) {
 		require.True(t, got.Linear, "%s: %v ms", h.Name, got.Times)
 	}
 	long := strings.Repeat("word *a* ", 30_000) + markdowntest.Mark
-	require.True(t, eval[bool](b, `import("/markdown.js").then(({ markdown }) => { const n = markdown(`+fmt.Sprintf("%q", long)+`); return n.textContent.includes("`+markdowntest.Mark+`") && n.querySelectorAll("*").length < 9; })`), "a very long text is shown as it is written")
+	require.True(t, eval[bool](b, `import("/ui/markdown.js").then(({ markdown }) => { const n = markdown(`+fmt.Sprintf("%q", long)+`); return n.textContent.includes("`+markdowntest.Mark+`") && n.querySelectorAll("*").length < 9; })`), "a very long text is shown as it is written")
 }
 
 // A page that can't read its history tries again, and leaves no stream open: a browser opens six connections to a gateway,

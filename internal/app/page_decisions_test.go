@@ -41,7 +41,7 @@ func TestPageShowsWhatWaitsForADecision(t *testing.T) {
 	b.state("connected")
 	models.Enqueue(modeltest.Call("memory_save", `{"key":"plan","content":"`+longText+`"}`), modeltest.Say("It is kept."))
 	b.says("keep the plan")
-	b.until(`!document.getElementById("approvals").hidden`)
+	b.until(`document.getElementById("approvals")?.hidden === false`)
 	b.state("waiting for you")
 	for _, part := range []string{"allow", "deny", "what"} {
 		require.True(t, b.inSight(`#approvals [data-part=`+part+`]`), part)
@@ -56,15 +56,11 @@ func TestPageShowsWhatWaitsForADecision(t *testing.T) {
 	b.dark(true)
 	b.picture("approval-320-dark")
 	b.dark(false)
-	b.click("#panel-toggle")
-	require.True(t, b.inSight(`#approvals [data-part=allow]`), "also while details are shown")
-	b.picture("approval-320-panel")
-	b.click("#panel-toggle")
 	b.do(chromedp.EmulateViewport(1200, 800))
 	b.picture("approval")
 
 	b.do(chromedp.Reload())
-	b.until(`!document.getElementById("approvals").hidden`)
+	b.until(`document.getElementById("approvals")?.hidden === false`)
 	b.click(`#approvals [data-part=allow]`)
 	b.shows("It is kept.")
 	b.until(`document.getElementById("approvals").hidden`)
@@ -83,13 +79,13 @@ func TestPageDecidesOnlyAboutWhatItShows(t *testing.T) {
 	b := g.page()
 	models.Enqueue(modeltest.Reply{Calls: []modeltest.ToolCall{{Name: "memory_save", Args: `{"key":"one","content":"1"}`}, {Name: "memory_save", Args: `{"key":"two","content":"2"}`}}}, modeltest.Say("Done."))
 	b.says("keep both")
-	b.until(`document.querySelector("#approvals [data-part=more]").textContent === "1 of 2"`)
+	b.until(`document.querySelector("#approvals [data-part=more]")?.textContent === "1 of 2"`)
 	first := eval[string](b, `document.querySelector("#approvals [data-part=args]").textContent`)
 	var waiting struct{ Approvals []struct{ ID, Args any } }
 	read(t, g.call(http.MethodGet, "/v1/approvals", ""), http.StatusOK, &waiting)
 	require.Len(t, waiting.Approvals, 2)
 	eval[bool](b, `(() => { window.late = []; const box = document.querySelector("#approvals [data-part=args]"), allow = document.querySelector("#approvals [data-part=allow]");
-		new MutationObserver(() => late.push(allow.disabled)).observe(box, { childList: true }); return true; })()`)
+		new MutationObserver(() => late.push(allow.disabled)).observe(box, { childList: true, characterData: true, subtree: true }); return true; })()`)
 	shown := eval[string](b, `fetch("/v1/approvals", { headers: { Authorization: "Bearer " + localStorage.getItem("sluice.token") } }).then((a) => a.json()).then((a) => a.approvals.find((p) => JSON.stringify(p.args, null, 2) === document.querySelector("#approvals [data-part=args]").textContent).id)`)
 	read(t, g.call(http.MethodPost, "/v1/approvals/"+shown+"/deny", ""), http.StatusOK, nil)
 	b.until(`document.querySelector("#approvals [data-part=args]").textContent !== ` + quoted(first))
@@ -104,13 +100,13 @@ func TestPageSaysWhatIsWrongWithAToken(t *testing.T) {
 	t.Parallel()
 	g := start(t, "")
 	b := newBrowser(t)
-	b.open(g.url("/"))
-	b.until(`document.getElementById("ask").open`)
+	b.open(g.url("/conversations/main"))
+	b.until(`document.getElementById("ask")?.open`)
 	try := func(token, problem string) {
 		t.Helper()
 		b.do(chromedp.Evaluate[chromedp.Void](`document.getElementById("token").value = ` + quoted(token)))
 		b.click("#ask button")
-		b.until(`document.getElementById("ask").open && document.querySelector("#ask [role=alert]").textContent.includes(` + quoted(problem) + `)`)
+		b.until(`document.getElementById("ask")?.open && document.querySelector("#ask [role=alert]").textContent.includes(` + quoted(problem) + `)`)
 	}
 	try("", "Enter your access token")
 	try("wrong", "does not know this token")
@@ -129,23 +125,26 @@ func TestPageSaysWhatIsWrongWithAToken(t *testing.T) {
 	g.end()
 	g.cfg.Gateway.Token = "another-token-of-this-test"
 	g.begin()
-	b.until(`document.getElementById("ask").open && document.querySelector("#ask [role=alert]").textContent.includes("replaced or revoked")`)
+	b.until(`document.getElementById("ask")?.open && document.querySelector("#ask [role=alert]").textContent.includes("replaced or revoked")`)
 }
 
-// On a phone the details leave the header alone.
-func TestPageDetailsLeaveTheHeaderInSight(t *testing.T) {
+// On a phone a conversation has its head and the field to write in in sight, and every other view the bar at the bottom.
+func TestPageOnAPhoneKeepsItsBarsInSight(t *testing.T) {
 	t.Parallel()
 	g := start(t, "models: { default: offline/echo }\n")
 	b := g.page()
 	for _, width := range []int64{320, 390} {
 		b.phone(width, 700)
-		b.click("#panel-toggle")
-		b.until(`document.querySelector("#view .row")`)
-		for _, part := range []string{"#panel-toggle", ".bar h1", "#state", "#panel nav button"} {
+		for _, part := range []string{".talk-head h2", "#state", "#text", "#send"} {
 			require.True(t, b.inSight(part), "%s at %d", part, width)
 		}
-		require.InDelta(t, eval[float64](b, `document.querySelector(".bar").getBoundingClientRect().bottom`), eval[float64](b, `document.getElementById("panel").getBoundingClientRect().top`), 0.01)
-		b.picture("details-phone")
-		b.click("#panel-toggle")
+		b.click(".talk-head button")
+		b.until(`document.querySelector(".row")`)
+		for _, part := range []string{".view-title", ".row", ".bottom a", ".bottom button"} {
+			require.True(t, b.inSight(part), "%s at %d", part, width)
+		}
+		b.picture("conversations-phone")
+		b.click(".row .open-row")
+		b.state("connected")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -19,7 +20,7 @@ type browser struct {
 	ctx context.Context
 }
 
-// newBrowser starts a browser. In CI there must be one.
+// newBrowser opens a tab with a profile of its own. In CI there must be a browser.
 func newBrowser(t *testing.T) *browser {
 	t.Helper()
 	path := ""
@@ -35,20 +36,59 @@ func newBrowser(t *testing.T) *browser {
 		}
 		t.Skip("no browser")
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()))
-	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
-	ctx, closeTab := chromedp.NewContext(ctx)
-	t.Cleanup(func() { closeTab(); stop() })
+	ctx, closeTab := chromedp.NewContext(chromium.use(t, path), chromedp.WithNewBrowserContext())
+	t.Cleanup(closeTab)
 	b := &browser{t: t, ctx: ctx}
-	b.do(chromedp.EmulateViewport(1200, 800)) // the first call starts the browser and has no deadline
+	b.do(chromedp.EmulateViewport(1200, 800)) // the first call opens the tab and has no deadline
 	return b
 }
 
-// page opens the gateway's page as its owner does.
+// process is the browser of all tests: one, because each takes seconds to start. It runs while a test uses it.
+type process struct {
+	mu    sync.Mutex
+	users int
+	ctx   context.Context
+	stop  func()
+}
+
+var chromium process
+
+func (p *process) use(t *testing.T, path string) context.Context {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.users == 0 {
+		profile, err := os.MkdirTemp("", "chromium")
+		require.NoError(t, err)
+		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(profile))
+		all, end := chromedp.NewExecAllocator(context.Background(), options...)
+		ctx, closeTab := chromedp.NewContext(all)
+		p.ctx, p.stop = ctx, func() {
+			closeTab()
+			end()
+			_ = os.RemoveAll(profile) // a process of the browser may still write to it
+		}
+		if err := chromedp.Do(ctx); err != nil {
+			p.stop()
+			require.NoError(t, err, "start the browser")
+		}
+	}
+	p.users++
+	t.Cleanup(func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.users--; p.users == 0 {
+			p.stop()
+		}
+	})
+	return p.ctx
+}
+
+// page opens the main conversation in the gateway's page, as its owner does.
 func (g *gateway) page() *browser {
 	g.t.Helper()
 	b := newBrowser(g.t)
-	b.open(g.url("/#token=" + g.Token()))
+	b.open(g.url("/conversations/main#token=" + g.Token()))
 	b.state("connected")
 	return b
 }
@@ -78,16 +118,16 @@ func (b *browser) until(condition string) {
 
 func (b *browser) shows(text string) {
 	b.t.Helper()
-	b.until(`document.getElementById("log").innerText.includes(` + strconv.Quote(text) + `)`)
+	b.until(`document.getElementById("log")?.innerText.includes(` + strconv.Quote(text) + `)`)
 }
 
 func (b *browser) state(text string) {
 	b.t.Helper()
-	b.until(`document.getElementById("state").innerText.includes(` + strconv.Quote(text) + `)`)
+	b.until(`document.getElementById("state")?.innerText.includes(` + strconv.Quote(text) + `)`)
 }
 
 func (b *browser) log() string {
-	text, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.getElementById("log").innerText`))
+	text, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.getElementById("log")?.innerText ?? document.body.innerText`))
 	if err != nil {
 		return err.Error()
 	}
@@ -144,15 +184,7 @@ func TestPage(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 8, entries, "after a reload all is there once: %s", b.log())
 
-	b.click("#panel-toggle")
-	for _, tab := range []string{"sessions", "deliveries", "status"} {
-		b.click(`[data-tab="` + tab + `"]`)
-		b.until(`document.querySelector("#view .row")`)
-		b.picture(tab)
-	}
 	b.do(chromedp.EmulateViewport(390, 844, chromedp.EmulateScale(2)))
-	b.picture("phone-panel")
-	b.click("#panel-toggle")
 	b.picture("phone")
 	b.says("/new")
 	b.shows("No messages yet")
@@ -223,8 +255,8 @@ func TestPageAsksForTheToken(t *testing.T) {
 	t.Parallel()
 	g := start(t, "")
 	b := newBrowser(t)
-	b.open(g.url("/"))
-	b.until(`document.getElementById("ask").open`)
+	b.open(g.url("/conversations/main"))
+	b.until(`document.getElementById("ask")?.open`)
 	b.picture("token")
 	b.do(chromedp.SendKeys(chromedp.CSS("#token"), g.Token()), chromedp.Click(chromedp.CSS("#ask button")))
 	b.state("connected")

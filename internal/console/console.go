@@ -1,25 +1,179 @@
-// Package console serves the web page: a chat with the agents, and views of sessions, deliveries and the gateway's
-// state. It is plain HTML, CSS and JavaScript without a build step, embedded in the binary. It stores no data.
+// Package console serves the operator's console: a page that shows and steers everything that the HTTP API knows, and chats
+// with the agents. It is plain HTML, CSS and JavaScript without a build step, embedded in the binary; package contents are
+// under page/. It stores no data: what it shows comes from the API, with the caller's token.
+//
+// Each file of page/views is a view, and the views' names are the first parts of their addresses (/deliveries/dlv_1), which
+// all answer with the same page.
 package console
 
 import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
 	"embed"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
 	"io/fs"
+	"mime"
 	"net/http"
+	"path"
+	"regexp"
+	"strings"
+	"sync"
 )
 
 //go:embed page
 var files embed.FS
 
-// Handler serves the page's files and answers 404 for anything else. If the page is off, it serves nothing.
+const shell = "index.html"
+
+// types are the media types of the page's files. The system's own table may lack some of them.
+var types = map[string]string{
+	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
+	".js": "text/javascript; charset=utf-8", ".mjs": "text/javascript; charset=utf-8",
+}
+
+// Handler serves the page and answers 404 for what is neither a file of it nor the address of a view. If the page is off,
+// it serves nothing.
 func Handler(on bool) http.Handler {
-	page, err := fs.Sub(files, "page")
+	p, err := load()
 	if err != nil || !on {
 		return http.NotFoundHandler()
 	}
-	server := http.FileServerFS(page)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Cache-Control", "no-cache") // a new version of the gateway brings a new page
-		server.ServeHTTP(w, r)
+	return p
+}
+
+// page are the files of the page by their addresses, and the views.
+type page struct {
+	files map[string]*file
+	views map[string]bool
+	csp   string
+}
+
+// load reads the names of the embedded files. Their content is compressed when it is first asked for.
+func load() (*page, error) {
+	p := &page{files: map[string]*file{}, views: map[string]bool{}}
+	err := fs.WalkDir(files, "page", func(name string, d fs.DirEntry, err error) error {
+		address := strings.TrimPrefix(name, "page")
+		if kind := types[path.Ext(name)]; err == nil && !d.IsDir() && kind != "" {
+			p.files[address] = &file{kind: kind, packed: sync.OnceValues(func() (packed, error) { return pack(name) })}
+		}
+		if view, ok := strings.CutPrefix(address, "/views/"); ok {
+			p.views[strings.TrimSuffix(view, ".js")] = true
+		}
+		return err
 	})
+	if err != nil {
+		return nil, fmt.Errorf("list the page's files: %w", err)
+	}
+	index, err := files.ReadFile("page/" + shell)
+	if err != nil {
+		return nil, fmt.Errorf("read the page: %w", err)
+	}
+	p.csp, err = contentSecurityPolicy(index)
+	return p, err
+}
+
+var inline = regexp.MustCompile(`(?s)<script type="importmap">(.*?)</script>`)
+
+// contentSecurityPolicy lets a browser run the page's own modules and its import map, and nothing else. No text becomes
+// HTML or code (Trusted Types without a policy), and nothing comes from elsewhere.
+func contentSecurityPolicy(index []byte) (string, error) {
+	found := inline.FindSubmatch(index)
+	if found == nil {
+		return "", fmt.Errorf("%s has no import map", shell)
+	}
+	sum := sha256.Sum256(found[1])
+	return "default-src 'none'; script-src 'self' 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; style-src 'self'; " +
+		"img-src 'self' blob:; media-src 'self' blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
+		"require-trusted-types-for 'script'; trusted-types 'none'", nil
+}
+
+// ServeHTTP implements [http.Handler].
+func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	address := r.URL.Path
+	if first, _, _ := strings.Cut(strings.TrimPrefix(address, "/"), "/"); first == "" || p.views[first] {
+		if found := p.files[address]; found == nil {
+			address = "/" + shell
+		}
+	}
+	found := p.files[address]
+	if found == nil || r.Method != http.MethodGet && r.Method != http.MethodHead {
+		http.NotFound(w, r)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Security-Policy", p.csp)
+	h.Set("Cache-Control", "no-cache") // a new version of the gateway brings a new page
+	found.serve(w, r)
+}
+
+// file is a file of the page.
+type file struct {
+	kind   string
+	packed func() (packed, error)
+}
+
+// packed is a file's content as it is sent.
+type packed struct {
+	etag  string
+	plain []byte
+	gzip  []byte
+}
+
+func pack(name string) (packed, error) {
+	plain, err := files.ReadFile(name)
+	if err != nil {
+		return packed{}, fmt.Errorf("read %s: %w", name, err)
+	}
+	sum := sha256.Sum256(plain)
+	var small bytes.Buffer
+	w, err := gzip.NewWriterLevel(&small, gzip.BestCompression)
+	if err == nil {
+		_, err = w.Write(plain)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		return packed{}, fmt.Errorf("compress %s: %w", name, err)
+	}
+	return packed{etag: `"` + hex.EncodeToString(sum[:12]) + `"`, plain: plain, gzip: small.Bytes()}, nil
+}
+
+func (f *file) serve(w http.ResponseWriter, r *http.Request) {
+	content, err := f.packed()
+	if err != nil {
+		http.Error(w, "the page can't be read", http.StatusInternalServerError)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", f.kind)
+	h.Set("Vary", "Accept-Encoding")
+	h.Set("ETag", content.etag)
+	if strings.Contains(r.Header.Get("If-None-Match"), content.etag) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	body := content.plain
+	if accepts(r, "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		body = content.gzip
+	}
+	h.Set("Content-Length", fmt.Sprint(len(body)))
+	if r.Method == http.MethodGet {
+		_, _ = w.Write(body) // the browser has gone
+	}
+}
+
+// accepts reports whether a request takes an encoding.
+func accepts(r *http.Request, encoding string) bool {
+	for offer := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
+		name, params, err := mime.ParseMediaType(strings.TrimSpace(offer))
+		if err == nil && name == encoding && params["q"] != "0" {
+			return true
+		}
+	}
+	return false
 }

@@ -1,12 +1,18 @@
 package console_test
 
 import (
+	"compress/gzip"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
+	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -29,17 +35,17 @@ func TestLibrariesAreAsPublished(t *testing.T) {
 	}
 	files, err := filepath.Glob(folder + "/*")
 	require.NoError(t, err)
-	for _, path := range files {
-		name := filepath.Base(path)
+	for _, file := range files {
+		name := filepath.Base(file)
 		if name == "SHA256SUMS" || name == "README.md" {
 			continue
 		}
-		content, err := os.ReadFile(filepath.Clean(path))
+		content, err := os.ReadFile(filepath.Clean(file))
 		require.NoError(t, err)
 		sum := sha256.Sum256(content)
 		require.Equal(t, want[name], hex.EncodeToString(sum[:]), name)
 		delete(want, name)
-		if base, ok := strings.CutSuffix(name, ".mjs"); ok {
+		if base, ok := strings.CutSuffix(name, ".mjs"); ok { // and its licence with it
 			require.FileExists(t, folder+"/"+base+".LICENSE")
 		}
 	}
@@ -50,10 +56,132 @@ func TestLibrariesAreAsPublished(t *testing.T) {
 func TestModulesAreServedAsJavaScript(t *testing.T) {
 	t.Parallel()
 	page := console.Handler(true)
-	for _, path := range []string{"/app.js", "/lib/markdown-it.mjs"} {
+	for _, path := range []string{"/app.js", "/views/overview.js", "/lib/markdown-it.mjs"} {
 		w := httptest.NewRecorder()
 		page.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, http.NoBody))
 		require.Equal(t, http.StatusOK, w.Code)
 		require.Contains(t, w.Header().Get("Content-Type"), "text/javascript")
+	}
+}
+
+func get(path string, header ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodGet, path, http.NoBody)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	console.Handler(true).ServeHTTP(w, r)
+	return w
+}
+
+// Each view has an address, which can be sent to somebody; what is neither a file nor a view is not found.
+func TestAddressesOfViewsAnswerWithThePage(t *testing.T) {
+	t.Parallel()
+	views, err := filepath.Glob("page/views/*.js")
+	require.NoError(t, err)
+	require.Greater(t, len(views), 10)
+	shell, err := os.ReadFile("page/shell.js")
+	require.NoError(t, err)
+	for _, file := range views {
+		name := strings.TrimSuffix(filepath.Base(file), ".js")
+		require.Contains(t, string(shell), `"`+name+`"`, "the rail shows each view")
+		for _, path := range []string{"/" + name, "/" + name + "/an%2Fid", "/" + name + "/id?status=held"} {
+			w := get(path)
+			require.Equal(t, http.StatusOK, w.Code, path)
+			require.Contains(t, w.Body.String(), `<div id="app">`, path)
+		}
+	}
+	require.Equal(t, http.StatusOK, get("/").Code)
+	for _, path := range []string{"/nothing", "/views/", "/views/nothing.js", "/lib/README.md", "/page/index.html", "/../console.go"} {
+		require.Equal(t, http.StatusNotFound, get(path).Code, path)
+	}
+	w := httptest.NewRecorder()
+	console.Handler(false).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
+	require.Equal(t, http.StatusNotFound, w.Code, "the page is off")
+}
+
+var importMap = regexp.MustCompile(`(?s)<script type="importmap">(.*?)</script>`)
+
+// The only inline script is the import map, which the policy names by its hash; no text may become markup or code.
+func TestThePolicyOfThePage(t *testing.T) {
+	t.Parallel()
+	w := get("/overview")
+	sum := sha256.Sum256([]byte(importMap.FindStringSubmatch(w.Body.String())[1]))
+	policy := w.Header().Get("Content-Security-Policy")
+	for _, part := range []string{"default-src 'none'", "script-src 'self' 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'", "style-src 'self'", "frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'"} {
+		require.Contains(t, policy, part)
+	}
+	require.NotContains(t, policy, "unsafe")
+	require.NotRegexp(t, `<script>|\sstyle=|\son\w+="`, w.Body.String())
+}
+
+func TestFilesAreCompressedAndKnownAgain(t *testing.T) {
+	t.Parallel()
+	plain, packed := get("/style.css"), get("/style.css", "Accept-Encoding", "br, gzip;q=0.8")
+	require.Equal(t, "gzip", packed.Header().Get("Content-Encoding"))
+	require.Less(t, packed.Body.Len(), plain.Body.Len()/2)
+	unpacked, err := gzip.NewReader(packed.Body)
+	require.NoError(t, err)
+	content, err := io.ReadAll(unpacked)
+	require.NoError(t, err)
+	require.Equal(t, plain.Body.String(), string(content))
+	require.Empty(t, get("/style.css", "Accept-Encoding", "gzip;q=0").Header().Get("Content-Encoding"))
+	again := get("/style.css", "If-None-Match", plain.Header().Get("ETag"))
+	require.Equal(t, http.StatusNotModified, again.Code)
+	require.Zero(t, again.Body.Len())
+}
+
+const firstLoadMost = 150 << 10 // bytes
+
+var imported = regexp.MustCompile(`(?m)^(?:import|export)[^;]*?from "([^"]+)"`)
+
+// loads are the files that a module needs before it runs.
+func loads(t *testing.T, address string, known map[string]bool) {
+	t.Helper()
+	if known[address] {
+		return
+	}
+	known[address] = true
+	content := get(address)
+	require.Equal(t, http.StatusOK, content.Code, address)
+	for _, m := range imported.FindAllStringSubmatch(content.Body.String(), -1) {
+		to := m[1]
+		switch {
+		case to == "preact" || to == "htm":
+			to = "/lib/" + to + ".mjs"
+		case to == "preact/hooks":
+			to = "/lib/preact-hooks.mjs"
+		default:
+			to = path.Join(path.Dir(address), to)
+		}
+		loads(t, to, known)
+	}
+}
+
+// Of what the first view needs, a browser knows all modules from the first answer on, and it is small.
+func TestTheFirstLoadIsSmall(t *testing.T) {
+	t.Parallel()
+	index := get("/").Body.String()
+	known := map[string]bool{}
+	loads(t, "/app.js", known)
+	for module := range known {
+		require.Regexp(t, `(?:modulepreload" href|script type="module" src)="`+regexp.QuoteMeta(module)+`"`, index, "the page names the modules that it starts with")
+	}
+	require.Len(t, known, strings.Count(index, `rel="modulepreload"`)+1, "and no others")
+	for _, view := range []string{"overview", "conversations"} {
+		all := maps.Clone(known)
+		loads(t, "/views/"+view+".js", all)
+		for _, more := range []string{"/", "/style.css", "/icon.svg", "/text/de.js"} {
+			all[more] = true
+		}
+		if view == "conversations" {
+			loads(t, "/ui/markdown.js", all)
+		}
+		total := 0
+		for address := range all {
+			total += get(address, "Accept-Encoding", "gzip").Body.Len()
+		}
+		t.Logf("%s: %d files, %d bytes", view, len(all), total)
+		require.Less(t, total, firstLoadMost, view)
 	}
 }

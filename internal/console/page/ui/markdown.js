@@ -1,7 +1,9 @@
 // Markdown to DOM nodes. The library only reads Markdown; the nodes are made here. Text becomes text nodes, so that
 // nothing a model writes can become markup. Links go to http, https and mailto only, and pictures are not loaded.
 
-import MarkdownIt from "./lib/markdown-it.mjs";
+import MarkdownIt from "../lib/markdown-it.mjs";
+import { t as words } from "../text.js";
+import { copy } from "./parts.js";
 
 const textMost = 200000; // characters; a longer text is shown as it is written
 const levelMost = 32; // sixteen lists inside each other, or twice as many quotes; what would be deeper is text
@@ -70,7 +72,7 @@ function table(into) {
   box.className = "table";
   box.tabIndex = 0;
   box.setAttribute("role", "region");
-  box.setAttribute("aria-label", "Table");
+  box.setAttribute("aria-label", words("part.table"));
   box.append(document.createElement("table"));
   into.append(box);
   return box.firstChild;
@@ -93,11 +95,26 @@ function leaf(t, into) {
 }
 
 function code(text) {
-  const n = document.createElement("pre");
+  const box = document.createElement("div"), n = document.createElement("pre"), button = document.createElement("button");
+  box.className = "code-box";
+  n.tabIndex = 0;
   n.append(document.createElement("code"));
   n.firstChild.textContent = text;
-  return n;
+  button.type = "button";
+  button.className = "code-copy";
+  button.textContent = words("part.copy");
+  box.append(n, button);
+  return box;
 }
+
+// One listener copies for all blocks of code: their nodes come and go while a text grows.
+document.addEventListener("click", async (e) => {
+  const button = e.target.closest?.(".code-copy");
+  if (!button) return;
+  await copy(button.previousSibling.textContent);
+  button.textContent = words("part.copied");
+  setTimeout(() => { button.textContent = words("part.copy"); }, 1500);
+});
 
 // link makes a link where it may be followed. Elsewhere the address stands behind the text.
 function link(address, into) {
@@ -152,7 +169,7 @@ export class Drawing {
   }
 
   // show draws a text soon.
-  show(text, drawn = (draw) => draw()) {
+  show(text) {
     this.text = text;
     if (this.waiting) return;
     this.waiting = true;
@@ -160,7 +177,7 @@ export class Drawing {
     later(() => {
       this.waiting = false;
       const start = performance.now();
-      drawn(() => this.draw());
+      this.draw();
       this.pause = 4 * (performance.now() - start);
     });
   }

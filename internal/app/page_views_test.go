@@ -1,0 +1,155 @@
+package app_test
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// axe is the program that looks for obstacles in a page.
+var axe = sync.OnceValues(func() (string, error) {
+	f, err := os.Open("testdata/axe-core/axe.min.js.gz")
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	unpacked, err := gzip.NewReader(f)
+	if err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(unpacked)
+	return string(text), err
+})
+
+// watch has the page keep what goes wrong in it, from the next address on.
+func (b *browser) watch() {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `
+		window.faults = [];
+		addEventListener("securitypolicyviolation", (e) => faults.push("policy: " + e.violatedDirective + " " + e.blockedURI + " " + e.sample));
+		addEventListener("error", (e) => faults.push("error: " + e.message));
+		addEventListener("unhandledrejection", (e) => faults.push("rejection: " + e.reason));
+		window.alert = (text) => faults.push("alert: " + text);`})
+	require.NoError(b.t, err)
+}
+
+func (b *browser) sound() {
+	b.t.Helper()
+	require.Empty(b.t, eval[[]string](b, `faults`))
+}
+
+// obstacles are what axe finds, in words.
+func (b *browser) obstacles() []string {
+	b.t.Helper()
+	program, err := axe()
+	require.NoError(b.t, err)
+	if !eval[bool](b, `"axe" in window`) {
+		eval[bool](b, program+"; true")
+	}
+	return eval[[]string](b, `axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"], resultTypes: ["violations"] }).then((r) =>
+		r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.target.join(" ") + ": " + n.html.slice(0, 200) + " " + n.failureSummary.replace(/\s+/g, " "))))`)
+}
+
+// views are the views of the page with what each shows when it is ready.
+var views = []struct{ path, ready string }{
+	{"overview", `.needs, .calm`},
+	{"inbox", `.row`},
+	{"conversations", `.row`},
+	{"conversations/main", `.entry.assistant`},
+	{"conversations/main?tab=steps", `.lines`},
+	{"conversations/main?tab=graph", `.inner`},
+	{"runs", `.row`},
+	{"deliveries", `.row`},
+	{"policy", `.form select`},
+	{"people", `.page-body h2`},
+	{"audit", `.row, .empty`},
+	{"agents", `.card`},
+	{"automation", `.row`},
+	{"automation?part=hooks", `.card`},
+	{"automation?part=nodes", `.empty`},
+	{"automation?part=checks", `.empty`},
+	{"alerts", `.row`},
+	{"alerts?part=silences", `.form`},
+	{"memory", `.row`},
+}
+
+// furnished is a gateway with something in each view: hostile names and texts.
+func furnished(t *testing.T) *gateway {
+	t.Helper()
+	g := start(t, `
+models: { default: offline/guide }
+channels: { webchat: { classification: CONFIDENTIAL } }
+cron: { jobs: [ { id: morning, schedule: "0 7 * * *", timezone: Europe/Berlin, text: "<img src=x onerror=alert(1)>", deliver: { to: [ "webchat:local" ] } } ] }
+hooks: { ci: { preset: github, secrets: ["0123456789abcdef0123456789abcdef"], prompt: "CI", session: "hook:ci" } }
+alerts: { route: { receiver: ops }, receivers: [ { name: ops, targets: ["webchat:local"] } ] }
+policy: { rules: [ { name: look, hook: PRE_OUTPUT, when: output.level == 1, action: require_approval } ] }
+`)
+	return g
+}
+
+// hostile are texts that would run or lead astray if anything took them for markup or an address.
+var hostile = []string{
+	`<img src=x onerror=alert(1)>`, `<svg onload=alert(1)>`, `"><script>alert(1)</script>`, `'-alert(1)-'`, `javascript:alert(1)`, `[x](javascript:alert(1))`, `[x](data:text/html,<script>alert(1)</script>)`,
+	`![x](x" onerror="alert(1))`, `[x](vbscript:msgbox)`, `<a href="javascript:alert(1)">x</a>`, "`<b onmouseover=alert(1)>`", `{{constructor.constructor("alert(1)")()}}`, `<iframe srcdoc="<script>alert(1)</script>">`, `<math><mtext><img src=x onerror=alert(1)>`, "\u202e\u2066reversed",
+}
+
+// Each view works, light and dark, on a desk and on a phone: nothing breaks, nothing runs that came from outside, nothing
+// scrolls sideways, and no obstacle is found.
+func TestPageViews(t *testing.T) {
+	t.Parallel()
+	g := furnished(t)
+	say := func(path string, body any) {
+		t.Helper()
+		text, err := json.Marshal(body)
+		require.NoError(t, err)
+		answer := g.call(http.MethodPost, path, string(text))
+		require.Less(t, answer.StatusCode, 300, "%s %s", path, text)
+		answer.Body.Close()
+	}
+	all := strings.Join(hostile, "\n\n")
+	say("/v1/sessions/main/messages", map[string]any{"message": "repeat " + all})
+	say("/v1/sessions/main/messages", map[string]any{"message": "remember that " + strings.Join(hostile, " ")})
+	say("/v1/messages", map[string]any{"channel": "webchat", "to": "local", "text": all, "files": []any{map[string]any{"name": `<img src=x onerror=alert(1)>.svg`, "mime": "image/svg+xml", "data": "PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciIG9ubG9hZD0iYWxlcnQoMSkiPjxzY3JpcHQ+YWxlcnQoMSk8L3NjcmlwdD48L3N2Zz4="}}})
+	say("/v1/messages", map[string]any{"channel": "webchat", "to": "local", "text": "look at this " + all, "label": "INTERNAL"})
+	say("/v1/alerts", map[string]any{"key": hostile[0], "severity": "critical", "title": hostile[2], "text": all, "labels": map[string]string{"host": hostile[1]}})
+
+	b := newBrowser(t)
+	b.watch()
+	b.open(g.url("/overview#token=" + g.Token()))
+	b.until(`document.querySelector(".calm, .needs")`)
+	for _, size := range []string{"desk", "phone"} {
+		if size == "phone" {
+			b.phone(320, 640)
+		}
+		for _, v := range views {
+			b.open(g.url("/" + v.path))
+			b.until(fmt.Sprintf(`document.querySelector(%q)`, v.ready))
+			for _, dark := range []bool{false, true} {
+				b.dark(dark)
+				require.Empty(t, b.obstacles(), "%s %s dark: %v", v.path, size, dark)
+				b.picture(strings.NewReplacer("/", "-", "?", "-", "=", "-").Replace(v.path) + "-" + size + map[bool]string{true: "-dark"}[dark])
+			}
+			require.False(t, eval[bool](b, `document.documentElement.scrollWidth > innerWidth`), "%s scrolls sideways on a %s", v.path, size)
+			b.sound()
+			if eval[bool](b, `document.querySelector(".row .open-row") !== null && !location.pathname.includes("/", 1)`) {
+				eval[bool](b, `document.querySelector(".row .open-row").click(), true`)
+				b.until(`document.querySelector(".peek .detail-head, .peek .note, .conversation .entry, .conversation .welcome")`)
+				require.Empty(t, b.obstacles(), "opened %s %s", v.path, size)
+				b.picture(strings.NewReplacer("/", "-", "?", "-", "=", "-").Replace(v.path) + "-opened-" + size)
+				require.False(t, eval[bool](b, `document.documentElement.scrollWidth > innerWidth`), "%s, opened, scrolls sideways on a %s", v.path, size)
+				b.sound()
+			}
+		}
+	}
+	require.Empty(t, eval[[]string](b, `[...document.querySelectorAll("a[href]")].map((a) => a.href).filter((h) => !/^(https?:|mailto:)/.test(h))`))
+}

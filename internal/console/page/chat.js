@@ -1,0 +1,381 @@
+// A conversation as it is shown: what is stored, what happens now, and what was typed here and is not stored yet. It draws
+// nothing itself: `changed` is called when entries come or go, and an entry's own `draw` when only it has changed.
+
+import { call, events, json, Refused } from "./api.js";
+import { followSession } from "./live.js";
+import { t } from "./text.js";
+
+const moves = /^\s*\/(edit|retry|undo|branch|compact)\b/i; // commands that change which messages the thread has
+const renews = /^\s*\/(new|reset)\b/i;
+const isEnd = (e) => /^run\.(done|failed|aborted|dropped)$/.test(e.type);
+
+// isDecision: the button belongs to a question that the page shows itself while it is open.
+const isDecision = (button) => /^\/approve apr_/.test(button.value ?? "");
+
+let keys = 0;
+
+export class Chat {
+  constructor(name, changed) {
+    this.name = name; // of the session: its id, its key, or main
+    this.changed = changed;
+    this.path = "/v1/sessions/" + encodeURIComponent(name);
+    this.session = null; // its record
+    this.entries = [];
+    this.users = new Map(); // run → entry of the message
+    this.answers = new Map(); // run → entry of its answer, during the run
+    this.seen = new Set(); // ids of deliveries and files that are shown
+    this.unsent = new Map(); // id → entry that has no run yet
+    this.state = "connecting"; // connecting, connected, away, withheld, missing
+    this.above = false; // the session has learned something that may not be shown here
+    this.told = null; // the end of the newest turn, until the session's events have shown it
+    this.ended = ""; // the last run whose end the events have shown
+    this.asking = null; // reads the answer to the newest message
+    this.older = ""; // from where older messages can be read
+    this.follow = followSession(name, {
+      opened: () => this.opened(), event: (e) => this.onEvent(e), away: (failures) => this.away(failures), hidden: () => this.tellAbove(),
+    });
+  }
+
+  close() {
+    this.follow.close();
+    this.asking?.abort();
+  }
+
+  // busy is the run in progress, if any.
+  busy() {
+    return [...this.answers.keys()][0];
+  }
+
+  async opened() {
+    await this.reload();
+    this.above = false;
+    this.state = "connected";
+    this.changed();
+  }
+
+  away(failures) {
+    if (this.above) return;
+    this.state = failures > 2 ? "away" : "reconnecting";
+    this.changed();
+  }
+
+  async reload() {
+    const [session, history, running, queued] = await Promise.all([
+      json(this.path), json(this.path + "/history?limit=100"), json(this.path + "/runs?status=running&limit=5"), json(this.path + "/runs?status=queued&limit=50"),
+    ]);
+    this.session = session;
+    this.show(history, running.runs.reverse(), queued.runs.reverse());
+  }
+
+  // show takes the stored conversation, and keeps what is not stored yet.
+  show(history, running, queued) {
+    const kept = [...this.unsent.values()];
+    const partial = new Map([...this.answers].map(([run, entry]) => [run, entry.text]));
+    const before = new Map(this.entries.map((e) => [e.id, e]));
+    this.entries = [];
+    this.users.clear();
+    this.answers.clear();
+    this.seen.clear();
+    for (const m of history.messages) this.stored(m, before);
+    this.older = history.next ?? "";
+    this.truncated = Boolean(history.truncated) && !this.older;
+    for (const run of queued) if (!this.users.has(run.id)) this.users.set(run.id, this.user(run.input, { under: { text: t("chat.waiting") }, run: run.id, created: run.accepted }));
+    for (const run of running) this.think(run.id, partial.get(run.id));
+    this.entries.push(...kept);
+    this.changed();
+  }
+
+  // readOlder puts older messages above the ones that are shown.
+  async readOlder() {
+    if (!this.older || this.reading) return;
+    this.reading = true;
+    try {
+      const history = await json(this.path + "/history?limit=100&before=" + encodeURIComponent(this.older));
+      const newer = this.entries;
+      this.entries = [];
+      for (const m of history.messages) this.stored(m, new Map());
+      this.older = history.next ?? "";
+      this.entries.push(...newer);
+    } finally {
+      this.reading = false;
+    }
+    this.changed();
+  }
+
+  stored(m, before) {
+    const facts = { id: m.id, run: m.run, created: m.created, label: m.label, model: m.model, parent: m.parent, siblings: m.siblings };
+    const files = [...(m.files ?? []), ...(m.parts ?? []).filter((p) => p.attachment?.media).map((p) => ({ id: p.attachment.media, name: p.attachment.name || p.attachment.kind, mime: p.attachment.mime, size: p.attachment.size }))];
+    switch (m.role) {
+      case "user":
+        return void this.users.set(m.run, this.user(m.text, { ...facts, sender: m.sender, files }));
+      case "notice":
+        return void this.notice(m.text, m.id, m.buttons, { ...facts, files });
+      case "agent":
+        return void this.add("agent", { ...facts, text: m.text, sender: m.sender, files });
+      case "summary":
+        return void this.add("notice", { ...facts, text: t("chat.summary"), summary: m.text });
+      case "toolResult":
+        for (const p of m.parts ?? []) this.result(m.run, p);
+        return;
+      case "assistant": {
+        const tools = (m.parts ?? []).filter((p) => p.type === "toolCall").map((p) => ({ id: p.callId, name: p.tool, args: p.args, state: "done" }));
+        const thinking = (m.parts ?? []).filter((p) => p.type === "thinking").map((p) => p.text).join("\n\n");
+        const said = this.users.get(m.run);
+        if (m.withheld && said) said.under = { text: m.withheld.message, rule: true, delivery: m.withheld.delivery };
+        if (!m.text && !tools.length && !thinking) return;
+        const same = before.get(m.id);
+        if (same && same.text === m.text && same.tools.length === tools.length) return void this.entries.push(same);
+        this.add("assistant", { ...facts, text: m.text, tools, thinking, ended: true, files });
+      }
+    }
+  }
+
+  // result gives the result of a call to the entry that has the call.
+  result(run, p) {
+    if (p.type === "text" || !p.callId) return;
+    for (let i = this.entries.length - 1; i >= 0; i--) {
+      const tool = this.entries[i].tools.find((one) => one.id === p.callId);
+      if (!tool) continue;
+      tool.result = p.text ?? "";
+      tool.state = p.error ? "failed" : "done";
+      tool.label = p.label;
+      return;
+    }
+  }
+
+  add(kind, facts) {
+    const entry = { key: ++keys, kind, text: "", tools: [], files: [], created: new Date().toISOString(), ...facts };
+    this.entries.push(entry);
+    this.changed();
+    return entry;
+  }
+
+  remove(entry) {
+    this.entries = this.entries.filter((e) => e !== entry);
+    this.changed();
+  }
+
+  touch(entry) {
+    entry.draw?.();
+  }
+
+  user(text, facts = {}) {
+    return this.add("user", { text, ...facts });
+  }
+
+  notice(text, id, buttons, facts = {}) {
+    if (id && this.seen.has(id)) return;
+    if (id) this.seen.add(id);
+    const files = (facts.files ?? []).filter((f) => !this.seen.has(f.id));
+    for (const f of files) this.seen.add(f.id);
+    if (!text && !files.length) return;
+    this.add("notice", { ...facts, text, id, files, buttons: (buttons ?? []).filter((b) => !isDecision(b)), open: buttons?.some(isDecision) });
+  }
+
+  // decided takes the buttons of a question away and shows the decision.
+  decided(id, text) {
+    const entry = this.entries.find((e) => e.kind === "notice" && e.id === id);
+    if (!entry) return;
+    Object.assign(entry, { buttons: [], decided: text, open: false });
+    this.touch(entry);
+  }
+
+  // files shows the files of a delivery.
+  async files(delivery) {
+    const d = await json("/v1/deliveries/" + encodeURIComponent(delivery));
+    this.notice("", "", [], { files: d.files ?? [] });
+  }
+
+  under(entry, under) {
+    entry.under = under;
+    this.touch(entry);
+  }
+
+  // think shows that a run is in progress and gives the entry of its answer.
+  think(run, text = "") {
+    let entry = this.answers.get(run);
+    if (!entry) {
+      entry = this.add("assistant", { run, text, working: true, ended: false });
+      this.answers.set(run, entry);
+      const said = this.users.get(run);
+      if (said) this.under(said, null);
+    }
+    return entry;
+  }
+
+  write(entry, text) {
+    entry.text = text;
+    this.touch(entry);
+  }
+
+  onEvent(e) {
+    if (isEnd(e)) {
+      this.ended = e.run;
+      if (this.told?.run === e.run) this.told = null;
+    }
+    this.happened(e);
+    if (e.type === "run.started" || isEnd(e)) this.changed();
+    const said = this.users.get(e.run) ?? { text: "" };
+    if (this.moving && (e.type === "run.started" || isEnd(e)) || isEnd(e) && moves.test(said.text)) this.soon();
+  }
+
+  // soon reads the conversation again, because its thread has changed.
+  soon() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => { this.moving = false; this.reload().catch(() => {}); }, 150);
+  }
+
+  happened(e) {
+    const said = this.users.get(e.run);
+    switch (e.type) {
+      case "message.user": return this.heard(e);
+      case "message.notice":
+        if (e.file && e.text) this.notice(e.text);
+        if (e.file) return void this.files(e.delivery).catch((problem) => this.notice(problem.message));
+        return this.notice(e.text, e.delivery, e.buttons);
+      case "message.decided": return this.decided(e.delivery, e.text);
+      case "run.started": return void this.think(e.run);
+      case "text.delta": {
+        const entry = this.think(e.run);
+        return this.write(entry, entry.text + e.text);
+      }
+      case "thinking.delta": {
+        const entry = this.think(e.run);
+        entry.thinking = (entry.thinking ?? "") + e.text;
+        return this.touch(entry);
+      }
+      case "tool.call": {
+        const entry = this.think(e.run);
+        entry.text = "";
+        entry.tools.push({ id: e.callId, name: e.tool, state: "running" });
+        return this.touch(entry);
+      }
+      case "tool.result": {
+        const entry = this.think(e.run), tool = entry.tools.find((one) => one.id === e.callId);
+        if (tool) tool.state = e.failed ? "failed" : "done";
+        return this.touch(entry);
+      }
+      case "run.retrying": {
+        const entry = this.think(e.run);
+        entry.text = "";
+        return this.under(entry, { text: t("chat.retrying") });
+      }
+      case "run.done": return this.done(e);
+      case "run.failed": return this.over(e, said, t("chat.noreply"), true);
+      case "run.aborted": return this.over(e, said, t("chat.stopped"));
+      case "run.dropped": return this.over(e, said, t("chat.dropped"), true);
+    }
+  }
+
+  // heard shows a message, unless it was typed here.
+  heard(e) {
+    if (this.users.has(e.run)) return;
+    const mine = [...this.unsent.values()].find((entry) => entry.text === e.text);
+    if (mine) {
+      this.unsent.delete(mine.unsent);
+      this.under(mine, null);
+    }
+    const entry = mine ?? this.user(e.text, { sender: e.sender, created: e.at, run: e.run });
+    entry.run = e.run;
+    this.users.set(e.run, entry);
+    if (this.answers.size) this.under(entry, { text: t("chat.waiting") });
+  }
+
+  done(e) {
+    const entry = this.answers.get(e.run);
+    this.answers.delete(e.run);
+    const said = this.users.get(e.run);
+    if (said) this.under(said, null);
+    if (entry) entry.working = false;
+    if (!e.text || e.withheld) {
+      if (entry && !entry.tools.length && !entry.thinking) this.remove(entry);
+      else if (entry) Object.assign(entry, { text: "", ended: true }), this.touch(entry);
+      if (said) this.under(said, { text: e.text || t("chat.silence"), rule: Boolean(e.withheld), delivery: e.withheld?.delivery });
+      return;
+    }
+    if (!entry) return; // merged into another message's answer, or stored before this page looked
+    Object.assign(entry, { under: null, text: e.text, ended: true, usage: e.usage });
+    this.touch(entry);
+  }
+
+  // over shows below a message that it has no answer. A notice says why.
+  over(e, said, word, bad = false) {
+    const entry = this.answers.get(e.run);
+    this.answers.delete(e.run);
+    if (entry && !entry.tools.length && entry.text === "") this.remove(entry);
+    else if (entry) Object.assign(entry, { working: false, ended: true }), this.touch(entry);
+    if (!said) return;
+    const typed = said.press || !said.text.startsWith("/"); // otherwise it may be an agent's button pressed before a reload, which would become a command if typed
+    this.under(said, { text: word, bad, run: e.run, action: typed ? { text: t("chat.again"), run: () => this.say(said.text, { press: said.press }) } : null });
+  }
+
+  // say posts a message, or a press of a button. Repeating a failed post keeps the id, so it is the same message.
+  async say(text, { id = crypto.randomUUID?.() ?? String(Date.now()) + Math.random(), press, files } = {}) {
+    const entry = this.unsent.get(id) ?? this.user(text, { unsent: id, press, attached: files, files: [] });
+    this.unsent.set(id, entry);
+    this.under(entry, { text: t("chat.sending") });
+    this.changed();
+    try {
+      const reading = new AbortController();
+      const answer = await call(this.path + "/messages", { method: "POST", headers: { Accept: "text/event-stream" }, body: press ? { press, id } : { message: text, id, ...(files?.length ? { files } : {}) }, signal: reading.signal });
+      const run = answer.headers.get("X-Run-Id");
+      if (run) {
+        this.accepted(entry, run);
+        if (moves.test(text)) this.moving = true;
+        this.asking?.abort(); // a browser opens few connections at once
+        this.asking = reading;
+        events(answer, (e) => this.ownEvent(e)).catch(() => {}); // the session's own events show the same
+      } else {
+        await events(answer, (e) => this.onEvent(e));
+        answer.body.cancel().catch(() => {});
+        this.unsent.delete(id);
+        this.under(entry, null);
+        if (!press && renews.test(text)) this.follow.again(); // a new session: read it from its beginning
+        else if (moves.test(text)) this.soon();
+      }
+    } catch (problem) {
+      this.under(entry, { text: t("chat.notsent", { why: problem instanceof Refused ? problem.message : t("part.silent") }), bad: true, action: { text: t("part.retry"), run: () => this.say(text, { id, press, files }) } });
+    }
+    this.changed();
+  }
+
+  accepted(entry, run) {
+    this.unsent.delete(entry.unsent);
+    const shown = this.users.get(run);
+    entry.run = run;
+    if (shown && shown !== entry) this.remove(entry); // its event came first
+    else this.users.set(run, entry);
+    if (entry.under?.text === t("chat.sending")) this.under(entry, null);
+  }
+
+  // ownEvent handles the events of the person's own message. They are shown even if nothing else of the session is.
+  ownEvent(e) {
+    if (isEnd(e) && e.run !== this.ended) this.told = e;
+    if (!this.above) return;
+    if (e.type === "message.notice") this.happened(e);
+    this.showTold();
+  }
+
+  showTold() {
+    if (!this.told) return;
+    this.think(this.told.run);
+    this.happened(this.told);
+    this.told = null;
+  }
+
+  // tellAbove explains that the session is no longer shown, and what to do.
+  tellAbove() {
+    this.state = "withheld";
+    if (!this.above) {
+      this.above = true;
+      this.showTold();
+      this.add("notice", { text: t("chat.above"), buttons: [{ label: t("chat.knows"), value: "/status" }, { label: t("chat.startover"), value: "/new" }], page: true });
+    }
+    this.changed();
+  }
+
+  async stop() {
+    const run = this.busy();
+    if (run) await call(this.path + "/runs/" + run + "/cancel", { method: "POST" });
+  }
+}

@@ -1,0 +1,43 @@
+// Signing in. Everything that needs the token waits for it, once for all.
+
+import { hadToken, tryToken } from "./api.js";
+import { t } from "./text.js";
+import { html, render, useEffect, useRef, useState } from "./ui/html.js";
+
+let asking = null;
+
+// ask shows the dialog until the gateway accepts a token. Calls made meanwhile wait for the same answer.
+export function ask() {
+  asking ??= new Promise((done) => {
+    const box = document.createElement("div");
+    document.body.append(box);
+    render(html`<${SignIn} why=${hadToken() ? t("sign.replaced") : ""} done=${() => {
+      render(null, box);
+      box.remove();
+      asking = null;
+      done();
+    }} />`, box);
+  });
+  return asking;
+}
+
+function SignIn({ why, done }) {
+  const box = useRef(null);
+  const [wrong, say] = useState(why);
+  const [busy, set] = useState(false);
+  useEffect(() => box.current.showModal(), []);
+  const submit = async (e) => {
+    e.preventDefault();
+    set(true);
+    say("");
+    const problem = await tryToken(box.current.querySelector("input").value);
+    set(false);
+    if (!problem) return done();
+    say(t(problem));
+    box.current.querySelector("input").select();
+  };
+  return html`<dialog id="ask" ref=${box} aria-labelledby="ask-title" aria-describedby="ask-why" onCancel=${(e) => e.preventDefault()}><form class="dialog" onSubmit=${submit}>
+    <h2 id="ask-title">${t("sign.title")}</h2><p>${t("sign.where")}</p>
+    <label class="field"><span>${t("sign.token")}</span><input id="token" type="password" aria-describedby="ask-why" autocomplete="off" /></label>
+    <p id="ask-why" class="bad" role="alert">${wrong}</p><button type="submit" class="main" disabled=${busy}>${t("sign.in")}</button></form></dialog>`;
+}

@@ -1,0 +1,149 @@
+// One conversation: its messages, what it did, and a field to write in.
+
+import { Chat } from "../chat.js";
+import { json, post } from "../api.js";
+import { address, change, useAddress } from "../router.js";
+import { bytes, clock, day, exact, number, t, visible } from "../text.js";
+import { Composer } from "./composer.js";
+import { Files } from "./files.js";
+import { cls, html, useEffect, useLayoutEffect, useReducer, useRef, useState } from "./html.js";
+import { Icon } from "./icon.js";
+import { Growing, Markdown } from "./markdown-view.js";
+import { Act, Copy, Level, Problem, Text, untrusted } from "./parts.js";
+import { Question } from "./question.js";
+import { Settings } from "./settings.js";
+import { Graph, Steps } from "./trace.js";
+import { Component } from "preact";
+import { nameOf } from "../views/conversations.js";
+
+const suggestions = ["chat.try1", "chat.try2", "chat.try3"];
+
+export function Conversation({ id, close }) {
+  const [, draw] = useReducer((n) => n + 1, 0);
+  const [chat, set] = useState(null);
+  const [waits, setWaits] = useState([]);
+  const at = useAddress();
+  const tab = ["steps", "graph"].includes(at.query.get("tab")) ? at.query.get("tab") : "messages";
+
+  useEffect(() => {
+    let waiting = false;
+    const one = new Chat(id, () => {
+      if (waiting) return;
+      waiting = true;
+      queueMicrotask(() => { waiting = false; draw(); });
+    });
+    set(one);
+    return () => one.close();
+  }, [id]);
+
+  if (!chat) return null;
+  const s = chat.session, busy = chat.busy();
+  const state = chat.state !== "connected" ? chat.state : waits.some((p) => p.run === busy) ? "waiting" : busy ? "working" : "connected";
+  return html`<div class="conversation">
+    <header class="talk-head">
+      <button type="button" class="quiet iconic" aria-label=${t("part.back")} onClick=${close}><${Icon} name="back" /></button>
+      <div class="talk-name"><h2>${s ? nameOf(s) : id === "main" ? t("conversations.main") : id}</h2>
+        <p class="soft">${s && html`${visible(s.agent)} · ${visible(s.model)} <${Level} label=${s.taint} />`}</p></div>
+      <span id="state" class=${"pill " + state} role="status">${t("chat.state." + state)}</span>
+      ${s && html`<${Settings} session=${s} changed=${() => chat.reload()} />`}
+    </header>
+    <nav class="tabs" aria-label=${t("chat.parts")}>${["messages", "steps", "graph"].map((p) => html`<button type="button" aria-pressed=${p === tab} onClick=${() => change({ tab: p === "messages" ? "" : p }, { replace: false })}>${t("chat." + p)}</button>`)}</nav>
+    ${s?.held && html`<p class="note rule">${visible(s.held)}</p>`}
+    ${tab === "steps" ? html`<${Steps} session=${id} />` : tab === "graph" ? html`<${Graph} session=${id} />`
+    : html`<${Log} chat=${chat} />`}
+    <${Question} session=${s?.id} busy=${busy} chat=${chat} told=${setWaits} />
+    <${Composer} chat=${chat} busy=${busy} />
+  </div>`;
+}
+
+// Log shows the messages. What was said last stays in sight if it is; older messages appear above without a jump.
+function Log({ chat }) {
+  const box = useRef(null);
+  const last = useRef(true); // what was said last is in sight, and stays so
+  const anchor = useRef(null);
+  const top = useRef(0);
+  const count = chat.entries.length, first = chat.entries[0]?.key;
+  const end = () => { if (last.current) box.current.scrollTop = top.current = box.current.scrollHeight; };
+  useLayoutEffect(() => {
+    const a = anchor.current;
+    if (a && a.first !== first && a.node.isConnected) box.current.scrollTop += a.node.getBoundingClientRect().top - a.y;
+    else end();
+    anchor.current = null;
+  }, [count, first]);
+  useEffect(() => {
+    const size = new ResizeObserver(end), content = new MutationObserver(end);
+    size.observe(box.current);
+    content.observe(box.current, { subtree: true, childList: true, characterData: true });
+    return () => { size.disconnect(); content.disconnect(); };
+  }, []);
+  const older = () => {
+    const node = box.current.querySelector(".entry");
+    anchor.current = node && { node, y: node.getBoundingClientRect().top, first };
+    chat.readOlder();
+  };
+  const scrolled = () => {
+    const n = box.current, atEnd = n.scrollHeight - n.scrollTop - n.clientHeight < 80;
+    if (atEnd) last.current = true;
+    else if (n.scrollTop < top.current - 1) last.current = false; // the person has scrolled up
+    top.current = n.scrollTop;
+    if (chat.older && box.current.scrollTop < 400) older();
+  };
+  let shownDay = "";
+  return html`<div id="log" class="chat-log" ref=${box} role="log" aria-live="off" aria-label=${t("chat.messages")} tabindex="0" onScroll=${scrolled}><ol class="entries">
+    ${chat.older && html`<li class="older"><button type="button" class="small" onClick=${older}>${t("chat.older")}</button></li>`}
+    ${chat.truncated && html`<li class="older soft">${t("chat.truncated")}</li>`}
+    ${count === 0 && chat.state !== "connecting" && html`<li class="welcome"><p>${t("chat.empty")}</p>${suggestions.map((k) => html`<button type="button" class="small" onClick=${() => chat.say(t(k))}>${t(k)}</button>`)}</li>`}
+    ${chat.entries.map((e, i) => {
+      const d = day(e.created), fresh = d !== shownDay;
+      shownDay = d;
+      return html`${fresh && html`<li class="day" key=${"day" + d}><span>${d}</span></li>`}<${Entry} key=${e.key} entry=${e} chat=${chat} last=${i >= count - 2} />`;
+    })}</ol></div>`;
+}
+
+// Entry draws one message, and only again when it has changed itself.
+class Entry extends Component {
+  shouldComponentUpdate(next) {
+    return next.entry !== this.props.entry || next.last !== this.props.last || this.under !== next.entry.under;
+  }
+
+  componentDidMount() {
+    this.props.entry.draw = () => this.forceUpdate();
+  }
+
+  componentDidUpdate() {
+    this.props.entry.draw = () => this.forceUpdate();
+  }
+
+  render({ entry: e, chat, last }) {
+    this.under = e.under;
+    const empty = e.kind === "assistant" && e.text === "" && !e.working;
+    if (e.open) return null; // the question stands above the field to write in
+    return html`<li class=${"entry " + e.kind} data-id=${e.id}>
+      ${e.kind !== "notice" && html`<p class="by"><span>${by(e)}</span> <time dateTime=${e.created} title=${exact(e.created)}>${clock(e.created)}</time>${e.label && !e.label.startsWith("PUBLIC/") && html` <${Level} label=${e.label} />`}${untrusted(e.label) && e.label.startsWith("PUBLIC/") && html` <span class="soft">${t("level.untrusted")}</span>`}</p>`}
+      ${e.thinking && html`<details class="thoughts"><summary>${t("chat.thinking")}</summary><div>${visible(e.thinking)}</div></details>`}
+      ${e.tools.length > 0 && html`<div class="tools">${e.tools.map((one) => html`<${Tool} key=${one.id} of=${one} />`)}</div>`}
+      ${e.kind === "user" ? html`<div class="bubble">${visible(e.text)}</div>`
+      : e.kind === "assistant" ? !empty && html`<div class=${cls("bubble", e.working && e.text === "" && "thinking")} data-thinking=${t("chat.works")}>${e.text !== "" && html`<${Growing} text=${e.text} ended=${e.ended} />`}</div>`
+      : html`<div class="bubble">${e.text && html`<${Markdown} text=${e.kind === "agent" ? `*${t("chat.fromagent", { name: e.sender?.name ?? "" })}* ${e.text}` : e.text} />`}
+          ${e.summary && html`<details><summary>${t("chat.summaryshow")}</summary><${Markdown} text=${e.summary} /></details>`}
+          ${e.decided && html`<${Markdown} text=${e.decided} />`}
+          ${e.buttons?.map((b) => html`<button type="button" class="small" title=${visible(b.value)} onClick=${() => chat.say(b.value, { press: b.press })}>${visible(b.label)}</button>`)}</div>`}
+      ${e.attached?.length > 0 && html`<p class="soft">${e.attached.map((f) => visible(f.name)).join(", ")}</p>`}
+      <${Files} of=${e.files} />
+      ${e.under && html`<div class=${cls("under", e.under.bad && "bad", e.under.rule && "rule")}><span>${e.under.text}</span>${e.under.delivery && html`<a href=${address("deliveries", e.under.delivery)}>${t("chat.delivery")}</a>`}
+        ${e.under.action && html`<button type="button" class="small" onClick=${(ev) => { ev.target.disabled = true; e.under.action.run(); }}>${e.under.action.text}</button>`}</div>`}
+      ${e.ended && e.text && html`<div class="entry-acts"><${Copy} text=${e.text} />${last && html`<button type="button" class="small quiet" onClick=${() => chat.say("/retry")}><${Icon} name="retry" size="15" />${t("chat.retry")}</button>`}${e.run && html`<a class="small" href=${address("runs", e.run)}>${t("col.run")}</a>`}</div>`}
+      ${e.kind === "user" && last && e.run && !e.text.startsWith("/") && html`<div class="entry-acts"><button type="button" class="small quiet" onClick=${() => chat.edit?.(e.text)}><${Icon} name="edit" size="15" />${t("chat.edit")}</button></div>`}
+    </li>`;
+  }
+}
+
+const by = (e) => (e.kind === "user" ? (e.sender?.name ? visible(e.sender.name) : e.sender?.id && e.sender.id !== "local" ? visible(e.sender.id) : t("chat.you")) : e.kind === "agent" ? visible(e.sender?.name ?? "") : e.model ? visible(e.model) : t("chat.agent"));
+
+// Tool shows a call in one line, with its arguments and its result behind it.
+function Tool({ of: one }) {
+  const size = one.result !== undefined ? bytes(new Blob([one.result]).size) : "";
+  return html`<details class=${"tool " + one.state} data-call=${one.id}><summary><span class="tool-name">${visible(one.name)}</span> <span class="soft">${t("chat.tool." + one.state)} ${size}</span></summary>
+    ${one.args !== undefined && html`<${Text} code text=${typeof one.args === "string" ? one.args : JSON.stringify(one.args, null, 2)} label=${t("inbox.args")} />`}
+    ${one.result !== undefined && html`<p class="soft">${t("chat.result")} <${Level} label=${one.label} /></p><${Text} code text=${one.result} label=${t("chat.result")} />`}</details>`;
+}

@@ -1,0 +1,216 @@
+// A list: filters in the address, rows that are only drawn where they are in sight, and the chosen row opened beside it.
+
+import { query } from "../api.js";
+import { current } from "../keys.js";
+import { onChange } from "../live.js";
+import { address, change, go, useAddress } from "../router.js";
+import { known, number, t } from "../text.js";
+import { cls, html, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "./html.js";
+import { Icon } from "./icon.js";
+import { copy, Problem } from "./parts.js";
+import { Rows } from "./rows.js";
+import { toast } from "./toast.js";
+
+const spare = 12; // rows that are drawn above and below what is in sight
+const places = new Map(); // address → { rows, top }: where a list was left
+
+const phone = matchMedia("(max-width: 47.99rem)");
+
+// List shows the rows of an endpoint.
+//   name      of the view, which is the first part of its address
+//   path      of the endpoint;  take(body): its rows;  id(row)
+//   fixed     parameters that are always sent
+//   filters   [{ key, text, options? }]: with options a choice, otherwise words
+//   columns   [{ text, cell(row), width, on }]: on is where it stands on a phone: status, main, sub, age or nothing
+//   kinds     of the changes that concern it;  bulk: [{ text, run(row), fits(row), tone }]
+//   detail    component that shows a row: { id, row, close };  reader: it is what the view is for, and the list stands beside it
+export function List({ name, path, take, id, fixed = {}, filters = [], columns, kinds = [], bulk = [], detail: Detail, empty, label, why, head, rowName, reader = false }) {
+  const at = useAddress();
+  const values = Object.fromEntries(filters.map((f) => [f.key, at.query.get(f.key) ?? ""]));
+  const key = name + query(values);
+  const [, draw] = useReducer((n) => n + 1, 0);
+  const [narrow, setNarrow] = useState(phone.matches);
+  const compact = narrow || (reader && at.id !== "");
+  const height = compact ? 68 : 48; // pixels of a row, as in style.css
+  const box = useRef(null);
+  const top = useRef(0);
+  const [cursor, setCursor] = useState(-1);
+  const [chosen, setChosen] = useState(() => new Set());
+
+  const rows = useMemo(() => {
+    const kept = places.get(key);
+    if (kept) {
+      kept.rows.changed = draw;
+      top.current = kept.top;
+      return kept.rows;
+    }
+    top.current = Number(sessionStorage.getItem("sluice.at." + key) ?? 0);
+    return new Rows({ path: (limit) => path + query({ ...fixed, ...values, limit }), take, id, changed: draw });
+  }, [key]);
+
+  useEffect(() => {
+    if (!rows.pages.length) rows.begin(Math.ceil(top.current / height) + 30).then(() => box.current && (box.current.scrollTop = top.current));
+    else rows.refresh(Math.floor(top.current / height), Math.floor(top.current / height) + 40);
+    setCursor(-1);
+    setChosen(new Set());
+    return () => {
+      places.delete(key);
+      places.set(key, { rows, top: top.current });
+      if (places.size > 12) places.delete(places.keys().next().value);
+      sessionStorage.setItem("sluice.at." + key, String(Math.round(top.current)));
+    };
+  }, [rows]);
+
+  useLayoutEffect(() => {
+    if (box.current && Math.abs(box.current.scrollTop - top.current) > 1) box.current.scrollTop = top.current;
+  }, [rows, rows.state === "loading"]);
+
+  useEffect(() => {
+    const fit = () => setNarrow(phone.matches);
+    const leave = () => sessionStorage.setItem("sluice.at." + key, String(Math.round(top.current)));
+    phone.addEventListener("change", fit);
+    addEventListener("pagehide", leave);
+    return () => { phone.removeEventListener("change", fit); removeEventListener("pagehide", leave); };
+  }, [key]);
+
+  const seen = box.current?.clientHeight || 800;
+  const from = Math.max(0, Math.floor(top.current / height) - spare);
+  const to = Math.min(rows.order.length, Math.ceil((top.current + seen) / height) + spare);
+
+  // What happens is looked at once in a while, and not while rows are chosen.
+  const paused = chosen.size > 0;
+  useEffect(() => {
+    let timer = 0;
+    const stop = onChange(kinds, () => {
+      if (timer || paused) return;
+      timer = setTimeout(async () => {
+        timer = 0;
+        await rows.refresh(Math.floor(top.current / height), Math.ceil((top.current + seen) / height));
+        const busy = box.current?.matches(":hover, :focus-within") || top.current > 0;
+        if (!busy) rows.settle();
+      }, 400);
+    });
+    return () => { stop(); clearTimeout(timer); };
+  }, [rows, paused, height]);
+
+  const open = at.id;
+  const link = (row, tab) => address(name, row ? id(row) : "", Object.fromEntries(at.query), tab);
+  const show = (row) => go(link(row), { replace: Boolean(open) });
+  const close = () => {
+    go(link(null), { replace: false });
+    box.current?.focus();
+  };
+
+  const move = (by) => {
+    const next = Math.max(0, Math.min(rows.order.length - 1, cursor + by));
+    setCursor(next);
+    const y = next * height;
+    if (y < top.current) box.current.scrollTop = y;
+    else if (y + height > top.current + seen) box.current.scrollTop = y + height - seen;
+    if (open && rows.at(next)) show(rows.at(next));
+  };
+  const choose = (row) => setChosen((before) => {
+    const after = new Set(before);
+    if (!after.delete(id(row))) after.add(id(row));
+    return after;
+  });
+
+  useEffect(() => current({
+    down: () => move(1), up: () => move(-1),
+    open: () => rows.at(cursor) && show(rows.at(cursor)),
+    peek: () => (open ? close() : rows.at(cursor) && show(rows.at(cursor))),
+    select: () => bulk.length && rows.at(cursor) && choose(rows.at(cursor)),
+    filter: () => document.querySelector("#filters input, #filters select")?.focus(),
+    why: () => why && rows.at(cursor) && go(why(rows.at(cursor))),
+    link: async () => { await copy(location.origin + (rows.at(cursor) ? link(rows.at(cursor)) : location.pathname + location.search)); toast(t("list.linked")); },
+    close: () => open && close(),
+  }));
+
+  const scrolled = (e) => {
+    top.current = e.target.scrollTop;
+    if (rows.next && top.current + seen > (rows.order.length - 40) * height) rows.more();
+    draw();
+  };
+
+  const filtered = Object.entries(values).filter(([, v]) => v);
+  const template = (bulk.length ? "1.6rem " : "") + columns.map((c) => c.width ?? "minmax(0, 1fr)").join(" ");
+  const row = open && rows.known.get(open);
+  const nothing = rows.state === "end" && rows.order.length === 0 && !rows.error;
+
+  const shown = useMemo(() => open && (reader ? html`<${Detail} key=${open} id=${open} row=${row} close=${close} />`
+    : html`<div class="peek-body" tabindex="0" role="region" aria-label=${t("list.detail")}><${Detail} key=${open} id=${open} row=${row} refresh=${() => rows.refresh(from, to)} close=${close} /></div>`), [open, row, Detail]);
+
+  return html`<div class=${cls("list-view", open && "opened", reader && "reader", compact && "compact")}>
+    <section class="list" aria-label=${label}>
+      ${head?.(rows.body)}
+      ${filters.length > 0 && html`<${Filters} filters=${filters} values=${values} />`}
+      ${chosen.size > 0 && html`<div class="bulk" role="status"><strong>${t("list.chosen", { n: chosen.size })}</strong> <span class="soft">${t("list.paused")}</span>
+        ${bulk.map((b) => html`<${Bulk} bulk=${b} rows=${[...chosen].map((i) => rows.known.get(i)).filter(Boolean)} end=${() => { setChosen(new Set()); rows.refresh(from, to); }} />`)}
+        <button type="button" class="small" onClick=${() => setChosen(new Set())}>${t("list.none")}</button></div>`}
+      ${rows.fresh.length > 0 && html`<button type="button" class="fresh" onClick=${() => { rows.settle(); box.current.scrollTop = 0; }}>${t("list.fresh", { n: rows.fresh.length })}</button>`}
+      ${rows.error && html`<${Problem} error=${rows.error} retry=${() => rows.more()} />`}
+      ${nothing ? html`<div class="empty">${filtered.length > 0
+        ? html`<p>${t("list.nomatch", { what: filtered.map(([k, v]) => (filters.find((f) => f.key === k)?.text ?? k) + ": " + v).join(", ") })}</p><button type="button" onClick=${() => change(Object.fromEntries(filtered.map(([k]) => [k, ""])))}>${t("list.clear")}</button>`
+        : empty}</div>`
+      : html`<div class="grid" role="grid" aria-label=${label} aria-rowcount=${rows.state === "end" ? rows.order.length + 1 : -1} aria-busy=${rows.state === "loading"}>
+        <div role="rowgroup" class="heads"><div role="row" aria-rowindex="1" class="heading" style=${{ gridTemplateColumns: template }}>
+          ${bulk.length > 0 && html`<span role="columnheader"><span class="unseen">${t("list.choose")}</span></span>`}
+          ${columns.map((c) => html`<span role="columnheader" class=${c.end ? "end" : ""}>${c.text}</span>`)}</div></div>
+        <div role="rowgroup" class="rows" ref=${box} tabindex="0" onScroll=${scrolled} aria-label=${label} aria-activedescendant=${cursor >= from && cursor < to ? "row-" + cursor : undefined}>
+          <div class="sized" role="presentation" style=${{ height: rows.order.length * height + "px" }}>
+            ${rows.order.slice(from, to).map((one, i) => html`<${Row} key=${one} index=${from + i} height=${height} row=${rows.known.get(one)} columns=${columns} template=${template} name=${rowName}
+              gone=${rows.gone.has(one)} open=${one === open} at=${from + i === cursor} chosen=${chosen.has(one)} choose=${bulk.length > 0 && (() => choose(rows.known.get(one)))} href=${link(rows.known.get(one))} />`)}
+          </div></div>
+      </div><p class="foot" role="status">${rows.state === "loading" || rows.reading ? t("part.loading") : rows.state === "end" ? t("list.all", { n: rows.order.length }) : t("list.some", { n: number(rows.order.length) })}</p>`}
+    </section>
+    ${open && reader && html`<div class="reading" key="reading">${shown}</div>`}
+    ${open && !reader && html`<aside class="peek" aria-label=${t("list.detail")} key="peek"><div class="peek-bar">
+      <button type="button" class="quiet iconic" aria-label=${t("part.close")} onClick=${close}><${Icon} name=${phone.matches ? "back" : "close"} /></button><span class="grow"></span>
+      ${why && row && html`<a class="button small" href=${why(row)}>${t("why.button")}</a>`}
+      <button type="button" class="small quiet" onClick=${async () => { await copy(location.href); toast(t("list.linked")); }}><${Icon} name="link" size="15" /> ${t("list.link")}</button></div>
+      ${shown}</aside>`}
+  </div>`;
+}
+
+function Row({ index, height, row, columns, template, gone, open, at, chosen, choose, href, name }) {
+  return html`<div role="row" id=${"row-" + index} aria-rowindex=${index + 2} aria-selected=${open || chosen} class=${cls("row", open && "open", at && "at", gone && "gone", chosen && "chosen")}
+    style=${{ transform: `translateY(${index * height}px)`, height: height + "px", gridTemplateColumns: template }} onClick=${(e) => !e.target.closest("a, button, input, label") && go(href, {})}>
+    ${choose && html`<span role="gridcell" class="choose"><input type="checkbox" aria-label=${t("list.chooserow", { name: name?.(row) ?? index + 1 })} checked=${chosen} onChange=${choose} /></span>`}
+    ${columns.map((c) => html`<span role="gridcell" class=${cls("cell", "on-" + (c.on ?? "none"), c.end && "end")}>${c.on === "main" ? html`<a href=${href} tabindex="-1" class="open-row">${c.cell(row)}</a>` : c.cell(row)}</span>`)}
+  </div>`;
+}
+
+function Bulk({ bulk, rows, end }) {
+  const [busy, set] = useState(false);
+  const fit = rows.filter(bulk.fits ?? (() => true));
+  return html`<button type="button" class=${cls("small", bulk.tone)} disabled=${busy || !fit.length} onClick=${async () => {
+    set(true);
+    let failed = 0;
+    for (const row of fit) await bulk.run(row).catch(() => failed++);
+    toast(t(failed ? "list.bulkfailed" : "list.bulkdone", { n: fit.length - failed, failed }), failed ? "bad" : "good");
+    set(false);
+    end();
+  }}>${bulk.text} (${number(fit.length)})</button>`;
+}
+
+// Filters shows the filters of a list, and keeps them in the address.
+export function Filters({ filters, values, children }) {
+  return html`<form id="filters" class="filters" role="search" aria-label=${t("list.filters")} onSubmit=${(e) => e.preventDefault()}>
+    ${filters.map((f) => html`<${Filter} key=${f.key} of=${f} value=${values[f.key]} />`)}${children}</form>`;
+}
+
+function Filter({ of, value }) {
+  const [text, set] = useState(value);
+  useEffect(() => set(value), [value]);
+  useEffect(() => {
+    if (text === value) return;
+    const timer = setTimeout(() => change({ [of.key]: text.trim() }), 300);
+    return () => clearTimeout(timer);
+  }, [text]);
+  if (of.options) {
+    const options = of.options.includes(value) || !value ? of.options : [...of.options, value];
+    return html`<label class=${cls("filter", value && "set")}><span>${of.text}</span><select value=${value} onChange=${(e) => change({ [of.key]: e.target.value })}>
+      <option value="">${of.all ?? t("list.any")}</option>${options.map((o) => html`<option value=${o} selected=${o === value}>${of.names?.[o] ?? known(of.words ?? "status", o)}</option>`)}</select></label>`;
+  }
+  return html`<label class=${cls("filter", value && "set")}><span>${of.text}</span><input type=${of.type ?? "search"} value=${text} placeholder=${of.hint ?? ""} onInput=${(e) => set(e.target.value)} /></label>`;
+}

@@ -1,0 +1,131 @@
+// The rows of a list that is read page by page. What has changed changes in place; new rows wait until they are asked for; what
+// no longer belongs to the list is marked, and leaves it with the next order. So nothing moves under a pointer.
+
+import { page } from "../api.js";
+
+const first = 50; // rows of the first page, and of those that are read again
+const further = 200; // rows of the pages that follow
+
+export class Rows {
+  constructor({ path, take, id, changed }) {
+    this.path = path; // of the list, with its filters
+    this.take = take; // gives the rows of a body
+    this.id = id;
+    this.changed = changed;
+    this.order = []; // ids as shown
+    this.known = new Map(); // id → row
+    this.gone = new Set(); // ids that no longer match
+    this.fresh = []; // rows that wait to be shown, newest first
+    this.pages = []; // how each page was read: { path, from }
+    this.next = "";
+    this.body = null; // of the first page: counts and the like
+    this.error = null;
+    this.state = "loading"; // loading, more, end
+    this.reading = null;
+  }
+
+  at(i) {
+    return this.known.get(this.order[i]);
+  }
+
+  // begin reads the first page, and as many as are needed to show a row that was in sight before.
+  async begin(upTo = 0) {
+    await this.more(this.path(first));
+    while (this.next && this.order.length < upTo && this.order.length < 4000) await this.more();
+  }
+
+  // more reads the next page. Two calls at the same time are one.
+  more(path = this.next) {
+    if (!path && this.order.length) return Promise.resolve();
+    this.reading ??= this.read(path || this.path(first)).finally(() => {
+      this.reading = null;
+      this.changed();
+    });
+    return this.reading;
+  }
+
+  async read(path) {
+    if (this.pages.length) path = path.replace(/([?&]limit=)\d+/, "$1" + further);
+    try {
+      const { body, next } = await page(path);
+      const rows = this.take(body);
+      if (!this.pages.length) this.body = body;
+      this.pages.push({ path, from: this.order.length });
+      for (const row of rows) {
+        const id = this.id(row);
+        if (!this.known.has(id)) this.order.push(id);
+        this.known.set(id, row);
+      }
+      this.next = next || (body.next ? path.replace(/([?&])after=[^&]*&?/, "$1") + "&after=" + encodeURIComponent(body.next) : "");
+      this.state = this.next ? "more" : "end";
+      this.error = null;
+    } catch (error) {
+      this.error = error;
+      if (this.state === "loading") this.state = "end";
+    }
+  }
+
+  // refresh reads the pages again that are in sight, and the first one.
+  async refresh(from, to) {
+    if (this.reading || !this.pages.length) return this.pages.length ? undefined : this.begin();
+    const wanted = this.pages.filter((p, i) => i === 0 || (p.from <= to && (this.pages[i + 1]?.from ?? Infinity) > from)).slice(0, 3);
+    for (const p of wanted) {
+      try {
+        const { body, next } = await page(p.path);
+        if (p === this.pages[0]) this.body = body;
+        this.merge(this.take(body), p, !next && !body.next);
+        this.error = null;
+      } catch (error) {
+        this.error = error;
+      }
+    }
+    this.changed();
+  }
+
+  // merge takes the rows of a page as they are now. ended: no page follows it.
+  merge(rows, p, ended) {
+    const ids = new Set(rows.map(this.id));
+    const place = new Map(this.order.map((id, i) => [id, i]));
+    const top = p === this.pages[0];
+    let last = ended ? (this.pages[this.pages.indexOf(p) + 1]?.from ?? this.order.length) - 1 : -1;
+    const fresh = [];
+    for (const row of rows) {
+      const id = this.id(row);
+      if (place.has(id)) {
+        last = Math.max(last, place.get(id));
+        this.gone.delete(id);
+        this.known.set(id, row);
+      } else if (top) fresh.push(row);
+    }
+    for (let i = p.from; i <= last; i++) if (!ids.has(this.order[i])) this.gone.add(this.order[i]);
+    if (top) this.fresh = fresh;
+  }
+
+  // settle shows the rows that wait, and takes away those that are gone.
+  settle() {
+    if (!this.fresh.length && !this.gone.size) return;
+    if (this.fresh.length >= first) return this.restart();
+    for (const row of this.fresh) this.known.set(this.id(row), row);
+    const kept = this.order.filter((id) => !this.gone.has(id));
+    for (const id of this.gone) this.known.delete(id);
+    const shift = this.fresh.length - (this.order.length - kept.length);
+    this.order = [...this.fresh.map(this.id), ...kept];
+    for (const p of this.pages.slice(1)) p.from = Math.max(0, p.from + shift);
+    this.fresh = [];
+    this.gone.clear();
+    this.changed();
+  }
+
+  // restart reads the list anew: too much has happened since.
+  restart() {
+    this.order = [];
+    this.known.clear();
+    this.gone.clear();
+    this.fresh = [];
+    this.pages = [];
+    this.next = "";
+    this.state = "loading";
+    this.changed();
+    return this.begin();
+  }
+}

@@ -1,0 +1,48 @@
+// Runs: what the agents have worked on, how long it waited and took, and how it ended.
+
+import { json, post } from "../api.js";
+import { address } from "../router.js";
+import { number, span, t, visible } from "../text.js";
+import { html } from "../ui/html.js";
+import { List } from "../ui/list.js";
+import { Markdown } from "../ui/markdown-view.js";
+import { Act, Age, Chip, Facts, Level, Loaded, Place, useLoad, When } from "../ui/parts.js";
+import { oneLine } from "./deliveries.js";
+
+export const statuses = ["queued", "running", "done", "failed", "timeout", "aborted", "dropped"];
+const between = (from, to) => (from && to ? Date.parse(to) - Date.parse(from) : null);
+export const took = (r) => r.took_ms ?? between(r.started, r.finished);
+export const waited = (r) => r.waited_ms ?? between(r.accepted, r.started);
+
+export default function Runs() {
+  return html`<${List} name="runs" label=${t("view.runs")} path="/v1/runs" take=${(b) => b.runs} id=${(r) => r.id} kinds=${["runs"]}
+    filters=${[{ key: "status", text: t("col.status"), options: statuses }]}
+    columns=${[
+      { text: t("col.status"), width: "7.5rem", on: "status", cell: (r) => html`<${Chip} status=${r.status} />` },
+      { text: t("col.input"), width: "minmax(10rem, 2fr)", on: "main", cell: (r) => oneLine(r.input) || html`<span class="soft">${r.kind}</span>` },
+      { text: t("col.model"), width: "minmax(7rem, .8fr)", on: "sub", cell: (r) => visible(r.model ?? "") },
+      { text: t("col.waited"), width: "4.5rem", end: true, cell: (r) => waited(r) !== null && span(waited(r)) },
+      { text: t("col.took"), width: "4.5rem", end: true, cell: (r) => took(r) !== null && span(took(r)) },
+      { text: t("col.tokens"), width: "7rem", end: true, cell: (r) => tokens(r.usage) },
+      { text: t("col.tries"), width: "3.5rem", end: true, cell: (r) => number(r.attempts) },
+      { text: t("col.age"), width: "4rem", on: "age", end: true, cell: (r) => html`<${Age} at=${r.accepted} />` },
+    ]}
+    rowName=${(r) => r.id} empty=${html`<p>${t("runs.empty")}</p>`} detail=${Run} />`;
+}
+
+export const tokens = (u) => (u?.inputTokens || u?.outputTokens ? `${number(u.inputTokens ?? 0)} › ${number(u.outputTokens ?? 0)}` : "");
+
+function Run({ id, row, refresh }) {
+  const read = useLoad(() => json("/v1/runs/" + encodeURIComponent(id)), [id, row?.status]);
+  return html`<${Loaded} of=${read}>${(r) => html`
+    <header class="detail-head"><h2>${oneLine(r.input).slice(0, 80) || r.kind}</h2><p><${Chip} status=${r.status} /> <${Level} label=${r.label} /></p></header>
+    ${r.error && html`<p class="note bad">${visible(r.error)}</p>`}
+    ${r.withheld && html`<p class="note rule">${visible(r.withheld.message)}</p>`}
+    <div class="acts"><a class="button small" href=${address("conversations", r.session)}>${t("runs.conversation")}</a>
+      ${["queued", "running"].includes(r.status) && html`<${Act} tone="danger" icon="stop" done=${t("runs.stopped")} run=${async () => { await post(`/v1/sessions/${encodeURIComponent(r.session)}/runs/${encodeURIComponent(r.id)}/cancel`); read.again(); refresh(); }}>${t("runs.stop")}<//>`}</div>
+    ${r.input && html`<h3>${t("col.input")}</h3><section class="said"><${Markdown} text=${r.input} /></section>`}
+    ${r.reply && html`<h3>${t("runs.reply")}</h3><section class="said"><${Markdown} text=${r.reply} /></section>`}
+    <${Facts} of=${[[t("col.id"), html`<code>${r.id}</code>`], [t("col.kind"), r.kind], [t("col.model"), visible(r.model ?? "")], [t("col.waited"), waited(r) !== null && span(waited(r))], [t("col.took"), took(r) !== null && span(took(r))],
+      [t("col.tokens"), tokens(r.usage)], [t("col.tries"), number(r.attempts)], [t("col.to"), html`<${Place} of=${r.route} />`], [t("runs.leader"), r.leader && html`<a href=${address("runs", r.leader)}>${r.leader}</a>`],
+      [t("runs.accepted"), html`<${When} at=${r.accepted} />`], [t("runs.started"), r.started && html`<${When} at=${r.started} />`], [t("col.finished"), r.finished && html`<${When} at=${r.finished} />`]]} />`}<//>`;
+}

@@ -61,7 +61,7 @@ function Approval({ id, row, refresh }) {
     <h3>${t("inbox.args")}</h3><${Text} code text=${argsOf(p)} label=${t("inbox.args")} />
     <${Facts} of=${[[t("inbox.asker"), visible(p.agent)], [t("inbox.rules"), p.rules?.map(visible).join(", ")], [t("inbox.who"), who(p)], [t("inbox.ontimeout"), t(p.on_timeout === "allow" ? "inbox.thenallow" : "inbox.thendeny")],
       [t("inbox.by"), p.by && visible(p.by)], [t("inbox.reason"), p.reason && visible(p.reason)], [t("col.created"), html`<${When} at=${p.created} />`], [t("inbox.expires"), html`<${When} at=${p.expires} />`],
-      [t("inbox.decided"), p.decided && html`<${When} at=${p.decided} />`], [t("col.session"), html`<a href=${address("conversations", p.session)}>${p.session}</a>`], [t("col.run"), p.run && html`<a href=${address("runs", p.run)}>${p.run}</a>`],
+      [t("inbox.decided"), p.decided && html`<${When} at=${p.decided} />`], [t("col.session"), p.session && html`<a href=${address("conversations", p.session)}>${p.session}</a>`], [t("col.run"), p.run && html`<a href=${address("runs", p.run)}>${p.run}</a>`],
       [t("inbox.message"), p.delivery && html`<a href=${address("deliveries", p.delivery)}>${p.delivery}</a>`]]} /></div>`}<//>`;
 }
 

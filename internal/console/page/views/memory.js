@@ -37,7 +37,7 @@ function One({ id, refresh, close }) {
       refresh();
       close();
     }}>${t("memory.forget")}<//></div>`}
-    <${Facts} of=${[[t("col.namespace"), visible(m.namespace)], [t("col.audience"), visible(m.audience)], [t("memory.tags"), m.tags?.map(visible).join(", ")], [t("col.session"), html`<a href=${address("conversations", m.session)}>${m.session}</a>`],
+    <${Facts} of=${[[t("col.namespace"), visible(m.namespace)], [t("col.audience"), visible(m.audience)], [t("memory.tags"), m.tags?.map(visible).join(", ")], [t("col.session"), m.session && html`<a href=${address("conversations", m.session)}>${m.session}</a>`],
       [t("col.run"), m.run && html`<a href=${address("runs", m.run)}>${m.run}</a>`], [t("col.created"), html`<${When} at=${m.created_at} />`], [t("memory.updated"), html`<${When} at=${m.updated_at} />`], [t("memory.expires"), m.expires_at && html`<${When} at=${m.expires_at} />`]]} />
     <h3>${t("memory.versions")}</h3><ol class="versions">${versions.map((v) => html`<li><a href=${address("memory", v.id)}><${Age} at=${v.updated_at} /></a> <${Level} short label=${label(v)} /> <span class="soft">${v.deleted ? t("memory.forgotten") : v.ending ? t("memory.ending." + v.ending) : t("memory.current")}</span><p>${oneLine(v.content)}</p></li>`)}</ol>`}<//>`;
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/url"
 	"slices"
 	"strings"
@@ -135,7 +136,32 @@ func (s *Secrets) shows(text string, partial bool) bool {
 	if s == nil || s.hide == nil {
 		return false
 	}
-	return s.hide.Replace(text) != text || partial && slices.ContainsFunc(s.forms, func(form string) bool { return endsWithin(text, form) })
+	return s.changes(text) || partial && slices.ContainsFunc(s.forms, func(form string) bool { return endsWithin(text, form) })
+}
+
+// changes reports whether Redact changes a text. It copies nothing, because the gate asks it about every text.
+func (s *Secrets) changes(text string) bool {
+	c := comparison{rest: text}
+	_, _ = s.hide.WriteString(&c, text) // never fails
+	return c.differs || c.rest != ""
+}
+
+// comparison compares what is written to it with a text.
+type comparison struct {
+	rest    string // of the text
+	differs bool
+}
+
+var _ io.StringWriter = (*comparison)(nil)
+
+// Write implements [io.Writer].
+func (c *comparison) Write(p []byte) (int, error) { return c.WriteString(string(p)) }
+
+// WriteString implements [io.StringWriter].
+func (c *comparison) WriteString(s string) (int, error) {
+	rest, same := strings.CutPrefix(c.rest, s)
+	c.rest, c.differs = rest, c.differs || !same
+	return len(s), nil
 }
 
 // hideIn redacts known secrets in a text, whatever else was decided about it.

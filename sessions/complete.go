@@ -55,19 +55,17 @@ func (s *Session) RequestCompletion(ctx context.Context) (steps <-chan Step, can
 // the caller's goroutine. A gateway with thousands of sessions that wait for
 // their models saves a goroutine for each.
 func (s *Session) Complete(ctx context.Context, on func(Chunk)) (Completion, error) {
-	var model Model
-	var request Request
-	var err error
+	step := &asked{}
 	aside.Do(func() {
 		var system string
-		if system, err = s.SystemPrompt(); err == nil {
-			model, request, err = s.completion.beginStep(system)
+		if system, step.err = s.SystemPrompt(); step.err == nil {
+			step.model, step.request, step.err = s.completion.beginStep(system)
 		}
 	})
-	if err != nil {
-		return Completion{}, err
+	if step.err != nil {
+		return Completion{}, step.err
 	}
-	return s.completion.runStep(ctx, model, request, on)
+	return s.completion.runStep(ctx, step, on)
 }
 
 // finish sends the last event even if the reader has stopped reading: a buffered event is dropped to make room.
@@ -87,6 +85,13 @@ func finish(out chan Step, last Step) {
 
 // completion asks the model.
 type completion struct{ *state }
+
+// asked is a completion that has begun.
+type asked struct {
+	model   Model
+	request Request
+	err     error
+}
 
 // beginStep reserves the session for one completion and makes its request.
 func (s completion) beginStep(system string) (Model, Request, error) {
@@ -126,16 +131,15 @@ func (s completion) request(system string) Request {
 	return r
 }
 
-func (s completion) runStep(ctx context.Context, model Model, request Request, on func(Chunk)) (completion Completion, err error) {
+// runStep waits for the model, as thousands of goroutines do at once, so it must use little stack.
+func (s completion) runStep(ctx context.Context, step *asked, on func(Chunk)) (completion Completion, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = &ModelError{Kind: ModelRefused, Model: model.Name(), Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
+			err = panicked(step.model, p)
 		}
-		s.mu.Lock()
-		s.building, s.lent = nil, false
-		s.mu.Unlock()
+		s.ended()
 	}()
-	completion, err = model.Complete(ctx, request, func(c Chunk) {
+	completion, err = step.model.Complete(ctx, step.request, func(c Chunk) {
 		s.mu.Lock()
 		s.building.Add(c)
 		s.mu.Unlock()
@@ -144,12 +148,24 @@ func (s completion) runStep(ctx context.Context, model Model, request Request, o
 	if err != nil {
 		return Completion{}, err
 	}
-	s.answered(model, completion)
+	s.answered(step.model, &completion)
 	return completion, nil
 }
 
+// panicked is the error of a model that has panicked.
+func panicked(model Model, p any) error {
+	return &ModelError{Kind: ModelRefused, Model: model.Name(), Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
+}
+
+// ended releases the session from the completion in progress.
+func (s completion) ended() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.building, s.lent = nil, false
+}
+
 // answered appends the model's message. Its label is that of everything the model has seen.
-func (s completion) answered(model Model, completion Completion) {
+func (s completion) answered(model Model, completion *Completion) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := Message{Role: RoleAssistant, Model: cmp.Or(completion.Model, model.Name()), Usage: completion.Usage, Label: s.record.Taint, Parts: slices.Clone(completion.Parts)}

@@ -126,7 +126,18 @@ func (s *state) current() Record {
 }
 
 // Taint is the join of everything that the session has learnt.
-func (s *Session) Taint() flow.Label { return s.current().Taint }
+func (s *Session) Taint() flow.Label {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.record.Taint
+}
+
+// ContextSize is the number of tokens of the last completion, with its prompt.
+func (s *Session) ContextSize() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.record.ContextSize
+}
 
 // Messages are those of the selected thread, oldest first.
 func (s *Session) Messages() []Message {

@@ -25,7 +25,7 @@ const summaryPrompt = "Summarize a conversation for the assistant that will cont
 func (w *work) nearlyFull() bool {
 	window := float64(port.WindowFor(w.session.Model(), w.session.Taint()))
 	room := min(nearlyFull*window, window-float64(w.session.MaxTokens()))
-	return window > 0 && float64(w.session.Record().ContextSize) > max(room, keepShare*window)
+	return window > 0 && float64(w.session.ContextSize()) > max(room, keepShare*window)
 }
 
 // shorten reacts to the model's error that the thread is too long.

@@ -49,21 +49,25 @@ func (m *seeing) WindowFor(label flow.Label) int { return port.WindowFor(m.Model
 // BeginTurn implements [port.Turning].
 func (m *seeing) BeginTurn() { port.BeginTurn(m.Model) }
 
-// Complete implements [sessions.Model]. A model that does not accept pictures gets a description in words.
+// Complete implements [sessions.Model]. Thousands of goroutines wait here at once for a request without pictures, so
+// that way uses little stack.
 func (m *seeing) Complete(ctx context.Context, req sessions.Request, on func(sessions.Chunk)) (sessions.Completion, error) {
-	if m.blind.Load() {
-		return m.Model.Complete(ctx, req, on)
+	if !m.blind.Load() {
+		if shown := m.withPictures(ctx, &req); shown != nil {
+			return m.show(ctx, shown, &req, on)
+		}
 	}
-	shown, found := m.withPictures(ctx, req)
-	if !found {
-		return m.Model.Complete(ctx, req, on)
-	}
-	completion, err := m.Model.Complete(ctx, shown, on)
+	return m.Model.Complete(ctx, req, on)
+}
+
+// show sends the request with pictures. A model that does not accept them gets the request in words.
+func (m *seeing) show(ctx context.Context, shown, inWords *sessions.Request, on func(sessions.Chunk)) (sessions.Completion, error) {
+	completion, err := m.Model.Complete(ctx, *shown, on)
 	refused, ok := errors.AsType[*sessions.ModelError](err)
 	if !ok || refused.Kind != sessions.ModelRefused {
 		return completion, err
 	}
-	completion, err = m.Model.Complete(ctx, req, on)
+	completion, err = m.Model.Complete(ctx, *inWords, on)
 	if err == nil {
 		m.blind.Store(true)
 		m.log.Warn("model does not accept pictures; it gets a note in words instead", "model", m.Name(), "err", refused)
@@ -71,9 +75,8 @@ func (m *seeing) Complete(ctx context.Context, req sessions.Request, on func(ses
 	return completion, err
 }
 
-// withPictures is the request with the content of its newest pictures.
-func (m *seeing) withPictures(ctx context.Context, req sessions.Request) (shown sessions.Request, found bool) {
-	shown = req
+// withPictures is the request with the content of its newest pictures; nil: it has none.
+func (m *seeing) withPictures(ctx context.Context, req *sessions.Request) (shown *sessions.Request) {
 	count, bytes := 0, 0
 	for i := len(req.Messages) - 1; i >= 0; i-- {
 		message := req.Messages[i]
@@ -85,9 +88,10 @@ func (m *seeing) withPictures(ctx context.Context, req sessions.Request) (shown 
 			if content == nil || bytes+len(content) > pictureBytesMax {
 				continue
 			}
-			if !found {
+			if shown == nil {
+				shown = &sessions.Request{}
+				*shown = *req
 				shown.Messages = slices.Clone(req.Messages)
-				found = true
 			}
 			if &shown.Messages[i].Parts[0] == &req.Messages[i].Parts[0] {
 				shown.Messages[i].Parts = slices.Clone(message.Parts)
@@ -97,7 +101,7 @@ func (m *seeing) withPictures(ctx context.Context, req sessions.Request) (shown 
 			count, bytes = count+1, bytes+len(content)
 		}
 	}
-	return shown, found
+	return shown
 }
 
 // named tells the model the id with which it can send the preceding picture.

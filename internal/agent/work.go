@@ -56,7 +56,7 @@ type work struct {
 
 // Work implements [runs.Agent].
 func (l *Loop) Work(ctx context.Context, a runs.Assignment) (runs.Answer, error) {
-	w := &work{parts: l.parts, session: a.Session, run: a.Run, emit: a.Emit, inbox: a.Inbox, approver: a.Approver}
+	w := l.newWork(&a)
 	if p, ok := a.Session.Model().(*program.Program); ok {
 		var end func()
 		ctx, end = w.entrust(ctx, p, l.programFolder(a.Session, p))
@@ -76,6 +76,10 @@ func (l *Loop) Work(ctx context.Context, a runs.Assignment) (runs.Answer, error)
 		return runs.Answer{}, w.ended(ctx, err)
 	}
 	return w.answer(ctx)
+}
+
+func (l *Loop) newWork(a *runs.Assignment) *work {
+	return &work{parts: l.parts, session: a.Session, run: a.Run, emit: a.Emit, inbox: a.Inbox, approver: a.Approver}
 }
 
 // perform works the run with the functions of its client.
@@ -169,34 +173,48 @@ func (w *work) recall(ctx context.Context) (string, error) {
 	return w.memories.Recall(ctx, w.session, w.run, audience)
 }
 
-// complete finishes one completion: it retries failures, and shortens a thread that is too long.
+// complete finishes one completion: it retries failures, and shortens a thread that is too long. Thousands of
+// goroutines wait for their models below this function, so it must use little stack.
 func (w *work) complete(ctx context.Context) error {
 	full := w.nearlyFull()
-	var waits *backoff.ExponentialBackOff
-	var giveUp time.Time
-	for attempt := 1; ; attempt++ {
+	var tries retries
+	for {
 		err := w.try(ctx, &full)
-		me, ok := errors.AsType[*sessions.ModelError](err)
-		if !ok || ctx.Err() != nil || !me.Retryable() {
-			return err
+		if err == nil {
+			return nil
 		}
-		if waits == nil {
-			waits = backoff.NewExponentialBackOff()
-			waits.InitialInterval, waits.MaxInterval = firstRetry, retryMax
-		}
-		if giveUp.IsZero() {
-			giveUp = w.now().Add(w.budget)
-		}
-		wait := max(waits.NextBackOff(), me.RetryAfter)
-		if w.now().Add(wait).After(giveUp) {
-			return err
-		}
-		w.log.Warn("model failed; trying again", "run", string(w.run.ID), "attempt", attempt, "retry_in", wait.String(), "err", me)
-		w.event(sessions.Event{Type: sessions.EventRetrying, Attempt: attempt})
-		if err := pause.Wait(ctx, wait); err != nil {
+		if err := w.awaitRetry(ctx, &tries, err); err != nil {
 			return err
 		}
 	}
+}
+
+// retries are those of one completion.
+type retries struct {
+	count  int
+	waits  *backoff.ExponentialBackOff
+	giveUp time.Time
+}
+
+// awaitRetry waits until a failed completion may be tried again. It returns an error if it may not.
+func (w *work) awaitRetry(ctx context.Context, r *retries, err error) error {
+	me, ok := errors.AsType[*sessions.ModelError](err)
+	if !ok || ctx.Err() != nil || !me.Retryable() {
+		return err
+	}
+	if r.waits == nil {
+		r.waits = backoff.NewExponentialBackOff()
+		r.waits.InitialInterval, r.waits.MaxInterval = firstRetry, retryMax
+		r.giveUp = w.now().Add(w.budget)
+	}
+	wait := max(r.waits.NextBackOff(), me.RetryAfter)
+	if w.now().Add(wait).After(r.giveUp) {
+		return err
+	}
+	r.count++
+	w.log.Warn("model failed; trying again", "run", string(w.run.ID), "attempt", r.count, "retry_in", wait.String(), "err", me)
+	w.event(sessions.Event{Type: sessions.EventRetrying, Attempt: r.count})
+	return pause.Wait(ctx, wait)
 }
 
 // try asks the model once. It shortens the thread first if it is nearly full, and again whenever the model says that

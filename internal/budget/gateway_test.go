@@ -27,10 +27,11 @@ const patience = 30 * time.Second
 
 // gateway is a whole gateway with its platform and its model.
 type gateway struct {
-	t     *testing.T
-	meter *meter
-	chats *telegramtest.Server
-	turns atomic.Int64 // that an exchange has
+	t      *testing.T
+	meter  *meter
+	chats  *telegramtest.Server
+	models *modeltest.Server
+	turns  atomic.Int64 // that an exchange has
 }
 
 // people is how many there are; all are owners, so that their agents may ask each other.
@@ -44,6 +45,7 @@ func newGateway(t *testing.T, storeURL string) *gateway {
 	models, err := modeltest.NewServer(modeltest.Options{Forget: true})
 	require.NoError(t, err)
 	t.Cleanup(models.Close)
+	g.models = models
 	models.Always(g.reply)
 	owners := make([]string, people)
 	for n := range owners {

@@ -1,9 +1,6 @@
 package markdown
 
-import (
-	"strings"
-	"unicode/utf8"
-)
+import "strings"
 
 // joiner collects spans and merges adjacent ones of the same look, in linear time.
 type joiner struct {
@@ -20,12 +17,6 @@ func (j *joiner) add(s span) {
 	s = normal(s)
 	j.turn(s)
 	j.text = append(j.text, s.text...)
-}
-
-// addRune appends one rune in the look of a span.
-func (j *joiner) addRune(r rune, s span) {
-	j.turn(s)
-	j.text = utf8.AppendRune(j.text, r)
 }
 
 // turn starts another span if the look differs.

@@ -258,31 +258,43 @@ func cleanLang(lang string) string {
 
 // tidy removes empty lines, and spaces at both ends of each line.
 func tidy(spans []span) []span {
-	var out joiner
+	out := joiner{spans: make([]span, 0, len(spans))}
 	var gap []span // white space that counts only before further text
 	start := true  // at the start of a line
 	for _, s := range spans {
-		for _, r := range s.text {
+		for rest := s.text; rest != ""; {
+			n := wordLength(rest)
+			piece := span{rest[:n], s.style, s.url}
+			rest = rest[n:]
 			switch {
-			case r == '\n':
+			case piece.text == "\n":
 				if !start {
-					gap = []span{{"\n", s.style, s.url}}
+					gap = append(gap[:0], piece)
 				}
 				start = true
-			case r == ' ' || r == '\t':
+			case piece.text == " " || piece.text == "\t":
 				if !start {
-					gap = append(gap, span{string(r), s.style, s.url})
+					gap = append(gap, piece)
 				}
 			default:
 				for _, g := range gap {
 					out.add(g)
 				}
 				gap, start = gap[:0], false
-				out.addRune(r, s)
+				out.add(piece)
 			}
 		}
 	}
 	return dropInvisible(out.all())
+}
+
+// wordLength is the length of the word with which a text begins, or of its first space, tab or end of a line.
+func wordLength(text string) int {
+	n := strings.IndexAny(text, " \t\n")
+	if n < 0 {
+		return len(text)
+	}
+	return max(n, 1)
 }
 
 // dropInvisible returns nothing for a text that no platform would show.

@@ -247,13 +247,14 @@ func (s *show) tick() {
 	defer s.work.Unlock()
 	defer s.contain()
 	text := s.written() // the gate checks exactly the text that is shown, even if more is written in the meantime
-	if s.isClosed() || s.ctx.Err() != nil || !s.permitted(text) {
+	if s.isClosed() || s.ctx.Err() != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, previewCall)
-	defer cancel()
-	if !s.preview(ctx, text) {
-		s.typing(ctx)
+	if text != "" || s.row != nil || s.typingDue() { // thousands of runs that wait for their models have nothing new
+		if !s.permitted(text) {
+			return
+		}
+		s.show(text)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -261,6 +262,18 @@ func (s *show) tick() {
 		s.timer = time.AfterFunc(s.every, s.tick)
 	}
 }
+
+// show shows the text so far, or else that somebody is typing.
+func (s *show) show(text string) {
+	ctx, cancel := context.WithTimeout(s.ctx, previewCall)
+	defer cancel()
+	if !s.preview(ctx, text) {
+		s.typing(ctx)
+	}
+}
+
+// typingDue reports whether the typing indicator ends soon.
+func (s *show) typingDue() bool { return s.by.now().Sub(s.lastTyping) >= typingEvery-s.every/2 }
 
 // contain ends the show after a panic, which would end the process on a timer's goroutine.
 func (s *show) contain() {
@@ -278,7 +291,7 @@ func (s *show) isClosed() bool {
 
 func (s *show) typing(ctx context.Context) {
 	typer, ok := s.adapter.(adapters.Typer)
-	if !ok || s.by.now().Sub(s.lastTyping) < typingEvery-s.every/2 {
+	if !ok || !s.typingDue() {
 		return
 	}
 	s.lastTyping = s.by.now()

@@ -51,12 +51,18 @@ func (b *inbox) Waiting(ctx context.Context) (bool, error) {
 	return len(said) > 0, err
 }
 
-// Take implements [Inbox].
+// Take implements [Inbox]. Before each completion it mostly finds nothing, and then it must use little stack: the run
+// is about to wait for its model, with a stack that has grown.
 func (b *inbox) Take(ctx context.Context) (bool, error) {
 	said, err := b.look(ctx)
 	if err != nil || len(said) == 0 {
 		return false, err
 	}
+	return b.join(ctx, said)
+}
+
+// join adds messages to the thread and their runs to the batch. It reports whether there were any that the run may get.
+func (b *inbox) join(ctx context.Context, said [][]sessions.Run) (bool, error) {
 	session := b.job.session
 	if err := session.Persist(ctx); err != nil { // a result must not be lost if a later step fails
 		return false, err
@@ -112,6 +118,10 @@ func (b *inbox) look(ctx context.Context) ([][]sessions.Run, error) {
 	if !b.job.lane.Heard() {
 		return nil, nil
 	}
+	return b.read(ctx)
+}
+
+func (b *inbox) read(ctx context.Context) ([][]sessions.Run, error) {
 	record, err := b.with.store.Session(ctx, b.job.id)
 	if err != nil {
 		return nil, fmt.Errorf("read session: %w", err)

@@ -143,38 +143,52 @@ func mayTell(label flow.Label, e *Entry) bool {
 // Complete implements [sessions.Model].
 func (c *Chain) Complete(ctx context.Context, req sessions.Request, on func(sessions.Chunk)) (sessions.Completion, error) {
 	if len(c.entries) == 1 && len(c.entries[0].Links) == 1 {
-		return c.only(ctx, req, on)
+		return c.only(ctx, &req, on)
 	}
-	w := &walk{chain: c, req: req, on: on, counted: tokens(&req)}
-	return w.complete(ctx)
+	return c.newWalk(&req, on).complete(ctx)
+}
+
+func (c *Chain) newWalk(req *sessions.Request, on func(sessions.Chunk)) *walk {
+	return &walk{chain: c, req: *req, on: on, counted: tokens(req)}
 }
 
 // only asks the only model with its only key. Thousands of goroutines wait in it, so it must use little stack.
-func (c *Chain) only(ctx context.Context, req sessions.Request, on func(sessions.Chunk)) (sessions.Completion, error) {
+func (c *Chain) only(ctx context.Context, req *sessions.Request, on func(sessions.Chunk)) (completion sessions.Completion, err error) {
 	e := c.entries[0]
 	l := e.Links[0]
-	if err := c.admit(e, &req); err != nil {
-		return sessions.Completion{}, err
-	}
-	if s := c.cfg.Board.Standing(l.place(), l.Print); !s.May && s.State.Blocked() {
-		return sessions.Completion{}, paused(e, s.State, c.cfg.Now())
-	}
-	counted := 0
-	if l.Limiter != nil {
-		counted = tokens(&req)
-		if err := l.Limiter.acquire(ctx, counted); err != nil {
-			c.cfg.Board.Released(l.place())
-			return sessions.Completion{}, ended(e, err)
-		}
+	counted, err := c.enter(ctx, e, l, req)
+	if err != nil {
+		return completion, err
 	}
 	loading := c.patienceOf(e)
-	completion, err := l.Ask.Complete(ctx, req, on)
-	for err != nil && loading.again(ctx, err) {
-		completion, err = l.Ask.Complete(ctx, req, on)
+	for {
+		completion, err = l.Ask.Complete(ctx, *req, on)
+		if err == nil || !loading.again(ctx, err) {
+			break
+		}
 	}
 	l.Limiter.done(counted, used(&completion))
 	c.learn(ctx, l, err)
 	return completion, err
+}
+
+// enter admits a request to the only model, and waits for its rate limit. counted are its tokens, if there is a limit.
+func (c *Chain) enter(ctx context.Context, e *Entry, l *Link, req *sessions.Request) (counted int, err error) {
+	if err := c.admit(e, req); err != nil {
+		return 0, err
+	}
+	if s := c.cfg.Board.Standing(l.place(), l.Print); !s.May && s.State.Blocked() {
+		return 0, paused(e, s.State, c.cfg.Now())
+	}
+	if l.Limiter == nil {
+		return 0, nil
+	}
+	counted = tokens(req)
+	if err := l.Limiter.acquire(ctx, counted); err != nil {
+		c.cfg.Board.Released(l.place())
+		return 0, ended(e, err)
+	}
+	return counted, nil
 }
 
 func used(c *sessions.Completion) int { return c.Usage.InputTokens + c.Usage.OutputTokens }

@@ -155,7 +155,7 @@ func (w *walk) attempt(ctx context.Context, way *way) (sessions.Completion, verd
 	way.link.Limiter.done(w.counted, used(&completion))
 	w.chain.learn(ctx, way.link, err)
 	if err == nil {
-		w.chain.turn.Store(int32(way.at)) //nolint:gosec // at most Max
+		w.chain.turn.Store(int32(way.at))
 		completion.Model = way.entry.Name
 		return completion, end, nil
 	}

@@ -104,7 +104,7 @@ func stream(text string, on func(sessions.Chunk)) {
 func tokens(req sessions.Request) int {
 	n := 0
 	for _, m := range pending(req) {
-		n += len(strings.Fields(m.Text()))
+		n += count(m.Text())
 	}
 	return n
 }
@@ -112,7 +112,15 @@ func tokens(req sessions.Request) int {
 func words(c sessions.Completion) int {
 	n := 0
 	for _, p := range c.Parts {
-		n += len(strings.Fields(p.Text))
+		n += count(p.Text)
+	}
+	return n
+}
+
+func count(text string) int {
+	n := 0
+	for range strings.FieldsSeq(text) {
+		n++
 	}
 	return n
 }

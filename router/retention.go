@@ -30,6 +30,7 @@ func ages(r place.Retention) []age {
 		{ledger.PruneArchived, r.Archived},
 		{ledger.PruneSessions, r.Sessions},
 		{ledger.PruneMedia, r.Media},
+		{ledger.PruneUsage, r.Usage},
 		{ledger.PruneEvents, r.Events},
 	}
 }

@@ -73,9 +73,10 @@ type Config struct {
 	// ReadDocument extracts the text of documents, see [attach.Config]. Nil: agents see plain text only.
 	ReadDocument func(ctx context.Context, mime string, content []byte) (document.Text, error)
 
-	Grace          time.Duration // for work in progress when a partition is released; default 4 s
-	SweepEvery     time.Duration // between two sweeps for lost wakes; default 30 s
-	CachedSessions int           // default 512
+	Grace          time.Duration             // for work in progress when a partition is released; default 4 s
+	SweepEvery     time.Duration             // between two sweeps for lost wakes; default 30 s
+	Sweep          func(ctx context.Context) // called by each sweep; may be nil
+	CachedSessions int                       // default 512
 
 	Disk  quota.Disk  // space for stored files; nil: no limit
 	Hooks []hook.Hook // [hook.Hooks.Configure] replaces them
@@ -96,6 +97,7 @@ type Router struct {
 	metrics    *metrics
 	grace      time.Duration
 	sweepEvery time.Duration
+	alsoSweep  func(ctx context.Context)
 	acks       *work.Acks
 	working    work.Config // for the workers; SetAgent completes it
 	workers    *work.Workers
@@ -144,7 +146,7 @@ func New(c Config) (*Router, error) {
 	}
 	r := &Router{
 		now: c.Now, log: c.Log, metrics: newMetrics(c.Registerer),
-		grace: cmp.Or(c.Grace, 4*time.Second), sweepEvery: cmp.Or(c.SweepEvery, 30*time.Second),
+		grace: cmp.Or(c.Grace, 4*time.Second), sweepEvery: cmp.Or(c.SweepEvery, 30*time.Second), alsoSweep: c.Sweep,
 		receipts: outbound.NewReceipts(),
 	}
 	r.settings.Store(c.Settings)
@@ -378,6 +380,9 @@ func (r *Router) sweep(ctx context.Context) {
 			r.expirer.Sweep(ctx)
 			r.held.ExpireAll(ctx)
 			r.sweepMemories(ctx)
+			if r.alsoSweep != nil {
+				r.alsoSweep(ctx)
+			}
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/announce"
+	"sluice/internal/spending"
 	"sluice/router/exchange"
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -315,12 +316,12 @@ func TestReportsHaveTheCost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		k := newTalk(t, func(b *bundle) {
-			b.settings.Exchanges.Prices = map[string]sessions.Price{"test/model": {Output: 2_000_000_000_000, Currency: "EUR"}}
+			b.settings.Exchanges.Prices = spending.Prices{"test/model": {{Output: 2_000_000_000_000, Currency: "EUR"}}}
 		})
 		ann := k.session("ann")
 		k.await(1)
 		k.over(k.spawn(ann, "prices").ID)
 		k.await(1)
-		require.Contains(t, k.chat.texts("ann")[1], "tokens 0 in, 1 out · cost 2.0000 EUR · session")
+		require.Contains(t, k.chat.texts("ann")[1], "tokens 0 in, 1 out · cost 2.00 EUR · session")
 	})
 }

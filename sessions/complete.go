@@ -122,7 +122,7 @@ func (s completion) request(system string) Request {
 	}
 	r := Request{
 		System: system, Messages: slices.Clip(s.messages), Tools: s.specs, Label: s.record.Taint,
-		Temperature: s.temperature(), MaxTokens: s.maxTokens(), Thinking: s.thinking(),
+		Temperature: s.temperature(), MaxTokens: s.maxTokens(), Thinking: s.thinking(), Kept: true,
 	}
 	s.lent = true
 	if len(s.messages) >= keepEncodedFrom {
@@ -177,6 +177,9 @@ func (s completion) answered(model Model, completion *Completion) {
 	}
 	message.NameCalls(m.Parts)
 	s.append(m)
+	if completion.Posting != nil {
+		s.postings = append(s.postings, *completion.Posting)
+	}
 	s.record.Usage = s.record.Usage.Add(completion.Usage)
 	s.record.ContextSize = completion.Usage.InputTokens + completion.Usage.OutputTokens
 }

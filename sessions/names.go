@@ -89,7 +89,6 @@ type (
 	QuotationKind = message.QuotationKind
 	Role          = message.Role
 	Usage         = message.Usage
-	Price         = message.Price
 )
 
 // Roles, kinds of parts and quotations, silent answers and types of events.

@@ -1,9 +1,7 @@
 package sessions
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -11,6 +9,8 @@ import (
 	"time"
 
 	"sluice/internal/pause"
+	"sluice/sessions/message"
+	"sluice/sessions/record"
 )
 
 // saver stores what is not stored yet.
@@ -33,7 +33,7 @@ func (s saver) pending() Change {
 	} else {
 		change.Save = []Record{s.record}
 	}
-	change.Audit = slices.Clone(s.audit)
+	change.Audit, change.Postings = slices.Clone(s.audit), slices.Clone(s.postings)
 	if !s.settings.Empty() {
 		change.Patch = []Patch{s.settings}
 	}
@@ -52,7 +52,7 @@ func (s *Session) Saved(change Change) {
 
 func (s saver) saved(change Change) {
 	s.attempt = nil
-	s.audit = s.audit[min(len(change.Audit), len(s.audit)):]
+	s.audit, s.postings = s.audit[min(len(change.Audit), len(s.audit)):], s.postings[min(len(change.Postings), len(s.postings)):]
 	for _, stored := range change.Messages {
 		s.savedMessage(stored.Message)
 	}
@@ -149,20 +149,10 @@ func (s saver) persist(ctx context.Context) error {
 	case err == nil:
 		s.saved(change)
 		return nil
-	case uncertain(err):
+	case record.Uncertain(err):
 		s.attempt = &change
 	}
 	return fmt.Errorf("persist session: %w", err)
-}
-
-// uncertain reports whether a commit that failed may have been applied all the same.
-func uncertain(err error) bool {
-	for _, certain := range []error{ErrConflict, ErrDuplicate, ErrNotFound, ErrFenced} {
-		if errors.Is(err, certain) {
-			return false
-		}
-	}
-	return true
 }
 
 // settle finds out whether the last attempt to store the session was applied.
@@ -208,7 +198,7 @@ func (s saver) applied(ctx context.Context, id ID, change Change) (bool, error) 
 	}
 	for _, m := range change.Messages {
 		got, err := s.store.Message(ctx, id, m.Message.ID)
-		if errors.Is(err, ErrNotFound) || err == nil && !sameText(got, m.Message) {
+		if errors.Is(err, ErrNotFound) || err == nil && !message.Same(got, m.Message) {
 			return false, nil
 		}
 		if err != nil {
@@ -216,13 +206,6 @@ func (s saver) applied(ctx context.Context, id ID, change Change) (bool, error) 
 		}
 	}
 	return true, nil
-}
-
-// sameText compares two versions of a message.
-func sameText(a, b Message) bool {
-	x, errX := json.Marshal(a.Parts)
-	y, errY := json.Marshal(b.Parts)
-	return a.Revision == b.Revision && errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
 // Dirty reports whether anything is not stored.
@@ -233,7 +216,7 @@ func (s *Session) Dirty() bool {
 }
 
 func (s saver) dirty() bool {
-	return s.changed || len(s.unsaved) > 0 || len(s.audit) > 0 || !s.settings.Empty()
+	return s.changed || len(s.unsaved) > 0 || len(s.audit) > 0 || len(s.postings) > 0 || !s.settings.Empty()
 }
 
 // Reload reads the record and the selected thread again. With changes that are

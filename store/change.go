@@ -7,6 +7,7 @@ import (
 	"sluice/store/alerts"
 	"sluice/store/engine"
 	"sluice/store/nodes"
+	"sluice/store/usage"
 )
 
 // changeWrite turns a change into its statements and its audit entries. Statements come after those that they depend
@@ -137,6 +138,7 @@ func (b *writer) rest(c ledger.Change) {
 	b.write = append(b.write, alerts.Write(&b.Encoding, &c.AlertChange)...)
 	b.write = append(b.write, access.Write(&c.AccessChange)...)
 	b.write = append(b.write, nodes.Write(&b.Encoding, c.Nodes)...)
+	b.write = append(b.write, usage.Write(&b.Encoding, c.Postings)...)
 	for _, check := range c.Checks {
 		b.check(check)
 	}

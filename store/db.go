@@ -14,6 +14,7 @@ import (
 	"sluice/store/memories"
 	"sluice/store/nodes"
 	"sluice/store/trail"
+	"sluice/store/usage"
 )
 
 // DB is the store on one engine: reads for each kind of row, and one commit for all kinds. It is safe for concurrent
@@ -39,6 +40,7 @@ type DB struct {
 	todoTable
 	mediaTable
 	markTable
+	usageTable
 	auditTable
 	cursorTable
 	partitionTable
@@ -75,6 +77,7 @@ type (
 	todoTable      struct{ *engine.Conn }
 	mediaTable     struct{ *engine.Conn }
 	markTable      = marks.Table // shared files with untrusted text
+	usageTable     = usage.Table // what models cost, and budgets
 	auditTable     = trail.Table
 	cursorTable    struct{ *engine.Conn } // the positions of adapters
 	partitionTable struct{ *engine.Conn }
@@ -93,7 +96,7 @@ func New(e engine.Engine, log *slog.Logger) *DB {
 	return &DB{
 		conn: c, inboxTable: inboxTable{c, engine.NewPresence(e.Alone())}, peopleTable: peopleTable{c, engine.NewPresence(e.Alone())}, sessionTable: sessionTable{c, newRecentSessions(e.Alone())}, messageTree: messageTree{c},
 		runTable: runTable{c}, deliveryTable: deliveryTable{c}, approvalTable: approvalTable{c}, exchangeTable: exchangeTable{c}, triggerTable: triggerTable{c}, alertRows: alertRows{Conn: c}, accessTable: accessTable{Conn: c}, hookTable: hookTable{c}, jobTable: jobTable{c}, checkTable: checkTable{c}, nodeTable: nodeTable{Conn: c},
-		Table: memories.NewTable(c, e.Alone()), todoTable: todoTable{c}, mediaTable: mediaTable{c}, markTable: markTable{Conn: c}, auditTable: auditTable{Conn: c},
+		Table: memories.NewTable(c, e.Alone()), todoTable: todoTable{c}, mediaTable: mediaTable{c}, markTable: markTable{Conn: c}, usageTable: usageTable{Conn: c}, auditTable: auditTable{Conn: c},
 		cursorTable: cursorTable{c}, partitionTable: partitionTable{c}, retention: retention{c},
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"sluice/store/alerts"
 	"sluice/store/engine"
 	"sluice/store/nodes"
+	"sluice/store/usage"
 )
 
 // pruneMax is how many rows one step examines. It is fixed, so that its statements stay prepared.
@@ -87,6 +88,8 @@ func (db retention) Prune(ctx context.Context, p ledger.Prune) (ledger.Pruned, e
 		return db.pruneOldest(ctx, forgetEvents, p.Before, pruneMax)
 	case ledger.PruneMedia:
 		return db.pruneOldest(ctx, removeMedia, p.Before, mediaMax)
+	case ledger.PruneUsage:
+		return db.pruneUsage(ctx, p)
 	case ledger.PruneArchived:
 		return db.pruneSessions(ctx, p, &archivedSessions)
 	case ledger.PruneSessions:
@@ -106,6 +109,17 @@ func (db retention) pruneAlerts(ctx context.Context, p ledger.Prune) (ledger.Pru
 		done.Removed, done.More = done.Removed+some.Removed, done.More || some.More
 	}
 	return done, nil
+}
+
+// pruneUsage adds old calls to the sums of their days, in the transaction that removes them.
+func (db retention) pruneUsage(ctx context.Context, p ledger.Prune) (ledger.Pruned, error) {
+	var calls, budgets int64
+	mark, add, remove, periods := usage.Removals(pruneMax)
+	before := engine.Micros(p.Before)
+	err := db.Change(ctx, engine.Write{
+		{SQL: mark, Args: []any{before}}, {SQL: add}, {SQL: remove, Changed: &calls}, {SQL: periods, Args: []any{before}, Changed: &budgets},
+	})
+	return ledger.Pruned{Removed: int(calls + budgets), More: max(calls, budgets) == pruneMax}, err
 }
 
 // pruneOldest runs a statement that finds the oldest rows itself and changes a limited number of them.

@@ -16,6 +16,7 @@ import (
 	"sluice/internal/aside"
 	"sluice/internal/pause"
 	"sluice/internal/program"
+	"sluice/internal/spending"
 	runs "sluice/router/work"
 	"sluice/sessions"
 	"sluice/sessions/port"
@@ -69,6 +70,7 @@ func (l *Loop) Work(ctx context.Context, a runs.Assignment) (runs.Answer, error)
 	var err error
 	aside.Do(func() { err = w.prepare(ctx) })
 	defer w.session.SetMonitor(nil)
+	ctx = spending.With(ctx, originOf(a.Run, a.Session.Record().Agent))
 	if err == nil {
 		err = w.perform(ctx)
 	}

@@ -24,6 +24,7 @@ import (
 	"sluice/internal/mcp"
 	"sluice/internal/model"
 	"sluice/internal/model/cooldown"
+	"sluice/internal/model/meter"
 	"sluice/internal/sandbox"
 	"sluice/internal/supervisor"
 	"sluice/internal/web"
@@ -65,6 +66,7 @@ type App struct {
 	secrets    *liveSecrets
 	models     atomic.Pointer[model.Registry]
 	board      *cooldown.Board // the keys and models that have failed
+	meter      *meter.Meter
 	voices     transcriber
 	nkeys      atomic.Pointer[map[string]string] // of agents' programs
 	carriers   carriers
@@ -208,6 +210,7 @@ func replicaName() string {
 func (a *App) wire() error {
 	a.mcp = mcp.New(mcp.Config{Version: a.version, Now: a.now, Log: a.log, Registerer: a.registry})
 	a.nodes = newNodes(a)
+	a.meter = &meter.Meter{Ledger: a.store, Now: a.now, Log: a.log}
 	err := a.adopt(a.cfg)
 	if err != nil {
 		return err
@@ -221,7 +224,7 @@ func (a *App) wire() error {
 	a.router, err = router.New(router.Config{
 		Store: a.rows(a.store), Bus: a.bus, Models: models{a.roster, a.chooseModel, a.maxTemperature}, Gate: &a.gate, Monitor: &a.monitor, Adapters: a.channels.find, Transcribe: a.voices.transcribe, ReadDocument: documents(a.log).Text,
 		Settings: routerSettings(a.cfg), Partitions: a.cfg.Limits.Partitions, Replica: a.replica, Now: a.now, Log: a.log, Registerer: a.registry,
-		Disk: a.diskSpace, Jobs: a.cfg.Jobs(), JobReader: a.cfg, Hooks: a.cfg.ReadHooks(func(string, string) {}), Alerts: a.cfg.AlertPlan(),
+		Sweep: func(ctx context.Context) { sweepCalls(ctx, a) }, Disk: a.diskSpace, Jobs: a.cfg.Jobs(), JobReader: a.cfg, Hooks: a.cfg.ReadHooks(func(string, string) {}), Alerts: a.cfg.AlertPlan(),
 	})
 	if err != nil {
 		return fmt.Errorf("make router: %w", err)

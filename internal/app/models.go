@@ -3,11 +3,15 @@ package app
 import (
 	"sluice/internal/config"
 	"sluice/internal/model"
+	"sluice/internal/model/chain"
+	"sluice/sessions"
 )
 
 // newModels creates the models of a configuration. What has failed is remembered across configurations.
 func newModels(a *App, c *config.Config) (*model.Registry, error) {
-	return model.New(model.Configured(&c.Models), model.Options{Board: a.board, Now: a.now, Log: a.log}, modelsInUse(c)...)
+	return model.New(model.Configured(&c.Models), model.Options{Board: a.board, Now: a.now, Log: a.log, Wrap: func(l chain.Link) sessions.Model {
+		return a.meter.Wrap(l.Provider, l.Key, l.Model, l.Ask)
+	}}, modelsInUse(c)...)
 }
 
 // modelsInUse returns the models and chains that the configuration names.

@@ -95,6 +95,7 @@ func (a *App) adopt(cfg *config.Config) error {
 	a.monitor.Store(monitor)
 	a.secrets.Store(secrets)
 	a.models.Store(models)
+	a.meter.Configure(meterSettings(cfg))
 	a.voices.settings.Store(&cfg.Media.Transcription)
 	a.limits.Store(&cfg.Limits)
 	a.notify.Store(&cfg.A2A.Push)

@@ -51,7 +51,7 @@ func retention(c config.Retention) place.Retention {
 		d, _ := config.Age(text)
 		return d
 	}
-	return place.Retention{Events: age(c.Events), Runs: age(c.Runs), Deliveries: age(c.Deliveries), Sessions: age(c.Sessions), Archived: age(c.Archived), Media: age(c.Media)}
+	return place.Retention{Events: age(c.Events), Runs: age(c.Runs), Deliveries: age(c.Deliveries), Sessions: age(c.Sessions), Archived: age(c.Archived), Media: age(c.Media), Usage: age(c.Usage)}
 }
 
 func channelSettings(c *config.Config) map[string]place.ChannelSettings {
@@ -107,18 +107,8 @@ func exchangeSettings(c *config.Config) place.ExchangeSettings {
 	return place.ExchangeSettings{
 		MaxTurns: between.MaxPingPongTurns, MaxHops: between.MaxHops, MaxSteps: between.MaxSteps, MaxTokens: between.MaxTokens, MaxAge: between.MaxAge.Std(),
 		MaxTasks: sub.MaxConcurrent, MaxChildren: sub.MaxChildren, ArchiveAfter: time.Duration(sub.ArchiveAfterMinutes) * time.Minute,
-		Prices: prices(c.Models.Prices),
+		Prices: c.ModelPrices(),
 	}
-}
-
-// prices are the prices of models. What is not given of a price is as the input.
-func prices(of map[string]config.Price) map[string]sessions.Price {
-	known := make(map[string]sessions.Price, len(of))
-	for model, p := range of {
-		input := p.Input.Millionths(0)
-		known[model] = sessions.Price{Input: input, Output: p.Output.Millionths(0), Cached: p.Cached.Millionths(input), Currency: p.Currency}
-	}
-	return known
 }
 
 // agentSettings converts the configuration for the agent loop.

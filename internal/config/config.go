@@ -304,6 +304,7 @@ type Retention struct {
 	Archived   string `yaml:"archived" doc:"Archived and ended sessions of sub-agents, with their messages and runs. agents.defaults.subagents.archiveAfterMinutes sets when they are archived."`
 	Audit      string `yaml:"audit" doc:"Not supported: leave it empty. A chain without its start could not be verified."`
 	Media      string `yaml:"media" doc:"Incoming and outgoing files, counted from when they arrived. A file is kept longer while an unfinished delivery or an unfinished run of its session needs it."`
+	Usage      string `yaml:"usage" doc:"Calls of models with their costs, docs/budgets.md. The sums of each day are kept forever."`
 }
 
 // Age is a span of retention; 0 keeps rows forever.

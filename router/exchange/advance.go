@@ -47,7 +47,7 @@ func (e *Exchanges) advance(ctx context.Context, change *ledger.Change, end End)
 	x.Revision++
 	x.Label = x.Label.Join(end.Taint)
 	use := ledger.ChainUse{ID: x.Chain.ID, Tokens: end.Result.Usage.InputTokens + end.Result.Usage.OutputTokens, Started: x.Started}
-	end.Result.Cost = e.settings().Exchanges.Cost(end.Run.Model, end.Result.Usage)
+	end.Result.Cost = e.settings().Exchanges.Cost(end.Run.Model, end.Result.Usage, e.now())
 	var step *announce.Step
 	x.Exchange, step = announce.Next(x.Exchange, end.Result, e.now())
 	next, err := e.nextStep(ctx, change, &x, step, end)

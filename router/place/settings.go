@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"sluice/internal/spending"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/router/queue"
@@ -23,15 +24,16 @@ type ExchangeSettings struct {
 	MaxChildren  int           // unfinished tasks per session
 	ArchiveAfter time.Duration // how long after its report a sub-agent's session is archived; 0: never
 
-	Prices map[string]sessions.Price // by "<provider>/<model>"
+	Prices spending.Prices
 }
 
 // Cost is what a run of a model cost, as a text; empty if the price is unknown.
-func (s ExchangeSettings) Cost(model string, u sessions.Usage) string {
-	if price, known := s.Prices[model]; known {
-		return price.Cost(u)
+func (s ExchangeSettings) Cost(model string, u sessions.Usage, at time.Time) string {
+	price, known := s.Prices.At(model, at)
+	if !known {
+		return ""
 	}
-	return ""
+	return price.Cost(spending.Amount{Usage: u}).In(price.Currency)
 }
 
 // Spent names the limit that a chain has reached. It returns an empty text while the chain is below all limits.
@@ -61,7 +63,7 @@ func (s *Settings) OwnersOn(channel string) []sessions.UserID {
 }
 
 // Retention says how long ended things are kept; 0 keeps them forever.
-type Retention struct{ Events, Runs, Deliveries, Sessions, Archived, Media time.Duration }
+type Retention struct{ Events, Runs, Deliveries, Sessions, Archived, Media, Usage time.Duration }
 
 // Settings is the configuration of the router. It is immutable; a new configuration is a new Settings.
 type Settings struct {

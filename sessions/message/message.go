@@ -3,6 +3,7 @@
 package message
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -114,16 +115,29 @@ func (m Message) ToolCalls() []Part {
 	return calls
 }
 
+// Same reports whether two versions of a message say the same.
+func Same(a, b Message) bool {
+	x, errX := json.Marshal(a.Parts)
+	y, errY := json.Marshal(b.Parts)
+	return a.Revision == b.Revision && errX == nil && errY == nil && bytes.Equal(x, y)
+}
+
 // Usage counts the tokens of one completion; 0 where the provider does not say.
 type Usage struct {
 	InputTokens  int `json:"inputTokens,omitempty"`
 	OutputTokens int `json:"outputTokens,omitempty"`
 	CachedTokens int `json:"cachedTokens,omitempty"` // part of InputTokens read from a cache
+
+	WrittenTokens  int `json:"writtenTokens,omitempty"`  // part of InputTokens written to a cache
+	ThinkingTokens int `json:"thinkingTokens,omitempty"` // part of OutputTokens spent on reasoning
 }
 
 // Add sums two usages.
 func (u Usage) Add(v Usage) Usage {
-	return Usage{u.InputTokens + v.InputTokens, u.OutputTokens + v.OutputTokens, u.CachedTokens + v.CachedTokens}
+	return Usage{
+		u.InputTokens + v.InputTokens, u.OutputTokens + v.OutputTokens, u.CachedTokens + v.CachedTokens,
+		u.WrittenTokens + v.WrittenTokens, u.ThinkingTokens + v.ThinkingTokens,
+	}
 }
 
 // TextPart is a text with its label.

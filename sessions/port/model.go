@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"sluice/internal/spending"
 	"sluice/policy/flow"
 
 	"sluice/sessions/message"
@@ -88,6 +89,7 @@ type Request struct {
 	Temperature *float32             // nil for the provider's default
 	Thinking    record.ThinkingLevel // empty for the provider's default
 	Label       flow.Label           // of everything that the prompt says; where it was lost, the highest
+	Kept        bool                 // the caller stores what [Completion.Posting] says
 }
 
 // Chunk is a part of a streamed answer.
@@ -107,6 +109,8 @@ type Completion struct {
 	// Truncated: the answer hit the token limit.
 	Truncated bool
 	Model     string // "<provider>/<model>" that answered; empty: the one that was asked
+	// Posting is what the call has cost, to be stored with the answer; nil if it is stored, or nobody counts.
+	Posting *spending.Posting
 }
 
 // ModelErrorKind classifies a failed completion.

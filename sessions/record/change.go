@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"sluice/internal/spending"
 	"sluice/sessions/address"
 	"sluice/sessions/audit"
 	"sluice/sessions/message"
@@ -24,6 +25,16 @@ var (
 	// ErrUnavailable: the store can't be used at present; nothing that waits on it has failed.
 	ErrUnavailable = errors.New("store is not available")
 )
+
+// Uncertain reports whether a commit that failed may have been applied all the same.
+func Uncertain(err error) bool {
+	for _, certain := range []error{ErrConflict, ErrDuplicate, ErrNotFound, ErrFenced} {
+		if errors.Is(err, certain) {
+			return false
+		}
+	}
+	return true
+}
 
 // Change is what one transaction does to sessions, messages and runs: all of it or nothing.
 type Change struct {
@@ -52,6 +63,8 @@ type Change struct {
 	Interrupt []Interrupt
 	// Abort ends the queued runs of sessions and marks their running ones.
 	Abort []Abort
+	// Postings stores calls of models with what they have cost. ErrConflict if the reservation of one has ended.
+	Postings []spending.Posting
 	// Audit is added to the audit trail in this order, in the same transaction as the rest of the change.
 	Audit []audit.Entry
 }

@@ -42,8 +42,9 @@ type Write []Statement
 type Statement struct {
 	SQL  string
 	Args []any
-	// Else is the error if the statement changed no row; nil if that is fine.
+	// Else is the error if the statement changed no row, or fewer than Rows; nil if that is fine.
 	Else error
+	Rows int64
 	// Duplicate is the error if the statement violates a unique index; nil if that is a fault.
 	Duplicate error
 	// Changed receives the number of changed rows, unless it is nil. It is valid only after the write has succeeded.

@@ -108,7 +108,7 @@ func outcome(s engine.Statement, tag pgconn.CommandTag, err error) error {
 		return s.Duplicate
 	case err != nil:
 		return fmt.Errorf("run statement: %w", err)
-	case s.Else != nil && tag.RowsAffected() == 0:
+	case s.Else != nil && tag.RowsAffected() < max(s.Rows, 1):
 		return s.Else
 	case s.Changed != nil:
 		*s.Changed = tag.RowsAffected()

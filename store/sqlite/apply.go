@@ -112,7 +112,7 @@ func (e *database) run(s engine.Statement) error {
 	if err != nil {
 		return fmt.Errorf("run statement: %w", err)
 	}
-	if rows == 0 && s.Else != nil {
+	if s.Else != nil && rows < max(s.Rows, 1) {
 		return s.Else
 	}
 	if s.Changed != nil {

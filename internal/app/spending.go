@@ -1,0 +1,29 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"sluice/internal/config"
+	"sluice/internal/model/meter"
+)
+
+// meterSettings are what calls of models cost under a configuration.
+func meterSettings(c *config.Config) *meter.Settings {
+	return &meter.Settings{Prices: c.ModelPrices()}
+}
+
+// lostAfter is how long the reservation of a call lasts at least. A run that takes longer keeps it longer.
+const lostAfter = time.Hour
+
+// sweepCalls posts reservations as spent whose calls can't end any more.
+func sweepCalls(ctx context.Context, a *App) {
+	longest := max(lostAfter, 2*a.router.Places().Settings().RunTimeout)
+	n, err := a.meter.Sweep(ctx, a.now().Add(-longest))
+	switch {
+	case err != nil && ctx.Err() == nil:
+		a.log.Error("lost reservations of budgets are not settled", "err", err)
+	case n > 0:
+		a.log.Warn("calls of models were lost; they count with what they may have cost", "calls", n)
+	}
+}

@@ -138,6 +138,9 @@ func (b *writer) rest(c ledger.Change) {
 	b.write = append(b.write, alerts.Write(&b.Encoding, &c.AlertChange)...)
 	b.write = append(b.write, access.Write(&c.AccessChange)...)
 	b.write = append(b.write, nodes.Write(&b.Encoding, c.Nodes)...)
+	for i := range c.Raises {
+		b.add(usage.Raise(&c.Raises[i].Account, c.Raises[i].Extra))
+	}
 	b.write = append(b.write, usage.Write(&b.Encoding, c.Postings)...)
 	for _, check := range c.Checks {
 		b.check(check)

@@ -64,6 +64,8 @@ type Change struct {
 	// Nodes inserts those of revision 1 (a known id or token is ErrDuplicate) and replaces others whose stored revision is one
 	// less, else ErrConflict.
 	Nodes []Node
+	// Raises adds to what budgets allow in one of their periods.
+	Raises []Raise
 	// Ask inserts approvals. A known id is ErrDuplicate.
 	Ask []Approval
 	// Approvals moves approvals from one status to another.

@@ -21,7 +21,7 @@ import (
 func Run(t *testing.T, open func(t *testing.T) *store.DB) {
 	t.Helper()
 	cases := map[string]func(*testing.T, *bundle){}
-	for _, group := range []map[string]func(*testing.T, *bundle){conversationCases(), deliveryCases(), peopleCases(), operatorCases(), memoryCases()} {
+	for _, group := range []map[string]func(*testing.T, *bundle){conversationCases(), deliveryCases(), peopleCases(), operatorCases(), memoryCases(), spendingCases()} {
 		maps.Copy(cases, group)
 	}
 	for name, test := range cases {
@@ -225,6 +225,18 @@ func deliveryCases() map[string]func(*testing.T, *bundle) {
 		"node is replaced in order":       testNodeConflict,
 		"nodes are listed":                testNodeList,
 		"old nodes are pruned":            testPruneNodes,
+	}
+}
+
+// spendingCases are about what calls of models cost.
+func spendingCases() map[string]func(*testing.T, *bundle) {
+	return map[string]func(*testing.T, *bundle){
+		"calls are added up":          testSpendingSums,
+		"sums of old calls stay":      testSpendingRetention,
+		"budgets are never exceeded":  testSpendingBudgets,
+		"reservations in parallel":    testSpendingRace,
+		"reservations of the dead":    testSpendingLost,
+		"a call touches some budgets": testSpendingBounds,
 	}
 }
 

@@ -118,14 +118,14 @@ func ceil(us, unit int64) int64 { return (us + unit - 1) / unit }
 func scanSum(by []spending.Dimension) func(engine.Row) (spending.Sum, error) {
 	return func(row engine.Row) (spending.Sum, error) {
 		var s spending.Sum
-		var day, audio int64
+		var day, audio, cost int64
 		dest := make([]any, 0, len(by)+12)
 		for _, d := range by {
 			dest = append(dest, field(&s, d, &day))
 		}
-		dest = append(dest, &s.Currency, &s.Calls, &s.Failed, &s.Assumed, &s.Cost, &s.Amount.InputTokens, &s.Amount.OutputTokens, &s.Amount.CachedTokens, &s.Amount.WrittenTokens, &s.Amount.ThinkingTokens, &s.Amount.Pictures, &audio)
+		dest = append(dest, &s.Currency, &s.Calls, &s.Failed, &s.Assumed, &cost, &s.Amount.InputTokens, &s.Amount.OutputTokens, &s.Amount.CachedTokens, &s.Amount.WrittenTokens, &s.Amount.ThinkingTokens, &s.Amount.Pictures, &audio)
 		err := row.Scan(dest...)
-		s.Amount.Audio = time.Duration(audio) * time.Millisecond
+		s.Cost, s.Amount.Audio = spending.Money(cost), time.Duration(audio)*time.Millisecond
 		if day > 0 {
 			s.Day = time.UnixMicro(day * dayMicros).UTC()
 		}
@@ -159,7 +159,9 @@ const spentOn = `SELECT currency, COUNT(*), CAST(COALESCE(SUM(spent), 0) AS BIGI
 func (t Table) RunCost(ctx context.Context, session address.ID, run address.RunID) ([]spending.Sum, error) {
 	return engine.All(ctx, t.Conn, engine.Brief+spentOn+`session_id = ? AND run_id = ? GROUP BY currency ORDER BY currency`, []any{engine.Indexed(session), string(run)}, func(row engine.Row) (spending.Sum, error) {
 		var s spending.Sum
-		err := row.Scan(&s.Currency, &s.Calls, &s.Cost)
+		var cost int64
+		err := row.Scan(&s.Currency, &s.Calls, &cost)
+		s.Cost = spending.Money(cost)
 		return s, err
 	})
 }

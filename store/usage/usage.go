@@ -157,10 +157,9 @@ func Raise(a *spending.Account, extra int64) engine.Statement {
 
 var raise = strings.TrimSuffix(posts[0], onKnown) + ` ON CONFLICT (id) DO UPDATE SET extra = spending.extra + excluded.extra`
 
-// lost are the calls with a reservation whose partition has another owner by now, and those without a partition that began
-// before a time.
+// lost are the calls with a reservation whose partition has another owner by now, and those that began before a time.
 const lost = `SELECT id, at, run_id, session_id, agent, person, job, unattended, partition_no, epoch, provider, key_name, model, level, currency, priced, reserved
-	FROM spending c WHERE kind = 0 AND held <> 0 AND held = 1 AND (epoch = 0 AND at < ? OR epoch > 0 AND NOT EXISTS (SELECT 1 FROM partitions p WHERE p.id = c.partition_no AND p.epoch = c.epoch)) ORDER BY at`
+	FROM spending c WHERE kind = 0 AND held <> 0 AND held = 1 AND (at < ? OR epoch > 0 AND NOT EXISTS (SELECT 1 FROM partitions p WHERE p.id = c.partition_no AND p.epoch = c.epoch)) ORDER BY at`
 
 // Lost reads reservations whose calls can't end any more, the oldest first.
 func (t Table) Lost(ctx context.Context, before time.Time, limit int) ([]spending.Posting, error) {

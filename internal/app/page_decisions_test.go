@@ -86,7 +86,7 @@ func TestPageDecidesOnlyAboutWhatItShows(t *testing.T) {
 	require.Len(t, waiting.Approvals, 2)
 	eval[bool](b, `(() => { window.late = []; const box = document.querySelector("#approvals [data-part=args]"), allow = document.querySelector("#approvals [data-part=allow]");
 		new MutationObserver(() => late.push(allow.disabled)).observe(box, { childList: true, characterData: true, subtree: true }); return true; })()`)
-	shown := eval[string](b, `fetch("/v1/approvals", { headers: { Authorization: "Bearer " + localStorage.getItem("sluice.token") } }).then((a) => a.json()).then((a) => a.approvals.find((p) => JSON.stringify(p.args, null, 2) === document.querySelector("#approvals [data-part=args]").textContent).id)`)
+	shown := eval[string](b, `import("/api.js").then((m) => m.json("/v1/approvals")).then((a) => a.approvals.find((p) => JSON.stringify(p.args, null, 2) === document.querySelector("#approvals [data-part=args]").textContent).id)`)
 	read(t, g.call(http.MethodPost, "/v1/approvals/"+shown+"/deny", ""), http.StatusOK, nil)
 	b.until(`document.querySelector("#approvals [data-part=args]").textContent !== ` + quoted(first))
 	require.Equal(t, []bool{true}, eval[[]bool](b, `late`), "the buttons rest while the question changes")
@@ -128,7 +128,7 @@ func TestPageSaysWhatIsWrongWithAToken(t *testing.T) {
 	b.until(`document.getElementById("ask")?.open && document.querySelector("#ask [role=alert]").textContent.includes("replaced or revoked")`)
 }
 
-// On a phone a conversation has its head and the field to write in in sight, and every other view the bar at the bottom.
+// On a phone, a conversation shows its head and the message field, and every other view the bar at the bottom.
 func TestPageOnAPhoneKeepsItsBarsInSight(t *testing.T) {
 	t.Parallel()
 	g := start(t, "models: { default: offline/echo }\n")

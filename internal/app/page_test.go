@@ -58,7 +58,7 @@ func (p *process) use(t *testing.T, path string) context.Context {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.users == 0 {
-		profile, err := os.MkdirTemp("", "chromium")
+		profile, err := os.MkdirTemp("", "chromium") //nolint:usetesting // it outlives the test that starts the browser
 		require.NoError(t, err)
 		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(profile))
 		all, end := chromedp.NewExecAllocator(context.Background(), options...)

@@ -3,6 +3,7 @@ package app_test
 import (
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -22,13 +23,12 @@ var axe = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer f.Close()
 	unpacked, err := gzip.NewReader(f)
 	if err != nil {
-		return "", err
+		return "", errors.Join(err, f.Close())
 	}
 	text, err := io.ReadAll(unpacked)
-	return string(text), err
+	return string(text), errors.Join(err, f.Close())
 })
 
 // The rules of axe that a page is looked at by. In the dark only the colours differ.
@@ -87,6 +87,7 @@ var views = []struct{ path, ready string }{
 	{"alerts", `.row`},
 	{"alerts?part=silences", `.form`},
 	{"memory", `.row`},
+	{"access", `table`},
 }
 
 // furnished is a gateway with something in each view: hostile names and texts.
@@ -120,7 +121,6 @@ func TestPageViews(t *testing.T) {
 		require.NoError(t, err)
 		answer := g.call(http.MethodPost, path, string(text))
 		require.Less(t, answer.StatusCode, 300, "%s %s", path, text)
-		answer.Body.Close()
 	}
 	all := strings.Join(hostile, "\n\n")
 	say("/v1/sessions/main/messages", map[string]any{"message": "repeat " + all})
@@ -129,33 +129,48 @@ func TestPageViews(t *testing.T) {
 	say("/v1/messages", map[string]any{"channel": "webchat", "to": "local", "text": "look at this " + all, "label": "INTERNAL"})
 	say("/v1/alerts", map[string]any{"key": hostile[0], "severity": "critical", "title": hostile[2], "text": all, "labels": map[string]string{"host": hostile[1]}})
 
-	b := newBrowser(t)
-	b.watch()
-	b.open(g.url("/overview#token=" + g.Token()))
-	b.until(`document.querySelector(".calm, .needs")`)
 	for _, size := range []string{"desk", "phone"} {
-		if size == "phone" {
-			b.phone(320, 640)
-		}
-		for _, v := range views {
-			b.open(g.url("/" + v.path))
-			b.until(fmt.Sprintf(`document.querySelector(%q)`, v.ready))
-			for _, dark := range []bool{true, false} {
-				b.dark(dark)
-				require.Empty(t, b.obstacles(map[bool]string{true: colours, false: everything}[dark]), "%s %s dark: %v", v.path, size, dark)
-				b.picture(strings.NewReplacer("/", "-", "?", "-", "=", "-").Replace(v.path) + "-" + size + map[bool]string{true: "-dark"}[dark])
+		t.Run(size, func(t *testing.T) {
+			t.Parallel()
+			b := newBrowser(t)
+			b.watch()
+			if size == "phone" {
+				b.phone(320, 640)
 			}
-			require.False(t, eval[bool](b, `document.documentElement.scrollWidth > innerWidth`), "%s scrolls sideways on a %s", v.path, size)
-			b.sound()
-			if eval[bool](b, `document.querySelector(".row .open-row") !== null && !location.pathname.includes("/", 1)`) {
-				eval[bool](b, `document.querySelector(".row .open-row").click(), true`)
-				b.until(`document.querySelector(".peek .detail-head, .peek .note, .conversation .entry, .conversation .welcome")`)
-				require.Empty(t, b.obstacles(everything), "opened %s %s", v.path, size)
-				b.picture(strings.NewReplacer("/", "-", "?", "-", "=", "-").Replace(v.path) + "-opened-" + size)
-				require.False(t, eval[bool](b, `document.documentElement.scrollWidth > innerWidth`), "%s, opened, scrolls sideways on a %s", v.path, size)
-				b.sound()
+			b.open(g.url("/overview#token=" + g.Token()))
+			b.until(`document.querySelector(".calm, .needs")`)
+			for _, v := range views {
+				b.looksAt(g, v.path, v.ready, size)
 			}
-		}
+		})
 	}
-	require.Empty(t, eval[[]string](b, `[...document.querySelectorAll("a[href]")].map((a) => a.href).filter((h) => !/^(https?:|mailto:)/.test(h))`))
+}
+
+// looksAt opens a view, then its first row, and checks both.
+func (b *browser) looksAt(g *gateway, path, ready, size string) {
+	b.t.Helper()
+	name := strings.NewReplacer("/", "-", "?", "-", "=", "-").Replace(path) + "-" + size
+	check := func(what string) {
+		b.t.Helper()
+		require.Empty(b.t, b.obstacles(everything), "%s %s", what, size)
+		require.False(b.t, eval[bool](b, `document.documentElement.scrollWidth > innerWidth`), "%s scrolls sideways on a %s", what, size)
+		require.Empty(b.t, eval[[]string](b, `[...document.querySelectorAll("a[href]")].map((a) => a.href).filter((h) => !/^(https?:|mailto:|blob:)/.test(h))`), what)
+		b.sound()
+	}
+	b.open(g.url("/" + path))
+	b.until(fmt.Sprintf(`document.querySelector(%q)`, ready))
+	check(path)
+	b.picture(name)
+	b.dark(true)
+	if size == "desk" {
+		require.Empty(b.t, b.obstacles(colours), "%s in the dark", path)
+	}
+	b.picture(name + "-dark")
+	b.dark(false)
+	if eval[bool](b, `document.querySelector(".row .open-row") !== null && !location.pathname.includes("/", 1)`) {
+		eval[bool](b, `document.querySelector(".row .open-row").click(), true`)
+		b.until(`document.querySelector(".peek .detail-head, .peek .note, .conversation .entry, .conversation .welcome")`)
+		check(path + ", opened,")
+		b.picture(name + "-opened")
+	}
 }

@@ -1,6 +1,6 @@
 // The gateway's API as this browser's user: requests, lists of pages, and signing in and out.
 
-const place = "sluice.token";
+const place = "sluice.key"; // of this browser's sign-in; the cookie that belongs to it can't be read here
 
 export class Refused extends Error {
   constructor(status, message, code = "") {
@@ -17,47 +17,66 @@ export function onSignedOut(ask) {
   asked = ask;
 }
 
-// takeToken removes the token from the address, so that it stays out of history, bookmarks and screenshots.
-export function takeToken() {
-  const given = new URLSearchParams(location.hash.slice(1)).get("token");
-  if (!given) return;
-  localStorage.setItem(place, given);
+export let me = null; // who is signed in: { name, role, level, … }
+
+// acts and owns report whether the person may do something, and whether they may do everything.
+export const acts = () => me?.role === "operator" || me?.role === "owner";
+export const owns = () => me?.role === "owner";
+
+export const wasSignedIn = () => Boolean(localStorage.getItem(place));
+
+// arrive signs in with what the address brought, a token or a one-time link, and takes it out of the address, so that it stays
+// out of history, bookmarks and screenshots. It gives the key of the text that says what is wrong.
+export async function arrive() {
+  const given = new URLSearchParams(location.hash.slice(1));
+  const token = given.get("token"), link = given.get("link");
+  if (!token && !link) return "";
   history.replaceState(null, "", location.pathname + location.search);
+  return signIn(link ? { link } : { token });
 }
 
-export const hadToken = () => Boolean(localStorage.getItem(place));
-
-// signOut forgets the token and everything else that the page keeps.
-export async function signOut() {
-  for (const key of Object.keys(localStorage)) if (key.startsWith("sluice.")) localStorage.removeItem(key);
-  sessionStorage.clear();
-  location.assign("/");
-}
-
-// tryToken stores a token that the gateway accepts; otherwise it gives the key of the text that says what is wrong.
-export async function tryToken(token) {
-  if (!token.trim()) return "sign.empty";
+// signIn makes a sign-in of a token or a link; it gives the key of the text that says what is wrong.
+export async function signIn(body) {
+  if ("token" in body && !body.token.trim()) return "sign.empty";
   let answer;
   try {
-    answer = await fetch("/v1/status", { headers: { Authorization: "Bearer " + token.trim(), "Sluice-Client": "page" }, cache: "no-store" });
-  } catch (problem) {
-    return problem instanceof TypeError && /header|ByteString|ISO-8859-1/i.test(problem.message) ? "sign.characters" : "sign.silent";
+    answer = await fetch("/login", { method: "POST", headers: { "Content-Type": "application/json", "Sluice-Client": "page" }, body: JSON.stringify("token" in body ? { token: body.token.trim() } : body), cache: "no-store" });
+  } catch {
+    return "sign.silent";
   }
-  if (answer.status === 401) return "sign.unknown";
+  if (answer.status === 429) return "sign.often";
   if (answer.status >= 500) return "sign.broken";
-  localStorage.setItem(place, token.trim());
+  if (!answer.ok) return body.link ? "sign.link" : "sign.unknown";
+  const given = await answer.json();
+  localStorage.setItem(place, given.key);
+  me = given.me;
   return "";
+}
+
+// whoAmI asks who is signed in.
+export async function whoAmI() {
+  me ??= await json("/v1/me");
+}
+
+// signOut ends the sign-in, and forgets everything that the page keeps.
+export async function signOut() {
+  await call("/logout", { method: "POST" }).catch(() => {});
+  for (const key of Object.keys(localStorage)) if (key.startsWith("sluice.") && !["sluice.theme", "sluice.language", "sluice.keys"].includes(key)) localStorage.removeItem(key);
+  sessionStorage.clear();
+  location.assign("/");
 }
 
 // call makes a request. It throws Refused if the gateway answers with an error, and asks to sign in first if that is why.
 export async function call(path, options = {}) {
   const { body, headers, ...rest } = options;
-  const given = { Authorization: "Bearer " + (localStorage.getItem(place) ?? ""), Accept: "application/json", "Sluice-Client": "page", ...headers };
-  if (body !== undefined) given["Content-Type"] = "application/json";
-  const answer = await fetch(path, { ...rest, headers: given, body: body === undefined ? undefined : JSON.stringify(body), cache: "no-store" });
+  const key = localStorage.getItem(place);
+  const given = { Accept: "application/json", "Sluice-Client": "page", ...(key && { "Sluice-Key": key }), ...headers };
+  const raw = body instanceof Blob;
+  if (body !== undefined && !raw) given["Content-Type"] = "application/json";
+  const answer = await fetch(path, { ...rest, headers: given, body: raw || body === undefined ? body : JSON.stringify(body), cache: "no-store" });
   if (answer.ok) return answer;
   const problem = await answer.json().catch(() => ({}));
-  if (answer.status === 401) {
+  if (answer.status === 401 && path !== "/logout") {
     await asked();
     return call(path, options);
   }

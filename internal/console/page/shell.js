@@ -1,6 +1,6 @@
 // The frame: the rail with the views, the bar of a phone, and the view that the address names.
 
-import { json, Refused, signOut } from "./api.js";
+import { json, me, Refused, signOut } from "./api.js";
 import { connected, onChange, watch } from "./live.js";
 import { address, useAddress } from "./router.js";
 import { choose, language, languagesKnown, t } from "./text.js";
@@ -8,10 +8,10 @@ import { apply, theme, themes } from "./theme.js";
 import { Dialog } from "./ui/dialog.js";
 import { cls, html, useEffect, useReducer, useRef, useState } from "./ui/html.js";
 import { Icon } from "./ui/icon.js";
-import { Problem } from "./ui/parts.js";
+import { Level, Problem } from "./ui/parts.js";
 
 // groups are the views of the rail, in order. Each is a file of views/.
-const groups = [["overview", "inbox"], ["conversations", "runs", "deliveries"], ["policy", "people", "audit"], ["agents", "automation", "alerts", "memory"]];
+const groups = [["overview", "inbox"], ["conversations", "runs", "deliveries"], ["policy", "people", "audit"], ["agents", "automation", "alerts", "memory"], ["access"]];
 const views = groups.flat();
 const onPhone = ["overview", "inbox", "conversations", "deliveries"];
 
@@ -106,6 +106,7 @@ function You({ again, close, keys }) {
   const [, draw] = useReducer((n) => n + 1, 0);
   const Choice = ({ name, value, values, text, set }) => html`<fieldset class="choice"><legend>${name}</legend>${values.map((v) => html`<button type="button" aria-pressed=${v === value} onClick=${() => set(v)}>${text(v)}</button>`)}</fieldset>`;
   return html`<${Dialog} name="you" title=${t("shell.you")} close=${close}>
+    ${me && html`<p class="soft">${t("you.are", { name: me.name || t("you.owner"), role: t("role." + me.role) })} <${Level} label=${me.level} /></p>`}
     <${Choice} name=${t("you.theme")} value=${theme()} values=${themes} text=${(v) => t("theme." + v)} set=${(v) => { apply(v); draw(); }} />
     <${Choice} name=${t("you.language")} value=${language} values=${languagesKnown} text=${(v) => t("language." + v)} set=${async (v) => { await choose(v); again(); draw(); }} />
     <div class="acts"><button type="button" onClick=${keys}>${t("keys.title")}</button><button type="button" class="danger" onClick=${signOut}>${t("you.out")}</button></div><//>`;

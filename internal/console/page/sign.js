@@ -1,17 +1,24 @@
 // Signing in. Everything that needs the token waits for it, once for all.
 
-import { hadToken, tryToken } from "./api.js";
+import { signIn, wasSignedIn } from "./api.js";
 import { t } from "./text.js";
 import { html, render, useEffect, useRef, useState } from "./ui/html.js";
 
 let asking = null;
+
+let first = ""; // what is wrong with what the address brought
+
+// explain keeps the key of a text for the dialog.
+export function explain(wrong) {
+  first = wrong;
+}
 
 // ask shows the dialog until the gateway accepts a token. Calls made meanwhile wait for the same answer.
 export function ask() {
   asking ??= new Promise((done) => {
     const box = document.createElement("div");
     document.body.append(box);
-    render(html`<${SignIn} why=${hadToken() ? t("sign.replaced") : ""} done=${() => {
+    render(html`<${SignIn} why=${first ? t(first) : wasSignedIn() ? t("sign.replaced") : ""} done=${() => {
       render(null, box);
       box.remove();
       asking = null;
@@ -30,9 +37,12 @@ function SignIn({ why, done }) {
     e.preventDefault();
     set(true);
     say("");
-    const problem = await tryToken(box.current.querySelector("input").value);
+    const problem = await signIn({ token: box.current.querySelector("input").value });
     set(false);
-    if (!problem) return done();
+    if (!problem) {
+      explain("");
+      return done();
+    }
     say(t(problem));
     box.current.querySelector("input").select();
   };

@@ -1,6 +1,6 @@
 // A list: filters in the address, rows that are only drawn where they are in sight, and the chosen row opened beside it.
 
-import { query } from "../api.js";
+import { acts, query } from "../api.js";
 import { current } from "../keys.js";
 import { onChange } from "../live.js";
 import { address, change, go, useAddress } from "../router.js";
@@ -24,8 +24,9 @@ const phone = matchMedia("(max-width: 47.99rem)");
 //   columns   [{ text, cell(row), width, on }]: on is where it stands on a phone: status, main, sub, age or nothing
 //   kinds     of the changes that concern it;  bulk: [{ text, run(row), fits(row), tone }]
 //   detail    component that shows a row: { id, row, close };  reader: it is what the view is for, and the list stands beside it
-export function List({ name, path, take, id, fixed = {}, filters = [], columns, kinds = [], bulk = [], detail: Detail, empty, label, why, head, rowName, reader = false }) {
+export function List({ name, path, take, id, fixed = {}, filters = [], columns, kinds = [], bulk: offered = [], detail: Detail, empty, label, why, head, rowName, reader = false }) {
   const at = useAddress();
+  const bulk = acts() ? offered : [];
   const values = Object.fromEntries(filters.map((f) => [f.key, at.query.get(f.key) ?? ""]));
   const key = name + query(values);
   const [, draw] = useReducer((n) => n + 1, 0);

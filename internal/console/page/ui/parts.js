@@ -1,5 +1,6 @@
 // Small parts that every view uses: states, levels, times, values, and what is said when there is nothing or it failed.
 
+import { acts } from "../api.js";
 import { age, exact, known, span, t, visible } from "../text.js";
 import { cls, html, useEffect, useReducer, useState } from "./html.js";
 import { Icon } from "./icon.js";
@@ -116,9 +117,11 @@ export const Problem = ({ error, retry }) => html`<div class="problem" role="ale
 // Loading stands where something will be, without moving what is around it.
 export const Loading = () => html`<p class="loading" role="status">${t("part.loading")}</p>`;
 
-// Act is a button that does something in the gateway: it rests meanwhile, and says what became of it.
-export function Act({ run, done, tone = "", icon, children, small = true, title, part, disabled }) {
+// Act is a button that does something in the gateway: it rests meanwhile, and says what became of it. Who may only read has
+// no such buttons; allowed says otherwise.
+export function Act({ run, done, tone = "", icon, children, small = true, title, part, disabled, allowed = acts() }) {
   const [busy, set] = useState(false);
+  if (!allowed) return null;
   const press = async () => {
     set(true);
     try {

@@ -1,7 +1,7 @@
 // The question that waits for a decision in a conversation, above the field to write in. One is shown at a time, oldest first,
 // with all of its arguments. A button only decides about the question that it was drawn with, and none does so by a key.
 
-import { json, Refused } from "../api.js";
+import { acts, json, Refused } from "../api.js";
 import { onChange } from "../live.js";
 import { t, visible } from "../text.js";
 import { html, useEffect, useRef, useState } from "./html.js";
@@ -75,7 +75,7 @@ export function Question({ session, busy, chat, told }) {
     <pre data-part="args" tabindex="0" role="region" aria-label=${t("inbox.args")}>${visible(JSON.stringify(shown.args ?? {}, null, 2))}</pre>
     <p data-part="who"><${Level} label=${shown.label} /> ${visible([shown.agent && t("inbox.agent", { name: shown.agent }), shown.approvers && t("inbox.deciders", { names: shown.approvers.map((l) => l.join(", ") || t("inbox.owners")).join("; ") })].filter(Boolean).join(" · "))}</p>
     ${problem && html`<p data-part="problem" class="bad" role="alert">${problem}</p>`}
-    <div class="acts"><button type="button" class="main" data-part="allow" disabled=${rests} onClick=${decide("allow")}>${t("inbox.allow")}</button><button type="button" class="danger" data-part="deny" disabled=${rests} onClick=${decide("deny")}>${t("inbox.deny")}</button></div>
+    <div class="acts" hidden=${!acts()}><button type="button" class="main" data-part="allow" disabled=${rests} onClick=${decide("allow")}>${t("inbox.allow")}</button><button type="button" class="danger" data-part="deny" disabled=${rests} onClick=${decide("deny")}>${t("inbox.deny")}</button></div>
   </section>`;
 }
 

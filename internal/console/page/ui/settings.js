@@ -1,6 +1,6 @@
 // Settings of a conversation: what it may do and how it answers, and starting it over.
 
-import { json, post } from "../api.js";
+import { acts, json, owns, post } from "../api.js";
 import { go, address } from "../router.js";
 import { known, t, visible } from "../text.js";
 import { ask, Dialog } from "./dialog.js";
@@ -49,8 +49,8 @@ function Form({ s, changed, close }) {
   return html`<${Dialog} name="settings" title=${t("settings.title")} close=${close}><form class="form" onSubmit=${save}>
     <label class="field"><span>${t("settings.name")}</span><input value=${form.title} onInput=${(e) => set({ ...form, title: e.target.value })} /></label>
     <label class="field"><span>${t("col.model")}</span><input value=${form.model} placeholder=${s.model} onInput=${(e) => set({ ...form, model: e.target.value })} /><small>${t("settings.modelhint")}</small></label>
-    ${Object.entries(choices).map(([k, values]) => html`<label class="field"><span>${t("settings." + k)}</span><select value=${form[k]} onChange=${(e) => set({ ...form, [k]: e.target.value })}><option value="">${t("settings.inherit")}</option>${values.map((v) => html`<option value=${v} selected=${v === form[k]}>${known("setting", v)}</option>`)}</select></label>`)}
+    ${Object.entries(choices).filter(([k]) => owns() || !["send_policy", "group_activation"].includes(k)).map(([k, values]) => html`<label class="field"><span>${t("settings." + k)}</span><select value=${form[k]} onChange=${(e) => set({ ...form, [k]: e.target.value })}><option value="">${t("settings.inherit")}</option>${values.map((v) => html`<option value=${v} selected=${v === form[k]}>${known("setting", v)}</option>`)}</select></label>`)}
     ${error && html`<${Problem} error=${error} />`}
-    <div class="acts"><button type="submit" class="main">${t("settings.save")}</button><button type="button" class="danger" onClick=${reset}>${t("settings.reset")}</button></div></form>
+    <div class="acts" hidden=${!acts()}><button type="submit" class="main">${t("settings.save")}</button><button type="button" class="danger" onClick=${reset}>${t("settings.reset")}</button></div></form>
     <${Facts} of=${[[t("col.id"), html`<code>${s.id}</code>`], [t("settings.key"), html`<code class="wrap">${visible(s.key)}</code>`], [t("settings.learned"), html`<${Level} label=${s.taint} />`], [t("settings.clearance"), html`<${Level} label=${s.clearance} />`], [t("settings.carries"), s.carries && html`<${Level} label=${s.carries} />`]]} /><//>`;
 }

@@ -33,7 +33,7 @@ const partyName = (p) => visible(p.key ?? p.session ?? p.agent ?? "");
 function Drawing({ id, exchanges }) {
   const others = [...new Map(exchanges.map((x) => [other(x, id).session, other(x, id)])).values()].slice(0, 24);
   const rows = Math.max(others.length, 1), high = rows * 44 + 20;
-  return html`<div class="scroll"><svg class="graph" width="640" height=${high} viewBox=${`0 0 640 ${high}`} role="img" aria-label=${t("graph.label", { n: others.length })}>
+  return html`<div class="scroll" tabindex="0" role="region" aria-label=${t("chat.graph")}><svg class="graph" width="640" height=${high} viewBox=${`0 0 640 ${high}`} role="img" aria-label=${t("graph.label", { n: others.length })}>
     ${others.map((o, i) => {
       const y = 32 + i * 44, mine = exchanges.some((x) => x.requester.session === id && x.target.session === o.session);
       return html`<path d=${`M170 ${high / 2} C 250 ${high / 2}, 250 ${y}, 330 ${y}`} class=${mine ? "out" : "in"} fill="none" /><rect x="330" y=${y - 16} width="300" height="32" rx="8" /><text x="342" y=${y + 5}>${partyName(o).slice(0, 40)}</text>`;

@@ -1,6 +1,6 @@
 // Alerts: what is wrong, who was told, and what keeps it quiet.
 
-import { call, json, post } from "../api.js";
+import { acts, call, json, post } from "../api.js";
 import { address, useAddress } from "../router.js";
 import { number, t, visible } from "../text.js";
 import { html, useState } from "../ui/html.js";
@@ -62,7 +62,7 @@ function Silences() {
       fail(problem);
     }
   };
-  return html`<section class="card"><h2>${t("alerts.newsilence")}</h2><form class="form" onSubmit=${add}>
+  return html`<section class="card" hidden=${!acts()}><h2>${t("alerts.newsilence")}</h2><form class="form" onSubmit=${add}>
       <${Field} text=${t("alerts.matchers")} hint=${'host=~"db.*"'}><textarea rows="2" class="code" required ...${field("matchers")}></textarea><//><${Field} text=${t("alerts.for")} hint="30m, 2h, 24h"><input required ...${field("for")} /><//><${Field} text=${t("alerts.comment")}><input ...${field("comment")} /><//>
       <button type="submit" class="main">${t("alerts.silence")}</button></form>${error && html`<${Problem} error=${error} />`}</section>
     <${Loaded} of=${read}>${({ silences }) => silences.length === 0 ? html`<p class="empty">${t("alerts.nosilence")}</p>` : html`<div class="cards">${silences.map((s) => html`<article class="card"><header><h2><code>${s.matchers.map(visible).join(" ")}</code></h2><${Chip} status=${s.state} /></header>

@@ -1,6 +1,6 @@
 // Inbox: what waits for a person: tool calls, held messages and people who ask to talk.
 
-import { json, post, Refused } from "../api.js";
+import { acts, json, post, Refused } from "../api.js";
 import { address } from "../router.js";
 import { t, visible } from "../text.js";
 import { html, useEffect, useState } from "../ui/html.js";
@@ -48,7 +48,7 @@ export function Person({ p, again }) {
     again();
   };
   return html`<div class="card ask"><div><strong>${visible(p.user.name || p.user.id)}</strong> <span class="soft">${t("people.asks", { channel: p.channel })} · <${Age} at=${p.created} /></span></div>
-    <div class="acts"><button type="button" class="small main" onClick=${decide("approve")}>${t("people.approve")}</button><button type="button" class="small danger" onClick=${decide("deny")}>${t("people.deny")}</button></div></div>`;
+    <div class="acts" hidden=${!acts()}><button type="button" class="small main" onClick=${decide("approve")}>${t("people.approve")}</button><button type="button" class="small danger" onClick=${decide("deny")}>${t("people.deny")}</button></div></div>`;
 }
 
 // Approval shows a question with all of what would run. The buttons stay in sight, and decide only about this question.
@@ -56,7 +56,7 @@ function Approval({ id, row, refresh }) {
   const read = useLoad(() => json("/v1/approvals/" + encodeURIComponent(id)), [id, row?.status]);
   return html`<${Loaded} of=${read}>${(p) => html`<div class="question">
     <header class="detail-head"><h2>${what(p)}</h2><p><${Chip} status=${p.status} /> <${Level} label=${p.label} /></p></header>
-    ${p.status === "pending" && html`<${Decide} p=${p} after=${() => { read.again(); refresh(); }} />`}
+    ${p.status === "pending" && acts() && html`<${Decide} p=${p} after=${() => { read.again(); refresh(); }} />`}
     ${p.why && html`<p class="note">${visible(p.why)}</p>`}
     <h3>${t("inbox.args")}</h3><${Text} code text=${argsOf(p)} label=${t("inbox.args")} />
     <${Facts} of=${[[t("inbox.asker"), visible(p.agent)], [t("inbox.rules"), p.rules?.map(visible).join(", ")], [t("inbox.who"), who(p)], [t("inbox.ontimeout"), t(p.on_timeout === "allow" ? "inbox.thenallow" : "inbox.thendeny")],

@@ -15,7 +15,7 @@ export default function People() {
     const asking = pairings.filter((p) => p.status === "pending" && p.code);
     const rest = pairings.filter((p) => !asking.includes(p));
     return html`<section><h2>${t("people.asking")}</h2>${asking.length ? asking.map((p) => html`<${Person} key=${p.code} p=${p} again=${read.again} />`) : html`<p class="soft">${t("people.nobody")}</p>`}</section>
-      <section><h2>${t("people.heard")}</h2>${rest.length ? html`<div class="scroll"><table><thead><tr><th>${t("col.status")}</th><th>${t("people.person")}</th><th>${t("col.channel")}</th><th>${t("people.since")}</th><th><span class="unseen">${t("part.actions")}</span></th></tr></thead>
+      <section><h2>${t("people.heard")}</h2>${rest.length ? html`<div class="scroll" tabindex="0" role="region" aria-label=${t("part.table")}><table><thead><tr><th>${t("col.status")}</th><th>${t("people.person")}</th><th>${t("col.channel")}</th><th>${t("people.since")}</th><th><span class="unseen">${t("part.actions")}</span></th></tr></thead>
         <tbody>${rest.map((p) => html`<tr key=${p.channel + p.account + p.user.id}><td><${Chip} status=${p.status} /></td><td>${visible(p.user.name || p.user.id)} <span class="soft">${p.user.name && visible(p.user.id)}</span></td><td>${p.channel} <span class="soft">${p.account}</span></td><td><${Age} at=${p.created} /></td>
           <td>${p.status === "approved" && html`<${Act} tone="danger" done=${t("people.revoked")} run=${async () => {
             if (!(await ask(t("people.revokeask", { name: visible(p.user.name || p.user.id) }), t("people.revoke"), { danger: true }))) return false;

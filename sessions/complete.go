@@ -11,14 +11,14 @@ import (
 	"sluice/internal/aside"
 	"sluice/sessions/message"
 	"sluice/sessions/port"
+	"sluice/sessions/prompt"
 )
 
 // Step is one event of a completion. Only the last event of a completion is Done; then the channel is closed.
 type Step struct {
 	Chunk Chunk
 	Done  bool
-	// Err says why there is no new message; Done only. It is a *[ModelError], or
-	// [ErrStepBusy], or [ErrModelLevel].
+	// Err says why there is no new message; Done only. It is a *[ModelError], or [ErrStepBusy], or [ErrModelLevel].
 	Err error
 	// Usage is what the completion cost, and Truncated says that the answer hit the token limit; Done only.
 	Usage     Usage
@@ -31,10 +31,9 @@ var ErrModelLevel = errors.New("the session has learned more than its model may 
 // stepBuffer is how many events wait for a slow reader before the model has to wait.
 const stepBuffer = 16
 
-// RequestCompletion begins one completion of the thread. The reader drains the
-// channel; the answer is then the last message, in memory only. After a
-// failure the thread is as it was. cancel is idempotent and ends the completion
-// with an error; it must be called at the end.
+// RequestCompletion begins one completion of the thread. The reader drains the channel; the answer is then the last
+// message, in memory only. After a failure the thread is as it was. cancel is idempotent and ends the completion with
+// an error; it must be called at the end.
 func (s *Session) RequestCompletion(ctx context.Context) (steps <-chan Step, cancel context.CancelFunc) {
 	ctx, cancel = context.WithCancel(ctx)
 	out := make(chan Step, stepBuffer)
@@ -51,21 +50,36 @@ func (s *Session) RequestCompletion(ctx context.Context) (steps <-chan Step, can
 	return out, cancel
 }
 
-// Complete is RequestCompletion for a caller that waits: on gets each chunk, on
-// the caller's goroutine. A gateway with thousands of sessions that wait for
-// their models saves a goroutine for each.
+// Complete is RequestCompletion for a caller that waits: on gets each chunk, on the caller's goroutine. A gateway with
+// thousands of sessions that wait for their models saves a goroutine for each.
 func (s *Session) Complete(ctx context.Context, on func(Chunk)) (Completion, error) {
-	step := &asked{}
-	aside.Do(func() {
-		var system string
-		if system, step.err = s.SystemPrompt(); step.err == nil {
-			step.model, step.request, step.err = s.completion.beginStep(system)
-		}
-	})
-	if step.err != nil {
-		return Completion{}, step.err
+	var step *asked
+	var err error
+	aside.Do(func() { step, err = s.completion.beginStep(s.SystemPrompt()) })
+	if err != nil {
+		return Completion{}, err
 	}
 	return s.completion.runStep(ctx, step, on)
+}
+
+// SystemPrompt is what the model is told before the thread: the agent's template, rendered
+// for each completion, or else its fixed text.
+func (s *Session) SystemPrompt() (string, error) {
+	s.mu.Lock()
+	agent, record := s.agent, s.record
+	s.mu.Unlock()
+	if agent.Prompt == nil {
+		return agent.SystemPrompt, nil
+	}
+	data := TemplateData{
+		Agent: AgentData{ID: agent.ID, Name: agent.Name}, Now: s.now(),
+		Channel: record.Route.Channel, ChatType: record.Route.ChatType, Conversation: prompt.OneLine(record.Route.Title),
+		Session: SessionData{Key: record.Key}, Workspace: agent.Workspace,
+	}
+	if data.Agent.Name == "" {
+		data.Agent.Name = agent.ID
+	}
+	return agent.Prompt.Render(data)
 }
 
 // finish sends the last event even if the reader has stopped reading: a buffered event is dropped to make room.
@@ -90,26 +104,27 @@ type completion struct{ *state }
 type asked struct {
 	model   Model
 	request Request
-	err     error
 }
 
-// beginStep reserves the session for one completion and makes its request.
-func (s completion) beginStep(system string) (Model, Request, error) {
+// beginStep reserves the session for one completion and makes its request with a system prompt, or returns the error of that.
+func (s completion) beginStep(system string, err error) (*asked, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
+	case err != nil:
+		return nil, err
 	case s.building != nil:
-		return nil, Request{}, ErrStepBusy
+		return nil, ErrStepBusy
 	case s.model == nil:
-		return nil, Request{}, errors.New("the session has no model")
+		return nil, errors.New("the session has no model")
 	}
 	may, entries := s.monitored().Model(s.record, s.model)
 	s.audit = append(s.audit, entries...)
 	if !may {
-		return nil, Request{}, fmt.Errorf("%w: session %s is at %s, model %s at %s", ErrModelLevel, s.record.ID, s.record.Taint.Level(), s.model.Name(), ModelLevel(s.model))
+		return nil, fmt.Errorf("%w: session %s is at %s, model %s at %s", ErrModelLevel, s.record.ID, s.record.Taint.Level(), s.model.Name(), ModelLevel(s.model))
 	}
 	s.building = &port.Streamed{}
-	return s.model, s.request(system), nil
+	return &asked{s.model, s.request(system)}, nil
 }
 
 // keepEncodedFrom is the number of messages from which a thread keeps their encoded form. Encoding a shorter thread again
@@ -135,9 +150,11 @@ func (s completion) request(system string) Request {
 func (s completion) runStep(ctx context.Context, step *asked, on func(Chunk)) (completion Completion, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = panicked(step.model, p)
+			err = &ModelError{Kind: ModelRefused, Model: step.model.Name(), Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
 		}
-		s.ended()
+		s.mu.Lock()
+		s.building, s.lent = nil, false
+		s.mu.Unlock()
 	}()
 	completion, err = step.model.Complete(ctx, step.request, func(c Chunk) {
 		s.mu.Lock()
@@ -150,18 +167,6 @@ func (s completion) runStep(ctx context.Context, step *asked, on func(Chunk)) (c
 	}
 	s.answered(step.model, &completion)
 	return completion, nil
-}
-
-// panicked is the error of a model that has panicked.
-func panicked(model Model, p any) error {
-	return &ModelError{Kind: ModelRefused, Model: model.Name(), Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
-}
-
-// ended releases the session from the completion in progress.
-func (s completion) ended() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.building, s.lent = nil, false
 }
 
 // answered appends the model's message. Its label is that of everything the model has seen.

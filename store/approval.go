@@ -7,6 +7,7 @@ import (
 	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store/engine"
+	"sluice/store/views"
 )
 
 const (
@@ -64,10 +65,21 @@ func (db approvalTable) Approval(ctx context.Context, id ledger.ApprovalID) (led
 
 // ListApprovals implements [ledger.Browser].
 func (db approvalTable) ListApprovals(ctx context.Context, q ledger.Query) ([]ledger.Approval, error) {
+	f := approvalsOf(q)
+	f.AfterPlace(q.After, q.MaxLevel, "approvals", "created", "session_id")
+	return engine.Listed(ctx, db.Conn, q.Bound, engine.Page(q.Limit), `SELECT `+approvalColumns+` FROM approvals`+f.Where()+` ORDER BY created DESC, id DESC`, f.Args, scanApproval)
+}
+
+// CountApprovalsOf implements [ledger.Browser].
+func (db approvalTable) CountApprovalsOf(ctx context.Context, q ledger.Query, limit int) (int, error) {
+	return views.Count(ctx, db.Conn, "approvals", approvalsOf(q), limit)
+}
+
+func approvalsOf(q ledger.Query) engine.Filter {
 	f := engine.Filter{}
 	f.Within(q.MaxLevel, "approvals", "session_id")
 	f.AddIf(q.Status != "", `status = ?`, q.Status)
 	f.AddIf(q.Session != "", `session_id = ?`, string(q.Session))
-	f.AfterPlace(q.After, q.MaxLevel, "approvals", "created", "session_id")
-	return engine.Listed(ctx, db.Conn, q.Bound, engine.Page(q.Limit), `SELECT `+approvalColumns+` FROM approvals`+f.Where()+` ORDER BY created DESC, id DESC`, f.Args, scanApproval)
+	f.AddIf(!q.Unexpired.IsZero(), `expires > ?`, engine.Micros(q.Unexpired))
+	return f
 }

@@ -15,6 +15,7 @@ import (
 	"sluice/store/nodes"
 	"sluice/store/trail"
 	"sluice/store/usage"
+	"sluice/store/views"
 )
 
 // DB is the store on one engine: reads for each kind of row, and one commit for all kinds. It is safe for concurrent
@@ -33,6 +34,7 @@ type DB struct {
 	hookTable
 	alertRows
 	accessTable
+	viewTable
 	checkTable
 	nodeTable
 	jobTable
@@ -71,6 +73,7 @@ type (
 	hookTable      struct{ *engine.Conn } // requests to hooks
 	alertRows      = alerts.Table
 	accessTable    = access.Table         // tokens made at run time, sign-ins
+	viewTable      = views.Table          // what operators see at a glance
 	checkTable     struct{ *engine.Conn } // what checks found
 	nodeTable      = nodes.Table
 	jobTable       struct{ *engine.Conn } // jobs made at run time, and pauses
@@ -95,7 +98,7 @@ func New(e engine.Engine, log *slog.Logger) *DB {
 	c := engine.NewConn(e, log)
 	return &DB{
 		conn: c, inboxTable: inboxTable{c, engine.NewPresence(e.Alone())}, peopleTable: peopleTable{c, engine.NewPresence(e.Alone())}, sessionTable: sessionTable{c, newRecentSessions(e.Alone())}, messageTree: messageTree{c},
-		runTable: runTable{c}, deliveryTable: deliveryTable{c}, approvalTable: approvalTable{c}, exchangeTable: exchangeTable{c}, triggerTable: triggerTable{c}, alertRows: alertRows{Conn: c}, accessTable: accessTable{Conn: c}, hookTable: hookTable{c}, jobTable: jobTable{c}, checkTable: checkTable{c}, nodeTable: nodeTable{Conn: c},
+		runTable: runTable{c}, deliveryTable: deliveryTable{c}, approvalTable: approvalTable{c}, exchangeTable: exchangeTable{c}, triggerTable: triggerTable{c}, alertRows: alertRows{Conn: c}, accessTable: accessTable{Conn: c}, viewTable: viewTable{Conn: c}, hookTable: hookTable{c}, jobTable: jobTable{c}, checkTable: checkTable{c}, nodeTable: nodeTable{Conn: c},
 		Table: memories.NewTable(c, e.Alone()), todoTable: todoTable{c}, mediaTable: mediaTable{c}, markTable: markTable{Conn: c}, usageTable: usageTable{Conn: c}, auditTable: auditTable{Conn: c},
 		cursorTable: cursorTable{c}, partitionTable: partitionTable{c}, retention: retention{c},
 	}

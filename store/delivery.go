@@ -9,6 +9,7 @@ import (
 	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store/engine"
+	"sluice/store/views"
 )
 
 const (
@@ -183,6 +184,18 @@ func undone(status string) bool {
 
 // ListDeliveries implements [ledger.Browser].
 func (db deliveryTable) ListDeliveries(ctx context.Context, q ledger.Query) ([]ledger.Delivery, error) {
+	f := deliveriesOf(q)
+	f.After(q.After, q.MaxLevel, "deliveries")
+	return views.Deliveries(ctx, db.Conn, q, f, deliveryColumns, scanDelivery)
+}
+
+// CountDeliveriesOf implements [ledger.Browser].
+func (db deliveryTable) CountDeliveriesOf(ctx context.Context, q ledger.Query, limit int) (int, error) {
+	return views.CountDeliveries(ctx, db.Conn, q, deliveriesOf(q), limit)
+}
+
+// deliveriesOf are the conditions of a query that an index serves.
+func deliveriesOf(q ledger.Query) engine.Filter {
 	f := engine.Filter{}
 	f.Within(q.MaxLevel, "deliveries", "session_id")
 	f.AddIf(q.Status != "", `status = ?`, q.Status)
@@ -190,8 +203,7 @@ func (db deliveryTable) ListDeliveries(ctx context.Context, q ledger.Query) ([]l
 	f.AddIf(q.Session != "", `session_id = ?`, string(q.Session))
 	f.AddIf(q.Channel != "", `channel = ?`, q.Channel)
 	f.AddIf(q.NoReplies, `kind <> 'reply'`)
-	f.After(q.After, q.MaxLevel, "deliveries")
-	return engine.Listed(ctx, db.Conn, q.Bound, engine.Page(q.Limit), `SELECT `+deliveryColumns+` FROM deliveries`+f.Where()+` ORDER BY seq DESC`, f.Args, scanDelivery)
+	return f
 }
 
 // CountDeliveries implements [ledger.Browser].

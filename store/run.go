@@ -8,6 +8,7 @@ import (
 	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store/engine"
+	"sluice/store/views"
 )
 
 const (
@@ -188,6 +189,18 @@ func runStatus(status string) string {
 
 // ListRuns implements [ledger.Browser].
 func (db runTable) ListRuns(ctx context.Context, q ledger.Query) ([]sessions.Run, error) {
+	f := runsOf(q)
+	f.After(q.After, q.MaxLevel, "runs")
+	return views.Runs(ctx, db.Conn, q, f, runColumns, scanRun)
+}
+
+// CountRunsOf implements [ledger.Browser].
+func (db runTable) CountRunsOf(ctx context.Context, q ledger.Query, limit int) (int, error) {
+	return views.CountRuns(ctx, db.Conn, q, runsOf(q), limit)
+}
+
+// runsOf are the conditions of a query that an index serves.
+func runsOf(q ledger.Query) engine.Filter {
 	f := engine.Filter{}
 	f.Within(q.MaxLevel, "runs", "session_id")
 	f.AddIf(q.Status != "", runStatus(q.Status))
@@ -195,6 +208,5 @@ func (db runTable) ListRuns(ctx context.Context, q ledger.Query) ([]sessions.Run
 	f.AddIf(q.Session != "", `session_id = ?`, string(q.Session))
 	f.AddIf(q.Exchange != "", `exchange_id = ? AND exchange_id <> ''`, q.Exchange)
 	f.AddIf(q.Channel != "", `event_key >= ? AND event_key < ?`, q.Channel+"/", q.Channel+"0") // "0" follows "/"
-	f.After(q.After, q.MaxLevel, "runs")
-	return engine.Listed(ctx, db.Conn, q.Bound, engine.Page(q.Limit), `SELECT `+runColumns+` FROM runs`+f.Where()+` ORDER BY seq DESC`, f.Args, scanRun)
+	return f
 }

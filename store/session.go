@@ -12,6 +12,7 @@ import (
 	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store/engine"
+	"sluice/store/views"
 )
 
 const sessionColumns = `id, skey, agent, partition_no, revision, level, trust, clearance, route, send_policy, group_activation, model, head, compacted,
@@ -223,8 +224,13 @@ func (db sessionTable) ListSessions(ctx context.Context, q ledger.SessionQuery) 
 		return nil, nil
 	}
 	f := engine.Filter{}
-	f.Add(`ended = 0`)
+	f.AddIf(!q.Archived, `ended = 0`)
+	f.AddIf(q.Archived, `archived = 1`)
 	f.Add(`level <= ?`, q.MaxLevel.Rank())
+	f.AddIf(q.Level.Valid(), `level = ?`, q.Level.Rank())
+	f.AddIf(q.Parent != "", `spawned_by = ? AND spawned_by <> ''`, string(q.Parent))
+	f.AddIf(q.Busy, `EXISTS (SELECT 1 FROM runs r WHERE r.session_id = sessions.id AND r.`+openRuns+`)`)
+	views.SessionFilter(&f, &q)
 	f.AddIf(q.Agent != "", `agent = ?`, q.Agent)
 	f.AddIf(!q.ActiveSince.IsZero(), `last_activity >= ?`, engine.Micros(q.ActiveSince))
 	f.AddIf(!q.IdleSince.IsZero(), `last_activity < ?`, engine.Micros(q.IdleSince))

@@ -45,9 +45,30 @@ func (b *Bus) Emit(event sessions.Event) {
 
 // Follow implements [router.Bus].
 func (b *Bus) Follow(ctx context.Context, id sessions.ID, after uint64) (<-chan sessions.Event, error) {
+	events, err := follow(ctx, b, eventsSubject+string(id), after)
+	if err != nil {
+		return nil, fmt.Errorf("follow session %s: %w", id, err)
+	}
+	return events, nil
+}
+
+// Everything gives the events of all sessions.
+type Everything struct{ Bus *Bus }
+
+// FollowAll is [Bus.Follow] for the events of all sessions.
+func (e Everything) FollowAll(ctx context.Context, after uint64) (<-chan sessions.Event, error) {
+	events, err := follow(ctx, e.Bus, eventsSubject+"*", after)
+	if err != nil {
+		return nil, fmt.Errorf("follow all sessions: %w", err)
+	}
+	return events, nil
+}
+
+// follow gives the events of a subject with a number above after, or those from now on if it is 0.
+func follow(ctx context.Context, b *Bus, subject string, after uint64) (<-chan sessions.Event, error) {
 	if b.solo() {
 		if err := b.embed(); err != nil {
-			return nil, fmt.Errorf("follow session %s: %w", id, err)
+			return nil, err
 		}
 	}
 	b.mu.Lock()
@@ -57,16 +78,16 @@ func (b *Bus) Follow(ctx context.Context, id sessions.ID, after uint64) (<-chan 
 	if b.solo() {
 		leave, mark = b.gather.follow()
 	}
-	consumer, err := follower(ctx, stream, id, begin{after, mark})
+	consumer, err := follower(ctx, stream, subject, begin{after, mark})
 	if err != nil {
 		leave()
 		b.damaged()
-		return nil, fmt.Errorf("follow session %s: %w", id, err)
+		return nil, err
 	}
 	messages, err := consumer.Messages(jetstream.PullMaxMessages(followBuffer))
 	if err != nil {
 		leave()
-		return nil, fmt.Errorf("follow session %s: %w", id, err)
+		return nil, err
 	}
 	out := make(chan sessions.Event, followBuffer)
 	b.mu.Lock()
@@ -92,7 +113,7 @@ func (b *Bus) Follow(ctx context.Context, id sessions.ID, after uint64) (<-chan 
 }
 
 // follower creates the consumer. It starts at a fixed sequence number, so that no later event is missed.
-func follower(ctx context.Context, stream *stream, id sessions.ID, from begin) (jetstream.Consumer, error) {
+func follower(ctx context.Context, stream *stream, subject string, from begin) (jetstream.Consumer, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	start, err := from.start(ctx, stream)
@@ -100,7 +121,7 @@ func follower(ctx context.Context, stream *stream, id sessions.ID, from begin) (
 		return nil, err
 	}
 	return stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{eventsSubject + string(id)}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: start,
+		FilterSubjects: []string{subject}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: start,
 	})
 }
 
@@ -114,6 +135,9 @@ func (b *Bus) pass(messages jetstream.MessagesContext, out chan<- sessions.Event
 		if err != nil {
 			b.cfg.Log.Debug("follower ended", "err", err)
 			return
+		}
+		if m.Subject() == marksSubject {
+			continue
 		}
 		var event sessions.Event
 		meta, err := m.Metadata()

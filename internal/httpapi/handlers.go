@@ -10,9 +10,11 @@ import (
 	"sluice/internal/httpapi/conversation"
 	"sluice/internal/httpapi/denials"
 	"sluice/internal/httpapi/hooks"
+	"sluice/internal/httpapi/live"
 	"sluice/internal/httpapi/nodes"
 	"sluice/internal/httpapi/openai"
 	"sluice/internal/httpapi/operator"
+	"sluice/internal/httpapi/overview"
 	"sluice/internal/httpapi/senders"
 	"sluice/internal/httpapi/signin"
 	"sluice/internal/httpapi/view"
@@ -49,7 +51,10 @@ type handlers struct {
 	notify    *senders.NotifyAPI
 	reporting *reporting // nil: alerts are not taken in
 
-	signin *signin.API
+	signin   *signin.API
+	overview *overview.API
+	live     *live.API
+
 	alerts *alerts.API
 	hooks  *hooks.API
 	nodes  *nodes.API
@@ -101,6 +106,10 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 		return &conversation.Face{Name: name, Visible: visible, Runs: rows.Runs, Keeper: gw.Sessions}
 	}
 	pace, bodies := senders.NewPace(cfg.Now), wire.NewUnknown()
+	status := &operator.StatusAPI{
+		Visible: visible, Parts: cfg.Parts, Accounts: cfg.Accounts, Deliveries: rows.Deliveries, Tokens: tokens, Denials: trail,
+		Version: cfg.Version, Started: cfg.Now(), Now: cfg.Now,
+	}
 	return &handlers{
 		cfg: cfg,
 
@@ -133,10 +142,8 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 		},
 		openai: &openai.API{Face: face("openai"), Turns: turns, Agents: cfg.Published, Problem: problems{cfg.Log}.of, Started: cfg.Now(), Now: cfg.Now},
 		intake: hooks.NewIntake(gw.Hooks, trail, bodies, cfg.Now),
-		status: &operator.StatusAPI{
-			Visible: visible, Parts: cfg.Parts, Accounts: cfg.Accounts, Deliveries: rows.Deliveries, Tokens: tokens, Denials: trail,
-			Version: cfg.Version, Started: cfg.Now(), Now: cfg.Now,
-		},
+		live:   &live.API{Events: gw.Live, Sessions: events, Rows: rows.Live, Cursors: cursors, Ending: ctx, Log: cfg.Log},
+		status: status, overview: &overview.API{Visible: visible, Status: status, Rows: rows.Overview, Now: cfg.Now},
 
 		checks:    &operator.CheckAPI{Checks: cfg.Checks},
 		agents:    &operator.AgentAPI{Agents: cfg.Agents},

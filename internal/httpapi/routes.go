@@ -6,6 +6,7 @@ import (
 	"sluice/internal/httpapi/a2aserver"
 	"sluice/internal/httpapi/conversation"
 	"sluice/internal/httpapi/hooks"
+	"sluice/internal/httpapi/live"
 	"sluice/internal/httpapi/nodes"
 	"sluice/internal/httpapi/operator"
 	"sluice/internal/httpapi/senders"
@@ -142,6 +143,8 @@ func (h *handlers) registerOperations(r *registrar) {
 	add(r, wire.Op(get, "/v1/checks", "list-checks", "List the checks of the configuration with what they found last"), h.checks.List)
 	add(r, wire.Op(post, "/v1/checks/{check}/run", "run-check", "Look at a check now"), h.checks.Run)
 	add(r, wire.Op(get, "/v1/status", "status", "Get the state of the gateway"), h.status.Get)
+	add(r, wire.Op(get, "/v1/overview", "overview", "Get whether all is well, what waits for a person, and what the last day was like"), h.overview.Get)
+	r.raw(live.Describe(r), h.live.Watch)
 }
 
 // registerSenders registers the routes for programs that send alerts and notes.

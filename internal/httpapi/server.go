@@ -37,10 +37,12 @@ import (
 	"sluice/internal/httpapi/conversation"
 	"sluice/internal/httpapi/denials"
 	"sluice/internal/httpapi/hooks"
+	"sluice/internal/httpapi/live"
 	"sluice/internal/httpapi/mcpserver"
 	"sluice/internal/httpapi/nodes"
 	"sluice/internal/httpapi/openai"
 	"sluice/internal/httpapi/operator"
+	"sluice/internal/httpapi/overview"
 	"sluice/internal/httpapi/senders"
 	"sluice/internal/httpapi/signin"
 	"sluice/internal/httpapi/view"
@@ -60,6 +62,7 @@ type Gateway struct {
 	Gate            conversation.Gate
 	SendPermissions conversation.SendPermissions
 	Events          conversation.Events
+	Live            live.Events
 	Steps           conversation.Steps
 	Tasks           conversation.Tasks
 	Outbox          operator.Outbox
@@ -96,6 +99,8 @@ type Rows struct {
 	Hooks      hooks.Rows
 	Denials    denials.Committer // stores what callers were not shown in the audit trail
 	Access     AccessStore
+	Overview   overview.Rows
+	Live       live.Rows
 }
 
 // AccessStore has the tokens and sign-ins.

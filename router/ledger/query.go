@@ -21,11 +21,30 @@ type Query struct {
 	// MaxLevel: rows with a label above it, and those of sessions with a taint above it, are left out; invalid
 	// selects nothing.
 	MaxLevel flow.Level
+	QueryFilter
+	// Since and Until bound the time at which a run was accepted or a delivery made; zero: no bound.
+	Since time.Time
+	Until time.Time
+	// Unexpired leaves out the approvals that have expired by then.
+	Unexpired time.Time
 	// NoReplies leaves out the answers of runs.
 	NoReplies bool
 	Limit     int    // at most 200; 0 is 50
 	After     string // id of the last row of the previous page; empty for the first page
 	Bound     *Bound // nil: only rows are counted
+}
+
+// QueryFilter are the filters of a [Query] that search: a page can have fewer rows than wanted although more follow.
+type QueryFilter struct {
+	Kind    string
+	Text    string         // part of the text: of a run its input, of a delivery what it says
+	Model   string         // of a run
+	Agent   string         // of a run's session
+	Slow    time.Duration  // from accepting a run to its end, at least
+	Run     sessions.RunID // of a delivery
+	Account string         // of a delivery
+	To      string         // conversation of a delivery
+	Rule    string         // that has matched a delivery
 }
 
 // Bound is how many bytes of rows one query reads. The row that reaches the bound is the last, so there is always at
@@ -34,6 +53,8 @@ type Bound struct {
 	Bytes int
 	// More is set by the query: there may be further rows, because of the bytes or of the limit.
 	More bool
+	// Next is set by a search: the next page starts after the row with this id; empty: after the last row.
+	Next string
 }
 
 // Browser is the database as the operator views need it; newest first.
@@ -50,6 +71,10 @@ type Browser interface {
 	// CountDeliveries counts the deliveries per status that are neither sent nor discarded, among those that a
 	// [Query] of the level selects.
 	CountDeliveries(ctx context.Context, most flow.Level) (map[DeliveryStatus]int, error)
+	// CountRunsOf, CountDeliveriesOf and CountApprovalsOf count the rows that the list with the same query has, at most limit.
+	CountRunsOf(ctx context.Context, q Query, limit int) (int, error)
+	CountDeliveriesOf(ctx context.Context, q Query, limit int) (int, error)
+	CountApprovalsOf(ctx context.Context, q Query, limit int) (int, error)
 	// Busy reports which of the sessions have a run that is queued or running.
 	Busy(ctx context.Context, ids []sessions.ID) (map[sessions.ID]bool, error)
 }
@@ -59,6 +84,13 @@ type SessionQuery struct {
 	Agent       string
 	ActiveSince time.Time
 	IdleSince   time.Time  // last active before it
+	Channel     string     // of the last message
+	Kind        string     // main, direct, group, channel, thread, cron, hook, node, subagent or api
+	Level       flow.Level // what it has learnt is exactly of this level; invalid: any
+	Parent      sessions.ID
+	Busy        bool       // it has a run that is queued or running
+	Text        string     // part of its title, label or key
+	Archived    bool       // only archived ones
 	MaxLevel    flow.Level // rows with a taint above it are left out; invalid selects nothing
 	Limit       int        // at most 1000; 0 is 200
 	After       sessions.ID

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,6 +25,11 @@ func (f *Filter) AddIf(wanted bool, term string, args ...any) {
 	if wanted {
 		f.Add(term, args...)
 	}
+}
+
+// And returns a filter with the conditions of both.
+func (f *Filter) And(o Filter) Filter {
+	return Filter{slices.Concat(f.terms, o.terms), slices.Concat(f.Args, o.Args)}
 }
 
 // Within excludes the rows above a level, judged by their own label or by the taint of the session that the column

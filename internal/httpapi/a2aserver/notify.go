@@ -125,13 +125,13 @@ func (n *Notifier) reader(ctx context.Context, p *ledger.TriggerPushes) (who aut
 		return who, why, nil
 	}
 	if _, gone := n.api.agent(p.Agent); gone != nil {
-		return who, "the agent is not published any more (agents.list[].publish.a2a)", nil
+		return who, "the agent is not published any more (agents.list[].publish.a2a)", nil //nolint:nilerr // it says why
 	}
 	who, err = n.api.Push.Tokens.Named(ctx, p.Caller)
 	level, bad := flow.ParseLevel(p.Level)
 	switch {
 	case errors.Is(err, auth.ErrUnknown), bad != nil:
-		return who, "the token that has registered it exists no more", nil
+		return who, "the token that has registered it exists no more", nil //nolint:nilerr // it says why
 	case err != nil:
 		return who, "", err
 	}

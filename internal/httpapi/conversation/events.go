@@ -151,8 +151,8 @@ type eventStream struct {
 	answers *Answers
 }
 
-// errRisen ends a stream whose session has risen above its reader.
-var errRisen = errors.New("the session is above the caller's level")
+// ErrHidden means that a session is above the caller's level; it ends a stream whose session has risen above its reader.
+var ErrHidden = errors.New("the session is above the caller's level")
 
 // stillVisible is nil as long as the session is within the caller's level.
 func (s *eventStream) stillVisible(ctx context.Context) error {
@@ -160,7 +160,7 @@ func (s *eventStream) stillVisible(ctx context.Context) error {
 	taint, err := s.visible.Taint(ctx, who, s.session)
 	if err == nil && !who.Sees(taint) {
 		s.visible.Denials.Hidden(ctx, denials.Object{Kind: "session", ID: string(s.session), Session: s.session, Label: taint}, denials.AboveLevel)
-		err = errRisen
+		err = ErrHidden
 	}
 	return err
 }
@@ -183,10 +183,16 @@ func (s *eventStream) show(ctx context.Context, e sessions.Event) error {
 	return s.Show(told)
 }
 
+// Pass shows an event of any session to an audience, if the caller may see it. ErrHidden means that the session is above the
+// caller's level.
+func (a *EventAPI) Pass(ctx context.Context, e sessions.Event, to Audience) error {
+	return a.streamTo(e.Session, to).show(ctx, e)
+}
+
 // showOwn is show for the caller's own turn. Hidden events are left out and the stream goes on, because the caller always
 // learns how the turn ends.
 func (s *eventStream) showOwn(ctx context.Context, e sessions.Event) error {
-	if err := s.show(ctx, e); !errors.Is(err, errRisen) {
+	if err := s.show(ctx, e); !errors.Is(err, ErrHidden) {
 		return err
 	}
 	return nil

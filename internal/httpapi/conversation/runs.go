@@ -51,14 +51,24 @@ type runRecord struct {
 	Started  *time.Time            `json:"started,omitempty"`
 	Finished *time.Time            `json:"finished,omitempty"`
 	Withheld *withheldRecord       `json:"withheld,omitempty" doc:"why the reply is withheld from the API"`
+
+	Waited int64 `json:"waited_ms,omitempty" doc:"from accepting it to its start"`
+	Took   int64 `json:"took_ms,omitempty" doc:"from its start to its end"`
 }
 
 func runOf(r sessions.Run) runRecord {
-	return runRecord{
+	out := runRecord{
 		ID: r.ID, Session: r.Session, Status: r.Status, Kind: r.Kind, Input: usertext.Text(r.Input), Reply: r.Reply, Error: r.Error, Model: r.Model,
 		Leader: r.Leader, Attempts: r.Attempts, Usage: r.Usage, Route: view.OptionalRoute(r.Route), Label: r.Label.String(), Accepted: r.Accepted,
 		Started: view.Optional(r.Started), Finished: view.Optional(r.Finished),
 	}
+	if !r.Started.IsZero() {
+		out.Waited = r.Started.Sub(r.Accepted).Milliseconds()
+		if !r.Finished.IsZero() {
+			out.Took = r.Finished.Sub(r.Started).Milliseconds()
+		}
+	}
+	return out
 }
 
 type runList struct {
@@ -70,6 +80,15 @@ type RunQuery struct {
 	view.PageQuery
 	Status   string `query:"status" enum:"queued,running,done,failed,timeout,aborted,dropped" doc:"only runs with this status"`
 	Exchange string `query:"exchange" maxLength:"64" doc:"id of an exchange: only the runs that are its steps"`
+
+	Kind    string    `query:"kind" enum:"message,ask,reply,announce,task,report,command,note,trigger"`
+	Model   string    `query:"model" maxLength:"200"`
+	Agent   string    `query:"agent" maxLength:"200"`
+	Channel string    `query:"channel" maxLength:"200" doc:"on which the message came in"`
+	Text    string    `query:"q" maxLength:"512" doc:"part of what was said"`
+	Slow    int64     `query:"slow" minimum:"0" doc:"at least so many milliseconds from accepting it to its end"`
+	Since   time.Time `query:"since" doc:"only those accepted from this time on"`
+	Until   time.Time `query:"until" doc:"only those accepted before this time"`
 }
 
 // List lists the runs of all sessions.
@@ -93,7 +112,11 @@ func (a *RunAPI) ListOfSession(ctx context.Context, in *struct {
 // page lists the runs of a session, or of all sessions if it is empty.
 func (a *RunAPI) page(ctx context.Context, of sessions.ID, in *RunQuery) (*view.Page[runList], error) {
 	bound := view.NewBound()
-	runs, err := a.Rows.ListRuns(ctx, ledger.Query{MaxLevel: auth.CallerOf(ctx).Level, Session: of, Status: in.Status, Exchange: in.Exchange, Limit: in.Limit, After: in.After, Bound: bound})
+	runs, err := a.Rows.ListRuns(ctx, ledger.Query{
+		MaxLevel: auth.CallerOf(ctx).Level, Session: of, Status: in.Status, Exchange: in.Exchange, Limit: in.Limit, After: in.After, Bound: bound,
+		Channel: in.Channel, Since: in.Since, Until: in.Until,
+		QueryFilter: ledger.QueryFilter{Kind: in.Kind, Model: in.Model, Agent: in.Agent, Text: in.Text, Slow: time.Duration(in.Slow) * time.Millisecond},
+	})
 	if err != nil {
 		return nil, err
 	}

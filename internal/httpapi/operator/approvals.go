@@ -95,18 +95,19 @@ func (a *ApprovalAPI) List(ctx context.Context, in *struct {
 },
 ) (*view.Page[approvalList], error) {
 	status, bound := in.Status, view.NewBound()
+	var unexpired time.Time
+	if in.Status == string(ledger.ApprovalPending) {
+		unexpired = a.Now() // one that has expired is decided, although its run has not noticed yet
+	}
 	if status == "all" {
 		status = ""
 	}
-	found, err := a.Rows.ListApprovals(ctx, ledger.Query{MaxLevel: auth.CallerOf(ctx).Level, Status: status, Session: sessions.ID(in.Session), Limit: in.Limit, After: in.After, Bound: bound})
+	found, err := a.Rows.ListApprovals(ctx, ledger.Query{MaxLevel: auth.CallerOf(ctx).Level, Status: status, Session: sessions.ID(in.Session), Limit: in.Limit, After: in.After, Bound: bound, Unexpired: unexpired})
 	if err != nil {
 		return nil, err
 	}
 	out := approvalList{Approvals: []approvalRecord{}}
 	for _, p := range found {
-		if in.Status == string(ledger.ApprovalPending) && !p.Expires.After(a.Now()) {
-			continue // expired, but its run has not noticed yet
-		}
 		out.Approvals = append(out.Approvals, approvalOf(auth.CallerOf(ctx), p))
 	}
 	return view.NewPage(view.NextLink(ctx, bound, view.LastID(found, func(p ledger.Approval) string { return string(p.ID) })), out), nil

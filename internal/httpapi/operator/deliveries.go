@@ -143,17 +143,32 @@ type deliveryList struct {
 	Counts     map[ledger.DeliveryStatus]int `json:"counts" doc:"number of deliveries by status, without sent and discarded"`
 }
 
+// DeliveryFilter has the filters of a list that search. It is exported because the API library only sees exported embedded
+// types.
+type DeliveryFilter struct {
+	Kind    string    `query:"kind" enum:"reply,notice,announce,command,message"`
+	Account string    `query:"account" maxLength:"200"`
+	To      string    `query:"to" maxLength:"512" doc:"id of the conversation"`
+	Rule    string    `query:"rule" maxLength:"512" doc:"a rule that has matched it, as its decision names it"`
+	Text    string    `query:"q" maxLength:"512" doc:"part of its text"`
+	Run     string    `query:"run" maxLength:"64" doc:"the run that it answers"`
+	Since   time.Time `query:"since" doc:"only those made from this time on"`
+	Until   time.Time `query:"until" doc:"only those made before this time"`
+}
+
 // List lists deliveries and counts the unsettled ones.
 func (a *DeliveryAPI) List(ctx context.Context, in *struct {
 	view.PageQuery
 	Status  string `query:"status" enum:"preview,queued,held,sending,sent,blocked,failed,unknown,expired,discarded" doc:"only deliveries with this status"`
 	Channel string `query:"channel"`
 	Session string `query:"session" doc:"a session's id"`
+	DeliveryFilter
 },
 ) (*view.Page[deliveryList], error) {
 	level, bound := auth.CallerOf(ctx).Level, view.NewBound()
 	found, err := a.Rows.ListDeliveries(ctx, ledger.Query{
 		MaxLevel: level, Status: in.Status, Channel: in.Channel, Session: sessions.ID(in.Session), Limit: in.Limit, After: in.After, Bound: bound,
+		Since: in.Since, Until: in.Until, QueryFilter: ledger.QueryFilter{Kind: in.Kind, Text: in.Text, Run: sessions.RunID(in.Run), Account: in.Account, To: in.To, Rule: in.Rule},
 	})
 	if err != nil {
 		return nil, err

@@ -46,43 +46,50 @@ type StatusAPI struct {
 	Now        func() time.Time
 }
 
-type statusRecord struct {
+// StatusRecord is the state of the gateway as a caller may know it.
+type StatusRecord struct {
 	Version    string                        `json:"version"`
 	Started    time.Time                     `json:"started"`
 	Uptime     string                        `json:"uptime"`
 	Ready      bool                          `json:"ready"`
 	Parts      []Health                      `json:"parts"`
-	Accounts   []accountRecord               `json:"accounts"`
+	Accounts   []AccountRecord               `json:"accounts"`
 	Deliveries map[ledger.DeliveryStatus]int `json:"deliveries" doc:"number of deliveries by status, without sent and discarded"`
 }
 
-// accountRecord is the state of an account of a channel.
-type accountRecord struct {
+// AccountRecord is the state of an account of a channel.
+type AccountRecord struct {
 	adapters.State
 	Classification string `json:"classification" doc:"the highest level that may be sent through it; a group or person may have a lower one"`
 }
 
 // Get answers with the state of the gateway.
-func (a *StatusAPI) Get(ctx context.Context, _ *struct{}) (*wire.Body[statusRecord], error) {
-	who := auth.CallerOf(ctx)
-	out := statusRecord{
-		Version: a.Version, Started: a.Started.UTC(), Uptime: a.Now().Sub(a.Started).Round(time.Second).String(),
-		Accounts: a.visibleAccounts(ctx),
-	}
-	out.Ready, out.Parts = a.health(ctx, who)
-	counts, err := a.Deliveries.CountDeliveries(ctx, who.Level)
+func (a *StatusAPI) Get(ctx context.Context, _ *struct{}) (*wire.Body[StatusRecord], error) {
+	out := a.Show(ctx)
+	counts, err := a.Deliveries.CountDeliveries(ctx, auth.CallerOf(ctx).Level)
 	if err == nil { // if the store is unavailable, the parts say so
 		out.Deliveries = counts
 	}
 	return wire.NewBody(out), nil
 }
 
+// Show is the state of the gateway, without its deliveries.
+func (a *StatusAPI) Show(ctx context.Context) StatusRecord {
+	who := auth.CallerOf(ctx)
+	out := StatusRecord{
+		Version: a.Version, Started: a.Started.UTC(), Uptime: a.Now().Sub(a.Started).Round(time.Second).String(),
+		Accounts: a.visibleAccounts(ctx),
+	}
+	out.Ready, out.Parts = a.health(ctx, who)
+	return out
+}
+
 // visibleAccounts are the accounts of those channels that the caller may know of.
-func (a *StatusAPI) visibleAccounts(ctx context.Context) []accountRecord {
-	seen := []accountRecord{}
+func (a *StatusAPI) visibleAccounts(ctx context.Context) []AccountRecord {
+	seen := []AccountRecord{}
 	for _, s := range a.Accounts() {
 		if a.Visible.ChannelSeen(ctx, s.Channel, s.Account) {
-			seen = append(seen, accountRecord{s, a.Visible.ChannelLevel(s.Channel, s.Account).String()})
+			seen = append(seen, AccountRecord{s, a.Visible.ChannelLevel(s.Channel, s.Account).String()})
 		}
 	}
 	return seen

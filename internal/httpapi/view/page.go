@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"math"
 
@@ -38,6 +39,7 @@ func NewBound() *ledger.Bound {
 
 // NextLink is the Link to the page after a row; empty on the last page.
 func NextLink(ctx context.Context, b *ledger.Bound, last string) string {
+	last = cmp.Or(b.Next, last)
 	r := auth.RequestOf(ctx).HTTP
 	if !b.More || last == "" || r == nil {
 		return ""

@@ -132,11 +132,13 @@ func (s completion) beginStep(system string, err error) (*asked, error) {
 const keepEncodedFrom = 8
 
 func (s completion) request(system string) Request {
+	lasting := 0
 	if s.briefing != "" {
+		lasting = len(system)
 		system += "\n\n" + s.briefing
 	}
 	r := Request{
-		System: system, Messages: slices.Clip(s.messages), Tools: s.specs, Label: s.record.Taint,
+		System: system, Lasting: lasting, Messages: slices.Clip(s.messages), Tools: s.specs, Label: s.record.Taint,
 		Temperature: s.temperature(), MaxTokens: s.maxTokens(), Thinking: s.thinking(), Kept: true,
 	}
 	s.lent = true

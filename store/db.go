@@ -9,6 +9,7 @@ import (
 	"sluice/sessions"
 	"sluice/store/access"
 	"sluice/store/alerts"
+	"sluice/store/cooldowns"
 	"sluice/store/engine"
 	"sluice/store/marks"
 	"sluice/store/memories"
@@ -43,6 +44,7 @@ type DB struct {
 	mediaTable
 	markTable
 	usageTable
+	cooldownTable
 	auditTable
 	cursorTable
 	partitionTable
@@ -81,6 +83,7 @@ type (
 	mediaTable     struct{ *engine.Conn }
 	markTable      = marks.Table // shared files with untrusted text
 	usageTable     = usage.Table // what models cost, and budgets
+	cooldownTable  = cooldowns.Table
 	auditTable     = trail.Table
 	cursorTable    struct{ *engine.Conn } // the positions of adapters
 	partitionTable struct{ *engine.Conn }
@@ -99,7 +102,7 @@ func New(e engine.Engine, log *slog.Logger) *DB {
 	return &DB{
 		conn: c, inboxTable: inboxTable{c, engine.NewPresence(e.Alone())}, peopleTable: peopleTable{c, engine.NewPresence(e.Alone())}, sessionTable: sessionTable{c, newRecentSessions(e.Alone())}, messageTree: messageTree{c},
 		runTable: runTable{c}, deliveryTable: deliveryTable{c}, approvalTable: approvalTable{c}, exchangeTable: exchangeTable{c}, triggerTable: triggerTable{c}, alertRows: alertRows{Conn: c}, accessTable: accessTable{Conn: c}, viewTable: viewTable{Conn: c}, hookTable: hookTable{c}, jobTable: jobTable{c}, checkTable: checkTable{c}, nodeTable: nodeTable{Conn: c},
-		Table: memories.NewTable(c, e.Alone()), todoTable: todoTable{c}, mediaTable: mediaTable{c}, markTable: markTable{Conn: c}, usageTable: usageTable{Conn: c}, auditTable: auditTable{Conn: c},
+		Table: memories.NewTable(c, e.Alone()), todoTable: todoTable{c}, mediaTable: mediaTable{c}, markTable: markTable{Conn: c}, cooldownTable: cooldownTable{Conn: c}, usageTable: usageTable{Conn: c}, auditTable: auditTable{Conn: c},
 		cursorTable: cursorTable{c}, partitionTable: partitionTable{c}, retention: retention{c},
 	}
 }

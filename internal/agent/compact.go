@@ -55,7 +55,7 @@ func (w *work) compactTo(ctx context.Context, keep int) error {
 	if err := w.session.Persist(ctx); err != nil {
 		return err
 	}
-	summary, err := summarize.Of(summarize.Counting(ctx, &w.usage), w.session.Model(), summarize.Request{Prompt: summaryPrompt, Messages: w.session.Messages()[:n], Label: w.session.Taint()})
+	summary, err := summarize.Of(summarize.Counting(ctx, &w.usage), w.summarizer(), summarize.Request{Prompt: summaryPrompt, Messages: w.session.Messages()[:n], Label: w.session.Taint()})
 	if err != nil {
 		w.compactions-- // it may be retried
 		return err
@@ -66,6 +66,20 @@ func (w *work) compactTo(ctx context.Context, keep int) error {
 	w.metrics.compactions.Inc()
 	w.log.Info("conversation summarized", "session", string(w.run.Session), "messages", n)
 	return w.session.Persist(ctx)
+}
+
+// summarizer is the model that writes summaries: the one that the agent has for them, if it may see the conversation, else
+// the session's.
+func (w *work) summarizer() sessions.Model {
+	d, ok := w.roster.Definition(w.session.Record().Agent)
+	if !ok || d.Summarizer == "" {
+		return w.session.Model()
+	}
+	model, err := w.find(d.Summarizer)
+	if err != nil || !w.session.Taint().FlowsTo(sessions.ModelLevel(model)) {
+		return w.session.Model()
+	}
+	return model
 }
 
 // keepBytes is how much of the newest text is kept. Each further compaction of a run keeps less.

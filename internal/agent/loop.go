@@ -136,6 +136,7 @@ type parts struct {
 	log       *slog.Logger
 	metrics   *metrics
 	budget    time.Duration
+	find      Models
 }
 
 // exchangeReader reads an exchange by its id.
@@ -172,7 +173,7 @@ func New(c Config) (*Loop, error) {
 		parts: parts{
 			roster: agents, tools: set, memories: &own.memory, audiences: &memory.Audiences{Store: c.Store, Roster: agents}, exchanges: c.Store,
 			keeper: keeper{read: c.Media, keep: own.files.Keep}, give: own.talk.Take,
-			now: c.Now, log: c.Log, metrics: newMetrics(c.Registerer), budget: cmp.Or(c.RetryBudget, 5*time.Minute),
+			now: c.Now, log: c.Log, metrics: newMetrics(c.Registerer), budget: cmp.Or(c.RetryBudget, 5*time.Minute), find: c.Models,
 		},
 		store: c.Store, models: c.Models, sandbox: c.Sandbox, media: c.Media,
 	}, nil

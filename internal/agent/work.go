@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"sluice/announce"
 	"sluice/internal/agent/summarize"
 	"sluice/internal/aside"
+	"sluice/internal/model/chain"
 	"sluice/internal/pause"
 	"sluice/internal/program"
 	"sluice/internal/spending"
@@ -309,7 +311,7 @@ func (w *work) ended(ctx context.Context, err error) error {
 		if w.program != nil {
 			return failed(err, "The program that answers here is not allowed to see this conversation. My owner can raise its classification in agents.list, or start over with /new.")
 		}
-		return failed(err, "My model is not allowed to see this conversation. My owner can raise models.providers.<provider>.classification, or start over with /new.")
+		return failed(err, "My model is not allowed to see this conversation. My owner can raise "+w.levelSettings()+", or start over with /new.")
 	}
 	me, ok := errors.AsType[*sessions.ModelError](err)
 	if !ok {
@@ -332,4 +334,21 @@ func (w *work) ended(ctx context.Context, err error) error {
 	default:
 		return failed(err, fmt.Sprintf("My model is not responding (%s), even after several attempts. Please try again later.", summarize.Trouble(me.Kind)))
 	}
+}
+
+// levelSettings are the settings of which one has to be higher, so that a model may see the conversation. Models that were
+// set for the session are not named: their names may be secret.
+func (w *work) levelSettings() string {
+	settings := []string{"models.providers.<provider>.classification"}
+	if d, ok := w.roster.Definition(w.session.Record().Agent); ok && w.session.Record().Model.Empty() {
+		var own []string
+		for _, name := range chain.Names(d.Model) {
+			provider, _, _ := strings.Cut(name, "/")
+			if setting := "models.providers." + provider + ".classification"; !slices.Contains(own, setting) {
+				own = append(own, setting)
+			}
+		}
+		settings = own
+	}
+	return strings.Join(settings, " or ")
 }

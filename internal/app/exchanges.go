@@ -43,6 +43,12 @@ type models struct {
 	*roster.Roster
 	choose         func(name string, knows flow.Level) error
 	maxTemperature func(name string) float32
+	clear          func(ctx context.Context, provider string) ([]string, error)
+}
+
+// ClearModels uses a provider's keys and models again, see [commands.ModelClearer].
+func (m models) ClearModels(ctx context.Context, provider string) ([]string, error) {
+	return m.clear(ctx, provider)
 }
 
 // CheckModel returns an error for a model that no session may use, see [commands.ModelChecker].

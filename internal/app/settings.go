@@ -137,7 +137,7 @@ func agentSettings(c *config.Config, monitor *policy.Monitor, programs carriers)
 
 func definition(a config.Agent) roster.Definition {
 	return roster.Definition{
-		ID: a.ID, Name: a.Name, SystemPrompt: a.SystemPrompt, Model: a.Model, AllowAgents: a.Subagents.AllowAgents,
+		ID: a.ID, Name: a.Name, SystemPrompt: a.SystemPrompt, Model: a.Model, Summarizer: a.Compaction.Model, AllowAgents: a.Subagents.AllowAgents,
 		Workspace: a.Workspace, FileLevel: a.WorkspaceLevel, Thinking: sessions.ThinkingLevel(a.Thinking), Verbose: sessions.VerboseLevel(a.Verbose),
 		Temperature: a.Temperature, MaxTokens: a.MaxOutputTokens,
 		Permission: sessions.PermissionMode(a.Permission), Sandbox: sessions.SandboxMode(a.Sandbox.Mode),

@@ -40,10 +40,11 @@ type selfLook struct {
 	quota      *workspace.Quota
 	roster     *roster.Roster
 	store      *store.DB
+	models     func() []trouble.Trouble // keys and models that do not work
 }
 
 func (a *App) selfLook() *selfLook {
-	return &selfLook{a.components, a.diskSpace, a.limits.Load, a.files.Quota, a.roster, a.store}
+	return &selfLook{a.components, a.diskSpace, a.limits.Load, a.files.Quota, a.roster, a.store, a.fallback.troubles}
 }
 
 // troubles are what is wrong with this replica now. The texts say nothing that only an operator should read: alerts go to chats.
@@ -70,7 +71,7 @@ func (l *selfLook) troubles(ctx context.Context) ([]trouble.Trouble, error) {
 		return nil, err
 	}
 	dead, err := l.deadLetters(ctx)
-	return slices.Concat(all, near, dead), err
+	return slices.Concat(all, near, dead, l.models()), err
 }
 
 // fullDisk warns when the free space is less than twice the reserve. Below the reserve, files are refused.

@@ -80,6 +80,7 @@ func TestTheCommandsThereAre(t *testing.T) {
 		"hooks", "hooks list", "hooks replay", "hooks show", "hooks test",
 		"init",
 		"memory", "memory delete", "memory list", "memory search", "memory show",
+		"models", "models check", "models clear", "models list",
 		"node", "node pair", "node run", "nodes", "nodes approve", "nodes list", "nodes revoke",
 		"open",
 		"pairing", "pairing approve", "pairing deny", "pairing list", "pairing revoke",

@@ -36,6 +36,9 @@ func (c *Config) automation(report func(path, text string)) automation.Reader {
 	return automation.Reader{
 		Cron: c.Cron, Targets: c.Targets, Channel: oneOf("no channel %q", channelNames()), Agent: oneOf("no agent %q in agents.list", agents),
 		Check: oneOf("no check %q in checks", slices.Sorted(maps.Keys(c.Checks))), Heartbeats: beats, Report: report,
+		Model: func(path, ref string) {
+			c.Models.Reference(path, ref, func(path, format string, args ...any) { report(path, fmt.Sprintf(format, args...)) })
+		},
 	}
 }
 

@@ -187,6 +187,7 @@ func (k checker) agents() {
 	if k.c.Agents.Defaults.Model != k.c.Models.Default {
 		k.model("agents.defaults.model", k.c.Agents.Defaults.Model)
 	}
+	summarizer(k, "agents.defaults", k.c.Agents.Defaults.Compaction.Model, "")
 	k.effort("agents.defaults", k.c.Agents.Defaults.Effort, k.c.Agents.Defaults.Thinking)
 	k.prompt("agents.defaults", k.c.Agents.Defaults.SystemPrompt)
 	k.workspace("agents.defaults", k.c.Agents.Defaults.Workspace)
@@ -203,6 +204,7 @@ func (k checker) agents() {
 		if a.Model != k.c.Agents.Defaults.Model {
 			k.model(path+".model", a.Model)
 		}
+		summarizer(k, path, a.Compaction.Model, k.c.Agents.Defaults.Compaction.Model)
 		k.temperature(path, a)
 		k.effort(path, a.Effort, a.Thinking)
 		k.workspace(path, a.Workspace)
@@ -212,6 +214,13 @@ func (k checker) agents() {
 		if a.SystemPrompt != k.c.Agents.Defaults.SystemPrompt {
 			k.prompt(path, a.SystemPrompt)
 		}
+	}
+}
+
+// summarizer checks the model of summaries, unless it is the one that was checked already.
+func summarizer(k checker, path, ref, checked string) {
+	if ref != "" && ref != checked {
+		k.model(path+".compaction.model", ref)
 	}
 }
 

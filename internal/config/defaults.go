@@ -153,6 +153,7 @@ func (c *Config) completeAgents(home string) {
 // completeAgent fills in the settings that an agent leaves out.
 func completeAgent(a *Agent, d *agents.Defaults, home string) {
 	a.SystemPrompt = or(a.SystemPrompt, d.SystemPrompt)
+	a.Compaction.Model = or(a.Compaction.Model, d.Compaction.Model)
 	a.Thinking = or(a.Thinking, a.Effort)
 	a.Thinking, a.Verbose, a.Permission = or(a.Thinking, d.Thinking), or(a.Verbose, d.Verbose), or(a.Permission, d.Permission)
 	a.Temperature, a.MaxOutputTokens = cmp.Or(a.Temperature, d.Temperature), cmp.Or(a.MaxOutputTokens, d.MaxOutputTokens)

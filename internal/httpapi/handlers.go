@@ -15,6 +15,7 @@ import (
 	"sluice/internal/httpapi/openai"
 	"sluice/internal/httpapi/operator"
 	"sluice/internal/httpapi/overview"
+	"sluice/internal/httpapi/providers"
 	"sluice/internal/httpapi/senders"
 	"sluice/internal/httpapi/signin"
 	"sluice/internal/httpapi/view"
@@ -47,6 +48,7 @@ type handlers struct {
 	status     *operator.StatusAPI
 	checks     *operator.CheckAPI
 	agents     *operator.AgentAPI
+	providers  *providers.API
 
 	notify    *senders.NotifyAPI
 	reporting *reporting // nil: alerts are not taken in
@@ -147,6 +149,7 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 
 		checks:    &operator.CheckAPI{Checks: cfg.Checks},
 		agents:    &operator.AgentAPI{Agents: cfg.Agents},
+		providers: cfg.Providers,
 		notify:    &senders.NotifyAPI{Visible: visible, Targets: cfg.Targets, Outbox: gw.Outbox, Pace: pace},
 		reporting: newReporting(cfg, visible, tokens, pace, bodies),
 	}

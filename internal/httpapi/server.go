@@ -43,6 +43,7 @@ import (
 	"sluice/internal/httpapi/openai"
 	"sluice/internal/httpapi/operator"
 	"sluice/internal/httpapi/overview"
+	"sluice/internal/httpapi/providers"
 	"sluice/internal/httpapi/senders"
 	"sluice/internal/httpapi/signin"
 	"sluice/internal/httpapi/view"
@@ -133,6 +134,7 @@ type Config struct {
 	Targets    senders.Targets // places for notes
 	Checks     operator.Checks
 	Agents     operator.Agents
+	Providers  *providers.API
 	Alerting   *senders.Alerting // nil: alerts are not taken in
 	PageRoute  sessions.Route    // of everyone who speaks over the API or on the page
 	PagePerson sessions.Peer     // the owner there

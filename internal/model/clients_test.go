@@ -36,6 +36,7 @@ type wireServer struct {
 	got     map[string]any
 	gotAuth http.Header
 	path    string
+	handler func(w http.ResponseWriter, r *http.Request) bool // answers instead if it returns true
 }
 
 func newWireServer(t *testing.T) *wireServer {
@@ -50,6 +51,9 @@ func newWireServer(t *testing.T) *wireServer {
 		s.got, s.gotAuth, s.path = map[string]any{}, r.Header, r.URL.Path
 		if err := json.Unmarshal(raw, &s.got); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		if s.handler != nil && s.handler(w, r) {
 			return
 		}
 		if s.silent {
@@ -345,7 +349,7 @@ func TestRequestOnTheWire(t *testing.T) {
 			{"role":"tool","content":"nothing","tool_call_id":"call_0"},{"role":"user","content":"And there?"},
 			{"role":"user","content":"[attached photo, cat.jpg, 10 bytes; its content is not available]"}],
 			"tools":[{"type":"function","function":{"name":"look","description":"Looks.","parameters":{"type":"object"}}}]}`,
-		kindAnthropic: `{"model":"m","stream":true,"max_tokens":8192,"system":"Be brief.",
+		kindAnthropic: `{"model":"m","stream":true,"max_tokens":8192,"system":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}],
 			"messages":[{"role":"user","content":[{"type":"text","text":"[Summary of the earlier conversation]\nThey met."},{"type":"text","text":"Look there."}]},
 			{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"sig"},{"type":"tool_use","id":"call_0","name":"look","input":{"at":0}}]},
 			{"role":"user","content":[{"type":"tool_result","tool_use_id":"call_0","content":"nothing","is_error":true},{"type":"text","text":"And there?"},

@@ -14,7 +14,7 @@
 //	429                                             rate limited, with Retry-After
 //	402, 429 and 400 that speak of quota or credit  billing
 //	5xx, overloaded inside a stream                 overloaded
-//	503 that says the model is loading              loading
+//	503 while the server loads the model             loading
 //	no connection, no name, TLS, silence            unavailable
 //	end of the stream before its end marker         cut
 //	4xx that speaks of the prompt's length, 413     context overflow

@@ -56,6 +56,7 @@ type Options struct {
 	Now   func() time.Time
 	Log   *slog.Logger
 	Moved func(from, to string) // see [chain.Config]
+	Pause time.Duration         // see [chain.Config]
 	// Wrap decorates each way to ask a model; it is called when a model is looked up. Nil: nothing.
 	Wrap func(link chain.Link) sessions.Model
 }
@@ -79,7 +80,7 @@ type provider struct {
 // key is a key of a provider, with the client that uses it.
 type key struct {
 	name    string
-	print   string
+	mark    string
 	client  *wire.Provider
 	limiter *chain.Limiter
 }
@@ -98,7 +99,7 @@ func New(providers map[string]ProviderConfig, o Options, inUse ...string) (*Regi
 	}
 	r := &Registry{
 		providers: map[string]*provider{}, audio: map[string]*openai.Audio{}, lists: map[string][]string{},
-		chains: chain.Config{Board: o.Board, Now: o.Now, Log: o.Log, Moved: o.Moved}, wrap: o.Wrap,
+		chains: chain.Config{Board: o.Board, Now: o.Now, Log: o.Log, Moved: o.Moved, Pause: o.Pause}, wrap: o.Wrap,
 	}
 	var faults []error
 	for _, name := range slices.Sorted(maps.Keys(providers)) {
@@ -131,7 +132,7 @@ func (r *Registry) add(name string, c ProviderConfig) error {
 	r.lists[name] = slices.Clone(c.Models)
 	for i, secret := range c.Keys {
 		cfg := p.wire(secret)
-		k := key{name: fmt.Sprintf("key%d", i+1), print: fingerprint(secret), limiter: chain.NewLimiter(c.Limits, r.chains.Now)}
+		k := key{name: fmt.Sprintf("key%d", i+1), mark: fingerprint(secret), limiter: chain.NewLimiter(c.Limits, r.chains.Now)}
 		switch c.Kind {
 		case KindAnthropic:
 			k.client = anthropic.New(cfg)
@@ -213,9 +214,10 @@ func (r *Registry) Audio(provider string) (*openai.Audio, flow.Level) {
 }
 
 // Model finds a model or a chain of models by its name, even one that sessions may no longer choose, because an old session
-// may still have it. Whether the provider has the model shows at its first use.
+// may still have it. Whether the provider has the model shows at its first use. [chain.Auto] is left out: it is the caller
+// who knows the agent's chain.
 func (r *Registry) Model(ref string) (sessions.Model, error) {
-	names := chain.Names(ref)
+	names := chain.Names(chain.Expand(ref, ""))
 	if len(names) == 0 {
 		names = []string{ref}
 	}
@@ -253,7 +255,7 @@ func (r *Registry) entry(name string) (*chain.Entry, error) {
 	e := &chain.Entry{Name: name, Level: p.Classification, Can: p.can(model), Loading: p.wire("").FirstByte, Links: make([]*chain.Link, len(p.keys))}
 	for i := range p.keys {
 		k := &p.keys[i]
-		e.Links[i] = r.link(chain.Link{Provider: provider, Key: k.name, Print: k.print, Model: model, Ask: k.client.Model(model), Limiter: k.limiter})
+		e.Links[i] = r.link(chain.Link{Provider: provider, Key: k.name, Mark: k.mark, Model: model, Ask: k.client.Model(model), Limiter: k.limiter})
 	}
 	return e, nil
 }
@@ -278,4 +280,36 @@ func (p *provider) can(model string) chain.Capabilities {
 // Providers returns the names of the providers, the offline one first.
 func (r *Registry) Providers() []string {
 	return append([]string{Offline}, slices.Sorted(maps.Keys(r.providers))...)
+}
+
+// Described describes the configured providers, in the order of their names, with the models that the configuration names.
+func (r *Registry) Described() []chain.Provider {
+	all := make([]chain.Provider, 0, len(r.providers))
+	for _, name := range slices.Sorted(maps.Keys(r.providers)) {
+		p := r.providers[name]
+		d := chain.Provider{Name: name, Kind: p.Kind, Level: p.Classification, Region: p.Region, Host: p.host(), Limits: p.Limits}
+		for i := range p.keys {
+			d.Keys = append(d.Keys, p.keys[i].name)
+		}
+		for _, model := range slices.Sorted(slices.Values(r.lists[name])) {
+			if entry, err := r.entry(name + "/" + model); err == nil && model != AnyModel {
+				d.Models = append(d.Models, entry)
+			}
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// host is the host of the provider's API.
+func (p *provider) host() string {
+	base := p.BaseURL
+	if base == "" {
+		base = map[string]string{KindAnthropic: anthropic.DefaultBaseURL, KindOpenAI: openai.DefaultBaseURL}[p.Kind]
+	}
+	u, err := url.Parse(base)
+	if err != nil {
+		return ""
+	}
+	return u.Host
 }

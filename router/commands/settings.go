@@ -74,7 +74,7 @@ func queueText(mode sessions.QueueMode) string {
 }
 
 // model shows or sets a session's model.
-func (k *Commands) model(_ context.Context, c Call) (ledger.Change, string, error) {
+func (k *Commands) model(ctx context.Context, c Call) (ledger.Change, string, error) {
 	agents := k.Models.ModelName(c.Session.Agent)
 	if c.Args == "" {
 		return ledger.Change{}, presentModel(c, agents), nil
@@ -82,19 +82,86 @@ func (k *Commands) model(_ context.Context, c Call) (ledger.Change, string, erro
 	if p, ok := k.Models.(ProgramKnower); ok && p.IsProgram(c.Session.Agent) {
 		return ledger.Change{}, "A program answers here. It has no model that can be set.", nil
 	}
-	name := c.Args
-	if inherits(name) {
-		name = ""
-	} else if err := k.checkModel(name); err != nil {
-		return ledger.Change{}, sentence(err.Error()), nil
+	if rest, ok := strings.CutPrefix(c.Args, "clear"); ok && (rest == "" || rest[0] == ' ') {
+		return clearModels(ctx, k, c, strings.TrimSpace(rest))
 	}
-	model := flow.NewText(name, k.Places.Label(c.In.Route, c.Owner))
+	name, by := c.Args, k.Places.Label(c.In.Route, c.Owner)
+	switch {
+	case inherits(name):
+		name = ""
+	case strings.EqualFold(name, autoModel):
+		if c.Session.Model.Raw() == "" {
+			return ledger.Change{}, fmt.Sprintf("The agent's own model answers: `%s`. Where it is several, the next one answers if those before it fail.", agents), nil
+		}
+		name, by = c.Session.Model.Raw(), by.Join(c.Session.Model.Label())
+		fallthrough
+	default:
+		name = withAuto(name, strings.EqualFold(c.Args, autoModel))
+		if err := k.checkModel(name); err != nil {
+			return ledger.Change{}, sentence(err.Error()), nil
+		}
+	}
+	model := flow.NewText(name, by)
 	change := k.override(c, sessions.Patch{Model: &model}, "model", name)
-	text := fmt.Sprintf("%s answers from your next message on.", visible.CodeSpan(name))
-	if name == "" {
+	shown, ok := c.Quotes.Show(model)
+	if !ok {
+		shown = "The model of this session"
+	} else {
+		shown = visible.CodeSpan(strings.TrimSuffix(shown, ", "+autoModel))
+	}
+	text := shown + " answers from your next message on."
+	switch {
+	case name == "":
 		text = fmt.Sprintf("The agent's own model answers again: `%s`.", agents)
+	case strings.HasSuffix(name, ", "+autoModel):
+		text += " If it fails, the agent's own models stand in: `" + agents + "`."
+	case !strings.Contains(name, ",") && strings.Contains(agents, ","):
+		text += " No other one does if it fails; after `/model auto`, the agent's own models stand in."
 	}
 	return change, k.newModelText(c, model, text), nil
+}
+
+// autoModel behind a model lets the agent's own models stand in for it.
+const autoModel = "auto"
+
+// withAuto is a model's name as sessions store it. "PROVIDER/MODEL auto" is another way to write the two.
+func withAuto(name string, auto bool) string {
+	name = strings.TrimSpace(name)
+	for _, end := range []string{" " + autoModel, "," + autoModel} {
+		if rest, ok := strings.CutSuffix(name, end); ok {
+			name, auto = strings.TrimRight(rest, ", "), true
+		}
+	}
+	if auto {
+		name += ", " + autoModel
+	}
+	return name
+}
+
+// ModelClearer is the optional ability of [Models] to use keys and models again that have failed.
+type ModelClearer interface {
+	ClearModels(ctx context.Context, provider string) (cleared []string, err error)
+}
+
+// clearModels uses a provider's keys and models again.
+func clearModels(ctx context.Context, k *Commands, c Call, provider string) (ledger.Change, string, error) {
+	models, ok := k.Models.(ModelClearer)
+	if !ok {
+		return ledger.Change{}, "There is nothing to clear.", nil
+	}
+	cleared, err := models.ClearModels(ctx, provider)
+	if err != nil {
+		return ledger.Change{}, "", err
+	}
+	if len(cleared) == 0 {
+		return ledger.Change{}, "Nothing of the kind has failed: every model is asked.", nil
+	}
+	change := ledger.Change{}
+	change.Audit = []sessions.AuditEntry{{
+		At: k.Now(), Actor: c.In.Speaker(), Action: "model.clear", Object: provider, Session: c.Session.ID, Label: k.Places.Label(c.In.Route, c.Owner),
+		Detail: map[string]string{"cleared": strings.Join(cleared, ", ")},
+	}}
+	return change, "These are asked again: " + strings.Join(cleared, ", ") + ".", nil
 }
 
 // presentModel is the answer to /model.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"sluice/internal/visible"
 	"sluice/policy/flow"
@@ -30,8 +31,12 @@ func (k *Commands) status(ctx context.Context, c Call) (ledger.Change, string, e
 	if err != nil {
 		return ledger.Change{}, "", err
 	}
-	text := fmt.Sprintf("- session `%s` (`%s`)\n- agent %s, model %s\n- %s, %d waiting\n%s%s\n- send: %s%s%s",
-		c.Session.Key, c.Session.ID, c.Session.Agent, k.modelText(c), busyText(busy), peopleWaiting(waiting),
+	stoodIn, err := stoodIn(ctx, k, c)
+	if err != nil {
+		return ledger.Change{}, "", err
+	}
+	text := fmt.Sprintf("- session `%s` (`%s`)\n- agent %s, model %s%s\n- %s, %d waiting\n%s%s\n- send: %s%s%s",
+		c.Session.Key, c.Session.ID, c.Session.Agent, k.modelText(c), stoodIn, busyText(busy), peopleWaiting(waiting),
 		usageLines(c), k.answerLines(c), override, activationLine(c), levels)
 	return ledger.Change{}, text, nil
 }
@@ -44,6 +49,24 @@ func (k *Commands) modelText(c Call) string {
 		return "not shown here"
 	}
 	return visible.CodeSpan(cmp.Or(model, k.Models.ModelName(c.Session.Agent)))
+}
+
+// stoodIn is the line of /status that says that another model than the first has answered last.
+func stoodIn(ctx context.Context, k *Commands, c Call) (string, error) {
+	models := cmp.Or(c.Session.Model.Raw(), k.Models.ModelName(c.Session.Agent))
+	first, _, several := strings.Cut(models, ",")
+	if !several || c.Session.Head == "" {
+		return "", nil
+	}
+	last, err := k.Tree.Message(ctx, c.Session.ID, c.Session.Head)
+	if err != nil || last.Model == "" || last.Model == first {
+		return "", err
+	}
+	name, ok := c.Quotes.Show(flow.NewText(last.Model, last.Label.Join(c.Session.Model.Label())))
+	if !ok {
+		return "", nil
+	}
+	return fmt.Sprintf("\n- the last answer is from %s: the first model had failed, or could not take the request", visible.CodeSpan(name)), nil
 }
 
 // sendLine says what /send has set for a session or for the conversation that its thread belongs to.

@@ -20,6 +20,7 @@ type Job struct {
 	Prompt    string        // for the agent
 	Agent     string        // empty: the default agent
 	Session   string        // of the prompt: [Isolated], [Main] or a session key; empty: isolated
+	Model     string        // that answers the prompt in an isolated session, or a chain; empty: the agent's
 	Timeout   time.Duration // of the agent's work; 0: as configured for all
 	Overlap   Overlap       // empty: skip
 	Retry     Retry

@@ -284,7 +284,7 @@ func (s *Source) run(job *Job, t *ledger.Trigger) *trigger.Run {
 	settings := s.Settings()
 	r := &trigger.Run{
 		Session: sessions.Key(job.Session), Agent: cmp.Or(job.Agent, settings.Agent), Text: job.Prompt, Label: job.label(),
-		Owner: job.Owner, Clearance: job.Clearance, Timeout: job.Timeout,
+		Owner: job.Owner, Clearance: job.Clearance, Timeout: job.Timeout, Model: job.Model,
 	}
 	for _, n := range t.Found {
 		r.Quotations = append(r.Quotations, quotation(&n))

@@ -83,9 +83,12 @@ func (w *worker) create(r *Run) sessions.Record {
 	return record
 }
 
-// bound gives a new session the label of its first text, which its key may be made of, and its clearance.
+// bound gives a new session the label of its first text, which its key may be made of, its clearance and its model.
 func (r *Run) bound(record *sessions.Record) {
 	record.Taint = record.Taint.Join(r.Label)
+	if r.Model != "" {
+		record.Model = flow.NewText(r.Model, flow.Bottom()) // as the configuration says
+	}
 	if r.Clearance.Valid() {
 		record.Clearance = flow.Min(record.Clearance, r.Clearance)
 	}

@@ -75,6 +75,7 @@ type Run struct {
 	// Fresh: an existing session of the key is replaced by an empty one. If a run works in it, the trigger is skipped, or waits if it has begun.
 	Fresh      bool
 	Agent      string // of a new session
+	Model      string // of a new session; empty: the agent's
 	Text       string
 	Quotations []sessions.Quotation // what others have said, such as the payload of a request
 	Label      flow.Label           // of both

@@ -82,6 +82,7 @@ type Turning interface {
 // Request is one completion's prompt.
 type Request struct {
 	System      string
+	Lasting     int                  // bytes at the beginning of System that stay from turn to turn; 0: all of it
 	Messages    []message.Message    // oldest first; tool calls and their results stand in pairs; not to be changed or kept
 	Encoded     *Encoded             // of the session's messages, from one completion to the next; nil: nothing is kept
 	Tools       []ToolSpec           // not to be changed: all requests of a session share the list

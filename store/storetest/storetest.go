@@ -292,6 +292,7 @@ func memoryCases() map[string]func(*testing.T, *bundle) {
 	return map[string]func(*testing.T, *bundle){
 		"todos":                          testTodos,
 		"marks of shared files":          testMarks,
+		"cooldowns of models":            testCooldowns,
 		"approvals":                      testApprovals,
 		"memory is kept as it was":       testMemoryRoundTrip,
 		"versions of a memory":           testMemoryVersions,

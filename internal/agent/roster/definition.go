@@ -16,7 +16,8 @@ type Definition struct {
 	Default      bool             // it handles messages that no binding matches
 	Name         string           // how the agent calls itself; empty: the id
 	SystemPrompt string           // template, see [sessions.ParsePrompt]; empty: a plain assistant's
-	Model        string           // "<provider>/<model>", or the program's name
+	Model        string           // "<provider>/<model>", a chain of them, or the program's name
+	Summarizer   string           // the model or chain that writes summaries; empty: that of the session
 	Program      *program.Program // works its runs; nil: the model does
 	Workspace    string           // its folder, an absolute path; empty: its sessions have no files
 	Thinking     sessions.ThinkingLevel

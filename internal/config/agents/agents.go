@@ -19,6 +19,7 @@ type Agents struct {
 // Defaults are the settings that agents share.
 type Defaults struct {
 	Model           string               `yaml:"model" chain:"true" doc:"<provider>/<model>, or a list of them: docs/models.md. Default: models.default."`
+	Compaction      Compaction           `yaml:"compaction,omitempty" doc:"How long conversations are shortened."`
 	SystemPrompt    string               `yaml:"systemPrompt" doc:"The system prompt, a template: docs/workspace.md. Default: a short prompt for an assistant in a chat that replies briefly and may stay silent, followed by the instruction file of its workspace."`
 	Thinking        string               `yaml:"thinking" enum:"off,low,medium,high" doc:"How much models may reason before they reply. Default: the provider's."`
 	Effort          string               `yaml:"effort,omitempty" enum:"off,low,medium,high" doc:"Another name of thinking. Give one of the two."`
@@ -33,6 +34,11 @@ type Defaults struct {
 	Tools     Tools            `yaml:"tools" doc:"Which tools the agents have."`
 	Memory    Memory           `yaml:"memory" doc:"What the agents remember across sessions: docs/memory.md."`
 	Subagents SubagentDefaults `yaml:"subagents" doc:"Limits for sub-agents."`
+}
+
+// Compaction says how a long conversation is shortened: a summary replaces its older part.
+type Compaction struct {
+	Model string `yaml:"model" chain:"true" doc:"<provider>/<model>, or a list of them, that writes the summaries. It needs the level of the conversation, else the conversation's own model writes them. Default: the conversation's own model."`
 }
 
 // FileAccess are the parts of an agent's shared files that a session sees.
@@ -102,6 +108,7 @@ type Agent struct {
 	Kind            string               `yaml:"kind" enum:"loop,nats,command,a2a" doc:"Who works its runs: docs/programs.md. loop: the built-in agent, with its model. nats: a program that is connected to the bus. command: a program that is started for each run. a2a: a remote agent that speaks A2A."`
 	SystemPrompt    string               `yaml:"systemPrompt" doc:"Default: as in agents.defaults."`
 	Model           string               `yaml:"model" chain:"true" doc:"Default: as in agents.defaults. Only for kind loop."`
+	Compaction      Compaction           `yaml:"compaction,omitempty" doc:"Keys that are not set: as in agents.defaults."`
 	Thinking        string               `yaml:"thinking" enum:"off,low,medium,high" doc:"Default: as in agents.defaults."`
 	Effort          string               `yaml:"effort,omitempty" enum:"off,low,medium,high" doc:"Another name of thinking. Give one of the two."`
 	Temperature     sessions.Temperature `yaml:"temperature" doc:"Default: as in agents.defaults."`

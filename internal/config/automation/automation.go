@@ -34,6 +34,7 @@ type Job struct {
 	Check     string          `yaml:"check" doc:"A name from checks. At each time the job looks at it, and does something only if the check has news that the job has not seen. Without text and prompt, it sends what the check found."`
 	Agent     string          `yaml:"agent" doc:"Agent of the prompt. Default: the default agent."`
 	Session   string          `yaml:"session" doc:"Session of the prompt: isolated (cron:<id>, empty at each time), main (the agent's main session), or a session key. Default: isolated."`
+	Model     string          `yaml:"model" chain:"true" doc:"<provider>/<model>, or a list of them, for the prompt of a job in cron.jobs, if session is isolated. Default: the agent's."`
 	Timeout   scalar.Duration `yaml:"timeout" doc:"Longest time that the agent may work on the prompt. Default: agents.defaults.timeout."`
 	Deliver   Deliver         `yaml:"deliver" doc:"Where the text or the reply is sent. Default: the first owner's direct chat."`
 	CatchUp   CatchUp         `yaml:"catchUp" doc:"What happens to instants that passed while the gateway was not running."`
@@ -104,6 +105,7 @@ type Reader struct {
 	Channel func(name string) error // nil error: the platform exists
 	Agent   func(name string) error // nil error: the agent exists
 	Check   func(name string) error // nil error: the check exists
+	Model   func(path, ref string)  // reports a model that does not exist; nil: models are not checked
 	// Heartbeats are those of all agents, in their order.
 	Heartbeats []AgentHeartbeat
 	Report     func(path, text string)
@@ -143,6 +145,7 @@ func (r Reader) action(path string, j Job) {
 	case !asks:
 		r.must(j.Agent == "", path+"agent", "is for jobs with a prompt")
 		r.must(j.Session == "", path+"session", "is for jobs with a prompt")
+		r.must(j.Model == "", path+"model", "is for jobs with a prompt")
 		r.must(j.Timeout == 0, path+"timeout", "is for jobs with a prompt")
 		r.must(j.Overlap == "", path+"overlap", "is for jobs with a prompt")
 		r.must(j.Retry == Retry{}, path+"retry", "is for jobs with a prompt: a delivery is repeated anyway")
@@ -153,6 +156,7 @@ func (r Reader) action(path string, j Job) {
 			r.Report(path+"agent", err.Error())
 		}
 	}
+	r.model(path+"model", j.Model, j.Session)
 	switch j.Session {
 	case "", job.Isolated, job.Main:
 	default:
@@ -162,6 +166,17 @@ func (r Reader) action(path string, j Job) {
 		}
 		other := key.Agent()
 		r.must(other == "" || j.Agent == "" || other == j.Agent, path+"session", "belongs to agent %q, and the job asks %q", other, j.Agent)
+	}
+}
+
+// model checks the model of a prompt in a session.
+func (r Reader) model(path, model, session string) {
+	if model == "" {
+		return
+	}
+	r.must(session == "" || session == job.Isolated, path, "is for prompts in an isolated session: other sessions have their own model")
+	if r.Model != nil {
+		r.Model(path, model)
 	}
 }
 
@@ -188,7 +203,7 @@ func (r Reader) job(path string, j Job, zone *time.Location) job.Job {
 	}
 	read := job.Job{
 		ID: j.ID, Schedule: r.schedule(path, j, zone), Plan: strings.Join([]string{j.Schedule, j.Every.String(), j.At, zone.String(), j.Jitter.String()}, "|"), Text: j.Text,
-		Prompt: j.Prompt, Agent: j.Agent, Session: j.Session, Timeout: j.Timeout.Std(), Owner: true, When: when(j, zone),
+		Prompt: j.Prompt, Agent: j.Agent, Session: j.Session, Model: j.Model, Timeout: j.Timeout.Std(), Owner: true, When: when(j, zone),
 		Deliver: r.Delivery(path+"deliver", j.Deliver), CatchUp: cmp.Or(j.CatchUp.Window.Std(), windowDefault), Jitter: j.Jitter.Std(),
 		Overlap: job.Overlap(j.Overlap), Retry: r.retry(path, j), OnFailure: job.OnFailure{Alert: j.OnFailure.Alert, After: j.OnFailure.After},
 	}

@@ -19,6 +19,7 @@ type Heartbeat struct {
 	Target      string          `yaml:"target" doc:"Where the agent's reply is sent: owner, a name from targets, <channel>:<conversation>[:<thread>], or none. Default: the first owner's direct chat."`
 	Checks      []string        `yaml:"checks" doc:"Names from checks. The agent is asked only when one of them has news. Without any, it is asked each time if HEARTBEAT.md in its workspace has instructions."`
 	Session     string          `yaml:"session" enum:"main,isolated" doc:"Session in which it works. isolated: an empty one each time. main: the agent's main session, which then learns what the checks found, and whose whole transcript the model reads each time. Default: isolated."`
+	Model       string          `yaml:"model" chain:"true" doc:"<provider>/<model>, or a list of them, if session is isolated: often a small one is enough. Default: the agent's."`
 }
 
 // AgentHeartbeat is the heartbeat of an agent of the configuration.
@@ -32,7 +33,7 @@ func (r Reader) heartbeats(zone *time.Location) (all []job.Job) {
 	for i, h := range r.Heartbeats {
 		path := fmt.Sprintf("agents.list[%d].heartbeat", i)
 		if h.Every == 0 {
-			unset := h.ActiveHours == "" && h.Timezone == "" && h.Target == "" && len(h.Checks) == 0 && h.Session == ""
+			unset := h.ActiveHours == "" && h.Timezone == "" && h.Target == "" && len(h.Checks) == 0 && h.Session == "" && h.Model == ""
 			r.must(unset, path+".every", "is missing: say how often, for example 30m")
 			continue
 		}
@@ -56,6 +57,8 @@ func (r Reader) heartbeat(path string, h AgentHeartbeat, zone *time.Location) jo
 		}
 	}
 	beat := job.Heartbeat(h.Agent, h.Every.Std(), hours)
+	r.model(path+".model", h.Model, h.Session)
+	beat.Model = h.Model
 	beat.Entry, beat.Checks, beat.When = path, h.Checks, "every "+h.Every.String()
 	if h.ActiveHours != "" {
 		beat.When += ", " + h.ActiveHours + " " + zone.String()

@@ -36,6 +36,7 @@ func (r Reader) Made(row ledger.Job, decode func(n *yaml.Node, into *Job)) job.J
 		zone = r.zone("cron.timezone", r.Cron.Timezone)
 	}
 	made := r.job(MadePath+".", read, zone)
+	r.must(read.Model == "", MadePath+".model", "is for jobs in the configuration")
 	made.Made, made.Label, made.Owner = true, row.Label, !row.Limits && row.Agent == ""
 	if row.Limits || row.Agent != "" { // never more than its maker
 		made.Clearance = row.Label.Level()

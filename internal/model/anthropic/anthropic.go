@@ -24,18 +24,26 @@ const (
 // New creates a provider. An empty base URL means [DefaultBaseURL], an unknown window 200,000 tokens.
 func New(cfg wire.ProviderConfig) *wire.Provider {
 	cfg.BaseURL = strings.TrimSuffix(strings.TrimSuffix(cmp.Or(cfg.BaseURL, DefaultBaseURL), "/"), "/v1")
+	own := cfg.BaseURL == DefaultBaseURL
 	cfg.Window = cmp.Or(cfg.Window, defaultWindow)
-	return wire.NewProvider(cfg, protocol{})
+	return wire.NewProvider(cfg, protocol{own})
 }
 
-type protocol struct{}
+// protocol is the API.
+type protocol struct {
+	own bool // Anthropic's own servers; others may not know what is new in it
+}
 
 // Prepare implements [wire.Protocol].
-func (protocol) Prepare(apiKey, model string, req *sessions.Request) (path string, header http.Header, body wire.Body) {
+func (p protocol) Prepare(apiKey, model string, req *sessions.Request) (path string, header http.Header, body wire.Body) {
 	header = http.Header{}
 	header.Set("X-Api-Key", apiKey)
 	header.Set("Anthropic-Version", apiVersion)
-	body.Object = newRequest(model, req)
+	r := newRequest(model, req)
+	if p.own {
+		r.Cache = &cache{"ephemeral"}
+	}
+	body.Object = r
 	return "/v1/messages", header, body
 }
 

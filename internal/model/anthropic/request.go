@@ -10,11 +10,17 @@ import (
 
 type request struct {
 	Model       string    `json:"model"`
-	System      string    `json:"system,omitempty"`
+	System      []content `json:"system,omitempty"`
 	MaxTokens   int       `json:"max_tokens"`
 	Temperature *float32  `json:"temperature,omitempty"`
 	Thinking    *thinking `json:"thinking,omitempty"`
 	Stream      bool      `json:"stream"`
+	Cache       *cache    `json:"cache_control,omitempty"` // up to the last message
+}
+
+// cache marks the end of what the provider keeps for a while, because the next request begins with it.
+type cache struct {
+	Type string `json:"type"` // ephemeral
 }
 
 // content is one block; which fields it has depends on its type.
@@ -30,6 +36,7 @@ type content struct {
 	Content   string          `json:"content,omitempty"`
 	IsError   bool            `json:"is_error,omitempty"`
 	Source    *source         `json:"source,omitempty"`
+	Cache     *cache          `json:"cache_control,omitempty"`
 }
 
 // source is the content of a picture.
@@ -46,12 +53,29 @@ type tool struct {
 }
 
 func newRequest(model string, req *sessions.Request) request {
-	r := request{Model: model, System: req.System, MaxTokens: req.MaxTokens, Temperature: req.Temperature, Stream: true}
+	r := request{Model: model, System: system(req), MaxTokens: req.MaxTokens, Temperature: req.Temperature, Stream: true}
 	if r.MaxTokens == 0 {
 		r.MaxTokens = defaultMaxTokens
 	}
 	r.think(req.Thinking, req.Messages)
 	return r
+}
+
+// system is the system prompt. The cache keeps the part that stays from turn to turn, and with it the tools, which stand
+// before it.
+func system(req *sessions.Request) []content {
+	lasting, changing := req.System, ""
+	if req.Lasting > 0 && req.Lasting < len(req.System) {
+		lasting, changing = req.System[:req.Lasting], strings.TrimSpace(req.System[req.Lasting:])
+	}
+	var blocks []content
+	if strings.TrimSpace(lasting) != "" {
+		blocks = append(blocks, content{Type: "text", Text: lasting, Cache: &cache{"ephemeral"}})
+	}
+	if changing != "" {
+		blocks = append(blocks, content{Type: "text", Text: changing})
+	}
+	return blocks
 }
 
 // Append implements [sessions.Form]. The API requires alternating roles, so messages of the same role are merged into

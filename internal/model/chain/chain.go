@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,13 +25,14 @@ const loadingEach = 2 * time.Second
 type Link struct {
 	Provider string
 	Key      string // its name
-	Print    string // tells the key from another one of the same name
+	Mark     string // tells the key from another one of the same name
 	Model    string // the provider's name for the model
 	Ask      sessions.Model
 	Limiter  *Limiter // nil: no limits
 }
 
-func (l *Link) place() cooldown.Place {
+// Place is what cools down when the link fails.
+func (l *Link) Place() cooldown.Place {
 	return cooldown.Place{Provider: l.Provider, Key: l.Key, Model: l.Model}
 }
 
@@ -62,6 +64,7 @@ type Config struct {
 	Log   *slog.Logger
 	// Moved counts that a chain goes on from one model to another; nil: nobody counts.
 	Moved func(from, to string)
+	Pause time.Duration // before another attempt with the same key, for tests; 0: half a second, and two while a model is being loaded
 }
 
 // Chain is a model that asks those of a chain. It belongs to one session, and is safe for concurrent use.
@@ -177,7 +180,7 @@ func (c *Chain) enter(ctx context.Context, e *Entry, l *Link, req *sessions.Requ
 	if err := c.admit(e, req); err != nil {
 		return 0, err
 	}
-	if s := c.cfg.Board.Standing(l.place(), l.Print); !s.May && s.State.Blocked() {
+	if s := c.cfg.Board.Standing(ctx, l.Place(), l.Mark); !s.May && s.State.Blocked() {
 		return 0, paused(e, s.State, c.cfg.Now())
 	}
 	if l.Limiter == nil {
@@ -185,7 +188,7 @@ func (c *Chain) enter(ctx context.Context, e *Entry, l *Link, req *sessions.Requ
 	}
 	counted = tokens(req)
 	if err := l.Limiter.acquire(ctx, counted); err != nil {
-		c.cfg.Board.Released(l.place())
+		c.cfg.Board.Released(l.Place())
 		return 0, ended(e, err)
 	}
 	return counted, nil
@@ -195,12 +198,12 @@ func used(c *sessions.Completion) int { return c.Usage.InputTokens + c.Usage.Out
 
 // patience is how long a call waits for a model that is being loaded.
 type patience struct {
-	now   func() time.Time
+	cfg   *Config
 	until time.Time
 	most  time.Duration
 }
 
-func (c *Chain) patienceOf(e *Entry) patience { return patience{now: c.cfg.Now, most: e.Loading} }
+func (c *Chain) patienceOf(e *Entry) patience { return patience{cfg: c.cfg, most: e.Loading} }
 
 // again waits if the model is being loaded, and reports whether to ask again.
 func (p *patience) again(ctx context.Context, err error) bool {
@@ -209,9 +212,9 @@ func (p *patience) again(ctx context.Context, err error) bool {
 		return false
 	}
 	if p.until.IsZero() {
-		p.until = p.now().Add(p.most)
+		p.until = p.cfg.Now().Add(p.most)
 	}
-	return p.now().Before(p.until) && pause.Wait(ctx, max(loadingEach, me.RetryAfter)) == nil
+	return p.cfg.Now().Before(p.until) && pause.Wait(ctx, max(cmp.Or(p.cfg.Pause, loadingEach), me.RetryAfter)) == nil
 }
 
 // admit checks and fits a request for the only model.
@@ -232,19 +235,19 @@ func (c *Chain) admit(e *Entry, req *sessions.Request) error {
 // learn tells the board what became of a call.
 func (c *Chain) learn(ctx context.Context, l *Link, err error) {
 	if err == nil {
-		c.cfg.Board.Worked(ctx, l.place())
+		c.cfg.Board.Worked(ctx, l.Place())
 		return
 	}
 	me, ok := errors.AsType[*sessions.ModelError](err)
-	if !ok || ctx.Err() != nil || !moves(me.Kind) {
-		c.cfg.Board.Released(l.place())
+	if !ok || ctx.Err() != nil || !Moves(me.Kind) {
+		c.cfg.Board.Released(l.Place())
 		return
 	}
-	c.cfg.Board.Failed(ctx, l.place(), l.Print, me)
+	c.cfg.Board.Failed(ctx, l.Place(), l.Mark, me)
 }
 
-// moves reports whether another key or model may succeed where a call has failed.
-func moves(kind sessions.ModelErrorKind) bool {
+// Moves reports whether another key or model may succeed where a call has failed.
+func Moves(kind sessions.ModelErrorKind) bool {
 	switch kind {
 	case sessions.ModelOverflow, sessions.ModelRefused:
 		return false
@@ -329,11 +332,11 @@ func unable(e *Entry, lacks Ability) error {
 func paused(e *Entry, s cooldown.State, now time.Time) *sessions.ModelError {
 	me := &sessions.ModelError{Kind: s.Kind, Model: e.Name}
 	if s.Blocked() {
-		me.Err = fmt.Errorf("%s of %s is not used since %s (%s): mend it, then `sluice models clear %s`", s.Key, s.Provider, s.Since.UTC().Format(time.RFC3339), s.Reason, s.Provider)
+		me.Err = fmt.Errorf("%s of %s is not used since %s, because %s: mend that, then `sluice models clear %s`", s.Key, s.Provider, s.Since.UTC().Format(time.RFC3339), s.Why(), s.Provider)
 		return me
 	}
 	me.RetryAfter = max(s.Until.Sub(now), 0)
-	me.Err = fmt.Errorf("paused until %s after a failure: %s", s.Until.UTC().Format(time.RFC3339), s.Reason)
+	me.Err = fmt.Errorf("not asked before %s after a failure: %s", s.Until.UTC().Format(time.RFC3339), s.Why())
 	return me
 }
 

@@ -2,6 +2,8 @@ package chain
 
 import (
 	"context"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -12,6 +14,18 @@ import (
 type Rate struct {
 	Amount int
 	Per    time.Duration
+}
+
+// String is the rate as the configuration has it; empty if there is none.
+func (r Rate) String() string {
+	if r.Amount == 0 {
+		return ""
+	}
+	per := r.Per.String()
+	if strings.HasSuffix(per, "m0s") {
+		per = strings.TrimSuffix(per, "0s")
+	}
+	return strconv.Itoa(r.Amount) + "/" + per
 }
 
 // Limits of a key.

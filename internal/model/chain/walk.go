@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,9 +13,9 @@ import (
 )
 
 const (
-	tries      = 2                      // attempts with the same key
-	retryPause = 500 * time.Millisecond // before the second attempt
-	patient    = 5 * time.Second        // a longer Retry-After moves on to the next key
+	tries      = 2 // attempts with the same key
+	retryPause = 500 * time.Millisecond
+	patient    = 5 * time.Second // a longer Retry-After moves on to the next key
 )
 
 // walk is one completion of a chain that has several ways.
@@ -57,12 +58,12 @@ func (w *walk) complete(ctx context.Context) (sessions.Completion, error) {
 		if way.entry == skipped {
 			continue
 		}
-		if s := w.chain.cfg.Board.Standing(way.link.place(), way.link.Print); !s.May {
+		if s := w.chain.cfg.Board.Standing(ctx, way.link.Place(), way.link.Mark); !s.May {
 			w.note(paused(way.entry, s.State, w.chain.cfg.Now()))
 			continue
 		}
 		if !way.link.Limiter.try(w.counted) {
-			w.chain.cfg.Board.Released(way.link.place())
+			w.chain.cfg.Board.Released(way.link.Place())
 			if busy == nil {
 				busy = way
 			}
@@ -177,7 +178,7 @@ func judge(ctx context.Context, err error) verdict {
 	}
 	me, ok := errors.AsType[*sessions.ModelError](err)
 	switch {
-	case !ok, ctx.Err() != nil, !moves(me.Kind):
+	case !ok, ctx.Err() != nil, !Moves(me.Kind):
 		return end
 	case me.Kind == port.ModelMissing, me.Kind == port.ModelLoading: // whatever the key
 		return nextModel
@@ -198,7 +199,7 @@ func (w *walk) ask(ctx context.Context, way *way) (sessions.Completion, error) {
 		if loading.again(ctx, err) {
 			continue
 		}
-		wait, again := repeats(err, try)
+		wait, again := w.repeats(err, try)
 		if !again || pause.Wait(ctx, wait) != nil {
 			return completion, err
 		}
@@ -207,7 +208,7 @@ func (w *walk) ask(ctx context.Context, way *way) (sessions.Completion, error) {
 }
 
 // repeats says whether, and when, the same attempt may succeed.
-func repeats(err error, try int) (wait time.Duration, again bool) {
+func (w *walk) repeats(err error, try int) (wait time.Duration, again bool) {
 	me, ok := errors.AsType[*sessions.ModelError](err)
 	if !ok || !me.Retryable() || me.Kind == port.ModelLoading || try >= tries || me.RetryAfter > patient {
 		return 0, false
@@ -215,7 +216,7 @@ func repeats(err error, try int) (wait time.Duration, again bool) {
 	if me.Kind == sessions.ModelRateLimited && me.RetryAfter == 0 {
 		return 0, false // nobody says when
 	}
-	return max(retryPause, me.RetryAfter), true
+	return max(cmp.Or(w.chain.cfg.Pause, retryPause), me.RetryAfter), true
 }
 
 // pass passes a chunk on.

@@ -39,7 +39,6 @@ func steps() []time.Duration { return []time.Duration{30 * time.Second, time.Min
 const (
 	cooldownMax = time.Hour       // a provider that asks for a longer pause is asked again after it
 	probeTime   = 2 * time.Minute // after which a probe without a result no longer keeps others away
-	reasonMax   = 300             // bytes of a reason that are kept
 )
 
 // Place is what cools down: a model with a key of its provider, or a whole key.
@@ -64,16 +63,38 @@ func (p Place) compare(q Place) int {
 // State is a place that does not work.
 type State struct {
 	Place
-	Print  string              // of the key with which it failed; a state of another key does not count
-	Kind   port.ModelErrorKind // of the last failure
-	Reason string              // what the provider said, in a few words
-	Step   int                 // failures in a row, counted from 1
-	Since  time.Time
-	Until  time.Time // zero: until a person clears it
+	Mark  string              // of the key with which it failed; a state of another key does not count
+	Kind  port.ModelErrorKind // of the last failure; what the provider said may quote a prompt, and is not kept
+	Step  int                 // failures in a row, counted from 1
+	Since time.Time
+	Until time.Time // zero: until a person clears it
 }
 
 // Blocked reports whether a person has to clear the state.
 func (s *State) Blocked() bool { return s.Until.IsZero() }
+
+// Why says in a few words why the place does not work.
+func (s *State) Why() string {
+	switch s.Kind {
+	case sessions.ModelRateLimited:
+		return "too many requests"
+	case sessions.ModelOverloaded:
+		return "overloaded"
+	case sessions.ModelCut:
+		return "responses break off"
+	case sessions.ModelAuth:
+		return "the provider does not accept the key"
+	case port.ModelForbidden:
+		return "the key may not use the model"
+	case port.ModelBilling:
+		return "the account has no money or quota left"
+	case port.ModelMissing:
+		return "the provider does not have the model"
+	case port.ModelLoading:
+		return "the model does not finish loading"
+	}
+	return "no connection"
+}
 
 // Store keeps the states.
 type Store interface {
@@ -82,6 +103,8 @@ type Store interface {
 	PutCooldown(ctx context.Context, s State) error
 	// DropCooldown removes the state of a place; without one nothing happens.
 	DropCooldown(ctx context.Context, p Place) error
+	// ClaimProbe gives the caller the probe of a place, unless it was given at before or later, or the place has no state.
+	ClaimProbe(ctx context.Context, p Place, now, before time.Time) (bool, error)
 }
 
 // Config has the dependencies of a Board. Store, Changed and Log may be nil.
@@ -106,6 +129,7 @@ type Board struct {
 type entry struct {
 	State
 	probing time.Time // when this process sent the probe; zero: no probe is under way
+	mine    bool      // this process has the probe, and may send it again
 }
 
 // New creates a board. Load reads what is stored.
@@ -133,7 +157,7 @@ func (b *Board) Load(ctx context.Context) error {
 	for _, s := range stored {
 		e := &entry{State: s}
 		if old := b.states[s.Place]; old != nil && old.Since.Equal(s.Since) && old.Step == s.Step {
-			e.probing = old.probing
+			e.probing, e.mine = old.probing, old.mine
 		}
 		next[s.Place] = e
 	}
@@ -164,33 +188,72 @@ type Standing struct {
 	State State // why it may not; zero if it may
 }
 
-// Standing reports whether a model may be asked with a key now. Where its time is over, one caller may, as the probe: the
-// others wait until it has ended.
-func (b *Board) Standing(p Place, print string) Standing {
+// Standing reports whether a model may be asked with a key now. Where its time is over, one caller of all replicas may, as
+// the probe: the others wait until it has ended.
+func (b *Board) Standing(ctx context.Context, p Place, mark string) Standing {
 	if b.empty.Load() {
 		return Standing{May: true}
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, at := range []Place{{p.Provider, p.Key, ""}, p} {
-		e := b.states[at]
-		if e == nil || e.Print != print {
-			continue
+	for _, at := range [...]Place{{p.Provider, p.Key, ""}, p} {
+		state, probe := b.standing(at, mark)
+		if state != nil || probe && !b.claim(ctx, at, &state) {
+			return Standing{State: *state}
 		}
-		now := b.cfg.Now()
-		switch {
-		case e.Blocked():
-			return Standing{State: e.State}
-		case now.Before(e.Until):
-			return Standing{State: e.State}
-		case now.Sub(e.probing) < probeTime:
-			s := e.State
-			s.Until = e.probing.Add(probeTime)
-			return Standing{State: s}
-		}
-		e.probing = now
 	}
 	return Standing{May: true}
+}
+
+// standing is the state that forbids to ask a place; nil: it may be asked, perhaps as the probe.
+func (b *Board) standing(at Place, mark string) (state *State, probe bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := b.states[at]
+	if e == nil || e.Mark != mark {
+		return nil, false
+	}
+	now, s := b.cfg.Now(), e.State
+	switch {
+	case e.Blocked(), now.Before(e.Until):
+		return &s, false
+	case now.Sub(e.probing) < probeTime:
+		s.Until = e.probing.Add(probeTime)
+		return &s, false
+	}
+	e.probing = now
+	return nil, !e.mine
+}
+
+// claim claims the probe among all replicas; otherwise state is why the place may not be asked.
+func (b *Board) claim(ctx context.Context, at Place, state **State) bool {
+	if b.cfg.Store == nil {
+		return true
+	}
+	now := b.cfg.Now()
+	mine, err := b.cfg.Store.ClaimProbe(ctx, at, now, now.Add(-probeTime))
+	if err != nil {
+		b.cfg.Log.Warn("the probe of a model is not claimed", "place", at.String(), "err", err)
+	}
+	if mine || err != nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if e := b.states[at]; e != nil {
+			e.mine = mine
+		}
+		return true
+	}
+	if err := b.Load(ctx); err != nil {
+		return true
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := b.states[at]
+	if e == nil { // another replica has found that it works
+		return true
+	}
+	s := e.State
+	s.Until = now.Add(Every)
+	*state = &s
+	return false
 }
 
 // Worked says that a model has answered with a key.
@@ -247,14 +310,14 @@ func (b *Board) Released(p Place) {
 }
 
 // Failed says that a model has failed with a key.
-func (b *Board) Failed(ctx context.Context, p Place, print string, failure *sessions.ModelError) {
+func (b *Board) Failed(ctx context.Context, p Place, mark string, failure *sessions.ModelError) {
 	if failure.Kind == port.ModelAuth || failure.Kind == port.ModelBilling {
 		p.Model = ""
 	}
 	now := b.cfg.Now()
-	next := State{Place: p, Print: print, Kind: failure.Kind, Reason: reason(failure), Step: 1, Since: now}
+	next := State{Place: p, Mark: mark, Kind: failure.Kind, Step: 1, Since: now}
 	b.mu.Lock()
-	if old := b.states[p]; old != nil && old.Print == print {
+	if old := b.states[p]; old != nil && old.Mark == mark {
 		if old.Blocked() || now.Before(old.Until) { // a call that began before the cooldown
 			b.mu.Unlock()
 			return
@@ -284,18 +347,6 @@ func until(s *State, failure *sessions.ModelError, now time.Time) time.Time {
 		pause = all[len(all)-1]
 	}
 	return now.Add(max(pause, min(failure.RetryAfter, cooldownMax)))
-}
-
-// reason is what a provider said, as one short line.
-func reason(failure *sessions.ModelError) string {
-	text := "no reason given"
-	if failure.Err != nil {
-		text = strings.Join(strings.Fields(failure.Err.Error()), " ")
-	}
-	if len(text) > reasonMax {
-		text = strings.ToValidUTF8(text[:reasonMax], "") + "…"
-	}
-	return text
 }
 
 // List is what does not work, in the order of the names.

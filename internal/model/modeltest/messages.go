@@ -24,7 +24,13 @@ type messagesRequest struct {
 		Type   string `json:"type"`
 		Budget int    `json:"budget_tokens"`
 	} `json:"thinking"`
-	Stream bool `json:"stream"`
+	Stream bool          `json:"stream"`
+	Cache  *cacheControl `json:"cache_control"`
+}
+
+// cacheControl marks the end of what is cached.
+type cacheControl struct {
+	Type string `json:"type"`
 }
 
 type messagesTool struct {
@@ -56,6 +62,7 @@ type block struct {
 		MediaType string `json:"media_type"`
 		Data      []byte `json:"data"`
 	} `json:"source"`
+	Cache *cacheControl `json:"cache_control"`
 }
 
 func (messagesAPI) key(h http.Header) string { return h.Get("X-Api-Key") }

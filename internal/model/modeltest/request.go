@@ -15,6 +15,7 @@ import (
 // Request is an accepted request, in a form common to both APIs.
 type Request struct {
 	Path        string // "/v1/chat/completions" or "/v1/messages"
+	Key         string // the caller's API key
 	Model       string
 	System      string
 	Messages    []Message // without the system prompt

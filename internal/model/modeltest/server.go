@@ -204,6 +204,7 @@ func (s *Server) handler(a api) http.Handler {
 			a.fail(w, Fail(http.StatusBadRequest, "invalid_request_error", err.Error()))
 			return
 		}
+		q.Key = a.key(r.Header)
 		s.serve(w, r, a, q)
 	})
 }

@@ -311,7 +311,7 @@ func (w *work) ended(ctx context.Context, err error) error {
 		if w.program != nil {
 			return failed(err, "The program that answers here is not allowed to see this conversation. My owner can raise its classification in agents.list, or start over with /new.")
 		}
-		return failed(err, "My model is not allowed to see this conversation. My owner can raise "+w.levelSettings()+", or start over with /new.")
+		return failed(err, "My model is not allowed to see this conversation. My owner can raise "+levelSettings(w)+", or start over with /new.")
 	}
 	me, ok := errors.AsType[*sessions.ModelError](err)
 	if !ok {
@@ -338,7 +338,7 @@ func (w *work) ended(ctx context.Context, err error) error {
 
 // levelSettings are the settings of which one has to be higher, so that a model may see the conversation. Models that were
 // set for the session are not named: their names may be secret.
-func (w *work) levelSettings() string {
+func levelSettings(w *work) string {
 	settings := []string{"models.providers.<provider>.classification"}
 	if d, ok := w.roster.Definition(w.session.Record().Agent); ok && w.session.Record().Model.Empty() {
 		var own []string

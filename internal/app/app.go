@@ -23,6 +23,7 @@ import (
 	"sluice/internal/httpapi"
 	"sluice/internal/mcp"
 	"sluice/internal/model"
+	"sluice/internal/model/fallback"
 	"sluice/internal/model/meter"
 	"sluice/internal/sandbox"
 	"sluice/internal/supervisor"
@@ -64,7 +65,7 @@ type App struct {
 	monitor    liveMonitor
 	secrets    *liveSecrets
 	models     atomic.Pointer[model.Registry]
-	fallback   fallback
+	fallback   *fallback.Fallback
 	meter      *meter.Meter
 	voices     transcriber
 	nkeys      atomic.Pointer[map[string]string] // of agents' programs
@@ -135,7 +136,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 	a.supervisor.Start()
 	a.warnShared(ctx, a.cfg)
 	a.up.Store(true)
-	a.fallback.watch(ctx)
+	a.fallback.Start(ctx)
 	a.unwatch = a.watchTroubles()
 	return nil
 }
@@ -210,7 +211,7 @@ func (a *App) wire() error {
 	a.mcp = mcp.New(mcp.Config{Version: a.version, Now: a.now, Log: a.log, Registerer: a.registry})
 	a.nodes = newNodes(a)
 	a.meter = &meter.Meter{Ledger: a.store, Now: a.now, Log: a.log}
-	a.fallback.begin(a)
+	a.fallback = newFallback(a)
 	err := a.adopt(a.cfg)
 	if err != nil {
 		return err
@@ -222,7 +223,7 @@ func (a *App) wire() error {
 	a.carriers = newCarriers(a)
 	a.roster = roster.New(agentSettings(a.cfg, a.monitor.Load(), a.carriers))
 	a.router, err = router.New(router.Config{
-		Store: a.rows(a.store), Bus: a.bus, Models: models{a.roster, a.chooseModel, a.maxTemperature, a.fallback.clear}, Gate: &a.gate, Monitor: &a.monitor, Adapters: a.channels.find, Transcribe: a.voices.transcribe, ReadDocument: documents(a.log).Text,
+		Store: a.rows(a.store), Bus: a.bus, Models: models{a.roster, a.chooseModel, a.maxTemperature, a.fallback.Clear}, Gate: &a.gate, Monitor: &a.monitor, Adapters: a.channels.find, Transcribe: a.voices.transcribe, ReadDocument: documents(a.log).Text,
 		Settings: routerSettings(a.cfg), Partitions: a.cfg.Limits.Partitions, Replica: a.replica, Now: a.now, Log: a.log, Registerer: a.registry,
 		Sweep: func(ctx context.Context) { sweepCalls(ctx, a) }, Disk: a.diskSpace, Jobs: a.cfg.Jobs(), JobReader: a.cfg, Hooks: a.cfg.ReadHooks(func(string, string) {}), Alerts: a.cfg.AlertPlan(),
 	})
@@ -266,7 +267,7 @@ func (a *App) Stop(ctx context.Context) {
 	if a.unwatch != nil {
 		a.unwatch()
 	}
-	a.fallback.stop()
+	a.fallback.Stop()
 	if a.router != nil {
 		a.router.StopIntake()
 	}

@@ -44,7 +44,7 @@ type selfLook struct {
 }
 
 func (a *App) selfLook() *selfLook {
-	return &selfLook{a.components, a.diskSpace, a.limits.Load, a.files.Quota, a.roster, a.store, a.fallback.troubles}
+	return &selfLook{a.components, a.diskSpace, a.limits.Load, a.files.Quota, a.roster, a.store, a.fallback.Troubles}
 }
 
 // troubles are what is wrong with this replica now. The texts say nothing that only an operator should read: alerts go to chats.

@@ -287,6 +287,33 @@ func TestBrokenGroupOfAlertsStopsNoOther(t *testing.T) {
 	})
 }
 
+// Nobody can silence an alert that they may not know.
+func TestSilencesReachWhatTheirAuthorMayKnow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, alerting(func(p *alert.Plan) { p.Root.GroupBy = []string{"key"} }, alert.Step{Notify: []string{"ann"}}))
+		silence := func(reach flow.Level) {
+			_, err := b.Router.Alerts().SetSilence(t.Context(), alert.Silence{
+				Ends: time.Now().Add(24 * time.Hour), SilenceDetail: alert.SilenceDetail{
+					Author: "token:eve", Reach: reach, Matchers: []alert.Matcher{{Name: "key", Value: ".+", IsRegex: true, IsEqual: true}},
+				},
+			}, "token:eve")
+			require.NoError(t, err)
+		}
+		silence(flow.Public)
+		known, secret, quiet := firing("known", alert.Error), firing("secret", alert.Error), firing("quiet", alert.Error)
+		known.Label = flow.NewLabel(flow.Public, flow.Untrusted)
+		secret.Label, quiet.Label = flow.NewLabel(flow.Confidential, flow.Untrusted), flow.NewLabel(flow.Confidential, flow.Untrusted)
+		b.report(known, secret)
+		pass(time.Minute)
+		require.Equal(t, []string{"**ERROR** secret is down"}, b.alarms("ann"))
+		silence(flow.Confidential)
+		b.report(quiet)
+		pass(time.Minute)
+		require.Equal(t, []string{"**ERROR** secret is down"}, b.alarms("ann"))
+	})
+}
+
 // The audit trail names who has made a silence, whatever author the silence claims.
 func TestSilencesHaveAnActor(t *testing.T) {
 	t.Parallel()

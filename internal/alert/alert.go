@@ -276,6 +276,14 @@ type SilenceDetail struct {
 	Matchers []Matcher `json:"matchers"`
 	Author   string    `json:"author"`
 	Comment  string    `json:"comment,omitempty"`
+	// Reach is the highest level of alerts that who made it may know: no others are kept quiet. Zero, of what an earlier
+	// version has stored: all of them.
+	Reach flow.Level `json:"reach,omitzero"`
+}
+
+// Reaches reports whether a silence may keep an alert with a label quiet.
+func (s *SilenceDetail) Reaches(label flow.Label) bool {
+	return !s.Reach.Valid() || label.FlowsTo(s.Reach)
 }
 
 // State is "pending", "active" or "expired", as in Alertmanager.

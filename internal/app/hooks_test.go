@@ -152,7 +152,9 @@ func TestHookRefuses(t *testing.T) {
 		limited = limited || status == http.StatusTooManyRequests
 	}
 	require.True(t, limited, "who fails too often is told to wait")
-	status, _ := g.post("d1", `{"action":"x"}`)
+	status, _ := g.posted("/hooks/guessed", "{}")
+	require.Equal(t, 429, status, "so is who guesses names")
+	status, _ = g.post("d1", `{"action":"x"}`)
 	require.Equal(t, 202, status, "a valid request passes: behind a proxy all have one address")
 }
 

@@ -158,7 +158,7 @@ func shownSilence(s alert.Silence) (senders.Silence, error) {
 func (a alertSenders) PutSilence(ctx context.Context, s senders.Silence, actor string) (string, error) {
 	id, err := a.engine.SetSilence(ctx, alert.Silence{
 		ID: s.ID, Starts: s.Starts, Ends: s.Ends, Updated: s.Updated, Label: s.Label,
-		SilenceDetail: alert.SilenceDetail{Matchers: alert.Matchers(s.Matchers).Plain(), Author: signed(s.Author, actor), Comment: s.Comment},
+		SilenceDetail: alert.SilenceDetail{Matchers: alert.Matchers(s.Matchers).Plain(), Author: signed(s.Author, actor), Comment: s.Comment, Reach: s.Reach},
 	}, actor)
 	return id, off(err)
 }

@@ -196,7 +196,7 @@ func (a *Alerts) silenceCommand(ctx context.Context, args string, c Caller) (led
 	var change ledger.Change
 	for _, x := range found {
 		one, _, err := a.Silenced(ctx, alert.Silence{Ends: a.Now().Add(lasts), Label: x.Label, SilenceDetail: alert.SilenceDetail{
-			Matchers: []alert.Matcher{{Name: "key", Value: x.Key, IsEqual: true}}, Author: c.Actor,
+			Matchers: []alert.Matcher{{Name: "key", Value: x.Key, IsEqual: true}}, Author: c.Actor, Reach: c.Most,
 		}}, c.Actor)
 		if err != nil {
 			return ledger.Change{}, "", err

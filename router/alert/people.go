@@ -141,7 +141,8 @@ const silenceMax = 366 * 24 * time.Hour
 
 // Silenced is the change by which an actor, a principal, stores a silence, and the silence. An id that is set replaces the
 // silence, as in Alertmanager: an expired one, or one with other matchers, stays as it is, and a new one is made. The silence's
-// author is what the request says; the audit trail names the actor.
+// author is what the request says; the audit trail names the actor. Its reach is the actor's clearance, also if it replaces one of
+// somebody who may know more.
 func (a *Alerts) Silenced(ctx context.Context, s alert.Silence, actor string) (ledger.Change, alert.Silence, error) {
 	now := a.Now()
 	compiled, err := alert.Compile(s.Matchers)

@@ -122,7 +122,7 @@ type hushing struct {
 }
 
 type hushedBy struct {
-	id       string
+	alert.Silence
 	matchers alert.Matchers
 }
 
@@ -143,7 +143,7 @@ func (a *Alerts) hush(ctx context.Context, most flow.Level) (*hushing, error) {
 			a.Log.Error("silence can't be read, its alerts are told", "silence", s.ID, "err", err)
 			continue
 		}
-		h.silences = append(h.silences, hushedBy{s.ID, m})
+		h.silences = append(h.silences, hushedBy{s, m})
 	}
 	if h.plan == nil || len(h.plan.Inhibitions) == 0 {
 		return h, nil
@@ -167,8 +167,8 @@ func (h *hushing) hushed(x *alert.Alert) bool {
 func (h *hushing) listed(x alert.Alert, set map[string]string) Listed {
 	l := Listed{Alert: x}
 	for _, s := range h.silences {
-		if s.matchers.Matches(set) {
-			l.SilencedBy = append(l.SilencedBy, s.id)
+		if s.Reaches(x.Label) && s.matchers.Matches(set) {
+			l.SilencedBy = append(l.SilencedBy, s.ID)
 		}
 	}
 	for i := range h.sources {

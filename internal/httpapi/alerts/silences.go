@@ -98,7 +98,7 @@ func (a *API) AddSilence(ctx context.Context, in *struct{ Body posted }) (*wire.
 	if err != nil {
 		return nil, wire.BadRequest("matchers: " + err.Error())
 	}
-	s := alert.Silence{Starts: a.Now(), Label: label, SilenceDetail: alert.SilenceDetail{Matchers: matchers.Plain(), Author: cmp.Or(b.Author, who.Actor()), Comment: b.Comment}}
+	s := alert.Silence{Starts: a.Now(), Label: label, SilenceDetail: alert.SilenceDetail{Matchers: matchers.Plain(), Author: cmp.Or(b.Author, who.Actor()), Comment: b.Comment, Reach: who.Level}}
 	if b.Starts != nil && b.Starts.After(s.Starts) {
 		s.Starts = *b.Starts
 	}
@@ -194,6 +194,6 @@ func (a *API) SilenceAlert(ctx context.Context, in *struct {
 		return nil, err
 	}
 	return a.set(ctx, alert.Silence{Ends: ends, Label: label.Join(x.Label), SilenceDetail: alert.SilenceDetail{
-		Matchers: []alert.Matcher{{Name: "key", Value: x.Key, IsEqual: true}}, Author: who.Actor(), Comment: in.Body.Comment,
+		Matchers: []alert.Matcher{{Name: "key", Value: x.Key, IsEqual: true}}, Author: who.Actor(), Comment: in.Body.Comment, Reach: who.Level,
 	}})
 }

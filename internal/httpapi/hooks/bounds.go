@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	failuresMax  = 20 // unsigned requests from one address in a window
+	failuresMax  = 20 // refused requests from one address in a window
 	window       = time.Minute
 	addressesMax = 4096 // that are remembered; the others share one count
 )
 
-// failures counts unsigned requests by address.
+// failures counts requests for unknown hooks and unsigned ones, by address.
 type failures struct {
 	mu    sync.Mutex
 	now   func() time.Time

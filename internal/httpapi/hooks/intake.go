@@ -91,19 +91,31 @@ func (a *Intake) receive(w http.ResponseWriter, r *http.Request, name, from stri
 // refuse is the answer to a request that is refused.
 func (a *Intake) refuse(w http.ResponseWriter, r *http.Request, e *hook.Refusal, from string) (string, error) {
 	switch e.Reason {
-	case hook.Unknown:
+	case hook.Unknown: // who guesses names is limited like who guesses signatures
+		if err := a.limit(w, from); err != nil {
+			return "limited", err
+		}
 		return "unknown", wire.NewError(http.StatusNotFound, "not_found", e.Text)
 	case hook.BadType:
 		return "malformed", wire.NewError(http.StatusUnsupportedMediaType, "unsupported_type", e.Text)
 	case hook.Conflict:
 		return "conflict", wire.Conflict(e.Text)
 	case hook.Unsigned:
-		if wait := a.failures.add(from); wait > 0 {
-			w.Header().Set("Retry-After", seconds(wait))
-			return "limited", wire.NewError(http.StatusTooManyRequests, "too_many_failures", "too many requests from this address were not signed as their hooks expect; try again later")
+		if err := a.limit(w, from); err != nil {
+			return "limited", err
 		}
 		a.denials.Unsigned(r)
 		return "unsigned", wire.NewError(http.StatusUnauthorized, "unauthorized", e.Text)
 	}
 	return "malformed", wire.BadRequest(e.Text)
+}
+
+// limit counts a request that is refused, and returns an error if its address has sent too many.
+func (a *Intake) limit(w http.ResponseWriter, from string) error {
+	wait := a.failures.add(from)
+	if wait == 0 {
+		return nil
+	}
+	w.Header().Set("Retry-After", seconds(wait))
+	return wire.NewError(http.StatusTooManyRequests, "too_many_failures", "too many requests from this address were for unknown hooks, or not signed as their hooks expect; try again later")
 }

@@ -79,6 +79,7 @@ type Silence struct {
 	Starts, Ends, Updated time.Time
 	Author, Comment       string
 	Label                 flow.Label // of its text and matchers
+	Reach                 flow.Level // of the alerts that it may keep quiet; set by who makes it
 }
 
 // state is what Alertmanager calls the state of a silence.

@@ -138,7 +138,7 @@ func (a *AlertmanagerAPI) PostSilence(w http.ResponseWriter, r *http.Request) er
 		}
 		label = label.Join(old.Label)
 	}
-	s.Label = label
+	s.Label, s.Reach = label, who.Level
 	id, err := a.Silences.PutSilence(r.Context(), s, who.Actor())
 	if err != nil {
 		return err

@@ -147,16 +147,17 @@ func TestPageKeepsOneStream(t *testing.T) {
 	eval[bool](b, `(() => {
 		const real = fetch;
 		window.streams = [];
+		window.failed = 0;
 		let failing = 2;
 		window.fetch = async (path, options) => {
-			if (path.includes("/history") && failing-- > 0) return new Response("{}", { status: 503 });
-			if (path.includes("/events")) streams.push(options.signal);
+			if (path.includes("/history") && failing-- > 0 && ++failed) return new Response("{}", { status: 503 });
+			if (path.includes("/v1/stream")) streams.push(options.signal);
 			return real(path, options);
 		};
 		return true;
 	})()`)
 	b.says("/new")
-	b.until(`streams.length >= 3`)
+	b.until(`streams.length >= 1 && failed >= 2`)
 	b.state("connected")
 	require.Equal(t, 1, eval[int](b, `streams.filter((signal) => !signal.aborted).length`))
 }

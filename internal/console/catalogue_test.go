@@ -16,7 +16,7 @@ var (
 	entry  = regexp.MustCompile(`"([\w.#]+)": "((?:[^"\\]|\\.)*)"`)
 	hole   = regexp.MustCompile(`\{\w+\}`)
 	used   = regexp.MustCompile(`["'\x60]([a-z]+\.[\w.]+)["'\x60]`)
-	prefix = regexp.MustCompile(`\bt\("([\w.]+\.)" \+|known\("([a-z]+)",`)
+	prefix = regexp.MustCompile(`\bt\("([\w.]+\.)" \+|known\("([a-z]+)",|\bwords: "([a-z]+)"`)
 )
 
 // catalogue reads the texts of a language.
@@ -78,7 +78,7 @@ func TestTheCataloguesAreComplete(t *testing.T) {
 		}
 		for _, m := range prefix.FindAllStringSubmatch(content, -1) {
 			prefixes[m[1]] = true
-			prefixes[m[2]+"."] = true
+			prefixes[m[2]+"."], prefixes[m[3]+"."] = true, true
 		}
 	}
 	delete(prefixes, "")

@@ -96,13 +96,15 @@ export async function page(path, options) {
   return { body: await answer.json(), next: /<([^>]*)>; rel="next"/.exec(answer.headers.get("Link") ?? "")?.[1] ?? "" };
 }
 
-// events reads server-sent events; on gets each, with its id and its name. It returns when the stream ends.
-export async function events(answer, on) {
+// events reads server-sent events; on gets each, with its id and its name, and beat hears that the stream is alive. It returns when
+// the stream ends.
+export async function events(answer, on, beat = () => {}) {
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
     const { value, done } = await reader.read();
     if (done) return;
+    beat();
     const frames = (rest + value).split("\n\n");
     rest = frames.pop();
     for (const frame of frames) {

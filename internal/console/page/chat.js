@@ -49,6 +49,7 @@ export class Chat {
   async opened() {
     await this.reload();
     this.above = false;
+    clearTimeout(this.timer);
     this.state = "connected";
     this.changed();
   }

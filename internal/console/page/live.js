@@ -1,13 +1,18 @@
 // What happens in the gateway, live. One tab of a browser reads the stream and tells the others, because a browser opens
 // few connections to one gateway.
 
-import { call, events, Refused } from "./api.js";
+import { call, events, json, Refused } from "./api.js";
 
-const readers = new Set(); // of everything: (event, name)
 const channel = "BroadcastChannel" in globalThis ? new BroadcastChannel("sluice.stream") : null;
+const tab = Math.random().toString(36).slice(2); // this one, among those that share the stream
+const readers = new Set(); // of everything: (event, name)
 const watchers = new Set(); // of whether there is a connection
+const wanted = new Map(); // tab → the sessions that it shows, whose texts come while they are written
 
 export let connected = null; // null: not known yet
+let leading = false;
+let last = ""; // id of the last event
+let reading = new AbortController();
 
 // listen gives what happens to a function, until the function that it returns is called.
 export function listen(on) {
@@ -30,10 +35,8 @@ export function onChange(kinds, on) {
 
 function tell(event, name) {
   if (name === "state") {
-    if (connected !== event.connected) {
-      connected = event.connected;
-      for (const w of watchers) w(connected);
-    }
+    connected = event.connected;
+    for (const w of watchers) w(connected, event.failures ?? 0);
     return;
   }
   for (const r of readers) r(event, name);
@@ -44,88 +47,144 @@ function share(event, name) {
   channel?.postMessage({ event, name });
 }
 
-// start begins to read, or to hear the tab that reads.
-export function start() {
-  channel?.addEventListener("message", ({ data }) => (data.ask ? leading && channel.postMessage({ event: { connected }, name: "state" }) : tell(data.event, data.name)));
-  if (!navigator.locks || !channel) return void read(new AbortController().signal);
-  navigator.locks.request("sluice.stream", () => read(new AbortController().signal));
-  channel.postMessage({ ask: true });
+// heard takes what another tab says: an event, the question for the state, or which sessions it shows.
+function heard({ data }) {
+  if (data.name) return tell(data.event, data.name);
+  if (data.ask && leading) channel.postMessage({ event: { connected }, name: "state" });
+  if (data.ask) announce();
+  if (data.shows) want(data.tab, data.shows);
 }
 
-let leading = false;
-let last = ""; // id of the last event
+const mine = [];
+const announce = () => channel?.postMessage({ tab, shows: mine });
+
+// want notes which sessions a tab shows; the reader asks for their texts with its next request, which it makes at once.
+function want(who, shows) {
+  const before = asked();
+  if (shows.length) wanted.set(who, shows);
+  else wanted.delete(who);
+  if (leading && asked() !== before) reading.abort("again");
+}
+
+const asked = () => [...new Set([...wanted.values()].flat())].slice(-20).sort().join(",");
+
+// show says that this tab shows a session, until the function that it returns is called.
+function show(id) {
+  mine.push(id);
+  want(tab, [...mine]);
+  announce();
+  return () => {
+    mine.splice(mine.indexOf(id), 1);
+    want(tab, [...mine]);
+    announce();
+  };
+}
+
+// start begins to read, or to hear the tab that reads. Where tabs can't agree on one (plain HTTP from another machine), each tab
+// that can be seen reads.
+export function start() {
+  channel?.addEventListener("message", heard);
+  addEventListener("pagehide", () => channel?.postMessage({ tab, shows: [] }));
+  if (navigator.locks && channel) {
+    navigator.locks.request("sluice.stream", read);
+    channel.postMessage({ ask: true });
+  } else read();
+}
+
+const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
 // read follows the stream until the tab is closed, again after each interruption.
-async function read(signal) {
+async function read() {
   leading = true;
-  for (let failures = 0; !signal.aborted; failures++) {
-    const reading = new AbortController();
+  const alone = !navigator.locks;
+  for (let failures = 0; ; failures++) {
+    while (alone && document.hidden) await new Promise((done) => document.addEventListener("visibilitychange", done, { once: true }));
+    reading = new AbortController();
+    const current = reading;
     let silence = 0;
     const beat = () => {
       clearTimeout(silence);
-      silence = setTimeout(() => reading.abort(), 60000);
+      silence = setTimeout(() => current.abort(), 60000);
     };
+    const hide = () => alone && document.hidden && current.abort();
+    document.addEventListener("visibilitychange", hide);
     try {
-      const answer = await call("/v1/stream", { headers: { Accept: "text/event-stream", ...(last ? { "Last-Event-ID": last } : {}) }, signal: reading.signal });
+      beat();
+      const shows = asked();
+      const answer = await call("/v1/stream" + (shows && "?sessions=" + encodeURIComponent(shows)), { headers: { Accept: "text/event-stream", ...(last ? { "Last-Event-ID": last } : {}) }, signal: current.signal });
       failures = 0;
       share({ connected: true }, "state");
-      beat();
       await events(answer, (event, id, name) => {
         if (id) last = id;
-        beat();
+        failures = 0;
         share(event, name);
-      });
+      }, beat);
     } catch (problem) {
-      if (problem instanceof Refused && problem.status === 404) return poll();
+      if (problem instanceof Refused && problem.status === 400) last = ""; // the gateway does not know the last event any more
     }
     clearTimeout(silence);
-    reading.abort(); // a stream that was not read to its end would keep a connection
+    document.removeEventListener("visibilitychange", hide);
+    const again = current.signal.reason === "again";
+    current.abort(); // a stream that was not read to its end would keep a connection
+    if (again) {
+      failures = -1;
+      continue;
+    }
     share({ connected: false, failures }, "state");
-    await new Promise((done) => setTimeout(done, Math.min(500 * 2 ** failures, 8000)));
+    await pause(Math.min(500 * 2 ** failures, 8000));
   }
 }
 
-// poll stands in for the stream of a gateway that has none.
-function poll() {
-  share({ connected: true }, "state");
-  setInterval(() => document.hidden || share({ kinds: ["deliveries", "approvals", "runs", "sessions", "pairings", "alerts", "jobs", "audit", "memory"] }, "changed"), 5000);
-}
-
-// followSession reads the events of one session, again after each interruption. on has opened (read the session now), event,
-// away (with the number of failures) and hidden (the session may not be shown).
+// followSession follows one session by its id, its key or main. on has opened (read the session now), event, away (with the number
+// of failures) and hidden (the session may not be shown).
 export function followSession(name, on) {
-  let closed = false, live = new AbortController(), id = "", seen = "";
-  const pause = (ms) => new Promise((done) => {
-    setTimeout(done, ms);
-    live.signal.addEventListener("abort", done, { once: true });
-  });
-  const run = async () => {
-    for (let failures = 0; !closed; failures++) {
-      const reading = new AbortController();
-      live = new AbortController();
-      live.signal.addEventListener("abort", () => reading.abort(), { once: true });
-      try {
-        const answer = await call(`/v1/sessions/${encodeURIComponent(name)}/events`, { headers: { Accept: "text/event-stream", ...(seen ? { "Last-Event-ID": seen } : {}) }, signal: reading.signal });
-        if (answer.headers.get("X-Session-Id") !== id) {
-          id = answer.headers.get("X-Session-Id");
-          seen = "";
-        }
-        await on.opened(id);
-        failures = 0;
-        await events(answer, (event, n) => {
-          if (n) seen = n;
-          on.event(event);
-        });
-      } catch (problem) {
-        if (problem instanceof Refused && problem.status === 404) on.hidden();
-        else if (problem.name !== "AbortError") console.warn(problem);
+  let id = "", unshow = () => {}, closed = false, timer = 0, running = null;
+  const soon = (ms) => { clearTimeout(timer); timer = setTimeout(resolve, ms); };
+
+  // resolve finds the session that has the name now, and reads it if it is another one, or if something was missed.
+  let stale = true;
+  const resolve = () => (running ??= (async () => {
+    try {
+      const record = await json("/v1/sessions/" + encodeURIComponent(name));
+      if (closed) return;
+      if (record.id !== id) {
+        unshow();
+        id = record.id;
+        unshow = show(id);
+        stale = true;
       }
-      reading.abort(); // a stream that was not read to its end would keep one of the browser's few connections
-      if (closed || live.signal.aborted) continue;
-      on.away(failures);
-      await pause(Math.min(500 * 2 ** failures, 8000));
+      if (stale && connected !== false) {
+        stale = false;
+        await on.opened(record);
+      }
+    } catch (problem) {
+      if (closed) return;
+      stale = true;
+      if (problem instanceof Refused && problem.status === 404) return on.hidden();
+      on.away(0);
+      soon(1000);
+    } finally {
+      running = null;
     }
+  })());
+
+  const stops = [
+    listen((e, kind) => {
+      if (kind === "session" && e.session === id) on.event(e);
+      else if (kind === "hello") {
+        stale ||= !e.resumed;
+        soon(0);
+      } else if (kind === "changed" && e.kinds.includes("runs")) soon(300); // it may have been replaced, or hidden
+    }),
+    watch((is, failures) => {
+      if (is) return;
+      stale = true;
+      on.away(failures);
+    }),
+  ];
+  resolve();
+  return {
+    again: () => { stale = true; return resolve(); },
+    close: () => { closed = true; clearTimeout(timer); unshow(); for (const stop of stops) stop(); },
   };
-  run();
-  return { again: () => live.abort(), close: () => { closed = true; live.abort(); } };
 }

@@ -4,7 +4,7 @@ import { acts, query } from "../api.js";
 import { current } from "../keys.js";
 import { onChange } from "../live.js";
 import { address, change, go, useAddress } from "../router.js";
-import { known, number, t } from "../text.js";
+import { exact, known, number, t } from "../text.js";
 import { cls, html, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "./html.js";
 import { Icon } from "./icon.js";
 import { copy, Problem } from "./parts.js";
@@ -15,6 +15,7 @@ const spare = 12; // rows that are drawn above and below what is in sight
 const places = new Map(); // address → { rows, top }: where a list was left
 
 const phone = matchMedia("(max-width: 47.99rem)");
+const wide = matchMedia("(min-width: 100rem)"); // there is room for all columns beside an open row
 
 // List shows the rows of an endpoint.
 //   name      of the view, which is the first part of its address
@@ -30,8 +31,8 @@ export function List({ name, path, take, id, fixed = {}, filters = [], columns, 
   const values = Object.fromEntries(filters.map((f) => [f.key, at.query.get(f.key) ?? ""]));
   const key = name + query(values);
   const [, draw] = useReducer((n) => n + 1, 0);
-  const [narrow, setNarrow] = useState(phone.matches);
-  const compact = narrow || (reader && at.id !== "");
+  const [, fitted] = useReducer((n) => n + 1, 0);
+  const compact = phone.matches || at.id !== "" && (reader || !wide.matches);
   const height = compact ? 68 : 48; // pixels of a row, as in style.css
   const box = useRef(null);
   const top = useRef(0);
@@ -67,11 +68,13 @@ export function List({ name, path, take, id, fixed = {}, filters = [], columns, 
   }, [rows, rows.state === "loading"]);
 
   useEffect(() => {
-    const fit = () => setNarrow(phone.matches);
     const leave = () => sessionStorage.setItem("sluice.at." + key, String(Math.round(top.current)));
-    phone.addEventListener("change", fit);
+    for (const width of [phone, wide]) width.addEventListener("change", fitted);
     addEventListener("pagehide", leave);
-    return () => { phone.removeEventListener("change", fit); removeEventListener("pagehide", leave); };
+    return () => {
+      for (const width of [phone, wide]) width.removeEventListener("change", fitted);
+      removeEventListener("pagehide", leave);
+    };
   }, [key]);
 
   const seen = box.current?.clientHeight || 800;
@@ -208,6 +211,12 @@ function Filter({ of, value }) {
     const timer = setTimeout(() => change({ [of.key]: text.trim() }), 300);
     return () => clearTimeout(timer);
   }, [text]);
+  if (of.type === "time") {
+    const spans = { hour: 3600, day: 86400, week: 604800 };
+    const since = (s) => new Date(Date.now() - s * 1000).toISOString().replace(/\.\d+/, "");
+    return html`<label class=${cls("filter", value && "set")}><span>${of.text}</span><select value=${value} onChange=${(e) => change({ [of.key]: e.target.value in spans ? since(spans[e.target.value]) : e.target.value })}>
+      <option value="">${t("list.any")}</option>${value && html`<option value=${value} selected>${exact(value)}</option>`}${Object.keys(spans).map((k) => html`<option value=${k}>${t("filter.last." + k)}</option>`)}</select></label>`;
+  }
   if (of.options) {
     const options = of.options.includes(value) || !value ? of.options : [...of.options, value];
     return html`<label class=${cls("filter", value && "set")}><span>${of.text}</span><select value=${value} onChange=${(e) => change({ [of.key]: e.target.value })}>

@@ -11,7 +11,7 @@ import { Conversation } from "../ui/conversation.js";
 export const nameOf = (s) => visible(s.title || s.label || s.key);
 
 export default function Conversations() {
-  return html`<${List} name="conversations" reader label=${t("view.conversations")} path="/v1/sessions" take=${(b) => b} id=${(s) => s.id} kinds=${["sessions", "runs"]}
+  return html`<${List} name="conversations" reader label=${t("view.conversations")} path="/v1/sessions" take=${(b) => b} id=${(s) => s.id} kinds=${["runs"]}
     filters=${[{ key: "agent", text: t("col.agent") }]}
     head=${() => html`<div class="strip"><a class="button small main" href=${address("conversations", "main")}>${t("conversations.main")}</a></div>`}
     columns=${[

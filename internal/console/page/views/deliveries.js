@@ -24,7 +24,7 @@ export const oneLine = (text) => visible(String(text ?? "").slice(0, 600)).repla
 
 export default function Deliveries() {
   return html`<${List} name="deliveries" label=${t("view.deliveries")} path="/v1/deliveries" take=${(b) => b.deliveries} id=${(d) => d.id} kinds=${["deliveries"]}
-    filters=${[{ key: "status", text: t("col.status"), options: statuses }, { key: "channel", text: t("col.channel") }, { key: "session", text: t("col.session"), hint: "sess_…" }]}
+    filters=${[{ key: "q", text: t("filter.words") }, { key: "status", text: t("col.status"), options: statuses }, { key: "channel", text: t("col.channel") }, { key: "to", text: t("col.to") }, { key: "session", text: t("col.session"), hint: "sess_…" }, { key: "since", text: t("filter.since"), type: "time" }]}
     columns=${[
       { text: t("col.status"), width: "7.5rem", on: "status", cell: (d) => html`<${Chip} status=${d.status} />` },
       { text: t("col.to"), width: "minmax(8rem, .8fr)", on: "sub", cell: (d) => html`<${Place} of=${d.route} />` },

@@ -8,6 +8,7 @@ import { List } from "../ui/list.js";
 import { Age, Chip, Facts, Left, Level, Loaded, Problem, Text, useLoad, When } from "../ui/parts.js";
 import { onChange } from "../live.js";
 import { oneLine } from "./deliveries.js";
+import { Markdown } from "../ui/markdown-view.js";
 import { toast } from "../ui/toast.js";
 
 export const what = (p) => (p.delivery ? t("inbox.send") : t("inbox.allowtool", { tool: visible(p.tool) }));
@@ -20,7 +21,7 @@ export default function Inbox() {
     columns=${[
       { text: t("col.status"), width: "7.5rem", on: "status", cell: (p) => html`<${Chip} status=${p.status} />` },
       { text: t("inbox.what"), width: "minmax(9rem, 1fr)", on: "main", cell: (p) => what(p) },
-      { text: t("inbox.args"), width: "minmax(9rem, 1.6fr)", on: "sub", cell: (p) => html`<code>${oneLine(JSON.stringify(p.args ?? {}))}</code>` },
+      { text: t("inbox.args"), width: "minmax(9rem, 1.6fr)", on: "sub", cell: (p) => (p.delivery && p.args?.text ? oneLine(p.args.text) : html`<code>${oneLine(JSON.stringify(p.args ?? {}))}</code>`) },
       { text: t("inbox.asker"), width: "minmax(5rem, .5fr)", cell: (p) => visible(p.agent) },
       { text: t("col.level"), width: "9.5rem", cell: (p) => html`<${Level} label=${p.label} />` },
       { text: t("inbox.left"), width: "5rem", on: "age", end: true, cell: (p) => (p.status === "pending" ? html`<${Left} until=${p.expires} />` : html`<${Age} at=${p.decided ?? p.created} />`) },
@@ -58,7 +59,8 @@ function Approval({ id, row, refresh }) {
     <header class="detail-head"><h2>${what(p)}</h2><p><${Chip} status=${p.status} /> <${Level} label=${p.label} /></p></header>
     ${p.status === "pending" && acts() && html`<${Decide} p=${p} after=${() => { read.again(); refresh(); }} />`}
     ${p.why && html`<p class="note">${visible(p.why)}</p>`}
-    <h3>${t("inbox.args")}</h3><${Text} code text=${argsOf(p)} label=${t("inbox.args")} />
+    ${p.delivery && p.args?.text ? html`<h3>${t("inbox.message")}</h3><section class="said"><${Markdown} text=${p.args.text} /></section><details><summary>${t("inbox.args")}</summary><${Text} code text=${argsOf(p)} label=${t("inbox.args")} /></details>`
+    : html`<h3>${t("inbox.args")}</h3><${Text} code text=${argsOf(p)} label=${t("inbox.args")} />`}
     <${Facts} of=${[[t("inbox.asker"), visible(p.agent)], [t("inbox.rules"), p.rules?.map(visible).join(", ")], [t("inbox.who"), who(p)], [t("inbox.ontimeout"), t(p.on_timeout === "allow" ? "inbox.thenallow" : "inbox.thendeny")],
       [t("inbox.by"), p.by && visible(p.by)], [t("inbox.reason"), p.reason && visible(p.reason)], [t("col.created"), html`<${When} at=${p.created} />`], [t("inbox.expires"), html`<${When} at=${p.expires} />`],
       [t("inbox.decided"), p.decided && html`<${When} at=${p.decided} />`], [t("col.session"), p.session && html`<a href=${address("conversations", p.session)}>${p.session}</a>`], [t("col.run"), p.run && html`<a href=${address("runs", p.run)}>${p.run}</a>`],

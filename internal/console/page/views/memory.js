@@ -12,7 +12,7 @@ import { oneLine } from "./deliveries.js";
 const label = (m) => m.classification + "/" + m.trust;
 
 export default function Memory() {
-  return html`<${List} name="memory" label=${t("view.memory")} path="/v1/memory" take=${(b) => b.memories} id=${(m) => m.id} kinds=${["memory"]}
+  return html`<${List} name="memory" label=${t("view.memory")} path="/v1/memory" take=${(b) => b.memories} id=${(m) => m.id} kinds=${["runs"]}
     filters=${[{ key: "q", text: t("filter.words") }, { key: "namespace", text: t("col.namespace") }, { key: "audience", text: t("col.audience"), hint: "owner" }, { key: "tag", text: t("memory.tag") }]}
     columns=${[
       { text: t("col.namespace"), width: "7.5rem", on: "status", cell: (m) => visible(m.namespace) },

@@ -1,39 +1,47 @@
 // Overview: is all well, and what needs a person. Each number opens its rows.
 
-import { json, Refused } from "../api.js";
+import { json } from "../api.js";
 import { onChange } from "../live.js";
 import { address } from "../router.js";
 import { count, t, visible } from "../text.js";
+import { Chart } from "../ui/chart.js";
 import { html, useEffect } from "../ui/html.js";
-import { Age, Chip, Level, Loaded, Place, useLoad } from "../ui/parts.js";
+import { Age, Chip, Left, Level, Loaded, Place, useLoad } from "../ui/parts.js";
 import { Parts } from "./agents.js";
-import { oneLine } from "./deliveries.js";
 
-const quiet = (promise, otherwise) => promise.catch((e) => (e instanceof Refused ? otherwise : Promise.reject(e)));
+// where are the lists of the API in this page.
+const where = { runs: "runs", deliveries: "deliveries", approvals: "inbox", pairings: "people", alerts: "alerts", status: "agents" };
 
-async function read() {
-  const [status, deliveries, approvals, pairings, alerts, jobs] = await Promise.all([
-    json("/v1/status"), json("/v1/deliveries?limit=8"), quiet(json("/v1/approvals?status=pending&limit=200"), { approvals: [] }),
-    quiet(json("/v1/pairings"), { pairings: [] }), quiet(json("/v1/alerts?limit=200"), { alerts: [] }), quiet(json("/v1/cron"), { jobs: [] }),
-  ]);
-  return { status, deliveries: deliveries.deliveries, counts: deliveries.counts, approvals: approvals.approvals, asking: pairings.pairings.filter((p) => p.status === "pending"), alerts: alerts.alerts, jobs: jobs.jobs };
+// rowsOf is the address of the rows behind a number.
+export function rowsOf(list) {
+  const url = new URL(list, location.origin);
+  const query = Object.fromEntries(url.searchParams);
+  const view = where[url.pathname.split("/")[2]] ?? "overview";
+  if (view === "people" || view === "alerts" || view === "inbox") return address(view);
+  return address(view, "", query);
 }
 
+const tones = { approvals: "warn", pairings: "warn", held: "warn", unknown: "warn", failed: "bad", alerts: "bad", accounts: "bad", jobs: "bad" };
+
 export default function Overview() {
-  const now = useLoad(read, []);
-  useEffect(() => onChange(["deliveries", "approvals", "pairings", "alerts", "jobs", "runs"], now.again), []);
-  return html`<div class="page-body"><${Loaded} of=${now}>${(o) => {
-    const deaf = o.status.accounts.filter((a) => !["connected", "standby"].includes(a.status));
-    const needs = [
-      ["approvals", o.approvals.length, address("inbox"), "warn"], ["pairings", o.asking.length, address("inbox"), "warn"], ["held", o.counts.held ?? 0, address("deliveries", "", { status: "held" }), "warn"],
-      ["unknown", o.counts.unknown ?? 0, address("deliveries", "", { status: "unknown" }), "warn"], ["failed", (o.counts.failed ?? 0), address("deliveries", "", { status: "failed" }), "bad"], ["expired", (o.counts.expired ?? 0), address("deliveries", "", { status: "expired" }), "bad"],
-      ["blocked", o.counts.blocked ?? 0, address("deliveries", "", { status: "blocked" }), "rule"], ["alerts", o.alerts.length, address("alerts"), "bad"], ["faulty", o.jobs.filter((j) => j.state === "faulty").length, address("automation"), "warn"], ["deaf", deaf.length, "#accounts", "bad"],
-    ].filter(([, n]) => n > 0);
-    return html`<section class="hello"><p><${Chip} status=${o.status.ready ? "ready" : "failed"} text=${t(o.status.ready ? "overview.ready" : "overview.notready")} /> <span class="soft">Sluice ${o.status.version} · ${t("overview.up")} <${Age} at=${o.status.started} /></span></p></section>
-      <section aria-label=${t("overview.needs")}><h2>${t("overview.needs")}</h2>${needs.length ? html`<div class="needs">${needs.map(([k, n, to, tone]) => html`<a class=${"need " + tone} href=${to} data-need=${k}><strong>${count(n)}</strong><span>${t("need." + k, { n })}</span></a>`)}</div>` : html`<p class="calm">${t("overview.calm")}</p>`}</section>
-      <section id="accounts"><h2>${t("overview.accounts")}</h2><ul class="lines">${o.status.accounts.map((a) => html`<li><${Chip} status=${a.status} /> <strong>${a.channel}</strong> ${a.self?.username ? "@" + visible(a.self.username) : visible(a.account)} <${Level} label=${a.classification} /> ${a.detail && html`<span class="soft">${visible(a.detail)}</span>`}</li>`)}</ul>
-        ${o.status.accounts.every((a) => a.channel === "webchat") && html`<p class="soft">${t("overview.onlypage")} <a href=${address("conversations", "main")}>${t("conversations.write")}</a></p>`}</section>
-      <section class="lately"><h2>${t("overview.lately")}</h2>${o.deliveries.length ? html`<ul class="lines">${o.deliveries.map((d) => html`<li key=${d.id}><${Chip} status=${d.status} /> <a href=${address("deliveries", d.id)}>${oneLine(d.text).slice(0, 100) || d.id}</a> <span class="soft"><${Place} of=${d.route} /> · <${Age} at=${d.created} /></span></li>`)}</ul>` : html`<p class="soft">${t("deliveries.empty")}</p>`}</section>
-      <section><h2>${t("agents.parts")}</h2><${Parts} of=${o.status.parts} /></section>`;
-  }}<//></div>`;
+  const now = useLoad(() => json("/v1/overview"), []);
+  useEffect(() => {
+    let timer = 0;
+    const stop = onChange(["deliveries", "approvals", "pairings", "alerts", "jobs", "runs"], () => { timer ||= setTimeout(() => { timer = 0; now.again(); }, 500); });
+    return () => { stop(); clearTimeout(timer); };
+  }, []);
+  return html`<div class="page-body"><${Loaded} of=${now}>${(o) => html`
+    <p class="hello"><${Chip} status=${o.ready ? "ready" : "failed"} text=${t(o.ready ? "overview.ready" : "overview.notready")} /> <span class="soft">Sluice ${o.version} · ${t("overview.up")} <${Age} at=${o.started} /></span></p>
+    <section aria-label=${t("overview.needs")}><h2>${t("overview.needs")}</h2>${o.needs.length ? html`<div class="needs">${o.needs.map((n) => html`<a class=${"need " + (tones[n.kind] ?? "warn")} href=${rowsOf(n.count.list)} data-need=${n.kind}><strong>${count(n.count)}</strong><span>${t("need." + n.kind, { n: n.count.count })}</span>${n.next && html`<small>${t("overview.next")} <${Left} until=${n.next} /></small>`}</a>`)}</div>` : html`<p class="calm">${t("overview.calm")}</p>`}</section>
+    <section><h2>${t("overview.day")}</h2><div class="flow">${["heard", "runs", "failed", "sent", "blocked"].map((k) => html`<a href=${rowsOf(o.traffic[k].list)} data-flow=${k}><strong>${count(o.traffic[k])}</strong><span>${t("flow." + k)}</span></a>`)}
+      ${["queued", "running"].map((k) => html`<a href=${rowsOf(o.work[k].list)} data-flow=${k}><strong>${count(o.work[k])}</strong><span>${t("flow." + k)}</span></a>`)}
+      ${Object.entries(o.deliveries).map(([k, n]) => html`<a href=${rowsOf(n.list)} data-flow=${"delivery-" + k}><strong>${count(n)}</strong><span>${t("flow.deliveries", { status: t("status." + k) })}</span></a>`)}</div>
+      ${o.series.points.length > 1 && html`<div class="charts">
+        <${Chart} title=${t("chart.latency")} unit="ms" points=${o.series.points} lines=${[["p50_ms", t("chart.p50"), "busy"], ["p95_ms", t("chart.p95"), "warn"]]} />
+        <${Chart} title=${t("chart.traffic")} points=${o.series.points} lines=${[["heard", t("flow.heard"), "busy"], ["sent", t("flow.sent"), "good"], ["failed", t("flow.failed"), "bad"]]} />
+        <${Chart} title=${t("chart.tokens")} points=${o.series.points} lines=${[["input_tokens", t("chart.input"), "busy"], ["output_tokens", t("chart.output"), "rule"]]} /></div>`}</section>
+    <section id="accounts"><h2>${t("overview.accounts")}</h2><ul class="lines">${o.accounts.map((a) => html`<li><${Chip} status=${a.hears ? a.status : "deaf"} /> <strong>${a.channel}</strong> ${a.self?.username ? "@" + visible(a.self.username) : visible(a.account)} <${Level} label=${a.classification} /> ${a.detail && html`<span class="soft">${visible(a.detail)}</span>`}</li>`)}</ul>
+      ${o.accounts.every((a) => ["webchat", "node"].includes(a.channel)) && html`<p class="soft">${t("overview.onlypage")} <a href=${address("conversations", "main")}>${t("conversations.write")}</a></p>`}</section>
+    <section class="lately"><h2>${t("overview.lately")}</h2>${o.lately.length ? html`<ul class="lines">${o.lately.map((d) => html`<li key=${d.id}><${Chip} status=${d.status} /> <a href=${address("deliveries", d.id)}>${visible(d.text || d.id)}</a> <span class="soft"><${Place} of=${d.route} /> · <${Age} at=${d.at} /></span></li>`)}</ul>` : html`<p class="soft">${t("overview.allout")}</p>`}</section>
+    <section><h2>${t("agents.parts")}</h2><${Parts} of=${o.parts} /></section>`}<//></div>`;
 }

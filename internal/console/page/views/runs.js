@@ -16,7 +16,7 @@ export const waited = (r) => r.waited_ms ?? between(r.accepted, r.started);
 
 export default function Runs() {
   return html`<${List} name="runs" label=${t("view.runs")} path="/v1/runs" take=${(b) => b.runs} id=${(r) => r.id} kinds=${["runs"]}
-    filters=${[{ key: "status", text: t("col.status"), options: statuses }]}
+    filters=${[{ key: "q", text: t("filter.words") }, { key: "status", text: t("col.status"), options: statuses }, { key: "kind", text: t("col.kind"), options: ["message", "ask", "reply", "announce", "task", "report", "command", "note", "trigger"], words: "kind" }, { key: "agent", text: t("col.agent") }, { key: "model", text: t("col.model") }, { key: "channel", text: t("col.channel") }, { key: "slow", text: t("filter.slow"), hint: "5000" }, { key: "since", text: t("filter.since"), type: "time" }]}
     columns=${[
       { text: t("col.status"), width: "7.5rem", on: "status", cell: (r) => html`<${Chip} status=${r.status} />` },
       { text: t("col.input"), width: "minmax(10rem, 2fr)", on: "main", cell: (r) => oneLine(r.input) || html`<span class="soft">${r.kind}</span>` },

@@ -352,9 +352,8 @@ export class Chat {
   // ownEvent handles the events of the person's own message. They are shown even if nothing else of the session is.
   ownEvent(e) {
     if (isEnd(e) && e.run !== this.ended) this.told = e;
-    if (!this.above) return;
-    if (e.type === "message.notice") this.happened(e);
-    this.showTold();
+    if (e.type === "message.notice" && (this.above || e.delivery)) this.happened(e); // known again by its delivery
+    if (this.above) this.showTold();
   }
 
   showTold() {

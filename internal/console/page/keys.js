@@ -53,7 +53,7 @@ export function start({ views, find, help, regions }) {
     }
     if (e.key === "g") {
       after = "g";
-      waiting = setTimeout(() => { after = ""; }, 1200);
+      waiting = setTimeout(() => { after = ""; }, 3000);
       return;
     }
     if (e.key === "?") return help();

@@ -31,6 +31,7 @@ function resolved(name) {
 export function Chart({ title, points, lines, unit = "" }) {
   const box = useRef(null);
   useEffect(() => {
+    const node = box.current;
     let chart = null, gone = false;
     const draw = async () => {
       const UPlot = await load();
@@ -39,16 +40,16 @@ export function Chart({ title, points, lines, unit = "" }) {
       const line = resolved("line"), ink = resolved("soft"), font = "11px system-ui, sans-serif";
       const axis = { stroke: ink, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 }, font };
       chart = new UPlot({
-        width: Math.max(200, box.current.clientWidth), height: 150, legend: { show: false }, cursor: { show: false }, padding: [8, 8, 0, 0],
+        width: Math.max(200, node.clientWidth), height: 150, legend: { show: false }, cursor: { show: false }, padding: [8, 8, 0, 0],
         axes: [{ ...axis, values: (_, at) => at.map((s) => minute(s * 1000)) }, { ...axis, size: 46, values: (_, all) => all.map((v) => (v >= 1000 ? number(v / 1000) + "k" : number(v))) }],
         scales: { y: { range: (_, low, high) => [0, Math.max(1, high * 1.1)] } },
         series: [{}, ...lines.map(([, name, tone]) => ({ label: name, stroke: resolved(tone), width: 1.6, points: { show: true, size: 4 }, spanGaps: true }))],
-      }, [points.map((p) => Date.parse(p.at) / 1000), ...lines.map(([key]) => points.map((p) => p[key] ?? null))], box.current);
+      }, [points.map((p) => Date.parse(p.at) / 1000), ...lines.map(([key]) => points.map((p) => p[key] ?? null))], node);
     };
     draw();
     const dark = matchMedia("(prefers-color-scheme: dark)");
-    const size = new ResizeObserver(() => chart?.setSize({ width: Math.max(200, box.current.clientWidth), height: 150 }));
-    size.observe(box.current);
+    const size = new ResizeObserver(() => !gone && chart?.setSize({ width: Math.max(200, node.clientWidth), height: 150 }));
+    size.observe(node);
     dark.addEventListener("change", draw);
     return () => { gone = true; size.disconnect(); dark.removeEventListener("change", draw); chart?.destroy(); };
   }, [points]);

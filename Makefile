@@ -16,7 +16,7 @@ BENCHFLAGS  ?=
 MUTATEFLAGS ?=
 WHY         ?=
 
-.PHONY: help run build test lint fmt bench budget fuzz mutate chaos structure security-report vuln verify generate tidy clean
+.PHONY: help run build test lint fmt bench budget fuzz mutate chaos structure security-report pictures vuln verify generate tidy clean
 
 help: ## show the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -112,6 +112,10 @@ security-report: ## attack the gateway, and write docs/security-report.md
 	go test -count 1 -run 'Corpus|Ordinary|Cost|TwoRun' ./internal/attacks -report "$$dir"; \
 	go test -count 1 -tags mutants -run 'Mutants|FindLeaks' ./internal/attacks -report "$$dir"; \
 	go test -count 1 -tags report -run WriteReport ./internal/attacks -report "$$dir"
+
+pictures: ## make the pictures of the console in docs/console
+	@mkdir -p docs/console
+	CI=true SLUICE_PICTURES=$(CURDIR)/docs/console go test -count 1 -run '^TestConsolePictures$$' ./internal/app
 
 vuln: $(BIN)/govulncheck ## look for known vulnerabilities in the dependencies
 	@if ! timeout 20 curl -fsS -o /dev/null https://vuln.go.dev/index/db.json; then \

@@ -78,4 +78,6 @@ export default {
   "chart.latency": "Von der Nachricht zur Antwort", "chart.p50": "die Hälfte", "chart.p95": "95 von 100", "chart.traffic": "Nachrichten", "chart.tokens": "Token", "chart.input": "ein", "chart.output": "aus",
   "filter.slow": "Langsamer als (ms)", "filter.since": "Seit", "filter.last.hour": "letzte Stunde", "filter.last.day": "letzter Tag", "filter.last.week": "letzte Woche",
   "kind.message": "Nachricht", "kind.ask": "Anfrage eines Agenten", "kind.reply": "Antwort eines Agenten", "kind.announce": "Mitteilung", "kind.task": "Aufgabe", "kind.report": "Bericht", "kind.command": "Befehl", "kind.note": "Notiz", "kind.trigger": "Auftrag oder Hook",
+
+  "models.providers": "Anbieter von Modellen", "models.none": "Kein Anbieter ist konfiguriert: Es antwortet das Vorführmodell.", "models.since": "seit", "models.again": "neuer Versuch", "models.host": "Rechner", "models.region": "Region", "models.models": "Modelle", "models.keys": "Schlüssel", "models.check": "Um ein Wort bitten", "models.answers": "Er antwortet.", "models.clear": "Wieder benutzen", "models.cleared": "Er wird wieder benutzt.",
 };

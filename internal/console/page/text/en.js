@@ -78,4 +78,6 @@ export default {
   "chart.latency": "From message to answer", "chart.p50": "half of them", "chart.p95": "95 of 100", "chart.traffic": "Messages", "chart.tokens": "Tokens", "chart.input": "in", "chart.output": "out",
   "filter.slow": "Slower than (ms)", "filter.since": "Since", "filter.last.hour": "the last hour", "filter.last.day": "the last day", "filter.last.week": "the last week",
   "kind.message": "message", "kind.ask": "request of an agent", "kind.reply": "reply of an agent", "kind.announce": "announcement", "kind.task": "task", "kind.report": "report", "kind.command": "command", "kind.note": "note", "kind.trigger": "job or hook",
+
+  "models.providers": "Providers of models", "models.none": "No provider is configured: the offline demonstration model answers.", "models.since": "since", "models.again": "tried again", "models.host": "Host", "models.region": "Region", "models.models": "Models", "models.keys": "Keys", "models.check": "Ask for a word", "models.answers": "It answers.", "models.clear": "Use it again", "models.cleared": "It is used again.",
 };

@@ -32,6 +32,7 @@ import (
 	"sluice/router/outbound"
 	"sluice/router/place"
 	"sluice/router/quota"
+	"sluice/router/refused"
 	"sluice/router/steps"
 	"sluice/router/trigger"
 	"sluice/router/work"
@@ -78,6 +79,8 @@ type Config struct {
 	Sweep          func(ctx context.Context) // called by each sweep; may be nil
 	CachedSessions int                       // default 512
 
+	Refusals refused.Store // keeps who wrote and was not heard; nil: nobody does
+
 	Disk  quota.Disk  // space for stored files; nil: no limit
 	Hooks []hook.Hook // [hook.Hooks.Configure] replaces them
 	Jobs  []job.Job   // [job.Source.Configure] replaces them
@@ -90,6 +93,7 @@ type Config struct {
 // pruner and the keeper of receipts; the lanes, the retirer and the acks own theirs.
 type Router struct {
 	store      *ledger.Store
+	refused    *refused.Log
 	compose    *outbound.Composer
 	settings   atomic.Pointer[place.Settings]
 	now        func() time.Time
@@ -215,9 +219,10 @@ func (r *Router) manage(c Config) {
 
 // newIntake creates the stage that accepts events.
 func (r *Router) newIntake(c Config) {
+	r.refused = &refused.Log{Store: c.Refusals, SinkLevel: c.Gate.SinkLevel, Now: c.Now, Log: c.Log}
 	r.Intake = &inbound.Intake{
 		Store: r.store, Buttons: r.store, Settings: r.settings.Load, Places: r.places, SinkLevel: c.Gate.SinkLevel, Commands: r.commands,
-		Pairings: r.Pairings, Composer: r.compose, Routes: r.Routes, Adapter: c.Adapters, Lanes: r.lanes, Acks: r.acks, Emit: c.Bus.Emit,
+		Pairings: r.Pairings, Composer: r.compose, Routes: r.Routes, Adapter: c.Adapters, Lanes: r.lanes, Acks: r.acks, Refused: r.refused, Emit: c.Bus.Emit,
 		Stopping: r.stopping.Load, Now: c.Now, Log: c.Log, Metrics: inbound.NewMetrics(c.Registerer),
 	}
 }
@@ -347,6 +352,7 @@ func (r *Router) Start() {
 		var beside sync.WaitGroup
 		beside.Go(func() { pruner.run(ctx) })
 		beside.Go(func() { r.keeper.Run(ctx) })
+		beside.Go(func() { r.refused.Run(ctx) })
 		r.sweep(ctx)
 		beside.Wait()
 	}()
@@ -364,6 +370,7 @@ func (r *Router) Stop(ctx context.Context) {
 	}
 	r.lanes.ReleaseAll(ctx)
 	r.keeper.StoreRest(ctx)
+	r.refused.StoreRest(ctx)
 	r.acks.Stop()
 	r.retirer.Stop()
 }

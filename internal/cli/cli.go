@@ -159,7 +159,7 @@ token from the state folder. SLUICE_STATE sets a different state folder.`,
 	)
 	root.AddCommand(console.Commands(console.Deps{
 		Screen: screen, Connect: locator.Connect, Run: func(t func(context.Context, []string) error) func(*cobra.Command, []string) error { return r.run(t) },
-		Launch: d.Browser, NoArgs: arguments(0, 0),
+		Launch: d.Browser, NoArgs: arguments(0, 0), OneArg: arguments(1, 1),
 	})...)
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {

@@ -88,7 +88,7 @@ func TestTheCommandsThereAre(t *testing.T) {
 		"runs", "runs list", "runs show",
 		"send", "serve",
 		"sessions", "sessions delete", "sessions exchanges", "sessions exchanges show", "sessions history", "sessions list", "sessions patch", "sessions reset", "sessions send", "sessions show", "sessions spawn",
-		"status", "version", "wake",
+		"status", "version", "wake", "why",
 	}, commands(t))
 }
 

@@ -19,6 +19,7 @@ import (
 	"sluice/internal/httpapi/senders"
 	"sluice/internal/httpapi/signin"
 	"sluice/internal/httpapi/view"
+	"sluice/internal/httpapi/why"
 	"sluice/internal/httpapi/wire"
 	"sluice/policy/flow"
 )
@@ -56,6 +57,7 @@ type handlers struct {
 	signin   *signin.API
 	overview *overview.API
 	live     *live.API
+	why      *why.API
 
 	alerts *alerts.API
 	hooks  *hooks.API
@@ -144,6 +146,7 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 		},
 		openai: &openai.API{Face: face("openai"), Turns: turns, Agents: cfg.Published, Problem: problems{cfg.Log}.of, Started: cfg.Now(), Now: cfg.Now},
 		intake: hooks.NewIntake(gw.Hooks, trail, bodies, cfg.Now),
+		why:    &why.API{Visible: visible, Rows: rows.Why},
 		live:   &live.API{Events: gw.Live, Sessions: events, Rows: rows.Live, Cursors: cursors, Ending: ctx, Log: cfg.Log},
 		status: status, overview: &overview.API{Visible: visible, Status: status, Rows: rows.Overview, Now: cfg.Now},
 

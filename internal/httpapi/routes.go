@@ -148,6 +148,8 @@ func (h *handlers) registerOperations(r *registrar) {
 	add(r, wire.Op(get, "/v1/status", "status", "Get the state of the gateway"), h.status.Get)
 	add(r, wire.Op(get, "/v1/overview", "overview", "Get whether all is well, what waits for a person, and what the last day was like"), h.overview.Get)
 	r.raw(live.Describe(r), h.live.Watch)
+	add(r, wire.Op(get, "/v1/why/{id}", "why", "Explain what became of something: one chain of causes, from what the platform reported to the receipt"), h.why.Get)
+	add(r, wire.Op(get, "/v1/refused", "list-refused", "List who wrote and was not heard, the latest first"), h.why.Refused)
 }
 
 // registerSenders registers the routes for programs that send alerts and notes.

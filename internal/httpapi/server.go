@@ -47,6 +47,7 @@ import (
 	"sluice/internal/httpapi/senders"
 	"sluice/internal/httpapi/signin"
 	"sluice/internal/httpapi/view"
+	"sluice/internal/httpapi/why"
 	"sluice/internal/httpapi/wire"
 	"sluice/internal/workspace"
 	"sluice/policy/flow"
@@ -102,6 +103,7 @@ type Rows struct {
 	Access     AccessStore
 	Overview   overview.Rows
 	Live       live.Rows
+	Why        why.Rows
 }
 
 // AccessStore has the tokens and sign-ins.

@@ -108,6 +108,7 @@ type Intake struct {
 	Adapter   adapters.Finder
 	Lanes     Lanes
 	Acks      Acks
+	Refused   Refused
 	Workers   Workers
 	Emit      func(event sessions.Event) // publishes a live event
 	Stopping  func() bool                // whether the gateway accepts no new events
@@ -117,6 +118,11 @@ type Intake struct {
 }
 
 var _ adapters.Acceptor = (*Intake)(nil)
+
+// Refused notes who was not heard, and why.
+type Refused interface {
+	Note(in adapters.Inbound, reason string)
+}
 
 // Metrics counts the events.
 type Metrics struct {

@@ -30,18 +30,21 @@ func whoamiKey(in Admission, now time.Time) string {
 	return fmt.Sprintf("whoami/%s/%s/%d/%d", in.Route.Channel, in.Route.Account, now.Unix()/int64(whoamiEvery/time.Second), slot.Sum32()%whoamiSlots)
 }
 
-// asksWhoami reports whether a stranger asks for their own id in a direct chat.
+// asksWhoami reports whether a stranger asks for their own id in a direct chat, or for help.
 func asksWhoami(in Admission, how place.Admit) bool {
 	c, ok := commands.Of(in.Inbound)
-	return (how == place.AdmitPairing || how == place.AdmitNone) && in.Route.ChatType == sessions.Direct && !in.Sender.Bot && in.Press == "" && ok && c.Name == "whoami"
+	return (how == place.AdmitPairing || how == place.AdmitNone) && in.Route.ChatType == sessions.Direct && !in.Sender.Bot && in.Press == "" && ok && (c.Name == "whoami" || c.Name == "help")
 }
 
 // replyToStranger tells a stranger their id and nothing else; an owner needs it to give them access. A stranger who asks
 // again gets no answer for a while.
 func (i *Intake) replyToStranger(ctx context.Context, in Admission) (Admitted, error) {
-	text := "You are " + visible.CodeSpan(sessions.Principal(in.Route.Channel, in.Sender.ID)) + "."
+	text, key := "You are "+visible.CodeSpan(sessions.Principal(in.Route.Channel, in.Sender.ID))+".", whoamiKey(in, i.Now())
+	if c, _ := commands.Of(in.Inbound); c.Name == "help" {
+		text, key = "I am a bot, and I don't know you yet. My owner can let you in: tell them the id that `/whoami` shows.", "help/"+key
+	}
 	d := i.Composer.Notice(in.Route, text)
-	d.Idempotency = whoamiKey(in, i.Now())
+	d.Idempotency = key
 	told, err := i.wasSent(ctx, d.Idempotency)
 	if err != nil {
 		return Admitted{}, err
@@ -126,6 +129,7 @@ func (i *Intake) requestPairing(ctx context.Context, in Admission) (Admitted, er
 
 // pairingPending does not answer a stranger who has asked before, unless the platform's own menu needs an answer.
 func (i *Intake) pairingPending(ctx context.Context, in Admission) (Admitted, error) {
+	i.Refused.Note(in.Inbound, "the person has asked for access and waits: approve or deny the request")
 	if !commands.FromMenu(in.Inbound) {
 		return Admitted{Outcome: ledger.OutcomePairing}, nil
 	}

@@ -15,7 +15,9 @@ type AuditQuery struct {
 	Action   string
 	Actor    string
 	Session  sessions.ID
+	Object   string
 	Since    time.Time
+	Until    time.Time
 	MaxLevel flow.Level // entries with a label above it are left out; invalid selects nothing
 	Limit    int        // at most 200; 0 is 50
 	After    string     // ID of the last record of the previous page; empty for the first page

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -62,7 +63,7 @@ func testSignIns(t *testing.T, b *bundle) {
 	require.ErrorIs(t, err, sessions.ErrNotFound)
 
 	for i := range ledger.SignInsMax + 1 {
-		b.commit(access(ledger.AccessChange{SignIns: []ledger.SignIn{{ID: fmt.Sprintf("n%02d", i), Token: "other", Cookie: fmt.Sprint(i), Created: at(61).Add(time.Duration(i) * time.Millisecond), Expires: at(100)}}}))
+		b.commit(access(ledger.AccessChange{SignIns: []ledger.SignIn{{ID: fmt.Sprintf("n%02d", i), Token: "other", Cookie: strconv.Itoa(i), Created: at(61).Add(time.Duration(i) * time.Millisecond), Expires: at(100)}}}))
 	}
 	_, err = b.SignIn(b.ctx, "n00")
 	require.ErrorIs(t, err, sessions.ErrNotFound, "the oldest made room")

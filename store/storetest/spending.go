@@ -16,7 +16,6 @@ import (
 	"sluice/sessions"
 )
 
-
 func newCall(id string, started int) spending.Call {
 	return spending.Call{
 		ID: id, Origin: spending.Origin{Run: "run_1", Session: "ses_1", Agent: "main", Person: "telegram:5", Job: "brief", Unattended: true, Partition: 3},

@@ -220,6 +220,7 @@ func deliveryCases() map[string]func(*testing.T, *bundle) {
 		"check is replaced in order":      testCheckConflict,
 		"old checks are pruned":           testPruneChecks,
 		"tokens of the API":               testAPITokens,
+		"refusals are counted":            testRefusals,
 		"browsers sign in and out":        testSignIns,
 		"node is kept as it was":          testNodeRoundTrip,
 		"node is replaced in order":       testNodeConflict,

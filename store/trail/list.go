@@ -71,7 +71,9 @@ func (t Table) ListAudit(ctx context.Context, q ledger.AuditQuery) ([]ledger.Aud
 	f.AddIf(q.Action != "", `action = ?`, q.Action)
 	f.AddIf(q.Actor != "", `actor = ?`, q.Actor)
 	f.AddIf(q.Session != "", `session_id = ?`, string(q.Session))
+	f.AddIf(q.Object != "", `object = ?`, q.Object)
 	f.AddIf(!q.Since.IsZero(), `at >= ?`, engine.Micros(q.Since))
+	f.AddIf(!q.Until.IsZero(), `at < ?`, engine.Micros(q.Until))
 	f.Within(q.MaxLevel, "audit", "session_id")
 	if q.After != "" {
 		afterAudit(&f, q.After, q.MaxLevel)

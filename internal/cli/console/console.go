@@ -1,4 +1,4 @@
-// Package console has the commands that lead to the web page, and those that show in a terminal what the page shows: open.
+// Package console has the commands that lead to the web page, and those that show in a terminal what the page shows: open and why.
 package console
 
 import (
@@ -23,10 +23,11 @@ type Deps struct {
 	Launch func(ctx context.Context, address string) error
 	// NoArgs refuses arguments.
 	NoArgs cobra.PositionalArgs
+	OneArg cobra.PositionalArgs // wants exactly one
 }
 
 // Commands are the commands.
-func Commands(d Deps) []*cobra.Command { return []*cobra.Command{open(d)} }
+func Commands(d Deps) []*cobra.Command { return []*cobra.Command{open(d), why(d)} }
 
 // link is a one-time link of the gateway.
 type link struct {

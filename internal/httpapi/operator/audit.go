@@ -66,7 +66,9 @@ func (a *AuditAPI) List(ctx context.Context, in *struct {
 	Action  string    `query:"action" maxLength:"512" doc:"only this action, for example delivery.block"`
 	Actor   string    `query:"actor" maxLength:"512" doc:"only this actor, for example operator, gateway, agent:main or telegram:1001"`
 	Session string    `query:"session" maxLength:"512" doc:"a session's id or key"`
+	Object  string    `query:"object" maxLength:"512" doc:"only entries about this, for example dlv_…"`
 	Since   time.Time `query:"since" doc:"only entries from this time on"`
+	Until   time.Time `query:"until" doc:"only entries before this time"`
 	Limit   int       `query:"limit" minimum:"1" maximum:"200" default:"50"`
 	After   string    `query:"after" maxLength:"512" doc:"id of the last entry of the previous page"`
 },
@@ -75,7 +77,7 @@ func (a *AuditAPI) List(ctx context.Context, in *struct {
 	if !who.SeesAll() && in.After != "" {
 		in.After = a.Cursors.OpenEntry(in.After)
 	}
-	q := ledger.AuditQuery{Action: in.Action, Actor: in.Actor, Since: in.Since, MaxLevel: who.Level, Limit: in.Limit, After: in.After, Bound: view.NewBound()}
+	q := ledger.AuditQuery{Action: in.Action, Actor: in.Actor, Object: in.Object, Since: in.Since, Until: in.Until, MaxLevel: who.Level, Limit: in.Limit, After: in.After, Bound: view.NewBound()}
 	if in.Session != "" {
 		id, err := a.Visible.SessionID(ctx, in.Session)
 		if err != nil {

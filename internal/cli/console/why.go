@@ -1,0 +1,149 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sluice/internal/cli/api"
+	"sluice/internal/cli/terminal"
+)
+
+// explanation is why something is as it is.
+type explanation struct {
+	ID     string `json:"id"`
+	Kind   string `json:"kind"`
+	Status string `json:"status"`
+	Title  string `json:"title"`
+	Answer string `json:"answer"`
+	Change []struct {
+		Text    string `json:"text"`
+		Command string `json:"command"`
+	} `json:"change"`
+	Steps []step `json:"steps"`
+}
+
+type step struct {
+	Step  string    `json:"step"`
+	At    time.Time `json:"at"`
+	Took  int64     `json:"took_ms"`
+	State string    `json:"state"`
+	Text  string    `json:"text"`
+	Label string    `json:"label"`
+	Rules []struct {
+		Rule    string `json:"rule"`
+		Matched bool   `json:"matched"`
+		Action  string `json:"action"`
+		Detail  string `json:"detail"`
+	} `json:"rules"`
+	Facts []struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+	} `json:"facts"`
+}
+
+func why(d Deps) *cobra.Command {
+	var asJSON bool
+	var session string
+	cmd := &cobra.Command{
+		Use: "why ID|LINK", Short: "Explain what became of a message, an answer or a delivery", Args: d.OneArg,
+		Long: `Explain what became of something: one chain of causes, from what the platform
+reported to the receipt, with the rules that were looked at as they were then.
+
+ID names a run, a delivery, an approval, a job's time (cron/…), a request to a hook
+(hook/…), somebody who was not heard (ref_…), or with --session a message. A link of
+the web page works, too.`,
+		Example: `  sluice why dlv_01a2150b046b70dd85dbd9a8a39838c3
+  sluice why run_01a2150b046b70dd85dbd9a8a39838c3 --json
+  sluice why http://127.0.0.1:8484/why/dlv_01a2150b046b70dd85dbd9a8a39838c3`,
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the gateway's response as JSON")
+	cmd.Flags().StringVar(&session, "session", "", "`ID` of a message's session")
+	cmd.RunE = d.Run(func(ctx context.Context, args []string) error {
+		c, err := d.Connect()
+		if err != nil {
+			return err
+		}
+		answer, err := c.Call(ctx, api.Request{Path: api.Path("why", idOf(args[0])), Query: api.Query("session", session)})
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return d.Screen.JSON(answer.Body)
+		}
+		got, err := api.Decode[explanation](answer)
+		if err != nil {
+			return err
+		}
+		return printWhy(d.Screen, got)
+	})
+	return cmd
+}
+
+// idOf is the id in a link of the page, or the text itself.
+func idOf(text string) string {
+	if _, id, ok := strings.Cut(text, "/why/"); ok {
+		id, _, _ = strings.Cut(id, "?")
+		if plain, err := url.PathUnescape(id); err == nil {
+			return plain
+		}
+	}
+	return text
+}
+
+func printWhy(s terminal.Screen, e explanation) error {
+	if err := s.Printf("%s: %s, %s\n%s", terminal.Line(e.ID), terminal.Line(e.Title), strings.ToUpper(terminal.Line(e.Status)), terminal.Text(e.Answer)); err != nil {
+		return err
+	}
+	for _, c := range e.Change {
+		line := "  To change: " + terminal.Line(c.Text)
+		if c.Command != "" {
+			line += "  (" + terminal.Line(c.Command) + ")"
+		}
+		if err := s.Printf("%s", line); err != nil {
+			return err
+		}
+	}
+	if err := s.Printf(""); err != nil {
+		return err
+	}
+	for i, one := range e.Steps {
+		if err := printStep(s, i+1, one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func printStep(s terminal.Screen, n int, one step) error {
+	at, state := "--:--:--", map[string]string{"ok": "", "stopped": " STOPS", "waits": " waits", "failed": " FAILED", "unknown": " UNKNOWN", "not_recorded": " not recorded"}[one.State]
+	if !one.At.IsZero() {
+		at = one.At.Local().Format(time.TimeOnly)
+	}
+	took := ""
+	if one.Took > 0 {
+		took = fmt.Sprintf(" (%s)", time.Duration(one.Took)*time.Millisecond)
+	}
+	if err := s.Printf("%2d %s %-8s%s %s%s", n, at, terminal.Line(one.Step), state, terminal.Text(one.Text), took); err != nil {
+		return err
+	}
+	for _, f := range one.Facts {
+		if err := s.Printf("     %s: %s", terminal.Line(f.Name), terminal.Line(f.Value)); err != nil {
+			return err
+		}
+	}
+	for _, r := range one.Rules {
+		matched := "did not match"
+		if r.Matched {
+			matched = "matched: " + r.Action
+		}
+		if err := s.Printf("     rule %s %s %s", terminal.Line(r.Rule), terminal.Line(matched), terminal.Line(r.Detail)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,427 @@
+package why
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"sluice/internal/httpapi/auth"
+	"sluice/internal/httpapi/denials"
+	"sluice/internal/httpapi/view"
+	"sluice/internal/httpapi/wire"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/router/ledger"
+	"sluice/sessions"
+)
+
+// Rows reads what happened.
+type Rows interface {
+	Run(ctx context.Context, id sessions.RunID) (sessions.Run, error)
+	Delivery(ctx context.Context, id ledger.DeliveryID) (ledger.Delivery, error)
+	Approval(ctx context.Context, id ledger.ApprovalID) (ledger.Approval, error)
+	Refusal(ctx context.Context, id string) (ledger.Refusal, error)
+	ListRefusals(ctx context.Context, most flow.Level, before time.Time, limit int) ([]ledger.Refusal, error)
+	TriggersOf(ctx context.Context, keys []string) ([]ledger.Trigger, error)
+	ListDeliveries(ctx context.Context, q ledger.Query) ([]ledger.Delivery, error)
+	ListApprovals(ctx context.Context, q ledger.Query) ([]ledger.Approval, error)
+	ListAudit(ctx context.Context, q ledger.AuditQuery) ([]ledger.AuditRecord, error)
+	Message(ctx context.Context, session sessions.ID, id sessions.MessageID) (sessions.Message, error)
+	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
+}
+
+// API explains.
+type API struct {
+	Visible *view.Visibility
+	Rows    Rows
+}
+
+// state is how a step went.
+type state string
+
+const (
+	ok          state = "ok"
+	stopped     state = "stopped" // it went no further here
+	waits       state = "waits"
+	failed      state = "failed"
+	unknown     state = "unknown"
+	notRecorded state = "not_recorded"
+)
+
+// step is one step of the chain.
+type step struct {
+	Step   string               `json:"step" enum:"heard,admitted,session,waited,run,learnt,asked,gate,sent,ended"`
+	At     *time.Time           `json:"at,omitempty"`
+	Took   int64                `json:"took_ms,omitempty"`
+	State  state                `json:"state" enum:"ok,stopped,waits,failed,unknown,not_recorded"`
+	Text   string               `json:"text"`
+	Object *object              `json:"object,omitempty"`
+	Label  string               `json:"label,omitempty"`
+	Rules  []policy.CheckResult `json:"rules,omitempty" doc:"those that were looked at, as they were then"`
+	Facts  []fact               `json:"facts,omitempty"`
+}
+
+type object struct {
+	Kind string `json:"kind"`
+	ID   string `json:"id"`
+}
+
+type fact struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+type change struct {
+	Text    string `json:"text"`
+	Command string `json:"command,omitempty"`
+}
+
+type links struct {
+	Page string `json:"page"`
+	API  string `json:"api"`
+	CLI  string `json:"cli"`
+}
+
+// Explanation is why something is as it is.
+type Explanation struct {
+	ID     string   `json:"id"`
+	Kind   string   `json:"kind" enum:"message,run,delivery,approval,trigger,refusal"`
+	Status string   `json:"status"`
+	Title  string   `json:"title"`
+	Answer string   `json:"answer" doc:"one sentence: why"`
+	Change []change `json:"change" doc:"what would change it"`
+	Steps  []step   `json:"steps"`
+	Links  links    `json:"links"`
+}
+
+// Input names what is to be explained. It is exported because the API library only sees exported types.
+type Input struct {
+	ID      string `path:"id" maxLength:"512" doc:"id of a run, delivery, approval, message, job's time, request to a hook or refusal"`
+	Session string `query:"session" maxLength:"512" doc:"of a message: the id of its session"`
+}
+
+// Get explains one thing.
+func (a *API) Get(ctx context.Context, in *Input) (*wire.Body[Explanation], error) {
+	c := &chain{API: a, ctx: ctx, out: Explanation{ID: in.ID, Change: []change{}, Steps: []step{}}}
+	if err := c.explain(in.ID, sessions.ID(in.Session)); err != nil {
+		return nil, err
+	}
+	c.out.Links = links{"/why/" + in.ID, "/v1/why/" + in.ID, "sluice why " + in.ID}
+	return wire.NewBody(c.out), nil
+}
+
+// chain puts an explanation together for one caller.
+type chain struct {
+	*API
+	ctx context.Context //nolint:containedctx // of one request
+	out Explanation
+}
+
+func (c *chain) add(s step) { c.out.Steps = append(c.out.Steps, s) }
+
+// explain finds what an id names and explains it.
+func (c *chain) explain(id string, of sessions.ID) error {
+	switch {
+	case strings.HasPrefix(id, "dlv_"):
+		d, err := c.Rows.Delivery(c.ctx, ledger.DeliveryID(id))
+		if err := c.see(err, denials.Object{Kind: "delivery", ID: id, Label: d.Label}, d.Session); err != nil {
+			return err
+		}
+		return c.delivery(d)
+	case strings.HasPrefix(id, "run_"):
+		run, err := c.Rows.Run(c.ctx, sessions.RunID(id))
+		if err := c.see(err, denials.Object{Kind: "run", ID: id, Label: run.Label}, run.Session); err != nil {
+			return err
+		}
+		return c.runItself(run)
+	case strings.HasPrefix(id, "apr_"):
+		p, err := c.Rows.Approval(c.ctx, ledger.ApprovalID(id))
+		if err := c.see(err, denials.Object{Kind: "approval", ID: id, Label: p.Label}, p.Session); err != nil {
+			return err
+		}
+		return c.approval(p)
+	case strings.HasPrefix(id, "ref_"):
+		return c.refusal(id)
+	case strings.HasPrefix(id, "cron/"), strings.HasPrefix(id, "hook/"):
+		return c.trigger(id)
+	}
+	m, err := c.Rows.Message(c.ctx, of, sessions.MessageID(id))
+	if err := c.see(err, denials.Object{Kind: "message", ID: id, Label: m.Label}, of); err != nil {
+		return err
+	}
+	return c.message(m)
+}
+
+// see passes the result of reading an object, see [view.Visibility.Check].
+func (c *chain) see(err error, o denials.Object, of sessions.ID) error {
+	return c.Visible.Check(c.ctx, err, o, of)
+}
+
+// seen reports whether the caller may know of another object of the chain.
+func (c *chain) seen(label flow.Label, of sessions.ID) (bool, error) {
+	who := auth.CallerOf(c.ctx)
+	if of == "" {
+		return who.Sees(label), nil
+	}
+	taint, err := c.Visible.Taint(c.ctx, who, of)
+	return err == nil && who.Sees(label) && who.Sees(taint), err
+}
+
+// message explains a message of a transcript by the run that it belongs to.
+func (c *chain) message(m sessions.Message) error {
+	c.out.Kind, c.out.Status, c.out.Title = "message", string(m.Role), "message of "+string(m.Role)
+	c.out.Answer = "It is part of the conversation."
+	if m.Run == "" {
+		c.add(step{Step: "run", State: notRecorded, Text: "The run that it belongs to is not recorded."})
+		return nil
+	}
+	run, err := c.Rows.Run(c.ctx, m.Run)
+	if errors.Is(err, sessions.ErrNotFound) {
+		c.add(step{Step: "run", State: notRecorded, Text: "The run that it belongs to is no longer kept.", Object: &object{"run", string(m.Run)}})
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if visible, err := c.seen(run.Label, run.Session); err != nil || !visible {
+		return err
+	}
+	kind, title := c.out.Kind, c.out.Title
+	if err := c.runItself(run); err != nil {
+		return err
+	}
+	c.out.Kind, c.out.Title = kind, title
+	return nil
+}
+
+// runItself explains a run with what was sent because of it.
+func (c *chain) runItself(run sessions.Run) error {
+	c.out.Kind, c.out.Status = "run", string(run.Status)
+	c.out.Title = "run for " + cause(run)
+	c.out.Answer = runAnswer(run)
+	if err := c.steps(run); err != nil {
+		return err
+	}
+	sent, err := c.Rows.ListDeliveries(c.ctx, ledger.Query{
+		MaxLevel: auth.CallerOf(c.ctx).Level, Since: run.Accepted, Until: c.end(run), QueryFilter: ledger.QueryFilter{Run: run.ID}, Limit: deliveriesMax,
+	})
+	if err != nil {
+		return err
+	}
+	for i := len(sent) - 1; i >= 0; i-- {
+		d := sent[i]
+		c.gate(d)
+		c.sends(d)
+		if d.Kind == ledger.KindReply {
+			c.out.Answer = deliveryAnswer(d)
+			c.out.Change = changes(d)
+		}
+	}
+	if len(sent) == 0 {
+		c.silence(run)
+	}
+	return nil
+}
+
+// deliveriesMax is how many deliveries of a run are explained with it.
+const deliveriesMax = 20
+
+// end is until when deliveries of a run are looked for.
+func (c *chain) end(run sessions.Run) time.Time {
+	if run.Finished.IsZero() {
+		return time.Time{}
+	}
+	return run.Finished.Add(time.Hour)
+}
+
+// silence says why nothing was sent for a run.
+func (c *chain) silence(run sessions.Run) {
+	s := step{Step: "sent", State: stopped, At: view.Optional(run.Finished)}
+	switch {
+	case !run.Status.Terminal():
+		s.State, s.Text = waits, "Nothing was sent yet: the run has not ended."
+	case run.Leader != "" && run.Leader != run.ID:
+		s.Text = "It has no answer of its own: it was worked together with another run."
+		s.Object = &object{"run", string(run.Leader)}
+	case sessions.Silent(run.Reply) && run.Reply != "":
+		s.Text = "The agent chose to stay silent (" + run.Reply + ")."
+	case run.Route.IsZero():
+		s.Text = "It has no conversation to answer in; whoever caused it got the result."
+	case run.Status == sessions.RunDone && run.Reply == "":
+		s.Text = "The agent had nothing to say."
+	case run.Status == sessions.RunDone:
+		s.State, s.Text = notRecorded, "The delivery is no longer kept, or the answer was read over the API."
+	default:
+		s.Text = "Nothing was sent: the run ended as " + string(run.Status) + "."
+	}
+	c.add(s)
+	if run.Status.Terminal() && run.Status == sessions.RunDone {
+		c.out.Answer = s.Text
+	}
+}
+
+// delivery explains a delivery from its cause to the receipt.
+func (c *chain) delivery(d ledger.Delivery) error {
+	c.out.Kind, c.out.Status = "delivery", string(d.Status)
+	c.out.Title = string(d.Kind) + " to " + placeOf(d.Route)
+	c.out.Answer, c.out.Change = deliveryAnswer(d), changes(d)
+	if d.Run != "" {
+		run, err := c.Rows.Run(c.ctx, d.Run)
+		switch {
+		case errors.Is(err, sessions.ErrNotFound):
+			c.add(step{Step: "run", State: notRecorded, Text: "The run that it answers is no longer kept.", Object: &object{"run", string(d.Run)}})
+		case err != nil:
+			return err
+		default:
+			visible, err := c.seen(run.Label, run.Session)
+			if err != nil {
+				return err
+			}
+			if visible {
+				if err := c.steps(run); err != nil {
+					return err
+				}
+			}
+		}
+	} else if err := c.origin(d); err != nil {
+		return err
+	}
+	if err := c.asks(d.Session, func(p ledger.Approval) bool { return p.Delivery == d.ID }, d.Created, time.Time{}); err != nil {
+		return err
+	}
+	c.gate(d)
+	c.sends(d)
+	return nil
+}
+
+// origin says who has caused a delivery that answers no run.
+func (c *chain) origin(d ledger.Delivery) error {
+	s := step{Step: "heard", At: &d.Created, State: notRecorded, Text: "Who caused it is not recorded."}
+	switch d.Kind {
+	case ledger.KindNotice:
+		s.State, s.Text = ok, "The gateway itself says it: an answer to a command, a question, or a notice."
+	case ledger.KindAnnounce:
+		s.State, s.Text = ok, "It tells people what came of an exchange between agents."
+	}
+	entries, err := c.Rows.ListAudit(c.ctx, ledger.AuditQuery{Object: string(d.ID), Since: d.Created.Add(-time.Minute), Until: d.Created.Add(time.Minute), MaxLevel: auth.CallerOf(c.ctx).Level, Limit: 1})
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Action == "message.send" {
+			s.State, s.Text = ok, "It was sent by "+e.Actor+"."
+		}
+	}
+	c.add(s)
+	return nil
+}
+
+// approval explains a question by what it is about.
+func (c *chain) approval(p ledger.Approval) error {
+	if p.Delivery != "" {
+		if d, err := c.Rows.Delivery(c.ctx, p.Delivery); err == nil {
+			if visible, err := c.seen(d.Label, d.Session); err != nil || visible {
+				err = cmp.Or(err, c.delivery(d))
+				c.out.Kind = "approval"
+				return err
+			}
+		}
+	}
+	if run, err := c.Rows.Run(c.ctx, p.Run); err == nil {
+		if visible, err := c.seen(run.Label, run.Session); err == nil && visible {
+			if err := c.steps(run); err != nil {
+				return err
+			}
+		}
+	} else {
+		c.asked(p)
+	}
+	c.out.Kind, c.out.Status, c.out.Title = "approval", string(p.Status), "question about "+cmp.Or(p.Tool, "a message")
+	c.out.Answer = cmp.Or(p.Why, "The agent's permission mode asks for it.") + " " + cmp.Or(p.Outcome(), "It waits for a decision until "+p.Expires.UTC().Format(time.RFC3339)+".")
+	return nil
+}
+
+// trigger explains a job's time or a request to a hook.
+func (c *chain) trigger(key string) error {
+	found, err := c.Rows.TriggersOf(c.ctx, []string{key})
+	if err != nil {
+		return err
+	}
+	var t ledger.Trigger
+	err = sessions.ErrNotFound
+	if len(found) > 0 {
+		t, err = found[0], nil
+	}
+	if err := c.see(err, denials.Object{Kind: "trigger", ID: key, Label: t.Label}, t.Session); err != nil {
+		return err
+	}
+	c.out.Kind, c.out.Status, c.out.Title = "trigger", string(t.Status), string(t.Source)+" "+t.Subject
+	c.out.Answer = cmp.Or(t.Why, "It is "+string(t.Status)+".")
+	s := step{Step: "heard", At: view.Optional(t.Created), State: ok, Text: "It was due because of " + cmp.Or(t.Plan, t.Subject) + "."}
+	if t.By != "" {
+		s.Text = "It was fired by hand, by " + t.By + "."
+	}
+	c.add(s)
+	if t.Run != "" {
+		run, err := c.Rows.Run(c.ctx, t.Run)
+		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+			return err
+		}
+		if visible, seeErr := c.seen(run.Label, run.Session); seeErr != nil {
+			return seeErr
+		} else if err == nil && visible {
+			if err := c.steps(run); err != nil {
+				return err
+			}
+		}
+	}
+	return c.triggerSends(t)
+}
+
+// triggerSends explains what was sent because of a trigger.
+func (c *chain) triggerSends(t ledger.Trigger) error {
+	for _, send := range t.Sends {
+		if send.Delivery == "" {
+			c.add(step{Step: "sent", At: view.Optional(send.At), State: failed, Text: "Nothing could be sent to " + send.Target + ": " + send.Error})
+			continue
+		}
+		d, err := c.Rows.Delivery(c.ctx, send.Delivery)
+		if errors.Is(err, sessions.ErrNotFound) {
+			c.add(step{Step: "sent", At: view.Optional(send.At), State: notRecorded, Text: "The delivery to " + send.Target + " is no longer kept."})
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if visible, err := c.seen(d.Label, d.Session); err != nil {
+			return err
+		} else if visible {
+			c.gate(d)
+			c.sends(d)
+		}
+	}
+	c.add(step{Step: "ended", At: view.Optional(t.Ended), State: map[bool]state{true: failed, false: ok}[t.Status.Bad()], Text: c.out.Answer})
+	return nil
+}
+
+// refusal explains why somebody got no answer.
+func (c *chain) refusal(id string) error {
+	r, err := c.Rows.Refusal(c.ctx, id)
+	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+		return err
+	}
+	if err != nil || view.NeedOperator(c.ctx) != nil || !c.Visible.ChannelSeen(c.ctx, r.Channel, r.Account) || !flow.CanFlow(r.Level, auth.CallerOf(c.ctx).Level) {
+		return wire.ErrNotFound
+	}
+	c.out.Kind, c.out.Status = "refusal", "ignored"
+	c.out.Title = "no answer to " + cmp.Or(r.User.Name, string(r.User.ID)) + " on " + r.Channel
+	c.out.Answer = "They were not heard: " + r.Reason + "."
+	c.add(step{Step: "heard", At: &r.Last, State: stopped, Text: c.out.Answer, Facts: []fact{
+		{"person", sessions.Principal(r.Channel, r.User.ID)}, {"place", string(r.Chat)}, {"times", itoa(r.Count)}, {"first", r.First.UTC().Format(time.RFC3339)},
+	}})
+	c.add(step{Step: "sent", State: notRecorded, Text: "What they wrote was not recorded."})
+	c.out.Change = []change{{Text: "Admit them: change the setting that the reason names, or approve their request.", Command: "sluice pairing list"}}
+	return nil
+}

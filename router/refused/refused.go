@@ -1,0 +1,99 @@
+// Package refused remembers who wrote and was not heard, so that an operator can see why there was no answer. It keeps the
+// time, the place and the reason, never the text.
+//
+// A refusal is noted in memory and stored a few seconds later, because nobody may cause commits who is not admitted. What
+// comes in faster than it is stored is counted together, and what is more than noteMax places at a time is left out.
+package refused
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"sluice/adapters"
+	"sluice/policy/flow"
+	"sluice/router/ledger"
+	"sluice/sessions"
+)
+
+const (
+	storeEvery = 2 * time.Second
+	// noteMax is how many places and people are noted between two commits.
+	noteMax = 500
+)
+
+// Store keeps refusals.
+type Store interface {
+	// SaveRefusals adds to what is known of each place and person, and removes the oldest beyond [ledger.RefusalsMax].
+	SaveRefusals(ctx context.Context, all []ledger.Refusal) error
+}
+
+// Log notes refusals. It is safe for concurrent use.
+type Log struct {
+	Store     Store // nil: nothing is kept
+	SinkLevel func(route sessions.Route) flow.Level
+	Now       func() time.Time
+	Log       *slog.Logger
+
+	mu    sync.Mutex
+	noted map[string]ledger.Refusal
+}
+
+// Note notes that an event was refused. It never waits.
+func (l *Log) Note(in adapters.Inbound, reason string) {
+	if l.Store == nil {
+		return
+	}
+	now := l.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.noted == nil {
+		l.noted = map[string]ledger.Refusal{}
+	}
+	id := ledger.RefusalIDOf(in.Route, in.Sender.ID)
+	r, known := l.noted[id]
+	if !known {
+		if len(l.noted) >= noteMax {
+			return
+		}
+		r = ledger.Refusal{
+			ID: id, Channel: in.Route.Channel, Account: in.Route.Account, ChatType: in.Route.ChatType, Chat: in.Route.Conversation, Title: in.Route.Title, User: in.Sender,
+			Level: l.SinkLevel(in.Route), First: now,
+		}
+	}
+	r.Reason, r.Last, r.Count = reason, now, r.Count+1
+	l.noted[id] = r
+}
+
+// Run stores what was noted, until ctx ends.
+func (l *Log) Run(ctx context.Context) {
+	ticker := time.NewTicker(storeEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			l.StoreRest(ctx)
+		}
+	}
+}
+
+// StoreRest stores what was noted.
+func (l *Log) StoreRest(ctx context.Context) {
+	l.mu.Lock()
+	noted := l.noted
+	l.noted = nil
+	l.mu.Unlock()
+	if len(noted) == 0 {
+		return
+	}
+	all := make([]ledger.Refusal, 0, len(noted))
+	for _, r := range noted {
+		all = append(all, r)
+	}
+	if err := l.Store.SaveRefusals(ctx, all); err != nil {
+		l.Log.Debug("cannot store who was not heard", "err", err)
+	}
+}

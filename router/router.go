@@ -54,7 +54,7 @@ type Models interface {
 	ModelName(agent string) string
 }
 
-// Config has what a Router needs. All fields but Transcribe, ReadDocument, Grace, SweepEvery, CachedSessions, Disk, Jobs and Alerts are required.
+// Config has what a Router needs. All fields but Transcribe, Speaker, ReadDocument, Grace, SweepEvery, CachedSessions, Disk, Jobs and Alerts are required.
 type Config struct {
 	Store      *ledger.Store
 	Bus        Bus
@@ -71,6 +71,8 @@ type Config struct {
 
 	// Transcribe returns what is said in recordings, see [attach.Config]. Nil: they are not transcribed.
 	Transcribe func(ctx context.Context, r attach.Recording) (string, error)
+	// Speaker turns replies into recordings. Nil: they are not spoken.
+	Speaker outbound.Speaker
 	// ReadDocument extracts the text of documents, see [attach.Config]. Nil: agents see plain text only.
 	ReadDocument func(ctx context.Context, mime string, content []byte) (document.Text, error)
 
@@ -191,8 +193,16 @@ func (r *Router) newWork(c Config) {
 		Store: r.store, Monitor: c.Monitor, Gate: c.Gate, Composer: r.compose, Outbox: r.outbox, Receipts: r.receipts, Exchanges: r.exchanges,
 		Approvals: r.Approvals,
 		Quotas:    r.quota, Lanes: r.lanes, Steps: r.steps, Acks: r.acks, Places: r.places, Adapters: c.Adapters, Emit: c.Bus.Emit, Now: c.Now, Log: c.Log,
-		Metrics: metrics, Sent: r.sent, CachedSessions: c.CachedSessions, Fetch: files.Fetch,
+		Metrics: metrics, Sent: r.sent, CachedSessions: c.CachedSessions, Fetch: files.Fetch, Speaks: speaks(c.Speaker),
 	}
+}
+
+// speaks reports whether replies can be spoken; nil: they can't.
+func speaks(s outbound.Speaker) func() bool {
+	if s == nil {
+		return nil
+	}
+	return s.Speaks
 }
 
 // SetAgent sets the agent that works the runs. It is called once, before Start. The agent is created after the
@@ -212,7 +222,7 @@ func (r *Router) manage(c Config) {
 	r.deliveries = &manage.Deliveries{Store: r.store, Settings: r.settings.Load, Lanes: r.lanes, ApprovalOf: r.held.ApprovalOf, Now: c.Now}
 	r.commands = &commands.Commands{
 		Store: r.store, Tree: r.store, Places: r.places, Settings: r.settings.Load, Models: c.Models, Stops: r.sessions, SendPermissions: r.compose,
-		Approvals: r.Approvals, Jobs: jobs.Drafts{Jobs: r.Jobs, Triggers: r.store}, Alerts: r.alerts, Settle: r.Pairings.Settlement, Now: c.Now,
+		Approvals: r.Approvals, Jobs: jobs.Drafts{Jobs: r.Jobs, Triggers: r.store}, Alerts: r.alerts, Settle: r.Pairings.Settlement, Speaks: speaks(c.Speaker), Now: c.Now,
 	}
 	r.expirer = &manage.Expirer{Store: r.store, Places: r.places, Settings: r.settings.Load, End: r.sessions.End, Now: c.Now, Log: c.Log}
 }
@@ -256,7 +266,7 @@ func (r *Router) newOutbound(c Config, decided outbound.Signal) {
 	r.Answers = &disclose.Answers{Store: r.store, Composer: r.compose, Held: r.held}
 	r.outbox = &outbound.Outbox{
 		Store: r.store, Composer: r.compose, Held: r.held, Receipts: r.receipts, Decided: decided, Lanes: r.lanes, Adapter: c.Adapters, Now: c.Now, Log: c.Log,
-		Metrics: r.sent,
+		Metrics: r.sent, Speaker: c.Speaker,
 	}
 	r.retirer = &outbound.Retirer{
 		Store: r.store, Adapter: c.Adapters, Composer: r.compose, Lanes: r.lanes, Now: c.Now, Log: c.Log, Every: r.sweepEvery, Decided: decided,

@@ -17,7 +17,7 @@ import (
 // recordFields says of each field of a record how it changes. A new field must be put into one of these groups, and the
 // tests below then check that it survives.
 var recordFields = map[string][]string{
-	"setting":  {"SendPolicy", "Activation", "Model", "Title", "Metadata", "ThinkingLevel", "VerboseLevel", "Temperature", "MaxTokens", "QueueMode", "Label", "TTL"},
+	"setting":  {"SendPolicy", "Activation", "Model", "Title", "Metadata", "ThinkingLevel", "VerboseLevel", "Temperature", "MaxTokens", "Voice", "QueueMode", "Label", "TTL"},
 	"saved":    {"Agent", "Taint", "Route", "Head", "Compacted", "Usage", "ContextSize", "AbortedLast", "LastActivity"},
 	"identity": {"ID", "Key", "Partition", "SpawnedBy", "Revision", "Clearance", "FileAccess", "Persistent", "Created", "Ended", "Archived"},
 }
@@ -57,6 +57,8 @@ func valueOf(field string, n int) any {
 		return []sessions.Temperature{"0", "1.25"}[n]
 	case "MaxTokens":
 		return []int{1, 4096}[n]
+	case "Voice":
+		return []bool{true, false}[n]
 	case "QueueMode":
 		return []sessions.QueueMode{sessions.QueueSteer, sessions.QueueCollect}[n]
 	case "TTL":

@@ -18,11 +18,11 @@ import (
 const sessionColumns = `id, skey, agent, partition_no, revision, level, trust, clearance, route, send_policy, group_activation, model, head, compacted,
 	title, metadata, file_access, persistent, ttl, input_tokens, output_tokens, cached_tokens, context_size, aborted_last,
 	created, last_activity, ended, thinking_level, verbose_level, label, spawned_by, queue_mode, model_said, title_said, label_said,
-	temperature, max_output_tokens, archived`
+	temperature, max_output_tokens, archived, voice`
 
 const (
 	createSession = `INSERT INTO sessions (` + sessionColumns + `)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	saveSession = `UPDATE sessions SET revision = revision + 1, agent = ?, level = ?, trust = ?, route = ?, head = ?, compacted = ?,
 		input_tokens = ?, output_tokens = ?, cached_tokens = ?, context_size = ?, aborted_last = ?, last_activity = ?
 		WHERE id = ? AND revision = ?`
@@ -31,7 +31,7 @@ const (
 		title = COALESCE(?, title), metadata = COALESCE(?, metadata),
 		thinking_level = COALESCE(?, thinking_level), verbose_level = COALESCE(?, verbose_level), label = COALESCE(?, label), ttl = COALESCE(?, ttl),
 		queue_mode = COALESCE(?, queue_mode), model_said = COALESCE(?, model_said), title_said = COALESCE(?, title_said), label_said = COALESCE(?, label_said),
-		temperature = COALESCE(?, temperature), max_output_tokens = COALESCE(?, max_output_tokens)
+		temperature = COALESCE(?, temperature), max_output_tokens = COALESCE(?, max_output_tokens), voice = COALESCE(?, voice)
 		WHERE id = ? AND ` + live
 	// live is true for a session that has not ended, in a statement that names its id. "+ 0" keeps PostgreSQL from reading
 	// an index of all live sessions instead.
@@ -50,7 +50,7 @@ func (b *writer) createSession(r sessions.Record) {
 		engine.Flag(r.Persistent), r.TTL.Microseconds(), r.Usage.InputTokens, r.Usage.OutputTokens, r.Usage.CachedTokens, r.ContextSize,
 		engine.Flag(r.AbortedLast), engine.Micros(r.Created), engine.Micros(r.LastActivity), engine.Micros(r.Ended),
 		string(r.ThinkingLevel), string(r.VerboseLevel), r.Label.Raw(), string(r.SpawnedBy), string(r.QueueMode),
-		engine.TextLabel(r.Model), engine.TextLabel(r.Title), engine.TextLabel(r.Label), string(r.Temperature), r.MaxTokens, engine.Flag(r.Archived),
+		engine.TextLabel(r.Model), engine.TextLabel(r.Title), engine.TextLabel(r.Label), string(r.Temperature), r.MaxTokens, engine.Flag(r.Archived), engine.Flag(r.Voice),
 	}})
 }
 
@@ -67,7 +67,7 @@ func (b *writer) patchSession(p sessions.Patch) {
 	args := []any{
 		given(p.SendPolicy), given(p.Activation), givenText(p.Model), givenText(p.Title), nil,
 		given(p.ThinkingLevel), given(p.VerboseLevel), givenText(p.Label), nil, given(p.QueueMode),
-		givenLabel(p.Model), givenLabel(p.Title), givenLabel(p.Label), given(p.Temperature), nil, string(p.ID),
+		givenLabel(p.Model), givenLabel(p.Title), givenLabel(p.Label), given(p.Temperature), nil, nil, string(p.ID),
 	}
 	if p.Metadata != nil {
 		args[4] = string(*p.Metadata)
@@ -77,6 +77,9 @@ func (b *writer) patchSession(p sessions.Patch) {
 	}
 	if p.MaxTokens != nil {
 		args[14] = *p.MaxTokens
+	}
+	if p.Voice != nil {
+		args[15] = engine.Flag(*p.Voice)
 	}
 	b.add(engine.Statement{SQL: patchSession, Args: args, Else: sessions.ErrNotFound})
 }
@@ -121,12 +124,12 @@ func scanSession(row engine.Row) (sessions.Record, error) {
 	var r sessions.Record
 	var id, key, override, activation, head, compacted, route, metadata, access, thinking, verbose, parent, queue, temperature string
 	var model, title, name engine.LabelledText
-	var level, trust, clearance, persistent, aborted, archived int
+	var level, trust, clearance, persistent, aborted, archived, voice int
 	var ttl, created, active, ended int64
 	err := row.Scan(&id, &key, &r.Agent, &r.Partition, &r.Revision, &level, &trust, &clearance, &route, &override, &activation, &model.Text, &head,
 		&compacted, &title.Text, &metadata, &access, &persistent, &ttl, &r.Usage.InputTokens, &r.Usage.OutputTokens,
 		&r.Usage.CachedTokens, &r.ContextSize, &aborted, &created, &active, &ended,
-		&thinking, &verbose, &name.Text, &parent, &queue, &model.Label, &title.Label, &name.Label, &temperature, &r.MaxTokens, &archived)
+		&thinking, &verbose, &name.Text, &parent, &queue, &model.Label, &title.Label, &name.Label, &temperature, &r.MaxTokens, &archived, &voice)
 	if err != nil {
 		return r, err
 	}
@@ -134,7 +137,7 @@ func scanSession(row engine.Row) (sessions.Record, error) {
 	r.ID, r.Key, r.SendPolicy = sessions.ID(id), sessions.Key(key), sessions.SendPolicy(override)
 	r.Activation = sessions.Activation(activation)
 	r.ThinkingLevel, r.VerboseLevel = sessions.ThinkingLevel(thinking), sessions.VerboseLevel(verbose)
-	r.Temperature = sessions.Temperature(temperature)
+	r.Temperature, r.Voice = sessions.Temperature(temperature), voice != 0
 	r.Head, r.Compacted = sessions.MessageID(head), sessions.MessageID(compacted)
 	r.Taint = engine.LabelFrom(level, trust)
 	r.Model, r.Title, r.Label = model.Labelled(r.Taint), title.Labelled(r.Taint), name.Labelled(r.Taint)

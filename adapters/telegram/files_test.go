@@ -24,7 +24,7 @@ func fileOf(name, mime string, content []byte) adapters.File {
 	}
 }
 
-func TestAPictureGoesOutAsPhoto(t *testing.T) {
+func TestAFileGoesOutAsWhatItIs(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		file  adapters.File
@@ -34,6 +34,11 @@ func TestAPictureGoesOutAsPhoto(t *testing.T) {
 		"png":              {fileOf("a.png", "image/png", []byte("png")), nil, []string{"sendPhoto"}},
 		"above 10 MB":      {fileOf("a.png", "image/png", make([]byte, 10<<20+1)), nil, []string{"sendDocument"}},
 		"svg":              {fileOf("a.svg", "image/svg+xml", []byte("<svg/>")), nil, []string{"sendDocument"}},
+		"voice":            {fileOf("a.ogg", "audio/ogg", []byte("OggS")), nil, []string{"sendVoice"}},
+		"voice unwanted":   {fileOf("a.ogg", "audio/ogg; codecs=opus", []byte("OggS")), telegramtest.APIError(400, "Bad Request: VOICE_MESSAGES_FORBIDDEN"), []string{"sendVoice", "sendDocument"}},
+		"music":            {fileOf("a.mp3", "audio/mpeg", []byte("ID3")), nil, []string{"sendAudio"}},
+		"video":            {fileOf("a.mp4", "video/mp4", []byte("mp4")), nil, []string{"sendVideo"}},
+		"wav":              {fileOf("a.wav", "audio/wav", []byte("RIFF")), nil, []string{"sendDocument"}},
 		"too long a strip": {fileOf("a.png", "image/png", []byte("png")), telegramtest.APIError(400, "Bad Request: PHOTO_INVALID_DIMENSIONS"), []string{"sendPhoto", "sendDocument"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -41,7 +46,7 @@ func TestAPictureGoesOutAsPhoto(t *testing.T) {
 			s := newSetup(t, telegramtest.Options{}, nil)
 			s.srv.Join(telegramtest.Private(1001))
 			if c.fault != nil {
-				s.srv.Inject(c.fault.On("sendPhoto"))
+				s.srv.Inject(c.fault.On(c.want[0]))
 			}
 			_, err := s.adapter.SendFile(t.Context(), out(direct("1001"), ""), c.file)
 			require.NoError(t, err)

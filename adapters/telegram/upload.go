@@ -32,9 +32,34 @@ type upload struct{ method, field string }
 var (
 	asDocument = upload{"sendDocument", "document"}
 	asPhoto    = upload{"sendPhoto", "photo"} // shown at once, but reduced by Telegram
+	asVoice    = upload{"sendVoice", "voice"} // played in place
+	asAudio    = upload{"sendAudio", "audio"}
+	asVideo    = upload{"sendVideo", "video"}
 )
 
-// SendFile posts one file; a picture of a suitable type is sent as a photo. The text is its caption, at most 1,024
+// uploadOf is the way in which Telegram shows a file as what it is.
+func uploadOf(f adapters.File) upload {
+	kind, _, _ := strings.Cut(f.MIME, ";")
+	switch kind {
+	case "image/jpeg", "image/png", "image/webp":
+		if f.Size <= maxPhoto {
+			return asPhoto
+		}
+	case "audio/ogg", "audio/opus":
+		return asVoice
+	case "audio/mpeg", "audio/mp4", "audio/m4a", "audio/x-m4a":
+		return asAudio
+	case "video/mp4":
+		return asVideo
+	}
+	return asDocument
+}
+
+// unshown are refusals of a file that can still be sent as a document: it is very long and thin, it is not a picture, or its
+// recipient takes no voice messages.
+var unshown = []string{"photo_", "image_process_failed", "voice_messages_forbidden"}
+
+// SendFile posts one file: pictures, voice messages, audio and video in the formats that Telegram shows, anything else as a document. The text is its caption, at most 1,024
 // characters; otherwise the failure is TooLarge.
 func (a *Adapter) SendFile(ctx context.Context, out adapters.Outbound, f adapters.File) (adapters.Receipt, error) {
 	if f.Size > maxUpload {
@@ -45,19 +70,13 @@ func (a *Adapter) SendFile(ctx context.Context, out adapters.Outbound, f adapter
 	ctx, cancel := context.WithTimeout(ctx, fileTimeout)
 	defer cancel()
 	return a.sender.follow(out.Route, func(to address) (adapters.Receipt, error) {
-		if !photo(f) {
-			return a.sender.upload(ctx, asDocument, out, to, f)
-		}
-		receipt, err := a.sender.upload(ctx, asPhoto, out, to, f)
-		if refusedWith(err, "photo_", "image_process_failed") { // very long and thin, or not a picture
+		how := uploadOf(f)
+		receipt, err := a.sender.upload(ctx, how, out, to, f)
+		if how != asDocument && refusedWith(err, unshown...) {
 			return a.sender.upload(ctx, asDocument, out, to, f)
 		}
 		return receipt, err
 	})
-}
-
-func photo(f adapters.File) bool {
-	return f.Size <= maxPhoto && (f.MIME == "image/jpeg" || f.MIME == "image/png" || f.MIME == "image/webp")
 }
 
 func (s *sender) upload(ctx context.Context, how upload, out adapters.Outbound, to address, f adapters.File) (adapters.Receipt, error) {

@@ -27,6 +27,7 @@ import (
 	"sluice/internal/model/meter"
 	"sluice/internal/sandbox"
 	"sluice/internal/supervisor"
+	"sluice/internal/voice"
 	"sluice/internal/web"
 	"sluice/internal/workspace"
 	"sluice/policy"
@@ -67,7 +68,7 @@ type App struct {
 	models     atomic.Pointer[model.Registry]
 	fallback   *fallback.Fallback
 	meter      *meter.Meter
-	voices     transcriber
+	voices     voice.Voice
 	nkeys      atomic.Pointer[map[string]string] // of agents' programs
 	carriers   carriers
 	roster     *roster.Roster
@@ -95,7 +96,7 @@ func New(cfg *config.Config, version string, log *slog.Logger) *App {
 		cfg: cfg, version: version, now: time.Now, log: log, registry: registry, replica: replicaName(), secrets: &liveSecrets{},
 		rows: ledger.NewStore[*store.DB],
 	}
-	a.voices.models = &a.models
+	a.voices.Models, a.voices.Sandbox, a.voices.Limits = &a.models, sandbox.New(""), a.commandLimits
 	return a
 }
 
@@ -223,13 +224,14 @@ func (a *App) wire() error {
 	a.carriers = newCarriers(a)
 	a.roster = roster.New(agentSettings(a.cfg, a.monitor.Load(), a.carriers))
 	a.router, err = router.New(router.Config{
-		Store: a.rows(a.store), Bus: a.bus, Models: models{a.roster, a.chooseModel, a.maxTemperature, a.fallback.Clear}, Gate: &a.gate, Monitor: &a.monitor, Adapters: a.channels.find, Transcribe: a.voices.transcribe, ReadDocument: documents(a.log).Text,
+		Store: a.rows(a.store), Bus: a.bus, Models: models{a.roster, a.chooseModel, a.maxTemperature, a.fallback.Clear}, Gate: &a.gate, Monitor: &a.monitor, Adapters: a.channels.find, Transcribe: a.voices.Transcribe, Speaker: &a.voices, ReadDocument: documents(a.log).Text,
 		Settings: routerSettings(a.cfg), Partitions: a.cfg.Limits.Partitions, Replica: a.replica, Now: a.now, Log: a.log, Registerer: a.registry,
 		Sweep: func(ctx context.Context) { sweepCalls(ctx, a) }, Refusals: a.store, Disk: a.diskSpace, Jobs: a.cfg.Jobs(), JobReader: a.cfg, Hooks: a.cfg.ReadHooks(func(string, string) {}), Alerts: a.cfg.AlertPlan(),
 	})
 	if err != nil {
 		return fmt.Errorf("make router: %w", err)
 	}
+	a.voices.Send = a.router.Sender.Send
 	a.loop, err = agent.New(agent.Config{
 		Roster: a.roster, Store: a.store, Memories: a.store, Todos: a.store, Models: a.model, Choose: a.chooseModel, Now: a.now, Log: a.log, Registerer: a.registry,
 		Files: &a.files, MediaMax: func() int64 { return int64(a.limits.Load().MaxMediaBytes) }, CommandLimits: a.commandLimits, Archived: a.store.ArchivedSession,

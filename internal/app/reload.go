@@ -96,7 +96,7 @@ func (a *App) adopt(cfg *config.Config) error {
 	a.secrets.Store(secrets)
 	a.models.Store(models)
 	a.meter.Configure(meterSettings(cfg))
-	a.voices.settings.Store(&cfg.Media.Transcription)
+	a.voices.Configure(cfg.Media)
 	a.limits.Store(&cfg.Limits)
 	a.notify.Store(&cfg.A2A.Push)
 	keys := nkeysOf(cfg)

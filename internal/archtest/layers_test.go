@@ -59,6 +59,7 @@ func layers() [][]string {
 			"internal/agent", "internal/bus", "internal/config", "internal/console", "internal/httpapi",
 			"internal/mcp", "internal/model", "internal/supervisor",
 		},
+		{"internal/voice"},
 		{"internal/program/programtest", "internal/cli/terminal"},
 		{"internal/cli/api"},
 		{"internal/cli/chat", "internal/cli/console", "internal/cli/doctor", "internal/cli/models", "internal/cli/setup"},

@@ -172,14 +172,10 @@ func (k checker) model(path, ref string) { k.c.Models.Reference(path, ref, k.fau
 func (k checker) fault(path, format string, args ...any) { k.must(false, path, format, args...) }
 
 func (k checker) media() {
-	t := k.c.Media.Transcription
-	if t.Provider == "" {
-		k.must(t.Model == "", "media.transcription.provider", "is missing: name a provider of kind openai")
-		return
-	}
-	p, ok := k.c.Models.Providers[t.Provider]
-	k.must(ok && p.Kind == "openai", "media.transcription.provider", "want the name of a provider of kind openai in models.providers, not %q", t.Provider)
-	k.must(t.Model != "", "media.transcription.model", "is missing, such as whisper-1")
+	k.c.Media.Check(func(ok bool, key, format string, args ...any) { k.must(ok, "media."+key, format, args...) }, func(provider string) bool {
+		p, ok := k.c.Models.Providers[provider]
+		return ok && p.Kind == "openai"
+	})
 }
 
 func (k checker) agents() {

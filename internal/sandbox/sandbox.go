@@ -209,6 +209,16 @@ func arguments(c Config) ([]string, error) {
 	), nil
 }
 
+// Readable are the files and folders that a command names with absolute paths, for [Config.ReadOnly].
+func Readable(command []string) (paths []string) {
+	for _, arg := range command {
+		if filepath.IsAbs(arg) && filepath.Clean(arg) != "/" && !strings.HasPrefix(filepath.Clean(arg), "/usr/") {
+			paths = append(paths, filepath.Clean(arg))
+		}
+	}
+	return paths
+}
+
 // inside is where a sandboxed command sees its files.
 const inside = "/workspace"
 

@@ -21,6 +21,7 @@ type Recording struct {
 	Name, MIME string
 	Content    []byte
 	Label      flow.Label
+	Route      sessions.Route // where it was sent
 }
 
 // The errors of a transcriber that an agent is told about.
@@ -33,10 +34,10 @@ var (
 func (f *Fetcher) hear(ctx context.Context, at *sessions.Attachment, content []byte, run sessions.Run, got *Fetched) {
 	text, err := "", ErrNoTranscription
 	if f.Transcribe != nil {
-		text, err = f.Transcribe(ctx, Recording{Name: path.Base(cmp.Or(at.Name, "recording"+extension(at.MIME))), MIME: at.MIME, Content: content, Label: run.Label})
+		text, err = f.Transcribe(ctx, Recording{Name: path.Base(cmp.Or(at.Name, "recording"+extension(at.MIME))), MIME: at.MIME, Content: content, Label: run.Label, Route: run.Route})
 	}
 	switch {
-	case errors.Is(err, ErrNoTranscription):
+	case errors.Is(err, ErrNoTranscription): // whose sender is told, too
 		at.Note = "you can't hear it: the owner of this gateway can set media.transcription"
 	case errors.Is(err, ErrTooSecretToHear):
 		at.Note = "you can't hear it: it is too confidential for the server that transcribes (classification of its provider)"

@@ -82,6 +82,7 @@ type Commands struct {
 	Alerts          Alerts
 	// Settle is the change that an owner's decision about a pairing code makes.
 	Settle func(ctx context.Context, code, actor string, to ledger.PairingStatus) (ledger.Pairing, ledger.Change, error)
+	Speaks func() bool // whether replies can be spoken; nil: they can't
 	Now    func() time.Time
 }
 

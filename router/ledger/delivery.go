@@ -127,6 +127,7 @@ const (
 	KindNotice   DeliveryKind = "notice"   // the gateway's own text: a command's answer, an overflow, a pairing code
 	KindAnnounce DeliveryKind = "announce" // what people see of an exchange between agents
 	KindCommand  DeliveryKind = "command"  // the answer to a command that a run has carried out
+	KindVoice    DeliveryKind = "voice"    // an answer as a recording, after its text
 	KindMessage  DeliveryKind = "message"  // proactive: the message tool, POST /v1/messages, the CLI
 )
 

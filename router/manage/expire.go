@@ -142,5 +142,5 @@ func adjusted(r sessions.Record) bool {
 		return false
 	}
 	return r.SendPolicy != "" || r.Activation != "" || r.QueueMode != "" || r.ThinkingLevel != "" || r.VerboseLevel != "" ||
-		r.Temperature != "" || r.MaxTokens != 0 || r.Label.Raw() != ""
+		r.Temperature != "" || r.MaxTokens != 0 || r.Voice || r.Label.Raw() != ""
 }

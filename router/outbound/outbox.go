@@ -35,7 +35,7 @@ type OutboxStore interface {
 	Media(ctx context.Context, id sessions.MediaID) (ledger.Media, error)
 }
 
-// Outbox creates the workers that send. All fields are required.
+// Outbox creates the workers that send. All fields but Speaker are required.
 type Outbox struct {
 	Store    OutboxStore
 	Composer *Composer
@@ -47,6 +47,7 @@ type Outbox struct {
 	Now      func() time.Time
 	Log      *slog.Logger
 	Metrics  *Metrics
+	Speaker  Speaker // nil: replies are not spoken
 }
 
 // Worker is the worker of a conversation's lane.
@@ -133,6 +134,15 @@ func (w *worker) follow(ctx context.Context, from ledger.DeliveryStatus, d ledge
 	}
 	if d.Revises != "" {
 		return w.revise(ctx, from, d, a, judged)
+	}
+	if d.Kind == ledger.KindVoice && len(d.Files) == 0 {
+		if err := w.out.voiced(ctx, &d, a); err != nil {
+			if ctx.Err() != nil || errors.Is(err, sessions.ErrUnavailable) {
+				return 0, err
+			}
+			w.out.Log.Warn("reply not spoken", "delivery", string(d.ID), "session", string(d.Session), "err", err)
+			return 0, w.close(ctx, from, d, ledger.DeliveryFailed, err.Error(), judged...)
+		}
 	}
 	return w.send(ctx, from, d, a, judged)
 }

@@ -41,7 +41,7 @@ func partsOf(ctx context.Context, media mediaInfo, d *ledger.Delivery, a adapter
 	}
 	buttons := d.ShownButtons()
 	shown := shownButtons(buttons, a)
-	if len(d.Parts) == 0 {
+	if len(d.Parts) == 0 && d.Kind != ledger.KindVoice {
 		text, err := wholeText(ctx, media, *d, buttons[len(shown):], len(files) < len(d.Files))
 		if err != nil {
 			return nil, err

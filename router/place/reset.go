@@ -61,7 +61,7 @@ func (pl *Places) Reset(old sessions.Record, least flow.Level) (ledger.Change, s
 	}
 	fresh.SendPolicy, fresh.Activation, fresh.QueueMode = old.SendPolicy, old.Activation, old.QueueMode
 	fresh.ThinkingLevel, fresh.VerboseLevel = old.ThinkingLevel, old.VerboseLevel
-	fresh.Temperature, fresh.MaxTokens = old.Temperature, old.MaxTokens
+	fresh.Temperature, fresh.MaxTokens, fresh.Voice = old.Temperature, old.MaxTokens, old.Voice
 	fresh.Persistent, fresh.TTL = old.Persistent, old.TTL
 	if old.Taint.FlowsTo(fresh.Taint.Level()) {
 		fresh.Metadata = old.Metadata

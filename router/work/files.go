@@ -50,3 +50,8 @@ func (f *finisher) deliverFiles(change *ledger.Change, d ledger.Delivery, files 
 	}
 	f.deliver(change, d, preview)
 }
+
+// spoken reports whether people also get an answer as a recording.
+func (f *finisher) spoken(record sessions.Record, text string) bool {
+	return record.Voice && f.speaks != nil && f.speaks() && !sessions.Silent(text)
+}

@@ -25,6 +25,7 @@ type finisher struct {
 	lanes     Lanes
 	composer  Composer
 	quotas    Quotas
+	speaks    func() bool // nil: replies can't be spoken
 	outbox    Outbox
 	receipts  Receipts
 	exchanges Exchanges
@@ -80,6 +81,9 @@ func (f *finisher) finish(ctx context.Context, j *job, answer answered) error {
 		f.deliver(&change, f.reply(last, kind, say, label), preview)
 	default:
 		change.Deliveries = f.composer.Withdraw(preview)
+	}
+	if !last.Route.IsZero() && kind == ledger.KindReply && f.spoken(session.Record(), say) {
+		change.Deliver = append(change.Deliver, f.reply(last, ledger.KindVoice, say, label))
 	}
 	if err := f.commitBegun(ctx, &change, begun); err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 // unavailable do not count.
 const opensMax = 8
 
-// Config has the dependencies of Workers. All fields but CachedSessions are required.
+// Config has the dependencies of Workers. All fields but Speaks and CachedSessions are required.
 type Config struct {
 	Store     Store
 	Agent     Agent
@@ -41,6 +41,8 @@ type Config struct {
 	Log       *slog.Logger
 	Metrics   *Metrics
 	Sent      *outbound.Metrics
+
+	Speaks func() bool // whether replies can be spoken; nil: they can't
 
 	CachedSessions int // how many opened sessions are kept; default 512
 }
@@ -70,7 +72,7 @@ func New(c Config) *Workers {
 		emit: c.Emit, now: c.Now, log: c.Log,
 	}
 	end := &finisher{
-		store: c.Store, lanes: c.Lanes, composer: c.Composer, quotas: c.Quotas, outbox: c.Outbox, receipts: c.Receipts, exchanges: c.Exchanges, acks: c.Acks, sinkLevel: c.Gate.SinkLevel,
+		store: c.Store, lanes: c.Lanes, composer: c.Composer, quotas: c.Quotas, speaks: c.Speaks, outbox: c.Outbox, receipts: c.Receipts, exchanges: c.Exchanges, acks: c.Acks, sinkLevel: c.Gate.SinkLevel,
 		emit: c.Emit, now: c.Now, log: c.Log, runs: c.Metrics.Runs,
 	}
 	return &Workers{

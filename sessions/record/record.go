@@ -53,6 +53,7 @@ type Record struct {
 	VerboseLevel  VerboseLevel
 	Temperature   Temperature
 	MaxTokens     int               // override of an answer's length in tokens; 0 follows the agent
+	Voice         bool              // people also get its replies as recordings
 	QueueMode     turn.QueueMode    // override; empty follows the configuration
 	Head          address.MessageID // leaf of the selected thread; empty for none
 	Compacted     address.MessageID // summary message that stands before the kept ones; empty for none

@@ -104,6 +104,7 @@ type Patch struct {
 	VerboseLevel  *VerboseLevel
 	Temperature   *Temperature
 	MaxTokens     *int // of an answer
+	Voice         *bool
 	QueueMode     *turn.QueueMode
 	Label         *flow.Text
 	TTL           *time.Duration
@@ -167,6 +168,7 @@ func (p Patch) Apply(r *Record) {
 	set(&r.VerboseLevel, p.VerboseLevel)
 	set(&r.Temperature, p.Temperature)
 	set(&r.MaxTokens, p.MaxTokens)
+	set(&r.Voice, p.Voice)
 	set(&r.QueueMode, p.QueueMode)
 	set(&r.Label, p.Label)
 	if p.Metadata != nil {
@@ -184,6 +186,7 @@ func (p Patch) Join(later Patch) Patch {
 	over(&p.VerboseLevel, later.VerboseLevel)
 	over(&p.Temperature, later.Temperature)
 	over(&p.MaxTokens, later.MaxTokens)
+	over(&p.Voice, later.Voice)
 	over(&p.QueueMode, later.QueueMode)
 	over(&p.Label, later.Label)
 	over(&p.TTL, later.TTL)
@@ -196,7 +199,7 @@ func (r Record) Settings() Patch {
 	metadata := []byte(r.Metadata)
 	return Patch{
 		ID: r.ID, SendPolicy: &r.SendPolicy, Activation: &r.Activation, Model: &r.Model, Title: &r.Title, Metadata: &metadata,
-		ThinkingLevel: &r.ThinkingLevel, VerboseLevel: &r.VerboseLevel, Temperature: &r.Temperature, MaxTokens: &r.MaxTokens, QueueMode: &r.QueueMode, Label: &r.Label, TTL: &r.TTL,
+		ThinkingLevel: &r.ThinkingLevel, VerboseLevel: &r.VerboseLevel, Temperature: &r.Temperature, MaxTokens: &r.MaxTokens, Voice: &r.Voice, QueueMode: &r.QueueMode, Label: &r.Label, TTL: &r.TTL,
 	}
 }
 

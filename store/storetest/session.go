@@ -17,7 +17,7 @@ func testSessionRoundTrip(t *testing.T, b *bundle) {
 	r.Taint, r.Route, r.SendPolicy, r.Activation, r.Model, r.Head, r.Compacted = secret, route, sessions.SendDeny, sessions.ActivationAlways, flow.NewText("p/m", secret), "msg_h", "msg_c"
 	r.Title, r.Metadata = flow.NewText("a title", flow.Bottom()), json.RawMessage(`{"a": [1, 2]}`)
 	r.FileAccess = sessions.FileAccess{Read: []string{"/a"}, Write: []string{""}}
-	r.Temperature, r.MaxTokens = "0.7", 4096
+	r.Temperature, r.MaxTokens, r.Voice = "0.7", 4096, true
 	r.ThinkingLevel, r.VerboseLevel, r.Label = sessions.ThinkingHigh, sessions.VerboseFull, flow.NewText("a läbel", flow.Top())
 	r.QueueMode = sessions.QueueSteer
 	r.TTL, r.Usage = time.Hour, sessions.Usage{InputTokens: 1, OutputTokens: 2, CachedTokens: 3}

@@ -31,7 +31,7 @@ func (b *Bot) call(ctx context.Context, method string, req *request) ([]byte, *a
 		return b.chatAction(req)
 	case "getme":
 		return b.self.append(nil), nil
-	case "senddocument", "sendphoto":
+	case "senddocument", "sendphoto", "sendvoice", "sendaudio", "sendvideo":
 		return b.sendFile(method, req)
 	case "deletemessage":
 		return b.deleteMessage(req)

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -88,23 +87,13 @@ func (c *Command) Begin(ctx context.Context, run program.Run) (program.Line, err
 	p := &process{in: inW, cancel: cancel, lines: make(chan []byte)}
 	p.work.Go(func() {
 		defer remove()
-		result, err := c.runner.Run(life, sandbox.Config{Workspace: folder, ReadOnly: own(c.argv), Timeout: timeout, Output: errorOutput, In: inR, Out: outW, Limits: c.limits()}, c.argv...)
+		result, err := c.runner.Run(life, sandbox.Config{Workspace: folder, ReadOnly: sandbox.Readable(c.argv), Timeout: timeout, Output: errorOutput, In: inR, Out: outW, Limits: c.limits()}, c.argv...)
 		p.why = why(result, err)
 		_, _ = inR.Close(), outW.Close()                    // the process has its own; the reader sees the end now
 		_ = outR.SetReadDeadline(time.Now().Add(lastWords)) // or soon, if a process that was left behind keeps it open
 	})
 	p.work.Go(func() { p.read(life, outR) })
 	return p, nil
-}
-
-// own are the files and folders that a command names: it may read them in the sandbox.
-func own(command []string) (paths []string) {
-	for _, arg := range command {
-		if filepath.IsAbs(arg) && filepath.Clean(arg) != "/" && !strings.HasPrefix(filepath.Clean(arg), "/usr/") {
-			paths = append(paths, filepath.Clean(arg))
-		}
-	}
-	return paths
 }
 
 // folderOf is the working directory of a process: that of the session's files, or a temporary one.

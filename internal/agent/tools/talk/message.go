@@ -238,8 +238,12 @@ func taken(files *workspace.Files, name string) (outbound.NewFile, error) {
 	if err != nil {
 		return outbound.NewFile{}, err
 	}
-	return outbound.NewFile{Name: path.Base(name), MIME: cmp.Or(mime.TypeByExtension(path.Ext(name)), http.DetectContentType(content)), Content: content}, nil
+	kind := cmp.Or(recordings[strings.ToLower(path.Ext(name))], mime.TypeByExtension(path.Ext(name)), http.DetectContentType(content))
+	return outbound.NewFile{Name: path.Base(name), MIME: kind, Content: content}, nil
 }
+
+// recordings are types by which platforms play a file. Not every machine knows them.
+var recordings = map[string]string{".ogg": "audio/ogg", ".oga": "audio/ogg", ".opus": "audio/ogg", ".mp3": "audio/mpeg", ".m4a": "audio/mp4", ".wav": "audio/wav", ".mp4": "video/mp4"}
 
 // eachFile calls do for each name that is a path of the workspace, and returns the join of the files' labels. field is the parameter with
 // the names.

@@ -1,0 +1,58 @@
+package voice
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"sluice/internal/markdown"
+	"sluice/policy/flow"
+	"sluice/router/outbound"
+)
+
+// speechMax is how much of a reply is spoken, in characters; servers refuse more. The whole reply is in the text.
+const speechMax = 4000
+
+var _ outbound.Speaker = (*Voice)(nil)
+
+// Speaks implements [outbound.Speaker].
+func (v *Voice) Speaks() bool { return v.media().Speech.Provider != "" }
+
+// Speak implements [outbound.Speaker].
+func (v *Voice) Speak(ctx context.Context, text string, label flow.Label) (outbound.NewFile, error) {
+	s := v.media().Speech
+	server, level := v.Models.Load().Audio(s.Provider)
+	switch {
+	case s.Provider == "" || server == nil:
+		return outbound.NewFile{}, errors.New("media.speech is not set")
+	case !mayLearn(label, level):
+		return outbound.NewFile{}, errors.New("it is too confidential for the server that speaks (classification of its provider)")
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	content, err := server.Speak(ctx, s.Model, s.Voice, spoken(text))
+	if err != nil {
+		return outbound.NewFile{}, err
+	}
+	file := outbound.NewFile{Name: "voice.mp3", MIME: http.DetectContentType(content), Content: content}
+	if bytes.HasPrefix(content, []byte("OggS")) {
+		file.Name, file.MIME = "voice.ogg", "audio/ogg"
+	}
+	return file, nil
+}
+
+// spoken is what a voice says of a reply: its text without markup, up to the last sentence that fits.
+func spoken(text string) string {
+	text = strings.TrimSpace(markdown.Plain(text))
+	if utf8.RuneCountInString(text) <= speechMax {
+		return text
+	}
+	kept := string([]rune(text)[:speechMax])
+	if end := strings.LastIndexAny(kept, ".!?\n"); end > len(kept)/2 {
+		kept = kept[:end+1]
+	}
+	return strings.TrimSpace(kept)
+}

@@ -1,0 +1,88 @@
+package voice
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"sluice/internal/config/agents"
+	"sluice/internal/sandbox"
+	"sluice/policy/flow"
+	"sluice/router/attach"
+	"sluice/router/outbound"
+	"sluice/sessions"
+)
+
+// transcriptMax is how much of a command's output is read, in bytes.
+const transcriptMax = 1 << 20
+
+// filePlaceholder stands for the path of the recording in a command.
+const filePlaceholder = "{file}"
+
+// Transcribe returns what is said in a recording. Where nothing is configured for this, its conversation is told once.
+func (v *Voice) Transcribe(ctx context.Context, r attach.Recording) (string, error) {
+	t := v.media().Transcription
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if len(t.Command) > 0 {
+		return v.run(ctx, t, r)
+	}
+	server, level := v.Models.Load().Audio(t.Provider)
+	if t.Provider == "" || server == nil {
+		return "", errors.Join(attach.ErrNoTranscription, v.tell(ctx, r.Route))
+	}
+	if !mayLearn(r.Label, level) {
+		return "", attach.ErrTooSecretToHear
+	}
+	return server.Transcribe(ctx, t.Model, r.Name, r.MIME, r.Content)
+}
+
+// tell tells a conversation what is missing. The key of the message makes sure that it is told once.
+func (v *Voice) tell(ctx context.Context, to sessions.Route) error {
+	if to.IsZero() || v.Send == nil {
+		return nil
+	}
+	_, err := v.Send(ctx, outbound.Proactive{
+		Channel: to.Channel, Account: to.Account, To: string(to.Conversation), ChatType: to.ChatType, Thread: string(to.Thread), Label: flow.Bottom(),
+		Text: "I can't listen to voice messages yet: the owner of this gateway can set `media.transcription`. Please write to me.", Actor: "gateway",
+		Idempotency: "voice/untold/" + string(to.Lane()),
+	})
+	return err
+}
+
+// run has a command transcribe a recording, in a folder of its own.
+func (v *Voice) run(ctx context.Context, t agents.Transcription, r attach.Recording) (text string, err error) {
+	if err := v.Sandbox.Available(ctx); err != nil {
+		return "", fmt.Errorf("transcribe: commands need a sandbox: %w", err)
+	}
+	folder, err := os.MkdirTemp("", "sluice-recording-")
+	if err != nil {
+		return "", fmt.Errorf("transcribe: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	name := "recording" + filepath.Ext(filepath.Base(r.Name))
+	if err := os.WriteFile(filepath.Join(folder, name), r.Content, 0o600); err != nil {
+		return "", fmt.Errorf("transcribe: %w", err)
+	}
+	command := make([]string, len(t.Command))
+	for i, word := range t.Command {
+		command[i] = strings.ReplaceAll(word, filePlaceholder, "/workspace/"+name)
+	}
+	result, err := v.Sandbox.Run(ctx, sandbox.Config{
+		Workspace: folder, ReadOnly: sandbox.Readable(t.Command), Stdin: string(r.Content), Timeout: timeout, Output: transcriptMax, Limits: v.Limits(),
+	}, command...)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("transcribe: %w", err)
+	case result.TimedOut:
+		return "", fmt.Errorf("transcribe: the command took longer than %s", timeout)
+	case result.Stopped != "":
+		return "", fmt.Errorf("transcribe: the command was ended: %s", result.Stopped)
+	case result.ExitCode != 0:
+		return "", fmt.Errorf("transcribe: the command ended with %d: %s", result.ExitCode, strings.TrimSpace(result.Stderr))
+	}
+	return strings.TrimSpace(strings.ToValidUTF8(result.Stdout, "")), nil
+}

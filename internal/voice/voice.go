@@ -1,0 +1,54 @@
+// Package voice turns recordings into text, and replies into recordings, as the configuration says.
+//
+// A server with OpenAI's Audio API gets only what its classification allows. A command runs in the sandbox, without network. Both have a
+// limit of time and size.
+package voice
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"sluice/internal/config/agents"
+	"sluice/internal/model"
+	"sluice/internal/sandbox"
+	"sluice/policy"
+	"sluice/policy/flow"
+	"sluice/router/ledger"
+	"sluice/router/outbound"
+)
+
+// timeout limits one recording, in both directions.
+const timeout = time.Minute
+
+// Runner runs a command in a sandbox, see [sandbox.Bubblewrap].
+type Runner interface {
+	Available(ctx context.Context) error
+	Run(ctx context.Context, c sandbox.Config, command ...string) (sandbox.Result, error)
+}
+
+// Voice hears and speaks. Its fields are set before its first use; it is safe for concurrent use.
+type Voice struct {
+	Models  *atomic.Pointer[model.Registry]
+	Sandbox Runner
+	Limits  func() sandbox.Limits // of a command
+	// Send tells people what is missing.
+	Send func(ctx context.Context, p outbound.Proactive) (ledger.Delivery, error)
+
+	settings atomic.Pointer[agents.Media]
+}
+
+// Configure replaces the settings.
+func (v *Voice) Configure(m agents.Media) { v.settings.Store(&m) }
+
+func (v *Voice) media() agents.Media {
+	if m := v.settings.Load(); m != nil {
+		return *m
+	}
+	return agents.Media{}
+}
+
+// mayLearn reports whether a provider may get what has this label.
+func mayLearn(label flow.Label, provider flow.Level) bool {
+	return policy.CheckModel.Skipped() || flow.CanFlow(label.Level(), provider)
+}

@@ -1,0 +1,45 @@
+package outbound
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sluice/adapters"
+	"sluice/policy/flow"
+	"sluice/router/ledger"
+)
+
+// Speaker turns texts into recordings. It is called from many goroutines.
+type Speaker interface {
+	// Speaks reports whether this is configured.
+	Speaks() bool
+	// Speak makes a recording of a Markdown text. An error says why there is none.
+	Speak(ctx context.Context, text string, label flow.Label) (NewFile, error)
+}
+
+// voiced makes the recording of a delivery of kind voice, which the gate has let pass, and stores it. The delivery then has it as its only
+// file, so that a repeated attempt makes no second one.
+func (o *Outbox) voiced(ctx context.Context, d *ledger.Delivery, a adapters.Adapter) error {
+	if _, ok := a.(adapters.FileSender); !ok {
+		return errors.New("this channel does not support files")
+	}
+	if o.Speaker == nil {
+		return errors.New("replies can't be spoken: set media.speech")
+	}
+	file, err := o.Speaker.Speak(ctx, d.Text, d.Label)
+	if err != nil {
+		return fmt.Errorf("the reply could not be spoken: %w", err)
+	}
+	m := o.Composer.NewMedia(file, "", d.Label)
+	if err := o.Store.Commit(ctx, ledger.Change{Media: []ledger.Media{m}}); err != nil {
+		return fmt.Errorf("store recording: %w", err)
+	}
+	d.Files = append(d.Files, m.ID)
+	return nil
+}
+
+// inFront are deliveries with one that is sent before them.
+func inFront(first ledger.Delivery, others []ledger.Delivery) []ledger.Delivery {
+	return append([]ledger.Delivery{first}, others...)
+}

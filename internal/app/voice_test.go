@@ -196,12 +196,13 @@ media: `+media+"\n")
 	say("a secret", 1)
 	g.log.await(t, "too confidential for the server that speaks")
 	require.Empty(t, asked)
+	// It is sent after the recordings of before.
+	require.Equal(t, "I no longer speak my replies.", say("/voice off", 1)[0].Plain)
 	var list struct {
 		Deliveries []struct{ Kind, Status string }
 	}
 	read(t, g.call(http.MethodGet, "/v1/deliveries?status=failed", ""), http.StatusOK, &list)
 	require.Equal(t, "[{voice failed} {voice failed}]", fmt.Sprint(list.Deliveries), "what was not said is listed")
-	require.Equal(t, "I no longer speak my replies.", say("/voice off", 1)[0].Plain)
 	say("bye", 1)
 	require.Empty(t, asked)
 }

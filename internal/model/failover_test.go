@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
@@ -476,4 +478,59 @@ func TestALoadingModelIsNoFailure(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 2, asked)
 	require.Empty(t, board.List())
+}
+
+// Providers fail at random, in every way that is quick, and nothing rests: no prompt ever reaches a provider below its level.
+func TestNoPromptReachesAProviderBelowItsLevel(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // it is to be the same each time
+	var quick []modeltest.Reply
+	for _, name := range slices.Sorted(maps.Keys(failures())) {
+		if f := failures()[name]; !f.silent && !f.cancels && f.reply.RetryAfter == 0 {
+			quick = append(quick, f.reply)
+		}
+	}
+	b := newBench(t, kindOpenAI, kindAnthropic)
+	var below []string
+	for _, a := range attempts() {
+		b.server[a.provider].Always(func(q modeltest.Request) modeltest.Reply {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			for _, level := range flow.Levels() {
+				if strings.Contains(string(q.Raw), "what is "+level.String()) && !flow.CanFlow(level, a.level) {
+					below = append(below, a.provider+" was told what is "+level.String())
+				}
+			}
+			b.asked = append(b.asked, a.provider)
+			if random.IntN(10) < 7 {
+				return quick[random.IntN(len(quick))]
+			}
+			return modeltest.Say("fine")
+		})
+	}
+	chains := []string{chainOfAll, "own/m, near/m, far/m", "near/m, far/m, own/m", "far/m, near/m", "far/m", "own/m"}
+	answered, withheld := 0, 0
+	for range 1500 {
+		label := flow.NewLabel(flow.Levels()[random.IntN(4)], flow.Untrusted)
+		m, err := b.Model(chains[random.IntN(len(chains))])
+		require.NoError(t, err)
+		_, err = m.Complete(t.Context(), sessions.Request{
+			System: "Keep what is " + label.Level().String(), Label: label, Tools: []sessions.ToolSpec{{Name: "look", Description: "Looks.", Parameters: []byte(`{"type":"object"}`)}},
+			Messages: []sessions.Message{{Role: sessions.RoleUser, Parts: []sessions.Part{sessions.TextPart("Tell what is "+label.Level().String(), label)}}},
+		}, func(sessions.Chunk) {})
+		switch {
+		case err == nil:
+			answered++
+		case errors.Is(err, sessions.ErrModelLevel):
+			withheld++
+		}
+		if random.IntN(2) == 0 {
+			_, err = b.board.Clear(t.Context(), func(cooldown.Place) bool { return true })
+			require.NoError(t, err)
+		}
+	}
+	require.Empty(t, below)
+	require.Greater(t, answered, 200)
+	require.Greater(t, withheld, 100)
+	require.Greater(t, len(b.asked), 1000)
 }

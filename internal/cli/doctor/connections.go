@@ -12,6 +12,7 @@ import (
 
 	"sluice/internal/config"
 	"sluice/internal/config/agents"
+	"sluice/internal/model/chain"
 )
 
 // connections checks what a gateway would connect to.
@@ -30,14 +31,21 @@ func (d *Doctor) connections(ctx context.Context, cfg *config.Config) []finding 
 		}
 	}
 	if cfg.DefaultAgent().Kind == agents.KindLoop {
-		found = append(found, model(ctx, cfg))
+		found = append(found, models(ctx, cfg)...)
 	}
 	return append(found, servers(ctx, cfg)...)
 }
 
-// model checks the provider of the default agent's model.
-func model(ctx context.Context, cfg *config.Config) finding {
-	ref := cfg.DefaultAgent().Model
+// models checks the providers of the default agent's models.
+func models(ctx context.Context, cfg *config.Config) (found []finding) {
+	for _, ref := range chain.Names(cfg.DefaultAgent().Model) {
+		found = append(found, model(ctx, cfg, ref))
+	}
+	return found
+}
+
+// model checks the provider of a model.
+func model(ctx context.Context, cfg *config.Config, ref string) finding {
 	name, _, _ := strings.Cut(ref, "/")
 	provider, ok := cfg.Models.Providers[name]
 	if !ok {

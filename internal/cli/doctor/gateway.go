@@ -72,7 +72,27 @@ func (d *Doctor) components(ctx context.Context, cfg *config.Config) []finding {
 	if _, err := c.Call(ctx, api.Request{Path: "/v1/status"}); err != nil {
 		return append(found, problem("api", err.Error(), "export "+api.EnvToken+"=$(cat "+api.TokenPath(cfg)+")"))
 	}
-	return append(found, healthy("api", "the access token works"))
+	return append(append(found, healthy("api", "the access token works")), resting(ctx, c)...)
+}
+
+// resting names the keys that are not used until a person acts.
+func resting(ctx context.Context, c *api.Client) (found []finding) {
+	answer, err := c.Call(ctx, api.Request{Path: "/v1/providers"})
+	if err != nil {
+		return nil // an older gateway
+	}
+	got, err := api.Decode[api.ProviderList](answer)
+	if err != nil {
+		return nil
+	}
+	for _, p := range got.Providers {
+		for _, k := range p.Keys {
+			if k.Problem != nil {
+				found = append(found, problem("model/"+p.Name, k.Name+" is not used: "+k.Problem.Text, "sluice models clear "+p.Name+", when that is mended"))
+			}
+		}
+	}
+	return found
 }
 
 // ready makes a finding of each component that /readyz names.

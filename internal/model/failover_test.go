@@ -483,7 +483,7 @@ func TestALoadingModelIsNoFailure(t *testing.T) {
 // Providers fail at random, in every way that is quick, and nothing rests: no prompt ever reaches a provider below its level.
 func TestNoPromptReachesAProviderBelowItsLevel(t *testing.T) {
 	t.Parallel()
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // it is to be the same each time
+	random := rand.New(rand.NewPCG(1, 2))
 	var quick []modeltest.Reply
 	for _, name := range slices.Sorted(maps.Keys(failures())) {
 		if f := failures()[name]; !f.silent && !f.cancels && f.reply.RetryAfter == 0 {

@@ -14,7 +14,7 @@ type Entry struct {
 	Record sessions.Record
 	Route  sessions.Route // of its run
 	Label  flow.Label
-	Source string // message, agent, note or memory
+	Source string // message, agent, note, memory or skill
 	User   string // the sender, as a principal
 	Owner  bool
 	Texts  []string

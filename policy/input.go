@@ -25,7 +25,7 @@ type Input struct {
 	Parts []string
 	// Partial: Text is the beginning of an unfinished text.
 	Partial bool
-	// Source is the source of a text of PRE_CONTEXT_INJECTION: message, agent, note or memory.
+	// Source is the source of a text of PRE_CONTEXT_INJECTION: message, agent, note, memory or skill.
 	Source string
 }
 

@@ -244,8 +244,8 @@ func (f *failing) MediaHeld(ctx context.Context, id sessions.ID, each int64) (in
 	return unless(f.breaks(ctx), func() (int64, error) { return f.DB.MediaHeld(ctx, id, each) })
 }
 
-func (f *failing) SweepMemories(ctx context.Context, now time.Time, limit int) (int, error) {
-	return unless(f.breaks(ctx), func() (int, error) { return f.DB.SweepMemories(ctx, now, limit) })
+func (f *failing) SweepMemories(ctx context.Context, now, before time.Time, limit int) (int, error) {
+	return unless(f.breaks(ctx), func() (int, error) { return f.DB.SweepMemories(ctx, now, before, limit) })
 }
 
 func (f *failing) Prune(ctx context.Context, p ledger.Prune) (ledger.Pruned, error) {

@@ -96,9 +96,13 @@ func (p *pruner) kind(ctx context.Context, step ledger.Prune) {
 // memoryBatch is how many memories one sweep expires and deletes.
 const memoryBatch = 1000
 
-// sweepMemories ends expired memories. Reads ignore them even before that.
+// sweepMemories ends expired memories, which reads ignore even before that, and deletes old versions.
 func (r *Router) sweepMemories(ctx context.Context) {
-	if _, err := r.store.SweepMemories(ctx, r.now(), memoryBatch); err != nil && ctx.Err() == nil {
+	now, before := r.now(), time.Time{}
+	if keep := r.settings.Load().Retention.Memories; keep > 0 {
+		before = now.Add(-keep)
+	}
+	if _, err := r.store.SweepMemories(ctx, now, before, memoryBatch); err != nil && ctx.Err() == nil {
 		r.log.Error("expired memories not ended", "err", err)
 	}
 }

@@ -261,20 +261,21 @@ var (
 //
 //nolint:revive // each is documented in its package
 type (
-	Audience     = notes.Audience
-	Memory       = notes.Memory
-	MemoryDelete = notes.MemoryDelete
-	MemoryEnding = notes.MemoryEnding
-	MemoryID     = notes.MemoryID
-	MemoryPlace  = notes.MemoryPlace
-	MemoryQuery  = notes.MemoryQuery
-	MemorySave   = notes.MemorySave
-	MemoryScope  = notes.MemoryScope
-	MemorySearch = notes.MemorySearch
-	Todo         = notes.Todo
-	TodoChange   = notes.TodoChange
-	TodoID       = notes.TodoID
-	TodoStatus   = notes.TodoStatus
+	Audience      = notes.Audience
+	Memory        = notes.Memory
+	MemoryDelete  = notes.MemoryDelete
+	MemoryEnding  = notes.MemoryEnding
+	MemoryID      = notes.MemoryID
+	MemoryPlace   = notes.MemoryPlace
+	MemoryQuery   = notes.MemoryQuery
+	MemoryHistory = notes.MemoryHistory
+	MemorySave    = notes.MemorySave
+	MemoryScope   = notes.MemoryScope
+	MemorySearch  = notes.MemorySearch
+	Todo          = notes.Todo
+	TodoChange    = notes.TodoChange
+	TodoID        = notes.TodoID
+	TodoStatus    = notes.TodoStatus
 )
 
 // Their bounds and states.
@@ -288,7 +289,6 @@ const (
 	MemoryTagsMax    = notes.MemoryTagsMax
 	MemoryReplaced   = notes.MemoryReplaced
 	MemoryUncovered  = notes.MemoryUncovered
-	MemoryVersions   = notes.MemoryVersions
 	TodoDoing        = notes.TodoDoing
 	TodoDone         = notes.TodoDone
 	TodoTextMax      = notes.TodoTextMax

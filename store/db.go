@@ -14,6 +14,7 @@ import (
 	"sluice/store/marks"
 	"sluice/store/memories"
 	"sluice/store/nodes"
+	"sluice/store/skills"
 	"sluice/store/trail"
 	"sluice/store/usage"
 	"sluice/store/views"
@@ -43,6 +44,7 @@ type DB struct {
 	todoTable
 	mediaTable
 	markTable
+	skillTable
 	usageTable
 	cooldownTable
 	auditTable
@@ -82,6 +84,7 @@ type (
 	todoTable      struct{ *engine.Conn }
 	mediaTable     struct{ *engine.Conn }
 	markTable      = marks.Table // shared files with untrusted text
+	skillTable     = skills.Table
 	usageTable     = usage.Table // what models cost, and budgets
 	cooldownTable  = cooldowns.Table
 	auditTable     = trail.Table
@@ -102,7 +105,7 @@ func New(e engine.Engine, log *slog.Logger) *DB {
 	return &DB{
 		conn: c, inboxTable: inboxTable{c, engine.NewPresence(e.Alone())}, peopleTable: peopleTable{c, engine.NewPresence(e.Alone())}, sessionTable: sessionTable{c, newRecentSessions(e.Alone())}, messageTree: messageTree{c},
 		runTable: runTable{c}, deliveryTable: deliveryTable{c}, approvalTable: approvalTable{c}, exchangeTable: exchangeTable{c}, triggerTable: triggerTable{c}, alertRows: alertRows{Conn: c}, accessTable: accessTable{Conn: c}, viewTable: viewTable{Conn: c}, hookTable: hookTable{c}, jobTable: jobTable{c}, checkTable: checkTable{c}, nodeTable: nodeTable{Conn: c},
-		Table: memories.NewTable(c, e.Alone()), todoTable: todoTable{c}, mediaTable: mediaTable{c}, markTable: markTable{Conn: c}, cooldownTable: cooldownTable{Conn: c}, usageTable: usageTable{Conn: c}, auditTable: auditTable{Conn: c},
+		Table: memories.NewTable(c, e.Alone()), todoTable: todoTable{c}, mediaTable: mediaTable{c}, markTable: markTable{Conn: c}, skillTable: skillTable{Conn: c}, cooldownTable: cooldownTable{Conn: c}, usageTable: usageTable{Conn: c}, auditTable: auditTable{Conn: c},
 		cursorTable: cursorTable{c}, partitionTable: partitionTable{c}, retention: retention{c},
 	}
 }

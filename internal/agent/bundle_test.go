@@ -19,6 +19,7 @@ import (
 	"sluice/internal/agent/tools/alerting"
 	"sluice/internal/agent/tools/schedule"
 	"sluice/internal/sandbox"
+	"sluice/internal/skill"
 	"sluice/internal/workspace"
 	"sluice/policy"
 	"sluice/policy/flow"
@@ -136,6 +137,7 @@ type bundle struct {
 	inbox   runs.Inbox
 	remote  []sessions.Tool // of servers outside
 	pages   pages           // of the web
+	skills  *skill.Keeper
 
 	registry *prometheus.Registry
 	bounds   workspace.Bounds // of its sessions' files
@@ -186,6 +188,7 @@ func newBundle(t *testing.T, answers ...sessiontest.Answer) *bundle {
 		sandbox: &testSandbox{Bubblewrap: sandbox.New("")}, registry: prometheus.NewRegistry(),
 	}
 	b.roster = roster.New(roster.Settings{Monitor: lenient(), Agents: []roster.Definition{{ID: "main", Model: "test/scripted"}}, Keyer: sessions.Keyer{}})
+	b.skills = &skill.Keeper{Pins: &skillPins{}, Settings: func() skill.Settings { return b.roster.Settings().Skills }, Now: time.Now}
 	var err error
 	b.Loop, err = agent.New(agent.Config{
 		Roster: b.roster, Store: b.store, Memories: b.store, Todos: b.store, Now: time.Now, Log: slog.New(slog.DiscardHandler), Registerer: b.registry,
@@ -206,7 +209,7 @@ func newBundle(t *testing.T, answers ...sessiontest.Answer) *bundle {
 			p, ok := map[string]outbound.Proactive{"owner": {Channel: "slack", To: outbound.ToOwner}, "ops": {Channel: "slack", Account: "work", To: "C1", Thread: "7"}}[name]
 			return p, ok
 		},
-		Jobs: noJobs{}, Alerts: noAlerts{}, Exchanges: exchanges{b}, Sandbox: b.sandbox, Remote: func() []sessions.Tool { return b.remote }, Pages: &b.pages,
+		Jobs: noJobs{}, Alerts: noAlerts{}, Exchanges: exchanges{b}, Sandbox: b.sandbox, Remote: func() []sessions.Tool { return b.remote }, Pages: &b.pages, Skills: b.skills,
 		Files: &workspace.Opener{Quota: workspace.NewQuota(func() workspace.Bounds { return b.bounds }, nil, time.Now)},
 		Send: func(_ context.Context, p outbound.Proactive) (ledger.Delivery, error) {
 			b.sent = append(b.sent, p)

@@ -18,6 +18,7 @@ import (
 	"sluice/internal/agent/tools/memory"
 	"sluice/internal/agent/tools/schedule"
 	"sluice/internal/agent/tools/session"
+	"sluice/internal/agent/tools/skills"
 	"sluice/internal/agent/tools/talk"
 	"sluice/internal/agent/tools/todo"
 	"sluice/internal/agent/tools/webfetch"
@@ -25,6 +26,7 @@ import (
 	"sluice/internal/agent/visibility"
 	"sluice/internal/model/chain"
 	"sluice/internal/sandbox"
+	"sluice/internal/skill"
 	"sluice/internal/workspace"
 	"sluice/policy"
 	"sluice/policy/flow"
@@ -56,7 +58,7 @@ type Exchanges interface {
 	NewAgentSession(agent string) sessions.Record
 }
 
-// Config has the dependencies of a Loop. All fields but Jobs, Alerts, Media, Archived, RetryBudget, Sandbox, Remote, Pages, Files, MediaMax and
+// Config has the dependencies of a Loop. All fields but Jobs, Alerts, Media, Archived, RetryBudget, Sandbox, Remote, Pages, Files, Skills, MediaMax and
 // CommandLimits are required.
 type Config struct {
 	Roster     *roster.Roster
@@ -89,6 +91,7 @@ type Config struct {
 	Choose func(name string, knows flow.Level) error
 	Pages  webfetch.Pages    // fetches pages for web_fetch; nil: the tool does not exist
 	Files  *workspace.Opener // opens the files of sessions; nil: without limits and marks
+	Skills *skill.Keeper     // keeps skills; nil: agents have none
 	// MediaMax is the maximum size of a file that is sent, in bytes; nil or 0: that of a file that tools read.
 	MediaMax func() int64
 	// CommandLimits are the current limits of a command of the tool exec; nil: those of a zero [sandbox.Limits].
@@ -128,6 +131,7 @@ type parts struct {
 	roster    *roster.Roster
 	tools     *toolset.Toolset
 	memories  *memory.Tools
+	skills    *skills.Tools
 	audiences *memory.Audiences
 	exchanges exchangeReader
 	keeper    keeper
@@ -164,14 +168,14 @@ func New(c Config) (*Loop, error) {
 		all = append(all, own.alerts.All()...)
 	}
 	set, err := toolset.New(toolset.Config{
-		Roster: agents, Store: c.Store, Own: all, Web: own.web.All, Remote: c.Remote, Now: c.Now, Log: c.Log, Registerer: c.Registerer,
+		Roster: agents, Store: c.Store, Own: all, Web: own.web.All, Remote: c.Remote, Skills: own.skills.Of, IsSkill: skills.Is, Now: c.Now, Log: c.Log, Registerer: c.Registerer,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("new agent loop: %w", err)
 	}
 	return &Loop{
 		parts: parts{
-			roster: agents, tools: set, memories: &own.memory, audiences: &memory.Audiences{Store: c.Store, Roster: agents}, exchanges: c.Store,
+			roster: agents, tools: set, memories: &own.memory, skills: &own.skills, audiences: &memory.Audiences{Store: c.Store, Roster: agents}, exchanges: c.Store,
 			keeper: keeper{read: c.Media, keep: own.files.Keep}, give: own.talk.Take,
 			now: c.Now, log: c.Log, metrics: newMetrics(c.Registerer), budget: cmp.Or(c.RetryBudget, 5*time.Minute), find: c.Models,
 		},
@@ -189,6 +193,7 @@ type ownTools struct {
 	talk    talk.Tools
 	jobs    schedule.Tools
 	alerts  alerting.Tools
+	skills  skills.Tools
 }
 
 func newTools(c *Config, agents *roster.Roster) *ownTools {
@@ -207,8 +212,12 @@ func newTools(c *Config, agents *roster.Roster) *ownTools {
 		},
 		jobs:   schedule.Tools{Jobs: c.Jobs, Now: c.Now},
 		alerts: alerting.Tools{Alerts: c.Alerts, Now: c.Now},
+		skills: skills.Tools{Keeper: c.Skills, Roster: agents, Now: c.Now, Log: c.Log},
 	}
 	own.talk.Files = own.files.Open
+	own.skills.Run = func(ctx context.Context, caller sessions.Caller, s skills.Script) (sessions.ToolResult, error) {
+		return own.files.RunScript(ctx, caller, files.Script(s))
+	}
 	return own
 }
 
@@ -221,7 +230,7 @@ func (o *ownTools) all() []sessions.Tool {
 func ToolNames() []string {
 	names := []string{webfetch.Name, toolset.SimulateName}
 	none := &ownTools{}
-	for _, tool := range slices.Concat(none.all(), none.jobs.All(), none.alerts.All()) {
+	for _, tool := range slices.Concat(none.all(), none.jobs.All(), none.alerts.All(), none.skills.All()) {
 		names = append(names, tool.Spec.Name)
 	}
 	return names

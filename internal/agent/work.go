@@ -146,12 +146,19 @@ func (w *work) event(e sessions.Event) {
 	w.emit(e)
 }
 
-// brief tells the model what it remembers about the topic and, in a step of an exchange, what the step is about. It
+// brief tells the model which skills it has, what it remembers about the topic and, in a step of an exchange, what the step is about. It
 // returns the route on which a sub-agent's work is reported.
 func (w *work) brief(ctx context.Context) (report sessions.Route, err error) {
+	told, err := w.skills.Brief(ctx, w.session, w.run)
+	if err != nil {
+		return report, err
+	}
 	remembered, err := w.recall(ctx)
 	if err != nil {
 		return report, err
+	}
+	if told != "" {
+		remembered = strings.TrimSpace(told + "\n\n" + remembered)
 	}
 	if !w.run.Kind.Step() {
 		w.session.SetBriefing(remembered)

@@ -26,6 +26,7 @@ import (
 	"sluice/internal/model/fallback"
 	"sluice/internal/model/meter"
 	"sluice/internal/sandbox"
+	"sluice/internal/skill"
 	"sluice/internal/supervisor"
 	"sluice/internal/voice"
 	"sluice/internal/web"
@@ -83,6 +84,7 @@ type App struct {
 	limits     atomic.Pointer[config.Limits] // the limits in effect
 	notify     atomic.Pointer[agents.Push]   // where notifications of tasks may go
 	files      workspace.Opener
+	skills     *skill.Keeper
 	http       *httpapi.Server
 	up         atomic.Bool // Start has finished
 	stopped    bool
@@ -223,6 +225,7 @@ func (a *App) wire() error {
 	a.files.Marks, a.files.Quota = a.store, workspace.NewQuota(a.bounds, nil, a.now)
 	a.carriers = newCarriers(a)
 	a.roster = roster.New(agentSettings(a.cfg, a.monitor.Load(), a.carriers))
+	a.skills = &skill.Keeper{Pins: a.store, Settings: func() skill.Settings { return a.roster.Settings().Skills }, Now: a.now}
 	a.router, err = router.New(router.Config{
 		Store: a.rows(a.store), Bus: a.bus, Models: models{a.roster, a.chooseModel, a.maxTemperature, a.fallback.Clear}, Gate: &a.gate, Monitor: &a.monitor, Adapters: a.channels.find, Transcribe: a.voices.Transcribe, Speaker: &a.voices, ReadDocument: documents(a.log).Text,
 		Settings: routerSettings(a.cfg), Partitions: a.cfg.Limits.Partitions, Replica: a.replica, Now: a.now, Log: a.log, Registerer: a.registry,
@@ -234,7 +237,7 @@ func (a *App) wire() error {
 	a.voices.Send = a.router.Sender.Send
 	a.loop, err = agent.New(agent.Config{
 		Roster: a.roster, Store: a.store, Memories: a.store, Todos: a.store, Models: a.model, Choose: a.chooseModel, Now: a.now, Log: a.log, Registerer: a.registry,
-		Files: &a.files, MediaMax: func() int64 { return int64(a.limits.Load().MaxMediaBytes) }, CommandLimits: a.commandLimits, Archived: a.store.ArchivedSession,
+		Files: &a.files, Skills: a.skills, MediaMax: func() int64 { return int64(a.limits.Load().MaxMediaBytes) }, CommandLimits: a.commandLimits, Archived: a.store.ArchivedSession,
 		Exchanges: exchanges{a.router.Exchanges(), a.router.Sessions(), a.router.Places()}, Sandbox: sandbox.New(""), Remote: a.mcp.Tools, Pages: web.New(),
 		Target: func(name string) (outbound.Proactive, bool) {
 			t, ok := a.target(name)

@@ -51,7 +51,7 @@ func retention(c config.Retention) place.Retention {
 		d, _ := config.Age(text)
 		return d
 	}
-	return place.Retention{Events: age(c.Events), Runs: age(c.Runs), Deliveries: age(c.Deliveries), Sessions: age(c.Sessions), Archived: age(c.Archived), Media: age(c.Media), Usage: age(c.Usage)}
+	return place.Retention{Events: age(c.Events), Runs: age(c.Runs), Deliveries: age(c.Deliveries), Sessions: age(c.Sessions), Archived: age(c.Archived), Memories: age(c.Memories), Media: age(c.Media), Usage: age(c.Usage)}
 }
 
 func channelSettings(c *config.Config) map[string]place.ChannelSettings {
@@ -118,6 +118,7 @@ func agentSettings(c *config.Config, monitor *policy.Monitor, programs carriers)
 		Keyer:   c.Session.Keyer(), Owners: c.Owners, Visibility: roster.Visibility(c.Tools.Sessions.Visibility),
 		AgentToAgent:  roster.AgentToAgent(c.Tools.AgentToAgent),
 		SubagentTools: roster.ToolFilter(c.Tools.Subagents.Tools), RunTimeout: c.Session.RunTimeout.Std(),
+		Skills: c.Skills.Settings(func(string, string) {}), SkillChars: c.Skills.PromptChars, // it was checked
 		Web: roster.Web{
 			Enabled: c.Tools.Web.Enabled, Classification: c.Tools.Web.Classification,
 			Rules: web.Rules{Allow: c.Tools.Web.Allow, Deny: c.Tools.Web.Deny, MaxBytes: c.Tools.Web.MaxBytes},

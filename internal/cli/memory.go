@@ -12,7 +12,7 @@ import (
 )
 
 func memoryCommand(g *gateway) *cobra.Command {
-	return group("memory", "What agents remember across sessions", memoryList(g), memorySearch(g), memoryShow(g), memoryDelete(g))
+	return group("memory", "What agents remember across sessions", memoryList(g), memorySearch(g), memoryShow(g), memoryVersions(g), memoryDelete(g))
 }
 
 // memoryFlags choose memories.
@@ -76,6 +76,28 @@ func printMemory(s terminal.Screen, got api.MemoryHistory) error {
 	return terminal.Rows(s, []string{"VERSION", "STATE", "CONTENT", "SAVED"}, got.Versions, func(v api.Memory) []string {
 		return []string{v.ID, v.State(), terminal.Short(v.Content), s.Ago(v.Updated)}
 	})
+}
+
+func memoryVersions(g *gateway) *cobra.Command {
+	var f memoryFlags
+	var p page
+	cmd := asking(g, &cobra.Command{
+		Use: "versions KEY", Short: "List all versions of a key: also replaced, deleted and expired ones", Args: arguments(1, 1),
+		Long: `List all versions of a key: also those that were replaced or deleted, or have expired.
+They are kept as long as retention.memories says.`,
+	}, func(args []string) (api.Request, error) {
+		return api.Request{Path: "/v1/memory/versions", Query: p.with("key", args[0], "namespace", f.namespace, "audience", f.audience)}, nil
+	}, func(s terminal.Screen, got api.MemoryVersions) error {
+		err := terminal.Rows(s, []string{"VERSION", "NAMESPACE", "AUDIENCE", "LEVEL", "STATE", "CONTENT", "SAVED", "BY SESSION"}, got.Versions, func(m api.Memory) []string {
+			return []string{m.ID, m.Namespace, m.Audience, m.Level, m.State(), terminal.Short(m.Content), s.Ago(m.Updated), m.Session}
+		})
+		if err != nil {
+			return err
+		}
+		return s.More(got.Next)
+	})
+	f.add(cmd)
+	return p.add(cmd)
 }
 
 func memoryDelete(g *gateway) *cobra.Command {

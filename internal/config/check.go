@@ -36,6 +36,7 @@ func check(r *report, c *Config) {
 	k.c.Models.Check(k.fault)
 	k.agents()
 	k.media()
+	k.c.Skills.Settings(func(path, text string) { k.must(false, path, "%s", text) })
 	k.c.Agents.CheckPrograms(agents.Bus{Cluster: k.c.Bus.URL.Reveal() != "", Listens: k.c.Bus.Listen != ""}, k.fault)
 	k.bindings()
 	k.session()
@@ -330,7 +331,7 @@ func trimSlash(s string) string { return strings.TrimSuffix(s, "/") }
 // retention checks the retention settings.
 func (k checker) retention() {
 	r := k.c.Retention
-	for path, text := range map[string]string{"events": r.Events, "runs": r.Runs, "deliveries": r.Deliveries, "sessions": r.Sessions, "archived": r.Archived, "media": r.Media} {
+	for path, text := range map[string]string{"events": r.Events, "runs": r.Runs, "deliveries": r.Deliveries, "sessions": r.Sessions, "archived": r.Archived, "memories": r.Memories, "media": r.Media} {
 		_, err := Age(text)
 		k.must(err == nil, "retention."+path, "%v", err)
 	}

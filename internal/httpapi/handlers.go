@@ -18,6 +18,7 @@ import (
 	"sluice/internal/httpapi/providers"
 	"sluice/internal/httpapi/senders"
 	"sluice/internal/httpapi/signin"
+	"sluice/internal/httpapi/skills"
 	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/why"
 	"sluice/internal/httpapi/wire"
@@ -62,6 +63,7 @@ type handlers struct {
 	alerts *alerts.API
 	hooks  *hooks.API
 	nodes  *nodes.API
+	skills *skills.API
 	intake *hooks.Intake
 	openai *openai.API
 	a2a    *a2aserver.API
@@ -141,6 +143,7 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 		alerts: &alerts.API{Visible: visible, Alerts: gw.Alerts, Deliveries: rows.Deliveries, Now: cfg.Now},
 		hooks:  &hooks.API{Visible: visible, Keeper: gw.Hooks, Rows: rows.Hooks, Now: cfg.Now},
 		nodes:  &nodes.API{Visible: visible, Nodes: gw.Nodes, Now: cfg.Now},
+		skills: &skills.API{Visible: visible, Keeper: cfg.Skills.Keeper, Agent: cfg.Skills.Agent, Agents: cfg.Skills.Agents},
 		a2a: &a2aserver.API{
 			Face: face("a2a"), Turns: turns, Runs: runs, Agents: cfg.Peers, Push: &push, URL: cfg.PublicURL, Problem: problems{cfg.Log}.of, Version: cfg.Version, Log: cfg.Log,
 		},

@@ -28,6 +28,10 @@ func (g *gateway) MemoryVersions(ctx context.Context, m sessions.Memory, limit i
 	return g.memories.MemoryVersions(ctx, m, limit)
 }
 
+func (g *gateway) MemoryHistory(ctx context.Context, q sessions.MemoryHistory) ([]sessions.Memory, error) {
+	return g.memories.MemoryHistory(ctx, q)
+}
+
 func (g *gateway) Memories(ctx context.Context, q sessions.MemoryQuery) ([]sessions.Memory, error) {
 	return g.memories.Memories(ctx, q)
 }

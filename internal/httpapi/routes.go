@@ -11,6 +11,7 @@ import (
 	"sluice/internal/httpapi/operator"
 	"sluice/internal/httpapi/senders"
 	"sluice/internal/httpapi/signin"
+	"sluice/internal/httpapi/skills"
 	"sluice/internal/httpapi/wire"
 )
 
@@ -116,6 +117,7 @@ func (h *handlers) registerMessages(r *registrar) {
 // registerOperations registers the routes for operators.
 func (h *handlers) registerOperations(r *registrar) {
 	add(r, wire.Op(get, "/v1/memory", "list-memories", "List what agents remember by key, or search it, best match first"), h.memories.List)
+	add(r, wire.Op(get, "/v1/memory/versions", "list-memory-versions", "List all versions of a key that are kept, newest first"), h.memories.History)
 	add(r, wire.Op(get, "/v1/memory/{memory}", "get-memory", "Get a memory with all versions of its key"), h.memories.Get)
 	add(r, wire.Op(remove, "/v1/memory/{memory}", "delete-memory", "Delete a memory; its versions are kept", http.StatusNoContent), h.memories.Delete)
 	add(r, wire.Op(get, "/v1/pairings", "list-pairings", "List who has asked to talk and who may"), h.pairings.List)
@@ -143,6 +145,11 @@ func (h *handlers) registerOperations(r *registrar) {
 	add(r, wire.Op(get, "/v1/providers", "list-providers", "List the providers of models, with the keys and models that do not work"), h.providers.List)
 	add(r, wire.Op(post, "/v1/providers/{provider}/check", "check-provider", "Ask a model of a provider for a word, with each key"), h.providers.Check)
 	add(r, wire.Op(post, "/v1/providers/{provider}/clear", "clear-provider", "Use the keys and models of a provider again that have failed"), h.providers.Clear)
+	add(r, wire.Op(get, skills.Path, "list-skills", "List the skills of agents, and what is wrong with those that are refused"), h.skills.List)
+	add(r, wire.Op(post, skills.Path, "add-skill", "Add a skill to an agent", http.StatusCreated), h.skills.Add)
+	add(r, wire.Op(get, skills.Path+"/{skill}", "get-skill", "Get a skill with its instructions"), h.skills.Get)
+	add(r, wire.Op(patch, skills.Path+"/{skill}", "trust-skill", "Pin a skill's content as it is now, trusted or not, at a level"), h.skills.Change)
+	add(r, wire.Op(remove, skills.Path+"/{skill}", "remove-skill", "Delete a skill of an agent", http.StatusNoContent), h.skills.Remove)
 	add(r, wire.Op(get, "/v1/checks", "list-checks", "List the checks of the configuration with what they found last"), h.checks.List)
 	add(r, wire.Op(post, "/v1/checks/{check}/run", "run-check", "Look at a check now"), h.checks.Run)
 	add(r, wire.Op(get, "/v1/status", "status", "Get the state of the gateway"), h.status.Get)

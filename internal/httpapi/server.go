@@ -46,6 +46,7 @@ import (
 	"sluice/internal/httpapi/providers"
 	"sluice/internal/httpapi/senders"
 	"sluice/internal/httpapi/signin"
+	"sluice/internal/httpapi/skills"
 	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/why"
 	"sluice/internal/httpapi/wire"
@@ -137,6 +138,7 @@ type Config struct {
 	Checks     operator.Checks
 	Agents     operator.Agents
 	Providers  *providers.API
+	Skills     skills.API        // without Visible
 	Alerting   *senders.Alerting // nil: alerts are not taken in
 	PageRoute  sessions.Route    // of everyone who speaks over the API or on the page
 	PagePerson sessions.Peer     // the owner there
@@ -211,6 +213,8 @@ func bodyLimit(maxBody, maxUpload int64) func(method, path string) int64 {
 			return workspace.UploadMax
 		case openai.Serves(path):
 			return max(openai.BodyMax, maxBody)
+		case method == http.MethodPost && path == skills.Path:
+			return max(skills.BodyMax, maxBody)
 		case senders.BodyMax(path) > 0:
 			return senders.BodyMax(path)
 		}

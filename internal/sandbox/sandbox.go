@@ -47,7 +47,7 @@ type Config struct {
 // Mount is a file or folder that a sandboxed command sees below /workspace.
 type Mount struct {
 	File  *os.File // it is open, so that nobody can put something else in its place; Run does not close it. Nil: an empty folder
-	At    string   // relative to /workspace, with slashes; empty: /workspace itself
+	At    string   // relative to /workspace, with slashes; empty: /workspace itself. An absolute path lies outside of it
 	Write bool
 }
 
@@ -228,6 +228,9 @@ func mounts(list []Mount) (args []string) {
 	fd := mountFD
 	for _, m := range list {
 		at := path.Join(inside, m.At)
+		if path.IsAbs(m.At) {
+			at = path.Clean(m.At)
+		}
 		if m.File == nil {
 			args = append(args, "--size", tmpSize, "--tmpfs", at)
 			empty = append(empty, "--remount-ro", at)

@@ -297,9 +297,9 @@ type (
 	}
 	// Maintenance removes old rows.
 	Maintenance interface {
-		// SweepMemories ends expired memories, and deletes versions that ended long before now; at most limit of
+		// SweepMemories ends expired memories, and deletes versions that ended before a time; at most limit of
 		// each. It returns the total.
-		SweepMemories(ctx context.Context, now time.Time, limit int) (int, error)
+		SweepMemories(ctx context.Context, now, before time.Time, limit int) (int, error)
 		// Prune removes some rows that ended long ago and that nothing needs. Event keys stay.
 		Prune(ctx context.Context, p Prune) (Pruned, error)
 	}

@@ -63,7 +63,7 @@ func (s *Settings) OwnersOn(channel string) []sessions.UserID {
 }
 
 // Retention says how long ended things are kept; 0 keeps them forever.
-type Retention struct{ Events, Runs, Deliveries, Sessions, Archived, Media, Usage time.Duration }
+type Retention struct{ Events, Runs, Deliveries, Sessions, Archived, Memories, Media, Usage time.Duration }
 
 // Settings is the configuration of the router. It is immutable; a new configuration is a new Settings.
 type Settings struct {

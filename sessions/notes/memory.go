@@ -25,7 +25,6 @@ const (
 	MemoryContentMax = 64 << 10 // bytes
 	MemoryTagsMax    = 32
 	MemoryTagMax     = 64 // bytes
-	MemoryVersions   = 10 // of a key in an audience at a level, the newest one included
 )
 
 // MemoryID names one version of a memory: "mem_" and 32 hex digits.
@@ -102,6 +101,16 @@ type MemoryDelete struct {
 	// Uncover lets the versions of lower levels be seen again. It takes away a tombstone, too, that is there already.
 	Uncover bool
 	Audit   []audit.Entry
+}
+
+// MemoryHistory asks for all versions of a key that are kept, with tombstones, up to a level.
+type MemoryHistory struct {
+	Key       string
+	Namespace string   // empty: all of them
+	Audience  Audience // empty: all of them
+	MaxLevel  flow.Level
+	After     MemoryID // the last version of the previous page; empty: from the newest on
+	Limit     int
 }
 
 // MemoryQuery lists what is in a scope by key and audience.

@@ -43,9 +43,6 @@ const (
 	insertMemoryWords = `INSERT INTO memory_words (seq, level, labels, body)
 		SELECT seq, level, /*pg CAST(*/?/*pg AS TEXT)*/, /*pg CAST(*/?/*pg AS TEXT)*/ FROM memories WHERE id = ?`
 	insertMemoryTag = `INSERT INTO memory_tags (tag, seq) SELECT /*pg CAST(*/?/*pg AS TEXT)*/, seq FROM memories WHERE id = ? ON CONFLICT (tag, seq) DO NOTHING`
-	pruneMemories   = `DELETE FROM memories WHERE ` + ofKey + ` AND ending IN ('replaced', 'expired') AND deleted = 0 AND seq <=
-		(SELECT v.seq FROM memories v WHERE v.namespace = ? AND v.audience = ? AND v.mkey = ? AND v.level = ?
-			AND v.ending IN ('replaced', 'expired') AND v.deleted = 0 ORDER BY v.seq DESC LIMIT 1 OFFSET ?)`
 
 	// current selects versions that are the current one of their key at a given time.
 	current = `m.ended = 0 AND (m.expires = 0 OR m.expires > ?)`
@@ -135,8 +132,7 @@ func saveMemory(s sessions.MemorySave, tags string) engine.Write {
 	for _, tag := range m.Tags {
 		write = append(write, engine.Statement{SQL: insertMemoryTag, Args: []any{tag, string(m.ID)}})
 	}
-	prune := slices.Concat(keyOf(m), keyOf(m), []any{sessions.MemoryVersions - 1})
-	return append(write, engine.Statement{SQL: pruneMemories, Args: prune})
+	return write
 }
 
 // DeleteMemory applies a deletion in one transaction.
@@ -204,6 +200,17 @@ func (t Table) MemoryVersions(ctx context.Context, m sessions.Memory, limit int)
 	return engine.All(ctx, t.conn, `SELECT `+memoryColumns+` FROM memories WHERE `+ofKey+` ORDER BY seq DESC`+engine.Limit(limit), keyOf(m), scanMemory)
 }
 
+// MemoryHistory reads versions and tombstones of a key, newest first.
+func (t Table) MemoryHistory(ctx context.Context, q sessions.MemoryHistory) ([]sessions.Memory, error) {
+	f := engine.Filter{}
+	f.Add(`mkey = ?`, q.Key)
+	f.Add(`level <= ?`, q.MaxLevel.Rank())
+	f.AddIf(q.Namespace != "", `namespace = ?`, q.Namespace)
+	f.AddIf(q.Audience != "", `audience = ?`, string(q.Audience))
+	f.AddIf(q.After != "", `id < ?`, string(q.After))
+	return engine.All(ctx, t.conn, `SELECT `+memoryColumns+` FROM memories`+f.Where()+` ORDER BY id DESC`+engine.Limit(q.Limit), f.Args, scanMemory)
+}
+
 // MemoriesByKey reads the memories of a scope with a key: at most one per audience, newest first.
 func (t Table) MemoriesByKey(ctx context.Context, s sessions.MemoryScope, key string) ([]sessions.Memory, error) {
 	f := inScope(s)
@@ -261,17 +268,14 @@ func inScope(s sessions.MemoryScope) engine.Filter {
 	return f
 }
 
-// memoryKept is how long old versions are kept for operators.
-const memoryKept = 365 * 24 * time.Hour
-
-// SweepMemories ends expired memories, and deletes those that ended long ago, at most limit of each. It returns how
+// SweepMemories ends expired memories, and deletes those that ended before a time, at most limit of each. It returns how
 // many.
-func (t Table) SweepMemories(ctx context.Context, now time.Time, limit int) (int, error) {
+func (t Table) SweepMemories(ctx context.Context, now, before time.Time, limit int) (int, error) {
 	expired, err := t.memorySeqs(ctx, `SELECT seq FROM memories WHERE ended = 0 AND expires > 0 AND expires <= ? ORDER BY expires`+engine.Limit(limit), engine.Micros(now))
 	if err != nil {
 		return 0, err
 	}
-	old, err := t.memorySeqs(ctx, `SELECT seq FROM memories WHERE ended > 0 AND ended <= ? ORDER BY ended`+engine.Limit(limit), engine.Micros(now.Add(-memoryKept)))
+	old, err := t.memorySeqs(ctx, `SELECT seq FROM memories WHERE ended > 0 AND ended <= ? ORDER BY ended`+engine.Limit(limit), engine.Micros(before))
 	if err != nil {
 		return 0, err
 	}

@@ -58,7 +58,7 @@ func TestPostingsAreOfWhatHasNotEnded(t *testing.T) {
 	save(memory("replaced", "newer", flow.Internal))
 	remove("deleted", false)
 	remove("uncovered", true)
-	_, err := db.SweepMemories(t.Context(), now.Add(time.Hour), 100)
+	_, err := db.SweepMemories(t.Context(), now.Add(time.Hour), now, 100)
 	require.NoError(t, err)
 	all := strings.Join(words(), "\n")
 	require.NotContains(t, all, "high")
@@ -67,7 +67,7 @@ func TestPostingsAreOfWhatHasNotEnded(t *testing.T) {
 		require.NotContains(t, all, fmt.Sprintf("%s 2 ", key))
 		require.Contains(t, all, fmt.Sprintf("%s 1 false low", key))
 	}
-	_, err = db.SweepMemories(t.Context(), now.Add(2*365*24*time.Hour), 100)
+	_, err = db.SweepMemories(t.Context(), now.Add(2*365*24*time.Hour), now.Add(365*24*time.Hour), 100)
 	require.NoError(t, err)
 	require.Equal(t, all, strings.Join(words(), "\n"), "what is deleted long after has had none")
 }

@@ -111,7 +111,7 @@ func testMemoryRoundTrip(t *testing.T, b *bundle) {
 	}
 }
 
-// testMemoryVersions: ten replaced versions of a key are kept; deleted ones are always kept.
+// testMemoryVersions: all versions of a key are kept, replaced and deleted ones.
 func testMemoryVersions(t *testing.T, b *bundle) {
 	for i := range 15 {
 		m := newMemory("k", fmt.Sprintf("first %d", i), flow.Internal)
@@ -123,8 +123,8 @@ func testMemoryVersions(t *testing.T, b *bundle) {
 	require.Equal(t, start, now[0].Created, "as old as the first")
 	versions, err := b.MemoryVersions(b.ctx, now[0], 100)
 	require.NoError(t, err)
-	require.Len(t, versions, sessions.MemoryVersions)
-	require.Equal(t, "first 5", versions[9].Content)
+	require.Len(t, versions, 15)
+	require.Equal(t, "first 0", versions[14].Content)
 	require.Equal(t, []any{sessions.MemoryReplaced, at(14)}, []any{versions[1].Ending, versions[1].Ended})
 
 	require.NoError(t, b.DeleteMemory(b.ctx, tombstone("k", flow.Internal, at(21))))
@@ -137,9 +137,31 @@ func testMemoryVersions(t *testing.T, b *bundle) {
 	require.Equal(t, at(22), now[0].Created, "what was deleted has no part in it")
 	versions, err = b.MemoryVersions(b.ctx, now[0], 100)
 	require.NoError(t, err)
-	require.Len(t, versions, sessions.MemoryVersions+2)
-	require.True(t, versions[10].Deleted)
-	require.Equal(t, []any{"first 14", sessions.MemoryDeleted, at(21)}, []any{versions[11].Content, versions[11].Ending, versions[11].Ended})
+	require.Len(t, versions, 28)
+	require.True(t, versions[12].Deleted)
+	require.Equal(t, []any{"first 14", sessions.MemoryDeleted, at(21)}, []any{versions[13].Content, versions[13].Ending, versions[13].Ended})
+
+	b.save(newMemory("k", "above", flow.Confidential))
+	b.save(newMemory("other", "another key", flow.Internal))
+	var seen []string
+	q := sessions.MemoryHistory{Key: "k", MaxLevel: flow.Internal, Limit: 10}
+	for {
+		page, err := b.MemoryHistory(b.ctx, q)
+		require.NoError(t, err)
+		if len(page) == 0 {
+			break
+		}
+		seen, q.After = append(seen, contents(page)...), page[len(page)-1].ID
+	}
+	require.Len(t, seen, 28)
+	require.NotContains(t, seen, "above")
+	require.NotContains(t, seen, "another key")
+	for _, none := range []sessions.MemoryHistory{{Key: "k", Namespace: "other"}, {Key: "k", Audience: "agent:main:x"}, {Key: "none"}} {
+		none.MaxLevel, none.Limit = flow.Restricted, 10
+		found, err := b.MemoryHistory(b.ctx, none)
+		require.NoError(t, err)
+		require.Empty(t, found)
+	}
 }
 
 // testMemoriesOfTags: each tag has its own limit, and the results come in the order of the tags.
@@ -208,7 +230,7 @@ func testMemoryExpiry(t *testing.T, b *bundle) {
 	look(at(10), "low tea")
 	require.ErrorIs(t, b.DeleteMemory(b.ctx, tombstone("k", flow.Internal, at(10))), sessions.ErrNotFound)
 	for _, want := range []int{1, 0} {
-		n, err := b.SweepMemories(b.ctx, at(11), 100)
+		n, err := b.SweepMemories(b.ctx, at(11), time.Time{}, 100)
 		require.NoError(t, err)
 		require.Equal(t, want, n)
 	}
@@ -217,7 +239,7 @@ func testMemoryExpiry(t *testing.T, b *bundle) {
 	require.NoError(t, err)
 	require.Equal(t, []any{sessions.MemoryExpired, at(10)}, []any{versions[0].Ending, versions[0].Ended})
 
-	n, err := b.SweepMemories(b.ctx, at(10).AddDate(1, 0, 1), 100)
+	n, err := b.SweepMemories(b.ctx, at(10).AddDate(1, 0, 1), at(11), 100)
 	require.NoError(t, err)
 	require.Equal(t, 1, n, "what is not current is kept for a year")
 	_, err = b.Memory(b.ctx, m.ID, flow.Restricted)

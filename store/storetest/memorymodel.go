@@ -220,7 +220,7 @@ func (r memoryRun) do(s memoryStep, now time.Time) error {
 		s.delete.ID = gone.ID
 		return r.db.DeleteMemory(r.ctx, gone)
 	}
-	_, err := r.db.SweepMemories(r.ctx, now, 100)
+	_, err := r.db.SweepMemories(r.ctx, now, time.Time{}, 100)
 	return err
 }
 

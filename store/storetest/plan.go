@@ -276,6 +276,6 @@ func memoryReads(ctx context.Context, db *store.DB) []func() error {
 			return err
 		},
 		func() error { _, err := db.Remembers(ctx, "main"); return err },
-		func() error { _, err := db.SweepMemories(ctx, start, 10); return err },
+		func() error { _, err := db.SweepMemories(ctx, start, start, 10); return err },
 	}
 }

@@ -293,6 +293,7 @@ func memoryCases() map[string]func(*testing.T, *bundle) {
 	return map[string]func(*testing.T, *bundle){
 		"todos":                          testTodos,
 		"marks of shared files":          testMarks,
+		"pins of skills":                 testSkillPins,
 		"cooldowns of models":            testCooldowns,
 		"approvals":                      testApprovals,
 		"memory is kept as it was":       testMemoryRoundTrip,

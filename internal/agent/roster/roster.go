@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sluice/internal/skill"
 	"sluice/internal/web"
 	"sluice/policy"
 	"sluice/policy/flow"
@@ -24,6 +25,8 @@ type Settings struct {
 	// those that Deny names.
 	SubagentTools ToolFilter
 	Web           Web
+	Skills        skill.Settings
+	SkillChars    int           // characters of a prompt that say which skills there are; 0: none
 	RunTimeout    time.Duration // of a run without a limit of its own; 0: none
 	// Monitor checks what their tools read and write; required.
 	Monitor *policy.Monitor

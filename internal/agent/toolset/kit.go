@@ -23,12 +23,12 @@ func (ts *Toolset) Kit(ctx context.Context, d roster.Definition, record sessions
 		return Kit{}, err
 	}
 	kit := Kit{Permission: permission(d, starter)}
-	remote := ts.remoteTools()
-	if record.SpawnedBy == "" && len(remote) == 0 {
+	passing := ts.passing(d)
+	if record.SpawnedBy == "" && len(passing) == 0 {
 		kit.Tools, kit.Specs = ts.shared.of(ts, d)
 		return kit, nil
 	}
-	kit.Tools = ts.allowed(slices.Concat(ts.own, ts.web(), remote), d, starter, record)
+	kit.Tools = ts.allowed(slices.Concat(ts.own, ts.web(), passing), d, starter, record)
 	return kit, nil
 }
 

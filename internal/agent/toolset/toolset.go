@@ -26,13 +26,16 @@ type SessionReader interface {
 	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
 }
 
-// Config has the dependencies of a Toolset. All fields but Remote are required.
+// Config has the dependencies of a Toolset. All fields but Remote, Skills and IsSkill are required.
 type Config struct {
-	Roster     *roster.Roster
-	Store      SessionReader
-	Own        []sessions.Tool        // those of every agent
-	Web        func() []sessions.Tool // as configured now
-	Remote     func() []sessions.Tool // current tools of external servers; may be nil
+	Roster *roster.Roster
+	Store  SessionReader
+	Own    []sessions.Tool        // those of every agent
+	Web    func() []sessions.Tool // as configured now
+	Remote func() []sessions.Tool // current tools of external servers; may be nil
+	// Skills are the tools of an agent that has skills now, and IsSkill tells them from others; may be nil.
+	Skills     func(d roster.Definition) []sessions.Tool
+	IsSkill    func(t sessions.Tool) bool
 	Now        func() time.Time
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
@@ -46,13 +49,15 @@ type Toolset struct {
 	own    []sessions.Tool
 	web    func() []sessions.Tool
 	remote func() []sessions.Tool
+	skills func(d roster.Definition) []sessions.Tool
+	skill  func(t sessions.Tool) bool
 	runner *toolRunner
 	shared sharedKits
 }
 
 // New creates a Toolset. It adds the tool simulate_tool_call to those of every agent.
 func New(c Config) (*Toolset, error) {
-	ts := &Toolset{Roster: c.Roster, Store: c.Store, Log: c.Log, remote: c.Remote, runner: newToolRunner(c.Log, c.Now, c.Registerer)}
+	ts := &Toolset{Roster: c.Roster, Store: c.Store, Log: c.Log, remote: c.Remote, skills: c.Skills, skill: c.IsSkill, runner: newToolRunner(c.Log, c.Now, c.Registerer)}
 	ts.own = ts.guarded(append(slices.Clone(c.Own), ts.simulateTool()))
 	ts.web = func() []sessions.Tool { return ts.guarded(c.Web()) }
 	return ts, checkTools(ts.own)
@@ -71,16 +76,16 @@ func (ts *Toolset) guarded(tools []sessions.Tool) []sessions.Tool {
 }
 
 // fileTools are the tools that need a workspace.
-var fileTools = []string{"read", "list", "find", "grep", "write", "edit", "attach", roster.ExecName}
+var fileTools = []string{"read", "list", "find", "grep", "write", "edit", "attach", roster.ExecName, "skill_run"}
 
-// Refresh gives a session that may have been opened long ago the current tools of external servers.
+// Refresh gives a session that may have been opened long ago the tools that come and go: those of external servers and of skills.
 func (ts *Toolset) Refresh(ctx context.Context, s *sessions.Session) error {
 	record := s.Record()
 	d, ok := ts.Roster.Definition(record.Agent)
-	if ts.remote == nil || !ok {
+	if !ok {
 		return nil
 	}
-	now := ts.remoteTools()
+	now := ts.passing(d)
 	if len(now) > 0 {
 		starter, err := ts.requester(ctx, d, record)
 		if err != nil {
@@ -88,8 +93,17 @@ func (ts *Toolset) Refresh(ctx context.Context, s *sessions.Session) error {
 		}
 		now = ts.allowed(now, d, starter, record)
 	}
-	s.ReplaceTools(func(t sessions.Tool) bool { return t.Remote != nil }, now)
+	s.ReplaceTools(func(t sessions.Tool) bool { return t.Remote != nil || ts.skill != nil && ts.skill(t) }, now)
 	return nil
+}
+
+// passing are the tools that come and go.
+func (ts *Toolset) passing(d roster.Definition) []sessions.Tool {
+	now := ts.remoteTools()
+	if ts.skills != nil {
+		now = append(now, ts.guarded(ts.skills(d))...)
+	}
+	return now
 }
 
 // sessionTools are the tools that sub-agents do not have by default.

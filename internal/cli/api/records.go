@@ -79,6 +79,12 @@ type MemoryHistory struct {
 	Versions []Memory `json:"versions"`
 }
 
+// MemoryVersions are versions of a key, newest first.
+type MemoryVersions struct {
+	Versions []Memory `json:"versions"`
+	Next     string   `json:"next"`
+}
+
 // Memory is one version of a memory.
 type Memory struct {
 	ID        string     `json:"id"`

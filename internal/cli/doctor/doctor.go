@@ -79,6 +79,7 @@ func (d *Doctor) examine(ctx context.Context) []finding {
 	found.add(withheld(cfg)...)
 	d.accounts(ctx, cfg, &found)
 	found.add(d.sharedChats(ctx, cfg, running)...)
+	found.add(d.skills(ctx, cfg, running)...)
 	found.add(sandboxed(ctx, cfg)...)
 	return found
 }

@@ -20,6 +20,7 @@ const memoryVersions = 100
 type MemoryRows interface {
 	Memory(ctx context.Context, id sessions.MemoryID, upTo flow.Level) (sessions.Memory, error)
 	MemoryVersions(ctx context.Context, m sessions.Memory, limit int) ([]sessions.Memory, error)
+	MemoryHistory(ctx context.Context, q sessions.MemoryHistory) ([]sessions.Memory, error)
 	Memories(ctx context.Context, q sessions.MemoryQuery) ([]sessions.Memory, error)
 	SearchMemories(ctx context.Context, q sessions.MemorySearch) ([]sessions.Memory, error)
 	DeleteMemory(ctx context.Context, d sessions.MemoryDelete) error
@@ -115,6 +116,38 @@ func memoryPage(found []sessions.Memory, next string, err error) (*wire.Body[mem
 type memoryShown struct {
 	Memory   memoryRecord   `json:"memory"`
 	Versions []memoryRecord `json:"versions" doc:"every kept version of the key, in this audience and at this level, with tombstones; newest first"`
+}
+
+type memoryHistory struct {
+	Versions []memoryRecord `json:"versions" doc:"newest first, with tombstones"`
+	Next     string         `json:"next,omitempty" doc:"there are more: pass this as after to get the next page"`
+}
+
+type historyQuery struct {
+	Key       string `query:"key" required:"true" minLength:"1" maxLength:"256"`
+	Namespace string `query:"namespace" doc:"default: all" maxLength:"64"`
+	Audience  string `query:"audience" doc:"owner, or the key of a conversation; default: all" maxLength:"512"`
+	Limit     int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
+	After     string `query:"after" doc:"next from the previous page" maxLength:"64"`
+}
+
+// History shows every version of a key that is kept: also what was replaced, deleted or has expired.
+func (a *MemoryAPI) History(ctx context.Context, in *historyQuery) (*wire.Body[memoryHistory], error) {
+	found, err := a.Rows.MemoryHistory(ctx, sessions.MemoryHistory{
+		Key: in.Key, Namespace: in.Namespace, Audience: sessions.Audience(in.Audience), MaxLevel: auth.CallerOf(ctx).Level, After: sessions.MemoryID(in.After), Limit: in.Limit + 1,
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := memoryHistory{Versions: []memoryRecord{}}
+	if len(found) > in.Limit {
+		found = found[:in.Limit]
+		out.Next = string(found[in.Limit-1].ID)
+	}
+	for _, m := range found {
+		out.Versions = append(out.Versions, memoryOf(m))
+	}
+	return wire.NewBody(out), nil
 }
 
 // MemoryPath names a version of a memory.

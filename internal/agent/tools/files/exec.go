@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"sluice/internal/agent/roster"
@@ -68,23 +69,54 @@ func (ts *Tools) exec(ctx context.Context, call tools.Call[execArgs]) (sessions.
 	case len(args.Stdin) > commandMax:
 		return sessions.ToolResult{}, fmt.Errorf("stdin: is %d bytes, the maximum is %d", len(args.Stdin), commandMax)
 	}
+	runner, err := ts.runner(ctx, caller)
+	if err != nil {
+		return sessions.ToolResult{}, err
+	}
+	return ts.command(ctx, caller, runner, Script{Command: []string{"sh", "-c", args.Command}, Stdin: args.Stdin, Seconds: seconds, Label: flow.Bottom()})
+}
+
+// Script is a program that runs in the workspace, with a folder from outside of it.
+type Script struct {
+	Command []string
+	Stdin   string
+	Seconds int
+	Folder  string     // an absolute path; empty for none
+	At      string     // where the program sees the folder; an absolute path
+	Label   flow.Label // of the folder
+}
+
+// RunScript runs a program in the sandbox, or not at all.
+func (ts *Tools) RunScript(ctx context.Context, caller sessions.Caller, s Script) (sessions.ToolResult, error) {
+	if len(s.Stdin) > commandMax {
+		return sessions.ToolResult{}, fmt.Errorf("stdin: is %d bytes, the maximum is %d", len(s.Stdin), commandMax)
+	}
+	missing := errors.New("this gateway has none")
+	if ts.Sandbox != nil {
+		missing = ts.Sandbox.Available(ctx)
+	}
+	if missing != nil {
+		ts.Log.Warn("script not run: there is no sandbox", "agent", caller.Agent, "run", string(caller.Run), "err", missing)
+		return sessions.ToolResult{}, errors.New("scripts of skills run in a sandbox only, and this machine has none: its owner can install bubblewrap (apt-get install bubblewrap), and sluice doctor says whether it works")
+	}
+	return ts.command(ctx, caller, ts.Sandbox, s)
+}
+
+// command runs a program in the workspace of a session.
+func (ts *Tools) command(ctx context.Context, caller sessions.Caller, runner runner, s Script) (sessions.ToolResult, error) {
 	files, err := ts.Open(ctx, caller)
 	if err != nil {
 		return sessions.ToolResult{}, err
 	}
 	defer files.Close() //nolint:errcheck // nothing is written through it
-	runner, err := ts.runner(ctx, caller)
-	if err != nil {
-		return sessions.ToolResult{}, err
-	}
-	view, err := files.View(ctx, caller.Taint)
+	view, err := files.View(ctx, caller.Taint.Join(s.Label))
 	if err != nil {
 		return sessions.ToolResult{}, tools.Inside("open files", err)
 	}
 	defer view.Close()
 	config := sandbox.Config{
-		Network: caller.Sandbox.Network, Stdin: args.Stdin, Home: files.OwnFolder(),
-		Timeout: time.Duration(seconds) * time.Second, Output: execOutput, Limits: ts.Limits(),
+		Network: caller.Sandbox.Network, Stdin: s.Stdin, Home: files.OwnFolder(),
+		Timeout: time.Duration(s.Seconds) * time.Second, Output: execOutput, Limits: ts.Limits(),
 	}
 	_, host := runner.(sandbox.Host)
 	if host {
@@ -95,6 +127,14 @@ func (ts *Tools) exec(ctx context.Context, call tools.Call[execArgs]) (sessions.
 	for _, m := range view.Mounts {
 		config.Mounts = append(config.Mounts, sandbox.Mount{File: m.File, At: m.At, Write: m.Write})
 	}
+	if s.Folder != "" {
+		folder, err := os.Open(s.Folder)
+		if err != nil {
+			return sessions.ToolResult{}, tools.Inside("open folder of script", err)
+		}
+		defer folder.Close() //nolint:errcheck // nothing is written through it
+		config.Mounts = append(config.Mounts, sandbox.Mount{File: folder, At: s.At})
+	}
 	watched, err := ts.watch(ctx, view.Folders)
 	defer watched.end()
 	if errors.Is(err, workspace.ErrNoSpace) {
@@ -104,12 +144,12 @@ func (ts *Tools) exec(ctx context.Context, call tools.Call[execArgs]) (sessions.
 		return sessions.ToolResult{}, tools.Inside("measure files", err)
 	}
 	config.Check, config.Limits.FileSize = watched.check, watched.room()
-	result, err := runner.Run(ctx, config, "sh", "-c", args.Command)
+	result, err := runner.Run(ctx, config, s.Command...)
 	read, unread := view.Ended(context.WithoutCancel(ctx))
 	if err = errors.Join(err, unread); err != nil {
 		return sessions.ToolResult{}, tools.Inside("run command", err)
 	}
-	label := caller.Taint.Join(read)
+	label := caller.Taint.Join(read).Join(s.Label)
 	if host || config.Network { // its output may come from anywhere
 		label = label.Join(flow.NewLabel(flow.Public, flow.Untrusted))
 	}

@@ -88,6 +88,7 @@ var views = []struct{ path, ready string }{
 	{"alerts?part=silences", `.form`},
 	{"memory", `.row`},
 	{"access", `table`},
+	{"why", `.form`},
 }
 
 // furnished is a gateway with something in each view: hostile names and texts.
@@ -142,6 +143,9 @@ func TestPageViews(t *testing.T) {
 			for _, v := range views {
 				b.looksAt(g, v.path, v.ready, size)
 			}
+			var sent struct{ Deliveries []struct{ ID string } }
+			read(t, g.call(http.MethodGet, "/v1/deliveries", ""), http.StatusOK, &sent)
+			b.looksAt(g, "why/"+sent.Deliveries[0].ID, ".step", size)
 		})
 	}
 }

@@ -130,9 +130,9 @@ class Entry extends Component {
           ${e.buttons?.map((b) => html`<button type="button" class="small" title=${visible(b.value)} onClick=${() => chat.say(b.value, { press: b.press })}>${visible(b.label)}</button>`)}</div>`}
       ${e.attached?.length > 0 && html`<p class="soft">${e.attached.map((f) => visible(f.name)).join(", ")}</p>`}
       <${Files} of=${e.files} />
-      ${e.under && html`<div class=${cls("under", e.under.bad && "bad", e.under.rule && "rule")}><span>${e.under.text}</span>${e.under.delivery && html`<a href=${address("deliveries", e.under.delivery)}>${t("chat.delivery")}</a>`}
+      ${e.under && html`<div class=${cls("under", e.under.bad && "bad", e.under.rule && "rule")}><span>${e.under.text}</span>${e.under.delivery && html`<a href=${address("why", e.under.delivery)}>${t("why.button")}</a>`}
         ${e.under.action && html`<button type="button" class="small" onClick=${(ev) => { ev.target.disabled = true; e.under.action.run(); }}>${e.under.action.text}</button>`}</div>`}
-      ${e.ended && e.text && html`<div class="entry-acts"><${Copy} text=${e.text} />${last && html`<button type="button" class="small quiet" onClick=${() => chat.say("/retry")}><${Icon} name="retry" size="15" />${t("chat.retry")}</button>`}${e.run && html`<a class="small" href=${address("runs", e.run)}>${t("col.run")}</a>`}</div>`}
+      ${e.ended && e.text && html`<div class="entry-acts"><${Copy} text=${e.text} />${last && html`<button type="button" class="small quiet" onClick=${() => chat.say("/retry")}><${Icon} name="retry" size="15" />${t("chat.retry")}</button>`}${e.run && html`<a class="small" href=${address("runs", e.run)}>${t("col.run")}</a> <a class="small" href=${address("why", e.run)}>${t("why.button")}</a>`}</div>`}
       ${e.kind === "user" && last && e.run && !e.text.startsWith("/") && html`<div class="entry-acts"><button type="button" class="small quiet" onClick=${() => chat.edit?.(e.text)}><${Icon} name="edit" size="15" />${t("chat.edit")}</button></div>`}
     </li>`;
   }

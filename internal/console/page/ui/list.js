@@ -127,7 +127,7 @@ export function List({ name, path, take, id, fixed = {}, filters = [], columns, 
     filter: () => document.querySelector("#filters input, #filters select")?.focus(),
     why: () => why && rows.at(cursor) && go(why(rows.at(cursor))),
     link: async () => { await copy(location.origin + (rows.at(cursor) ? link(rows.at(cursor)) : location.pathname + location.search)); toast(t("list.linked")); },
-    close: () => open && close(),
+    close: () => open && !reader && close(),
   }));
 
   const scrolled = (e) => {
@@ -137,7 +137,7 @@ export function List({ name, path, take, id, fixed = {}, filters = [], columns, 
   };
 
   const filtered = Object.entries(values).filter(([, v]) => v);
-  const template = (bulk.length ? "1.6rem " : "") + columns.map((c) => c.width ?? "minmax(0, 1fr)").join(" ");
+  const template = (bulk.length ? "1.6rem " : "") + columns.map((c) => c.width ?? "minmax(0, 1fr)").join(" ") + (why ? " 2.4rem" : "");
   const row = open && rows.known.get(open);
   const nothing = rows.state === "end" && rows.order.length === 0 && !rows.error;
 
@@ -159,11 +159,11 @@ export function List({ name, path, take, id, fixed = {}, filters = [], columns, 
       : html`<div class="grid" role="grid" aria-label=${label} aria-rowcount=${rows.state === "end" ? rows.order.length + 1 : -1} aria-busy=${rows.state === "loading"}>
         <div role="rowgroup" class="heads"><div role="row" aria-rowindex="1" class="heading" style=${{ gridTemplateColumns: template }}>
           ${bulk.length > 0 && html`<span role="columnheader"><span class="unseen">${t("list.choose")}</span></span>`}
-          ${columns.map((c) => html`<span role="columnheader" class=${c.end ? "end" : ""}>${c.text}</span>`)}</div></div>
+          ${columns.map((c) => html`<span role="columnheader" class=${c.end ? "end" : ""}>${c.text}</span>`)}${why && html`<span role="columnheader"><span class="unseen">${t("why.button")}</span></span>`}</div></div>
         <div role="rowgroup" class="rows" ref=${box} tabindex="0" onScroll=${scrolled} aria-label=${label} aria-activedescendant=${cursor >= from && cursor < to ? "row-" + cursor : undefined}>
           <div class="sized" role="presentation" style=${{ height: rows.order.length * height + "px" }}>
             ${rows.order.slice(from, to).map((one, i) => html`<${Row} key=${one} index=${from + i} height=${height} row=${rows.known.get(one)} columns=${columns} template=${template} name=${rowName}
-              gone=${rows.gone.has(one)} open=${one === open} at=${from + i === cursor} chosen=${chosen.has(one)} choose=${bulk.length > 0 && (() => choose(rows.known.get(one)))} href=${link(rows.known.get(one))} />`)}
+              gone=${rows.gone.has(one)} open=${one === open} at=${from + i === cursor} chosen=${chosen.has(one)} choose=${bulk.length > 0 && (() => choose(rows.known.get(one)))} href=${link(rows.known.get(one))} why=${why} />`)}
           </div></div>
       </div><p class="foot" role="status">${rows.state === "loading" || rows.reading ? t("part.loading") : rows.state === "end" ? t("list.all", { n: rows.order.length }) : t("list.some", { n: number(rows.order.length) })}</p>`}
     </section>
@@ -176,11 +176,12 @@ export function List({ name, path, take, id, fixed = {}, filters = [], columns, 
   </div>`;
 }
 
-function Row({ index, height, row, columns, template, gone, open, at, chosen, choose, href, name }) {
+function Row({ index, height, row, columns, template, gone, open, at, chosen, choose, href, name, why }) {
   return html`<div role="row" id=${"row-" + index} aria-rowindex=${index + 2} aria-selected=${open || chosen} class=${cls("row", open && "open", at && "at", gone && "gone", chosen && "chosen")}
     style=${{ transform: `translateY(${index * height}px)`, height: height + "px", gridTemplateColumns: template }} onClick=${(e) => !e.target.closest("a, button, input, label") && go(href, {})}>
     ${choose && html`<span role="gridcell" class="choose"><input type="checkbox" aria-label=${t("list.chooserow", { name: name?.(row) ?? index + 1 })} checked=${chosen} onChange=${choose} /></span>`}
     ${columns.map((c) => html`<span role="gridcell" class=${cls("cell", "on-" + (c.on ?? "none"), c.end && "end")}>${c.on === "main" ? html`<a href=${href} tabindex="-1" class="open-row">${c.cell(row)}</a>` : c.cell(row)}</span>`)}
+    ${why && html`<span role="gridcell" class="row-why"><a class="small" tabindex="-1" href=${why(row)}>${t("why.button")}</a></span>`}
   </div>`;
 }
 

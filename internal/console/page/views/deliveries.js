@@ -34,7 +34,7 @@ export default function Deliveries() {
       { text: t("col.age"), width: "4rem", on: "age", end: true, cell: (d) => html`<${Age} at=${d.created} />` },
     ]}
     bulk=${[{ text: t("deliveries.retry"), run: retry, fits: open }, { text: t("deliveries.discard"), run: discard, fits: open, tone: "danger" }]}
-    rowName=${(d) => routeName(d.route)} empty=${html`<p>${t("deliveries.empty")}</p>`} detail=${Delivery} />`;
+    why=${(d) => address("why", d.id)} rowName=${(d) => routeName(d.route)} empty=${html`<p>${t("deliveries.empty")}</p>`} detail=${Delivery} />`;
 }
 
 function Delivery({ id, row, refresh }) {

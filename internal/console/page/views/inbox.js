@@ -26,7 +26,7 @@ export default function Inbox() {
       { text: t("col.level"), width: "9.5rem", cell: (p) => html`<${Level} label=${p.label} />` },
       { text: t("inbox.left"), width: "5rem", on: "age", end: true, cell: (p) => (p.status === "pending" ? html`<${Left} until=${p.expires} />` : html`<${Age} at=${p.decided ?? p.created} />`) },
     ]}
-    rowName=${what} empty=${html`<p>${t("inbox.empty")}</p>`} detail=${Approval} />`;
+    why=${(p) => address("why", p.id)} rowName=${what} empty=${html`<p>${t("inbox.empty")}</p>`} detail=${Approval} />`;
 }
 
 // Asking lists people who ask to talk, above the list: they are few.

@@ -2,6 +2,7 @@
 
 import { json, post } from "../api.js";
 import { onChange } from "../live.js";
+import { address } from "../router.js";
 import { t, visible } from "../text.js";
 import { ask } from "../ui/dialog.js";
 import { html, useEffect } from "../ui/html.js";
@@ -22,5 +23,11 @@ export default function People() {
             await post("/v1/pairings/revoke", { channel: p.channel, account: p.account, user: p.user.id });
             read.again();
           }}>${t("people.revoke")}<//>`}</td></tr>`)}</tbody></table></div>` : html`<p class="soft">${t("people.none")}</p>`}</section>`;
-  }}<//></div>`;
+  }}<//><${Refused} /></div>`;
+}
+
+// Refused lists who wrote and was not heard, with the reason. What they wrote is not kept.
+function Refused() {
+  const read = useLoad(() => json("/v1/refused?limit=50"), []);
+  return html`<section><h2>${t("people.refused")}</h2><${Loaded} of=${read}>${({ refused }) => (refused.length ? html`<ul class="lines">${refused.map((r) => html`<li key=${r.id}><strong>${visible(r.user.name || r.user.id)}</strong> ${r.channel} ${visible(r.title || r.conversation)} <span class="soft">${visible(r.reason)} · ${t("people.times", { n: r.count })} · <${Age} at=${r.last} /></span> <a href=${address("why", r.id)}>${t("why.button")}</a></li>`)}</ul>` : html`<p class="soft">${t("people.norefused")}</p>`)}<//></section>`;
 }

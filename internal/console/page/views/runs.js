@@ -27,7 +27,7 @@ export default function Runs() {
       { text: t("col.tries"), width: "3.5rem", end: true, cell: (r) => number(r.attempts) },
       { text: t("col.age"), width: "4rem", on: "age", end: true, cell: (r) => html`<${Age} at=${r.accepted} />` },
     ]}
-    rowName=${(r) => r.id} empty=${html`<p>${t("runs.empty")}</p>`} detail=${Run} />`;
+    why=${(r) => address("why", r.id)} rowName=${(r) => r.id} empty=${html`<p>${t("runs.empty")}</p>`} detail=${Run} />`;
 }
 
 export const tokens = (u) => (u?.inputTokens || u?.outputTokens ? `${number(u.inputTokens ?? 0)} › ${number(u.outputTokens ?? 0)}` : "");

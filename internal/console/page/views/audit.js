@@ -10,7 +10,7 @@ import { minute, exact } from "../text.js";
 
 export default function Audit() {
   return html`<${List} name="audit" label=${t("view.audit")} path="/v1/audit" take=${(b) => b.entries} id=${(e) => e.id}
-    filters=${[{ key: "action", text: t("col.action"), hint: "delivery.block" }, { key: "actor", text: t("col.actor"), hint: "operator" }, { key: "session", text: t("col.session") }]}
+    filters=${[{ key: "action", text: t("col.action"), hint: "delivery.block" }, { key: "actor", text: t("col.actor"), hint: "operator" }, { key: "object", text: t("col.object") }, { key: "session", text: t("col.session") }]}
     head=${() => html`<${Verify} />`}
     columns=${[
       { text: t("col.time"), width: "8.5rem", on: "status", cell: (e) => html`<time dateTime=${e.at} title=${exact(e.at)}>${new Date(e.at).toLocaleDateString(undefined, { month: "short", day: "numeric" })}, ${minute(e.at)}</time>` },

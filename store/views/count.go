@@ -3,6 +3,7 @@ package views
 import (
 	"context"
 
+	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/store/engine"
 )
@@ -35,7 +36,9 @@ func (l list) count(ctx context.Context, c *engine.Conn, q *ledger.Query, f engi
 // SessionFilter adds the filters of a query that no index serves.
 func SessionFilter(f *engine.Filter, q *ledger.SessionQuery) {
 	f.AddIf(q.Channel != "", `route LIKE ? ESCAPE '\'`, contains(jsonField("channel", q.Channel)))
-	if q.Text != "" {
+	if q.Text != "" && !flow.CanFlow(flow.Restricted, q.MaxLevel) { // titles and labels have levels of their own
+		f.Add(`lower(skey) LIKE lower(?) ESCAPE '\'`, contains(q.Text))
+	} else if q.Text != "" {
 		part := contains(q.Text)
 		f.Add(`(lower(title) LIKE lower(?) ESCAPE '\' OR lower(label) LIKE lower(?) ESCAPE '\' OR lower(skey) LIKE lower(?) ESCAPE '\')`, part, part, part)
 	}

@@ -76,7 +76,8 @@ type transcript struct {
 // Get merges the thread with the notices that were shown on the page, by time.
 func (a *HistoryAPI) Get(ctx context.Context, in *struct {
 	SessionPath
-	Limit int `query:"limit" minimum:"1" maximum:"500" default:"200" doc:"at most this many, the newest"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"200" doc:"at most this many, the newest"`
+	Before string `query:"before" maxLength:"64" doc:"id of a message: only those before it"`
 },
 ) (*wire.Body[transcript], error) {
 	r, err := a.Visible.Readable(ctx, in.ID)
@@ -104,6 +105,13 @@ func (a *HistoryAPI) Get(ctx context.Context, in *struct {
 		}
 	}
 	slices.SortStableFunc(messages, func(a, b messageRecord) int { return a.Created.Compare(b.Created) })
+	if in.Before != "" {
+		i := slices.IndexFunc(messages, func(m messageRecord) bool { return m.ID == in.Before })
+		if i < 0 {
+			return nil, wire.BadRequest("before: the transcript has no message with this id")
+		}
+		messages = messages[:i]
+	}
 	kept := newestMessages(messages, in.Limit)
 	if err := a.Answers.filterHistory(ctx, r, kept); err != nil {
 		return nil, err

@@ -38,6 +38,7 @@ type sessionRecord struct {
 	Title        string              `json:"title,omitempty"`
 	Model        string              `json:"model"`
 	Channel      string              `json:"channel,omitempty" doc:"where a person last wrote to it"`
+	Parent       sessions.ID         `json:"parent,omitempty" doc:"of a sub-agent: the session that gave it its task; for tokens that see everything"`
 }
 
 // record is a session as the caller may see it.
@@ -49,6 +50,9 @@ func (a *SessionAPI) record(who auth.Caller, r sessions.Record, busy bool) sessi
 		Taint: r.Taint.String(), Clearance: r.Clearance.String(), SendPolicy: string(r.SendPolicy), Activation: string(r.Activation),
 		QueueMode: string(r.QueueMode), Thinking: string(r.ThinkingLevel), Verbose: string(r.VerboseLevel), Temperature: r.Temperature.Value(), MaxTokens: r.MaxTokens,
 		Label: quotes.Or(r.Label, ""), Title: quotes.Or(r.Title, ""), Channel: r.Route.Channel,
+	}
+	if who.SeesAll() { // the other session may be above the level of others
+		out.Parent = r.SpawnedBy
 	}
 	if r.Archived {
 		out.Status = "archived"

@@ -130,13 +130,33 @@ func metadataFits(raw json.RawMessage) error {
 
 // List lists the sessions that the caller may know of.
 func (a *SessionAPI) List(ctx context.Context, in *struct {
-	Agent string `query:"agent"`
-	Limit int    `query:"limit" minimum:"1" maximum:"1000" default:"1000"`
-	After string `query:"after" doc:"id of the last session of the previous page"`
+	Agent    string `query:"agent"`
+	Channel  string `query:"channel" maxLength:"200" doc:"where a person last wrote to it"`
+	Kind     string `query:"kind" enum:"main,direct,group,channel,cron,hook,node,subagent,api"`
+	Level    string `query:"level" enum:"PUBLIC,INTERNAL,CONFIDENTIAL,RESTRICTED" doc:"of what it has learned"`
+	Busy     bool   `query:"busy" doc:"only those with a message that is processed or waits"`
+	Parent   string `query:"parent" maxLength:"512" doc:"id or key of a session: only its sub-agents"`
+	Text     string `query:"q" maxLength:"512" doc:"part of the key, and for tokens that see everything of the title or label"`
+	Archived bool   `query:"archived" doc:"only archived ones"`
+	Limit    int    `query:"limit" minimum:"1" maximum:"1000" default:"1000"`
+	After    string `query:"after" doc:"id of the last session of the previous page"`
 },
 ) (*view.Page[[]sessionRecord], error) {
 	who, bound := auth.CallerOf(ctx), view.NewBound()
-	records, err := a.Rows.ListSessions(ctx, ledger.SessionQuery{Agent: in.Agent, Limit: in.Limit, After: sessions.ID(in.After), MaxLevel: who.Level, Bound: bound})
+	q := ledger.SessionQuery{
+		Agent: in.Agent, Channel: in.Channel, Kind: in.Kind, Busy: in.Busy, Text: in.Text, Archived: in.Archived, Limit: in.Limit, After: sessions.ID(in.After), MaxLevel: who.Level, Bound: bound,
+	}
+	if in.Level != "" {
+		q.Level, _ = flow.ParseLevel(in.Level) // one of the listed ones
+	}
+	if in.Parent != "" {
+		parent, err := a.Visible.Readable(ctx, in.Parent)
+		if err != nil {
+			return nil, err
+		}
+		q.Parent = parent.ID
+	}
+	records, err := a.Rows.ListSessions(ctx, q)
 	if err != nil {
 		return nil, err
 	}

@@ -70,11 +70,14 @@ func (l *Loop) Work(ctx context.Context, a runs.Assignment) (runs.Answer, error)
 	defer w.session.SetSkip(nil)
 	w.event(sessions.Event{Type: sessions.EventStarted})
 	var err error
-	aside.Do(func() { err = w.prepare(ctx) })
+	var counted context.Context
+	aside.Do(func() {
+		counted = spending.With(ctx, originOf(w.run, w.session.Record().Agent))
+		err = w.prepare(counted)
+	})
 	defer w.session.SetMonitor(nil)
-	ctx = spending.With(ctx, originOf(a.Run, a.Session.Record().Agent))
 	if err == nil {
-		err = w.perform(ctx)
+		err = w.perform(counted)
 	}
 	if err != nil {
 		return runs.Answer{}, w.ended(ctx, err)
@@ -194,7 +197,7 @@ func (w *work) complete(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		if err := w.awaitRetry(ctx, &tries, err); err != nil {
+		if err := tries.await(ctx, w, err); err != nil {
 			return err
 		}
 	}
@@ -207,8 +210,8 @@ type retries struct {
 	giveUp time.Time
 }
 
-// awaitRetry waits until a failed completion may be tried again. It returns an error if it may not.
-func (w *work) awaitRetry(ctx context.Context, r *retries, err error) error {
+// await waits until a failed completion may be tried again. It returns an error if it may not.
+func (r *retries) await(ctx context.Context, w *work, err error) error {
 	me, ok := errors.AsType[*sessions.ModelError](err)
 	if !ok || ctx.Err() != nil || !me.Retryable() {
 		return err
@@ -249,32 +252,35 @@ func (w *work) try(ctx context.Context, full *bool) error {
 	}
 }
 
-// step asks the model once and emits its answer.
+// step asks the model once and emits its answer. What follows the wait for the model has a frame of its own.
 func (w *work) step(ctx context.Context) error {
-	model := w.session.Model().Name()
-	started := w.now()
-	completion, err := w.session.Complete(ctx, func(c sessions.Chunk) {
-		switch {
-		case c.Void:
-			w.event(sessions.Event{Type: sessions.EventRetrying, Attempt: 1})
-		case c.Type == sessions.PartText:
-			w.event(sessions.Event{Type: sessions.EventDelta, Text: c.Text})
-		case c.Type == sessions.PartThinking:
-			w.event(sessions.Event{Type: sessions.EventThinking, Text: c.Text})
-		}
-	})
+	model, started := w.session.Model().Name(), w.now()
+	completion, err := w.session.Complete(ctx, w.hear)
+	w.observe(model, started, &completion, err)
+	return err
+}
+
+// hear emits a chunk of the answer.
+func (w *work) hear(c sessions.Chunk) {
+	switch {
+	case c.Void:
+		w.event(sessions.Event{Type: sessions.EventRetrying, Attempt: 1})
+	case c.Type == sessions.PartText:
+		w.event(sessions.Event{Type: sessions.EventDelta, Text: c.Text})
+	case c.Type == sessions.PartThinking:
+		w.event(sessions.Event{Type: sessions.EventThinking, Text: c.Text})
+	}
+}
+
+// observe counts a completion.
+func (w *work) observe(model string, started time.Time, c *sessions.Completion, err error) {
 	w.metrics.seconds.WithLabelValues(model).Observe(w.now().Sub(started).Seconds())
 	if err != nil {
 		w.metrics.completions.WithLabelValues(model, failureKind(err)).Inc()
-		return err
+		return
 	}
-	model = cmp.Or(completion.Model, model)
+	model = cmp.Or(c.Model, model)
 	w.metrics.completions.WithLabelValues(model, "ok").Inc()
-	w.count(model, completion)
-	return nil
-}
-
-func (w *work) count(model string, c sessions.Completion) {
 	w.cut = c.Truncated
 	w.usage.Add(c.Usage)
 	w.metrics.tokens.WithLabelValues(model, "input").Add(float64(c.Usage.InputTokens))

@@ -99,33 +99,49 @@ func (m *metered) Classification() flow.Level { return sessions.ModelLevel(m.Mod
 func (m *metered) MaxTemperature() float32 { return sessions.MaxTemperature(m.Model) }
 
 // Complete implements [sessions.Model]. The error is a *[spending.Reached] if the call does not fit into a budget.
-func (m *metered) Complete(ctx context.Context, req sessions.Request, on func(sessions.Chunk)) (sessions.Completion, error) {
+func (m *metered) Complete(ctx context.Context, req sessions.Request, on func(sessions.Chunk)) (completion sessions.Completion, err error) {
+	c, err := m.reserved(ctx, &req)
+	if err != nil {
+		return completion, err
+	}
+	// Thousands of goroutines wait here for their models at once, so what comes before and after has frames of its own.
+	completion, err = m.Model.Complete(ctx, req, c.hear(on))
+	c.settle(ctx, &req, &completion, err)
+	return completion, err
+}
+
+// reserved begins a call and reserves what it may cost.
+func (m *metered) reserved(ctx context.Context, req *sessions.Request) (*counted, error) {
 	c := m.begin(ctx)
 	if req.Label.Valid() {
 		c.call.Level = req.Label.Level()
 	}
-	if err := c.reserve(ctx, &req); err != nil {
-		return sessions.Completion{}, err
-	}
-	heard := false
-	completion, err := m.Model.Complete(ctx, req, func(chunk sessions.Chunk) {
-		heard = true
+	return c, c.reserve(ctx, req)
+}
+
+// hear remembers that something of the answer has come.
+func (c *counted) hear(on func(sessions.Chunk)) func(sessions.Chunk) {
+	return func(chunk sessions.Chunk) {
+		c.heard = true
 		on(chunk)
-	})
-	c.call.Latency = m.meter.Now().Sub(c.call.Started)
-	if err != nil {
-		c.failed(&req, err, heard)
-		c.store(ctx)
-		return completion, err
 	}
-	c.ended(&req, completion.Usage)
-	if req.Kept {
+}
+
+// settle posts the row of a call that has ended, or leaves that to the caller.
+func (c *counted) settle(ctx context.Context, req *sessions.Request, completion *sessions.Completion, err error) {
+	c.call.Latency = c.meter.Now().Sub(c.call.Started)
+	switch {
+	case err != nil:
+		c.failed(req, err, c.heard)
+		c.store(ctx)
+	case req.Kept:
+		c.ended(req, completion.Usage)
 		posting := c.posting()
 		completion.Posting = &posting
-		return completion, nil
+	default:
+		c.ended(req, completion.Usage)
+		c.store(ctx)
 	}
-	c.store(ctx)
-	return completion, nil
 }
 
 // counted is one call.
@@ -133,6 +149,7 @@ type counted struct {
 	meter    *Meter
 	call     spending.Call
 	price    *spending.Price // nil: unknown
+	heard    bool            // something of the answer has come
 	worst    spending.Amount // that was reserved
 	reserved *spending.Posting
 }

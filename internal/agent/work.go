@@ -80,9 +80,9 @@ func (l *Loop) Work(ctx context.Context, a runs.Assignment) (runs.Answer, error)
 		err = w.perform(counted)
 	}
 	if err != nil {
-		return runs.Answer{}, w.ended(ctx, err)
+		return runs.Answer{}, w.ended(counted, err)
 	}
-	return w.answer(ctx)
+	return w.answer(counted)
 }
 
 func (l *Loop) newWork(a *runs.Assignment) *work {

@@ -5,6 +5,7 @@ SHELL       := /bin/bash
 .DEFAULT_GOAL := help
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null)
 BIN     := $(CURDIR)/.bin
 OUT     := $(CURDIR)/bin
 
@@ -16,7 +17,7 @@ BENCHFLAGS  ?=
 MUTATEFLAGS ?=
 WHY         ?=
 
-.PHONY: help run build test lint fmt bench budget fuzz mutate chaos structure security-report pictures vuln verify generate tidy clean
+.PHONY: help run build test lint cross release reproducible deploy-check module fmt bench budget fuzz mutate chaos structure security-report pictures vuln verify generate tidy clean
 
 help: ## show the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,7 +27,7 @@ run: build ## build and serve with the embedded database and bus; prints the add
 
 build: ## build bin/sluice: static, without symbols and paths
 	@mkdir -p $(OUT)
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $(OUT)/sluice ./cmd/sluice
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)' -o $(OUT)/sluice ./cmd/sluice
 
 # The published descriptions of the chat platforms' APIs, where somebody keeps
 # them beside the repository: the fakes then check every request against them.
@@ -78,6 +79,31 @@ lint: $(BIN)/golangci-lint $(BIN)/gofumpt ## check style, suspicious code, forma
 	go vet -tags faultpoints ./internal/faultpoint
 	go vet -tags mutants,report ./policy ./internal/attacks
 	go mod tidy -diff
+
+cross: ## check that the program compiles for macOS and Windows
+	@for target in darwin/arm64 windows/amd64; do \
+		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} go vet ./cmd/sluice ./internal/hostos ./internal/sandbox ./internal/mcp ./internal/cli/service ./internal/workspace && echo "$$target compiles"; \
+	done
+
+DIST         ?= $(CURDIR)/dist
+RELEASEFLAGS ?=
+release: $(BIN)/nfpm $(BIN)/image ## make the files of a release in dist/: archives, packages, images, lists of modules, checksums
+	go run ./internal/release -out '$(DIST)' -nfpm $(BIN)/nfpm -image $(BIN)/image $(RELEASEFLAGS)
+
+reproducible: $(BIN)/nfpm $(BIN)/image ## make two releases from two folders and compare them bit by bit (RELEASEFLAGS='-targets linux/amd64' for a part)
+	@work=$$(mktemp -d); trap 'rm -rf "$$work"' EXIT; \
+	for copy in one two; do \
+		git clone -q . "$$work/$$copy/sluice"; \
+		(cd "$$work/$$copy/sluice" && go run ./internal/release -out "$$work/$$copy/dist" -nfpm $(BIN)/nfpm -image $(BIN)/image $(RELEASEFLAGS)); \
+		touch "$$work/$$copy/dist"; \
+	done; \
+	diff -r "$$work/one/dist" "$$work/two/dist" && cat "$$work/one/dist/SHA256SUMS" && echo "both releases are the same, bit by bit"
+
+deploy-check: ## check deploy/: the unit's hardening, the chart against Kubernetes' schemas, the rules, the proxies, install.sh
+	tools/deploycheck
+
+module: ## change the module path for go install: make module TO=github.com/somebody/sluice
+	tools/module '$(TO)'
 
 fmt: $(BIN)/gofumpt ## format the code
 	git ls-files -co --exclude-standard '*.go' | xargs -r ls -d 2>/dev/null | xargs -r $(BIN)/gofumpt -w
@@ -131,10 +157,10 @@ verify: ## fail if generated files are not up to date
 
 tidy: ## tidy the module files
 	go mod tidy
-	go -C tools mod tidy
+	for dir in tools tools/release tools/image tools/deploy; do go -C $$dir mod tidy; done
 
 clean: ## remove what was built
-	rm -rf $(OUT) $(BIN)
+	rm -rf $(OUT) $(BIN) $(DIST)
 
 # The tools' versions stand in tools/go.mod. They are built once; golangci-lint takes a few minutes.
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint
@@ -144,6 +170,20 @@ GOVULNCHECK   := golang.org/x/vuln/cmd/govulncheck
 $(BIN)/golangci-lint: PKG := $(GOLANGCI_LINT)
 $(BIN)/gofumpt:       PKG := $(GOFUMPT)
 $(BIN)/govulncheck:   PKG := $(GOVULNCHECK)
+
+# The programs for releases and for checks of deploy/ have modules of their own.
+$(BIN)/nfpm: tools/release/go.mod tools/release/go.sum
+	@mkdir -p $(BIN)
+	CGO_ENABLED=0 go -C tools/release build -o $@ github.com/goreleaser/nfpm/v2/cmd/nfpm
+$(BIN)/image: $(wildcard tools/image/*)
+	@mkdir -p $(BIN)
+	CGO_ENABLED=0 go -C tools/image build -o $@ .
+$(BIN)/helm: tools/deploy/go.mod tools/deploy/go.sum
+	@mkdir -p $(BIN)
+	CGO_ENABLED=0 go -C tools/deploy build -o $@ helm.sh/helm/v4/cmd/helm
+$(BIN)/kubeconform: tools/deploy/go.mod tools/deploy/go.sum
+	@mkdir -p $(BIN)
+	CGO_ENABLED=0 go -C tools/deploy build -o $@ github.com/yannh/kubeconform/cmd/kubeconform
 $(BIN)/%: tools/go.mod tools/go.sum
 	@mkdir -p $(BIN)
 	CGO_ENABLED=0 go -C tools build -o $@ $(PKG)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"runtime"
 	"strings"
 	"sync"
@@ -70,6 +71,9 @@ func (f *failing) everyPlace() {
 	f.placed = map[string]bool{}
 }
 
+// module is the path that the names of all functions of the program begin with.
+var module = strings.TrimSuffix(reflect.TypeFor[ledger.Event]().PkgPath(), "router/ledger")
+
 // callerOfStore names the place that calls the store: the two innermost lines of the program that are not the store's.
 func callerOfStore() string {
 	var pcs [32]uintptr
@@ -77,7 +81,7 @@ func callerOfStore() string {
 	var place []string
 	for len(place) < 2 {
 		frame, more := frames.Next()
-		if strings.HasPrefix(frame.Function, "sluice/") && !strings.Contains(frame.Function, "_test.") && !strings.Contains(frame.Function, "decidingCommitter") {
+		if strings.HasPrefix(frame.Function, module) && !strings.Contains(frame.Function, "_test.") && !strings.Contains(frame.Function, "decidingCommitter") {
 			place = append(place, fmt.Sprintf("%s:%d", frame.Function, frame.Line))
 		}
 		if !more {

@@ -55,7 +55,7 @@ func filled(t reflect.Type) reflect.Value {
 	case reflect.Struct:
 		for i := range t.NumField() {
 			field := t.Field(i)
-			if nested := field.Type.Kind() == reflect.Struct && field.Type.PkgPath() != "sluice/policy/flow"; field.IsExported() && !nested {
+			if nested := field.Type.Kind() == reflect.Struct && field.Type.PkgPath() != reflect.TypeFor[flow.Level]().PkgPath(); field.IsExported() && !nested {
 				v.Field(i).Set(filled(field.Type))
 			}
 		}

@@ -9,7 +9,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"syscall"
+
+	"sluice/internal/hostos"
 )
 
 // fileMax is how much of each end of a file is compared, in bytes.
@@ -18,7 +19,7 @@ const fileMax = 8 << 20
 // look describes a file as CEL sees it: exists, size and hash. Of a file above 16 MiB the hash covers both ends.
 func look(ctx context.Context, path string) (map[string]any, error) {
 	// Without O_NONBLOCK, opening a FIFO would wait for a writer.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := os.OpenFile(path, os.O_RDONLY|hostos.NonBlock, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return map[string]any{"exists": false, "size": 0, "hash": ""}, nil
 	}

@@ -13,9 +13,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sluice/internal/build"
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/archive"
 	"sluice/internal/cli/console"
 	"sluice/internal/cli/doctor"
+	"sluice/internal/cli/service"
 	"sluice/internal/cli/setup"
 	"sluice/internal/cli/terminal"
 	"sluice/internal/config"
@@ -38,6 +41,7 @@ const (
 type Deps struct {
 	Args    []string // without the program's name
 	Version string
+	Build   build.Info // what `sluice version` prints
 	Stdin   io.Reader
 	Stdout  io.Writer
 	Stderr  io.Writer
@@ -46,6 +50,8 @@ type Deps struct {
 
 	// Serve runs a gateway until its context ends.
 	Serve func(ctx context.Context, o ServeOptions) error
+
+	Migrate func(ctx context.Context, o ServeOptions) error // brings the schema of the database up to date
 
 	// Probe asks the platforms of a configuration for the profiles of its accounts.
 	Probe func(ctx context.Context, cfg *config.Config) []Probed
@@ -74,6 +80,11 @@ type ServeOptions struct {
 	Version    string
 	Stdout     io.Writer
 	Stderr     io.Writer
+}
+
+// Commands is the tree of all commands, for manual pages and completions. They can't be run.
+func Commands() *cobra.Command {
+	return newRoot(Deps{Stdout: io.Discard, Stderr: io.Discard, Loader: config.Loader{Getenv: os.LookupEnv}}, nil)
 }
 
 // Execute runs one command and returns the exit code of the process.
@@ -130,6 +141,8 @@ func newRoot(d Deps, client *http.Client) *cobra.Command {
 	locator := &api.Locator{Loader: d.Loader, HTTP: client}
 	r := runner{signals: d.Signals, exit: d.Exit}
 	g := &gateway{runner: r, screen: screen, connect: locator.Connect}
+	until := func(t func(context.Context, []string) error) func(*cobra.Command, []string) error { return r.run(t) } // for commands of other packages
+	archives := &archive.Commands{Locator: locator, Screen: screen, Version: d.Version, Now: d.Now, Run: until}
 	root := &cobra.Command{
 		Use:   "sluice",
 		Short: "A gateway between chat channels and AI agents",
@@ -155,10 +168,13 @@ token from the state folder. SLUICE_STATE sets a different state folder.`,
 	root.AddCommand(
 		serveCommand(d, r, locator), initCommand(d, r, locator), chatCommand(d, screen, locator), sendCommand(g), wakeCommand(d, g),
 		sessionsCommand(g), policyCommand(g), deliveriesCommand(g), runsCommand(g), agentsCommand(g), modelsCommand(g), busCommand(g), pairingCommand(g), approvalsCommand(g), memoryCommand(g), skillsCommand(g, client), cronCommand(d, g), checksCommand(g), hooksCommand(g, d.Stdin), alertsCommand(g), nodesCommand(g), nodeCommand(d, r, screen), auditCommand(g), directoryCommand(g),
-		configCommand(screen, r, locator), doctorCommand(d, r, locator, screen), statusCommand(g), versionCommand(d.Version, screen),
+		configCommand(screen, r, locator), doctorCommand(d, r, locator, screen), statusCommand(g, locator),
 	)
+	root.AddCommand(service.Version(d.Build, screen), service.Command(d.Loader, locator, screen, until), archives.Backup(), archives.Restore(), archives.Migrate(func(ctx context.Context) error {
+		return d.Migrate(ctx, ServeOptions{ConfigPath: locator.Config, Version: d.Version, Stdout: d.Stdout, Stderr: d.Stderr})
+	}))
 	root.AddCommand(console.Commands(console.Deps{
-		Screen: screen, Connect: locator.Connect, Run: func(t func(context.Context, []string) error) func(*cobra.Command, []string) error { return r.run(t) },
+		Screen: screen, Connect: locator.Connect, Run: until,
 		Launch: d.Browser, NoArgs: arguments(0, 0), OneArg: arguments(1, 1),
 	})...)
 	root.InitDefaultCompletionCmd()

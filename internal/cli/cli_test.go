@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/internal/build"
 	"sluice/internal/cli"
 	"sluice/internal/config"
 )
@@ -70,6 +71,7 @@ func TestTheCommandsThereAre(t *testing.T) {
 		"alerts", "alerts ack", "alerts fire", "alerts list", "alerts resolve", "alerts show", "alerts silence", "alerts silences", "alerts silences expire", "alerts silences list", "alerts test",
 		"approvals", "approvals allow", "approvals deny", "approvals list", "approvals show",
 		"audit", "audit list", "audit verify",
+		"backup",
 		"bus", "bus tail",
 		"chat",
 		"checks", "checks list", "checks run",
@@ -80,13 +82,15 @@ func TestTheCommandsThereAre(t *testing.T) {
 		"hooks", "hooks list", "hooks replay", "hooks show", "hooks test",
 		"init",
 		"memory", "memory delete", "memory list", "memory search", "memory show",
+		"migrate",
 		"models", "models check", "models clear", "models list",
 		"node", "node pair", "node run", "nodes", "nodes approve", "nodes list", "nodes revoke",
 		"open",
 		"pairing", "pairing approve", "pairing deny", "pairing list", "pairing revoke",
 		"policy", "policy check", "policy simulate",
+		"restore",
 		"runs", "runs list", "runs show",
-		"send", "serve",
+		"send", "serve", "service", "service install", "service status", "service uninstall",
 		"sessions", "sessions delete", "sessions exchanges", "sessions exchanges show", "sessions history", "sessions list", "sessions patch", "sessions reset", "sessions send", "sessions show", "sessions spawn",
 		"status", "version", "wake", "why",
 	}, commands(t))
@@ -152,7 +156,7 @@ func program(t *testing.T, files map[string]string, args ...string) (cli.Deps, *
 	}
 	got := &result{}
 	return cli.Deps{
-		Args: args, Version: "v1", Stdin: strings.NewReader(""), Stdout: writer{&got.out}, Stderr: writer{&got.err}, Now: time.Now,
+		Args: args, Version: "v1", Build: build.Read("v1", "", ""), Stdin: strings.NewReader(""), Stdout: writer{&got.out}, Stderr: writer{&got.err}, Now: time.Now,
 		Loader: config.Loader{Getenv: func(string) (string, bool) { return "", false }, Home: dir, Dir: dir},
 	}, got
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/internal/build"
 	"sluice/internal/cli"
 	"sluice/internal/config"
 	"sluice/internal/visible"
@@ -90,7 +91,7 @@ func deps(t *testing.T, env map[string]string, args ...string) (d cli.Deps, stde
 	t.Helper()
 	stderr = &bytes.Buffer{}
 	return cli.Deps{
-		Args: args, Version: "v1", Stdin: strings.NewReader(""), Stderr: stderr, Now: func() time.Time { return now },
+		Args: args, Version: "v1", Build: build.Read("v1", "", ""), Stdin: strings.NewReader(""), Stderr: stderr, Now: func() time.Time { return now },
 		Loader: config.Loader{Getenv: func(name string) (string, bool) { v, ok := env[name]; return v, ok }, Home: t.TempDir(), Dir: t.TempDir()},
 	}, stderr
 }

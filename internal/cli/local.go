@@ -2,9 +2,7 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"net"
-	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -37,15 +35,6 @@ and an offline demo model.`,
 	}
 	cmd.Flags().StringVar(&listen, "listen", "", "listen on this `address` instead of gateway.listen")
 	return cmd
-}
-
-func versionCommand(version string, screen terminal.Screen) *cobra.Command {
-	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: arguments(0, 0),
-		RunE: func(*cobra.Command, []string) error {
-			return failed(screen.Printf("sluice %s (%s %s/%s)", version, runtime.Version(), runtime.GOOS, runtime.GOARCH))
-		},
-	}
 }
 
 func initCommand(d Deps, r runner, locator *api.Locator) *cobra.Command {
@@ -122,7 +111,7 @@ func configCommand(screen terminal.Screen, r runner, locator *api.Locator) *cobr
 			if len(args) > 0 {
 				given = args[0]
 			}
-			return checkConfig(screen, locator.Loader, given)
+			return doctor.CheckConfig(screen, locator.Loader, given)
 		}),
 	}
 	schema := &cobra.Command{
@@ -152,22 +141,4 @@ func configCommand(screen terminal.Screen, r runner, locator *api.Locator) *cobr
 		}),
 	}
 	return group("config", "Check and show the configuration", check, schema, show)
-}
-
-func checkConfig(screen terminal.Screen, loader config.Loader, given string) error {
-	path, err := loader.Find(given)
-	if err != nil {
-		return terminal.UsageError{Text: err.Error()}
-	}
-	cfg, err := loader.Load(path)
-	if err != nil {
-		return err
-	}
-	if path == "" {
-		return screen.Printf("No configuration file: the defaults are used. Create one with: sluice init")
-	}
-	if mode, exposed := doctor.ExposedSecrets(path, cfg); exposed {
-		fmt.Fprintf(screen.Err, "%s contains secrets and other users can read it (mode %04o): chmod 600 %s\n", path, mode, path)
-	}
-	return screen.Printf("%s: ok", path)
 }

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"sluice/internal/app"
+	"sluice/internal/build"
 	"sluice/internal/cli"
 	"sluice/internal/config"
 )
@@ -45,7 +46,7 @@ func scripted() {
 		return err
 	}
 	os.Exit(cli.Execute(context.Background(), cli.Deps{
-		Args: os.Args[1:], Version: "v1.2.3", Loader: config.System(), Serve: serve, Probe: probe,
+		Args: os.Args[1:], Version: "v1.2.3", Build: build.Read("v1.2.3", "", ""), Loader: config.System(), Serve: serve, Probe: probe,
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Now: func() time.Time { return time.Date(2026, 4, 26, 18, 3, 16, 0, time.UTC) },
 	}))

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -10,8 +11,25 @@ import (
 	"sluice/internal/cli/terminal"
 )
 
-func statusCommand(g *gateway) *cobra.Command {
-	return asking(g, &cobra.Command{Use: "status", Short: "Show the state of a running gateway", Args: arguments(0, 0)}, get("/v1/status", nil), printStatus)
+func statusCommand(g *gateway, locator *api.Locator) *cobra.Command {
+	cmd := asking(g, &cobra.Command{
+		Use: "status", Short: "Show the state of a running gateway", Args: arguments(0, 0),
+		Long: `Show the state of a running gateway.
+
+With --ready, print nothing and exit with 0 if the gateway is ready, else with 1:
+for health checks of containers. This needs no token.`,
+	}, get("/v1/status", nil), printStatus)
+	var ready bool
+	cmd.Flags().BoolVar(&ready, "ready", false, "only check whether the gateway is ready, without a token")
+	cmd.MarkFlagsMutuallyExclusive("ready", "json")
+	full := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !ready {
+			return full(cmd, args)
+		}
+		return g.run(func(ctx context.Context, _ []string) error { return locator.Ready(ctx) })(cmd, args)
+	}
+	return cmd
 }
 
 func printStatus(s terminal.Screen, got api.Status) error {

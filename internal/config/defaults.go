@@ -9,6 +9,7 @@ import (
 	"sluice/internal/config/alerts"
 	"sluice/internal/config/automation"
 	"sluice/internal/config/models"
+	"sluice/internal/hostos"
 	"sluice/policy/flow"
 )
 
@@ -25,7 +26,7 @@ const (
 func Default() *Config {
 	return &Config{
 		Gateway: Gateway{Listen: DefaultListen, Classification: flow.Restricted},
-		State:   "~/.local/share/sluice", Log: Log{Level: "info", Format: "text"}, Nodes: automation.Nodes{Pairing: automation.PairingApproval},
+		State:   hostos.DataFolder(), Log: Log{Level: "info", Format: "text"}, Nodes: automation.Nodes{Pairing: automation.PairingApproval},
 		Owners:   []string{"webchat:local"},
 		Channels: defaultChannels(),
 		Models:   Models{Default: DefaultModel},

@@ -10,7 +10,7 @@ import (
 
 const maxSecretFileBytes = 64 << 10
 
-// expander replaces ${VAR} and ${file:/path}; $${ stands for a literal ${.
+// expander replaces ${VAR}, ${file:/path} and ${credential:name}, which systemd gives to a service; $${ stands for a literal ${.
 type expander struct {
 	getenv func(name string) (string, bool)
 	dir    string // base of relative paths
@@ -49,8 +49,15 @@ func (e expander) lookup(ref string) (string, error) {
 	if path, ok := strings.CutPrefix(name, "file:"); ok {
 		return e.file(path)
 	}
+	if name, ok := strings.CutPrefix(name, "credential:"); ok {
+		folder, there := e.getenv("CREDENTIALS_DIRECTORY")
+		if !there || !filepath.IsLocal(name) {
+			return "", fmt.Errorf("%s: systemd has no such credential: set LoadCredential=%s:/path in the unit of the gateway", ref, name)
+		}
+		return e.file(filepath.Join(folder, name))
+	}
 	if !variableName.MatchString(name) {
-		return "", fmt.Errorf("%s: want ${NAME} or ${file:/path}", ref)
+		return "", fmt.Errorf("%s: want ${NAME}, ${file:/path} or ${credential:name}", ref)
 	}
 	value, ok := e.getenv(name)
 	if !ok {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"sluice/internal/config/bare"
+	"sluice/internal/hostos"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -33,6 +34,8 @@ type Loader struct {
 	Home   string // home folder; may be empty
 	Dir    string // folder that is searched for sluice.yaml
 	Listen string // overrides gateway.listen before the check; empty: no override
+
+	System string // folder with the configuration of the machine's gateway, which only commands look at; empty: none
 }
 
 // System returns the loader for this process.
@@ -41,7 +44,8 @@ func System() Loader {
 	if err != nil {
 		home = "" // a fault is reported if the configuration needs it
 	}
-	return Loader{Getenv: os.LookupEnv, Home: home, Dir: "."}
+	system, _ := hostos.SystemFolders(os.LookupEnv)
+	return Loader{Getenv: os.LookupEnv, Home: home, Dir: ".", System: system}
 }
 
 // Find returns the configuration file to use: the explicit one, $SLUICE_CONFIG, ./sluice.yaml or
@@ -74,12 +78,8 @@ func (l Loader) Find(explicit string) (string, error) {
 
 func (l Loader) usualPlaces() []string {
 	places := []string{filepath.Join(l.Dir, FileName)}
-	dir, _ := l.Getenv("XDG_CONFIG_HOME")
-	if dir == "" && l.Home != "" {
-		dir = filepath.Join(l.Home, ".config")
-	}
-	if dir != "" {
-		places = append(places, filepath.Join(dir, "sluice", FileName))
+	if dir := hostos.ConfigFolder(l.Getenv, l.Home); dir != "" {
+		places = append(places, filepath.Join(dir, FileName))
 	}
 	return places
 }

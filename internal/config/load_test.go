@@ -200,7 +200,7 @@ func TestFaults(t *testing.T) {
 		"two people":        {"session: { identityLinks: { ada: [\"slack:U1\"], bob: [\"slack:U1\"] } }", "sluice.yaml:1:54: session.identityLinks.bob[0]: slack:U1 is already ada: keep one"},
 		"no action":         {"session: { sendPolicy: { rules: [{ match: { channel: telegram } }] } }", "sluice.yaml:1:34: session.sendPolicy.rules[0].action: is missing: want allow or deny"},
 		"open reference":    {"state: ${A", "sluice.yaml:1:8: state: ${A has no }: close it, or write $${ for a plain ${"},
-		"strange reference": {"state: \"${A-B}\"", "sluice.yaml:1:8: state: ${A-B}: want ${NAME} or ${file:/path}"},
+		"strange reference": {"state: \"${A-B}\"", "sluice.yaml:1:8: state: ${A-B}: want ${NAME}, ${file:/path} or ${credential:name}"},
 		"unnamed token":     {"gateway: { tokens: [{ token: a }] }", "sluice.yaml:1:21: gateway.tokens[0].name: is missing"},
 		"odd token name":    {"gateway: { tokens: [{ name: a b, token: a }] }", "sluice.yaml:1:29: gateway.tokens[0].name: \"a b\": want A-Z a-z 0-9 _ -"},
 		"two of a name":     {"gateway: { tokens: [{ name: ops, token: a }, { name: ops, token: b }] }", "sluice.yaml:1:54: gateway.tokens[1].name: \"ops\" is used twice: give each token its own name"},

@@ -26,9 +26,10 @@ Without a file, it runs with its embedded database and bus.
 | ` + "`sluice config show`" + ` | print the configuration with all defaults; secrets are hidden |
 | ` + "`sluice config schema`" + ` | print the JSON Schema for editors, [sluice.schema.json](sluice.schema.json) |
 
-- In a value, ` + "`${NAME}`" + ` is replaced by an environment variable and ` + "`${file:/path}`" + ` by the content
-  of a file, without its last line break. The content is never parsed as YAML. A missing variable or
-  file is an error. ` + "`$${`" + ` stands for a literal ` + "`${`" + `.
+- In a value, ` + "`${NAME}`" + ` is replaced by an environment variable, ` + "`${file:/path}`" + ` by the content
+  of a file, and ` + "`${credential:name}`" + ` by the credential that systemd has given to the service
+  (` + "`LoadCredential=name:/path`" + ` in its unit); the last line break of a file is left out. The content is
+  never parsed as YAML. A missing variable, file or credential is an error. ` + "`$${`" + ` stands for a literal ` + "`${`" + `.
 - An unknown key is an error, and so is a key of a later version.
 - Levels, from lowest to highest: ` + "`PUBLIC`, `INTERNAL`, `CONFIDENTIAL`, `RESTRICTED`" + `.
 - Durations are written like ` + "`90s`, `10m`, `24h`" + `.

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,12 +11,12 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"sluice/adapters"
+	"sluice/internal/hostos"
 	"sluice/internal/sandbox"
 )
 
@@ -44,7 +45,9 @@ func (v *server) openProgram(c *connection) (transport, error) {
 		return transport{}, fmt.Errorf("make pipes: %w", err)
 	}
 	p.cmd = exec.Command(v.Command[0], v.Command[1:]...) //nolint:gosec,noctx // the configuration names it; it lives as long as its connection, which stop ends
-	p.cmd.Env, p.cmd.SysProcAttr = environment(v.Env), attributes()
+	p.cmd.Env = environment(v.Env)
+	hostos.OwnGroup(p.cmd)
+	endWithGateway(p.cmd)
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = theirs[0], theirs[1], theirs[2]
 	started := make(chan error)
 	p.wg.Go(func() { p.life(started, c.cancel) })
@@ -85,10 +88,19 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// environment returns a program's environment. From the gateway's own it gets only PATH and HOME.
+// inherited are the variables that programs get from the gateway's own environment. On Windows most need more than
+// PATH to start.
+func inherited() []string {
+	if runtime.GOOS == "windows" {
+		return []string{"PATH", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "TEMP", "SYSTEMROOT", "COMSPEC", "PATHEXT"}
+	}
+	return []string{"PATH", "HOME"}
+}
+
+// environment returns a program's environment: its own variables and the inherited ones.
 func environment(own map[string]adapters.Secret) []string {
 	var env []string
-	for _, name := range []string{"PATH", "HOME"} {
+	for _, name := range inherited() {
 		if _, ok := own[name]; !ok {
 			env = append(env, name+"="+os.Getenv(name))
 		}
@@ -114,8 +126,8 @@ func (p *program) life(started chan<- error, ended context.CancelCauseFunc) {
 	if err != nil {
 		return
 	}
-	_ = p.cmd.Wait()          // the process state says how it ended
-	p.signal(syscall.SIGKILL) // processes that it has left behind
+	_ = p.cmd.Wait()       // the process state says how it ended
+	_ = hostos.Kill(p.cmd) // processes that it has left behind
 	p.reason = fmt.Errorf("the program %s ended (%v); the log has what it wrote to stderr", filepath.Base(p.cmd.Path), p.cmd.ProcessState)
 	ended(p.reason)
 }
@@ -128,17 +140,14 @@ func (p *program) why(err error) error {
 	return err
 }
 
-// signal sends a signal to the program's whole group, if it still exists.
-func (p *program) signal(s syscall.Signal) { _ = syscall.Kill(-p.cmd.Process.Pid, s) }
-
 // stop ends the program: it closes its input, then sends a signal, then kills it.
 func (p *program) stop() {
 	_ = p.stdin.Close() // already closed if the session has closed it
-	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+	for _, end := range []func(*exec.Cmd) error{hostos.Terminate, hostos.Kill} {
 		if p.ends(p.farewell) {
 			break
 		}
-		p.signal(s)
+		_ = end(p.cmd) // its group may have ended
 	}
 	<-p.gone
 	closeAll([]*os.File{p.stdout, p.stderr})
@@ -167,6 +176,11 @@ var _ io.WriteCloser = patientWriter{}
 // Write writes all of p in time, or ends the connection.
 func (w patientWriter) Write(p []byte) (int, error) {
 	err := w.SetWriteDeadline(time.Now().Add(writeWait))
+	if errors.Is(err, os.ErrNoDeadline) { // on Windows; the end of the connection kills the program, and that ends the write
+		late := time.AfterFunc(writeWait, func() { w.fail(errors.New("the program does not read its input")) })
+		defer late.Stop()
+		err = nil
+	}
 	n := 0
 	if err == nil {
 		n, err = w.File.Write(p)

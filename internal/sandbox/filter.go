@@ -69,7 +69,7 @@ func openFilter() (*os.File, error) {
 	if !ok {
 		return nil, errNoFilter
 	}
-	raw, err := bpf.Assemble(socketFilter(arch, syscall.SYS_SOCKET, syscall.SYS_SOCKETPAIR, withoutCalls))
+	raw, err := bpf.Assemble(socketFilter(arch, socketCall, socketPairCall, withoutCalls))
 	if err != nil {
 		return nil, fmt.Errorf("make filter: %w", err)
 	}

@@ -15,6 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// The calls that open sockets.
+const socketCall, socketPairCall = unix.SYS_SOCKET, unix.SYS_SOCKETPAIR
+
 // withoutCalls are forbidden calls: other ways to open sockets; the kernel's keyrings, which all children of the
 // gateway may share; and memory outside any mapping of a process, which the watcher does not see.
 var withoutCalls = []uint32{

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sluice/internal/hostos"
 	"sluice/sessions"
 )
 
@@ -98,12 +99,18 @@ func (b *Bubblewrap) Available(ctx context.Context) error {
 	return nil
 }
 
+// errOnlyLinux is the answer to all commands on other systems.
+var errOnlyLinux = errors.New("the sandbox needs Linux: run the gateway there, for example in a container or virtual machine")
+
 // Run runs a program with its arguments and waits until it and all its children have ended. A failure or time-out of
 // the program is a result. An error means that the sandbox could not be created, that the program does not exist, or
 // that ctx ended.
 func (b *Bubblewrap) Run(ctx context.Context, c Config, command ...string) (Result, error) {
 	if len(command) == 0 || command[0] == "" {
 		return Result{}, errors.New("run in sandbox: there is no command")
+	}
+	if !hostos.Sandboxes() {
+		return Result{}, errOnlyLinux
 	}
 	args, err := arguments(c)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"syscall"
 
+	"sluice/internal/hostos"
 	"sluice/sessions"
 )
 
@@ -216,7 +216,7 @@ func (w *walker) visit(at place, d fs.DirEntry, depth int) error {
 
 // children returns up to most entries of a folder, by name. whole is false if there are more.
 func (p place) children(ctx context.Context, most int) (entries []fs.DirEntry, whole bool, err error) {
-	file, err := p.OpenFile(p.rel, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_DIRECTORY, 0)
+	file, err := p.OpenFile(p.rel, os.O_RDONLY|hostos.NonBlock|hostos.Directory, 0)
 	if err != nil {
 		return nil, false, plain(err)
 	}

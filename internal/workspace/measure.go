@@ -7,8 +7,9 @@ import (
 	"io"
 	"os"
 	"strings"
-	"syscall"
 	"time"
+
+	"sluice/internal/hostos"
 )
 
 const (
@@ -17,16 +18,6 @@ const (
 	// nestedCost is the assumed size of a folder that is deeper or can't be read.
 	nestedCost = 1 << 30
 )
-
-// freeSpace is the machine's Disk.
-func freeSpace(folder string) (free, total int64, err error) {
-	var fs syscall.Statfs_t
-	if err := syscall.Statfs(folder, &fs); err != nil {
-		return 0, 0, err
-	}
-	block := int64(fs.Bsize) //nolint:unconvert // another type on other systems
-	return int64(fs.Bavail) * block, int64(fs.Blocks) * block, nil
-}
 
 // measure returns the disk space of a folder with its content. It follows no link. check is called now and then; its
 // error ends the measurement.
@@ -104,10 +95,8 @@ func (m *meter) entry(root *os.Root, name string, depth int) error {
 		return nil
 	}
 	m.bytes += entryCost
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok && !info.IsDir() {
-		m.bytes += stat.Blocks * 512 // for a sparse file, the space that it really uses
-	}
 	if !info.IsDir() {
+		m.bytes += hostos.SizeOnDisk(info)
 		return nil
 	}
 	below, err := readable(func() (*os.Root, error) { return root.OpenRoot(name) }, func() error { return root.Chmod(name, 0o700) })

@@ -7,8 +7,8 @@ import (
 	"os"
 	"path"
 	"slices"
-	"syscall"
 
+	"sluice/internal/hostos"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -142,7 +142,7 @@ func part(root *os.Root, name string, create bool) (*os.File, error) {
 			return nil, plain(err)
 		}
 		defer folder.Close() //nolint:errcheck // nothing is written through it
-		file, err := folder.OpenFile(path.Base(name), os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+		file, err := folder.OpenFile(path.Base(name), os.O_RDONLY|hostos.NonBlock|hostos.NoFollow, 0)
 		if err != nil {
 			return nil, plain(err)
 		}

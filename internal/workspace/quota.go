@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+
+	"sluice/internal/hostos"
 )
 
 // Bounds limit the disk space for the files of sessions, in bytes. 0 means no limit.
@@ -84,7 +86,7 @@ func isShared(folder string) bool { return filepath.Base(folder) == sharedName }
 // NewQuota creates a Quota. bounds returns the current limits; a nil disk means the machine's.
 func NewQuota(bounds func() Bounds, disk Disk, now func() time.Time) *Quota {
 	if disk == nil {
-		disk = freeSpace
+		disk = hostos.Space
 	}
 	return &Quota{bounds: bounds, disk: disk, now: now, used: map[string]size{}, sums: map[string]size{}}
 }

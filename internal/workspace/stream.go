@@ -9,11 +9,11 @@ import (
 	"os"
 	"path"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/google/uuid"
 
+	"sluice/internal/hostos"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -52,7 +52,7 @@ func (f *Files) Open(name string) (*os.File, fs.FileInfo, error) {
 
 func (p place) open() (*os.File, fs.FileInfo, error) {
 	// Without O_NONBLOCK, opening a FIFO would wait for a writer.
-	file, err := p.OpenFile(p.rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := p.OpenFile(p.rel, os.O_RDONLY|hostos.NonBlock, 0)
 	if err != nil {
 		return nil, nil, plain(err)
 	}

@@ -7,7 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-	"syscall"
+
+	"sluice/internal/hostos"
 )
 
 // InstructionsMax is the size of an instruction file in bytes, at most.
@@ -70,7 +71,7 @@ func readFirst(workspace string, names []string) (name, text string, err error) 
 
 func readInstructions(root *os.Root, name string) (string, error) {
 	// Without O_NONBLOCK the opening of a FIFO would wait for somebody who writes into it.
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := root.OpenFile(name, os.O_RDONLY|hostos.NonBlock, 0)
 	if err != nil {
 		return "", err
 	}

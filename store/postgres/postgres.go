@@ -79,13 +79,9 @@ func Open(ctx context.Context, c Config) (*store.DB, error) {
 	if err != nil {
 		return nil, explain(fmt.Errorf("connect: %w", err))
 	}
-	applied, err := migrate(ctx, pool)
-	if err != nil {
+	if err := migrate(ctx, pool, c.Log); err != nil {
 		pool.Close()
 		return nil, explain(err)
-	}
-	if applied > 0 {
-		c.Log.Info("database schema migrated", "migrations", applied)
 	}
 	return store.New(&database{pool: pool, briefs: newBriefs(pool, c.Log)}, c.Log), nil
 }
@@ -114,31 +110,28 @@ func prepareConnection(ctx context.Context, conn *pgx.Conn) error {
 }
 
 // migrate brings the schema up to date. In the usual case, where it is, this costs one query.
-func migrate(ctx context.Context, pool *pgxpool.Pool) (applied int, err error) {
+func migrate(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) (err error) {
 	db := stdlib.OpenDBFromPool(pool)
 	defer func() { err = errors.Join(err, db.Close()) }()
 	provider, newest, err := newProvider(db)
 	if err != nil {
-		return 0, fmt.Errorf("read migrations: %w", err)
+		return fmt.Errorf("read migrations: %w", err)
 	}
 	var there bool
 	if err := pool.QueryRow(ctx, `SELECT to_regclass('goose_db_version') IS NOT NULL`).Scan(&there); err != nil {
-		return 0, fmt.Errorf("read schema version: %w", err)
+		return fmt.Errorf("read schema version: %w", err)
 	}
 	if there {
 		have, err := schemaVersion(ctx, pool)
 		if err != nil || have == newest {
-			return 0, err
+			return err
 		}
 		if have > newest {
-			return 0, engine.NewerSchema(have, newest)
+			return engine.NewerSchema(have, newest)
 		}
 	}
-	results, err := provider.Up(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("migrate database: %w", err)
-	}
-	return len(results), nil
+	_, err = engine.Migrate(ctx, provider, log)
+	return err
 }
 
 func newProvider(db *sql.DB) (*goose.Provider, int64, error) {

@@ -9,6 +9,7 @@ import (
 	driver "modernc.org/sqlite"
 	"zombiezen.com/go/sqlite"
 
+	"sluice/internal/hostos"
 	"sluice/store/engine"
 )
 
@@ -62,6 +63,6 @@ func explainTrail(err error, dir string) error {
 
 // full reports whether the file system has less space than SQLite needs for its next step.
 func full(dir string) bool {
-	var stat syscall.Statfs_t
-	return syscall.Statfs(dir, &stat) == nil && stat.Bavail*uint64(stat.Bsize) < 64<<10
+	free, _, err := hostos.Space(dir)
+	return err == nil && free < 64<<10
 }

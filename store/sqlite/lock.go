@@ -4,8 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"syscall"
 
+	"sluice/internal/hostos"
 	"sluice/store/engine"
 )
 
@@ -16,9 +16,9 @@ func lockFolder(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, explain(err, dir)
 	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	err = hostos.Lock(f)
 	switch {
-	case errors.Is(err, syscall.EWOULDBLOCK):
+	case errors.Is(err, hostos.ErrLocked):
 		return nil, errors.Join(&engine.Unavailable{
 			Reason: "another sluice uses the state folder " + dir,
 			Fix:    "stop it, or set state or $SLUICE_STATE to another folder",

@@ -91,12 +91,8 @@ func (e *database) open(ctx context.Context, log *slog.Logger) (err error) {
 		return err
 	}
 	if !e.stmts.upToDate() {
-		applied, err := prepare(ctx, path)
-		if err != nil {
+		if err := prepare(ctx, path, log); err != nil {
 			return err
-		}
-		if applied > 0 {
-			log.Info("database schema migrated", "migrations", applied)
 		}
 	}
 	e.readers, err = newReaders(e.reader)
@@ -139,14 +135,13 @@ func newestMigration() int64 {
 // prepare creates the schema or migrates it. It uses database/sql, which the migration library needs. The migrations
 // are not synced one by one: after a power failure the database may have only some of them, and the next start
 // applies the rest. The first later commit syncs them.
-func prepare(ctx context.Context, path string) (applied int, err error) {
+func prepare(ctx context.Context, path string, log *slog.Logger) error {
 	db, err := sql.Open("sqlite", dsn(path, "_txlock=immediate", "synchronous=NORMAL"))
 	if err != nil {
-		return 0, fmt.Errorf("open database: %w", err)
+		return fmt.Errorf("open database: %w", err)
 	}
 	db.SetMaxOpenConns(1)
-	applied, err = migrate(ctx, db)
-	return applied, errors.Join(err, db.Close())
+	return errors.Join(migrate(ctx, db, log), db.Close())
 }
 
 // private makes the database's file readable only for its owner. SQLite's other files get the same mode.
@@ -186,8 +181,10 @@ func pragmas() []string {
 	}
 }
 
+func escaped(path string) string { return (&url.URL{Path: path}).EscapedPath() }
+
 func dsn(path string, more string, last ...string) string {
-	text := "file:" + (&url.URL{Path: path}).EscapedPath() + "?_pragma=busy_timeout(" + strconv.FormatInt(busyFor.Milliseconds(), 10) + ")"
+	text := "file:" + escaped(path) + "?_pragma=busy_timeout(" + strconv.FormatInt(busyFor.Milliseconds(), 10) + ")"
 	for _, pragma := range append(pragmas(), last...) {
 		name, value, _ := strings.Cut(pragma, "=")
 		text += "&_pragma=" + name + "(" + value + ")"
@@ -196,25 +193,22 @@ func dsn(path string, more string, last ...string) string {
 }
 
 // migrate brings the schema up to date.
-func migrate(ctx context.Context, db *sql.DB) (applied int, err error) {
+func migrate(ctx context.Context, db *sql.DB, log *slog.Logger) error {
 	provider, err := goose.NewProvider(goose.DialectSQLite3, db, migrationFiles(), goose.WithGoMigrations(sealAudit()))
 	if err != nil {
-		return 0, fmt.Errorf("read migrations: %w", err)
+		return fmt.Errorf("read migrations: %w", err)
 	}
 	newest := newestMigration()
 	var have int64
 	err = db.QueryRowContext(ctx, schemaVersion).Scan(&have)
 	switch {
 	case err == nil && have == newest:
-		return 0, nil
+		return nil
 	case err == nil && have > newest:
-		return 0, engine.NewerSchema(have, newest)
+		return engine.NewerSchema(have, newest)
 	}
-	results, err := provider.Up(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("migrate database: %w", err)
-	}
-	return len(results), nil
+	_, err = engine.Migrate(ctx, provider, log)
+	return err
 }
 
 func sealAudit() *goose.Migration {

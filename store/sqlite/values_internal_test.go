@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"log/slog"
 	"path/filepath"
 	"testing"
 
@@ -13,7 +14,7 @@ import (
 func TestValuesOfStatements(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), FileName)
-	_, err := prepare(t.Context(), path)
+	err := prepare(t.Context(), path, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	s, err := newStatements(path, nil)
 	require.NoError(t, err)

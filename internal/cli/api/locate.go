@@ -1,14 +1,17 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"sluice/internal/cli/terminal"
 	"sluice/internal/config"
@@ -47,13 +50,46 @@ func (l *Locator) Connect() (*Client, error) {
 	return New(l.HTTP, l.Address(cfg), token)
 }
 
+// Ready fails unless the gateway answers that it is ready. It needs no token.
+func (l *Locator) Ready(ctx context.Context) error {
+	base, _ := l.Loader.Getenv(EnvURL)
+	if base == "" {
+		cfg, err := l.Load()
+		if err != nil {
+			return err
+		}
+		base = l.Address(cfg)
+	}
+	c, err := New(l.HTTP, base, "")
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyWait)
+	defer cancel()
+	status, _, err := c.Ready(ctx)
+	switch {
+	case err != nil:
+		return c.unreachable(ctx, err)
+	case status != http.StatusOK:
+		return fmt.Errorf("the gateway at %s is not ready: sluice status says why", base)
+	}
+	return nil
+}
+
+// readyWait is how long a gateway may take to say whether it is ready.
+const readyWait = 5 * time.Second
+
 // Load reads the configuration. Without a file it returns the defaults.
 func (l *Locator) Load() (*config.Config, error) {
-	path, err := l.Loader.Find(l.Config)
+	path, loader, err := l.Find()
 	if err != nil {
 		return nil, terminal.UsageError{Text: err.Error()}
 	}
-	return l.Loader.Load(path)
+	cfg, err := loader.Load(path)
+	if _, unreadable := os.ReadFile(filepath.Clean(path)); err != nil && l.Config == "" && errors.Is(unreadable, fs.ErrPermission) {
+		return nil, fmt.Errorf("%s can't be read: run the command with sudo, or set %s and %s", path, EnvURL, EnvToken)
+	}
+	return cfg, err
 }
 
 // Address is where a gateway with a configuration is expected.
@@ -96,6 +132,8 @@ func tokenOf(cfg *config.Config) (string, error) {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return "", fmt.Errorf("no access token: %s does not exist. Start the gateway with `sluice serve`, or set %s", path, EnvToken)
+	case errors.Is(err, fs.ErrPermission):
+		return "", fmt.Errorf("the access token in %s can't be read: run the command as the user of the gateway, for example with sudo, or set %s", path, EnvToken)
 	case err != nil:
 		return "", fmt.Errorf("read the access token: %w", err)
 	}

@@ -10,15 +10,16 @@ import (
 
 	"sluice/internal/cli/api"
 	"sluice/internal/config"
+	"sluice/internal/hostos"
 )
 
 // configuration reads the configuration; nil where it can't be used.
 func (d *Doctor) configuration() (*config.Config, finding) {
-	path, err := d.Locator.Loader.Find(d.Locator.Config)
+	path, loader, err := d.Locator.Find()
 	if err != nil {
 		return nil, problem("config", err.Error(), "sluice init --config "+d.Locator.Config)
 	}
-	cfg, err := d.Locator.Loader.Load(path)
+	cfg, err := loader.Load(path)
 	if err != nil {
 		return nil, problem("config", err.Error(), "edit it, then run: sluice config check "+path)
 	}
@@ -36,7 +37,7 @@ func (d *Doctor) configuration() (*config.Config, finding) {
 // secrets do not count.
 func ExposedSecrets(path string, cfg *config.Config) (mode fs.FileMode, exposed bool) {
 	info, err := os.Stat(path)
-	if err != nil || !othersMayRead(info) {
+	if err != nil || !hostos.OthersMayRead(info) {
 		return 0, false
 	}
 	text, err := os.ReadFile(filepath.Clean(path))
@@ -50,8 +51,6 @@ func ExposedSecrets(path string, cfg *config.Config) (mode fs.FileMode, exposed 
 	}
 	return 0, false
 }
-
-func othersMayRead(info fs.FileInfo) bool { return info.Mode().Perm()&0o077 != 0 }
 
 // stateFolder checks the folder that holds the database, or whether it can be created.
 func stateFolder(dir string) finding {
@@ -67,7 +66,7 @@ func stateFolder(dir string) finding {
 	if err := writable(dir); err != nil {
 		return problem("state", fmt.Sprintf("cannot write to %s: %s", dir, cause(err)), "sudo chown -R $(id -un) "+dir)
 	}
-	if othersMayRead(info) {
+	if hostos.OthersMayRead(info) {
 		return problem("state", fmt.Sprintf("other users can read %s (mode %04o)", dir, info.Mode().Perm()), "chmod 700 "+dir)
 	}
 	return healthy("state", dir)
@@ -121,7 +120,7 @@ func tokenFile(cfg *config.Config) finding {
 		return healthy("token", path+" (will be created at the first start)")
 	case err != nil:
 		return problem("token", err.Error(), "ls -l "+path)
-	case othersMayRead(info):
+	case hostos.OthersMayRead(info):
 		return problem("token", fmt.Sprintf("other users can read %s (mode %04o)", path, info.Mode().Perm()), "chmod 600 "+path)
 	}
 	return healthy("token", path)

@@ -11,6 +11,7 @@ import (
 
 	"sluice/internal/agent/roster"
 	"sluice/internal/config"
+	"sluice/internal/hostos"
 	"sluice/internal/sandbox"
 	"sluice/sessions"
 )
@@ -41,6 +42,9 @@ var forbidding = []struct{ file, forbids, mend string }{
 
 // mendSandbox says how to mend a sandbox that does not work on the machine whose files are below root.
 func mendSandbox(missing error, root string) string {
+	if !hostos.Sandboxes() {
+		return "run the gateway on Linux, for example in a container or virtual machine"
+	}
 	if errors.Is(missing, exec.ErrNotFound) {
 		return installSandbox
 	}

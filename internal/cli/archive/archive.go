@@ -1,0 +1,276 @@
+// Package archive has the commands that back up a gateway, restore it, and migrate its database. They read the state folder and the database
+// themselves, on the machine of the gateway.
+package archive
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"filippo.io/age"
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
+
+	"sluice/internal/backup"
+	"sluice/internal/cli/api"
+	"sluice/internal/cli/terminal"
+	"sluice/internal/config"
+)
+
+// nameFormat is the name of a backup without --to: a restore to a point in time chooses by it.
+const nameFormat = "sluice-20060102T150405Z.backup"
+
+// Commands are what the commands need.
+type Commands struct {
+	Locator *api.Locator
+	Screen  terminal.Screen
+	Version string
+	Now     func() time.Time
+	// Run makes a command from a function that ends at an interrupt.
+	Run func(t func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error
+}
+
+// Backup is `sluice backup`.
+func (c *Commands) Backup() *cobra.Command {
+	var o struct {
+		to      string
+		keys    []string
+		noFiles bool
+	}
+	cmd := &cobra.Command{
+		Use: "backup", Short: "Copy everything that the gateway knows into one file", Args: cobra.NoArgs,
+		Long: `Copy the database, the files of conversations, the token, the configuration and its
+secrets into one file. The gateway may run. Run this on the gateway's machine.
+
+The file contains every conversation and secret: only you can read it. With
+--encrypt-to it is encrypted for keys of age (age-keygen makes them), and only
+who has one of their secret keys can restore it.
+
+Without --to, the file is sluice-TIME.backup in the current folder. --to - writes to
+standard output.`,
+		RunE: c.Run(func(ctx context.Context, _ []string) error {
+			keys, err := recipients(o.keys)
+			if err != nil {
+				return err
+			}
+			return c.backup(ctx, o.to, keys, o.noFiles)
+		}),
+	}
+	cmd.Flags().StringVar(&o.to, "to", "", "the `file` or folder to write to; - for standard output")
+	cmd.Flags().StringArrayVar(&o.keys, "encrypt-to", nil, "encrypt for this public `key` (age1…), or for those in a file; may be repeated")
+	cmd.Flags().BoolVar(&o.noFiles, "no-files", false, "leave out the files of conversations (workspaces)")
+	return cmd
+}
+
+// recipients reads public keys, or files with one a line.
+func recipients(keys []string) (all []age.Recipient, err error) {
+	for _, key := range keys {
+		text := key
+		if !strings.HasPrefix(key, "age1") {
+			data, err := os.ReadFile(filepath.Clean(key))
+			if err != nil {
+				return nil, terminal.Usagef("--encrypt-to: %s is neither a key that begins with age1 nor a file that can be read", key)
+			}
+			text = string(data)
+		}
+		found, err := age.ParseRecipients(strings.NewReader(text))
+		if err != nil {
+			return nil, terminal.Usagef("--encrypt-to: %s", err)
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+func (c *Commands) backup(ctx context.Context, to string, keys []age.Recipient, noFiles bool) (err error) {
+	path, loader, err := c.Locator.Find()
+	if err != nil {
+		return terminal.UsageError{Text: err.Error()}
+	}
+	cfg, err := loader.Load(path)
+	if err != nil {
+		return err
+	}
+	if path != "" {
+		if path, err = filepath.Abs(path); err != nil {
+			return err
+		}
+	}
+	source := backup.Source{Version: c.Version, State: cfg.State, Store: cfg.Store.URL.Reveal(), Config: path, NoFiles: noFiles, Now: c.Now()}
+	if err := os.MkdirAll(cfg.State, 0o700); err != nil {
+		return err
+	}
+	if to == "-" {
+		_, err := backup.Create(ctx, source, c.Screen.Out, keys)
+		return err
+	}
+	name := c.Now().UTC().Format(nameFormat)
+	if info, err := os.Stat(to); to != "" && (err != nil || !info.IsDir()) {
+		name = to
+	} else {
+		name = filepath.Join(to, name)
+	}
+	// A backup that is not complete never has the name of one.
+	part, err := os.OpenFile(filepath.Clean(name)+".part", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(part.Name()))
+		}
+	}()
+	begin := c.Now()
+	_, err = backup.Create(ctx, source, part, keys)
+	if err := errors.Join(err, part.Sync(), part.Close()); err != nil {
+		return err
+	}
+	info, err := os.Stat(part.Name())
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(part.Name(), name); err != nil {
+		return err
+	}
+	how := "not encrypted"
+	if len(keys) > 0 {
+		how = "encrypted"
+	}
+	return c.Screen.Printf("%s (%s, %s, %s)", name, humanize.IBytes(uint64(info.Size())), how, c.Now().Sub(begin).Round(time.Millisecond)) //nolint:gosec // a size
+}
+
+// Restore is `sluice restore`.
+func (c *Commands) Restore() *cobra.Command {
+	var o struct {
+		identity, at, config string
+		replace, check       bool
+	}
+	cmd := &cobra.Command{
+		Use: "restore FILE", Short: "Put a backup back", Args: cobra.ExactArgs(1),
+		Long: `Put a backup back: into the state folder of this machine and, for a gateway with
+PostgreSQL, into an empty database that store.url names. Stop the gateway first.
+
+Nothing is changed until the whole backup was read and checked. A backup that is
+damaged, for the other kind of database, or of a newer version is refused. With
+--replace, the present state is put aside in the folder before-restore-TIME.
+
+FILE may be a folder with backups: the newest one, or with --at the newest one that
+is not later than this time.
+
+The platforms keep only some hours of messages: what came in after the backup and
+was confirmed is missing. Messages that were queued in the backup are sent again:
+look at them with sluice deliveries list, before you let people in.`,
+		RunE: c.Run(func(ctx context.Context, args []string) error {
+			file, err := choose(args[0], o.at)
+			if err != nil {
+				return err
+			}
+			keys, err := identities(o.identity)
+			if err != nil {
+				return err
+			}
+			return c.restore(ctx, file, backup.Target{Config: o.config, Replace: o.replace, Check: o.check}, keys)
+		}),
+	}
+	cmd.Flags().StringVar(&o.identity, "identity", "", "the `file` with the secret key of an encrypted backup")
+	cmd.Flags().StringVar(&o.at, "at", "", "in a folder of backups, use the newest one that is not later than this `time`, such as 2026-11-25T18:00:00Z")
+	cmd.Flags().StringVar(&o.config, "restore-config", "", "also write the configuration and its secrets, to this `file` and beside it; else they are put into the state folder")
+	cmd.Flags().BoolVar(&o.replace, "replace", false, "put the present state aside")
+	cmd.Flags().BoolVar(&o.check, "check", false, "only read the backup and say whether it is complete and fits")
+	return cmd
+}
+
+func identities(file string) ([]age.Identity, error) {
+	if file == "" {
+		return nil, nil
+	}
+	f, err := os.Open(filepath.Clean(file))
+	if err != nil {
+		return nil, terminal.Usagef("--identity: %s", err)
+	}
+	found, err := age.ParseIdentities(f)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, terminal.Usagef("--identity: %s", err)
+	}
+	return found, nil
+}
+
+// Migrate is `sluice migrate`.
+func (c *Commands) Migrate(migrate func(ctx context.Context) error) *cobra.Command {
+	return &cobra.Command{
+		Use: "migrate", Short: "Bring the database's schema up to date, and end", Args: cobra.NoArgs,
+		Long: `Bring the schema of the database up to date, and end. It says which migrations it
+applies, and how long they took. A gateway does the same when it starts; use this
+to do it before an upgrade of several gateways.`,
+		RunE: c.Run(func(ctx context.Context, _ []string) error { return migrate(ctx) }),
+	}
+}
+
+// choose returns the backup that a file or a folder and a time name.
+func choose(name, at string) (string, error) {
+	limit := time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+	if at != "" {
+		var err error
+		if limit, err = time.Parse(time.RFC3339, at); err != nil {
+			return "", terminal.Usagef("--at %q: want a time such as 2026-11-25T18:00:00Z", at)
+		}
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return "", err
+	}
+	if !info.IsDir() {
+		if at != "" {
+			return "", terminal.UsageError{Text: "--at chooses from a folder of backups: name the folder"}
+		}
+		return name, nil
+	}
+	entries, err := os.ReadDir(name)
+	if err != nil {
+		return "", err
+	}
+	for _, e := range slices.Backward(entries) { // sorted by name, and so by time
+		if made, err := time.Parse(nameFormat, e.Name()); err == nil && !made.After(limit) {
+			return filepath.Join(name, e.Name()), nil
+		}
+	}
+	return "", fmt.Errorf("%s has no backup of that time: their names are like %s", name, nameFormat)
+}
+
+func (c *Commands) restore(ctx context.Context, file string, t backup.Target, keys []age.Identity) error {
+	path, loader, err := c.Locator.Find()
+	if err != nil {
+		return terminal.UsageError{Text: err.Error()}
+	}
+	var cfg *config.Config
+	if cfg, err = loader.Load(path); err != nil {
+		return err
+	}
+	t.State, t.Store, t.Now = cfg.State, cfg.Store.URL.Reveal(), c.Now()
+	f, err := os.Open(filepath.Clean(file))
+	if err != nil {
+		return err
+	}
+	done, err := backup.Restore(ctx, io.Reader(f), t, keys)
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	made := fmt.Sprintf("%s: made %s by version %s", file, done.Created.Format(time.RFC3339), cmp.Or(done.Version, "unknown"))
+	if t.Check {
+		return c.Screen.Printf("%s\nIt is complete and can be restored.", made)
+	}
+	if err := c.Screen.Printf("%s\nRestored to %s. Start the gateway with: sluice serve", made, t.State); err != nil {
+		return err
+	}
+	if done.Kept != "" {
+		return c.Screen.Printf("What was there before is in %s. Delete it when you do not need it any more.", done.Kept)
+	}
+	return nil
+}

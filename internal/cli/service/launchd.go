@@ -1,0 +1,117 @@
+package service
+
+import (
+	"context"
+	"encoding/xml"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// label is the service's name.
+const label = "sluice.gateway"
+
+// launchd is the [manager] of macOS.
+type launchd struct {
+	run    run
+	user   string // folder of this person's services
+	system string // folder of the machine's services
+	logs   string // folder of this person's logs
+}
+
+func newLaunchd(home string, run run) *launchd {
+	return &launchd{run: run, user: filepath.Join(home, "Library", "LaunchAgents"), system: "/Library/LaunchDaemons", logs: filepath.Join(home, "Library", "Logs")}
+}
+
+func (m *launchd) file(system bool) string {
+	if system {
+		return filepath.Join(m.system, label+".plist")
+	}
+	return filepath.Join(m.user, label+".plist")
+}
+
+func (m *launchd) log(system bool) string {
+	if system {
+		return "/Library/Logs/sluice.log"
+	}
+	return filepath.Join(m.logs, "sluice.log")
+}
+
+// domain is where launchd keeps the service.
+func domain(system bool) string {
+	if system {
+		return "system"
+	}
+	return "gui/" + strconv.Itoa(os.Getuid())
+}
+
+func (m *launchd) install(ctx context.Context, s Spec) ([]string, error) {
+	if err := replace(m.file(s.System), Plist(s, m.log(s.System))); err != nil {
+		return nil, err
+	}
+	_, _ = m.run(ctx, "launchctl", "bootout", domain(s.System)+"/"+label) // it may not be there
+	if _, err := m.run(ctx, "launchctl", "bootstrap", domain(s.System), m.file(s.System)); err != nil {
+		return nil, err
+	}
+	return []string{"The service runs. Its log: " + m.log(s.System)}, nil
+}
+
+func (m *launchd) uninstall(ctx context.Context, system bool) error {
+	_, stopped := m.run(ctx, "launchctl", "bootout", domain(system)+"/"+label)
+	existed, err := remove(m.file(system))
+	if err != nil || !existed {
+		return err
+	}
+	return stopped
+}
+
+func (m *launchd) status(ctx context.Context, system bool) (string, bool, error) {
+	if _, err := os.Stat(m.file(system)); err != nil {
+		return "The service is not installed: sluice service install", false, nil
+	}
+	out, err := m.run(ctx, "launchctl", "print", domain(system)+"/"+label)
+	if err != nil {
+		return "The service does not run: " + err.Error(), false, nil
+	}
+	if pid := regexp.MustCompile(`(?m)^\s*pid = (\d+)`).FindStringSubmatch(out); pid != nil {
+		return "The service runs (process " + pid[1] + ").", true, nil
+	}
+	return "The service does not run. Its log: " + m.log(system), false, nil
+}
+
+// Plist is the description of the service for launchd.
+func Plist(s Spec, log string) string {
+	escape := func(text string) string {
+		var b strings.Builder
+		_ = xml.EscapeText(&b, []byte(text)) // a builder takes everything
+		return b.String()
+	}
+	var env strings.Builder
+	for _, v := range [][2]string{{"SLUICE_CONFIG", s.Config}, {"SLUICE_STATE", s.State}} {
+		if v[1] != "" {
+			env.WriteString("\t\t<key>" + v[0] + "</key><string>" + escape(v[1]) + "</string>\n")
+		}
+	}
+	return `<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<plist version="1.0">
+<dict>
+	<key>Label</key><string>` + label + `</string>
+	<key>ProgramArguments</key>
+	<array><string>` + escape(s.Program) + `</string><string>serve</string></array>
+	<key>EnvironmentVariables</key>
+	<dict>
+` + env.String() + `	</dict>
+	<key>RunAtLoad</key><true/>
+	<key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>
+	<key>ThrottleInterval</key><integer>2</integer>
+	<key>ExitTimeOut</key><integer>20</integer>
+	<key>Umask</key><integer>63</integer>
+	<key>StandardOutPath</key><string>` + escape(log) + `</string>
+	<key>StandardErrorPath</key><string>` + escape(log) + `</string>
+</dict>
+</plist>
+`
+}

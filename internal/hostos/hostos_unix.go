@@ -1,0 +1,66 @@
+//go:build unix
+
+package hostos
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// Flags of [os.OpenFile].
+const (
+	NonBlock  = syscall.O_NONBLOCK  // opening a FIFO does not wait for somebody at its other end
+	NoFollow  = syscall.O_NOFOLLOW  // a symbolic link is an error
+	Directory = syscall.O_DIRECTORY // anything but a folder is an error
+)
+
+// PrivateFiles makes all files that this process and its children create readable only for their owner.
+func PrivateFiles() { syscall.Umask(0o077) }
+
+// OthersMayRead reports whether a file's mode lets other users read or change it.
+func OthersMayRead(info fs.FileInfo) bool { return info.Mode().Perm()&0o077 != 0 }
+
+// Space returns the free and the total bytes of the file system of a folder.
+func Space(folder string) (free, total int64, err error) {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(folder, &s); err != nil {
+		return 0, 0, err
+	}
+	block := int64(s.Bsize) //nolint:unconvert // another type on other systems
+	return int64(s.Bavail) * block, int64(s.Blocks) * block, nil
+}
+
+// SizeOnDisk is the space that a file uses: for a sparse file, less than its size.
+func SizeOnDisk(info fs.FileInfo) int64 {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return s.Blocks * 512
+	}
+	return info.Size()
+}
+
+// Lock locks an open file for this process alone, or fails with [ErrLocked]. The lock ends with the process, even after
+// a crash.
+func Lock(f *os.File) error {
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return ErrLocked
+	}
+	return err
+}
+
+// OwnGroup gives a command that has not started a process group of its own.
+func OwnGroup(cmd *exec.Cmd) {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setpgid = true
+}
+
+// Terminate asks the group of a started command to end.
+func Terminate(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+
+// Kill ends the group of a started command.
+func Kill(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -170,7 +170,7 @@ token from the state folder. SLUICE_STATE sets a different state folder.`,
 		sessionsCommand(g), policyCommand(g), deliveriesCommand(g), runsCommand(g), agentsCommand(g), modelsCommand(g), busCommand(g), pairingCommand(g), approvalsCommand(g), memoryCommand(g), skillsCommand(g, client), cronCommand(d, g), checksCommand(g), hooksCommand(g, d.Stdin), alertsCommand(g), nodesCommand(g), nodeCommand(d, r, screen), auditCommand(g), directoryCommand(g),
 		configCommand(screen, r, locator), doctorCommand(d, r, locator, screen), statusCommand(g, locator),
 	)
-	root.AddCommand(service.Version(d.Build, screen), service.Command(d.Loader, locator, screen, until), archives.Backup(), archives.Restore(), archives.Migrate(func(ctx context.Context) error {
+	root.AddCommand(service.Version(d.Build, screen, arguments(0, 0), until), service.Command(d.Loader, locator, screen, until), archives.Backup(), archives.Restore(), archives.Migrate(func(ctx context.Context) error {
 		return d.Migrate(ctx, ServeOptions{ConfigPath: locator.Config, Version: d.Version, Stdout: d.Stdout, Stderr: d.Stderr})
 	}))
 	root.AddCommand(console.Commands(console.Deps{

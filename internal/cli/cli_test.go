@@ -81,7 +81,7 @@ func TestTheCommandsThereAre(t *testing.T) {
 		"directory", "doctor",
 		"hooks", "hooks list", "hooks replay", "hooks show", "hooks test",
 		"init",
-		"memory", "memory delete", "memory list", "memory search", "memory show",
+		"memory", "memory delete", "memory list", "memory search", "memory show", "memory versions",
 		"migrate",
 		"models", "models check", "models clear", "models list",
 		"node", "node pair", "node run", "nodes", "nodes approve", "nodes list", "nodes revoke",
@@ -92,6 +92,7 @@ func TestTheCommandsThereAre(t *testing.T) {
 		"runs", "runs list", "runs show",
 		"send", "serve", "service", "service install", "service status", "service uninstall",
 		"sessions", "sessions delete", "sessions exchanges", "sessions exchanges show", "sessions history", "sessions list", "sessions patch", "sessions reset", "sessions send", "sessions show", "sessions spawn",
+		"skills", "skills add", "skills check", "skills keygen", "skills list", "skills remove", "skills show", "skills sign", "skills trust", "skills untrust",
 		"status", "version", "wake", "why",
 	}, commands(t))
 }

@@ -14,9 +14,7 @@ import (
 func statusCommand(g *gateway, locator *api.Locator) *cobra.Command {
 	cmd := asking(g, &cobra.Command{
 		Use: "status", Short: "Show the state of a running gateway", Args: arguments(0, 0),
-		Long: `Show the state of a running gateway.
-
-With --ready, print nothing and exit with 0 if the gateway is ready, else with 1:
+		Long: `Show the state of a running gateway. With --ready, print nothing and exit with 0 if the gateway is ready, else with 1:
 for health checks of containers. This needs no token.`,
 	}, get("/v1/status", nil), printStatus)
 	var ready bool

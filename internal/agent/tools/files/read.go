@@ -72,7 +72,7 @@ func binary(content []byte) bool { return bytes.IndexByte(content, 0) >= 0 || !u
 
 func (ts *Tools) readFile(ctx context.Context, call tools.Call[readArgs]) (sessions.ToolResult, error) {
 	caller, args := call.Caller, call.Args
-	offset, limit := 1, 1<<31
+	offset, limit := 1, 1<<30
 	if args.Offset != nil {
 		offset = *args.Offset
 	}

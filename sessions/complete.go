@@ -185,7 +185,7 @@ func (s completion) answered(model Model, completion *Completion) {
 	message.NameCalls(m.Parts)
 	s.append(m)
 	if completion.Posting != nil {
-		s.postings = append(s.postings, *completion.Posting)
+		s.postings = append(s.postings, completion.Posting)
 	}
 	s.record.Usage = s.record.Usage.Add(completion.Usage)
 	s.record.ContextSize = completion.Usage.InputTokens + completion.Usage.OutputTokens

@@ -72,7 +72,7 @@ type state struct {
 	permission PermissionMode
 	monitor    Monitor                               // nil: only what stays inside runs
 	audit      []AuditEntry                          // not stored yet
-	postings   []spending.Posting                    // of completions, not stored yet; a reload keeps them
+	postings   []*spending.Posting                   // of completions, not stored yet; a reload keeps them
 	reached    map[openCall]Reach                    // what CallsToConfirm found; never changed, only replaced
 	skip       func(context.Context) (string, error) // nil: no call is skipped
 	children   map[string]*PendingSubAgentToolCall   // of the open calls, by call id

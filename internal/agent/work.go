@@ -326,6 +326,9 @@ func (w *work) ended(ctx context.Context, err error) error {
 		}
 		return failed(err, "My model is not allowed to see this conversation. My owner can raise "+levelSettings(w)+", or start over with /new.")
 	}
+	if reached, ok := errors.AsType[*spending.Reached](err); ok {
+		return failed(err, reached.Public())
+	}
 	me, ok := errors.AsType[*sessions.ModelError](err)
 	if !ok {
 		return err

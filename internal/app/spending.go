@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"sluice/internal/config"
+	"sluice/internal/config/budgets"
 	"sluice/internal/model/meter"
 )
 
 // meterSettings are what calls of models cost under a configuration.
 func meterSettings(c *config.Config) *meter.Settings {
-	return &meter.Settings{Prices: c.ModelPrices()}
+	return &meter.Settings{Prices: c.ModelPrices(), Budgets: budgets.Compile(c.Budgets)}
 }
 
 // lostAfter is how long the reservation of a call lasts at least. A run that takes longer keeps it longer.

@@ -60,7 +60,7 @@ func layers() [][]string {
 		{"internal/agent/visibility", "internal/agent/tools/alerting", "internal/agent/tools/files", "internal/agent/tools/memory", "internal/agent/tools/schedule", "internal/agent/tools/skills", "internal/agent/tools/todo", "internal/agent/tools/webfetch"},
 		{"internal/agent/tools/session", "internal/agent/tools/talk", "internal/agent/toolset"},
 		{"internal/config/bare", "internal/config/scalar", "internal/config/hint"},
-		{"internal/config/checks", "internal/config/automation"},
+		{"internal/config/checks", "internal/config/automation", "internal/config/budgets"},
 		{"internal/config/access", "internal/config/agents", "internal/config/hooks", "internal/config/alerts", "internal/config/models"},
 		{
 			"store/sqlite", "store/postgres", "store/storetest",

@@ -13,6 +13,7 @@ import (
 
 	"sluice/internal/config/agents"
 	"sluice/internal/config/alerts"
+	"sluice/internal/config/budgets"
 	"sluice/internal/config/hint"
 
 	"sluice/internal/pattern"
@@ -122,6 +123,7 @@ var hostShape = pattern.New(`^[A-Za-z0-9._-]+$|^[0-9A-Fa-f:]+$`)
 
 func (k checker) stores() {
 	k.retention()
+	budgets.Check(k.c.Budgets, func(path, format string, args ...any) { k.must(false, path, format, args...) })
 	store, bus := k.c.Store.URL.Reveal(), k.c.Bus.URL.Reveal()
 	k.must(store == "" || isPostgres(store), "store.url", "want postgres://user@host/database, or nothing for the embedded database")
 	for address := range strings.SplitSeq(bus, ",") {

@@ -13,5 +13,8 @@ func (c *Config) ModelPrices() spending.Prices {
 			Input: input, Output: output, Cached: p.Cached.Millionths(input), Written: input, Thinking: output, Currency: p.Currency,
 		})
 	}
+	for _, free := range []string{"guide", "echo"} {
+		known.Add("offline/"+free, spending.Price{})
+	}
 	return known
 }

@@ -173,3 +173,14 @@ func (r *Reached) Error() string {
 	return fmt.Sprintf("budget %s of %s %s: %s is spent or reserved, and this call may cost %s", r.Budget.Name, r.Budget.Show(r.Budget.Limit+r.State.Extra), r.Budget.When(),
 		r.Budget.Show(r.State.Used()), r.Budget.Show(r.Need))
 }
+
+// Public is the sentence for the person who waits. It says nothing of what others have used.
+func (r *Reached) Public() string {
+	switch {
+	case r.Unpriced:
+		return "I may not use my model: its price is not known, and there is a budget. My owner can set it in `models.prices`."
+	case r.Account.End.IsZero():
+		return "My budget has no room for this, so I stopped. My owner can see why with `sluice runs list --status failed`, and raise the limit in `budgets`."
+	}
+	return "My budget for now has no room for this, so I stopped. It begins again on " + r.Account.End.Format("January 2 at 15:04 MST") + ". My owner can raise the limit in `budgets`."
+}

@@ -46,7 +46,7 @@ func (m Money) In(currency string) string { return m.String() + " " + currency }
 
 // Decimal is the exact amount as a decimal number without trailing zeros, for programs.
 func (m Money) Decimal() string {
-	sign, n := "", uint64(m) //nolint:gosec // the sign is taken off
+	sign, n := "", uint64(m)
 	if m < 0 {
 		sign, n = "-", -n
 	}
@@ -70,7 +70,7 @@ func share(n int64, each int64, unit uint64) Money {
 	if rest > 0 {
 		q++
 	}
-	return Money(min(q, math.MaxInt64)) //nolint:gosec // it fits
+	return Money(min(q, math.MaxInt64))
 }
 
 // sum adds amounts; a sum that has no room is the most that there is.

@@ -41,12 +41,12 @@ type Posting struct {
 const EntriesMax = 8
 
 // Plan is the reservation of a call that is about to be made: for each budget that it touches the most that it may cost.
-// The error is a *[Reached] if a budget can't count the call, or is smaller than it. Without budgets the posting has no entries.
-func Plan(budgets []*Budget, call *Call, price *Price, worst Amount) (Posting, error) {
-	p := Posting{Call: *call, Open: 1}
-	p.Call.Outcome, p.Call.Assumed, p.Call.Amount = OutcomeOpen, true, worst
+// The error is a *[Reached] if a budget can't count the call. Without budgets the posting has no entries.
+func (p *Posting) Plan(budgets []*Budget, price *Price, worst Amount) error {
+	call := &p.Call
+	call.Outcome, call.Assumed, call.Amount = OutcomeOpen, true, worst
 	if price != nil {
-		p.Call.Priced, p.Call.Currency, p.Call.Cost = true, price.Currency, price.Worst(worst)
+		call.Priced, call.Currency, call.Cost = true, price.Currency, price.Worst(worst)
 	}
 	for _, b := range budgets {
 		subject, applies := b.Subject(&call.Origin, call.Provider)
@@ -58,24 +58,25 @@ func Plan(budgets []*Budget, call *Call, price *Price, worst Amount) (Posting, e
 		case b.Unit == Tokens:
 			e.Held = int64(worst.InputTokens) + int64(worst.OutputTokens)
 		case price == nil || price.Currency != b.Unit:
-			return p, &Reached{Budget: b, Account: e.Account, Unpriced: true, Model: call.Provider + "/" + call.Model}
+			return &Reached{Budget: b, Account: e.Account, Unpriced: true, Model: call.Provider + "/" + call.Model}
 		default:
-			e.Held = int64(p.Call.Cost)
+			e.Held = int64(call.Cost)
 		}
 		p.Entries = append(p.Entries, e)
 	}
 	slices.SortFunc(p.Entries, func(a, b Entry) int { return strings.Compare(a.ID, b.ID) })
-	return p, nil
+	p.Open = 1
+	return nil
 }
 
-// Settle gives back what a posting has reserved, and spends what the call has really used. The most that it may have cost
-// counts where the provider has not said (call.Assumed).
-func (p *Posting) Settle(call Call) Posting {
-	s := Posting{Call: call, Open: -p.Open, Entries: make([]Entry, len(p.Entries))}
-	for i, e := range p.Entries {
-		s.Entries[i] = Entry{Account: e.Account, Unit: e.Unit, Held: -e.Held, Spent: e.real(&call), Most: math.MaxInt64}
+// Settle turns the reservation of a call that has ended into its end: what was held is given back, and what the call has used
+// is spent. The most that it may have cost counts where the provider has not said (Assumed).
+func (p *Posting) Settle() {
+	for i := range p.Entries {
+		e := &p.Entries[i]
+		e.Held, e.Spent, e.Most = -e.Held, e.real(&p.Call), math.MaxInt64
 	}
-	return s
+	p.Open = -p.Open
 }
 
 // real is what a call has cost a budget that has reserved for it.

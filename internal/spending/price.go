@@ -71,13 +71,13 @@ func (ps Prices) Add(model string, p Price) {
 	ps[model] = all
 }
 
-// At is the price of a model at a time; false if it is unknown.
-func (ps Prices) At(model string, at time.Time) (Price, bool) {
+// At is the price of a model at a time; nil if it is unknown.
+func (ps Prices) At(model string, at time.Time) *Price {
 	all := ps[model]
 	for i := len(all) - 1; i >= 0; i-- {
 		if !all[i].From.After(at) {
-			return all[i], true
+			return &all[i]
 		}
 	}
-	return Price{}, false
+	return nil
 }

@@ -29,8 +29,8 @@ type ExchangeSettings struct {
 
 // Cost is what a run of a model cost, as a text; empty if the price is unknown.
 func (s ExchangeSettings) Cost(model string, u sessions.Usage, at time.Time) string {
-	price, known := s.Prices.At(model, at)
-	if !known {
+	price := s.Prices.At(model, at)
+	if price == nil {
 		return ""
 	}
 	return price.Cost(spending.Amount{Usage: u}).In(price.Currency)

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -30,11 +31,11 @@ func newBudget(name string, limit int64) *spending.Budget {
 }
 
 // reservation holds an amount in each budget.
-func reservation(t *testing.T, call spending.Call, held spending.Money, budgets ...*spending.Budget) spending.Posting {
+func reservation(t *testing.T, call spending.Call, held spending.Money, budgets ...*spending.Budget) *spending.Posting {
 	t.Helper()
 	price := spending.Price{Input: 1, Currency: "USD"}
-	p, err := spending.Plan(budgets, &call, &price, spending.Amount{})
-	require.NoError(t, err)
+	p := &spending.Posting{Call: call}
+	require.NoError(t, p.Plan(budgets, &price, spending.Amount{}))
 	p.Call.Cost = held
 	for i := range p.Entries {
 		p.Entries[i].Held = int64(held)
@@ -42,11 +43,18 @@ func reservation(t *testing.T, call spending.Call, held spending.Money, budgets 
 	return p
 }
 
+// settled is the end of a reservation.
+func settled(p *spending.Posting, call spending.Call) *spending.Posting {
+	end := &spending.Posting{Call: call, Open: p.Open, Entries: slices.Clone(p.Entries)}
+	end.Settle()
+	return end
+}
+
 func testSpendingSums(t *testing.T, b *bundle) {
 	plain, other, secretCall := newCall("call_1", 0), newCall("call_2", 60), newCall("call_3", 3*86400)
 	other.Agent, other.Priced, other.Currency, other.Cost, other.Outcome, other.Assumed = "coder", false, "", 0, "cut", true
 	secretCall.Level, secretCall.Session = flow.Restricted, "ses_2"
-	b.commit(ledger.Change{Change: sessions.Change{Postings: []spending.Posting{{Call: plain}, {Call: other}, {Call: secretCall}}}})
+	b.commit(ledger.Change{Change: sessions.Change{Postings: []*spending.Posting{{Call: plain}, {Call: other}, {Call: secretCall}}}})
 	list := func(q spending.Query) []spending.Sum {
 		got, err := b.Sums(b.ctx, q)
 		require.NoError(t, err)
@@ -72,7 +80,7 @@ func testSpendingSums(t *testing.T, b *bundle) {
 	plain.Level, other.Level = flow.Public, flow.Public
 	high.Taint = flow.NewLabel(flow.Restricted, flow.Trusted)
 	low.Taint = flow.Bottom()
-	b.commit(ledger.Change{Change: sessions.Change{Save: []sessions.Record{low, high}, Postings: []spending.Posting{{Call: plain}, {Call: other}}}})
+	b.commit(ledger.Change{Change: sessions.Change{Save: []sessions.Record{low, high}, Postings: []*spending.Posting{{Call: plain}, {Call: other}}}})
 	require.Equal(t, []spending.Sum{{Session: string(low.ID), Calls: 1, Amount: amount(1), Cost: 1500, Currency: "USD"}},
 		list(spending.Query{By: []spending.Dimension{spending.BySession}, MaxLevel: flow.Internal}))
 }
@@ -87,7 +95,7 @@ func testSpendingRetention(t *testing.T, b *bundle) {
 			c.Started = at(60)
 			c.Priced, c.Currency, c.Cost, c.Outcome = false, "", 0, "cut"
 		}
-		b.commit(ledger.Change{Change: sessions.Change{Postings: []spending.Posting{{Call: c}}}})
+		b.commit(ledger.Change{Change: sessions.Change{Postings: []*spending.Posting{{Call: c}}}})
 	}
 	budget := newBudget("house", 10_000)
 	open := newCall("call_4", 0)
@@ -100,8 +108,7 @@ func testSpendingRetention(t *testing.T, b *bundle) {
 	after, err := b.Sums(b.ctx, spending.Query{By: by})
 	require.NoError(t, err)
 	require.Equal(t, before, after, "the sums of the days stay, and so does a call that has not ended")
-	settled := reservation(t, open, 500, budget)
-	require.NoError(t, b.Post(b.ctx, settled.Settle(open)))
+	require.NoError(t, b.Post(b.ctx, settled(reservation(t, open, 500, budget), open)))
 	b.prune(ledger.PruneUsage, at(2*86400), 2) // the call, and the budget of its day
 	_, err = b.Sums(b.ctx, spending.Query{By: by, Session: "ses_1"})
 	require.NoError(t, err)
@@ -135,10 +142,10 @@ func testSpendingBudgets(t *testing.T, b *bundle) {
 
 	// The end gives back what was not used, once.
 	first.Cost = 100
-	b.commit(ledger.Change{Change: sessions.Change{Postings: []spending.Posting{held.Settle(first)}}})
+	b.commit(ledger.Change{Change: sessions.Change{Postings: []*spending.Posting{settled(held, first)}}})
 	require.Equal(t, spending.State{Held: 400, Spent: 100}, state(house))
 	require.Equal(t, spending.State{Spent: 100}, state(small))
-	b.refuse(sessions.ErrConflict, ledger.Change{Change: sessions.Change{Postings: []spending.Posting{held.Settle(first)}}})
+	b.refuse(sessions.ErrConflict, ledger.Change{Change: sessions.Change{Postings: []*spending.Posting{settled(held, first)}}})
 	require.Equal(t, spending.State{Held: 400, Spent: 100}, state(house))
 
 	// An end is stored whatever the call has cost.
@@ -146,7 +153,7 @@ func testSpendingBudgets(t *testing.T, b *bundle) {
 	p := reservation(t, dear, 500, house)
 	require.NoError(t, b.Post(b.ctx, p))
 	dear.Cost = 5000
-	require.NoError(t, b.Post(b.ctx, p.Settle(dear)))
+	require.NoError(t, b.Post(b.ctx, settled(p, dear)))
 	require.Equal(t, spending.State{Held: 400, Spent: 5100}, state(house))
 
 	// An owner may add to a limit.
@@ -190,7 +197,7 @@ func testSpendingLost(t *testing.T, b *bundle) {
 	call := got[0].Call
 	require.Equal(t, spending.Money(7), call.Cost, "what it may have cost")
 	require.Equal(t, mine.Origin, call.Origin)
-	require.NoError(t, b.Post(b.ctx, got[0].Settle(call)))
+	require.NoError(t, b.Post(b.ctx, settled(got[0], call)))
 	require.Equal(t, []string{"call_2"}, lost(start))
 	states, err := b.States(b.ctx, []spending.Account{budget.Account("", start)})
 	require.NoError(t, err)

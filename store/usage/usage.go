@@ -47,16 +47,16 @@ var posts = func() (texts [spending.EntriesMax + 1]string) {
 }()
 
 // Write builds the statements of postings.
-func Write(e *engine.Encoding, postings []spending.Posting) engine.Write {
+func Write(e *engine.Encoding, postings []*spending.Posting) engine.Write {
 	var w engine.Write
 	for i := range postings {
-		w = append(w, statement(e, &postings[i]))
+		w = append(w, statement(e, postings[i]))
 	}
 	return w
 }
 
 func statement(e *engine.Encoding, p *spending.Posting) engine.Statement {
-	args := callArgs(e, p)
+	args := append(make([]any, 0, (1+len(p.Entries))*(1+strings.Count(columns, ","))), callArgs(e, p)...)
 	for i := range p.Entries {
 		args = append(args, entryArgs(&p.Entries[i])...)
 	}
@@ -93,12 +93,12 @@ func entryArgs(n *spending.Entry) []any {
 }
 
 // Post stores a posting. ErrConflict means that it does not fit into one of its accounts, or that its reservation has ended.
-func (t Table) Post(ctx context.Context, p spending.Posting) error {
+func (t Table) Post(ctx context.Context, p *spending.Posting) error {
 	if len(p.Entries) > spending.EntriesMax {
 		return errors.New("post: a call touches too many budgets")
 	}
 	var e engine.Encoding
-	s := statement(&e, &p)
+	s := statement(&e, p)
 	if e.Err != nil {
 		return e.Err
 	}
@@ -162,9 +162,9 @@ const lost = `SELECT id, at, run_id, session_id, agent, person, job, unattended,
 	FROM spending c WHERE kind = 0 AND held <> 0 AND held = 1 AND (at < ? OR epoch > 0 AND NOT EXISTS (SELECT 1 FROM partitions p WHERE p.id = c.partition_no AND p.epoch = c.epoch)) ORDER BY at`
 
 // Lost reads reservations whose calls can't end any more, the oldest first.
-func (t Table) Lost(ctx context.Context, before time.Time, limit int) ([]spending.Posting, error) {
-	return engine.All(ctx, t.Conn, lost+engine.Limit(limit), []any{engine.Micros(before)}, func(row engine.Row) (spending.Posting, error) {
-		p := spending.Posting{Open: 1}
+func (t Table) Lost(ctx context.Context, before time.Time, limit int) ([]*spending.Posting, error) {
+	return engine.All(ctx, t.Conn, lost+engine.Limit(limit), []any{engine.Micros(before)}, func(row engine.Row) (*spending.Posting, error) {
+		p := &spending.Posting{Open: 1}
 		c := &p.Call
 		var at int64
 		var unattended, level, priced int

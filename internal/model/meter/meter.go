@@ -24,9 +24,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"sluice/internal/model/chain"
 	"sluice/internal/spending"
 	"sluice/policy/flow"
 	"sluice/sessions"
+	"sluice/sessions/port"
 )
 
 const (
@@ -41,11 +43,11 @@ const (
 // Ledger stores postings.
 type Ledger interface {
 	// Post stores a posting. ErrConflict means that it does not fit into one of its accounts, or that its reservation has ended.
-	Post(ctx context.Context, p spending.Posting) error
+	Post(ctx context.Context, p *spending.Posting) error
 	// States reads accounts. Those that nothing was posted to are left out.
 	States(ctx context.Context, accounts []spending.Account) (map[string]spending.State, error)
 	// Lost reads reservations whose owner has changed, and those made before a time, the oldest first.
-	Lost(ctx context.Context, before time.Time, limit int) ([]spending.Posting, error)
+	Lost(ctx context.Context, before time.Time, limit int) ([]*spending.Posting, error)
 }
 
 // Settings are what a Meter counts with. They are never changed, only replaced.
@@ -98,70 +100,65 @@ func (m *metered) Classification() flow.Level { return sessions.ModelLevel(m.Mod
 // MaxTemperature implements [sessions.Tempered].
 func (m *metered) MaxTemperature() float32 { return sessions.MaxTemperature(m.Model) }
 
-// Complete implements [sessions.Model]. The error is a *[spending.Reached] if the call does not fit into a budget.
+// Complete implements [sessions.Model]. The error is a *[chain.Refused] with a *[spending.Reached] if the call does not fit into
+// a budget. Thousands of goroutines wait in it, so it must use little stack.
 func (m *metered) Complete(ctx context.Context, req sessions.Request, on func(sessions.Chunk)) (completion sessions.Completion, err error) {
-	c, err := m.reserved(ctx, &req)
-	if err != nil {
-		return completion, err
+	c, err := m.begin(ctx, &req, on)
+	if err == nil {
+		completion, err = m.Model.Complete(ctx, req, c.on)
+		c.end(&completion, err)
 	}
-	// Thousands of goroutines wait here for their models at once, so what comes before and after has frames of its own.
-	completion, err = m.Model.Complete(ctx, req, c.hear(on))
-	c.settle(ctx, &req, &completion, err)
 	return completion, err
-}
-
-// reserved begins a call and reserves what it may cost.
-func (m *metered) reserved(ctx context.Context, req *sessions.Request) (*counted, error) {
-	c := m.begin(ctx)
-	if req.Label.Valid() {
-		c.call.Level = req.Label.Level()
-	}
-	return c, c.reserve(ctx, req)
-}
-
-// hear remembers that something of the answer has come.
-func (c *counted) hear(on func(sessions.Chunk)) func(sessions.Chunk) {
-	return func(chunk sessions.Chunk) {
-		c.heard = true
-		on(chunk)
-	}
-}
-
-// settle posts the row of a call that has ended, or leaves that to the caller.
-func (c *counted) settle(ctx context.Context, req *sessions.Request, completion *sessions.Completion, err error) {
-	c.call.Latency = c.meter.Now().Sub(c.call.Started)
-	switch {
-	case err != nil:
-		c.failed(req, err, c.heard)
-		c.store(ctx)
-	case req.Kept:
-		c.ended(req, completion.Usage)
-		posting := c.posting()
-		completion.Posting = &posting
-	default:
-		c.ended(req, completion.Usage)
-		c.store(ctx)
-	}
 }
 
 // counted is one call.
 type counted struct {
-	meter    *Meter
-	call     spending.Call
-	price    *spending.Price // nil: unknown
-	heard    bool            // something of the answer has come
-	worst    spending.Amount // that was reserved
-	reserved *spending.Posting
+	ctx     context.Context //nolint:containedctx // lives as long as the call, which has little stack
+	meter   *Meter
+	posting spending.Posting
+	price   *spending.Price // nil: unknown
+	req     sessions.Request
+	on      func(sessions.Chunk) // gets the parts of the answer
+	heard   bool
 }
 
-func (m *metered) begin(ctx context.Context) *counted {
-	c := &counted{meter: m.meter, call: spending.Call{
+// begin reserves what the call may cost. It may limit the answer.
+//
+//go:noinline
+func (m *metered) begin(ctx context.Context, req *sessions.Request, on func(sessions.Chunk)) (*counted, error) {
+	c := &counted{ctx: ctx, meter: m.meter, req: *req, posting: spending.Posting{Call: spending.Call{
 		ID: callID(), Origin: spending.OriginOf(ctx), Provider: m.provider, Key: m.key, Model: m.model, Level: flow.Restricted, Started: m.meter.Now(),
-	}}
-	if price, known := m.meter.Settings().Prices.At(m.provider+"/"+m.model, c.call.Started); known {
-		c.price = &price
+	}}}
+	c.on = func(chunk sessions.Chunk) {
+		c.heard = true
+		on(chunk)
 	}
-	return c
+	if req.Label.Valid() {
+		c.posting.Call.Level = req.Label.Level()
+	}
+	c.price = m.meter.Settings().Prices.At(m.provider+"/"+m.model, c.posting.Call.Started)
+	err := c.reserve(ctx, &c.req)
+	req.MaxTokens = c.req.MaxTokens
+	return c, err
+}
+
+// end notes the end of the call. It stores it, unless the caller does.
+//
+//go:noinline
+func (c *counted) end(completion *sessions.Completion, err error) {
+	call := &c.posting.Call
+	call.Latency = c.meter.Now().Sub(call.Started)
+	if err != nil {
+		c.failed(&c.req, err)
+	} else {
+		c.succeeded(&c.req, completion.Usage)
+	}
+	c.posting.Settle()
+	if err == nil && c.req.Kept {
+		completion.Posting = &c.posting
+		return
+	}
+	c.store(c.ctx)
 }
 
 // callID is an id that grows with time, so that rows are added at the end of the index.
@@ -174,6 +171,8 @@ func callID() string {
 }
 
 // reserve reserves the most that the call may cost, if it touches budgets.
+//
+//go:noinline
 func (c *counted) reserve(ctx context.Context, req *sessions.Request) error {
 	budgets := c.meter.Settings().Budgets
 	if !c.touches(budgets) {
@@ -182,29 +181,32 @@ func (c *counted) reserve(ctx context.Context, req *sessions.Request) error {
 	if req.MaxTokens == 0 {
 		req.MaxTokens = outputDefault
 	}
-	c.worst = Most(req)
-	posting, err := spending.Plan(budgets, &c.call, c.price, c.worst)
-	if err != nil {
-		return err
+	if err := c.posting.Plan(budgets, c.price, Most(req)); err != nil {
+		return refused(err)
 	}
-	for _, e := range posting.Entries {
+	for _, e := range c.posting.Entries {
 		if e.Held > e.Most {
-			return c.refuse(ctx, budgets, &posting)
+			return c.refuse(ctx, budgets)
 		}
 	}
-	switch err := c.meter.Ledger.Post(ctx, posting); {
+	switch err := c.meter.Ledger.Post(ctx, &c.posting); {
 	case errors.Is(err, sessions.ErrConflict):
-		return c.refuse(ctx, budgets, &posting)
+		return c.refuse(ctx, budgets)
 	case err != nil:
-		return fmt.Errorf("reserve for a call of %s/%s: %w", c.call.Provider, c.call.Model, err)
+		return fmt.Errorf("reserve for a call of %s/%s: %w", c.posting.Call.Provider, c.posting.Call.Model, err)
 	}
-	c.reserved = &posting
 	return nil
+}
+
+// refused is the error of a call that was not made.
+func refused(err error) error {
+	r, ok := errors.AsType[*spending.Reached](err)
+	return &chain.Refused{Cheaper: ok && r.Budget.AtLimit == spending.RuleCheaper, Err: err}
 }
 
 func (c *counted) touches(budgets []*spending.Budget) bool {
 	for _, b := range budgets {
-		if _, applies := b.Subject(&c.call.Origin, c.call.Provider); applies {
+		if _, applies := b.Subject(&c.posting.Call.Origin, c.posting.Call.Provider); applies {
 			return true
 		}
 	}
@@ -212,65 +214,73 @@ func (c *counted) touches(budgets []*spending.Budget) bool {
 }
 
 // refuse says which budget has no room for the call.
-func (c *counted) refuse(ctx context.Context, budgets []*spending.Budget, p *spending.Posting) error {
-	accounts := make([]spending.Account, len(p.Entries))
-	for i, e := range p.Entries {
+func (c *counted) refuse(ctx context.Context, budgets []*spending.Budget) error {
+	accounts := make([]spending.Account, len(c.posting.Entries))
+	for i, e := range c.posting.Entries {
 		accounts[i] = e.Account
 	}
 	states, err := c.meter.Ledger.States(ctx, accounts)
 	if err != nil {
 		return fmt.Errorf("read budgets: %w", err)
 	}
-	return spending.Refusal(budgets, p, states)
+	return refused(spending.Refusal(budgets, &c.posting, states))
 }
 
-// ended notes what the call has used.
-func (c *counted) ended(req *sessions.Request, used sessions.Usage) {
-	c.call.Outcome = spending.OutcomeOK
-	c.call.Amount = spending.Amount{Usage: used}
+// succeeded notes what the call has used.
+func (c *counted) succeeded(req *sessions.Request, used sessions.Usage) {
+	call := &c.posting.Call
+	call.Outcome = spending.OutcomeOK
 	if used == (sessions.Usage{}) {
 		c.assume(req)
 		return
 	}
+	call.Assumed, call.Amount = false, spending.Amount{Usage: used}
 	if c.price == nil {
 		return
 	}
 	if c.price.Picture > 0 {
-		c.call.Amount.Pictures = pictures(req)
+		call.Amount.Pictures = pictures(req)
 	}
-	c.call.Priced, c.call.Currency, c.call.Cost = true, c.price.Currency, c.price.Cost(c.call.Amount)
+	c.cost(c.price.Cost(call.Amount))
+}
+
+func (c *counted) cost(m spending.Money) {
+	if c.price != nil {
+		c.posting.Call.Priced, c.posting.Call.Currency, c.posting.Call.Cost = true, c.price.Currency, m
+	}
 }
 
 // assume notes the most that the call may have used, because the provider does not say.
 func (c *counted) assume(req *sessions.Request) {
-	if c.reserved == nil {
-		if req.MaxTokens == 0 {
-			req.MaxTokens = outputDefault
-		}
-		c.worst = Most(req)
+	call := &c.posting.Call
+	if call.Assumed {
+		return // it was reserved
 	}
-	c.call.Assumed, c.call.Amount = true, c.worst
+	if req.MaxTokens == 0 {
+		req.MaxTokens = outputDefault
+	}
+	call.Assumed, call.Amount = true, Most(req)
 	if c.price != nil {
-		c.call.Priced, c.call.Currency, c.call.Cost = true, c.price.Currency, c.price.Worst(c.worst)
+		c.cost(c.price.Worst(call.Amount))
 	}
 }
 
 // failed notes why the call has failed. One that the provider has not taken costs nothing; any other may have cost the most.
-func (c *counted) failed(req *sessions.Request, err error, heard bool) {
-	c.call.Outcome = "failed"
+func (c *counted) failed(req *sessions.Request, err error) {
+	call := &c.posting.Call
+	call.Outcome = "failed"
 	if me, ok := errors.AsType[*sessions.ModelError](err); ok {
-		c.call.Outcome = spending.Outcome(me.Kind)
+		call.Outcome = spending.Outcome(me.Kind)
 	}
 	if errors.Is(err, context.Canceled) {
-		c.call.Outcome = "cancelled"
+		call.Outcome = "cancelled"
 	}
-	if !heard && free(err) {
-		if c.price != nil {
-			c.call.Priced, c.call.Currency = true, c.price.Currency
-		}
+	if c.heard || !free(err) {
+		c.assume(req)
 		return
 	}
-	c.assume(req)
+	call.Assumed, call.Amount = false, spending.Amount{}
+	c.cost(0)
 }
 
 // free reports whether a provider that has sent no part of an answer charges nothing for the failure.
@@ -283,26 +293,18 @@ func free(err error) bool {
 		return false
 	}
 	switch me.Kind {
-	case sessions.ModelRateLimited, sessions.ModelOverloaded, sessions.ModelOverflow, sessions.ModelAuth, sessions.ModelRefused:
+	case port.ModelLoading, sessions.ModelRateLimited, sessions.ModelOverloaded, sessions.ModelOverflow, sessions.ModelAuth, sessions.ModelRefused:
 		return true
 	}
 	return false
-}
-
-// posting is what the end of the call posts.
-func (c *counted) posting() spending.Posting {
-	if c.reserved == nil {
-		return spending.Posting{Call: c.call}
-	}
-	return c.reserved.Settle(c.call)
 }
 
 // store stores the end of the call, also if its caller has gone.
 func (c *counted) store(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
-	if err := c.meter.Ledger.Post(ctx, c.posting()); err != nil && !errors.Is(err, sessions.ErrConflict) {
-		c.meter.Log.Error("the row of a model's call is not stored", "call", c.call.ID, "model", c.call.Provider+"/"+c.call.Model, "run", string(c.call.Run), "err", err)
+	if err := c.meter.Ledger.Post(ctx, &c.posting); err != nil && !errors.Is(err, sessions.ErrConflict) {
+		c.meter.Log.Error("the row of a model's call is not stored", "call", c.posting.Call.ID, "model", c.posting.Call.Provider+"/"+c.posting.Call.Model, "run", string(c.posting.Call.Run), "err", err)
 	}
 }
 
@@ -315,9 +317,9 @@ func (m *Meter) Sweep(ctx context.Context, before time.Time) (int, error) {
 	}
 	n := 0
 	for i := range lost {
-		call := lost[i].Call
-		call.Outcome, call.Assumed = spending.OutcomeLost, true
-		switch err := m.Ledger.Post(ctx, lost[i].Settle(call)); {
+		lost[i].Call.Outcome, lost[i].Call.Assumed = spending.OutcomeLost, true
+		lost[i].Settle()
+		switch err := m.Ledger.Post(ctx, lost[i]); {
 		case errors.Is(err, sessions.ErrConflict): // somebody else was faster
 		case err != nil:
 			return n, fmt.Errorf("post lost reservation: %w", err)

@@ -340,7 +340,7 @@ func (w *work) ended(ctx context.Context, err error) error {
 	case sessions.ModelAuth, port.ModelForbidden:
 		return failed(err, "The model refused my access. My owner needs to check its API key.")
 	case port.ModelBilling:
-		return failed(err, "The account of my model has no money left. My owner needs to pay it up.")
+		return failed(err, "The account of my model has no money left. My owner needs to add credit.")
 	case port.ModelMissing:
 		return failed(err, "My model does not exist at its provider. My owner needs to correct its name.")
 	case sessions.ModelOverflow:

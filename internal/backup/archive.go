@@ -190,7 +190,7 @@ func (m *member) end() error {
 
 func cut(name string, err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		return errors.New("the backup is cut off: use another one")
+		return errors.New("the backup is incomplete: use another one")
 	}
 	return fmt.Errorf("read %s: %w", name, err)
 }
@@ -202,7 +202,7 @@ func (r *reader) next() (name string, _ *member, err error) {
 		return "", nil, err
 	}
 	if header.Typeflag != tar.TypeReg || path.Clean(header.Name) != header.Name || strings.HasPrefix(header.Name, "/") || strings.HasPrefix(header.Name, "../") || strings.ContainsAny(header.Name, "\\\x00") {
-		return "", nil, fmt.Errorf("the backup has the strange member %q", header.Name)
+		return "", nil, fmt.Errorf("the backup has an unexpected entry %q", header.Name)
 	}
 	return header.Name, &member{r: r, name: header.Name, mode: header.Mode & 0o700, sum: sha256.New()}, nil
 }
@@ -240,7 +240,7 @@ func (r *reader) verify(content *member) error {
 		}
 	}
 	if len(r.sums) != len(want) {
-		return errors.New("the backup has members without a checksum: use another backup")
+		return errors.New("the backup has entries without a checksum: use another backup")
 	}
 	return nil
 }

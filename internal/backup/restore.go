@@ -87,7 +87,7 @@ func (t Target) fits(_ context.Context, m Manifest) error {
 	}
 	switch {
 	case m.Store != store:
-		return fmt.Errorf("the backup is one of %s, and the configuration (store.url) names %s: change store.url, or use another backup", m.Store, store)
+		return fmt.Errorf("the backup is of %s, and the configuration (store.url) names %s: change store.url, or use another backup", m.Store, store)
 	case m.Schema > newest:
 		return fmt.Errorf("the backup is of version %s, which is newer than this program (schema %d, this one knows %d): install that version first", m.Version, m.Schema, newest)
 	}
@@ -125,7 +125,7 @@ func (t Target) free(ctx context.Context) error {
 	}
 	for _, name := range []string{sqlite.FileName, "token", "workspaces"} {
 		if _, err := os.Lstat(filepath.Join(t.State, name)); err == nil {
-			return fmt.Errorf("%s has the state of a gateway: use --replace to put it aside, or another folder", t.State)
+			return fmt.Errorf("%s has the state of a gateway: use --replace to move it aside, or restore to another folder", t.State)
 		}
 	}
 	return nil

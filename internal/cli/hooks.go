@@ -17,7 +17,7 @@ import (
 )
 
 func hooksCommand(g *gateway, stdin io.Reader) *cobra.Command {
-	return group("hooks", "Requests of other programs, and what became of them", hooksList(g), hooksShow(g), hooksTest(g, stdin), hooksReplay(g))
+	return group("hooks", "Requests of other programs, and what happened to them", hooksList(g), hooksShow(g), hooksTest(g, stdin), hooksReplay(g))
 }
 
 func hooksList(g *gateway) *cobra.Command {
@@ -46,7 +46,7 @@ func printHooks(s terminal.Screen, got api.HookList) error {
 }
 
 func hooksShow(g *gateway) *cobra.Command {
-	return asking(g, &cobra.Command{Use: "show HOOK REQUEST", Short: "Show a request with its payload and what became of it", Args: arguments(2, 2)}, func(args []string) (api.Request, error) {
+	return asking(g, &cobra.Command{Use: "show HOOK REQUEST", Short: "Show a request with its payload and what happened to it", Args: arguments(2, 2)}, func(args []string) (api.Request, error) {
 		return api.Request{Path: api.Path("hooks", args[0], "requests", args[1])}, nil
 	}, printHookRequest)
 }

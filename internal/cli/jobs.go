@@ -49,7 +49,7 @@ func printJob(s terminal.Screen, j api.Job) error {
 func jobsHistory(g *gateway) *cobra.Command {
 	var p page
 	cmd := asking(g, &cobra.Command{
-		Use: "history JOB", Short: "List what became of a job's times, newest first", Args: arguments(1, 1),
+		Use: "history JOB", Short: "List what happened at a job's times, newest first", Args: arguments(1, 1),
 	}, func(args []string) (api.Request, error) {
 		return api.Request{Path: api.Path("cron", args[0], "history"), Query: p.query()}, nil
 	}, printInstants)

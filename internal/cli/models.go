@@ -19,9 +19,9 @@ func modelsCommand(g *gateway) *cobra.Command {
 			return r, nil
 		}
 	}
-	return group("models", "The providers of models, and what does not work there",
+	return group("models", "Show model providers, check them, and use them again after failures",
 		asking(g, &cobra.Command{Use: "list", Short: "List providers, keys and models, with those that do not work", Args: arguments(0, 0)}, get("/v1/providers", nil), models.List),
 		asking(g, &cobra.Command{Use: "check PROVIDER [MODEL]", Short: "Ask a model for one word, with each key", Args: arguments(1, 2)}, provider("check"), models.Check),
-		asking(g, &cobra.Command{Use: "clear PROVIDER", Short: "Use keys and models again that have failed", Args: arguments(1, 1)}, provider("clear"), models.Cleared),
+		asking(g, &cobra.Command{Use: "clear PROVIDER", Short: "End the cooldown of keys and models that have failed", Args: arguments(1, 1)}, provider("clear"), models.Cleared),
 	)
 }

@@ -29,7 +29,7 @@ type Config struct {
 	Channels  Channels         `yaml:"channels" doc:"The chat platforms."`
 	Models    Models           `yaml:"models" doc:"Language models and their providers."`
 	Budgets   []budgets.Budget `yaml:"budgets" doc:"Limits on what models may cost: docs/budgets.md. No call is made that could exceed one."`
-	Media     agents.Media     `yaml:"media" doc:"What becomes of recordings that people send."`
+	Media     agents.Media     `yaml:"media" doc:"Transcripts of recordings that people send, and spoken replies."`
 	Agents    Agents           `yaml:"agents" doc:"The agents that reply."`
 	Bindings  []Binding        `yaml:"bindings" doc:"Which agent handles which messages. The first match applies. The default agent handles messages without a match."`
 	Session   Session          `yaml:"session" doc:"How messages are grouped into sessions, and how a session's queue works."`

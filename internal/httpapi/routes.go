@@ -125,7 +125,7 @@ func (h *handlers) registerOperations(r *registrar) {
 	add(r, wire.Op(post, "/v1/pairings/{code}/deny", "deny-pairing", "Refuse the person with this code; they can ask again after a day"), h.pairings.Deny)
 	add(r, wire.Op(post, "/v1/pairings/revoke", "revoke-pairing", "Remove an admitted person", http.StatusNoContent), h.pairings.Revoke)
 	add(r, wire.Op(get, "/v1/hooks", "list-hooks", "List the configured hooks"), h.hooks.List)
-	add(r, wire.Op(get, "/v1/hooks/{name}/requests", "list-hook-requests", "List the requests to a hook and what became of them, newest first"), h.hooks.Requests)
+	add(r, wire.Op(get, "/v1/hooks/{name}/requests", "list-hook-requests", "List the requests to a hook and what happened to them, newest first"), h.hooks.Requests)
 	add(r, wire.Op(get, "/v1/hooks/{name}/requests/{request}", "get-hook-request", "Get a request to a hook with its payload"), h.hooks.Request)
 	add(r, wire.Op(post, "/v1/hooks/{name}/requests/{request}/replay", "replay-hook", "Work a request to a hook again, as a new request", http.StatusAccepted), h.hooks.Replay)
 	add(r, wire.Op(post, "/v1/hooks/{name}/test", "test-hook", "Show the filter's result, the session and the prompt for a payload; no effects"), h.hooks.Test)
@@ -137,7 +137,7 @@ func (h *handlers) registerOperations(r *registrar) {
 	add(r, wire.Op(post, "/v1/cron/{job}/run", "run-job", "Fire a job once now", http.StatusAccepted), h.jobs.Run)
 	add(r, wire.Op(post, "/v1/cron/{job}/pause", "pause-job", "Pause a job"), h.jobs.Pause)
 	add(r, wire.Op(post, "/v1/cron/{job}/resume", "resume-job", "End the pause of a job"), h.jobs.Resume)
-	add(r, wire.Op(get, "/v1/cron/{job}/history", "job-history", "List what became of a job's times, newest first"), h.jobs.History)
+	add(r, wire.Op(get, "/v1/cron/{job}/history", "job-history", "List what happened at a job's times, newest first"), h.jobs.History)
 	add(r, wire.Op(get, "/v1/audit", "list-audit", "List the audit trail, newest first"), h.audit.List)
 	add(r, wire.Op(get, "/v1/audit/verify", "verify-audit", "Check that the audit trail is unaltered"), h.audit.Verify)
 	add(r, wire.Op(get, "/v1/agents", "list-agents", "List the agents of the configuration"), h.agents.List)
@@ -155,7 +155,7 @@ func (h *handlers) registerOperations(r *registrar) {
 	add(r, wire.Op(get, "/v1/status", "status", "Get the state of the gateway"), h.status.Get)
 	add(r, wire.Op(get, "/v1/overview", "overview", "Get whether all is well, what waits for a person, and what the last day was like"), h.overview.Get)
 	r.raw(live.Describe(r), h.live.Watch)
-	add(r, wire.Op(get, "/v1/why/{id}", "why", "Explain what became of something: one chain of causes, from what the platform reported to the receipt"), h.why.Get)
+	add(r, wire.Op(get, "/v1/why/{id}", "why", "Explain what happened to something: one chain of causes, from what the platform reported to the receipt"), h.why.Get)
 	add(r, wire.Op(get, "/v1/refused", "list-refused", "List who wrote and was not heard, the latest first"), h.why.Refused)
 }
 

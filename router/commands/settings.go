@@ -91,7 +91,7 @@ func (k *Commands) model(ctx context.Context, c Call) (ledger.Change, string, er
 		name = ""
 	case strings.EqualFold(name, autoModel):
 		if c.Session.Model.Raw() == "" {
-			return ledger.Change{}, fmt.Sprintf("The agent's own model answers: `%s`. Where it is several, the next one answers if those before it fail.", agents), nil
+			return ledger.Change{}, fmt.Sprintf("The agent's own model answers: `%s`. If there are several, the next one answers when those before it fail.", agents), nil
 		}
 		name, by = c.Session.Model.Raw(), by.Join(c.Session.Model.Label())
 		fallthrough
@@ -114,9 +114,9 @@ func (k *Commands) model(ctx context.Context, c Call) (ledger.Change, string, er
 	case name == "":
 		text = fmt.Sprintf("The agent's own model answers again: `%s`.", agents)
 	case strings.HasSuffix(name, ", "+autoModel):
-		text += " If it fails, the agent's own models stand in: `" + agents + "`."
+		text += " If it fails, the agent's own models replace it: `" + agents + "`."
 	case !strings.Contains(name, ",") && strings.Contains(agents, ","):
-		text += " No other one does if it fails; after `/model auto`, the agent's own models stand in."
+		text += " If it fails, no other model answers. `/model auto` lets the agent's own models replace it."
 	}
 	return change, k.newModelText(c, model, text), nil
 }
@@ -154,14 +154,14 @@ func clearModels(ctx context.Context, k *Commands, c Call, provider string) (led
 		return ledger.Change{}, "", err
 	}
 	if len(cleared) == 0 {
-		return ledger.Change{}, "Nothing of the kind has failed: every model is asked.", nil
+		return ledger.Change{}, "There is nothing to clear: no such key or model has failed.", nil
 	}
 	change := ledger.Change{}
 	change.Audit = []sessions.AuditEntry{{
 		At: k.Now(), Actor: c.In.Speaker(), Action: "model.clear", Object: provider, Session: c.Session.ID, Label: k.Places.Label(c.In.Route, c.Owner),
 		Detail: map[string]string{"cleared": strings.Join(cleared, ", ")},
 	}}
-	return change, "These are asked again: " + strings.Join(cleared, ", ") + ".", nil
+	return change, "These are used again: " + strings.Join(cleared, ", ") + ".", nil
 }
 
 // presentModel is the answer to /model.

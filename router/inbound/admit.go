@@ -159,15 +159,15 @@ func whyRefused(s *place.Settings, in Admission) string {
 	case in.Sender.Bot && ch.AllowBots != place.BotsOn:
 		return "the sender is a bot, and " + setting + "allowBots does not let bots speak"
 	case in.Route.ChatType == sessions.Direct && ch.DMPolicy == place.AccessDisabled:
-		return setting + "dmPolicy is disabled: nobody but owners is heard in direct chats"
+		return setting + "dmPolicy is disabled: only owners may speak in direct chats"
 	case in.Route.ChatType == sessions.Direct && ch.DMPolicy == place.AccessAllowlist:
 		return "the person is not in " + setting + "allowFrom"
 	case in.Route.ChatType == sessions.Direct:
 		return "the person is not admitted yet (" + setting + "dmPolicy)"
 	case ch.GroupPolicy == place.AccessDisabled:
-		return setting + "groupPolicy is disabled: no group is heard"
+		return setting + "groupPolicy is disabled: nobody may speak in groups"
 	}
-	return "the group is not listed in " + setting + "groups, or the person is not among those who are heard there (allowFrom, allowRoles)"
+	return "the group is not listed in " + setting + "groups, or the person may not speak there (allowFrom, allowRoles)"
 }
 
 // admitMessage handles the message of an admitted person to the agent.

@@ -45,13 +45,13 @@ func (c *Commands) Backup() *cobra.Command {
 		noFiles bool
 	}
 	cmd := &cobra.Command{
-		Use: "backup", Short: "Copy everything that the gateway knows into one file", Args: cobra.NoArgs,
+		Use: "backup", Short: "Copy all data of the gateway into one file", Args: cobra.NoArgs,
 		Long: `Copy the database, the files of conversations, the token, the configuration and its
 secrets into one file. The gateway may run. Run this on the gateway's machine.
 
 The file contains every conversation and secret: only you can read it. With
 --encrypt-to it is encrypted for keys of age (age-keygen makes them), and only
-who has one of their secret keys can restore it.
+somebody with one of the secret keys can restore it.
 
 Without --to, the file is sluice-TIME.backup in the current folder. --to - writes to
 standard output.`,
@@ -153,20 +153,20 @@ func (c *Commands) Restore() *cobra.Command {
 		replace, check       bool
 	}
 	cmd := &cobra.Command{
-		Use: "restore FILE", Short: "Put a backup back", Args: cobra.ExactArgs(1),
-		Long: `Put a backup back: into the state folder of this machine and, for a gateway with
-PostgreSQL, into an empty database that store.url names. Stop the gateway first.
+		Use: "restore FILE", Short: "Restore a backup", Args: cobra.ExactArgs(1),
+		Long: `Restore a backup into the state folder of this machine and, for a gateway with
+PostgreSQL, into the empty database that store.url names. Stop the gateway first.
 
-Nothing is changed until the whole backup was read and checked. A backup that is
-damaged, for the other kind of database, or of a newer version is refused. With
---replace, the present state is put aside in the folder before-restore-TIME.
+The command changes nothing until it has read and checked the whole backup. It
+refuses a backup that is damaged, from the other kind of database or from a newer
+version. With --replace, the present state moves to the folder before-restore-TIME.
 
-FILE may be a folder with backups: the newest one, or with --at the newest one that
-is not later than this time.
+If FILE is a folder with backups, the newest one is used, or with --at the newest one
+that is not later than this time.
 
-The platforms keep only some hours of messages: what came in after the backup and
-was confirmed is missing. Messages that were queued in the backup are sent again:
-look at them with sluice deliveries list, before you let people in.`,
+Messages that the gateway accepted after the backup are missing. Messages that were
+queued in the backup are sent again: look at them with sluice deliveries list before
+you let people in.`,
 		RunE: c.Run(func(ctx context.Context, args []string) error {
 			file, err := choose(args[0], o.at)
 			if err != nil {
@@ -182,8 +182,8 @@ look at them with sluice deliveries list, before you let people in.`,
 	cmd.Flags().StringVar(&o.identity, "identity", "", "the `file` with the secret key of an encrypted backup")
 	cmd.Flags().StringVar(&o.at, "at", "", "in a folder of backups, use the newest one that is not later than this `time`, such as 2026-11-25T18:00:00Z")
 	cmd.Flags().StringVar(&o.config, "restore-config", "", "also write the configuration and its secrets, to this `file` and beside it; else they are put into the state folder")
-	cmd.Flags().BoolVar(&o.replace, "replace", false, "put the present state aside")
-	cmd.Flags().BoolVar(&o.check, "check", false, "only read the backup and say whether it is complete and fits")
+	cmd.Flags().BoolVar(&o.replace, "replace", false, "move the present state to another folder first")
+	cmd.Flags().BoolVar(&o.check, "check", false, "only check that the backup is complete and can be restored")
 	return cmd
 }
 
@@ -205,10 +205,10 @@ func identities(file string) ([]age.Identity, error) {
 // Migrate is `sluice migrate`.
 func (c *Commands) Migrate(migrate func(ctx context.Context) error) *cobra.Command {
 	return &cobra.Command{
-		Use: "migrate", Short: "Bring the database's schema up to date, and end", Args: cobra.NoArgs,
-		Long: `Bring the schema of the database up to date, and end. It says which migrations it
-applies, and how long they took. A gateway does the same when it starts; use this
-to do it before an upgrade of several gateways.`,
+		Use: "migrate", Short: "Update the schema of the database", Args: cobra.NoArgs,
+		Long: `Update the schema of the database. The command says which migrations it applies, and
+how long they took. A gateway does the same when it starts; use this command before
+an upgrade of several gateways.`,
 		RunE: c.Run(func(ctx context.Context, _ []string) error { return migrate(ctx) }),
 	}
 }
@@ -270,7 +270,7 @@ func (c *Commands) restore(ctx context.Context, file string, t backup.Target, ke
 		return err
 	}
 	if done.Kept != "" {
-		return c.Screen.Printf("What was there before is in %s. Delete it when you do not need it any more.", done.Kept)
+		return c.Screen.Printf("The previous state is in %s. Delete this folder when you no longer need it.", done.Kept)
 	}
 	return nil
 }

@@ -50,13 +50,13 @@ func why(d Deps) *cobra.Command {
 	var asJSON bool
 	var session string
 	cmd := &cobra.Command{
-		Use: "why ID|LINK", Short: "Explain what became of a message, an answer or a delivery", Args: d.OneArg,
-		Long: `Explain what became of something: one chain of causes, from what the platform
-reported to the receipt, with the rules that were looked at as they were then.
+		Use: "why ID|LINK", Short: "Explain what happened to a message, a reply or a delivery", Args: d.OneArg,
+		Long: `Explain what happened to something: one chain of causes, from what the platform
+reported to the receipt, with the rules that were checked, as they were then.
 
 ID names a run, a delivery, an approval, a job's time (cron/…), a request to a hook
-(hook/…), somebody who was not heard (ref_…), or with --session a message. A link of
-the web page works, too.`,
+(hook/…), a refused person (ref_…), or with --session a message. A link of the web
+page works, too.`,
 		Example: `  sluice why dlv_01a2150b046b70dd85dbd9a8a39838c3
   sluice why run_01a2150b046b70dd85dbd9a8a39838c3 --json
   sluice why http://127.0.0.1:8484/why/dlv_01a2150b046b70dd85dbd9a8a39838c3`,

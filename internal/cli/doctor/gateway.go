@@ -88,7 +88,7 @@ func resting(ctx context.Context, c *api.Client) (found []finding) {
 	for _, p := range got.Providers {
 		for _, k := range p.Keys {
 			if k.Problem != nil {
-				found = append(found, problem("model/"+p.Name, k.Name+" is not used: "+k.Problem.Text, "sluice models clear "+p.Name+", when that is mended"))
+				found = append(found, problem("model/"+p.Name, k.Name+" is not used: "+k.Problem.Text, "sluice models clear "+p.Name+", when this is fixed"))
 			}
 		}
 	}

@@ -65,7 +65,7 @@ func Check(s terminal.Screen, got api.ProviderCheck) error {
 // Cleared prints what is asked again.
 func Cleared(s terminal.Screen, got api.Cleared) error {
 	if len(got.Cleared) == 0 {
-		return s.Printf("Nothing has failed there: every model is asked.")
+		return s.Printf("There is nothing to clear: no key or model has failed.")
 	}
 	return s.Printf("Asked again: %s", terminal.Line(strings.Join(got.Cleared, ", ")))
 }

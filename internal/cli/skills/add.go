@@ -40,7 +40,7 @@ func (d Deps) add() *cobra.Command {
 		Long: `Add a skill from a folder, a ZIP or tar file, or a URL. Its content is pinned: when it
 changes, agents can't use the skill until you trust it or add it again.
 
-What comes from a URL needs --sha256, or a signature with a key of skills.keys in the
+A skill from a URL needs --sha256, or a signature with a key of skills.keys in the
 configuration. A skill is untrusted unless you say --trust, or "sluice skills trust".`,
 		Example: `  sluice skills add ./invoices
   sluice skills add invoices.zip --trust
@@ -119,7 +119,7 @@ func (d Deps) download(ctx context.Context, u *url.URL) ([]byte, error) {
 	client := *d.HTTP
 	client.CheckRedirect = func(req *http.Request, via []*http.Request) error {
 		if len(via) > redirectsMax || !secure(req.URL) {
-			return errors.New("it leads to an address that is not https, or too often elsewhere")
+			return errors.New("it redirects to an address that is not https, or too many times")
 		}
 		return nil
 	}

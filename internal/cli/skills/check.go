@@ -23,9 +23,9 @@ import (
 func (d Deps) check() *cobra.Command {
 	var agent string
 	cmd := &cobra.Command{
-		Use: "check [FOLDER|NAME]", Short: "Check a folder that is to be a skill, or the skills of agents", Args: d.Args(0, 1),
-		Long: `Check a folder that is to be a skill: this needs no gateway. Without a folder, the skills
-of agents are checked: whether they can be read, and are still what was added.`,
+		Use: "check [FOLDER|NAME]", Short: "Check the folder of a new skill, or the skills of agents", Args: d.Args(0, 1),
+		Long: `Check the folder of a new skill; this needs no gateway. Without a folder, check that the
+skills of agents can be read and are unchanged since they were added.`,
 		RunE: d.Run(func(ctx context.Context, args []string) error {
 			if len(args) == 1 {
 				if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
@@ -71,7 +71,7 @@ func (d Deps) report(all []record, names []string) error {
 			mark, text = "FAIL", r.State+": "+r.Problem
 			wrong++
 		case r.State == string(skill.Unpinned):
-			mark, text = "note", r.Digest+", put there by hand: untrusted until sluice skills trust "+r.Name+" --agent "+r.Agent
+			mark, text = "note", r.Digest+", added by hand: untrusted until sluice skills trust "+r.Name+" --agent "+r.Agent
 		}
 		if err := d.Screen.Printf("%-4s  %-24s %s", mark, terminal.Line(r.Agent+"/"+r.Name), terminal.Line(text)); err != nil {
 			return err
@@ -90,7 +90,7 @@ func (d Deps) keygen() *cobra.Command {
 	return &cobra.Command{
 		Use: "keygen FILE", Short: "Make a key that signs skills", Args: d.Args(1, 1),
 		Long: `Make a key that signs skills. The private key is written to a new file; keep it secret. The
-public key is printed: it belongs into skills.keys of the gateways that know your skills.`,
+public key is printed: add it to skills.keys of the gateways that use your skills.`,
 		RunE: d.Run(func(_ context.Context, args []string) error {
 			public, private, err := ed25519.GenerateKey(rand.Reader)
 			if err != nil {

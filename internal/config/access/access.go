@@ -20,7 +20,7 @@ type Proxy struct {
 
 // Person is a person whom a proxy names, or several.
 type Person struct {
-	User           string     `yaml:"user" doc:"Required. As the proxy names them; * matches any characters, for example *@example.org."`
+	User           string     `yaml:"user" doc:"Required. The person's name as the proxy sends it; * matches any characters, for example *@example.org."`
 	Role           string     `yaml:"role,omitempty" enum:"owner,operator,viewer" doc:"What they may do: docs/http.md. Default: viewer."`
 	Classification flow.Level `yaml:"classification,omitempty" doc:"Highest level that they can see. Default: PUBLIC."`
 }

@@ -19,7 +19,7 @@ type Agents struct {
 // Defaults are the settings that agents share.
 type Defaults struct {
 	Model           string               `yaml:"model" chain:"true" doc:"<provider>/<model>, or a list of them: docs/models.md. Default: models.default."`
-	Compaction      Compaction           `yaml:"compaction,omitempty" doc:"How long conversations are shortened."`
+	Compaction      Compaction           `yaml:"compaction,omitempty" doc:"How Sluice summarizes long conversations."`
 	SystemPrompt    string               `yaml:"systemPrompt" doc:"The system prompt, a template: docs/workspace.md. Default: a short prompt for an assistant in a chat that replies briefly and may stay silent, followed by the instruction file of its workspace."`
 	Thinking        string               `yaml:"thinking" enum:"off,low,medium,high" doc:"How much models may reason before they reply. Default: the provider's."`
 	Effort          string               `yaml:"effort,omitempty" enum:"off,low,medium,high" doc:"Another name of thinking. Give one of the two."`

@@ -51,10 +51,10 @@ type Capabilities struct {
 
 // Timeouts of requests.
 type Timeouts struct {
-	Connect    scalar.Duration `yaml:"connect" doc:"Until the connection is there."`
+	Connect    scalar.Duration `yaml:"connect" doc:"Until the connection is made."`
 	FirstToken scalar.Duration `yaml:"firstToken" doc:"Until the reply begins; a server that says it is working has begun. It includes the time to load a local model. Default: 2m, and 10m if baseURL is in a private network."`
 	Idle       scalar.Duration `yaml:"idle" doc:"Between two parts of a reply. Default: 1m, and 5m if baseURL is in a private network."`
-	Total      scalar.Duration `yaml:"total" doc:"For the whole reply. Default: without limit but that of the run."`
+	Total      scalar.Duration `yaml:"total" doc:"For the whole reply. Default: the limit of the run."`
 }
 
 // Limits of each key.

@@ -86,7 +86,7 @@ func (a *API) find(ctx context.Context, name string) (*routing.Hook, error) {
 type requestRecord struct {
 	ID       string               `json:"id"`
 	Hook     string               `json:"hook"`
-	Status   ledger.TriggerStatus `json:"status,omitempty" doc:"what became of it: waiting, filtered, running, delivering, ok, failed, undelivered or withdrawn; absent if that is no longer stored or is above the caller's level"`
+	Status   ledger.TriggerStatus `json:"status,omitempty" doc:"what happened to it: waiting, filtered, running, delivering, ok, failed, undelivered or withdrawn; absent if that is no longer stored or is above the caller's level"`
 	Why      string               `json:"why,omitempty" doc:"why it went no further"`
 	Session  sessions.ID          `json:"session,omitempty"`
 	Run      sessions.RunID       `json:"run,omitempty"`

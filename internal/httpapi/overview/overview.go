@@ -58,12 +58,12 @@ type waiting struct {
 	Kind   string     `json:"kind" enum:"approvals,held,unknown,failed,blocked,pairings,alerts,accounts"`
 	Count  Count      `json:"count"`
 	Oldest *time.Time `json:"oldest,omitempty"`
-	Next   *time.Time `json:"next,omitempty" doc:"when the first of them is decided without a person"`
+	Next   *time.Time `json:"next,omitempty" doc:"when the first of these is decided automatically"`
 }
 
 type hearingAccount struct {
 	operator.AccountRecord
-	Hears bool `json:"hears" doc:"what people write there arrives; on another replica if it is standby"`
+	Hears bool `json:"hears" doc:"messages that people write there arrive; on another replica if it is standby"`
 }
 
 type traffic struct {
@@ -101,7 +101,7 @@ type overviewRecord struct {
 	Work       openWork                        `json:"work"`
 	Deliveries map[ledger.DeliveryStatus]Count `json:"deliveries" doc:"that are neither sent nor discarded; only statuses with rows"`
 	Series     series                          `json:"series"`
-	Lately     []latelyRecord                  `json:"lately" doc:"the latest deliveries that did not go out"`
+	Lately     []latelyRecord                  `json:"lately" doc:"the latest deliveries that were not sent"`
 }
 
 // Get answers with the overview.

@@ -57,7 +57,7 @@ type ProviderProblem struct {
 	Kind    string     `json:"kind" doc:"of the failure, such as overloaded, rate_limited, auth or billing"`
 	Text    string     `json:"text"`
 	Since   time.Time  `json:"since"`
-	Until   *time.Time `json:"until,omitempty" doc:"when it is tried again; without it, when a person has cleared it"`
+	Until   *time.Time `json:"until,omitempty" doc:"when it is tried again; absent: only after a person has cleared it"`
 	Attempt int        `json:"attempt" doc:"failures in a row"`
 }
 
@@ -66,7 +66,7 @@ type ProviderModel struct {
 	Name          string   `json:"name" doc:"<provider>/<model>"`
 	ContextWindow int      `json:"context_window,omitempty" doc:"tokens; left out if it is not known"`
 	Has           []string `json:"has" doc:"what it can do"`
-	Lacks         []string `json:"lacks" doc:"what it can't do; what is in neither list is tried"`
+	Lacks         []string `json:"lacks" doc:"what it can't do; an ability in neither list is tried"`
 }
 
 type providerList struct {
@@ -142,7 +142,7 @@ type clearInput struct {
 }
 
 type providerCleared struct {
-	Cleared []string `json:"cleared" doc:"what is asked again"`
+	Cleared []string `json:"cleared" doc:"keys and models that are used again"`
 }
 
 // Clear ends what keeps a provider's keys and models from being asked.

@@ -33,7 +33,7 @@ type TokenRecord struct {
 	Created  *time.Time `json:"created,omitempty"`
 	Expires  *time.Time `json:"expires,omitempty"`
 	Expired  bool       `json:"expired,omitempty"`
-	LastUsed *time.Time `json:"last_used,omitempty" doc:"to the minute; absent: not since that is recorded"`
+	LastUsed *time.Time `json:"last_used,omitempty" doc:"to the minute; absent: never, as far as recorded"`
 }
 
 type tokenList struct {
@@ -73,7 +73,7 @@ func (a *API) record(t ledger.APIToken) TokenRecord {
 }
 
 type madeToken struct {
-	Token string `json:"token" doc:"it is shown only here"`
+	Token string `json:"token" doc:"the text of the token; it is shown only here"`
 	TokenRecord
 }
 

@@ -218,7 +218,7 @@ type skillChange struct {
 	Body struct {
 		Trust          *bool  `json:"trust,omitempty" doc:"whether this content is trusted; default: as it is"`
 		Classification string `json:"classification,omitempty" enum:"PUBLIC,INTERNAL,CONFIDENTIAL,RESTRICTED" doc:"default: as it is"`
-		Digest         string `json:"digest,omitempty" maxLength:"80" doc:"the content that you have looked at; if it is another one now, nothing changes"`
+		Digest         string `json:"digest,omitempty" maxLength:"80" doc:"the content that you have reviewed; if the content is different now, nothing changes"`
 	}
 }
 

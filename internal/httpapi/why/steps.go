@@ -69,7 +69,7 @@ func (c *chain) worked(run sessions.Run) {
 	wait := step{Step: "waited", At: view.Optional(run.Started), State: ok, Text: "It was started at once or after what came before it."}
 	switch {
 	case run.Leader != "" && run.Leader != run.ID:
-		wait.Text, wait.Object = "It was worked together with an earlier message.", &object{"run", string(run.Leader)}
+		wait.Text, wait.Object = "It was handled together with an earlier message.", &object{"run", string(run.Leader)}
 	case run.Status == sessions.RunDropped:
 		wait.State, wait.Text = stopped, "It was dropped: the session's queue was full (session.queue.cap)."
 	case run.Started.IsZero() && run.Status.Terminal():
@@ -285,7 +285,7 @@ func deliveryAnswer(d ledger.Delivery) string {
 	case ledger.DeliveryExpired:
 		return "It expired before it could be sent: " + cmp.Or(d.LastError, reason)
 	case ledger.DeliveryDiscarded:
-		return "It was given up by a person or replaced: " + cmp.Or(d.LastError, "the reason is not recorded")
+		return "A person discarded it, or it was replaced: " + cmp.Or(d.LastError, "the reason is not recorded")
 	}
 	return "Its state is " + string(d.Status) + "."
 }
@@ -299,11 +299,11 @@ func changes(d ledger.Delivery) []change {
 	case ledger.DeliveryBlocked:
 		all := []change{{Text: "See what the gate would decide now.", Command: "sluice policy check --channel " + d.Route.Channel + " --chat-type " + string(d.Route.ChatType)}}
 		if d.Decision != nil && d.Decision.AbovePlace() {
-			all = append(all, change{Text: "Raise the classification of " + placeOf(d.Route) + ", or start over with /new, which forgets what the session has learnt."})
+			all = append(all, change{Text: "Raise the classification of " + placeOf(d.Route) + ", or start over with /new, which forgets what the session has learned."})
 		}
 		return append(all, change{Text: "Send it again once that has changed.", Command: "sluice deliveries retry " + id})
 	case ledger.DeliveryFailed, ledger.DeliveryUnknown, ledger.DeliveryExpired:
-		return []change{{Text: "Send it again.", Command: "sluice deliveries retry " + id}, {Text: "Give it up.", Command: "sluice deliveries discard " + id}}
+		return []change{{Text: "Send it again.", Command: "sluice deliveries retry " + id}, {Text: "Discard it.", Command: "sluice deliveries discard " + id}}
 	}
 	return []change{}
 }

@@ -59,7 +59,7 @@ type step struct {
 	Text   string               `json:"text"`
 	Object *object              `json:"object,omitempty"`
 	Label  string               `json:"label,omitempty"`
-	Rules  []policy.CheckResult `json:"rules,omitempty" doc:"those that were looked at, as they were then"`
+	Rules  []policy.CheckResult `json:"rules,omitempty" doc:"the rules that were checked, as they were then"`
 	Facts  []fact               `json:"facts,omitempty"`
 }
 
@@ -243,7 +243,7 @@ func (c *chain) silence(run sessions.Run) {
 	case !run.Status.Terminal():
 		s.State, s.Text = waits, "Nothing was sent yet: the run has not ended."
 	case run.Leader != "" && run.Leader != run.ID:
-		s.Text = "It has no answer of its own: it was worked together with another run."
+		s.Text = "It has no answer of its own: it was handled together with another run."
 		s.Object = &object{"run", string(run.Leader)}
 	case sessions.Silent(run.Reply) && run.Reply != "":
 		s.Text = "The agent chose to stay silent (" + run.Reply + ")."
@@ -303,7 +303,7 @@ func (c *chain) origin(d ledger.Delivery) error {
 	case ledger.KindNotice:
 		s.State, s.Text = ok, "The gateway itself says it: an answer to a command, a question, or a notice."
 	case ledger.KindAnnounce:
-		s.State, s.Text = ok, "It tells people what came of an exchange between agents."
+		s.State, s.Text = ok, "It tells people the result of an exchange between agents."
 	}
 	entries, err := c.Rows.ListAudit(c.ctx, ledger.AuditQuery{Object: string(d.ID), Since: d.Created.Add(-time.Minute), Until: d.Created.Add(time.Minute), MaxLevel: auth.CallerOf(c.ctx).Level, Limit: 1})
 	if err != nil {
@@ -417,7 +417,7 @@ func (c *chain) refusal(id string) error {
 	}
 	c.out.Kind, c.out.Status = "refusal", "ignored"
 	c.out.Title = "no answer to " + cmp.Or(r.User.Name, string(r.User.ID)) + " on " + r.Channel
-	c.out.Answer = "They were not heard: " + r.Reason + "."
+	c.out.Answer = "The message was refused: " + r.Reason + "."
 	c.add(step{Step: "heard", At: &r.Last, State: stopped, Text: c.out.Answer, Facts: []fact{
 		{"person", sessions.Principal(r.Channel, r.User.ID)}, {"place", string(r.Chat)}, {"times", itoa(r.Count)}, {"first", r.First.UTC().Format(time.RFC3339)},
 	}})

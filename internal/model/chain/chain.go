@@ -325,14 +325,14 @@ func levelError(entries []*Entry) error {
 // unable is the error for a request that a model can't take.
 func unable(e *Entry, lacks Ability) error {
 	return &sessions.ModelError{Kind: sessions.ModelRefused, Model: e.Name, Err: fmt.Errorf(
-		"the model has no %s: add a model that has to the chain, or correct models.providers.%s.capabilities", strings.Join(lacks.Names(), ", "), e.Links[0].Provider)}
+		"the model has no %s: add a model that has it to the chain, or correct models.providers.%s.capabilities", strings.Join(lacks.Names(), ", "), e.Links[0].Provider)}
 }
 
 // paused is the error for a model that may not be asked now.
 func paused(e *Entry, s cooldown.State, now time.Time) *sessions.ModelError {
 	me := &sessions.ModelError{Kind: s.Kind, Model: e.Name}
 	if s.Blocked() {
-		me.Err = fmt.Errorf("%s of %s is not used since %s, because %s: mend that, then `sluice models clear %s`", s.Key, s.Provider, s.Since.UTC().Format(time.RFC3339), s.Why(), s.Provider)
+		me.Err = fmt.Errorf("%s of %s is not used since %s, because %s: fix this, then run `sluice models clear %s`", s.Key, s.Provider, s.Since.UTC().Format(time.RFC3339), s.Why(), s.Provider)
 		return me
 	}
 	me.RetryAfter = max(s.Until.Sub(now), 0)

@@ -117,7 +117,7 @@ func (f *Fallback) Troubles() (all []trouble.Trouble) {
 func title(s *cooldown.State) string { return s.Place.String() + " does not work: " + s.Why() }
 
 func remedy(s *cooldown.State) string {
-	return fmt.Sprintf("It is not used until you have mended that and said so: `sluice models clear %s`, or `/model clear %s`.", s.Provider, s.Provider)
+	return fmt.Sprintf("It is not used until you have fixed this and run `sluice models clear %s`, or `/model clear %s`.", s.Provider, s.Provider)
 }
 
 // tellTime bounds how long a run waits while a message to the owner is stored.

@@ -44,7 +44,7 @@ func TestTheOwnerIsToldOnce(t *testing.T) {
 		require.Empty(t, f.Troubles())
 
 		fails(sessions.ModelAuth)
-		require.Equal(t, "p (key1) does not work: the provider does not accept the key. It is not used until you have mended that and said so: `sluice models clear p`, or `/model clear p`.", said[2])
+		require.Equal(t, "p (key1) does not work: the provider does not accept the key. It is not used until you have fixed this and run `sluice models clear p`, or `/model clear p`.", said[2])
 		require.Equal(t, alert.Error, f.Troubles()[0].Severity)
 		cleared, err := f.Clear(ctx, "p")
 		require.NoError(t, err)

@@ -66,7 +66,7 @@ func (ts *Tools) All() []sessions.Tool {
 		changing("cron_resume", "Ends the pause of a job.", true, ts.resume, beyondHere[jobID](ts, jobID.id)),
 		changing("cron_run", "Fires a job once now, beside its schedule.", true, ts.run, beyondHere[jobID](ts, jobID.id)),
 		changing("cron_remove", "Removes a job that was made at run time. Its history stays.", false, ts.remove, beyondHere[jobID](ts, jobID.id)),
-		reading("cron_history", "Shows what became of the times of a job, newest first.", ts.history),
+		reading("cron_history", "Shows what happened at the times of a job, newest first.", ts.history),
 	}
 }
 

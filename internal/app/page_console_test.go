@@ -155,7 +155,7 @@ func TestConsoleListsMoveNothingUnderThePointer(t *testing.T) {
 	eval[bool](b, `window.first = 100, document.querySelector("[data-view=deliveries]").click(), true`)
 	b.until(`document.querySelector(".row input")`)
 	b.click(".row input")
-	b.until(`document.querySelector(".bulk").innerText.includes("1 chosen")`)
+	b.until(`document.querySelector(".bulk").innerText.includes("1 selected")`)
 	before := eval[int](b, `reads`)
 	eval[bool](b, `import("/live.js").then((m) => { new BroadcastChannel("sluice.stream").postMessage({ event: { kinds: ["deliveries"] }, name: "changed" }); return new Promise((done) => setTimeout(() => done(true), 900)); })`)
 	require.Equal(t, before, eval[int](b, `reads`), "a list with chosen rows stands still")

@@ -182,5 +182,5 @@ func (r *Reached) Public() string {
 	case r.Account.End.IsZero():
 		return "My budget has no room for this, so I stopped. My owner can see why with `sluice runs list --status failed`, and raise the limit in `budgets`."
 	}
-	return "My budget for now has no room for this, so I stopped. It begins again on " + r.Account.End.Format("January 2 at 15:04 MST") + ". My owner can raise the limit in `budgets`."
+	return "My budget has no room for this, so I stopped. Its next period begins on " + r.Account.End.Format("January 2 at 15:04 MST") + ". My owner can raise the limit in `budgets`."
 }

@@ -41,7 +41,7 @@ func asksWhoami(in Admission, how place.Admit) bool {
 func (i *Intake) replyToStranger(ctx context.Context, in Admission) (Admitted, error) {
 	text, key := "You are "+visible.CodeSpan(sessions.Principal(in.Route.Channel, in.Sender.ID))+".", whoamiKey(in, i.Now())
 	if c, _ := commands.Of(in.Inbound); c.Name == "help" {
-		text, key = "I am a bot, and I don't know you yet. My owner can let you in: tell them the id that `/whoami` shows.", "help/"+key
+		text, key = "I am a bot, and I don't know you yet. My owner can let you in: send them the id that `/whoami` shows.", "help/"+key
 	}
 	d := i.Composer.Notice(in.Route, text)
 	d.Idempotency = key

@@ -67,7 +67,7 @@ func Cleared(s terminal.Screen, got api.Cleared) error {
 	if len(got.Cleared) == 0 {
 		return s.Printf("There is nothing to clear: no key or model has failed.")
 	}
-	return s.Printf("Asked again: %s", terminal.Line(strings.Join(got.Cleared, ", ")))
+	return s.Printf("Used again: %s", terminal.Line(strings.Join(got.Cleared, ", ")))
 }
 
 func table(s terminal.Screen, rows [][]string, head ...string) error {

@@ -72,7 +72,7 @@ func (l *Loop) Work(ctx context.Context, a runs.Assignment) (runs.Answer, error)
 	var err error
 	var counted context.Context
 	aside.Do(func() {
-		counted = spending.With(ctx, originOf(w.run, w.session.Record().Agent))
+		counted = spending.With(ctx, originOf(w.run, w.session.Record().Agent)) //nolint:fatcontext // it is set once
 		err = w.prepare(counted)
 	})
 	defer w.session.SetMonitor(nil)

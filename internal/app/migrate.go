@@ -33,6 +33,6 @@ func Migrate(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(o.Stdout, "The database has the schema of this version.")
+	_, err = fmt.Fprintln(o.Stdout, "The schema of the database is up to date.")
 	return errors.Join(err, db.Close())
 }

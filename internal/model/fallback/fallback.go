@@ -104,7 +104,7 @@ func (f *Fallback) Troubles() (all []trouble.Trouble) {
 		}
 		t := trouble.Trouble{
 			Name: "model/" + s.Place.String(), Severity: alert.Warning, Title: title(&s),
-			Text: "It is tried again by itself. `sluice models list` shows until when it is not asked.",
+			Text: "The gateway tries it again automatically; `sluice models list` shows when.",
 		}
 		if s.Blocked() {
 			t.Severity, t.Text = alert.Error, remedy(&s)
@@ -129,7 +129,7 @@ func (f *Fallback) changed(ctx context.Context, s cooldown.State, works bool) {
 	if !told(&s) || f.cfg.Alerts() || !works && !s.Blocked() && s.Step > toldFrom {
 		return
 	}
-	text, word := title(&s)+". It is tried again by itself; until then, the next models of a chain answer.", "fails"
+	text, word := title(&s)+". The gateway tries it again automatically; until then, the next models of a chain answer.", "fails"
 	switch {
 	case works:
 		text, word = s.Place.String()+" works again.", "works"

@@ -37,7 +37,7 @@ func TestTheOwnerIsToldOnce(t *testing.T) {
 		require.Empty(t, f.Troubles())
 		fails(sessions.ModelOverloaded)
 		fails(sessions.ModelOverloaded)
-		require.Equal(t, []string{"p/m (key1) does not work: overloaded. It is tried again by itself; until then, the next models of a chain answer."}, said)
+		require.Equal(t, []string{"p/m (key1) does not work: overloaded. The gateway tries it again automatically; until then, the next models of a chain answer."}, said)
 		require.Equal(t, alert.Warning, f.Troubles()[0].Severity)
 		f.Board.Worked(ctx, place)
 		require.Equal(t, "p/m (key1) works again.", said[1])

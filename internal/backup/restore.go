@@ -120,6 +120,11 @@ func (t Target) free(ctx context.Context) error {
 			return errors.New("the database is not empty: create a new one and name it in store.url")
 		}
 	}
+	if t.Config != "" {
+		if _, err := os.Lstat(t.Config); err == nil { // it is never put aside: the files would be in place, and the database not
+			return fmt.Errorf("%s exists already: move it away, or name another file", t.Config)
+		}
+	}
 	if t.Replace {
 		return nil
 	}
@@ -178,10 +183,18 @@ func (t Target) place(ctx context.Context, work string, m Manifest) (kept string
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		for _, e := range entries {
-			err = errors.Join(err, aside(e.Name()), os.Rename(filepath.Join(from, e.Name()), filepath.Join(t.State, e.Name())))
+		if err != nil {
+			return err
 		}
-		return err
+		for _, e := range entries { // what can't be put aside must not be written over
+			if err := aside(e.Name()); err != nil {
+				return err
+			}
+			if err := os.Rename(filepath.Join(from, e.Name()), filepath.Join(t.State, e.Name())); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	if err := move(filepath.Join(work, filesDir)); err != nil {
 		return "", fmt.Errorf("put the files in place: %w", err)
@@ -222,9 +235,6 @@ func (t Target) placeConfig(from string, aside func(name string) error) error {
 	if t.Config == "" {
 		const name = "restored-config"
 		return errors.Join(aside(name), os.Rename(from, filepath.Join(t.State, name)))
-	}
-	if _, err := os.Lstat(t.Config); err == nil {
-		return fmt.Errorf("%s exists already", t.Config)
 	}
 	folder := filepath.Dir(t.Config)
 	if err := os.MkdirAll(folder, 0o700); err != nil {

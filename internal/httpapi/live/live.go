@@ -58,7 +58,7 @@ type API struct {
 // hello begins a stream.
 type hello struct {
 	Level   string `json:"level" doc:"the highest level that the stream shows"`
-	Resumed bool   `json:"resumed" doc:"nothing was missed; else the page reads again what it shows"`
+	Resumed bool   `json:"resumed" doc:"the events since the last one follow, and all lists count as changed; else the page reads again what it shows"`
 }
 
 // changed says which lists have changed.
@@ -93,7 +93,7 @@ func (a *API) Watch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return nil // the caller has gone
 	}
-	out := &feed{API: a, Stream: stream, texts: texts, all: auth.CallerOf(ctx).SeesAll()}
+	out := &feed{API: a, Stream: stream, texts: texts, all: auth.CallerOf(ctx).SeesAll(), resumed: after > 0}
 	if out.Event("", "hello", hello{auth.CallerOf(ctx).Level.String(), after > 0}) == nil {
 		out.run(ctx, events)
 	}
@@ -128,9 +128,10 @@ func (a *API) lastSeen(r *http.Request) (uint64, error) {
 type feed struct {
 	*API
 	*wire.Stream
-	texts []string // sessions whose texts are shown while they are written
-	all   bool     // the caller sees everything
-	known map[string]uint64
+	texts   []string // sessions whose texts are shown while they are written
+	all     bool     // the caller sees everything
+	resumed bool     // the reader had a stream before this one
+	known   map[string]uint64
 }
 
 var _ conversation.Audience = (*feed)(nil)
@@ -177,7 +178,8 @@ func (f *feed) Show(e conversation.EventRecord) error {
 	return f.Event(id, "session", e)
 }
 
-// look tells which lists have changed. If the store fails, it is looked at again later.
+// look tells which lists have changed. What happened to them between two streams of a reader is not known, so a stream that was
+// resumed begins with all of them. If the store fails, it is looked at again later.
 func (f *feed) look(ctx context.Context) error {
 	marks, err := f.Rows.Marks(ctx, auth.CallerOf(ctx).Level)
 	if err != nil {
@@ -185,12 +187,12 @@ func (f *feed) look(ctx context.Context) error {
 		return nil
 	}
 	before := f.known
-	if f.known = marks; before == nil {
+	if f.known = marks; before == nil && !f.resumed {
 		return nil
 	}
 	var kinds []string
 	for _, kind := range slices.Sorted(maps.Keys(marks)) {
-		if marks[kind] != before[kind] {
+		if before == nil || marks[kind] != before[kind] {
 			kinds = append(kinds, kind)
 		}
 	}

@@ -235,7 +235,7 @@ func (a *API) ask(ctx context.Context, e *chain.Entry, l *chain.Link) ProviderRe
 		return r
 	}
 	r.Error = err.Error()
-	if me, ok := errors.AsType[*sessions.ModelError](err); ok && chain.Moves(me.Kind) {
+	if me, ok := errors.AsType[*sessions.ModelError](err); ok && ctx.Err() == nil && chain.Moves(me.Kind) { // a caller who has gone says nothing about the model
 		a.Board.Failed(ctx, l.Place(), l.Mark, me)
 	}
 	return r

@@ -16,6 +16,7 @@ import (
 	"sluice/internal/httpapi"
 	"sluice/internal/httpapi/auth"
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store/sqlite"
 	"sluice/store/sqlite/sqlitetest"
@@ -132,8 +133,35 @@ func TestGuessesAreSlowedDown(t *testing.T) {
 		require.Equal(t, 401, call(h, "POST", "/login", `{"token":"guess"}`, "Authorization: ").Code)
 	}
 	require.Equal(t, 429, call(h, "POST", "/login", `{"token":"guess"}`, "Authorization: ").Code)
-	now = now.Add(2 * time.Second)
+	require.Equal(t, 429, call(h, "POST", "/login", `{"token":"ops-token"}`, "Authorization: ").Code)
+	require.Equal(t, 429, call(h, "POST", "/login", `{"link":"guess"}`, "Authorization: ").Code)
+	signIn(t, h, link(t, h)) // nobody can guess a link, so the owner of the machine always gets in
+
+	elsewhere := httptest.NewRequest(http.MethodPost, "http://127.0.0.1:8484/login", strings.NewReader(`{"token":"ops-token"}`))
+	elsewhere.Header.Set("Content-Type", "application/json")
+	elsewhere.RemoteAddr = "198.51.100.9:1234"
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, elsewhere)
+	require.Equal(t, 200, w.Code, "a stranger locks nobody else out")
+
+	now = now.Add(time.Minute)
 	require.Equal(t, 401, call(h, "POST", "/login", `{"token":"guess"}`, "Authorization: ").Code)
+	require.Equal(t, 200, call(h, "POST", "/login", `{"token":"ops-token"}`, "Authorization: ").Code)
+}
+
+func TestAMadeTokenGetsNothingFromAConfiguredOneOfItsName(t *testing.T) {
+	t.Parallel()
+	const made = auth.MadePrefix + "weak"
+	_, h := entrance(t, nil, func(c *httpapi.Config) { // as after a restart with another configuration
+		require.NoError(t, c.Rows.Access.Commit(t.Context(), ledger.Change{AccessChange: ledger.AccessChange{Tokens: []ledger.APIToken{
+			{ID: "tok_1", Name: "ops", Sum: auth.Sum(made), Role: "viewer", Level: flow.Public, Created: clock},
+		}}}))
+	})
+	require.Equal(t, 401, call(h, "POST", "/login", `{"token":"`+made+`"}`, "Authorization: ").Code)
+	require.Equal(t, 401, call(h, "POST", "/v1/links", "", "Authorization: Bearer "+made).Code)
+	require.Equal(t, 204, call(h, "DELETE", "/v1/tokens/ops", "").Code, "the made one can be revoked")
+	require.Equal(t, 409, call(h, "DELETE", "/v1/tokens/ops", "").Code)
+	require.Equal(t, 200, call(h, "GET", "/v1/me", "", "Authorization: Bearer ops-token").Code)
 }
 
 func TestSigningOut(t *testing.T) {

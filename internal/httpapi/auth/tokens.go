@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -148,7 +149,16 @@ func (t *Tokens) Bearer(ctx context.Context, token string) (Caller, error) {
 	if !strings.HasPrefix(strings.TrimSpace(token), MadePrefix) {
 		return Caller{}, ErrUnknown // only what looks like a token of a row costs a look into the store
 	}
-	return t.made(t.cfg.Rows.TokenBySum(ctx, hex.EncodeToString(got[:])))
+	who, err := t.made(t.cfg.Rows.TokenBySum(ctx, hex.EncodeToString(got[:])))
+	if err == nil && t.configured(who.Name) { // added after the token was made: a name must not give one token the role of the other
+		return Caller{}, ErrUnknown
+	}
+	return who, err
+}
+
+// configured reports whether the configuration has a token of this name.
+func (t *Tokens) configured(name string) bool {
+	return slices.ContainsFunc(t.known, func(c hashed) bool { return c.Name == name })
 }
 
 // MadePrefix begins every token that the gateway makes at run time.

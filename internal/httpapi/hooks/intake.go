@@ -30,13 +30,13 @@ type Hooks interface {
 type Intake struct {
 	hooks    Hooks
 	denials  *denials.Trail
-	failures *failures
+	failures *wire.Failures
 	bodies   *wire.Unknown
 }
 
 // NewIntake makes an Intake.
 func NewIntake(h Hooks, trail *denials.Trail, bodies *wire.Unknown, now func() time.Time) *Intake {
-	return &Intake{hooks: h, denials: trail, failures: newFailures(now), bodies: bodies}
+	return &Intake{hooks: h, denials: trail, failures: wire.NewFailures(now), bodies: bodies}
 }
 
 type accepted struct {
@@ -112,10 +112,10 @@ func (a *Intake) refuse(w http.ResponseWriter, r *http.Request, e *hook.Refusal,
 
 // limit counts a request that is refused, and returns an error if its address has sent too many.
 func (a *Intake) limit(w http.ResponseWriter, from string) error {
-	wait := a.failures.add(from)
+	wait := a.failures.Add(from)
 	if wait == 0 {
 		return nil
 	}
-	w.Header().Set("Retry-After", seconds(wait))
+	w.Header().Set("Retry-After", wire.Seconds(wait))
 	return wire.NewError(http.StatusTooManyRequests, "too_many_failures", "too many requests from this address were for unknown hooks, or not signed as their hooks expect; try again later")
 }

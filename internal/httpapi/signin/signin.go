@@ -15,7 +15,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"github.com/google/uuid"
-	"golang.org/x/time/rate"
 
 	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/denials"
@@ -30,10 +29,7 @@ const (
 	linkLife = time.Minute
 	// signInLife is how long a browser stays signed in.
 	signInLife = 14 * 24 * time.Hour
-	// How many wrong tokens and links can be tried: so many a second for long, and so many at once.
-	triesPerSecond = 1
-	triesAtOnce    = 20
-	agentMax       = 200 // bytes of a browser's name
+	agentMax   = 200 // bytes of a browser's name
 )
 
 // Store has the tokens and sign-ins.
@@ -59,12 +55,12 @@ type Config struct {
 
 // API serves sign-ins and tokens.
 type API struct {
-	cfg   Config
-	tries *rate.Limiter
+	cfg      Config
+	failures *wire.Failures // wrong tokens and links
 }
 
 // New makes an API.
-func New(cfg Config) *API { return &API{cfg: cfg, tries: rate.NewLimiter(triesPerSecond, triesAtOnce)} }
+func New(cfg Config) *API { return &API{cfg: cfg, failures: wire.NewFailures(cfg.Now)} }
 
 // meRecord says who makes a request.
 type meRecord struct {
@@ -134,12 +130,13 @@ type LoggedIn struct {
 
 // errTooMany refuses tries after too many that were wrong.
 func errTooMany() error {
-	return wire.NewError(http.StatusTooManyRequests, "too_many_requests", "too many wrong tokens and links; try again in a minute")
+	return wire.NewError(http.StatusTooManyRequests, "too_many_requests", "too many wrong tokens and links came from this address; try again in a minute, or with a link of `sluice open`")
 }
 
-// Login signs a browser in.
+// Login signs a browser in. An address that has sent too many wrong tokens can still use a link, which nobody can guess: behind a
+// proxy, strangers have the address of everybody else.
 func (a *API) Login(ctx context.Context, in *LoginInput) (*LoggedIn, error) {
-	if a.tries.TokensAt(a.cfg.Now()) < 1 {
+	if in.Body.Link == "" && a.failures.Wait(wire.Address(in.request)) > 0 {
 		return nil, errTooMany()
 	}
 	r := in.request
@@ -207,7 +204,9 @@ func (a *API) enter(ctx context.Context, in *LoginInput, row *ledger.SignIn) (au
 
 // wrong counts a wrong token or link, and refuses it.
 func (a *API) wrong(r *http.Request, text string) error {
-	a.tries.AllowN(a.cfg.Now(), 1)
+	if a.failures.Add(wire.Address(r)) > 0 {
+		return errTooMany()
+	}
 	a.cfg.Denials.WrongToken(r)
 	return wire.NewError(http.StatusUnauthorized, "unauthorized", text)
 }

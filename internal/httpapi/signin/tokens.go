@@ -154,17 +154,16 @@ func (a *API) RevokeToken(ctx context.Context, in *struct {
 	if err := needOwner(ctx); err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(a.cfg.Tokens.Configured(), func(c auth.Caller) bool { return c.Name == in.Token }) {
-		return nil, wire.NewError(http.StatusConflict, "conflict", "the configuration has this token: take it out of gateway.tokens and restart the gateway")
-	}
 	err := a.cfg.Store.Commit(ctx, ledger.Change{
 		AccessChange: ledger.AccessChange{RevokeTokens: []string{in.Token}},
 		Change:       sessions.Change{Audit: []sessions.AuditEntry{entry(a.cfg.Now(), auth.CallerOf(ctx).Actor(), "access.token_revoked", in.Token, nil)}},
 	})
-	if errors.Is(err, sessions.ErrNotFound) {
+	switch configured := slices.ContainsFunc(a.cfg.Tokens.Configured(), func(c auth.Caller) bool { return c.Name == in.Token }); {
+	case errors.Is(err, sessions.ErrNotFound) && configured:
+		return nil, wire.NewError(http.StatusConflict, "conflict", "the configuration has this token: take it out of gateway.tokens and restart the gateway")
+	case errors.Is(err, sessions.ErrNotFound):
 		return nil, wire.ErrNotFound
-	}
-	if err != nil {
+	case err != nil:
 		return nil, err
 	}
 	a.cfg.Tokens.Live().End(func(c auth.Caller) bool { return c.Name == in.Token })

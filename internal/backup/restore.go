@@ -150,7 +150,7 @@ func unpack(ctx context.Context, r *reader, work string) error {
 		if err := root.MkdirAll(filepath.Dir(filepath.FromSlash(name)), 0o700); err != nil {
 			return err
 		}
-		f, err := root.OpenFile(filepath.FromSlash(name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, fs.FileMode(content.mode)|0o600) //nolint:gosec // at most 0700
+		f, err := root.OpenFile(filepath.FromSlash(name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, fs.FileMode(content.mode)|0o600)
 		if err != nil {
 			return err
 		}

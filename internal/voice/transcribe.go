@@ -19,6 +19,9 @@ import (
 // transcriptMax is how much of a command's output is read, in bytes.
 const transcriptMax = 1 << 20
 
+// endingMax is the length of the ending of a recording's name, with its dot.
+const endingMax = 8
+
 // filePlaceholder stands for the path of the recording in a command.
 const filePlaceholder = "{file}"
 
@@ -53,6 +56,16 @@ func (v *Voice) tell(ctx context.Context, to sessions.Route) error {
 	return err
 }
 
+// ending is the ending of a recording's name, by which programs tell its format. Its sender has chosen the name, and a command
+// may be a line for a shell, so it has letters and digits alone.
+func ending(name string) string {
+	end := filepath.Ext(name)
+	if len(end) > endingMax || strings.Trim(strings.ToLower(end), ".abcdefghijklmnopqrstuvwxyz0123456789") != "" {
+		return ""
+	}
+	return end
+}
+
 // run has a command transcribe a recording, in a folder of its own.
 func (v *Voice) run(ctx context.Context, t agents.Transcription, r attach.Recording) (text string, err error) {
 	if err := v.Sandbox.Available(ctx); err != nil {
@@ -63,7 +76,7 @@ func (v *Voice) run(ctx context.Context, t agents.Transcription, r attach.Record
 		return "", fmt.Errorf("transcribe: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	name := "recording" + filepath.Ext(filepath.Base(r.Name))
+	name := "recording" + ending(r.Name)
 	if err := os.WriteFile(filepath.Join(folder, name), r.Content, 0o600); err != nil {
 		return "", fmt.Errorf("transcribe: %w", err)
 	}

@@ -376,8 +376,8 @@ func (a *API) uses(ctx context.Context) (map[string]*time.Time, error) {
 	return used, nil
 }
 
-// ownerOf reports whether a caller manages access: an owner whose token is not limited to a level. The page's level limits
-// what a request shows, and access has no level, so it does not count here.
+// ownerOf reports whether a caller manages access. Access has no level, so neither that of the page nor that of the token counts
+// here; but no token is made that sees more than the owner's own.
 func ownerOf(who auth.Caller) bool { return who.Owner() }
 
 // needOwner refuses everybody else.

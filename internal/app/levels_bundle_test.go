@@ -147,7 +147,7 @@ func (g *gateway) plant(r sessions.Record, level flow.Level) things {
 		ID: sessions.NewMemoryID(), Namespace: "main", Audience: sessions.AudienceOwner, Label: label.Join(r.Taint), Key: marker + uuid.NewString(), Content: marker, Tags: []string{"t"},
 		Session: r.ID, Created: now, Updated: now,
 	}
-	require.NoError(g.t, g.Store().SaveMemory(context.Background(), sessions.MemorySave{Memory: o.memory, MaxEntries: 1000, MaxBytes: 1 << 20}))
+	require.NoError(g.t, g.Store().SaveMemory(context.Background(), sessions.MemorySave{Memory: o.memory, MaxEntries: 100_000, MaxBytes: 1 << 30}))
 	o.session = g.record(r.ID)
 	return o
 }

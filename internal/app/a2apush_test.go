@@ -168,7 +168,7 @@ agents: { list: [{ id: main, default: true, publish: { a2a: true } }] }
 	text, _ := replyOf(t, &n.Task)
 	require.Equal(t, "Done.", text)
 	g.untilPush(task, ledger.TriggerOK)
-	require.Contains(t, g.untilPush(gone, ledger.TriggerWithdrawn).Why, "gateway.tokens")
+	require.Contains(t, g.untilPush(gone, ledger.TriggerWithdrawn).Why, "the token that has registered it")
 	require.Empty(t, r.heard)
 }
 

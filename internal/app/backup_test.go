@@ -162,7 +162,7 @@ func TestRestoreRefusesWhatDoesNotFit(t *testing.T) {
 	}
 	empty := filepath.Join(t.TempDir(), "state")
 	require.ErrorContains(t, restore(archive.Bytes(), backup.Target{State: g.state, Replace: true}), "stop it first")
-	require.ErrorContains(t, restore(archive.Bytes(), backup.Target{State: empty, Store: "postgres://db/sluice"}), "is one of sqlite")
+	require.ErrorContains(t, restore(archive.Bytes(), backup.Target{State: empty, Store: "postgres://db/sluice"}), "is of sqlite")
 	require.ErrorContains(t, restore([]byte("something else"), backup.Target{State: empty}), "not a backup")
 	damaged := bytes.Clone(archive.Bytes())
 	damaged[len(damaged)/2] ^= 1

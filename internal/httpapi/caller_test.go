@@ -47,7 +47,7 @@ func TestAReaderOnlyLooks(t *testing.T) {
 		w := call(h, c.method, c.path, "", "Authorization: Bearer "+c.token)
 		require.Equal(t, c.want, w.Code, "%+v: %s", c, w.Body)
 		if c.want == http.StatusForbidden {
-			require.JSONEq(t, `{"error":"forbidden","message":"the token board has the role viewer and may only read; change its role in gateway.tokens, or use another token"}`, w.Body.String())
+			require.JSONEq(t, `{"error":"forbidden","message":"the token board has the role viewer and may only read; use a token with another role"}`, w.Body.String())
 		}
 	}
 	require.Empty(t, g.ended)

@@ -129,8 +129,8 @@ func TestDenialsAreSaidToTheOperator(t *testing.T) {
 		}
 		require.Equal(t, []string{
 			`token:ops session "sess_000000000001" CONFIDENTIAL/trusted: GET /v1/sessions/{id}, above the caller's level (INTERNAL operator) 2`,
-			`token:board path "/v1/sessions/sess_00000000dead" RESTRICTED/untrusted: DELETE /v1/sessions/sess_00000000dead, the caller's role, its level or a rule forbids it (INTERNAL reader) 1`,
-			`token:board path "/v1/pairings" RESTRICTED/untrusted: GET /v1/pairings, the caller's role, its level or a rule forbids it (INTERNAL reader) 1`,
+			`token:board path "/v1/sessions/sess_00000000dead" RESTRICTED/untrusted: DELETE /v1/sessions/sess_00000000dead, the caller's role, its level or a rule forbids it (INTERNAL viewer) 1`,
+			`token:board path "/v1/pairings" RESTRICTED/untrusted: GET /v1/pairings, the caller's role, its level or a rule forbids it (INTERNAL viewer) 1`,
 			`token:ops path "/metrics" RESTRICTED/untrusted: GET /metrics, the caller's role, its level or a rule forbids it (INTERNAL operator) 1`,
 			`unknown token "192.0.2.1" RESTRICTED/untrusted: GET /v1/sessions, unknown token ( ) 2`,
 		}, got)

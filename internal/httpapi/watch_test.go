@@ -113,7 +113,7 @@ func TestAnAnswerAboveItsAskerIsNotShown(t *testing.T) {
 				require.Contains(t, text, "The reply is above your level and is not shown.")
 				require.NotContains(t, text, "secret")
 				require.Equal(t, []string{
-					`operator answer "run_1" RESTRICTED/trusted: POST /v1/sessions/{id}/messages, above the caller's level (INTERNAL operator) 1`,
+					`operator answer "run_1" RESTRICTED/trusted: POST /v1/sessions/{id}/messages, above the caller's level (INTERNAL owner) 1`,
 				}, g.withheld(t, s))
 			})
 		})
@@ -167,7 +167,7 @@ func TestAStreamTellsNoAnswerThatTheGateHolds(t *testing.T) {
 					require.Equal(t, live, strings.Contains(text, "id: 7\n"), text)
 					var withheld []string
 					if reply == "forbidden" {
-						withheld = []string{`operator answer "run_1" PUBLIC/trusted: POST /v1/sessions/{id}/messages, withheld by the gate (RESTRICTED operator) 1`}
+						withheld = []string{`operator answer "run_1" PUBLIC/trusted: POST /v1/sessions/{id}/messages, withheld by the gate (RESTRICTED owner) 1`}
 					}
 					require.Equal(t, withheld, g.withheld(t, s))
 				})

@@ -86,7 +86,7 @@ func locate(ctx context.Context, modules []module) error {
 		args = append(args, m.path+"@"+m.version)
 	}
 	var failed bytes.Buffer
-	cmd := exec.CommandContext(ctx, "go", args...) //nolint:gosec // names of modules
+	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Stderr = &failed
 	out, err := cmd.Output()
 	if err != nil {

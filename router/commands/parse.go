@@ -58,7 +58,7 @@ func table() []spec {
 		{name: "set", help: "show or set how I answer: /set temperature 0.7, /set tokens 4096, /set effort low; default takes it back", owner: true, run: (*Commands).set},
 		{name: "temperature", help: "show or set how freely I choose my words: 0 to 2, or default", owner: true, run: (*Commands).temperature},
 		{name: "maxtokens", help: "show or set the maximum tokens of a reply: a number or default", owner: true, run: (*Commands).maxTokens},
-		{name: "voice", help: "on or off: whether I also speak my replies", ownerArgs: true, run: voice},
+		{name: "voice", help: "on or off: whether I also speak my replies", ownerArgs: true, run: func(k *Commands, ctx context.Context, c Call) (ledger.Change, string, error) { return voice(ctx, k, c) }},
 		{name: "queue", help: "what I do with messages while I work: steer, followup, collect, interrupt or inherit", ownerArgs: true, run: (*Commands).queue},
 		{name: "send", help: "on, off or inherit: whether I write in this conversation", owner: true, run: (*Commands).send},
 		{name: "activation", help: "mention, always or inherit: which messages I answer in this group", owner: true, run: (*Commands).activation},

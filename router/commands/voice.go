@@ -9,7 +9,7 @@ import (
 )
 
 // voice shows or sets whether people also get the replies as recordings.
-func voice(k *Commands, _ context.Context, c Call) (ledger.Change, string, error) {
+func voice(_ context.Context, k *Commands, c Call) (ledger.Change, string, error) {
 	configured := k.Speaks != nil && k.Speaks()
 	missing := " I can't speak yet: the owner of this gateway can set `media.speech`."
 	if configured {

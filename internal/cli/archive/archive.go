@@ -143,7 +143,7 @@ func (c *Commands) backup(ctx context.Context, to string, keys []age.Recipient, 
 	if len(keys) > 0 {
 		how = "encrypted"
 	}
-	return c.Screen.Printf("%s (%s, %s, %s)", name, humanize.IBytes(uint64(info.Size())), how, c.Now().Sub(begin).Round(time.Millisecond)) //nolint:gosec // a size
+	return c.Screen.Printf("%s (%s, %s, %s)", name, humanize.IBytes(uint64(info.Size())), how, c.Now().Sub(begin).Round(time.Millisecond))
 }
 
 // Restore is `sluice restore`.

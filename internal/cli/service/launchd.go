@@ -3,6 +3,9 @@ package service
 import (
 	"context"
 	"encoding/xml"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -68,12 +71,15 @@ func (m *launchd) uninstall(ctx context.Context, system bool) error {
 }
 
 func (m *launchd) status(ctx context.Context, system bool) (string, bool, error) {
-	if _, err := os.Stat(m.file(system)); err != nil {
+	switch _, err := os.Stat(m.file(system)); {
+	case errors.Is(err, fs.ErrNotExist):
 		return "The service is not installed: sluice service install", false, nil
+	case err != nil:
+		return "", false, fmt.Errorf("look for the service: %w", err)
 	}
-	out, err := m.run(ctx, "launchctl", "print", domain(system)+"/"+label)
-	if err != nil {
-		return "The service does not run: " + err.Error(), false, nil
+	out, failed := m.run(ctx, "launchctl", "print", domain(system)+"/"+label)
+	if failed != nil { // launchd knows no such service, or it is not loaded
+		return "The service does not run: " + failed.Error(), false, nil
 	}
 	if pid := regexp.MustCompile(`(?m)^\s*pid = (\d+)`).FindStringSubmatch(out); pid != nil {
 		return "The service runs (process " + pid[1] + ").", true, nil

@@ -224,7 +224,7 @@ func (c *commands) status(ctx context.Context) error {
 
 // execute runs a program of the machine.
 func execute(ctx context.Context, name string, args ...string) (string, error) {
-	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput() //nolint:gosec // fixed names
+	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
 	text := strings.TrimSpace(string(out))
 	switch {
 	case errors.Is(err, exec.ErrNotFound):

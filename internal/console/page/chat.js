@@ -351,7 +351,10 @@ export class Chat {
 
   // ownEvent handles the events of the person's own message. They are shown even if nothing else of the session is.
   ownEvent(e) {
-    if (isEnd(e) && e.run !== this.ended) this.told = e;
+    if (isEnd(e) && e.run !== this.ended) {
+      this.told = e;
+      setTimeout(() => this.told === e && this.follow.look(), 300); // the session's own events did not come: it may be hidden now
+    }
     if (e.type === "message.notice" && (this.above || e.delivery)) this.happened(e); // known again by its delivery
     if (this.above) this.showTold();
   }

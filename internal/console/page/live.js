@@ -185,6 +185,7 @@ export function followSession(name, on) {
   resolve();
   return {
     again: () => { stale = true; return resolve(); },
+    look: () => soon(0), // whether it may still be shown
     close: () => { closed = true; clearTimeout(timer); unshow(); for (const stop of stops) stop(); },
   };
 }

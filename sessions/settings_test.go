@@ -106,7 +106,7 @@ func TestOverridesOutliveTheModel(t *testing.T) {
 		return other.Asked()[n]
 	}
 	got := asked(0)
-	require.Equal(t, sessions.Request{Messages: got.Messages, Temperature: new(float32(0.5)), MaxTokens: most, Thinking: sessions.ThinkingLow, Label: b.Taint()}, got)
+	require.Equal(t, sessions.Request{Messages: got.Messages, Temperature: new(float32(0.5)), MaxTokens: most, Thinking: sessions.ThinkingLow, Label: b.Taint(), Kept: true}, got)
 	require.Equal(t, sessions.VerboseOff, b.Verbose())
 	require.Equal(t, new(float32(0.5)), b.TemperatureOverride())
 	require.Equal(t, &most, b.MaxTokensOverride())
@@ -114,7 +114,7 @@ func TestOverridesOutliveTheModel(t *testing.T) {
 	high := sessions.ThinkingHigh
 	require.NoError(t, b.Patch(sessions.Patch{ThinkingLevel: &high, Temperature: new(sessions.Temperature("")), MaxTokens: new(int)}))
 	got = asked(1)
-	require.Equal(t, sessions.Request{Messages: got.Messages, Temperature: new(float32(0.25)), MaxTokens: 11, Thinking: high, Label: b.Taint()}, got, "those of the agent")
+	require.Equal(t, sessions.Request{Messages: got.Messages, Temperature: new(float32(0.25)), MaxTokens: 11, Thinking: high, Label: b.Taint(), Kept: true}, got, "those of the agent")
 	require.Nil(t, b.TemperatureOverride())
 	require.Nil(t, b.MaxTokensOverride())
 

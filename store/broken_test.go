@@ -38,6 +38,9 @@ func (unreadable) Close() error                           { return errBroken }
 
 // filled is a value of a type with something in each text, number and list of it.
 func filled(t reflect.Type) reflect.Value {
+	if t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct {
+		return reflect.New(t.Elem())
+	}
 	switch t {
 	case reflect.TypeFor[flow.Level]():
 		return reflect.ValueOf(flow.Restricted)

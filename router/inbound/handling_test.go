@@ -63,7 +63,7 @@ func TestWhereAnEventGoes(t *testing.T) {
 		"a reaction under pairing": {with(said(""), reaction), place.AdmitPairing, false, handleReaction},
 
 		"a stranger":                       {said("hi"), place.AdmitNone, false, handleIgnored},
-		"a stranger's command":             {said("/help"), place.AdmitNone, false, handleIgnored},
+		"a stranger's command":             {said("/status"), place.AdmitNone, false, handleIgnored},
 		"a stranger under pairing":         {said("hi"), place.AdmitPairing, false, handlePairing},
 		"a stranger's id":                  {said("/whoami"), place.AdmitNone, false, handleWhoami},
 		"a stranger's id under pairing":    {said("/whoami"), place.AdmitPairing, false, handleWhoami},

@@ -121,7 +121,7 @@ func TestOverridesOutliveTheModel(t *testing.T) {
 	agent.Temperature, agent.MaxTokens = "", 0
 	b.SetAgent(agent)
 	got = asked(2)
-	require.Equal(t, sessions.Request{Messages: got.Messages, Thinking: high, Label: b.Taint()}, got, "those of the provider")
+	require.Equal(t, sessions.Request{Messages: got.Messages, Thinking: high, Label: b.Taint(), Kept: true}, got, "those of the provider")
 }
 
 // cool is a model that takes a temperature of at most 1.

@@ -79,7 +79,7 @@ func (m *launchd) status(ctx context.Context, system bool) (string, bool, error)
 	}
 	out, failed := m.run(ctx, "launchctl", "print", domain(system)+"/"+label)
 	if failed != nil { // launchd knows no such service, or it is not loaded
-		return "The service does not run: " + failed.Error(), false, nil
+		return "The service does not run: " + failed.Error(), false, nil //nolint:nilerr // this is the state that was asked for
 	}
 	if pid := regexp.MustCompile(`(?m)^\s*pid = (\d+)`).FindStringSubmatch(out); pid != nil {
 		return "The service runs (process " + pid[1] + ").", true, nil

@@ -79,7 +79,7 @@ func (s *scene) sweepChats() {
 // sweepHTTP asks every operation that only looks, about everything that the scene has made.
 func (s *scene) sweepHTTP(who string, known map[string][]string, token string, headers ...string) {
 	for _, o := range s.paths {
-		if o.method != http.MethodGet || strings.HasSuffix(o.path, "/events") || o.path == stepsPath {
+		if o.method != http.MethodGet || strings.HasSuffix(o.path, "/events") || o.path == stepsPath || o.path == "/v1/stream" { // streams do not end
 			continue
 		}
 		for _, path := range filled(o.path, known) {

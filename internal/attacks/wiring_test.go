@@ -28,6 +28,12 @@ func TestLevelsAreComparedInFewPlaces(t *testing.T) {
 		"router/outbound/held.go",   // a denial's reason stays beside a message for those who may see the message
 		"router/outbound/retire.go", // what came of a question is told where the question was
 		"router/commands/tasks.go", "router/commands/tree.go", "router/exchange/task.go", "router/manage/sessions.go", "router/outbound/send.go", "router/place/reset.go", "router/work/orders.go",
+		"internal/agent/compact.go", "internal/model/chain/chain.go", "internal/voice/voice.go", // which models and servers get a text
+		"internal/agent/tools/skills/skills.go",       // which skills a session knows of
+		"internal/alert/alert.go",                     // which alerts a silence reaches
+		"internal/config/models/check.go",             // advice about the levels of a chain
+		"internal/httpapi/signin/tokens.go",           // a token makes none above itself
+		"internal/httpapi/why/why.go",                 // whose silence a caller may know of
 		"internal/workspace/space.go",                 // what is written to shared files
 		"sessions/monitor.go", "sessions/subagent.go", // a session without a monitor, and a child's clearance
 	}
@@ -61,7 +67,7 @@ func TestEveryToolIsAttacked(t *testing.T) {
 	defer s.end()
 	s.low()
 	s.tell(s.low(), "PUBLIC", "hello")
-	harmless := []string{"agents_list", "edit", "todo_update", "todo_clear", "exec", "simulate_tool_call"}
+	harmless := []string{"agents_list", "edit", "todo_update", "todo_clear", "exec", "simulate_tool_call", "attach"} // attach only names files for the reply, whose gate joins their labels
 	all := ""
 	for path, text := range sources("internal/attacks") {
 		if !strings.HasSuffix(path, "wiring_test.go") {
@@ -92,6 +98,10 @@ func TestEveryOperationAsksForAToken(t *testing.T) {
 			require.Contains(t, got.body, "not a token of this gateway")
 			continue
 		}
-		require.Equal(t, 401, w.as("wrong", o.method, path, "").status, "%s %s", o.method, o.path)
+		body := ""
+		if o.path == "/login" { // the token is in the body
+			body = `{"token":"wrong"}`
+		}
+		require.Equal(t, 401, w.as("wrong", o.method, path, body).status, "%s %s", o.method, o.path)
 	}
 }

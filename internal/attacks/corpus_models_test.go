@@ -12,7 +12,7 @@ func modelAttacks() []attack {
 	model, sink := []policy.Checkpoint{policy.CheckModel}, []policy.Checkpoint{policy.CheckSink}
 	return []attack{
 		{path: "L3", name: "an agent whose model may be told what is PUBLIC is told the secret", without: model, act: func(s *scene) {
-			s.has(s.tell(s.open(masterToken, "thrifty"), "CONFIDENTIAL", "the word is "+s.secret), "models.providers.<provider>.classification", "/new")
+			s.has(s.tell(s.open(masterToken, "thrifty"), "CONFIDENTIAL", "the word is "+s.secret), "models.providers.cheap.classification", "/new")
 		}},
 		{path: "L3", name: "the model of a session that knows is changed by its tool", act: func(s *scene) {
 			s.has(s.do(s.high(), call("session_status", args{"model": "cheap/m"})), "CONFIDENTIAL", "PUBLIC")
@@ -25,7 +25,7 @@ func modelAttacks() []attack {
 		{path: "L3", name: "the model is changed over HTTP", without: model, act: func(s *scene) {
 			high := s.high()
 			s.patch(high, `{"model":"cheap/m"}`)
-			s.has(s.tell(high, "PUBLIC", "what do you know?"), "models.providers.<provider>.classification")
+			s.has(s.tell(high, "PUBLIC", "what do you know?"), ".classification")
 		}},
 		{path: "L3", name: "a summary by a model that may be told what is PUBLIC", without: model, act: func(s *scene) {
 			high := s.high()

@@ -3,6 +3,7 @@ package anthropic
 import (
 	"slices"
 
+	"sluice/internal/model/wire"
 	"sluice/sessions"
 )
 
@@ -12,23 +13,10 @@ type thinking struct {
 	Budget int    `json:"budget_tokens,omitempty"`
 }
 
-// budget returns the tokens for reasoning. The API requires at least 1024.
-func budget(level sessions.ThinkingLevel) int {
-	switch level {
-	case sessions.ThinkingLow:
-		return 2 << 10
-	case sessions.ThinkingMedium:
-		return 8 << 10
-	case sessions.ThinkingHigh:
-		return 24 << 10
-	}
-	return 0
-}
-
 // think sets how much the model reasons. Reasoning counts as part of the answer, so the limit is raised by its
 // budget. The API accepts no temperature together with reasoning.
 func (r *request) think(level sessions.ThinkingLevel, thread []sessions.Message) {
-	switch tokens := budget(level); {
+	switch tokens := wire.ThinkingBudget(level); {
 	case level == sessions.ThinkingOff:
 		r.Thinking = &thinking{Type: "disabled"}
 	case tokens > 0 && canThink(thread):

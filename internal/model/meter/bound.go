@@ -1,6 +1,7 @@
 package meter
 
 import (
+	"sluice/internal/model/wire"
 	"sluice/internal/spending"
 	"sluice/sessions"
 )
@@ -14,19 +15,6 @@ const (
 	aroundTool    = 64
 	pictureMost   = 50_000 // of the largest picture that the dearest models take
 )
-
-// thinkingMost is the most that clients add to an answer's limit for reasoning.
-func thinkingMost(level sessions.ThinkingLevel) int {
-	switch level {
-	case sessions.ThinkingLow:
-		return 4 << 10
-	case sessions.ThinkingMedium:
-		return 16 << 10
-	case sessions.ThinkingHigh:
-		return 32 << 10
-	}
-	return 0
-}
 
 // Most is the most that a request with a limit of its answer can use.
 func Most(req *sessions.Request) spending.Amount {
@@ -42,7 +30,7 @@ func Most(req *sessions.Request) spending.Amount {
 		}
 	}
 	a := spending.Amount{Pictures: pictures(req)}
-	a.InputTokens, a.OutputTokens = prompt, req.MaxTokens+thinkingMost(req.Thinking)
+	a.InputTokens, a.OutputTokens = prompt, req.MaxTokens+wire.ThinkingBudget(req.Thinking)
 	return a
 }
 

@@ -17,7 +17,7 @@ BENCHFLAGS  ?=
 MUTATEFLAGS ?=
 WHY         ?=
 
-.PHONY: help run build test lint cross release reproducible deploy-check module fmt bench budget fuzz mutate chaos structure security-report pictures vuln verify generate tidy clean
+.PHONY: help run build test lint release reproducible deploy-check module fmt bench budget fuzz mutate chaos structure security-report pictures vuln verify generate tidy clean
 
 help: ## show the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,18 +72,14 @@ test: ## run every test under the race detector, installing what they need where
 	check $(NO_RACE_TAGS) -run '^TestTheHiddenIsAsTheAbsent$$' ./internal/app || failed=1; \
 	wait $$attacks || failed=1; wait $$chaos || failed=1; exit $$failed
 
-lint: $(BIN)/golangci-lint $(BIN)/gofumpt ## check style, suspicious code, formatting and the module files
+lint: $(BIN)/golangci-lint $(BIN)/gofumpt ## check style, suspicious code, formatting, the module files, and that other systems compile
 	$(BIN)/golangci-lint run
 	@unformatted=$$(git ls-files -co --exclude-standard '*.go' | xargs -r ls -d 2>/dev/null | xargs -r $(BIN)/gofumpt -l); \
 	if [ -n "$$unformatted" ]; then echo "not formatted (make fmt):"; echo "$$unformatted"; exit 1; fi
 	go vet -tags faultpoints ./internal/faultpoint
 	go vet -tags mutants,report ./policy ./internal/attacks
 	go mod tidy -diff
-
-cross: ## check that the program compiles for macOS and Windows
-	@for target in darwin/arm64 windows/amd64; do \
-		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} go vet ./cmd/sluice ./internal/hostos ./internal/sandbox ./internal/mcp ./internal/cli/service ./internal/workspace && echo "$$target compiles"; \
-	done
+	go run ./internal/release -check -targets linux/armv7,darwin/arm64,windows/amd64
 
 DIST         ?= $(CURDIR)/dist
 RELEASEFLAGS ?=

@@ -9,8 +9,11 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // maxBinary is the size that no binary may exceed, in bytes.
@@ -24,11 +27,16 @@ func main() {
 	flag.StringVar(&targets, "targets", strings.Join(allTargets, ","), "what to build, a `list`")
 	flag.StringVar(&r.nfpm, "nfpm", "", "the `program` nfpm; empty: no packages")
 	flag.StringVar(&r.image, "image", "", "the `program` that makes images; empty: no images")
+	check := flag.Bool("check", false, "make nothing: only check that the program compiles for the targets")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	err := r.complete(ctx, targets)
-	if err == nil {
+	switch {
+	case err != nil:
+	case *check:
+		err = r.check(ctx)
+	default:
 		err = r.run(ctx)
 	}
 	if err != nil {
@@ -83,6 +91,22 @@ func (r *release) complete(ctx context.Context, targets string) (err error) {
 	}
 	r.at = r.at.UTC()
 	return nil
+}
+
+// check checks all targets, as many at once as there are processors.
+func (r *release) check(ctx context.Context) error {
+	faults := make([]error, len(r.targets))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, t := range r.targets {
+		group.Go(func() error {
+			if err := t.check(ctx, ".", "./cmd/sluice"); err != nil {
+				faults[i] = fmt.Errorf("%s does not compile:\n%w", t, err)
+			}
+			return nil
+		})
+	}
+	return errors.Join(group.Wait(), errors.Join(faults...))
 }
 
 // run makes all files.

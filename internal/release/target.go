@@ -37,12 +37,20 @@ func (t target) binary() string {
 	return "sluice"
 }
 
+// goarch is Go's name of the processor.
+func (t target) goarch() string {
+	if t.arch == "armv7" {
+		return "arm"
+	}
+	return t.arch
+}
+
 // environment chooses the target for the compiler.
 func (t target) environment() []string {
-	env := []string{"CGO_ENABLED=0", "GOOS=" + t.os, "GOARCH=" + t.arch, "GOFLAGS=-mod=readonly", "GOWORK=off", "GOTOOLCHAIN=local", "GOEXPERIMENT="}
+	env := []string{"CGO_ENABLED=0", "GOOS=" + t.os, "GOARCH=" + t.goarch(), "GOFLAGS=-mod=readonly", "GOWORK=off", "GOTOOLCHAIN=local", "GOEXPERIMENT="}
 	switch t.arch {
 	case "armv7":
-		return append(env, "GOARCH=arm", "GOARM=7")
+		return append(env, "GOARM=7")
 	case "amd64":
 		return append(env, "GOAMD64=v1")
 	case "arm64":

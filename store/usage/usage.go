@@ -31,7 +31,7 @@ const (
 		currency = excluded.currency, priced = excluded.priced, assumed = excluded.assumed, reserved = excluded.reserved
 		WHERE spending.held + excluded.held >= 0 AND spending.held + spending.spent + excluded.held + excluded.spent <= excluded.most + spending.extra`
 	// unlimited leaves room for what is added to it.
-	unlimited = math.MaxInt64 / 4
+	unlimited int64 = math.MaxInt64 / 4
 )
 
 // The kinds of accounts.

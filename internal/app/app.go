@@ -17,6 +17,7 @@ import (
 
 	"sluice/internal/agent"
 	"sluice/internal/agent/roster"
+	"sluice/internal/backup"
 	"sluice/internal/bus"
 	"sluice/internal/config"
 	"sluice/internal/config/agents"
@@ -113,6 +114,9 @@ func (a *App) Start(ctx context.Context) (err error) {
 	}()
 	if err := os.MkdirAll(a.cfg.State, 0o700); err != nil {
 		return fmt.Errorf("make state folder (set state or $SLUICE_STATE to one that can be written): %w", err)
+	}
+	if err := backup.Sweep(a.cfg.State); err != nil {
+		a.log.Warn("the leftovers of a backup could not be removed: each may have a copy of the database", "folder", a.cfg.State, "error", err)
 	}
 	if a.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", a.cfg.Gateway.Listen); err != nil {
 		return fmt.Errorf("listen on %s (is another gateway running? change gateway.listen or use --listen): %w", a.cfg.Gateway.Listen, err)

@@ -3,7 +3,6 @@ package backup
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -30,11 +29,11 @@ type Source struct {
 
 // Create writes an archive. Without recipients it is not encrypted.
 func Create(ctx context.Context, s Source, out io.Writer, to []age.Recipient) (_ Manifest, err error) {
-	work, err := os.MkdirTemp(s.State, workPrefix)
+	work, done, err := workspace(s.State)
 	if err != nil {
-		return Manifest{}, fmt.Errorf("make a folder for the copy: %w", err)
+		return Manifest{}, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+	defer func() { err = errors.Join(err, done()) }()
 	w, err := newWriter(out, to, s.Now.UTC().Truncate(time.Second))
 	if err != nil {
 		return Manifest{}, err
@@ -57,9 +56,6 @@ func Create(ctx context.Context, s Source, out io.Writer, to []age.Recipient) (_
 
 // busDir has the files of the embedded bus.
 const busDir = "nats"
-
-// workPrefix begins the names of folders for work in progress, which are no part of a backup.
-const workPrefix = ".backup-"
 
 func (s Source) sqlite(ctx context.Context, w *writer, m *Manifest, copied string) (err error) {
 	if m.Schema, err = sqlite.Copy(ctx, s.State, copied); err != nil {

@@ -58,11 +58,11 @@ func Restore(ctx context.Context, in io.Reader, t Target, with []age.Identity) (
 	if err := t.free(ctx); err != nil && !t.Check {
 		return Restored{}, err
 	}
-	work, err := os.MkdirTemp(t.State, workPrefix)
+	work, end, err := workspace(t.State)
 	if err != nil {
 		return Restored{}, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+	defer func() { err = errors.Join(err, end()) }()
 	if err := unpack(ctx, r, work); err != nil {
 		return Restored{}, err
 	}

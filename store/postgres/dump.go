@@ -26,6 +26,9 @@ const (
 	contentsName = "contents.json"
 	// versionTable is written by the migrations, not by a restore.
 	versionTable = "goose_db_version"
+	// markTable is there from the beginning of a restore to its end, so that an interrupted one can be repeated, and no
+	// gateway uses what it has left.
+	markTable = "restore_in_progress"
 )
 
 // contents are the tables and counters of a dump.
@@ -152,30 +155,29 @@ func contentsOf(ctx context.Context, tx pgx.Tx) (contents, error) {
 	return all, nil
 }
 
-// Empty reports whether the database has no tables of a gateway.
+// Empty reports whether the database has no tables of a gateway, or only those of an interrupted restore.
 func Empty(ctx context.Context, url string) (empty bool, err error) {
 	conn, err := dial(ctx, url)
 	if err != nil {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
-	err = conn.QueryRow(ctx, `SELECT to_regclass('goose_db_version') IS NULL`).Scan(&empty)
+	err = conn.QueryRow(ctx, `SELECT to_regclass($1) IS NULL OR to_regclass($2) IS NOT NULL`, versionTable, markTable).Scan(&empty)
 	return empty, explain(err)
 }
 
-// Load fills an empty database: it makes the schema as it was, and then copies all parts in one transaction.
+// Load fills an empty database: it makes the schema as it was, and then copies all parts in one transaction. After an
+// interruption it can be repeated.
 func Load(ctx context.Context, url string, schema int64, names []string, read func(name string) (io.ReadCloser, error)) (err error) {
 	conn, err := dial(ctx, url)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
-	db := stdlib.OpenDB(*conn.Config())
-	provider, _, err := newProvider(db)
-	if err == nil {
-		_, err = provider.UpTo(ctx, schema)
+	if _, err := conn.Exec(ctx, "CREATE TABLE IF NOT EXISTS "+markTable+" ()"); err != nil {
+		return explain(fmt.Errorf("mark the database: %w", err))
 	}
-	if err := errors.Join(err, db.Close()); err != nil {
+	if err := prepare(ctx, conn, schema); err != nil {
 		return explain(fmt.Errorf("make the schema: %w", err))
 	}
 	var all contents
@@ -186,7 +188,10 @@ func Load(ctx context.Context, url string, schema int64, names []string, read fu
 	if err != nil {
 		return explain(err)
 	}
-	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // after the commit it does nothing
+	defer tx.Rollback(context.WithoutCancel(ctx))                    //nolint:errcheck // after the commit it does nothing
+	if _, err := tx.Exec(ctx, "DROP TABLE "+markTable); err != nil { // another restore waits here, and then fails
+		return explain(fmt.Errorf("remove the mark of the database: %w", err))
+	}
 	for _, t := range all.Tables {
 		if err := load(ctx, tx, t, names, read); err != nil {
 			return fmt.Errorf("restore table %s: %w", t.Name, err)
@@ -198,6 +203,24 @@ func Load(ctx context.Context, url string, schema int64, names []string, read fu
 		}
 	}
 	return explain(tx.Commit(ctx))
+}
+
+// prepare makes the schema of a version.
+func prepare(ctx context.Context, conn *pgx.Conn, schema int64) (err error) {
+	db := stdlib.OpenDB(*conn.Config())
+	defer func() { err = errors.Join(err, db.Close()) }()
+	provider, _, err := newProvider(db)
+	if err != nil {
+		return err
+	}
+	if _, err := provider.UpTo(ctx, schema); err != nil {
+		return err
+	}
+	have, err := provider.GetDBVersion(ctx)
+	if err == nil && have != schema {
+		return fmt.Errorf("an interrupted restore of a newer backup has left schema %d in the database, and this backup has schema %d: create a new database and name it in store.url", have, schema)
+	}
+	return err
 }
 
 // load fills one table. The rules that the tables enforce against changes do not hold for this copy.

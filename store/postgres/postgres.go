@@ -117,9 +117,12 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) (err err
 	if err != nil {
 		return fmt.Errorf("read migrations: %w", err)
 	}
-	var there bool
-	if err := pool.QueryRow(ctx, `SELECT to_regclass('goose_db_version') IS NOT NULL`).Scan(&there); err != nil {
+	var there, restoring bool
+	if err := pool.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL, to_regclass($2) IS NOT NULL`, versionTable, markTable).Scan(&there, &restoring); err != nil {
 		return fmt.Errorf("read schema version: %w", err)
+	}
+	if restoring {
+		return &engine.Unavailable{Reason: "a restore of the database is in progress or was interrupted", Fix: "wait for it, or repeat it with sluice restore", Lasting: true}
 	}
 	if there {
 		have, err := schemaVersion(ctx, pool)

@@ -89,7 +89,7 @@ func recipients(keys []string) (all []age.Recipient, err error) {
 	return all, nil
 }
 
-func (c *Commands) backup(ctx context.Context, to string, keys []age.Recipient, noFiles bool) (err error) {
+func (c *Commands) backup(ctx context.Context, to string, keys []age.Recipient, noFiles bool) error {
 	path, loader, err := c.Locator.Find()
 	if err != nil {
 		return terminal.UsageError{Text: err.Error()}
@@ -117,26 +117,16 @@ func (c *Commands) backup(ctx context.Context, to string, keys []age.Recipient, 
 	} else {
 		name = filepath.Join(to, name)
 	}
-	// A backup that is not complete never has the name of one.
-	part, err := os.OpenFile(filepath.Clean(name)+".part", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	file, err := backup.NewFile(name)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(part.Name()))
-		}
-	}()
 	begin := c.Now()
-	_, err = backup.Create(ctx, source, part, keys)
-	if err := errors.Join(err, part.Sync(), part.Close()); err != nil {
-		return err
+	if _, err := backup.Create(ctx, source, file, keys); err != nil {
+		return errors.Join(err, file.Drop())
 	}
-	info, err := os.Stat(part.Name())
-	if err != nil {
-		return err
-	}
-	if err := os.Rename(part.Name(), name); err != nil {
+	info, err := file.Stat()
+	if err := errors.Join(err, file.Keep()); err != nil {
 		return err
 	}
 	how := "not encrypted"

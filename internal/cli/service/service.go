@@ -24,6 +24,7 @@ import (
 // Spec is what a service runs.
 type Spec struct {
 	System  bool   // of the machine; else of this person
+	Created bool   // the configuration is new
 	Program string // absolute path
 	Config  string // absolute path; empty: the defaults
 	State   string // absolute path; empty: where the configuration says
@@ -159,6 +160,7 @@ func (c *commands) systemSpec(s Spec, state string) (_ Spec, err error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // as other folders of /etc
 		return s, needsRoot(err)
 	}
+	s.Created = true
 	return s, needsRoot(os.WriteFile(s.Config, []byte("# Sluice. All keys: sluice config schema, and docs/configuration.md\ngateway: { listen: "+config.DefaultListen+" }\n"), 0o640)) //nolint:gosec // the service reads it as its group
 }
 

@@ -181,20 +181,36 @@ func TestPackagesHaveTheUnitOfTheCommand(t *testing.T) {
 
 func TestSystemInstallNeedsItsUserAndItsFolders(t *testing.T) {
 	t.Parallel()
+	const readable = "runuser -u sluice -- test -r /etc/sluice/sluice.yaml"
 	dir := t.TempDir()
 	c := &calls{answers: map[string]string{}, fails: map[string]error{}}
 	m := &systemd{run: c.run, system: filepath.Join(dir, "units"), users: filepath.Join(dir, "users")}
-	_, err := m.install(t.Context(), packaged)
+	started := []string{"systemctl daemon-reload", "systemctl enable sluice.service", "systemctl restart sluice.service"}
+	created := packaged
+	created.Created = true
+	_, err := m.install(t.Context(), created)
 	require.NoError(t, err)
-	require.Equal(t, []string{"systemd-sysusers sluice.conf", "chown root:sluice /etc/sluice/sluice.yaml", "systemctl daemon-reload", "systemctl enable sluice.service", "systemctl restart sluice.service"}, c.list)
+	require.Equal(t, append([]string{"systemd-sysusers sluice.conf", "chown root:sluice /etc/sluice/sluice.yaml", readable}, started...), c.list)
 	require.FileExists(t, filepath.Join(dir, "users", "sluice.conf"))
+
+	c.list = nil
+	_, err = m.install(t.Context(), packaged)
+	require.NoError(t, err)
+	require.Equal(t, append([]string{"systemd-sysusers sluice.conf", readable}, started...), c.list, "a file that was there keeps its owner")
+
+	c.list, c.fails[readable] = nil, errors.New("exit status 1")
+	_, err = m.install(t.Context(), packaged)
+	require.ErrorContains(t, err, "can't read /etc/sluice/sluice.yaml")
+	require.Equal(t, []string{"systemd-sysusers sluice.conf", readable}, c.list, "nothing was started")
 }
 
+// systemd reads back what was written: it expands % and quotes, but no variables.
 func TestUnitQuotesPaths(t *testing.T) {
 	t.Parallel()
-	unit := Unit(Spec{Program: "/opt/my programs/sluice", Config: `/a "b" 100%/$x.yaml`})
-	require.Contains(t, unit, `ExecStart="/opt/my programs/sluice" serve`)
-	require.Contains(t, unit, `Environment="SLUICE_CONFIG=/a \"b\" 100%%/$$x.yaml"`)
+	unit := Unit(Spec{Program: "/opt/my $programs/sluice", Config: `/a "b" 100%/$x.yaml`, State: "/s/$HOME"})
+	require.Contains(t, unit, `ExecStart="/opt/my $programs/sluice" serve`)
+	require.Contains(t, unit, `Environment="SLUICE_CONFIG=/a \"b\" 100%%/$x.yaml"`)
+	require.Contains(t, unit, "Environment=SLUICE_STATE=/s/$HOME\n")
 }
 
 func TestLaunchd(t *testing.T) {

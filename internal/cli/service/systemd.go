@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 )
@@ -52,8 +53,13 @@ func (m *systemd) install(ctx context.Context, s Spec) ([]string, error) {
 		if _, err := m.run(ctx, "systemd-sysusers", "sluice.conf"); err != nil {
 			return nil, err
 		}
-		if _, err := m.run(ctx, "chown", "root:sluice", s.Config); err != nil {
-			return nil, err
+		if s.Created {
+			if _, err := m.run(ctx, "chown", "root:sluice", s.Config); err != nil {
+				return nil, err
+			}
+		}
+		if _, err := m.run(ctx, "runuser", "-u", "sluice", "--", "test", "-r", s.Config); err != nil {
+			return nil, fmt.Errorf("the user sluice, as whom the service runs, can't read %[1]s: give it the right, for example with chgrp sluice %[1]s && chmod g+r %[1]s, and let it enter the folders above (%[2]w)", s.Config, err)
 		}
 	}
 	if err := replace(m.file(s.System), Unit(s)); err != nil {
@@ -157,11 +163,12 @@ func Unit(s Spec) string {
 	return u.String()
 }
 
-// quote writes a value as systemd reads it.
+// quote writes a program's path or a value of Environment= and ReadWritePaths= as systemd reads it. In none of these it
+// expands variables.
 func quote(value string) string {
 	value = strings.ReplaceAll(value, "%", "%%")
-	if !strings.ContainsAny(value, " \t\"'\\$") {
+	if !strings.ContainsAny(value, " \t\"'\\") {
 		return value
 	}
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `$$`).Replace(value) + `"`
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`
 }

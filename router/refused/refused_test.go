@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -30,6 +31,13 @@ func (s *store) SaveRefusals(_ context.Context, all []ledger.Refusal) error {
 	return nil
 }
 
+// all is what was saved until now, a slice for each commit.
+func (s *store) all() [][]ledger.Refusal {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.saved)
+}
+
 func from(user int) adapters.Inbound {
 	return adapters.Inbound{Route: sessions.Route{Channel: "telegram", Account: "default", ChatType: sessions.Direct, Conversation: "c"}, Sender: sessions.Peer{ID: sessions.UserID(fmt.Sprint(user))}}
 }
@@ -46,19 +54,19 @@ func TestRefusalsAreStoredTogether(t *testing.T) {
 		for range 3 {
 			l.Note(from(1), "why")
 		}
-		require.Empty(t, s.saved, "it does not wait for the store")
+		require.Empty(t, s.all(), "it does not wait for the store")
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
-		require.Len(t, s.saved, 1)
-		require.Equal(t, 3, s.saved[0][0].Count)
-		require.Equal(t, flow.Internal, s.saved[0][0].Level)
+		require.Len(t, s.all(), 1)
+		require.Equal(t, 3, s.all()[0][0].Count)
+		require.Equal(t, flow.Internal, s.all()[0][0].Level)
 		for i := range 1000 {
 			l.Note(from(i), "why")
 		}
 		cancel()
 		<-done
 		l.StoreRest(t.Context())
-		require.Len(t, s.saved, 2)
-		require.Len(t, s.saved[1], 500)
+		require.Len(t, s.all(), 2)
+		require.Len(t, s.all()[1], 500)
 	})
 }

@@ -149,9 +149,13 @@ type bundle struct {
 type testSandbox struct {
 	*sandbox.Bubblewrap
 	missing error
+	before  func() // called before each command of a skill
 }
 
 func (s *testSandbox) Available(ctx context.Context) error {
+	if s.before != nil {
+		s.before()
+	}
 	if s.missing != nil {
 		return s.missing
 	}

@@ -221,6 +221,27 @@ func TestScriptsRunInTheSandbox(t *testing.T) {
 	require.Contains(t, part.Text, "run in a sandbox only")
 }
 
+// A script runs in a copy of what was checked: what happens to the skill meanwhile does not reach it.
+// t.Setenv keeps this test from running beside others.
+func TestAScriptRunsInACopy(t *testing.T) {
+	sandboxtest.Need(t)
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	b := skilled(t, flow.Bottom())
+	folder := b.teach(t, "pdf", "Fills forms.", flow.Bottom(), map[string]string{
+		"a.sh": "echo started; cat; cat /skills/pdf/data", "data": "good\n",
+	})
+	b.sandbox.before = func() {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "data"), []byte("evil\n"), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "a.sh"), []byte("echo evil"), 0o600))
+	}
+	part := b.tool(t, "skill_run", `{"name":"pdf","script":"a.sh"}`)
+	require.Contains(t, part.Text, `"stdout":"started\ngood\n"`)
+	left, err := os.ReadDir(temporary)
+	require.NoError(t, err)
+	require.Empty(t, left, "the copy is removed")
+}
+
 // An agent's filter leaves tools of skills out, and with them the list in its prompts.
 func TestSkillsAreDenied(t *testing.T) {
 	t.Parallel()

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path"
 	"strings"
@@ -104,18 +103,18 @@ func tarEntries(r io.Reader, on func(entry) error) error {
 	}
 }
 
-// Unpack writes the skill in an archive to a new folder. The skill is the archive's root, or the one folder in it. What
+// unpack writes the skill in an archive to a new folder. The skill is the archive's root, or the one folder in it. What
 // would be written elsewhere, links, devices, files twice and more than a skill may have are errors, and nothing of the
 // folder is to be used then.
-func Unpack(archive []byte, folder string) error {
+func unpack(archive []byte, folder *os.Root, draft string) error {
 	top, err := topOf(archive)
 	if err != nil {
 		return err
 	}
-	if err := os.Mkdir(folder, 0o700); err != nil {
+	if err := folder.Mkdir(draft, 0o700); err != nil {
 		return fmt.Errorf("unpack archive: %w", plainPath(err))
 	}
-	root, err := os.OpenRoot(folder)
+	root, err := folder.OpenRoot(draft)
 	if err != nil {
 		return fmt.Errorf("unpack archive: %w", plainPath(err))
 	}
@@ -205,30 +204,40 @@ func write(root *os.Root, name string, from io.Reader, left int64) (int64, error
 
 // Pack makes an archive of a skill's folder. Its bytes depend on the content alone.
 func Pack(folder string) ([]byte, error) {
-	content, err := Read(folder)
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, fmt.Errorf("open skill: %w", plainPath(err))
+	}
+	defer root.Close() //nolint:errcheck // only read from
+	content, err := readAll(root)
 	if err != nil {
 		return nil, err
-	}
-	names := make([]string, 0, len(content.Files)+1)
-	for _, f := range content.Files {
-		names = append(names, f.Path)
-	}
-	if content.Signature != "" {
-		names = append(names, SignatureName)
 	}
 	var out bytes.Buffer
 	packed := gzip.NewWriter(&out)
 	files := tar.NewWriter(packed)
-	for _, name := range names {
-		text, err := fs.ReadFile(os.DirFS(folder), name)
+	add := func(name string, text []byte) error {
+		err := files.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o600, Size: int64(len(text)), Format: tar.FormatPAX})
+		if err == nil {
+			_, err = files.Write(text)
+		}
 		if err != nil {
-			return nil, fmt.Errorf("read skill: %w", plainPath(err))
+			return fmt.Errorf("pack skill: %w", err)
 		}
-		if err := files.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: 0o600, Size: int64(len(text)), Format: tar.FormatPAX}); err != nil {
-			return nil, fmt.Errorf("pack skill: %w", err)
+		return nil
+	}
+	for _, f := range content.Files {
+		text, err := f.load(root)
+		if err == nil {
+			err = add(f.Path, text)
 		}
-		if _, err := files.Write(text); err != nil {
-			return nil, fmt.Errorf("pack skill: %w", err)
+		if err != nil {
+			return nil, err
+		}
+	}
+	if content.Signature != "" {
+		if err := add(SignatureName, []byte(content.Signature)); err != nil {
+			return nil, err
 		}
 	}
 	if err := errors.Join(files.Close(), packed.Close()); err != nil {

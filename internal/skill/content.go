@@ -1,11 +1,11 @@
 package skill
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode"
 
+	"sluice/internal/hostos"
 	"sluice/internal/visible"
 )
 
@@ -34,6 +35,8 @@ type File struct {
 	Path string // relative to the skill's folder, with slashes
 	Size int64
 	mod  time.Time
+	mode fs.FileMode
+	sum  [sha256.Size]byte // of its content when it was read
 }
 
 // Content is what is in a skill's folder.
@@ -52,6 +55,10 @@ func Read(folder string) (Content, error) {
 		return Content{}, fmt.Errorf("open skill: %w", plainPath(err))
 	}
 	defer root.Close() //nolint:errcheck // only read from
+	return readAll(root)
+}
+
+func readAll(root *os.Root) (Content, error) {
 	files, err := listed(root)
 	if err != nil {
 		return Content{}, err
@@ -61,7 +68,7 @@ func Read(folder string) (Content, error) {
 
 // listed lists the files of a skill, by path.
 func listed(root *os.Root) (files []File, err error) {
-	var bytes int64
+	var size int64
 	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return fmt.Errorf("read skill: %w", plainPath(err))
@@ -82,10 +89,10 @@ func listed(root *os.Root) (files []File, err error) {
 		if !info.Mode().IsRegular() {
 			return fmt.Errorf("%q: is a link or a special file; a skill has regular files alone", visible.Line(name))
 		}
-		if bytes += info.Size(); bytes > bytesMax {
+		if size += info.Size(); size > bytesMax {
 			return fmt.Errorf("the skill has more than %d bytes", bytesMax)
 		}
-		if files = append(files, File{name, info.Size(), info.ModTime()}); len(files) > filesMax {
+		if files = append(files, File{Path: name, Size: info.Size(), mod: info.ModTime(), mode: info.Mode()}); len(files) > filesMax {
 			return fmt.Errorf("the skill has more than %d files", filesMax)
 		}
 		return nil
@@ -111,14 +118,24 @@ func read(root *os.Root, files []File) (Content, error) {
 	var c Content
 	sum := sha256.New()
 	for _, f := range files {
-		switch content, err := digest(root, f, sum); {
-		case err != nil:
+		own := sha256.New()
+		var kept bytes.Buffer
+		to := io.Writer(own)
+		if f.Path == FileName || f.Path == SignatureName { // the gateway itself reads them
+			to = io.MultiWriter(own, &kept)
+		}
+		if err := f.copy(root, to); err != nil {
 			return Content{}, err
-		case f.Path == SignatureName:
-			c.Signature = strings.TrimSpace(string(content))
+		}
+		own.Sum(f.sum[:0])
+		if f.Path == SignatureName {
+			c.Signature = strings.TrimSpace(kept.String())
 			continue
-		case f.Path == FileName:
-			if c.Document, err = Parse(content); err != nil {
+		}
+		_, _ = fmt.Fprintf(sum, "%q %d %x\n", f.Path, f.Size, f.sum) // a hash takes everything
+		if f.Path == FileName {
+			var err error
+			if c.Document, err = Parse(kept.Bytes()); err != nil {
 				return Content{}, err
 			}
 		}
@@ -132,53 +149,65 @@ func read(root *os.Root, files []File) (Content, error) {
 	return c, nil
 }
 
-// digest adds a file to the hash of a skill, and gives the content of those that the gateway itself reads.
-func digest(root *os.Root, f File, sum hash.Hash) (content []byte, err error) {
-	file, err := root.Open(f.Path)
+// copy copies a file. What is no regular file of its size any more is an error.
+func (f File) copy(root *os.Root, to io.Writer) error {
+	file, err := root.OpenFile(f.Path, os.O_RDONLY|hostos.NonBlock, 0) // a FIFO does not block
 	if err != nil {
-		return nil, fmt.Errorf("read skill: %w", plainPath(err))
+		return fmt.Errorf("read skill: %w", plainPath(err))
 	}
 	defer file.Close() //nolint:errcheck // only read from
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%q: is no regular file any more", visible.Line(f.Path))
-	}
-	own := sha256.New()
-	var kept strings.Builder
-	to := io.Writer(own)
-	if f.Path == FileName || f.Path == SignatureName {
-		to = io.MultiWriter(own, &kept)
+		return fmt.Errorf("%q: is no regular file any more", visible.Line(f.Path))
 	}
 	n, err := io.Copy(to, io.LimitReader(file, f.Size+1))
 	if err != nil {
-		return nil, fmt.Errorf("read skill: %w", plainPath(err))
+		return fmt.Errorf("read skill: %w", plainPath(err))
 	}
 	if n != f.Size {
-		return nil, fmt.Errorf("%q: is being changed", visible.Line(f.Path))
+		return fmt.Errorf("%q: is being changed", visible.Line(f.Path))
 	}
-	if f.Path != SignatureName {
-		_, _ = fmt.Fprintf(sum, "%q %d %x\n", f.Path, n, own.Sum(nil)) // a hash takes everything
-	}
-	return []byte(kept.String()), nil
+	return nil
 }
 
-// Text reads a text file of a skill.
-func (c Content) Text(folder, name string) ([]byte, error) {
+// load reads a file, as it was when its skill was read or not at all.
+func (f File) load(root *os.Root) ([]byte, error) {
+	var content bytes.Buffer
+	if err := f.copy(root, &content); err != nil {
+		return nil, err
+	}
+	if sha256.Sum256(content.Bytes()) != f.sum {
+		return nil, fmt.Errorf("%q: has changed since its skill was checked", visible.Line(f.Path))
+	}
+	return content.Bytes(), nil
+}
+
+// file is a file of a skill.
+func (c Content) file(name string) (File, error) {
 	name = path.Clean(name)
 	i := slices.IndexFunc(c.Files, func(f File) bool { return f.Path == name })
 	if i < 0 {
-		return nil, fmt.Errorf("file: the skill has no file %q", visible.Line(cut(name, pathMax)))
+		return File{}, fmt.Errorf("file: the skill has no file %q", visible.Line(cut(name, pathMax)))
 	}
-	root, err := os.OpenRoot(folder)
+	return c.Files[i], nil
+}
+
+// copyTo writes the files of a skill to an empty folder.
+func (c Content) copyTo(root *os.Root, folder string) error {
+	to, err := os.OpenRoot(folder)
 	if err != nil {
-		return nil, fmt.Errorf("open skill: %w", plainPath(err))
+		return fmt.Errorf("copy skill: %w", plainPath(err))
 	}
-	defer root.Close() //nolint:errcheck // only read from
-	file, err := root.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("read skill: %w", plainPath(err))
+	defer to.Close() //nolint:errcheck // the files are closed
+	for _, f := range c.Files {
+		content, err := f.load(root)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(to.MkdirAll(path.Dir(f.Path), 0o700), to.WriteFile(f.Path, content, f.mode.Perm()&0o100|0o600)); err != nil {
+			return fmt.Errorf("copy skill: %w", plainPath(err))
+		}
 	}
-	defer file.Close() //nolint:errcheck // only read from
-	return io.ReadAll(io.LimitReader(file, c.Files[i].Size))
+	return nil
 }
 
 // plainPath removes the folders of the machine from an error.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -104,9 +103,16 @@ func (k *Keeper) Has(workspace string) bool { return has(workspace) }
 
 // List gives the skills of an agent by name, also those that are refused.
 func (k *Keeper) List(ctx context.Context, a Agent) ([]Entry, error) {
-	found, err := names(a.Workspace)
+	folder, err := openFolder(a.Workspace)
 	if err != nil {
 		return nil, err
+	}
+	var found []string
+	if folder != nil {
+		defer folder.Close() //nolint:errcheck // only read from
+		if found, err = names(folder); err != nil {
+			return nil, err
+		}
 	}
 	pins, err := k.Pins.SkillPins(ctx, a.ID)
 	if err != nil {
@@ -114,7 +120,7 @@ func (k *Keeper) List(ctx context.Context, a Agent) ([]Entry, error) {
 	}
 	entries := make([]Entry, 0, len(found))
 	for _, name := range found {
-		content, err := k.shelf.look(filepath.Join(Folder(a.Workspace), name))
+		content, err := k.shelf.look(folder, name)
 		entries = append(entries, k.entry(a, name, pins, content, err))
 	}
 	for _, p := range pins {
@@ -132,15 +138,63 @@ func (k *Keeper) Get(ctx context.Context, a Agent, name string) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
-	found, err := names(a.Workspace)
+	var content Content
+	var problem error
+	err = within(a, name, func(root *os.Root) error {
+		content, problem = readAll(root)
+		return nil
+	})
 	if err != nil {
 		return Entry{}, err
 	}
-	if !slices.Contains(found, name) {
-		return Entry{}, ErrNotFound
+	return k.entry(a, name, pins, content, problem), nil
+}
+
+// Text reads a file of a skill, as it was when [Keeper.Get] read it: a file that has been changed meanwhile is an error.
+func (k *Keeper) Text(a Agent, e Entry, name string) (content []byte, err error) {
+	f, err := e.file(name)
+	if err != nil {
+		return nil, err
 	}
-	content, err := Read(filepath.Join(Folder(a.Workspace), name))
-	return k.entry(a, name, pins, content, err), nil
+	err = within(a, e.Name, func(root *os.Root) error {
+		content, err = f.load(root)
+		return err
+	})
+	return content, err
+}
+
+// Copy copies the files of a skill, as they were when [Keeper.Get] read them, to a new folder of the gateway's own. So what runs is what
+// was checked, whatever happens to the skill meanwhile. The caller removes the folder.
+func (k *Keeper) Copy(a Agent, e Entry) (folder string, err error) {
+	if folder, err = os.MkdirTemp("", "sluice-skill-"); err != nil {
+		return "", fmt.Errorf("copy skill: %w", plainPath(err))
+	}
+	err = within(a, e.Name, func(root *os.Root) error { return e.copyTo(root, folder) })
+	if err != nil {
+		return "", errors.Join(err, os.RemoveAll(folder))
+	}
+	return folder, nil
+}
+
+// within opens the folder of a skill for a while.
+func within(a Agent, name string, do func(root *os.Root) error) error {
+	folder, err := openFolder(a.Workspace)
+	if err != nil {
+		return err
+	}
+	if folder == nil {
+		return ErrNotFound
+	}
+	defer folder.Close() //nolint:errcheck // only read from
+	if info, err := folder.Lstat(name); CheckName(name) != nil || err != nil || !info.IsDir() {
+		return ErrNotFound
+	}
+	root, err := openSkill(folder, name)
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // only read from
+	return do(root)
 }
 
 // entry decides what may be done with a skill.
@@ -196,18 +250,18 @@ func (k *Keeper) Add(ctx context.Context, a Agent, add Addition) (Entry, error) 
 	}
 	k.changing.Lock()
 	defer k.changing.Unlock()
-	folder := Folder(a.Workspace)
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return Entry{}, fmt.Errorf("make folder of skills: %w", plainPath(err))
+	folder, err := makeFolder(a.Workspace)
+	if err != nil {
+		return Entry{}, err
 	}
+	defer folder.Close() //nolint:errcheck // its files are closed
 	tidy(folder)
 	defer tidy(folder)
-	draft := filepath.Join(folder, draftPrefix+"new")
-	content, err := k.unpack(draft, add)
+	content, err := k.unpack(folder, draftPrefix+"new", add)
 	if err != nil {
 		return Entry{}, &ArchiveError{err}
 	}
-	found, err := names(a.Workspace)
+	found, err := names(folder)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -217,7 +271,7 @@ func (k *Keeper) Add(ctx context.Context, a Agent, add Addition) (Entry, error) 
 	case !exists && len(found) >= skillsMax:
 		return Entry{}, &ArchiveError{fmt.Errorf("the agent has %d skills already, which is the maximum", skillsMax)}
 	}
-	if err := put(draft, filepath.Join(folder, content.Name)); err != nil {
+	if err := put(folder, draftPrefix+"new", content.Name); err != nil {
 		return Entry{}, err
 	}
 	label := add.Label
@@ -229,11 +283,16 @@ func (k *Keeper) Add(ctx context.Context, a Agent, add Addition) (Entry, error) 
 }
 
 // unpack unpacks and checks what is to be added.
-func (k *Keeper) unpack(draft string, add Addition) (Content, error) {
-	if err := Unpack(add.Archive, draft); err != nil {
+func (k *Keeper) unpack(folder *os.Root, draft string, add Addition) (Content, error) {
+	if err := unpack(add.Archive, folder, draft); err != nil {
 		return Content{}, err
 	}
-	content, err := Read(draft)
+	root, err := openSkill(folder, draft)
+	if err != nil {
+		return Content{}, err
+	}
+	defer root.Close() //nolint:errcheck // only read from
+	content, err := readAll(root)
 	if err != nil {
 		return Content{}, err
 	}
@@ -299,17 +358,24 @@ func (k *Keeper) Remove(ctx context.Context, a Agent, name, by string) error {
 	if i < 0 {
 		return ErrNotFound
 	}
-	folder := Folder(a.Workspace)
-	gone := filepath.Join(folder, oldPrefix+name)
-	if entries[i].State != Missing {
-		if err := errors.Join(os.RemoveAll(gone), os.Rename(filepath.Join(folder, name), gone)); err != nil {
+	folder, err := openFolder(a.Workspace)
+	if err != nil {
+		return err
+	}
+	if folder != nil {
+		defer folder.Close() //nolint:errcheck // its files are closed
+	}
+	if gone := oldPrefix + name; folder != nil && entries[i].State != Missing {
+		if err := errors.Join(folder.RemoveAll(gone), folder.Rename(name, gone)); err != nil {
 			return fmt.Errorf("remove skill: %w", plainPath(err))
 		}
 	}
 	err = k.Pins.UnpinSkill(ctx, a.ID, name, sessions.AuditEntry{
 		At: k.Now(), Actor: by, Action: "skill.remove", Object: a.ID + "/" + name, Label: flow.NewLabel(entries[i].Label.Level(), flow.Trusted), Detail: map[string]string{"digest": entries[i].Digest},
 	})
-	tidy(folder)
-	_ = os.Remove(folder) // only if it is empty: an agent without skills costs nothing
+	if folder != nil {
+		tidy(folder)
+		_ = os.Remove(Folder(a.Workspace)) // only if it is empty: an agent without skills costs nothing
+	}
 	return err
 }

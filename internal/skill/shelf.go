@@ -44,16 +44,80 @@ func has(workspace string) bool {
 	if workspace == "" {
 		return false
 	}
-	_, err := os.Lstat(Folder(workspace))
-	return err == nil
+	info, err := os.Lstat(Folder(workspace))
+	return err == nil && info.IsDir()
+}
+
+// CheckFolder says why the folder of an agent's skills can't be used: it is a link, which may lead to where sessions write, or no folder.
+func CheckFolder(workspace string) error {
+	if workspace == "" {
+		return nil
+	}
+	root, err := openFolder(workspace)
+	if err != nil || root == nil {
+		return err
+	}
+	return root.Close()
+}
+
+// openFolder opens the folder of an agent's skills; nil: it has none.
+func openFolder(workspace string) (*os.Root, error) {
+	root, err := openIn(os.Lstat, os.OpenRoot, Folder(workspace))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil //nolint:nilnil // an agent without skills
+	case err != nil:
+		return nil, fmt.Errorf("open the folder %s of the agent's workspace: %w", folderName, err)
+	}
+	return root, nil
+}
+
+// makeFolder opens the folder of an agent's skills, and makes it first if it is missing.
+func makeFolder(workspace string) (*os.Root, error) {
+	if err := os.MkdirAll(workspace, 0o700); err != nil {
+		return nil, fmt.Errorf("make folder of skills: %w", plainPath(err))
+	}
+	if err := os.Mkdir(Folder(workspace), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("make folder of skills: %w", plainPath(err))
+	}
+	root, err := openFolder(workspace)
+	if err == nil && root == nil {
+		err = errors.New("make folder of skills: it has just been removed")
+	}
+	return root, err
+}
+
+// openIn opens a folder that is no link, not even one that has been put in its place meanwhile.
+func openIn(look func(string) (fs.FileInfo, error), open func(string) (*os.Root, error), name string) (*os.Root, error) {
+	info, err := look(name)
+	if err != nil {
+		return nil, plainPath(err)
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%w: it is a link or a file, and must be a folder", ErrRefused)
+	}
+	root, err := open(name)
+	if err != nil {
+		return nil, plainPath(err)
+	}
+	if opened, err := root.Stat("."); err != nil || !os.SameFile(info, opened) {
+		return nil, errors.Join(fmt.Errorf("%w: its folder has just been replaced", ErrRefused), root.Close())
+	}
+	return root, nil
+}
+
+// openSkill opens the folder of a skill.
+func openSkill(folder *os.Root, name string) (*os.Root, error) {
+	root, err := openIn(folder.Lstat, folder.OpenRoot, name)
+	if err != nil {
+		return nil, fmt.Errorf("open skill: %w", err)
+	}
+	return root, nil
 }
 
 // names are the folders of an agent's skills, by name.
-func names(workspace string) ([]string, error) {
-	dir, err := os.Open(Folder(workspace))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+func names(folder *os.Root) ([]string, error) {
+	dir, err := folder.Open(".")
 	if err != nil {
 		return nil, fmt.Errorf("read skills: %w", plainPath(err))
 	}
@@ -77,11 +141,12 @@ func names(workspace string) ([]string, error) {
 }
 
 // look reads a skill, unless its files look as they did when it was last read.
-func (s *shelf) look(folder string) (Content, error) {
-	root, err := os.OpenRoot(folder)
+func (s *shelf) look(shelf *os.Root, name string) (Content, error) {
+	root, err := openSkill(shelf, name)
 	if err != nil {
-		return Content{}, fmt.Errorf("open skill: %w", plainPath(err))
+		return Content{}, err
 	}
+	folder := root.Name()
 	defer root.Close() //nolint:errcheck // only read from
 	files, err := listed(root)
 	if err != nil {
@@ -106,32 +171,32 @@ func (s *shelf) look(folder string) (Content, error) {
 }
 
 // put moves a new folder to a skill's place.
-func put(draft, folder string) error {
-	old := filepath.Join(filepath.Dir(folder), oldPrefix+filepath.Base(folder))
-	if err := os.RemoveAll(old); err != nil {
+func put(folder *os.Root, draft, name string) error {
+	old := oldPrefix + name
+	if err := folder.RemoveAll(old); err != nil {
 		return fmt.Errorf("replace skill: %w", plainPath(err))
 	}
-	if err := os.Rename(folder, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := folder.Rename(name, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("replace skill: %w", plainPath(err))
 	}
-	if err := os.Rename(draft, folder); err != nil {
-		return errors.Join(fmt.Errorf("put skill: %w", plainPath(err)), os.Rename(old, folder))
+	if err := folder.Rename(draft, name); err != nil {
+		return errors.Join(fmt.Errorf("put skill: %w", plainPath(err)), folder.Rename(old, name))
 	}
-	return os.RemoveAll(old)
+	return folder.RemoveAll(old)
 }
 
 // The beginnings of the names of folders that are no skills: a new one that is being made, and a replaced one.
 const draftPrefix, oldPrefix = ".draft-", ".old-"
 
 // tidy removes what a gateway that died has left in the folder of the skills.
-func tidy(folder string) {
-	entries, err := os.ReadDir(folder)
+func tidy(folder *os.Root) {
+	entries, err := fs.ReadDir(folder.FS(), ".")
 	if err != nil {
 		return
 	}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), draftPrefix) || strings.HasPrefix(e.Name(), oldPrefix) {
-			_ = os.RemoveAll(filepath.Join(folder, e.Name())) // it is tried again
+			_ = folder.RemoveAll(e.Name()) // it is tried again
 		}
 	}
 }

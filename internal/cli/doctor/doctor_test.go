@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -141,6 +142,48 @@ ok    policy             0 rules; levels, rules and secrets fit together
 
 2 problems found.
 `, strings.ReplaceAll(p.run(t), p.env[api.EnvURL], "URL"))
+}
+
+// A running gateway says which skills can't be used, and doctor how to see more of them.
+func TestSkills(t *testing.T) {
+	t.Parallel()
+	ready := map[string]string{"/healthz": "ok", "/v1/status": "{}", "/v1/pairings": `{"pairings":[]}`, "/readyz": `{"ready":true}`}
+	skilled := func(t *testing.T, list string) *patient {
+		p := newPatient(t, map[string]string{"sluice.yaml": basics, "state/token": "the-token", "state/workspaces/main/skills/pdf/SKILL.md": "x"})
+		paths := maps.Clone(ready)
+		paths["/v1/skills"] = list
+		answers(t, p, paths)
+		return p
+	}
+	for name, c := range map[string]struct{ list, want string }{
+		"all can be used": {
+			`{"skills":[{"agent":"main","name":"pdf","state":"ok","trust":"trusted"},{"agent":"main","name":"xls","state":"unpinned","trust":"untrusted"}]}`,
+			"(?m)^ok    skills             2 skills, untrusted: 1$",
+		},
+		"one has changed": {
+			`{"skills":[{"agent":"main","name":"pdf","state":"changed","problem":"its content has changed","trust":"untrusted"},{"agent":"main","name":"xls","state":"ok","trust":"trusted"}]}`,
+			"(?m)^FAIL  skill/pdf          agent main can't use it: its content has changed\n +fix: sluice skills show pdf --agent main$",
+		},
+		"the gateway can't list them": {`409|{"error":"x","message":"the folder has more than 100 skills"}`, "(?m)^FAIL  skills             .*more than 100 skills.*\n +fix: sluice skills check$"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Regexp(t, c.want, skilled(t, c.list).run(t))
+		})
+	}
+	t.Run("the folder is a link", func(t *testing.T) {
+		t.Parallel()
+		p := skilled(t, `{"skills":[]}`)
+		folder := filepath.Join(p.dir, "state/workspaces/main/skills")
+		require.NoError(t, os.Rename(folder, folder+"-elsewhere"))
+		require.NoError(t, os.Symlink("skills-elsewhere", folder))
+		require.Regexp(t, "(?m)^FAIL  skills             agent main has no skills: .*it is a link.*\n +fix: put the skills into a folder DIR/state/workspaces/main/skills that is no link$", p.run(t))
+	})
+	t.Run("no gateway runs", func(t *testing.T) {
+		t.Parallel()
+		p := newPatient(t, map[string]string{"sluice.yaml": basics, "state/workspaces/main/skills/pdf/SKILL.md": "x"})
+		require.NotContains(t, p.run(t), "skill")
+	})
 }
 
 func TestReadinessBecomesFindings(t *testing.T) {

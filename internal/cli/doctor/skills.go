@@ -19,11 +19,16 @@ type skillList struct {
 // skills checks the skills of agents: a running gateway knows what they must be.
 func (d *Doctor) skills(ctx context.Context, cfg *config.Config, running bool) []finding {
 	some := false
+	var found []finding
 	for _, a := range cfg.Agents.List {
+		if err := skill.CheckFolder(a.Workspace); err != nil {
+			found = append(found, problem("skills", fmt.Sprintf("agent %s has no skills: %s", a.ID, err), "put the skills into a folder "+skill.Folder(a.Workspace)+" that is no link"))
+			continue
+		}
 		some = some || (&skill.Keeper{}).Has(a.Workspace)
 	}
-	if !some || !running {
-		return nil
+	if !some || !running || len(found) > 0 {
+		return found
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*probeTimeout)
 	defer cancel()
@@ -31,7 +36,6 @@ func (d *Doctor) skills(ctx context.Context, cfg *config.Config, running bool) [
 	if err != nil {
 		return []finding{problem("skills", err.Error(), "sluice skills check")}
 	}
-	var found []finding
 	untrusted := 0
 	for _, s := range list.Skills {
 		if s.Problem != "" {

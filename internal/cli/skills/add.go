@@ -83,8 +83,11 @@ func (d Deps) fetch(ctx context.Context, from string) (fetched, error) {
 		return fetched{}, fmt.Errorf("read skill: %w", err)
 	}
 	path, err := filepath.Abs(from)
+	if err == nil {
+		path, err = filepath.EvalSymlinks(path) // where it comes from, not what leads there
+	}
 	if err != nil {
-		path = from
+		return fetched{}, fmt.Errorf("read skill: %w", err)
 	}
 	if info.IsDir() {
 		archive, err := skill.Pack(from)

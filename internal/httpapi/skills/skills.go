@@ -5,6 +5,7 @@ package skills
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -100,7 +101,7 @@ func (a *API) List(ctx context.Context, in *struct {
 		}
 		entries, err := a.Keeper.List(ctx, agent)
 		if err != nil {
-			return nil, err
+			return nil, problem(fmt.Errorf("agent %s: %w", id, err))
 		}
 		for _, e := range entries {
 			if auth.CallerOf(ctx).Sees(e.Label) {

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path/filepath"
 	"unicode/utf8"
 
 	"sluice/internal/agent/tools"
@@ -87,7 +86,7 @@ func (ts *Tools) read(ctx context.Context, call tools.Call[readArgs]) (sessions.
 // file is the text of another file of a skill.
 func (ts *Tools) file(e skill.Entry, caller sessions.Caller, name string) (string, error) {
 	d, _ := ts.Roster.Definition(caller.Agent)
-	content, err := e.Content.Text(filepath.Join(skill.Folder(d.Workspace), e.Name), name)
+	content, err := ts.Keeper.Text(agentOf(d), e, name)
 	if err != nil {
 		return "", err
 	}

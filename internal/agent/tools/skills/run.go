@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"sluice/internal/agent/tools"
-	"sluice/internal/skill"
 	"sluice/sessions"
 )
 
@@ -51,19 +50,23 @@ func (ts *Tools) run(ctx context.Context, call tools.Call[runArgs]) (sessions.To
 		return sessions.ToolResult{}, fmt.Errorf("args: %d arguments of %d bytes, the maximum is %d of %d", len(args.Args), size, argsMax, argumentsMax)
 	}
 	d, _ := ts.Roster.Definition(caller.Agent)
-	s := Script{Stdin: args.Stdin, Seconds: runDefault, Folder: filepath.Join(skill.Folder(d.Workspace), e.Name), At: path.Join(folder, e.Name), Label: e.Label}
+	s := Script{Stdin: args.Stdin, Seconds: runDefault, At: path.Join(folder, e.Name), Label: e.Label}
 	if args.Timeout != nil {
 		s.Seconds = *args.Timeout
 	}
-	content, err := e.Content.Text(s.Folder, args.Script)
+	content, err := ts.Keeper.Text(agentOf(d), e, args.Script)
 	if err != nil {
-		return sessions.ToolResult{}, fmt.Errorf("script: the skill has no file %q; %s shows its files", args.Script, ReadName)
+		return sessions.ToolResult{}, fmt.Errorf("script: %w; %s shows the skill's files", err, ReadName)
 	}
 	with, err := interpreter(args.Script, content)
 	if err != nil {
 		return sessions.ToolResult{}, err
 	}
 	s.Command = append(append(with, path.Join(s.At, path.Clean(args.Script))), args.Args...)
+	if s.Folder, err = ts.Keeper.Copy(agentOf(d), e); err != nil {
+		return sessions.ToolResult{}, tools.Inside("copy skill", err)
+	}
+	defer os.RemoveAll(s.Folder) //nolint:errcheck // a temporary folder, which the system removes otherwise
 	result, err := ts.Run(ctx, caller, s)
 	if err == nil {
 		result.Label = result.Label.Join(e.Label)

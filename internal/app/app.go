@@ -26,6 +26,7 @@ import (
 	"sluice/internal/model"
 	"sluice/internal/model/fallback"
 	"sluice/internal/model/meter"
+	"sluice/internal/model/near"
 	"sluice/internal/sandbox"
 	"sluice/internal/skill"
 	"sluice/internal/supervisor"
@@ -70,6 +71,7 @@ type App struct {
 	models     atomic.Pointer[model.Registry]
 	fallback   *fallback.Fallback
 	meter      *meter.Meter
+	near       *near.Watch
 	voices     voice.Voice
 	nkeys      atomic.Pointer[map[string]string] // of agents' programs
 	carriers   carriers
@@ -218,7 +220,7 @@ func (a *App) wire() error {
 	a.mcp = mcp.New(mcp.Config{Version: a.version, Now: a.now, Log: a.log, Registerer: a.registry})
 	a.nodes = newNodes(a)
 	a.meter = &meter.Meter{Ledger: a.store, Now: a.now, Log: a.log}
-	a.fallback = newFallback(a)
+	a.fallback, a.near = newFallback(a), newNear(a)
 	err := a.adopt(a.cfg)
 	if err != nil {
 		return err

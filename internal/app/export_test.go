@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 
+	"sluice/internal/model/near"
 	"sluice/internal/trouble"
 	"sluice/internal/workspace"
 	"sluice/router/ledger"
@@ -20,6 +21,9 @@ func (a *App) Token() string { return a.token }
 func (a *App) Troubles(ctx context.Context) ([]trouble.Trouble, error) {
 	return a.selfLook().troubles(ctx)
 }
+
+// NewNear is a watch over budgets, as another replica has it.
+func (a *App) NewNear() *near.Watch { return newNear(a) }
 
 // Quota limits the files of sessions.
 func (a *App) Quota() *workspace.Quota { return a.files.Quota }

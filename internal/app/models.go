@@ -37,19 +37,22 @@ func newFallback(a *App) *fallback.Fallback {
 	return fallback.New(fallback.Config{
 		Store: a.store, Shared: a.cfg.Store.URL != "", Now: a.now, Log: a.log, Registerer: a.registry,
 		Providers: func() []chain.Provider { return a.models.Load().Described() },
-		Alerts:    func() bool { return a.router.Alerts().Plan() != nil },
+		Alerts:    func() bool { return alertsOn(a) },
 		Audit: func(ctx context.Context, e sessions.AuditEntry) error {
 			return a.router.Owner().Commit(ctx, ledger.Change{Change: sessions.Change{Audit: []sessions.AuditEntry{e}}})
 		},
-		Tell: func(ctx context.Context, text, key string) error {
-			t, ok := a.target("owner")
-			if !ok {
-				return nil // nobody is to be told
-			}
-			_, err := a.router.Sender.Send(ctx, outbound.Proactive{
-				Channel: t.Channel, Account: t.Account, To: t.To, Thread: t.Thread, Text: text, Label: flow.Bottom(), Actor: "gateway", Idempotency: key,
-			})
-			return err
-		},
+		Tell: func(ctx context.Context, text, key string) error { return tellOwner(ctx, a, text, key) },
 	})
+}
+
+// tellOwner tells the owner something once, if there is one; further calls with the same key do nothing.
+func tellOwner(ctx context.Context, a *App, text, key string) error {
+	t, ok := a.target("owner")
+	if !ok {
+		return nil
+	}
+	_, err := a.router.Sender.Send(ctx, outbound.Proactive{
+		Channel: t.Channel, Account: t.Account, To: t.To, Thread: t.Thread, Text: text, Label: flow.Bottom(), Actor: "gateway", Idempotency: key,
+	})
+	return err
 }

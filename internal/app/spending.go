@@ -7,6 +7,8 @@ import (
 	"sluice/internal/config"
 	"sluice/internal/config/budgets"
 	"sluice/internal/model/meter"
+	"sluice/internal/model/near"
+	"sluice/internal/spending"
 )
 
 // meterSettings are what calls of models cost under a configuration.
@@ -17,7 +19,17 @@ func meterSettings(c *config.Config) *meter.Settings {
 // lostAfter is how long the reservation of a call lasts at least. A run that takes longer keeps it longer.
 const lostAfter = time.Hour
 
-// sweepCalls posts reservations as spent whose calls can't end any more.
+// newNear creates the watch over budgets that are nearly used up.
+func newNear(a *App) *near.Watch {
+	return &near.Watch{
+		Budgets: func() []*spending.Budget { return a.meter.Settings().Budgets }, Ledger: a.store, Alerts: func() bool { return alertsOn(a) }, Send: func(ctx context.Context, text, key string) error { return tellOwner(ctx, a, text, key) }, Now: a.now, Log: a.log,
+	}
+}
+
+// alertsOn reports whether alerts are configured.
+func alertsOn(a *App) bool { return a.router.Alerts().Plan() != nil }
+
+// sweepCalls posts reservations as spent whose calls can't end any more, and tells the owner of budgets that are nearly used up.
 func sweepCalls(ctx context.Context, a *App) {
 	longest := max(lostAfter, 2*a.router.Places().Settings().RunTimeout)
 	n, err := a.meter.Sweep(ctx, a.now().Add(-longest))
@@ -27,4 +39,5 @@ func sweepCalls(ctx context.Context, a *App) {
 	case n > 0:
 		a.log.Warn("calls of models were lost; they count with what they may have cost", "calls", n)
 	}
+	a.near.Tell(ctx)
 }

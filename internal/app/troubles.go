@@ -21,7 +21,7 @@ import (
 // watchTroubles reports the gateway's own troubles as alerts until the gateway stops.
 func (a *App) watchTroubles() (stop func()) {
 	w := &trouble.Watch{
-		On: func() bool { return a.router.Alerts().Plan() != nil }, Look: a.selfLook().troubles, Report: a.router.Alerts().Receive, Now: a.now, Log: a.log,
+		On: func() bool { return alertsOn(a) }, Look: a.selfLook().troubles, Report: a.router.Alerts().Receive, Now: a.now, Log: a.log,
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
@@ -41,10 +41,11 @@ type selfLook struct {
 	roster     *roster.Roster
 	store      *store.DB
 	models     func() []trouble.Trouble // keys and models that do not work
+	budgets    func(ctx context.Context) ([]trouble.Trouble, error)
 }
 
 func (a *App) selfLook() *selfLook {
-	return &selfLook{a.components, a.diskSpace, a.limits.Load, a.files.Quota, a.roster, a.store, a.fallback.Troubles}
+	return &selfLook{a.components, a.diskSpace, a.limits.Load, a.files.Quota, a.roster, a.store, a.fallback.Troubles, a.near.Troubles}
 }
 
 // troubles are what is wrong with this replica now. The texts say nothing that only an operator should read: alerts go to chats.
@@ -70,8 +71,12 @@ func (l *selfLook) troubles(ctx context.Context) ([]trouble.Trouble, error) {
 	if err != nil {
 		return nil, err
 	}
+	spent, err := l.budgets(ctx)
+	if err != nil {
+		return nil, err
+	}
 	dead, err := l.deadLetters(ctx)
-	return slices.Concat(all, near, dead, l.models()), err
+	return slices.Concat(all, near, spent, dead, l.models()), err
 }
 
 // fullDisk warns when the free space is less than twice the reserve. Below the reserve, files are refused.

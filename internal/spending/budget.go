@@ -55,7 +55,7 @@ type Budget struct {
 	Unit    string   // a currency, or [Tokens]
 	Per     Per
 	Zone    *time.Location // of the periods
-	WarnAt  int            // percent of the limit
+	WarnAt  int            // percent of the limit; 0: the owner is not told
 	AtLimit Rule
 	// Reserve is the part of the limit that unattended work leaves for people.
 	Reserve int64
@@ -129,6 +129,13 @@ func (b *Budget) most(unattended bool) int64 {
 		return max(b.Limit-b.Reserve, 0)
 	}
 	return b.Limit
+}
+
+// Warn is what an account has spent when the owner is told.
+func (b *Budget) Warn() int64 {
+	const all = 100
+	whole, rest := b.Limit/all, b.Limit%all // without an overflow
+	return whole*int64(b.WarnAt) + (rest*int64(b.WarnAt)+all-1)/all
 }
 
 // Show shows an amount in the budget's unit: 5.00 USD, 20000 tokens.

@@ -37,6 +37,7 @@ type Trouble struct {
 	Title    string
 	Text     string     // what to do
 	Level    flow.Level // who may know; invalid: everybody
+	Until    time.Time  // when it ends by itself: until then it stays an alert even if the replica dies; zero: not known
 }
 
 // Watch reports troubles. All fields are required.
@@ -127,6 +128,13 @@ func (w *Watch) report(t *Trouble, action alert.Action) alert.Incoming {
 	}
 	return alert.Incoming{
 		Action: action, Key: Source + "/" + t.Name, Severity: t.Severity, Title: t.Title, Text: t.Text, Source: Source,
-		Labels: map[string]string{"trouble": t.Name}, Label: flow.NewLabel(level, flow.Trusted), Ends: w.Now().Add(lasts),
+		Labels: map[string]string{"trouble": t.Name}, Label: flow.NewLabel(level, flow.Trusted), Ends: later(w.Now(), t.Until).Add(lasts),
 	}
+}
+
+func later(t, u time.Time) time.Time {
+	if u.After(t) {
+		return u
+	}
+	return t
 }

@@ -163,6 +163,15 @@ func testSpendingBudgets(t *testing.T, b *bundle) {
 	require.NoError(t, b.Post(b.ctx, reservation(t, newCall("call_6", 0), 100, house)))
 	require.Equal(t, spending.State{Held: 500, Spent: 5100, Extra: 4600}, state(house))
 
+	for least, want := range map[int64]bool{500: true, 501: false} {
+		near, err := b.Nearly(b.ctx, "house", account.Start, least)
+		require.NoError(t, err)
+		require.Equal(t, want, near, "what is held does not count, and what was added to the limit counts less")
+	}
+	near, err := b.Nearly(b.ctx, "house", account.Start.Add(-24*time.Hour), 1)
+	require.NoError(t, err)
+	require.False(t, near)
+
 	standings, err := b.Standings(b.ctx, "house", account.Start, 1, 10)
 	require.NoError(t, err)
 	require.Equal(t, []spending.Standing{{Account: account, State: state(house)}}, standings)

@@ -147,6 +147,17 @@ func (t Table) Standings(ctx context.Context, budget string, start time.Time, le
 	})
 }
 
+const nearly = `SELECT 1 FROM spending WHERE kind = 1 AND budget = ? AND at = ? AND spent - extra >= ? LIMIT 1`
+
+// Nearly reports whether a budget has an account in a period that has spent at least an amount and what an owner has added to
+// its limit. What calls in progress hold does not count: they may give it back.
+func (t Table) Nearly(ctx context.Context, budget string, start time.Time, least int64) (bool, error) {
+	found, err := engine.All(ctx, t.Conn, nearly, []any{engine.Indexed(budget), engine.Micros(start), least}, func(row engine.Row) (n int, err error) {
+		return n, row.Scan(&n)
+	})
+	return len(found) > 0, err
+}
+
 // Raise adds to the limit of an account.
 func Raise(a *spending.Account, extra int64) engine.Statement {
 	n := spending.Entry{Account: *a, Most: unlimited}

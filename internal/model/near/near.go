@@ -1,0 +1,121 @@
+// Package near tells the owner when a budget is nearly used up: once for each budget and period.
+//
+// Alerts tell it where they are configured; they stay open until the period ends. Otherwise a message to the owner does. Both
+// have keys, so replicas and restarts repeat nothing. What is told does not say who has used the budget, nor how much.
+package near
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"sluice/internal/alert"
+	"sluice/internal/spending"
+	"sluice/internal/trouble"
+)
+
+// Ledger reads how full budgets are.
+type Ledger interface {
+	// Nearly reports whether a budget has an account in a period that has spent at least an amount and what an owner has added to its limit.
+	Nearly(ctx context.Context, budget string, start time.Time, least int64) (bool, error)
+}
+
+// Watch finds budgets that are nearly used up. All exported fields are required. Tell and Troubles may run at the same time.
+type Watch struct {
+	Budgets func() []*spending.Budget
+	Ledger  Ledger
+	Alerts  func() bool // whether alerts tell the owner
+	// Send tells the owner something once; further calls with the same key do nothing.
+	Send func(ctx context.Context, text, key string) error
+	Now  func() time.Time
+	Log  *slog.Logger
+
+	told map[string]time.Time // keys of messages that were stored, and when their period ends; only Tell uses it
+}
+
+// found is a budget that is nearly used up in the period at a time.
+type found struct {
+	*spending.Budget
+	start, end time.Time
+}
+
+func (w *Watch) find(ctx context.Context, skip func(f *found) bool) (all []found, err error) {
+	for _, b := range w.Budgets() {
+		f := found{Budget: b}
+		f.start, f.end = b.Period(w.Now())
+		if b.WarnAt == 0 || skip(&f) {
+			continue
+		}
+		near, err := w.Ledger.Nearly(ctx, b.Name, f.start, b.Warn())
+		if err != nil {
+			return nil, fmt.Errorf("read budget %s: %w", b.Name, err)
+		}
+		if near {
+			all = append(all, f)
+		}
+	}
+	return all, nil
+}
+
+func (f *found) title() string {
+	of := ""
+	switch f.Scope {
+	case spending.ScopeGateway:
+	case spending.ScopeAgent:
+		of = " of an agent"
+	default:
+		of = " of a " + string(f.Scope)
+	}
+	return fmt.Sprintf("Budget %s%s: %d%% of the limit is used %s", f.Name, of, f.WarnAt, f.When())
+}
+
+const text = "At the limit, `budgets` says what happens. `sluice usage` shows what was used."
+
+// Troubles are the budgets that are nearly used up, as alerts tell of them.
+func (w *Watch) Troubles(ctx context.Context) (all []trouble.Trouble, err error) {
+	budgets, err := w.find(ctx, func(*found) bool { return false })
+	for i := range budgets {
+		f := &budgets[i]
+		all = append(all, trouble.Trouble{Name: "budget/" + f.Name, Severity: alert.Warning, Title: f.title(), Text: text, Until: f.end})
+	}
+	return all, err
+}
+
+// Tell tells the owner where alerts do not.
+func (w *Watch) Tell(ctx context.Context) {
+	if w.Alerts() {
+		return
+	}
+	budgets, err := w.find(ctx, func(f *found) bool { _, told := w.told[f.key()]; return told })
+	if err != nil && ctx.Err() == nil {
+		w.Log.Warn("it is not known which budgets are nearly used up", "err", err)
+	}
+	for i := range budgets {
+		f := &budgets[i]
+		if err := w.Send(ctx, f.title()+". "+text, f.key()); err != nil {
+			if ctx.Err() == nil {
+				w.Log.Warn("the owner is not told that a budget is nearly used up", "budget", f.Name, "err", err)
+			}
+			continue
+		}
+		w.keep(f)
+	}
+}
+
+// keep remembers what was told, and forgets what was told of periods that have ended.
+func (w *Watch) keep(f *found) {
+	next := map[string]time.Time{f.key(): f.end}
+	for key, end := range w.told {
+		if end.IsZero() || end.After(w.Now()) {
+			next[key] = end
+		}
+	}
+	w.told = next
+}
+
+// key names the message about a budget in its period. A limit that was changed is another one.
+func (f *found) key() string {
+	a := f.Account("", f.start)
+	return fmt.Sprintf("near/%s/%d", a.ID, f.Warn())
+}

@@ -48,7 +48,7 @@ func (a *App) newHTTP() error {
 		},
 		Rows: httpapi.Rows{
 			Sessions: a.store, Runs: a.store, Deliveries: a.store, Media: a.store, Exchanges: a.store, Approvals: a.store,
-			Memories: a.store, Pairings: a.store, Audit: a.store, Hooks: a.store, Denials: a.store, Access: a.store, Overview: a.store, Live: a.store, Why: a.store,
+			Memories: a.store, Pairings: a.store, Audit: a.store, Hooks: a.store, Denials: a.store, Access: a.store, Overview: a.store, Live: a.store, Why: a.store, Usage: a.store,
 		},
 		Models: conversation.Models{Default: a.roster.ModelName, Check: a.chooseModel, MaxTemperature: a.maxTemperature},
 		Files:  conversation.Files{Space: a.roster.Space, Level: a.roster.FileLevel, Opener: &a.files},

@@ -22,6 +22,7 @@ import (
 
 	"sluice/announce"
 	"sluice/internal/alert"
+	"sluice/internal/spending"
 	"sluice/policy/flow"
 	"sluice/router/exchange"
 	"sluice/router/ledger"
@@ -84,6 +85,14 @@ func (g *gateway) store(c ledger.Change) {
 	require.NoError(g.t, g.Store().Commit(context.Background(), c))
 }
 
+// callOf is a call of a model in a session.
+func callOf(r sessions.Record, level flow.Level, at time.Time) spending.Call {
+	return spending.Call{
+		ID: uuid.NewString(), Origin: spending.Origin{Session: r.ID, Agent: "main", Person: marker, Job: marker}, Provider: marker, Key: marker, Model: marker, Level: level,
+		Started: at, Outcome: spending.OutcomeOK, Amount: spending.Amount{Usage: sessions.Usage{InputTokens: 7}}, Cost: spending.One, Currency: "USD", Priced: true,
+	}
+}
+
 // plant puts one of each thing with a label into a session.
 func (g *gateway) plant(r sessions.Record, level flow.Level) things {
 	g.t.Helper()
@@ -140,7 +149,8 @@ func (g *gateway) plant(r sessions.Record, level flow.Level) things {
 		HookRequests: []ledger.HookRequest{o.request}, Triggers: []ledger.Trigger{request, instant},
 		Change: sessions.Change{
 			Save: []sessions.Record{r}, Messages: []sessions.StoredMessage{{Session: r.ID, Message: message}}, Enqueue: []sessions.Run{o.run},
-			Audit: []sessions.AuditEntry{{At: now, Actor: marker, Action: "a", Object: marker, Session: r.ID, Label: label}},
+			Audit:    []sessions.AuditEntry{{At: now, Actor: marker, Action: "a", Object: marker, Session: r.ID, Label: label}},
+			Postings: []*spending.Posting{{Call: callOf(r, level, now)}},
 		},
 	})
 	o.memory = sessions.Memory{

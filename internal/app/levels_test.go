@@ -83,6 +83,7 @@ func decisions() map[string]ruling {
 		"list-providers":       {by: byNothing}, // they are in the configuration
 		"check-provider":       {by: byNothing, body: `{}`},
 		"clear-provider":       {by: byNothing, body: `{}`},
+		"usage":                {by: byRow, tail: []string{"", "?by=day,agent,person,session,job,provider,model,key", "?session={id}", "?agent=main&format=csv"}},
 		"list-skills":          {by: byNothing}, // those above the caller's level are left out, see the attacks on skills
 		"add-skill":            {by: byNothing, body: `{}`},
 		"get-skill":            {by: byNothing, tail: []string{"?agent=main"}},

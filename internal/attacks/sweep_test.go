@@ -86,7 +86,7 @@ func (s *scene) sweepHTTP(who string, known map[string][]string, token string, h
 			s.unseen(who+" "+path, s.as(token, http.MethodGet, path, "", headers...).body)
 		}
 	}
-	for _, path := range []string{"/", "/metrics", "/healthz", "/readyz", "/openapi.json", "/v1/sessions?limit=1", "/v1/runs?limit=1", "/v1/sessions/main"} {
+	for _, path := range []string{"/", "/metrics", "/healthz", "/readyz", "/openapi.json", "/v1/sessions?limit=1", "/v1/runs?limit=1", "/v1/sessions/main", "/v1/usage?by=agent,person,session,job,model"} {
 		s.unseen(who+" "+path, s.as(token, http.MethodGet, path, "", headers...).body)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"sluice/internal/httpapi/senders"
 	"sluice/internal/httpapi/signin"
 	"sluice/internal/httpapi/skills"
+	"sluice/internal/httpapi/usage"
 	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/why"
 	"sluice/internal/httpapi/wire"
@@ -51,6 +52,7 @@ type handlers struct {
 	checks     *operator.CheckAPI
 	agents     *operator.AgentAPI
 	providers  *providers.API
+	usage      *usage.API
 
 	notify    *senders.NotifyAPI
 	reporting *reporting // nil: alerts are not taken in
@@ -156,6 +158,7 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 		checks:    &operator.CheckAPI{Checks: cfg.Checks},
 		agents:    &operator.AgentAPI{Agents: cfg.Agents},
 		providers: cfg.Providers,
+		usage:     &usage.API{Visible: visible, Ledger: rows.Usage, Now: cfg.Now},
 		notify:    &senders.NotifyAPI{Visible: visible, Targets: cfg.Targets, Outbox: gw.Outbox, Pace: pace},
 		reporting: newReporting(cfg, visible, tokens, pace, bodies),
 	}

@@ -47,6 +47,7 @@ import (
 	"sluice/internal/httpapi/senders"
 	"sluice/internal/httpapi/signin"
 	"sluice/internal/httpapi/skills"
+	"sluice/internal/httpapi/usage"
 	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/why"
 	"sluice/internal/httpapi/wire"
@@ -105,6 +106,7 @@ type Rows struct {
 	Overview   overview.Rows
 	Live       live.Rows
 	Why        why.Rows
+	Usage      usage.Ledger
 }
 
 // AccessStore has the tokens and sign-ins.

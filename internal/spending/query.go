@@ -57,7 +57,7 @@ type Query struct {
 	Job      string
 	Provider string
 	Model    string     // <provider>/<model>
-	MaxLevel flow.Level // rows above it do not exist for the reader; invalid: all
+	MaxLevel flow.Level // rows above it do not exist for the reader; a level is required
 	Limit    int        // sums, at most [SumsMax]; 0: as many
 }
 

@@ -56,6 +56,9 @@ func testSpendingSums(t *testing.T, b *bundle) {
 	secretCall.Level, secretCall.Session = flow.Restricted, "ses_2"
 	b.commit(ledger.Change{Change: sessions.Change{Postings: []*spending.Posting{{Call: plain}, {Call: other}, {Call: secretCall}}}})
 	list := func(q spending.Query) []spending.Sum {
+		if !q.MaxLevel.Valid() {
+			q.MaxLevel = flow.Restricted
+		}
 		got, err := b.Sums(b.ctx, q)
 		require.NoError(t, err)
 		return got
@@ -83,6 +86,16 @@ func testSpendingSums(t *testing.T, b *bundle) {
 	b.commit(ledger.Change{Change: sessions.Change{Save: []sessions.Record{low, high}, Postings: []*spending.Posting{{Call: plain}, {Call: other}}}})
 	require.Equal(t, []spending.Sum{{Session: string(low.ID), Calls: 1, Amount: amount(1), Cost: 1500, Currency: "USD"}},
 		list(spending.Query{By: []spending.Dimension{spending.BySession}, MaxLevel: flow.Internal}))
+
+	// When their rows have become a day, they are as hidden as before.
+	seen := spending.Query{By: []spending.Dimension{spending.ByDay, spending.ByAgent}, MaxLevel: flow.Internal}
+	everything := seen
+	everything.MaxLevel = flow.Restricted
+	before, all := list(seen), list(everything)
+	b.prune(ledger.PruneUsage, at(9*86400), 5)
+	require.Empty(t, list(spending.Query{Session: string(low.ID)}))
+	require.Equal(t, before, list(seen))
+	require.Equal(t, all, list(everything))
 }
 
 func day(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
@@ -100,20 +113,20 @@ func testSpendingRetention(t *testing.T, b *bundle) {
 	budget := newBudget("house", 10_000)
 	open := newCall("call_4", 0)
 	require.NoError(t, b.Post(b.ctx, reservation(t, open, 500, budget)))
-	before, err := b.Sums(b.ctx, spending.Query{By: by})
+	before, err := b.Sums(b.ctx, spending.Query{By: by, MaxLevel: flow.Restricted})
 	require.NoError(t, err)
 	require.Len(t, before, 3)
 	b.prune(ledger.PruneUsage, at(86400), 2)
 	b.prune(ledger.PruneUsage, at(86400), 0)
-	after, err := b.Sums(b.ctx, spending.Query{By: by})
+	after, err := b.Sums(b.ctx, spending.Query{By: by, MaxLevel: flow.Restricted})
 	require.NoError(t, err)
-	require.Equal(t, before, after, "the sums of the days stay, and so does a call that has not ended")
+	require.Equal(t, before, after, "the sums of the days stay; a call that has not ended does not count")
 	require.NoError(t, b.Post(b.ctx, settled(reservation(t, open, 500, budget), open)))
 	b.prune(ledger.PruneUsage, at(2*86400), 2) // the call, and the budget of its day
-	_, err = b.Sums(b.ctx, spending.Query{By: by, Session: "ses_1"})
+	_, err = b.Sums(b.ctx, spending.Query{By: by, Session: "ses_1", MaxLevel: flow.Restricted})
 	require.NoError(t, err)
 	b.prune(ledger.PruneUsage, at(9*86400), 1)
-	days, err := b.Sums(b.ctx, spending.Query{By: []spending.Dimension{spending.ByDay}})
+	days, err := b.Sums(b.ctx, spending.Query{By: []spending.Dimension{spending.ByDay}, MaxLevel: flow.Restricted})
 	require.NoError(t, err)
 	require.Len(t, days, 3)
 	require.Equal(t, 2, days[0].Calls, "they are added to the sums that are there")

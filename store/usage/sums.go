@@ -32,15 +32,15 @@ var (
 )
 
 const (
-	callSums = `1 AS calls, CASE WHEN outcome IN ('ok', 'open') THEN 0 ELSE 1 END AS failed, assumed, spent, input, output, cached, written, thinking, pictures, audio`
+	callSums = `1 AS calls, CASE WHEN outcome = 'ok' THEN 0 ELSE 1 END AS failed, assumed, spent, input, output, cached, written, thinking, pictures, audio`
 	daySums  = `calls, failed, assumed, spent, input, output, cached, written, thinking, pictures, audio`
 )
 
-// Sums adds up calls, also those whose rows retention has removed. Calls that have not ended count with what they may cost.
+// Sums adds up calls that have ended, also those whose rows retention has removed.
 func (t Table) Sums(ctx context.Context, q spending.Query) ([]spending.Sum, error) {
 	var dims []string
 	calls, days := engine.Filter{}, engine.Filter{}
-	calls.Add(`kind = 0`)
+	calls.Add(`kind = 0 AND held <> 1`)
 	for i, d := range q.By {
 		dims = append(dims, `d`+strconv.Itoa(i))
 		_ = d
@@ -100,9 +100,6 @@ func filter(f *engine.Filter, q spending.Query, at string, unit int64, day bool)
 		f.Add(`1 = 0`)
 	default:
 		f.Add(`session_id = ?`, q.Session)
-	}
-	if !q.MaxLevel.Valid() {
-		return
 	}
 	if day {
 		f.Within(q.MaxLevel, `spending_days`)
@@ -185,10 +182,16 @@ func Removals(limit int) (mark, add, remove, budgets string) {
 		added, set = append(added, `SUM(`+source+`)`), append(set, column+` = spending_days.`+column+` + excluded.`+column)
 	}
 	day := ofCall[spending.ByDay]
+	// A day has no sessions, so its calls get the levels that their sessions have by now: nobody sees them who could not see
+	// them before.
+	session := `CASE WHEN session_id = '' THEN 1 ELSE COALESCE((SELECT s.level FROM sessions s WHERE s.id = spending.session_id), 4) END`
 	mark = `UPDATE spending SET held = -1 WHERE id IN (SELECT id FROM spending WHERE kind = 0 AND held = 0 AND at < ? ORDER BY at LIMIT ` + n + `) AND held = 0`
 	add = `INSERT INTO spending_days (` + key + `, ` + strings.Join(append(sums(), `unpriced`), `, `) + `)
-		SELECT ` + day + `, agent, person, job, provider, key_name, model, level, currency, ` + strings.Join(added, `, `) + `
-		FROM spending WHERE kind = 0 AND held = -1 GROUP BY ` + strings.Replace(key, `day`, day, 1) + `
+		SELECT ` + key + `, ` + strings.Join(added, `, `) + ` FROM (
+			SELECT ` + day + ` AS day, agent, person, job, provider, key_name, model, CASE WHEN of_session > level THEN of_session ELSE level END AS level, currency,
+				outcome, priced, assumed, spent, input, output, cached, written, thinking, pictures, audio
+			FROM (SELECT spending.*, ` + session + ` AS of_session FROM spending WHERE kind = 0 AND held = -1) c
+		) d GROUP BY ` + key + `
 		ON CONFLICT (` + key + `) DO UPDATE SET ` + strings.Join(set, `, `)
 	remove = `DELETE FROM spending WHERE kind = 0 AND held = -1`
 	budgets = `DELETE FROM spending WHERE id IN (SELECT id FROM spending WHERE kind = 1 AND ends > 0 AND ends < ? AND held = 0 ORDER BY ends LIMIT ` + n + `)`

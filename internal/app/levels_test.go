@@ -84,6 +84,7 @@ func decisions() map[string]ruling {
 		"check-provider":       {by: byNothing, body: `{}`},
 		"clear-provider":       {by: byNothing, body: `{}`},
 		"usage":                {by: byRow, tail: []string{"", "?by=day,agent,person,session,job,provider,model,key", "?session={id}", "?agent=main&format=csv"}},
+		"list-budgets":         {by: byNothing}, // they are in the configuration, see TestBudgetsAreShownByLevel of package httpapi
 		"list-skills":          {by: byNothing}, // those above the caller's level are left out, see the attacks on skills
 		"add-skill":            {by: byNothing, body: `{}`},
 		"get-skill":            {by: byNothing, tail: []string{"?agent=main"}},

@@ -9,6 +9,7 @@ import (
 	"sluice/internal/model/meter"
 	"sluice/internal/model/near"
 	"sluice/internal/spending"
+	"sluice/internal/spending/standing"
 )
 
 // meterSettings are what calls of models cost under a configuration.
@@ -24,6 +25,11 @@ func newNear(a *App) *near.Watch {
 	return &near.Watch{
 		Budgets: func() []*spending.Budget { return a.meter.Settings().Budgets }, Ledger: a.store, Alerts: func() bool { return alertsOn(a) }, Send: func(ctx context.Context, text, key string) error { return tellOwner(ctx, a, text, key) }, Now: a.now, Log: a.log,
 	}
+}
+
+// standings reads how much of budgets is used.
+func standings(a *App) *standing.Reader {
+	return &standing.Reader{Ledger: a.store, Budgets: func() []*spending.Budget { return a.meter.Settings().Budgets }, Now: a.now}
 }
 
 // alertsOn reports whether alerts are configured.

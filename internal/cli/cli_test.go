@@ -93,7 +93,7 @@ func TestTheCommandsThereAre(t *testing.T) {
 		"send", "serve", "service", "service install", "service status", "service uninstall",
 		"sessions", "sessions delete", "sessions exchanges", "sessions exchanges show", "sessions history", "sessions list", "sessions patch", "sessions reset", "sessions send", "sessions show", "sessions spawn",
 		"skills", "skills add", "skills check", "skills keygen", "skills list", "skills remove", "skills show", "skills sign", "skills trust", "skills untrust",
-		"status", "version", "wake", "why",
+		"status", "usage", "usage budgets", "version", "wake", "why",
 	}, commands(t))
 }
 

@@ -158,7 +158,7 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 		checks:    &operator.CheckAPI{Checks: cfg.Checks},
 		agents:    &operator.AgentAPI{Agents: cfg.Agents},
 		providers: cfg.Providers,
-		usage:     &usage.API{Visible: visible, Ledger: rows.Usage, Now: cfg.Now},
+		usage:     &usage.API{Visible: visible, Ledger: rows.Usage, Standings: cfg.Budgets, Now: cfg.Now},
 		notify:    &senders.NotifyAPI{Visible: visible, Targets: cfg.Targets, Outbox: gw.Outbox, Pace: pace},
 		reporting: newReporting(cfg, visible, tokens, pace, bodies),
 	}

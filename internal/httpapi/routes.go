@@ -147,6 +147,7 @@ func (h *handlers) registerOperations(r *registrar) {
 	add(r, wire.Op(post, "/v1/providers/{provider}/check", "check-provider", "Ask a model of a provider for a word, with each key"), h.providers.Check)
 	add(r, wire.Op(post, "/v1/providers/{provider}/clear", "clear-provider", "Use the keys and models of a provider again that have failed"), h.providers.Clear)
 	add(r, usage.Describe(r), h.usage.Get)
+	add(r, wire.Op(get, "/v1/budgets", "list-budgets", "List the budgets and how much of them is used"), h.usage.Budgets)
 	add(r, wire.Op(get, skills.Path, "list-skills", "List the skills of agents, and what is wrong with those that are refused"), h.skills.List)
 	add(r, wire.Op(post, skills.Path, "add-skill", "Add a skill to an agent", http.StatusCreated), h.skills.Add)
 	add(r, wire.Op(get, skills.Path+"/{skill}", "get-skill", "Get a skill with its instructions"), h.skills.Get)

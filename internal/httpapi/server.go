@@ -141,6 +141,7 @@ type Config struct {
 	Agents     operator.Agents
 	Providers  *providers.API
 	Skills     skills.API        // without Visible
+	Budgets    usage.Standings
 	Alerting   *senders.Alerting // nil: alerts are not taken in
 	PageRoute  sessions.Route    // of everyone who speaks over the API or on the page
 	PagePerson sessions.Peer     // the owner there

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/usage"
 	"sluice/internal/spending"
+	"sluice/internal/spending/standing"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -42,11 +44,23 @@ func spent(t *testing.T) http.Handler {
 	call(0, 0, flow.Public, "large", "USD", spending.One)
 	call(0, 0, flow.Public, "new", "", 0)
 	call(0, 1, flow.Public, "large", "USD", 1)
-	call(0, 0, flow.Confidential, "secret", "USD", 7)
+	call(0, 0, flow.Confidential, "secret", "USD", spending.One/1000)
 	call(1, 0, flow.Public, "hidden", "USD", 7)
 	call(0, 40, flow.Public, "old", "EUR", 2)
+	budgets := []*spending.Budget{
+		{Name: "house", Scope: spending.ScopeGateway, Limit: 3 * int64(spending.One), Unit: "USD", Per: spending.PerDay},
+		{Name: "each", Scope: spending.ScopePerson, Match: []string{"telegram:*"}, Limit: 100, Unit: spending.Tokens, Per: spending.PerTotal},
+		{Name: "unused", Scope: spending.ScopeJob, Limit: 7 * int64(spending.One), Unit: "EUR", Per: spending.PerMonth},
+	}
+	paid := spending.Posting{Call: change.Postings[4].Call} // the secret call was paid from the budgets
+	require.NoError(t, paid.Plan(budgets, &spending.Price{Input: 100_000_000, Currency: "USD"}, paid.Call.Amount))
+	require.NoError(t, db.Post(t.Context(), &paid))
+	change.Postings = slices.Delete(change.Postings, 4, 5)
 	require.NoError(t, db.Commit(t.Context(), change))
-	s := newServer(t, newGateway(), func(c *httpapi.Config) { useRows(c, db) }, withTokens(
+	s := newServer(t, newGateway(), func(c *httpapi.Config) {
+		useRows(c, db)
+		c.Budgets = &standing.Reader{Ledger: db, Budgets: func() []*spending.Budget { return budgets }, Now: c.Now}
+	}, withTokens(
 		auth.Credential{Name: "low", Token: "low", Level: flow.Internal, Role: auth.RoleViewer}, auth.Credential{Name: "pager", Token: "pager", Level: flow.Restricted, Role: auth.RoleSender},
 	))
 	t.Cleanup(func() { require.NoError(t, s.Stop(t.Context())); require.NoError(t, db.Close()) })
@@ -79,7 +93,7 @@ func TestUsageIsAddedUp(t *testing.T) {
 	require.Equal(t, day.AddDate(0, 0, -1).Format(time.DateOnly), got.Rows[0].Day)
 	require.Equal(t, usage.SumRow{Day: day.Format(time.DateOnly), Model: "p/large", Amounts: usage.Amounts{Calls: 2, Tokens: usage.TokenCounts{Input: 20, Output: 4, Cached: 8}, Cost: "1.25", Currency: "USD"}}, got.Rows[1])
 
-	require.Len(t, usageOf(t, h, "?by=model").Rows, 4, "the owner sees all")
+	require.Len(t, usageOf(t, h, "?by=model").Rows, 3, "the owner sees all that has ended")
 	require.Len(t, usageOf(t, h, "?by=session").Rows, 3)
 	old := usageOf(t, h, "?from=1970-01-01&to="+day.AddDate(0, 0, -40).Format(time.DateOnly)).Totals
 	require.Len(t, old, 1, "the last day counts")
@@ -89,6 +103,29 @@ func TestUsageIsAddedUp(t *testing.T) {
 		require.Empty(t, got.Rows, query)
 		require.Empty(t, got.Totals, query)
 	}
+}
+
+// A caller who does not see everything reads sums of what it sees, and not the accounts, which count calls of all levels.
+func TestBudgetsAreShownByLevel(t *testing.T) {
+	t.Parallel()
+	h := spent(t)
+	read := func(headers ...string) (lines []string) {
+		var got struct{ Budgets []usage.BudgetStanding }
+		w := call(h, "GET", "/v1/budgets", "", headers...)
+		require.Equal(t, http.StatusOK, w.Code, w.Body.String())
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
+		for _, b := range got.Budgets {
+			lines = append(lines, fmt.Sprintf("%s %s%s: %s of %s %s, %s reserved, %d%% %v %v", b.Name, b.Scope, b.Subject, b.Used, b.Limit, b.Unit, b.Held, b.Percent, b.Partial, b.From != nil))
+		}
+		return lines
+	}
+	require.Equal(t, []string{
+		"house gateway: 0.001 of 3 USD, 0.001 reserved, 1% false true", "each persontelegram:5: 12 of 100 tokens, 12 reserved, 12% false false", "unused job: 0 of 7 EUR, 0 reserved, 0% false true",
+	}, read())
+	require.Equal(t, []string{
+		"house gateway: 1.25 of 3 USD, 0 reserved, 42% true true", "each persontelegram:5: 60 of 100 tokens, 0 reserved, 60% true false", "unused job: 0 of 7 EUR, 0 reserved, 0% true true",
+	}, read("Authorization: Bearer low"))
+	require.Equal(t, http.StatusForbidden, call(h, "GET", "/v1/budgets", "", "Authorization: Bearer pager").Code)
 }
 
 func TestUsageAsCSV(t *testing.T) {

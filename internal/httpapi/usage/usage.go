@@ -22,9 +22,10 @@ type Ledger interface {
 
 // API serves the sums.
 type API struct {
-	Visible *view.Visibility
-	Ledger  Ledger
-	Now     func() time.Time
+	Visible   *view.Visibility
+	Ledger    Ledger
+	Standings Standings
+	Now       func() time.Time
 }
 
 const (

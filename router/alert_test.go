@@ -1,6 +1,7 @@
 package router_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"regexp"
@@ -263,6 +264,63 @@ func TestDigests(t *testing.T) {
 		require.Equal(t, "Held back until now: 3 alerts.\n", texts[3][:len("Held back until now: 3 alerts.\n")])
 		pass(3 * time.Hour)
 		require.Len(t, b.chat.texts("ann"), 4)
+	})
+}
+
+// Another replica posts to the target after this one has counted: together they do not exceed the budget.
+func TestTheBudgetOfATargetHoldsOverReplicas(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, withFailing, alerting(func(p *alert.Plan) { p.Budget = alert.Budget{Most: 1, Per: time.Hour} }, alert.Step{Notify: []string{"ann"}}))
+		b.failing.posted = func() {
+			note := alert.Note{Key: "alert/other/ann/1", Group: "other", Target: "ann", Sequence: 1, Reason: alert.First, Status: alert.NoteQueued, Label: flow.Bottom(), Created: time.Now()}
+			var change ledger.Change
+			change.AlertNotes, change.AlertBudgets = []alert.Note{note}, []alert.Spent{{Target: "ann"}}
+			if err := b.store.Commit(context.Background(), change); err != nil {
+				t.Error(err)
+			}
+		}
+		b.report(firing("disk", alert.Error))
+		pass(time.Minute)
+		require.Empty(t, b.chat.texts("ann"))
+		require.Equal(t, []string{"ann first waiting"}, b.notes("disk"))
+		pass(2 * time.Hour)
+		require.Len(t, b.chat.texts("ann"), 1, "the digest")
+	})
+}
+
+// With 1,000 open alerts the lists and names of alerts read a few rows, and inhibition only those that may keep others quiet.
+func TestManyOpenAlertsCostLittle(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		severe, err := alert.ParseMatchers(`severity="critical"`)
+		require.NoError(t, err)
+		mild, err := alert.ParseMatchers(`severity="warning"`)
+		require.NoError(t, err)
+		b := newBundle(t, withFailing, alerting(func(p *alert.Plan) { p.Inhibitions = []alert.Inhibition{{Source: severe, Target: mild}} }, alert.Step{Notify: []string{"ann"}}))
+		var all []alert.Incoming
+		for i := range 1000 {
+			all = append(all, firing(fmt.Sprintf("a%04d", i), alert.Warning))
+		}
+		b.report(all...)
+		b.report(firing("worst", alert.Critical))
+		pass(2 * time.Minute)
+		read := func(do func()) int64 {
+			before := b.failing.alertsRead.Load()
+			do()
+			return b.failing.alertsRead.Load() - before
+		}
+		require.LessOrEqual(t, read(func() { require.Contains(t, b.tell("owner", "/alerts"), "… and more") }), int64(200))
+		require.LessOrEqual(t, read(func() {
+			x, err := b.Router.Alerts().Find(t.Context(), alert.Ref("a0007"), flow.Restricted)
+			require.NoError(t, err)
+			require.Equal(t, "a0007", x.Key)
+		}), int64(1))
+		require.LessOrEqual(t, read(func() {
+			x, _, err := b.Router.Alerts().Show(t.Context(), "a0001", flow.Restricted)
+			require.NoError(t, err)
+			require.Equal(t, []string{"worst"}, x.InhibitedBy)
+		}), int64(1))
 	})
 }
 

@@ -26,6 +26,7 @@ import (
 	"sluice/router/job"
 	"sluice/router/ledger"
 	"sluice/router/manage"
+	"sluice/router/nodes"
 	"sluice/router/place"
 	"sluice/router/queue"
 	"sluice/router/quota"
@@ -68,6 +69,7 @@ type bundle struct {
 	jobs     []job.Job
 	reader   job.Reader
 	alerts   *alert.Plan
+	nodes    *nodes.Registry
 	watched  *watched       // what the check "n" counts; nil: there are no checks
 	checks   *checks.Checks // nil without watched
 	// instructions are those of heartbeats; nil for no heartbeats.
@@ -128,6 +130,7 @@ func (b *bundle) open() {
 func (b *bundle) start() {
 	b.t.Helper()
 	b.bus, b.registry = &localBus{}, prometheus.NewRegistry()
+	b.nodes = nodes.New(b.store, b.now, true)
 	var err error
 	if b.embedded {
 		b.nats, err = bus.Start(context.Background(), bus.Config{
@@ -140,7 +143,7 @@ func (b *bundle) start() {
 		Store: b.routerStore(), Bus: b.bus, Models: b.agent, Gate: b.gate, Monitor: b.monitor(), Settings: b.settings,
 		Adapters:   b.adapterOf,
 		Partitions: partitions, Replica: "test", Now: b.now, Log: b.log,
-		Registerer: b.registry, Grace: 10 * time.Millisecond, SweepEvery: time.Hour, Disk: b.disk, Jobs: b.jobs, Alerts: b.alerts, JobReader: b.reader,
+		Registerer: b.registry, Grace: 10 * time.Millisecond, SweepEvery: time.Hour, Disk: b.disk, Jobs: b.jobs, Alerts: b.alerts, JobReader: b.reader, Nodes: b.nodes,
 	})
 	require.NoError(b.t, err)
 	b.Sessions, b.Deliveries = b.Router.Sessions(), b.Router.Deliveries()

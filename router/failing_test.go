@@ -22,10 +22,12 @@ import (
 // failing is a database that fails where a test says so, and works again at the next call.
 type failing struct {
 	*store.DB
-	mu     sync.Mutex
-	placed map[string]bool // the places that have met a failure; nil: no place does
-	after  bool            // a commit that fails is stored all the same
-	broken string          // key of a group of alerts that can't be read
+	mu         sync.Mutex
+	placed     map[string]bool // the places that have met a failure; nil: no place does
+	after      bool            // a commit that fails is stored all the same
+	broken     string          // key of a group of alerts that can't be read
+	alertsRead atomic.Int64    // rows that lists of alerts had
+	posted     func()          // called once, when the posts to a target were counted
 }
 
 // withFailing is a bundle whose database can fail.
@@ -314,4 +316,30 @@ func (f *failing) breakGroup(key string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.broken = key
+}
+
+// CountNotes lets a test act between the count of what a target was told and the next message.
+func (f *failing) CountNotes(ctx context.Context, target string, since time.Time, limit int) (int, int64, error) {
+	if err := f.breaks(ctx); err != nil {
+		return 0, 0, err
+	}
+	n, revision, err := f.DB.CountNotes(ctx, target, since, limit)
+	f.mu.Lock()
+	act := f.posted
+	f.posted = nil
+	f.mu.Unlock()
+	if act != nil {
+		act()
+	}
+	return n, revision, err
+}
+
+// ListAlerts counts the rows.
+func (f *failing) ListAlerts(ctx context.Context, q alert.Query) ([]alert.Alert, error) {
+	if err := f.breaks(ctx); err != nil {
+		return nil, err
+	}
+	all, err := f.DB.ListAlerts(ctx, q)
+	f.alertsRead.Add(int64(len(all)))
+	return all, err
 }

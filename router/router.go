@@ -54,7 +54,7 @@ type Models interface {
 	ModelName(agent string) string
 }
 
-// Config has what a Router needs. All fields but Transcribe, Speaker, ReadDocument, Grace, SweepEvery, CachedSessions, Disk, Jobs and Alerts are required.
+// Config has what a Router needs. All fields but Transcribe, Speaker, ReadDocument, Grace, SweepEvery, CachedSessions, Disk, Jobs, Alerts and Nodes are required.
 type Config struct {
 	Store      *ledger.Store
 	Bus        Bus
@@ -89,6 +89,16 @@ type Config struct {
 	// JobReader reads jobs that are made at run time; replaced with Jobs. nil if no jobs are made at run time.
 	JobReader job.Reader
 	Alerts    *plan.Plan // nil: alerts are off; [alert.Alerts.Configure] replaces it
+	Nodes     Nodes      // nil: there are no nodes
+}
+
+// Nodes knows the nodes, see [nodes.Registry].
+type Nodes interface {
+	commands.Nodes
+	// AskIn makes it ask the owners in their chats.
+	AskIn(ask func(ctx context.Context, n ledger.Node) []ledger.Delivery, commit func(ctx context.Context, change ledger.Change) error)
+	// Changed hears of nodes that were stored.
+	Changed(all []ledger.Node)
 }
 
 // Router assembles the stages of a message, starts and stops them, and sweeps. Its goroutines are the sweeper, the
@@ -157,7 +167,11 @@ func New(c Config) (*Router, error) {
 	}
 	r.settings.Store(c.Settings)
 	decided := outbound.NewSignal()
-	r.store = outbound.DecidingStore(c.Store, decided)
+	var changed func([]ledger.Node)
+	if c.Nodes != nil {
+		changed = c.Nodes.Changed
+	}
+	r.store = outbound.DecidingStore(c.Store, decided, changed)
 	r.places = &place.Places{
 		Store: r.store, Settings: r.settings.Load, SinkLevel: c.Gate.SinkLevel, Judge: c.Monitor.Reset, Now: c.Now, Partitions: c.Partitions,
 	}
@@ -222,7 +236,7 @@ func (r *Router) manage(c Config) {
 	r.deliveries = &manage.Deliveries{Store: r.store, Settings: r.settings.Load, Lanes: r.lanes, ApprovalOf: r.held.ApprovalOf, Now: c.Now}
 	r.commands = &commands.Commands{
 		Store: r.store, Tree: r.store, Places: r.places, Settings: r.settings.Load, Models: c.Models, Stops: r.sessions, SendPermissions: r.compose,
-		Approvals: r.Approvals, Jobs: jobs.Drafts{Jobs: r.Jobs, Triggers: r.store}, Alerts: r.alerts, Settle: r.Pairings.Settlement, Speaks: speaks(c.Speaker), Now: c.Now,
+		Approvals: r.Approvals, Jobs: jobs.Drafts{Jobs: r.Jobs, Triggers: r.store}, Alerts: r.alerts, Nodes: c.Nodes, Settle: r.Pairings.Settlement, Speaks: speaks(c.Speaker), Now: c.Now,
 	}
 	r.expirer = &manage.Expirer{Store: r.store, Places: r.places, Settings: r.settings.Load, End: r.sessions.End, Now: c.Now, Log: c.Log}
 }
@@ -275,6 +289,9 @@ func (r *Router) newOutbound(c Config, decided outbound.Signal) {
 		Store: r.store, Composer: r.compose, Routes: r.Routes, Held: r.held, Monitor: c.Monitor, Lanes: r.lanes, Now: c.Now, Log: c.Log,
 	}
 	r.Pairings = &approvals.Pairings{Store: r.store, Composer: r.compose, Routes: r.Routes, Lanes: r.lanes, Now: c.Now}
+	if c.Nodes != nil {
+		c.Nodes.AskIn(r.Pairings.AskAboutNode, r.lanes.Commit)
+	}
 	r.keeper = &outbound.Keeper{Store: r.store, Receipts: r.receipts, Lanes: r.lanes, Log: c.Log}
 }
 

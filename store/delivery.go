@@ -147,7 +147,8 @@ func (db deliveryTable) DecidedQuestions(ctx context.Context, now time.Time, lim
 		AND NOT EXISTS (SELECT 1 FROM approvals a WHERE a.id = deliveries.asks AND a.status = 'pending')
 		AND NOT EXISTS (SELECT 1 FROM pairings p WHERE p.status = 'pending' AND p.expires > ? AND p.code <> ''
 			AND 'pair/' || p.code || '/' || p.channel || '/' || p.account || '/' || p.user_id = deliveries.asks)
-		ORDER BY seq`+engine.Limit(limit), []any{engine.Micros(now)}, scanDelivery)
+		AND NOT EXISTS (SELECT 1 FROM nodes n WHERE n.status = 'pending' AND n.expires > ? AND n.code <> '' AND 'node/' || n.code || '/' || n.id = deliveries.asks)
+		ORDER BY seq`+engine.Limit(limit), []any{engine.Micros(now), engine.Micros(now)}, scanDelivery)
 }
 
 // RunDelivery implements [ledger.Store].

@@ -30,6 +30,7 @@ const (
 
 var (
 	errRevoked  = errors.New("the node was revoked")
+	errLevel    = errors.New("the node has another level now: connect again")
 	errReplaced = errors.New("the node has connected again")
 	errStopping = errors.New("the gateway is stopping")
 )
@@ -114,7 +115,7 @@ func (a *Adapter) serve(ws *websocket.Conn, n ledger.Node, in adapters.Acceptor)
 		a.cfg.Log.Info("node is connected", "node", n.ID)
 		wg.Go(func() { cancel(protocol.Alive(life, ws, &c.busy)) })
 		wg.Go(func() { cancel(c.accept()) })
-		if a.cfg.Relay != nil { // another replica may revoke the node
+		if a.cfg.Relay != nil { // another replica may change the node
 			wg.Go(func() { cancel(c.recheck()) })
 		}
 		wg.Go(c.follow)
@@ -137,7 +138,7 @@ func closing(ws *websocket.Conn, why error) {
 	switch {
 	case errors.Is(why, errRevoked):
 		status = websocket.StatusPolicyViolation
-	case errors.Is(why, errReplaced), errors.Is(why, context.Canceled), errors.Is(why, errStopping):
+	case errors.Is(why, errReplaced), errors.Is(why, errLevel), errors.Is(why, context.Canceled), errors.Is(why, errStopping):
 		status = websocket.StatusGoingAway
 	}
 	text := why.Error()
@@ -164,13 +165,24 @@ func (c *conn) greet() error {
 	return nil
 }
 
-// admitted is an error if the node is no longer approved.
+// admitted is an error if the node is no longer approved, or has another level.
 func (c *conn) admitted() error {
-	approved, err := c.cfg.Registry.Approved(c.life, c.node.ID)
-	if err == nil && !approved {
-		return errRevoked
+	n, err := c.cfg.Registry.Current(c.life, c.node.ID)
+	if err != nil {
+		return err
 	}
-	return err
+	return c.still(n)
+}
+
+// still is an error if the connection does not fit what the node is now.
+func (c *conn) still(n ledger.Node) error {
+	switch {
+	case n.Status != ledger.NodeApproved:
+		return errRevoked
+	case n.Label.Level() != c.node.Label.Level():
+		return errLevel
+	}
+	return nil
 }
 
 // welcome answers the node's first frame. Only then is anything delivered.
@@ -295,17 +307,17 @@ func eventText(f protocol.Frame) string {
 	return text
 }
 
-// recheck ends the connection if another replica has revoked the node.
+// recheck ends the connection if another replica has revoked the node or changed its level.
 func (c *conn) recheck() error {
 	for {
 		if err := pause.Wait(c.life, recheckEvery); err != nil {
 			return err
 		}
 		switch err := c.admitted(); {
-		case errors.Is(err, errRevoked):
+		case errors.Is(err, errRevoked), errors.Is(err, errLevel):
 			return err
 		case err != nil:
-			c.cfg.Log.Debug("could not check whether a node was revoked", "node", c.node.ID, "err", err)
+			c.cfg.Log.Debug("could not check whether a node has changed", "node", c.node.ID, "err", err)
 		}
 	}
 }

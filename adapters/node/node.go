@@ -29,7 +29,7 @@ const (
 	writeWithin = 10 * time.Second
 	// helloWithin is how long a node may take for its first frame.
 	helloWithin = 10 * time.Second
-	// recheckEvery is the time between two looks whether connected nodes were revoked by another replica.
+	// recheckEvery is the time between two looks whether another replica has revoked connected nodes, or changed their levels.
 	recheckEvery = 5 * time.Second
 )
 
@@ -37,8 +37,8 @@ const (
 type Registry interface {
 	// Identify returns the node of a token, or [sessions.ErrNotFound].
 	Identify(ctx context.Context, token string) (ledger.Node, error)
-	// Approved reports whether a node is still approved.
-	Approved(ctx context.Context, id string) (bool, error)
+	// Current reads a node. One that does not exist counts as revoked.
+	Current(ctx context.Context, id string) (ledger.Node, error)
 }
 
 // Relay carries events between the replicas.
@@ -146,10 +146,13 @@ func (a *Adapter) connection(node string) *conn {
 // Connected reports whether a node is connected to this process.
 func (a *Adapter) Connected(node string) bool { return a.connection(node) != nil }
 
-// Cut ends the connection of a revoked node to this process. Other processes notice within [recheckEvery].
-func (a *Adapter) Cut(node string) {
-	if c := a.connection(node); c != nil {
-		c.cancel(errRevoked)
+// Changed ends the connection of a node to this process if the node was revoked or has another level now. Other processes notice
+// within [recheckEvery].
+func (a *Adapter) Changed(n ledger.Node) {
+	if c := a.connection(n.ID); c != nil {
+		if err := c.still(n); err != nil {
+			c.cancel(err)
+		}
 	}
 }
 

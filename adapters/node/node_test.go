@@ -39,6 +39,7 @@ type gateway struct {
 
 	mu     sync.Mutex
 	status ledger.NodeStatus
+	level  flow.Level
 	known  map[string]bool
 	failed int // how many times accept still fails, after it has stored the event
 	tools  sdk.Transport
@@ -47,7 +48,7 @@ type gateway struct {
 
 func newGateway(t *testing.T) *gateway {
 	g := &gateway{
-		t: t, status: ledger.NodeApproved, known: map[string]bool{}, heard: make(chan adapters.Inbound, 100), shows: make(chan node.Received, 100), notes: make(chan string, 100),
+		t: t, status: ledger.NodeApproved, level: flow.Internal, known: map[string]bool{}, heard: make(chan adapters.Inbound, 100), shows: make(chan node.Received, 100), notes: make(chan string, 100),
 		gone: make(chan struct{}),
 	}
 	g.adapter = adapter.New(adapter.Config{
@@ -74,14 +75,14 @@ func (g *gateway) Identify(_ context.Context, token string) (ledger.Node, error)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return ledger.Node{ID: "n1", Status: g.status, Label: flow.NewLabel(flow.Internal, flow.Untrusted), NodeDetail: ledger.NodeDetail{Name: "n"}}, nil
+	return ledger.Node{ID: "n1", Status: g.status, Label: flow.NewLabel(g.level, flow.Untrusted), NodeDetail: ledger.NodeDetail{Name: "n"}}, nil
 }
 
-// Approved implements [adapter.Registry].
-func (g *gateway) Approved(context.Context, string) (bool, error) {
+// Current implements [adapter.Registry].
+func (g *gateway) Current(_ context.Context, id string) (ledger.Node, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.status == ledger.NodeApproved, nil
+	return ledger.Node{ID: id, Status: g.status, Label: flow.NewLabel(g.level, flow.Untrusted)}, nil
 }
 
 // Attach implements [adapter.Tools].
@@ -203,7 +204,7 @@ func TestARevokedNodeIsCut(t *testing.T) {
 	g.mu.Lock()
 	g.status = ledger.NodeRevoked
 	g.mu.Unlock()
-	g.adapter.Cut("n1")
+	g.adapter.Changed(ledger.Node{ID: "n1", Status: ledger.NodeRevoked})
 	require.ErrorIs(t, <-ended, node.ErrRejected)
 }
 
@@ -215,7 +216,7 @@ func TestANodeThatIsRevokedWhileItConnectsIsCut(t *testing.T) {
 	g.mu.Lock()
 	g.status = ledger.NodeRevoked
 	g.mu.Unlock()
-	g.adapter.Cut("n1")
+	g.adapter.Changed(ledger.Node{ID: "n1", Status: ledger.NodeRevoked})
 	require.NoError(t, ws.Write(t.Context(), websocket.MessageText, []byte(`{"kind":"hello","version":1}`)))
 	_, _, err := ws.Read(t.Context())
 	require.Equal(t, websocket.StatusPolicyViolation, websocket.CloseStatus(err))
@@ -242,6 +243,22 @@ func TestToolsOfANode(t *testing.T) {
 	_, err = session.CallTool(t.Context(), &sdk.CallToolParams{Name: "run"})
 	require.Error(t, err, "the node is away")
 	_ = session.Close() // it has ended
+}
+
+// A node whose level has changed connects again, and then knows its level. A revoked one does not.
+func TestALevelThatChangesEndsTheConnection(t *testing.T) {
+	t.Parallel()
+	g := newGateway(t)
+	_, stop := g.run(g.disk(), node.Tools{})
+	g.noted("INTERNAL")
+	g.adapter.Changed(ledger.Node{ID: "n1", Status: ledger.NodeApproved, Label: flow.NewLabel(flow.Internal, flow.Untrusted)})
+	require.True(t, g.adapter.Connected("n1"), "nothing has changed")
+	g.mu.Lock()
+	g.level = flow.Public
+	g.mu.Unlock()
+	g.adapter.Changed(ledger.Node{ID: "n1", Status: ledger.NodeApproved, Label: flow.NewLabel(flow.Public, flow.Untrusted)})
+	g.noted("PUBLIC")
+	require.NoError(t, stop())
 }
 
 // dial connects as a program that does what it likes.

@@ -318,6 +318,16 @@ type Query struct {
 	MaxLevel flow.Level // rows above it are left out; invalid selects nothing
 	Limit    int        // at most [ListMax]; 0: ListMax
 	After    string     // key of the last alert of the previous page
+	// Ref is a short name that the alerts must have, see [Ref]; empty: any. Rows that are older than short names are read too.
+	Ref string
+	// Severities are those that the alerts may have, at most four; nil: any.
+	Severities []Severity
+}
+
+// Spent says that something is posted to a target whose posts were counted before.
+type Spent struct {
+	Target   string
+	Revision int64 // that was read with the count
 }
 
 // The bounds of what is stored and read.

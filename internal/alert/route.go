@@ -186,6 +186,21 @@ func (i Inhibition) Applies(source, target map[string]string) bool {
 	return !slices.ContainsFunc(i.Equal, func(name string) bool { return source[name] != target[name] })
 }
 
+// SourceSeverities are the severities of alerts that may keep others quiet; nil: any.
+func SourceSeverities(all []Inhibition) (some []Severity) {
+	for _, one := range Severities() {
+		if slices.ContainsFunc(all, func(i Inhibition) bool {
+			return !slices.ContainsFunc(i.Source, func(m *labels.Matcher) bool { return m.Name == "severity" && !m.Matches(string(one)) })
+		}) {
+			some = append(some, one)
+		}
+	}
+	if len(some) == len(Severities()) {
+		return nil
+	}
+	return some
+}
+
 // Step is a step of an escalation.
 type Step struct {
 	Wait   time.Duration // after the step before had a receipt

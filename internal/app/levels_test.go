@@ -129,6 +129,7 @@ func decisions() map[string]ruling {
 		"test-hook":            {by: byNothing, body: `{"payload":"{}"}`},
 		"list-nodes":           {by: byNothing}, // rows above the caller's level are left out
 		"approve-node":         {by: byNothing, body: `{"code":"ABCDEFGH"}`},
+		"set-node-level":       {by: byNothing, body: `{"classification":"PUBLIC"}`}, // the owner only
 		"revoke-node":          {by: byNothing},
 		"pair-node":            {by: byNothing, body: `{"name":"n","platform":"linux","tokenHash":"` + strings.Repeat("g", 64) + `"}`}, // needs no token; the ids of stored requests are random
 		"connect-node":         {by: byNothing},                                                                                        // needs a node's token

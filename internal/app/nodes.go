@@ -39,18 +39,12 @@ func newNodes(a *App) *nodeParts {
 	return &nodeParts{Registry: registry, Adapter: node.New(cfg), rows: a.store, in: func() adapters.Acceptor { return a.supervisor.Acceptor(nodes.Channel, nodes.Account) }}
 }
 
-// Revoke implements the API's port: it also ends a connection to this process.
-func (p *nodeParts) Revoke(ctx context.Context, id, actor string) (ledger.Node, error) {
-	n, err := p.Registry.Revoke(ctx, id, actor)
-	if err == nil {
-		p.Cut(id)
+// Changed implements the router's port: connections that no longer fit end.
+func (p *nodeParts) Changed(all []ledger.Node) {
+	p.Registry.Changed(all)
+	for _, n := range all {
+		p.Adapter.Changed(n)
 	}
-	return n, err
-}
-
-// ListNodes implements the API's port.
-func (p *nodeParts) ListNodes(ctx context.Context, q ledger.NodeQuery) ([]ledger.Node, error) {
-	return p.rows.ListNodes(ctx, q)
 }
 
 // Node implements the API's port.

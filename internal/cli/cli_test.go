@@ -84,7 +84,7 @@ func TestTheCommandsThereAre(t *testing.T) {
 		"memory", "memory delete", "memory list", "memory search", "memory show", "memory versions",
 		"migrate",
 		"models", "models check", "models clear", "models list",
-		"node", "node pair", "node run", "nodes", "nodes approve", "nodes list", "nodes revoke",
+		"node", "node pair", "node run", "nodes", "nodes approve", "nodes level", "nodes list", "nodes revoke",
 		"open",
 		"pairing", "pairing approve", "pairing deny", "pairing list", "pairing revoke",
 		"policy", "policy check", "policy simulate",

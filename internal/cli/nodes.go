@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
@@ -24,7 +22,7 @@ import (
 )
 
 func nodesCommand(g *gateway) *cobra.Command {
-	return group("nodes", "Approve and revoke programs and devices that dial in", nodesList(g), nodesApprove(g), nodesRevoke(g))
+	return group("nodes", "Approve and revoke programs and devices that dial in", nodesList(g), nodesApprove(g), nodesLevel(g), nodesRevoke(g))
 }
 
 // nodeRecord is a node as the gateway lists it.
@@ -69,6 +67,23 @@ what it sends has this level.`,
 	})
 	cmd.Flags().StringVar(&level, "classification", "", "highest `level` of what the node gets (default PUBLIC)")
 	return cmd
+}
+
+func nodesLevel(g *gateway) *cobra.Command {
+	return doing(g, &cobra.Command{
+		Use: "level NODE LEVEL", Short: "Change the level of a node", Args: arguments(2, 2),
+		Long: `Change the level of a node: public, internal, confidential or restricted. It gets
+nothing above its level, and what it sends has this level. Its connection ends,
+and it connects again.`,
+	}, func(args []string) (api.Request, error) {
+		return api.Request{Method: http.MethodPatch, Path: api.Path("nodes", args[0]), Body: map[string]string{"classification": strings.ToUpper(args[1])}}, nil
+	}, func(s terminal.Screen, answer api.Answer, _ []string) error {
+		n, err := api.Decode[nodeRecord](answer)
+		if err != nil {
+			return err
+		}
+		return s.Printf("%s has the level %s", terminal.Line(n.ID), n.Classification)
+	})
 }
 
 func nodesRevoke(g *gateway) *cobra.Command {
@@ -174,7 +189,7 @@ func runNode(ctx context.Context, stdin io.Reader, disk *node.Disk, tools node.T
 			if strings.TrimSpace(lines.Text()) == "" {
 				continue
 			}
-			f, err := said(lines.Text())
+			f, err := node.Said(lines.Text())
 			if err == nil {
 				err = n.Say(f)
 			}
@@ -187,22 +202,4 @@ func runNode(ctx context.Context, stdin io.Reader, disk *node.Disk, tools node.T
 		}
 	}()
 	return n.Run(ctx)
-}
-
-// said is a line as a message or an event.
-func said(line string) (protocol.Frame, error) {
-	f := protocol.Frame{Kind: protocol.Message, ID: uuid.NewString(), Text: line, At: time.Now().UTC()}
-	about, ok := strings.CutPrefix(line, "!event ")
-	if !ok {
-		return f, nil
-	}
-	name, data, _ := strings.Cut(strings.TrimSpace(about), " ")
-	f.Kind, f.Text, f.Name = protocol.Event, "", name
-	if data = strings.TrimSpace(data); data != "" {
-		if !json.Valid([]byte(data)) {
-			return f, fmt.Errorf("the data of event %s is not JSON", name)
-		}
-		f.Data = json.RawMessage(data)
-	}
-	return f, nil
 }

@@ -194,6 +194,7 @@ func (h *handlers) registerAlerts(r *registrar) {
 func (h *handlers) registerNodes(r *registrar) {
 	add(r, wire.Op(get, "/v1/nodes", "list-nodes", "List nodes, and programs that wait for approval"), h.nodes.List)
 	add(r, wire.Op(post, "/v1/nodes/approve", "approve-node", "Make the program that shows a code a node"), h.nodes.Approve)
+	add(r, wire.Op(patch, "/v1/nodes/{node}", "set-node-level", "Change the level of a node; its connection ends, and it connects again"), h.nodes.SetLevel)
 	add(r, wire.Op(remove, "/v1/nodes/{node}", "revoke-node", "Take a node's access, and end its connection", http.StatusNoContent), h.nodes.Revoke)
 	add(r, nodes.DescribePair(), h.nodes.Pair)
 	r.raw(nodes.DescribeConnect(), h.nodes.Connect)

@@ -60,7 +60,7 @@ type Alerts struct {
 	Metrics    *Metrics
 
 	plan     atomic.Pointer[alert.Plan]
-	counting sync.Mutex // held from counting what a target was told until the next notification is stored
+	counting sync.Mutex // held from counting what a target was told until the next notification is stored, see [notifying.spend]
 }
 
 // ErrOff refuses a report while the configuration says nothing about alerts.

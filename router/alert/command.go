@@ -133,26 +133,37 @@ func (a *Alerts) Command(ctx context.Context, name, args string, c Caller) (ledg
 
 // listed lists the open alerts that the conversation may know.
 func (a *Alerts) listed(ctx context.Context, c Caller) (string, error) {
-	all, err := a.List(ctx, Filter{Query: alert.Query{Open: true, MaxLevel: c.Most}})
-	if err != nil {
-		return "", err
-	}
 	var b strings.Builder
-	hidden, shown := 0, 0
-	for i := range all {
-		line, ok := c.Show(flow.NewText(alert.Line(&all[i].Alert)+" "+visible.CodeSpan(all[i].Key), all[i].Label))
-		switch {
-		case !ok && all[i].Discreet: // not even counted
-		case !ok:
-			hidden++
-		default:
-			if shown++; shown <= listMax {
-				b.WriteString(line + "\n")
+	hidden, shown, looked, now := 0, 0, 0, a.Now()
+	q := alert.Query{Open: true, MaxLevel: c.Most, Limit: pageRead}
+	for looked < lookMax && shown <= listMax {
+		rows, err := a.Store.ListAlerts(ctx, q)
+		if err != nil {
+			return "", fmt.Errorf("read alerts: %w", err)
+		}
+		for i := range rows {
+			x := &rows[i]
+			if x.Over(now) {
+				continue
+			}
+			line, ok := c.Show(flow.NewText(alert.Line(x)+" "+visible.CodeSpan(x.Key), x.Label))
+			switch {
+			case !ok && x.Discreet: // not even counted
+			case !ok:
+				hidden++
+			default:
+				if shown++; shown <= listMax {
+					b.WriteString(line + "\n")
+				}
 			}
 		}
+		if looked += len(rows); len(rows) < q.Limit {
+			break
+		}
+		q.After = rows[len(rows)-1].Key
 	}
-	if more := shown - listMax; more > 0 {
-		fmt.Fprintf(&b, "… and %d more.\n", more)
+	if shown > listMax {
+		b.WriteString("… and more: `sluice alerts list` shows all.\n")
 	}
 	if hidden > 0 {
 		fmt.Fprintf(&b, "%d withheld here.\n", hidden)
@@ -163,8 +174,10 @@ func (a *Alerts) listed(ctx context.Context, c Caller) (string, error) {
 	return strings.TrimSpace(b.String()), nil
 }
 
-// listMax is how many alerts /alerts lists.
-const listMax = 30
+const (
+	listMax = 30    // alerts that /alerts lists
+	lookMax = 1_000 // alerts that it looks through for them
+)
 
 func (a *Alerts) orderCommand(ctx context.Context, name, args string, c Caller) (ledger.Change, string, error) {
 	o := Order{Action: alert.Acknowledge, Name: args, Actor: c.Actor, Label: flow.Bottom(), Most: c.Most, Knows: a.knownBy(c)}

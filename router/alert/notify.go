@@ -159,11 +159,11 @@ func (n *notifying) post(ctx context.Context, s alert.Send, route sessions.Route
 	if s.Wait {
 		due = n.plan.Quiet.End(n.all.Now())
 	} else if b := n.plan.Budget; b.Most > 0 && !critical {
-		used, err := n.all.Store.CountNotes(ctx, s.Target, n.all.Now().Add(-b.Per), b.Most)
+		free, err := n.spend(ctx, s.Target, b)
 		if err != nil {
-			return fmt.Errorf("count notifications: %w", err)
+			return err
 		}
-		if used >= b.Most {
+		if !free {
 			due = n.all.Now().Add(max(b.Per/time.Duration(b.Most), digestAfter))
 			note.Why = "the target's budget is used up"
 		}
@@ -189,6 +189,23 @@ func (n *notifying) post(ctx context.Context, s alert.Send, route sessions.Route
 	n.next.Posts[s.Target] = alert.Post{Delivery: string(d.ID), At: n.all.Now(), Withheld: withheld}
 	n.change.Deliver = append(n.change.Deliver, d)
 	return nil
+}
+
+// spend reports whether a target may get one more message, and counts it. If another replica posts to the target meanwhile, the
+// change is refused, and the group is looked at again.
+func (n *notifying) spend(ctx context.Context, target string, b alert.Budget) (bool, error) {
+	used, revision, err := n.all.Store.CountNotes(ctx, target, n.all.Now().Add(-b.Per), b.Most)
+	if err != nil {
+		return false, fmt.Errorf("count notifications: %w", err)
+	}
+	if slices.ContainsFunc(n.change.AlertBudgets, func(s alert.Spent) bool { return s.Target == target }) { // this change has its message
+		return used+1 < b.Most, nil
+	}
+	if used >= b.Most {
+		return false, nil
+	}
+	n.change.AlertBudgets = append(n.change.AlertBudgets, alert.Spent{Target: target, Revision: revision})
+	return true, nil
 }
 
 // controls are the buttons of the group's message.

@@ -83,8 +83,18 @@ func errShared(name string, n int) error {
 
 // byRef finds the open alerts that have a short name, or a key that looks like one.
 func (a *Alerts) byRef(ctx context.Context, name string, most flow.Level) ([]alert.Alert, error) {
-	open, err := a.Store.ListAlerts(ctx, alert.Query{Open: true, MaxLevel: most})
-	return slices.DeleteFunc(open, func(x alert.Alert) bool { return alert.Ref(x.Key) != name && x.Key != name }), err
+	found, err := a.Store.ListAlerts(ctx, alert.Query{Open: true, MaxLevel: most, Ref: name})
+	if err != nil {
+		return nil, err
+	}
+	found = slices.DeleteFunc(found, func(x alert.Alert) bool { return alert.Ref(x.Key) != name })
+	like, err := a.Store.AlertsByKey(ctx, []string{name})
+	for _, x := range like {
+		if x.Status.Open() && x.Label.FlowsTo(most) && alert.Ref(x.Key) != name {
+			found = append(found, x)
+		}
+	}
+	return found, err
 }
 
 // Ordered is the change that an order makes, for the caller to store, and the alerts that it changes.

@@ -148,7 +148,7 @@ func (a *Alerts) hush(ctx context.Context, most flow.Level) (*hushing, error) {
 	if h.plan == nil || len(h.plan.Inhibitions) == 0 {
 		return h, nil
 	}
-	if h.sources, err = a.Store.ListAlerts(ctx, alert.Query{Open: true, MaxLevel: most}); err != nil {
+	if h.sources, err = a.Store.ListAlerts(ctx, alert.Query{Open: true, MaxLevel: most, Severities: alert.SourceSeverities(h.plan.Inhibitions)}); err != nil {
 		return nil, fmt.Errorf("read alerts: %w", err)
 	}
 	h.sources = slices.DeleteFunc(h.sources, func(x alert.Alert) bool {

@@ -109,30 +109,45 @@ func (r *Pairings) Request(ctx context.Context, in adapters.Inbound) (Request, e
 
 // notifyOwners asks the owners on a person's channel, in their direct chats, whether to admit the person.
 func (r *Pairings) notifyOwners(ctx context.Context, p ledger.Pairing) []ledger.Delivery {
-	s := r.Composer.Settings()
-	a, ok := r.Composer.Adapter(p.Channel, p.Account)
+	text := fmt.Sprintf("%s (`%s`) wants to talk to me. The code is `%s`; it is valid for an hour.",
+		visible.CodeSpan(cmp.Or(p.User.Name, p.User.Username, "Somebody")), sessions.Principal(p.Channel, p.User.ID), p.Code)
+	ctx, cancel := context.WithTimeout(ctx, outbound.DirectoryTimeout)
+	defer cancel()
+	return r.askOwners(ctx, p.Channel, p.Account, question{
+		asks: p.Question(), text: r.Composer.Settings().WarnShared(text), label: r.label(p), command: "pair", code: p.Code,
+	})
+}
+
+// question is what owners are asked about somebody or something that shows a code.
+type question struct {
+	asks    ledger.Question
+	text    string
+	label   flow.Label
+	command string // the chat command that decides
+	code    string
+}
+
+// askOwners asks the owners on a channel in their direct chats.
+func (r *Pairings) askOwners(ctx context.Context, channel, account string, q question) []ledger.Delivery {
+	a, ok := r.Composer.Adapter(channel, account)
 	if !ok {
 		return nil
 	}
-	approve := ledger.Control{Label: "Approve", Command: "pair", Args: "approve " + p.Code}
-	deny := ledger.Control{Label: "Deny", Command: "pair", Args: "deny " + p.Code}
-	text := fmt.Sprintf("%s (`%s`) wants to talk to me. The code is `%s`; it is valid for an hour.",
-		visible.CodeSpan(cmp.Or(p.User.Name, p.User.Username, "Somebody")), sessions.Principal(p.Channel, p.User.ID), p.Code)
-	text = s.WarnShared(text)
+	approve := ledger.Control{Label: "Approve", Command: q.command, Args: "approve " + q.code}
+	deny := ledger.Control{Label: "Deny", Command: q.command, Args: "deny " + q.code}
+	text := q.text
 	var controls []ledger.Control
 	if b, ok := a.(adapters.Buttoner); ok && b.MaxButtons() >= 2 {
 		controls = []ledger.Control{approve, deny}
 	} else {
 		text += fmt.Sprintf("\n\nSend `%s` or `%s`.", approve.CommandLine(), deny.CommandLine())
 	}
-	ctx, cancel := context.WithTimeout(ctx, outbound.DirectoryTimeout)
-	defer cancel()
 	var told []ledger.Delivery
-	for _, owner := range s.OwnersOn(p.Channel) {
+	for _, owner := range r.Composer.Settings().OwnersOn(channel) {
 		d := r.Composer.Notice(r.Routes.Direct(ctx, a, owner), text)
-		d.Controls, d.Label = controls, r.label(p)
+		d.Controls, d.Label = controls, q.label
 		if len(controls) > 0 {
-			d.Asks = p.Question()
+			d.Asks = q.asks
 		}
 		told = append(told, d)
 	}

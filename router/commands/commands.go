@@ -80,6 +80,7 @@ type Commands struct {
 	Approvals       Approvals
 	Jobs            Jobs
 	Alerts          Alerts
+	Nodes           Nodes // nil: there are no nodes
 	// Settle is the change that an owner's decision about a pairing code makes.
 	Settle func(ctx context.Context, code, actor string, to ledger.PairingStatus) (ledger.Pairing, ledger.Change, error)
 	Speaks func() bool // whether replies can be spoken; nil: they can't

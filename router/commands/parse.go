@@ -66,6 +66,9 @@ func table() []spec {
 		{name: "raise", help: "LEVEL: let me use data up to this level here", owner: true, order: (*Commands).raise},
 		{name: "pair", help: "approve CODE or deny CODE: decide whether a person may talk to me", owner: true, guesses: true, run: (*Commands).pair},
 		{name: "cron", help: "list jobs; show, pause, resume, run, remove or history with an ID, or add one: /cron add NAME in 20m TEXT", owner: true, lines: true, run: (*Commands).cron},
+		{name: "nodes", help: "list programs and devices that are nodes; approve CODE LEVEL, deny CODE, level NODE LEVEL, or revoke NODE", owner: true, guesses: true, run: func(k *Commands, ctx context.Context, c Call) (ledger.Change, string, error) {
+			return answerNodes(ctx, k, c)
+		}},
 		alerting("alerts", "list the open alerts"),
 		alerting("ack", "KEY: acknowledge an alert, so that nobody else is called"),
 		alerting("silence", "KEY DURATION: keep an alert quiet, for example 2h"),

@@ -42,6 +42,7 @@ type ButtonStore interface {
 	CanonicalConversation(ctx context.Context, channel, account string, id sessions.ConversationID) (sessions.ConversationID, error)
 	PairingOf(ctx context.Context, channel, account string, user sessions.UserID) (ledger.Pairing, error)
 	Approval(ctx context.Context, id ledger.ApprovalID) (ledger.Approval, error)
+	Node(ctx context.Context, id string) (ledger.Node, error)
 }
 
 // Places decides who may talk to the bot where, and in which session, see [place.Places].

@@ -30,6 +30,8 @@ type AlertChange struct {
 	Silences []alert.Silence
 	// AlertNotes inserts notifications. A known key is ErrDuplicate.
 	AlertNotes []alert.Note
+	// AlertBudgets counts what is posted to targets; ErrConflict if something was posted since the count.
+	AlertBudgets []alert.Spent
 	// AlertSums marks waiting notifications as told in a digest; ErrConflict if one does not wait.
 	AlertSums []string
 }
@@ -58,6 +60,6 @@ type Alerts interface {
 	GroupNotes(ctx context.Context, group string, limit int) ([]alert.Note, error)
 	// WaitingNotes reads the notifications that a target waits for, oldest first, at most limit.
 	WaitingNotes(ctx context.Context, target string, limit int) ([]alert.Note, error)
-	// CountNotes counts the new messages to a target since a time, at most limit.
-	CountNotes(ctx context.Context, target string, since time.Time, limit int) (int, error)
+	// CountNotes counts the new messages to a target since a time, at most limit. The revision is for [alert.Spent].
+	CountNotes(ctx context.Context, target string, since time.Time, limit int) (n int, revision int64, err error)
 }

@@ -7,7 +7,7 @@ import (
 	"sluice/sessions"
 )
 
-// Question names what a delivery asks people to decide: an approval's id, or a person's pairing. May be empty.
+// Question names what a delivery asks people to decide: an approval's id, a person's pairing, or a program that asks to be a node. May be empty.
 type Question string
 
 const pairingQuestion = "pair"
@@ -26,6 +26,33 @@ func (q Question) Pairing() (Pairing, bool) {
 		return Pairing{}, false
 	}
 	return Pairing{Code: words[1], Channel: words[2], Account: words[3], User: sessions.Peer{ID: sessions.UserID(words[4])}}, true
+}
+
+const nodeQuestion = "node"
+
+// Question is the question whether a program may be a node.
+func (n Node) Question() Question { return Question(nodeQuestion + "/" + n.Code + "/" + n.ID) }
+
+// Node is the node of a question about one; false for other questions.
+func (q Question) Node() (Node, bool) {
+	words := strings.SplitN(string(q), "/", 3)
+	if len(words) != 3 || words[0] != nodeQuestion {
+		return Node{}, false
+	}
+	return Node{Code: words[1], ID: words[2]}, true
+}
+
+// Outcome says what was decided about a program with a code; empty while it is open.
+func (n Node) Outcome(code string, now time.Time) string {
+	switch {
+	case n.Status == NodeApproved:
+		return "Approved."
+	case n.Status == NodeRevoked:
+		return "Refused."
+	case n.Status == NodePending && n.Code == code && n.Expires.After(now):
+		return ""
+	}
+	return "The code has expired."
 }
 
 // Outcome says what was decided about a person with a code; empty while it is open.

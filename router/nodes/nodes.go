@@ -30,6 +30,8 @@ const (
 	codeLife = time.Hour
 	// pendingMax is how many programs may wait for approval at once.
 	pendingMax = 16
+	// askedMax is for how many of them the owners are asked in a chat: anybody who reaches the gateway can ask.
+	askedMax = 3
 	// approvedMax is how many nodes there may be.
 	approvedMax = 1000
 	// levelAge is how long a level that was read is used. A revoked node loses what other replicas send within this time.
@@ -67,6 +69,8 @@ type Registry struct {
 	store   Store
 	now     func() time.Time
 	pairing bool
+	commit  func(ctx context.Context, change ledger.Change) error
+	ask     func(ctx context.Context, n ledger.Node) []ledger.Delivery // nil: no owner is asked in a chat
 
 	asking sync.Mutex // held while a request is counted and stored
 
@@ -82,7 +86,13 @@ type known struct {
 
 // New makes a registry; without pairing it accepts no new nodes.
 func New(store Store, now func() time.Time, pairing bool) *Registry {
-	return &Registry{store: store, now: now, pairing: pairing, levels: map[string]known{}}
+	return &Registry{store: store, now: now, pairing: pairing, commit: store.Commit, levels: map[string]known{}}
+}
+
+// AskIn makes the registry ask the owners in their chats: ask writes the questions, and commit stores them. It must be called
+// before the first request.
+func (r *Registry) AskIn(ask func(ctx context.Context, n ledger.Node) []ledger.Delivery, commit func(ctx context.Context, change ledger.Change) error) {
+	r.ask, r.commit = ask, commit
 }
 
 // Hash is what is stored of a token.
@@ -113,14 +123,22 @@ func (r *Registry) Ask(ctx context.Context, a Asked) (ledger.Node, error) {
 	r.asking.Lock()
 	defer r.asking.Unlock()
 	now := r.now()
-	if err := r.room(ctx, now); err != nil {
+	waiting, err := r.pending(ctx, now)
+	if err != nil {
 		return ledger.Node{}, err
+	}
+	if len(waiting) >= pendingMax {
+		return ledger.Node{}, ErrFull
 	}
 	n := ledger.Node{
 		ID: a.Name + "-" + suffix(), Revision: 1, Status: ledger.NodePending, Code: newCode(), Token: a.Token, Label: flow.NewLabel(flow.Public, flow.Untrusted),
 		NodeDetail: ledger.NodeDetail{Name: a.Name, Platform: a.Platform}, Created: now, Expires: now.Add(codeLife), Changed: now,
 	}
-	err := r.store.Commit(ctx, ledger.Change{Nodes: []ledger.Node{n}, Change: entry(n, now, "nobody", "node.request")})
+	change := ledger.Change{Nodes: []ledger.Node{n}, Change: entry(n, now, "nobody", "node.request")}
+	if r.ask != nil && len(waiting) < askedMax {
+		change.Deliver = r.ask(ctx, n)
+	}
+	err = r.commit(ctx, change)
 	if errors.Is(err, sessions.ErrDuplicate) {
 		return r.again(ctx, a, now)
 	}
@@ -142,18 +160,6 @@ func (r *Registry) again(ctx context.Context, a Asked, now time.Time) (ledger.No
 	return old, nil
 }
 
-// room says whether one more program may wait.
-func (r *Registry) room(ctx context.Context, now time.Time) error {
-	waiting, err := r.pending(ctx, now)
-	if err != nil {
-		return err
-	}
-	if len(waiting) >= pendingMax {
-		return ErrFull
-	}
-	return nil
-}
-
 // pending reads the requests that can still be approved.
 func (r *Registry) pending(ctx context.Context, now time.Time) ([]ledger.Node, error) {
 	all, err := r.store.ListNodes(ctx, ledger.NodeQuery{Status: ledger.NodePending, MaxLevel: flow.Restricted})
@@ -163,10 +169,9 @@ func (r *Registry) pending(ctx context.Context, now time.Time) ([]ledger.Node, e
 	return slices.DeleteFunc(all, func(n ledger.Node) bool { return !n.Expires.After(now) }), nil
 }
 
-// Approve makes the program that shows a code a node with a level.
-func (r *Registry) Approve(ctx context.Context, code string, level flow.Level, actor string) (ledger.Node, error) {
-	now := r.now()
-	waiting, err := r.pending(ctx, now)
+// waitingFor finds the program that shows a code.
+func (r *Registry) waitingFor(ctx context.Context, code string) (ledger.Node, error) {
+	waiting, err := r.pending(ctx, r.now())
 	if err != nil {
 		return ledger.Node{}, err
 	}
@@ -174,43 +179,121 @@ func (r *Registry) Approve(ctx context.Context, code string, level flow.Level, a
 	if i < 0 {
 		return ledger.Node{}, ErrCode
 	}
+	return waiting[i], nil
+}
+
+// Approval is the change that makes the program that shows a code a node with a level. The caller stores it.
+func (r *Registry) Approval(ctx context.Context, code string, level flow.Level, actor string) (ledger.Node, ledger.Change, error) {
+	n, err := r.waitingFor(ctx, code)
+	if err != nil {
+		return ledger.Node{}, ledger.Change{}, err
+	}
 	approved, err := r.store.ListNodes(ctx, ledger.NodeQuery{Status: ledger.NodeApproved, MaxLevel: flow.Restricted, Limit: approvedMax})
 	if err != nil {
-		return ledger.Node{}, fmt.Errorf("list nodes: %w", err)
+		return ledger.Node{}, ledger.Change{}, fmt.Errorf("list nodes: %w", err)
 	}
 	if len(approved) >= approvedMax {
-		return ledger.Node{}, &request.Error{Field: "code", Text: fmt.Sprintf("there are %d nodes already: revoke one first", approvedMax)}
+		return ledger.Node{}, ledger.Change{}, &request.Error{Field: "code", Text: fmt.Sprintf("there are %d nodes already: revoke one first", approvedMax)}
 	}
-	n := waiting[i]
+	n.Status, n.Label = ledger.NodeApproved, flow.NewLabel(level, flow.Untrusted)
+	n, change := r.decided(n, actor, "node.approve")
+	return n, change, nil
+}
+
+// Denial is the change that refuses the program that shows a code. The caller stores it.
+func (r *Registry) Denial(ctx context.Context, code, actor string) (ledger.Node, ledger.Change, error) {
+	n, err := r.waitingFor(ctx, code)
+	if err != nil {
+		return ledger.Node{}, ledger.Change{}, err
+	}
+	n.Status = ledger.NodeRevoked
+	n, change := r.decided(n, actor, "node.deny")
+	return n, change, nil
+}
+
+// Revocation is the change that takes a node's access, or refuses one that waits; empty if it has none. The caller stores it.
+func (r *Registry) Revocation(ctx context.Context, id, actor string) (ledger.Node, ledger.Change, error) {
+	n, err := r.store.Node(ctx, id)
+	if err != nil {
+		return ledger.Node{}, ledger.Change{}, fmt.Errorf("read node: %w", err)
+	}
+	if n.Status == ledger.NodeRevoked {
+		return n, ledger.Change{}, nil
+	}
+	n.Status = ledger.NodeRevoked
+	n, change := r.decided(n, actor, "node.revoke")
+	return n, change, nil
+}
+
+// Leveling is the change that gives a node another level; empty if it has that level. The caller stores it. The node's
+// connection ends, so that its tools and what it says get the new level when it connects again.
+func (r *Registry) Leveling(ctx context.Context, id string, level flow.Level, actor string) (ledger.Node, ledger.Change, error) {
+	n, err := r.store.Node(ctx, id)
+	switch {
+	case err != nil:
+		return ledger.Node{}, ledger.Change{}, fmt.Errorf("read node: %w", err)
+	case n.Status != ledger.NodeApproved:
+		return ledger.Node{}, ledger.Change{}, fmt.Errorf("read node: %w", sessions.ErrNotFound)
+	case n.Label.Level() == level:
+		return n, ledger.Change{}, nil
+	}
+	was, label := n.Label.Level(), n.Label
+	n.Label = flow.NewLabel(level, flow.Untrusted)
+	n, change := r.decided(n, actor, "node.level")
+	change.Audit[0].Label = label.Join(n.Label)
+	change.Audit[0].Detail = map[string]string{"from": was.String(), "to": level.String()}
+	return n, change, nil
+}
+
+// decided is the change that stores a decision about a node.
+func (r *Registry) decided(n ledger.Node, actor, action string) (ledger.Node, ledger.Change) {
+	now := r.now()
 	n.Revision++
-	n.Status, n.Code, n.Actor, n.Changed, n.Label = ledger.NodeApproved, "", actor, now, flow.NewLabel(level, flow.Untrusted)
-	return n, r.move(ctx, n, entry(n, now, actor, "node.approve"))
+	n.Code, n.Actor, n.Changed = "", actor, now
+	return n, ledger.Change{Nodes: []ledger.Node{n}, Change: entry(n, now, actor, action)}
+}
+
+// Approve makes the program that shows a code a node with a level.
+func (r *Registry) Approve(ctx context.Context, code string, level flow.Level, actor string) (ledger.Node, error) {
+	return r.storing(ctx)(r.Approval(ctx, code, level, actor))
 }
 
 // Revoke takes a node's access, or refuses one that waits.
 func (r *Registry) Revoke(ctx context.Context, id, actor string) (ledger.Node, error) {
-	n, err := r.store.Node(ctx, id)
-	if err != nil {
-		return n, fmt.Errorf("read node: %w", err)
-	}
-	if n.Status == ledger.NodeRevoked {
-		return n, nil
-	}
-	now := r.now()
-	n.Revision++
-	n.Status, n.Code, n.Actor, n.Changed = ledger.NodeRevoked, "", actor, now
-	return n, r.move(ctx, n, entry(n, now, actor, "node.revoke"))
+	return r.storing(ctx)(r.Revocation(ctx, id, actor))
 }
 
-// move stores a new status.
-func (r *Registry) move(ctx context.Context, n ledger.Node, about sessions.Change) error {
-	if err := r.store.Commit(ctx, ledger.Change{Nodes: []ledger.Node{n}, Change: about}); err != nil {
-		return fmt.Errorf("store node: %w", err)
+// SetLevel gives a node another level.
+func (r *Registry) SetLevel(ctx context.Context, id string, level flow.Level, actor string) (ledger.Node, error) {
+	return r.storing(ctx)(r.Leveling(ctx, id, level, actor))
+}
+
+// storing stores a decision.
+func (r *Registry) storing(ctx context.Context) func(n ledger.Node, change ledger.Change, err error) (ledger.Node, error) {
+	return func(n ledger.Node, change ledger.Change, err error) (ledger.Node, error) {
+		if err != nil || len(change.Nodes) == 0 {
+			return n, err
+		}
+		if err := r.commit(ctx, change); err != nil {
+			return ledger.Node{}, fmt.Errorf("store node: %w", err)
+		}
+		r.Changed(change.Nodes)
+		return n, nil
 	}
+}
+
+// Changed forgets what was read of nodes that have changed.
+func (r *Registry) Changed(all []ledger.Node) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.levels, n.ID)
-	return nil
+	for _, n := range all {
+		delete(r.levels, n.ID)
+	}
+}
+
+// List reads nodes.
+func (r *Registry) List(ctx context.Context, q ledger.NodeQuery) ([]ledger.Node, error) {
+	return r.store.ListNodes(ctx, q)
 }
 
 func entry(n ledger.Node, at time.Time, actor, action string) sessions.Change {
@@ -229,13 +312,16 @@ func (r *Registry) Identify(ctx context.Context, token string) (ledger.Node, err
 	return n, nil
 }
 
-// Approved reports whether a node is still approved.
-func (r *Registry) Approved(ctx context.Context, id string) (bool, error) {
+// Current reads a node. One that does not exist counts as revoked.
+func (r *Registry) Current(ctx context.Context, id string) (ledger.Node, error) {
 	n, err := r.store.Node(ctx, id)
-	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
-		return false, fmt.Errorf("read node: %w", err)
+	switch {
+	case errors.Is(err, sessions.ErrNotFound):
+		return ledger.Node{ID: id, Status: ledger.NodeRevoked}, nil
+	case err != nil:
+		return ledger.Node{}, fmt.Errorf("read node: %w", err)
 	}
-	return n.Status == ledger.NodeApproved, nil
+	return n, nil
 }
 
 func (r *Registry) keep(n ledger.Node) {

@@ -88,16 +88,30 @@ func TestANodeHasTheLevelThatItsOwnerGaveIt(t *testing.T) {
 	_, err = r.Identify(t.Context(), n.Token)
 	require.ErrorIs(t, err, sessions.ErrNotFound, "the stored hash is no token")
 
+	lower, err := r.SetLevel(t.Context(), n.ID, flow.Internal, "owner")
+	require.NoError(t, err)
+	require.Equal(t, flow.Internal, lower.Label.Level())
+	require.Equal(t, flow.Internal, r.Level(n.ID))
+	now = now.Add(3 * time.Second)
+	require.Equal(t, flow.Internal, other.Level(n.ID), "another replica notices")
+	same, err := r.SetLevel(t.Context(), n.ID, flow.Internal, "owner")
+	require.NoError(t, err)
+	require.Equal(t, lower, same, "nothing is stored")
+
 	_, err = r.Revoke(t.Context(), n.ID, "owner")
 	require.NoError(t, err)
 	require.Equal(t, flow.Public, r.Level(n.ID))
 	now = now.Add(3 * time.Second)
 	require.Equal(t, flow.Public, other.Level(n.ID), "another replica notices")
 	for _, registry := range []*nodes.Registry{r, other} {
-		approved, err := registry.Approved(t.Context(), n.ID)
-		require.NoError(t, err)
-		require.False(t, approved)
+		for _, id := range []string{n.ID, "gone"} {
+			current, err := registry.Current(t.Context(), id)
+			require.NoError(t, err)
+			require.Equal(t, ledger.NodeRevoked, current.Status)
+		}
 	}
+	_, err = r.SetLevel(t.Context(), n.ID, flow.Public, "owner")
+	require.ErrorIs(t, err, sessions.ErrNotFound, "it is no node any more")
 	_, err = r.Revoke(t.Context(), "gone", "owner")
 	require.ErrorIs(t, err, sessions.ErrNotFound)
 	all, err := db.ListNodes(context.Background(), ledger.NodeQuery{MaxLevel: flow.Restricted})

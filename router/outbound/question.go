@@ -21,6 +21,7 @@ const questionMax = 1500
 type questionStore interface {
 	Approval(ctx context.Context, id ledger.ApprovalID) (ledger.Approval, error)
 	PairingOf(ctx context.Context, channel, account string, user sessions.UserID) (ledger.Pairing, error)
+	Node(ctx context.Context, id string) (ledger.Node, error)
 }
 
 // Outcome is the decision about a question, for people. An open question has no text.
@@ -37,6 +38,13 @@ func OutcomeOf(ctx context.Context, store questionStore, q ledger.Question, now 
 			return Outcome{}, fmt.Errorf("read pairing: %w", err)
 		}
 		return Outcome{Text: p.Outcome(about.Code, now)}, nil
+	}
+	if about, ok := q.Node(); ok {
+		n, err := store.Node(ctx, about.ID)
+		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+			return Outcome{}, fmt.Errorf("read node: %w", err)
+		}
+		return Outcome{Text: n.Outcome(about.Code, now)}, nil
 	}
 	if q == "" {
 		return Outcome{Text: ledger.OverText}, nil

@@ -43,23 +43,28 @@ func (s Signal) Raise() {
 	}
 }
 
-// DecidingStore is a store that raises a signal after each commit that may have decided about a question.
-func DecidingStore(s *ledger.Store, decided Signal) *ledger.Store {
+// DecidingStore is a store that raises a signal after each commit that may have decided about a question, and hands nodes that
+// were stored to a function, which may be nil.
+func DecidingStore(s *ledger.Store, decided Signal, nodes func([]ledger.Node)) *ledger.Store {
 	deciding := *s
-	deciding.Committer = decidingCommitter{s.Committer, decided}
+	deciding.Committer = decidingCommitter{s.Committer, decided, nodes}
 	return &deciding
 }
 
 type decidingCommitter struct {
 	ledger.Committer
 	decided Signal
+	nodes   func([]ledger.Node)
 }
 
 // Commit implements [ledger.Committer].
 func (c decidingCommitter) Commit(ctx context.Context, change ledger.Change) error {
 	err := c.Committer.Commit(ctx, change)
-	if err == nil && len(change.Approvals)+len(change.DenyPending)+len(change.Pairings) > 0 {
+	if err == nil && len(change.Approvals)+len(change.DenyPending)+len(change.Pairings)+len(change.Nodes) > 0 {
 		c.decided.Raise()
+	}
+	if err == nil && len(change.Nodes) > 0 && c.nodes != nil {
+		c.nodes(change.Nodes)
 	}
 	return err
 }

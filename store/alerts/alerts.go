@@ -15,8 +15,8 @@ import (
 
 const (
 	alertColumns = `alert_key, revision, status, severity, source, level, trust, body, started, ends, updated, ended`
-	insertAlert  = `INSERT INTO alerts (` + alertColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (alert_key) DO NOTHING`
-	moveAlert    = `UPDATE alerts SET revision = ?, status = ?, severity = ?, source = ?, level = ?, trust = ?, body = ?, started = ?, ends = ?, updated = ?, ended = ?
+	insertAlert  = `INSERT INTO alerts (` + alertColumns + `, ref) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (alert_key) DO NOTHING`
+	moveAlert    = `UPDATE alerts SET revision = ?, status = ?, severity = ?, source = ?, level = ?, trust = ?, body = ?, started = ?, ends = ?, updated = ?, ended = ?, ref = ?
 		WHERE alert_key = ? AND revision = ?`
 	silenceColumns = `id, revision, starts, ends, updated, level, trust, body`
 	insertSilence  = `INSERT INTO silences (` + silenceColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`
@@ -59,6 +59,9 @@ func Write(e *engine.Encoding, c *ledger.AlertChange) engine.Write {
 	for i := range c.AlertNotes {
 		b.note(&c.AlertNotes[i])
 	}
+	for _, s := range c.AlertBudgets {
+		b.add(engine.Statement{SQL: spend, Else: sessions.ErrConflict, Args: []any{engine.Indexed(s.Target), s.Revision}})
+	}
 	for _, key := range c.AlertSums {
 		b.add(engine.Statement{SQL: `UPDATE alert_notes SET status = 'summed' WHERE note_key = ? AND status = 'waiting'`, Args: []any{engine.Indexed(key)}, Else: sessions.ErrConflict})
 	}
@@ -70,13 +73,14 @@ func (b *writer) alert(a *alert.Alert) {
 	if a.Revision == 1 {
 		b.add(engine.Statement{SQL: insertAlert, Else: sessions.ErrConflict, Args: []any{
 			engine.Indexed(a.Key), a.Revision, string(a.Status), string(a.Severity), a.Source, level, trust, b.Text(a.Detail),
-			engine.Micros(a.Started), engine.Micros(a.Ends), engine.Micros(a.Updated), engine.Micros(a.Ended),
+			engine.Micros(a.Started), engine.Micros(a.Ends), engine.Micros(a.Updated), engine.Micros(a.Ended), alert.Ref(a.Key),
 		}})
 		return
 	}
 	b.add(engine.Statement{SQL: moveAlert, Else: sessions.ErrConflict, Args: []any{
 		a.Revision, string(a.Status), string(a.Severity), a.Source, level, trust, b.Text(a.Detail),
-		engine.Micros(a.Started), engine.Micros(a.Ends), engine.Micros(a.Updated), engine.Micros(a.Ended), engine.Indexed(a.Key), a.Revision - 1,
+		engine.Micros(a.Started), engine.Micros(a.Ends), engine.Micros(a.Updated), engine.Micros(a.Ended), alert.Ref(a.Key),
+		engine.Indexed(a.Key), a.Revision - 1,
 	}})
 }
 
@@ -138,6 +142,15 @@ func (t Table) ListAlerts(ctx context.Context, q alert.Query) ([]alert.Alert, er
 	where, args := []string{`level <= ?`}, []any{most}
 	if q.Open {
 		where = append(where, openAlerts)
+	}
+	if q.Ref != "" {
+		where, args = append(where, `ref IN (?, '')`), append(args, engine.Indexed(q.Ref))
+	}
+	if len(q.Severities) > 0 {
+		where = append(where, `severity IN (?, ?, ?, ?)`)
+		for i := range 4 {
+			args = append(args, string(q.Severities[min(i, len(q.Severities)-1)]))
+		}
 	}
 	if q.After != "" {
 		where = append(where, `(started, alert_key) < (SELECT started, alert_key FROM alerts WHERE alert_key = ? AND level <= ?)`) // a hidden one is as an unknown one

@@ -21,7 +21,9 @@ const (
 		WHERE group_key = ? AND revision = ?` + engine.Fence
 	joinGroup   = `INSERT INTO alert_members (group_key, alert_key) VALUES (?, ?) ON CONFLICT (group_key, alert_key) DO NOTHING`
 	noteColumns = `note_key, group_key, target, seq, reason, status, delivery_id, level, trust, body, created`
-	insertNote  = `INSERT INTO alert_notes (` + noteColumns + `, posts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (note_key) DO NOTHING`
+	spend       = `INSERT INTO alert_budgets (target, revision) VALUES (?, 1)
+		ON CONFLICT (target) DO UPDATE SET revision = alert_budgets.revision + 1 WHERE alert_budgets.revision = ?`
+	insertNote = `INSERT INTO alert_notes (` + noteColumns + `, posts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (note_key) DO NOTHING`
 )
 
 func (b *writer) touch(t *alert.Touch) {
@@ -109,11 +111,11 @@ func (t Table) WaitingNotes(ctx context.Context, target string, limit int) ([]al
 }
 
 // CountNotes implements [ledger.Store].
-func (t Table) CountNotes(ctx context.Context, target string, since time.Time, limit int) (int, error) {
-	var n int
-	err := t.One(ctx, `SELECT COUNT(*) FROM (SELECT 1 FROM alert_notes WHERE target = ? AND posts = 1 AND created > ?`+engine.Limit(limit)+`) AS posted`,
-		[]any{engine.Indexed(target), engine.Micros(since)}, &n)
-	return n, err
+func (t Table) CountNotes(ctx context.Context, target string, since time.Time, limit int) (n int, revision int64, err error) {
+	err = t.One(ctx, `SELECT COUNT(*), COALESCE((SELECT revision FROM alert_budgets WHERE target = ?), 0)
+		FROM (SELECT 1 FROM alert_notes WHERE target = ? AND posts = 1 AND created > ?`+engine.Limit(limit)+`) AS posted`,
+		[]any{engine.Indexed(target), engine.Indexed(target), engine.Micros(since)}, &n, &revision)
+	return n, revision, err
 }
 
 // Removals are the statements that remove old rows, at most a number of each.

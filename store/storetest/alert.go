@@ -175,8 +175,9 @@ func testAlertNotes(t *testing.T, b *bundle) {
 	require.NoError(t, err)
 	require.Equal(t, []alert.Note{waiting}, got)
 	count := func(since, limit int) int {
-		n, err := b.CountNotes(b.ctx, "ops", at(since), limit)
+		n, revision, err := b.CountNotes(b.ctx, "ops", at(since), limit)
 		require.NoError(t, err)
+		require.Zero(t, revision, "nobody has counted what is posted")
 		return n
 	}
 	require.Equal(t, 1, count(0, 10), "only new messages count")
@@ -187,6 +188,44 @@ func testAlertNotes(t *testing.T, b *bundle) {
 	got, err = b.WaitingNotes(b.ctx, "ops", 10)
 	require.NoError(t, err)
 	require.Empty(t, got)
+}
+
+func testAlertBudgets(t *testing.T, b *bundle) {
+	spend := func(target string, revision int64) ledger.Change {
+		return changeAlerts(ledger.AlertChange{AlertBudgets: []alert.Spent{{Target: target, Revision: revision}}})
+	}
+	b.commit(spend("ops", 0))
+	b.refuse(sessions.ErrConflict, spend("ops", 0))
+	b.commit(spend("ops", 1))
+	b.refuse(sessions.ErrConflict, spend("ops", 1))
+	b.commit(spend("other", 0))
+	n, revision, err := b.CountNotes(b.ctx, "ops", at(0), 10)
+	require.NoError(t, err)
+	require.Zero(t, n)
+	require.Equal(t, int64(2), revision)
+}
+
+func testAlertNames(t *testing.T, b *bundle) {
+	disk, cpu, over := newAlert("disk", 1), newAlert("cpu", 2), newAlert("over", 3)
+	disk.Severity, cpu.Severity = alert.Critical, alert.Warning
+	over.Status, over.Ended = alert.Expired, at(9)
+	b.commit(changeAlerts(ledger.AlertChange{Alerts: []alert.Alert{disk, cpu, over}}))
+	list := func(q alert.Query) (keys []string) {
+		q.Open, q.MaxLevel = true, flow.Restricted
+		all, err := b.ListAlerts(b.ctx, q)
+		require.NoError(t, err)
+		for _, x := range all {
+			keys = append(keys, x.Key)
+		}
+		return keys
+	}
+	require.Equal(t, []string{"disk"}, list(alert.Query{Ref: alert.Ref("disk")}))
+	require.Empty(t, list(alert.Query{Ref: alert.Ref("over")}))
+	require.Equal(t, []string{"disk"}, list(alert.Query{Severities: []alert.Severity{alert.Critical}}))
+	require.Equal(t, []string{"cpu", "disk"}, list(alert.Query{Severities: []alert.Severity{alert.Critical, alert.Warning}}))
+	cpu.Revision, cpu.Severity = 2, alert.Critical
+	b.commit(changeAlerts(ledger.AlertChange{Alerts: []alert.Alert{cpu}}))
+	require.Equal(t, []string{"cpu"}, list(alert.Query{Ref: alert.Ref("cpu"), Severities: []alert.Severity{alert.Critical}}))
 }
 
 func testSilences(t *testing.T, b *bundle) {

@@ -53,4 +53,14 @@ func testDecidedQuestions(t *testing.T, b *bundle) {
 	pairing.Status, pairing.Code = ledger.PairingApproved, ""
 	b.commit(ledger.Change{Pairings: []ledger.Pairing{pairing}})
 	require.Equal(t, []ledger.DeliveryID{approval, code}, decided(1))
+
+	n := newNode("laptop-1", 1)
+	n.Code, n.Expires = "XYZ", at(60)
+	b.commit(ledger.Change{Nodes: []ledger.Node{n}, Retire: []ledger.DeliveryID{approval, code}})
+	node := asked(n.Question(), ledger.DeliverySent)
+	require.Empty(t, decided(1))
+	require.Equal(t, []ledger.DeliveryID{node}, decided(60), "the code has expired")
+	n.Revision, n.Code, n.Status = 2, "", ledger.NodeApproved
+	b.commit(ledger.Change{Nodes: []ledger.Node{n}})
+	require.Equal(t, []ledger.DeliveryID{node}, decided(1))
 }

@@ -214,6 +214,8 @@ func deliveryCases() map[string]func(*testing.T, *bundle) {
 		"alerts of a group":               testAlertsOfAGroup,
 		"groups of alerts are fenced":     testAlertFence,
 		"notifications are unique":        testAlertNotes,
+		"what targets were told counts":   testAlertBudgets,
+		"alerts are found by short names": testAlertNames,
 		"silences are read as stored":     testSilences,
 		"old alerts are pruned":           testPruneAlerts,
 		"check is kept as it was":         testCheckRoundTrip,

@@ -26,8 +26,9 @@ type Nodes interface {
 	Ask(ctx context.Context, a registry.Asked) (ledger.Node, error)
 	Approve(ctx context.Context, code string, level flow.Level, actor string) (ledger.Node, error)
 	Revoke(ctx context.Context, id, actor string) (ledger.Node, error)
+	SetLevel(ctx context.Context, id string, level flow.Level, actor string) (ledger.Node, error)
 	Node(ctx context.Context, id string) (ledger.Node, error)
-	ListNodes(ctx context.Context, q ledger.NodeQuery) ([]ledger.Node, error)
+	List(ctx context.Context, q ledger.NodeQuery) ([]ledger.Node, error)
 	// Connected reports whether a node is connected to this process.
 	Connected(id string) bool
 	// Connect serves a node's connection until it ends.
@@ -77,7 +78,7 @@ func (a *API) List(ctx context.Context, _ *struct{}) (*wire.Body[list], error) {
 	if err := view.NeedOperator(ctx); err != nil {
 		return nil, err
 	}
-	all, err := a.Nodes.ListNodes(ctx, ledger.NodeQuery{MaxLevel: auth.CallerOf(ctx).Level, Limit: listMax})
+	all, err := a.Nodes.List(ctx, ledger.NodeQuery{MaxLevel: auth.CallerOf(ctx).Level, Limit: listMax})
 	if err != nil {
 		return nil, err
 	}
@@ -115,6 +116,31 @@ func (a *API) Approve(ctx context.Context, in *approval) (*wire.Body[record], er
 	if errors.Is(err, registry.ErrCode) {
 		return nil, wire.NewError(http.StatusNotFound, wire.ErrNotFound.Code, registry.ErrCode.Text)
 	}
+	if err != nil {
+		return nil, err
+	}
+	return wire.NewBody(a.record(n)), nil
+}
+
+// level is a new level of a node.
+type level struct {
+	Node string `path:"node" maxLength:"64"`
+	Body struct {
+		Classification string `json:"classification" enum:"PUBLIC,INTERNAL,CONFIDENTIAL,RESTRICTED" doc:"highest level of what the node gets, and the level of what it sends"`
+	}
+}
+
+// SetLevel gives a node another level. Only the owner may.
+func (a *API) SetLevel(ctx context.Context, in *level) (*wire.Body[record], error) {
+	who := auth.CallerOf(ctx)
+	if !who.Owner() {
+		return nil, wire.Forbidden("only the owner changes the levels of nodes: use the gateway's own token")
+	}
+	to, err := flow.ParseLevel(in.Body.Classification)
+	if err != nil {
+		return nil, wire.Invalid(err.Error())
+	}
+	n, err := a.Nodes.SetLevel(ctx, in.Node, to, who.Actor())
 	if err != nil {
 		return nil, err
 	}

@@ -90,6 +90,9 @@ func (e *database) open(ctx context.Context, log *slog.Logger) (err error) {
 	if e.stmts, err = newStatements(path, e.hears, pragmas()...); err != nil {
 		return err
 	}
+	if err := e.stmts.create(); err != nil {
+		return err
+	}
 	if !e.stmts.upToDate() {
 		if err := prepare(ctx, path, log); err != nil {
 			return err

@@ -454,7 +454,7 @@ CREATE TABLE alerts (
     ends      INTEGER NOT NULL,
     updated   INTEGER NOT NULL,
     ended     INTEGER NOT NULL
-) WITHOUT ROWID;
+, ref TEXT NOT NULL DEFAULT '') WITHOUT ROWID;
 CREATE INDEX alerts_started ON alerts (started, alert_key);
 CREATE INDEX alerts_open ON alerts (started, alert_key) WHERE status IN ('firing', 'acknowledged');
 CREATE INDEX alerts_ended ON alerts (ended) WHERE ended > 0;
@@ -687,6 +687,12 @@ CREATE TABLE refusals (
     last      INTEGER NOT NULL
 );
 CREATE INDEX refusals_last ON refusals (last, id);
+CREATE TABLE alert_budgets (
+    target   TEXT PRIMARY KEY,
+    revision INTEGER NOT NULL
+);
+CREATE INDEX alerts_ref ON alerts (ref) WHERE status IN ('firing', 'acknowledged');
+CREATE INDEX nodes_pending ON nodes (expires) WHERE status = 'pending';
 
 -- The first makes the table of statistics, the second reads it.
 ANALYZE sqlite_schema;
@@ -733,6 +739,8 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (360, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (380, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (400, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (401, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (440, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (441, 1);
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES ('runs', 'runs_session', '1000000 500 1');
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES ('runs', 'runs_open', '100 2 1 1');
 INSERT INTO audit_heads (chain, seq, hash) VALUES (0, 0, '');

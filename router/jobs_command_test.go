@@ -28,7 +28,7 @@ func TestCronCommand(t *testing.T) {
 		require.Contains(t, said("7", "/cron show "+id), "ready.")
 		pass(20*time.Minute + 3*time.Second)
 		require.Equal(t, "Tea is\nready.", b.chat.texts("owner")[len(b.chat.texts("owner"))-1])
-		require.Contains(t, said("8", "/cron history "+id), "00:20:00 +00:00 ok")
+		require.Contains(t, said("8", "/cron history "+id), "00:20:00 +00:00 ok, to `here` sent")
 		require.Contains(t, said("9", "/cron"), "`"+id+"`: ")
 
 		require.Contains(t, said("10", "/cron pause water"), "`water` is paused.")

@@ -66,7 +66,7 @@ func TestAgentMakesJobs(t *testing.T) {
 		ann.CallID = "call_2"
 		text, err := b.uses(ann, "cron_history", fmt.Sprintf(`{"id":%q}`, id))
 		require.NoError(t, err)
-		require.JSONEq(t, `{"id":"`+id+`","times":[{"instant":"2000-01-01T00:20:00Z","status":"ok","deliveries":[{"to":"here"}]}]}`, text)
+		require.JSONEq(t, `{"id":"`+id+`","times":[{"instant":"2000-01-01T00:20:00Z","status":"ok","deliveries":[{"to":"here","state":"sent"}]}]}`, text)
 		for range 2 { // the second time is the same call
 			_, err = b.uses(ann, "cron_run", fmt.Sprintf(`{"id":%q}`, id))
 			require.NoError(t, err)

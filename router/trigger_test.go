@@ -174,9 +174,11 @@ func TestJobWithoutReceiptInTime(t *testing.T) {
 		time.Sleep(time.Hour + 9*time.Minute)
 		synctest.Wait()
 		require.Empty(t, b.chat.texts("bob"))
+		require.Contains(t, b.hear(in("owner", "1", "/cron history water")).Notice, "01:00:00 +00:00 delivering, to `ann` waiting")
 		time.Sleep(3 * time.Minute)
 		synctest.Wait()
 		require.Equal(t, []string{"water is due"}, b.chat.texts("bob"))
+		require.Contains(t, b.hear(in("owner", "2", "/cron history water")).Notice, " ok, to `ann` replaced (`no receipt within 10m0s`), to `bob` sent")
 	})
 }
 

@@ -58,7 +58,7 @@ func printHookRequest(s terminal.Screen, r api.HookRequest) error {
 		return err
 	}
 	for _, sent := range r.Sends {
-		if err := s.Printf("to %s: %s", terminal.Line(sent.Target), terminal.Line(strings.TrimSpace(sent.Delivery+" "+sent.Error))); err != nil {
+		if err := s.Printf("to %s", terminal.Line(api.SentTo(sent.Target, sent.State, sent.Delivery, sent.Error))); err != nil {
 			return err
 		}
 	}

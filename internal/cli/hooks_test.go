@@ -12,7 +12,7 @@ func TestHooks(t *testing.T) {
 	t.Parallel()
 	payload := filepath.Join(t.TempDir(), "body.json")
 	require.NoError(t, os.WriteFile(payload, []byte(`{"a":1}`), 0o600))
-	const request = `{"id":"d1","hook":"ci","status":"ok","run":"run_1","session":"sess_1","label":"INTERNAL/untrusted","sends":[{"target":"owner","delivery":"dlv_1"}],
+	const request = `{"id":"d1","hook":"ci","status":"ok","run":"run_1","session":"sess_1","label":"INTERNAL/untrusted","sends":[{"target":"owner","delivery":"dlv_1","state":"sent"}],
 		"headers":{"x-a":"b\nc"},"payload":"{\"a\":1}","received":"2026-04-26T17:03:16Z"}`
 	check(t, map[string]command{
 		"hooks list": {
@@ -39,7 +39,7 @@ func TestHooks(t *testing.T) {
 		},
 		"hooks show ci d1": {
 			asks: "GET /v1/hooks/ci/requests/d1", answer: request,
-			out: "id        d1\nhook      ci\nstatus    ok\nsession   sess_1\nrun       run_1\nlabel     INTERNAL/untrusted\nreceived  1h ago\nto owner: dlv_1\nx-a: b c\n\n{\"a\":1}\n",
+			out: "id        d1\nhook      ci\nstatus    ok\nsession   sess_1\nrun       run_1\nlabel     INTERNAL/untrusted\nreceived  1h ago\nto owner sent dlv_1\nx-a: b c\n\n{\"a\":1}\n",
 		},
 		"hooks replay ci d1": {
 			asks: "POST /v1/hooks/ci/requests/d1/replay", answer: `{"id":"replay-1","replay_of":"d1"}`, out: "replay-1: repeats d1\n",

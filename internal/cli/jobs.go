@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -60,7 +59,7 @@ func printInstants(s terminal.Screen, got api.JobHistory) error {
 	return terminal.Rows(s, []string{"TIME", "STATUS", "BY", "RUN", "TOKENS", "DELIVERIES", "WHY"}, got.Instants, func(t api.JobInstant) []string {
 		var sent []string
 		for _, d := range t.Deliveries {
-			sent = append(sent, d.Target+" "+cmp.Or(d.Delivery, d.Error))
+			sent = append(sent, api.SentTo(d.Target, d.State, d.Delivery, d.Error))
 		}
 		return []string{t.Instant.Format(time.RFC3339), t.Status, t.By, t.Run, tokens(t.Input, t.Output), strings.Join(sent, ", "), t.Why}
 	})
@@ -96,65 +95,14 @@ func jobsRemove(g *gateway) *cobra.Command {
 	})
 }
 
-// jobFlags are the keys of a job.
-type jobFlags struct {
-	schedule, every, at, timezone, text, prompt string
-	to, fallback, set                           []string
-}
-
-func (f *jobFlags) add(cmd *cobra.Command) *cobra.Command {
-	flags := cmd.Flags()
-	flags.StringVar(&f.schedule, "schedule", "", "when: a cron `expression`, see sluice cron next")
-	flags.StringVar(&f.every, "every", "", "when: the `time` between two instants, for example 90m")
-	flags.StringVar(&f.at, "at", "", "when: a single `time`, for example 2026-12-24T18:00")
-	flags.StringVar(&f.timezone, "timezone", "", "the `zone` of the times (default: cron.timezone)")
-	flags.StringVar(&f.text, "text", "", "the `text` to send")
-	flags.StringVar(&f.prompt, "prompt", "", "the `text` that an agent is asked; its reply is sent")
-	flags.StringArrayVar(&f.to, "to", nil, "a `target`: owner, a name from targets, or CHANNEL:ID; repeat it for more")
-	flags.StringArrayVar(&f.fallback, "fallback", nil, "a `target` for those without a receipt; repeat it for more")
-	flags.StringArrayVar(&f.set, "set", nil, "another `key=value` of a job in sluice.yaml; the value may be JSON, and null removes the key")
-	return cmd
-}
-
-// object is the job that the flags describe.
-func (f *jobFlags) object() (map[string]any, error) {
-	job := map[string]any{}
-	for key, value := range map[string]string{"schedule": f.schedule, "every": f.every, "at": f.at, "timezone": f.timezone, "text": f.text, "prompt": f.prompt} {
-		if value != "" {
-			job[key] = value
-		}
-	}
-	deliver := map[string]any{}
-	if len(f.to) > 0 {
-		deliver["to"] = f.to
-	}
-	if len(f.fallback) > 0 {
-		deliver["fallback"] = f.fallback
-	}
-	if len(deliver) > 0 {
-		job["deliver"] = deliver
-	}
-	for _, pair := range f.set {
-		key, value, ok := strings.Cut(pair, "=")
-		if !ok || key == "" {
-			return nil, terminal.Usagef("--set %s: write key=value", pair)
-		}
-		job[key] = value
-		if json.Valid([]byte(value)) {
-			job[key] = json.RawMessage(value)
-		}
-	}
-	return job, nil
-}
-
 func jobsAdd(g *gateway) *cobra.Command {
-	var f jobFlags
-	return f.add(asking(g, &cobra.Command{
+	var f api.JobFlags
+	return f.Add(asking(g, &cobra.Command{
 		Use: "add JOB", Short: "Make a job at run time", Args: arguments(1, 1),
 		Example: `  sluice cron add standup --schedule "45 9 * * mon-fri" --text "Stand-up in 15 minutes." --to team
   sluice cron add brief --schedule "0 7 * * mon-fri" --prompt "What is new? Answer in five lines." --to owner`,
 	}, func(args []string) (api.Request, error) {
-		job, err := f.object()
+		job, err := f.Object()
 		if err != nil {
 			return api.Request{}, err
 		}
@@ -166,13 +114,13 @@ func jobsAdd(g *gateway) *cobra.Command {
 }
 
 func jobsUpdate(g *gateway) *cobra.Command {
-	var f jobFlags
-	return f.add(asking(g, &cobra.Command{
+	var f api.JobFlags
+	return f.Add(asking(g, &cobra.Command{
 		Use: "update JOB", Short: "Change a job that was made at run time", Args: arguments(1, 1),
 		Example: `  sluice cron update standup --schedule "30 9 * * mon-fri"
   sluice cron update standup --set schedule=null --every 24h`,
 	}, func(args []string) (api.Request, error) {
-		job, err := f.object()
+		job, err := f.Object()
 		return api.Request{Method: http.MethodPatch, Path: api.Path("cron", args[0]), Body: job}, err
 	}, func(s terminal.Screen, j api.Job) error {
 		return s.Printf("%s is changed, next at %s", terminal.Line(j.ID), instant(j.Next))

@@ -234,6 +234,12 @@ func (k cronCommand) jobHistory(ctx context.Context, c Call, j *jobs.Job) (strin
 		if n := t.Usage.InputTokens + t.Usage.OutputTokens; n > 0 {
 			line += fmt.Sprintf(", %d tokens", n)
 		}
+		for _, s := range t.Sends {
+			line += ", to " + visible.CodeSpan(s.Target) + " " + string(t.StateOf(s))
+			if s.Error != "" {
+				line += " (" + visible.CodeSpan(s.Error) + ")"
+			}
+		}
 		if t.Why != "" {
 			line += ": " + visible.CodeSpan(t.Why)
 		}

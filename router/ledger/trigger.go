@@ -119,7 +119,32 @@ type TriggerSend struct {
 	Delivery DeliveryID `json:"delivery,omitempty"` // empty: it could not be made
 	Error    string     `json:"error,omitempty"`    // why it counts as failed
 	Replaced bool       `json:"replaced,omitempty"` // a fallback was sent in its place
+	Received bool       `json:"received,omitempty"` // the platform's receipt was found
 	At       time.Time  `json:"at"`
+}
+
+// SendState is what became of a message of a trigger.
+type SendState string
+
+// The states of messages of triggers.
+const (
+	SendWaiting  SendState = "waiting"  // for the platform's receipt
+	SendSent     SendState = "sent"     // there is a receipt
+	SendReplaced SendState = "replaced" // a fallback was sent in its place
+	SendFailed   SendState = "failed"
+)
+
+// StateOf says what became of a message of the trigger. A trigger whose messages wait is not at its end.
+func (t *Trigger) StateOf(s TriggerSend) SendState {
+	switch {
+	case s.Replaced:
+		return SendReplaced
+	case s.Error != "":
+		return SendFailed
+	case s.Received || !t.Status.Open():
+		return SendSent
+	}
+	return SendWaiting
 }
 
 // TriggerSource is what causes triggers.

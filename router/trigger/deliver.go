@@ -240,6 +240,7 @@ func (w *worker) stateOf(ctx context.Context, t *ledger.Trigger, i int) (state, 
 	within := cmp.Or(t.Deliver.Within, defaultWithin)
 	switch d.Status {
 	case ledger.DeliverySent:
+		s.Received = true
 		return stateReceived, nil
 	case ledger.DeliveryQueued, ledger.DeliverySending, ledger.DeliveryHeld, ledger.DeliveryPreview:
 		if w.all.Now().Sub(s.At) < within {

@@ -52,6 +52,7 @@ type JobInstant struct {
 	Deliveries []struct {
 		Target   string `json:"target"`
 		Delivery string `json:"delivery"`
+		State    string `json:"state"`
 		Error    string `json:"error"`
 	} `json:"deliveries"`
 }

@@ -34,6 +34,7 @@ type HookRequest struct {
 	Sends   []struct {
 		Target   string `json:"target"`
 		Delivery string `json:"delivery"`
+		State    string `json:"state"`
 		Error    string `json:"error"`
 	} `json:"sends"`
 	Alerts   []string          `json:"alerts"`

@@ -90,7 +90,7 @@ type requestRecord struct {
 	Why      string               `json:"why,omitempty" doc:"why it went no further"`
 	Session  sessions.ID          `json:"session,omitempty"`
 	Run      sessions.RunID       `json:"run,omitempty"`
-	Sends    []ledger.TriggerSend `json:"sends,omitempty" doc:"where the reply was sent"`
+	Sends    []sentRecord         `json:"sends,omitempty" doc:"where the reply was sent"`
 	Alerts   []string             `json:"alerts,omitempty" doc:"keys of the alerts that it has reported, the first 100"`
 	Label    string               `json:"label"`
 	ReplayOf string               `json:"replay_of,omitempty" doc:"the id of the request that this one repeats"`
@@ -100,6 +100,12 @@ type requestRecord struct {
 	Payload  string               `json:"payload,omitempty" doc:"the body as it came in; only of a single request"`
 	Received time.Time            `json:"received"`
 	Ended    *time.Time           `json:"ended,omitempty"`
+}
+
+// sentRecord is a reply to one target.
+type sentRecord struct {
+	ledger.TriggerSend
+	State ledger.SendState `json:"state" enum:"waiting,sent,replaced,failed" doc:"sent: there is a receipt; waiting: for the receipt; replaced: a fallback was sent instead"`
 }
 
 // record shows a request with what became of it, as far as the caller may know.
@@ -119,7 +125,10 @@ func (a *API) record(ctx context.Context, r ledger.HookRequest, triggers []ledge
 				continue
 			}
 		}
-		out.Status, out.Why, out.Session, out.Run, out.Sends, out.Alerts, out.Ended = t.Status, t.Why, t.Session, t.Run, t.Sends, t.Alerts, view.Optional(t.Ended)
+		out.Status, out.Why, out.Session, out.Run, out.Alerts, out.Ended = t.Status, t.Why, t.Session, t.Run, t.Alerts, view.Optional(t.Ended)
+		for _, s := range t.Sends {
+			out.Sends = append(out.Sends, sentRecord{s, t.StateOf(s)})
+		}
 	}
 	return out, nil
 }

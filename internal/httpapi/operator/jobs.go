@@ -262,8 +262,9 @@ type instantRecord struct {
 type deliveredRecord struct {
 	Target   string            `json:"target"`
 	Delivery ledger.DeliveryID `json:"delivery,omitempty"`
+	State    ledger.SendState  `json:"state" enum:"waiting,sent,replaced,failed" doc:"sent: there is a receipt; waiting: for the receipt; replaced: a fallback was sent instead"`
 	Replaced bool              `json:"replaced,omitempty" doc:"a fallback was sent instead"`
-	Error    string            `json:"error,omitempty"`
+	Error    string            `json:"error,omitempty" doc:"why there is no receipt"`
 }
 
 func instantOf(t ledger.Trigger) instantRecord {
@@ -271,7 +272,7 @@ func instantOf(t ledger.Trigger) instantRecord {
 		Key: t.Key, Instant: t.Instant, Status: t.Status, Fired: view.Optional(t.Fired), Ended: view.Optional(t.Ended), By: t.By, Missed: t.Missed, Run: t.Run, Attempts: t.Attempts, Input: t.Usage.InputTokens, Output: t.Usage.OutputTokens, Label: t.Label.String(), Why: t.Why,
 	}
 	for _, s := range t.Sends {
-		out.Delivered = append(out.Delivered, deliveredRecord{s.Target, s.Delivery, s.Replaced, s.Error})
+		out.Delivered = append(out.Delivered, deliveredRecord{s.Target, s.Delivery, t.StateOf(s), s.Replaced, s.Error})
 	}
 	return out
 }

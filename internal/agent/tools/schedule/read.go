@@ -120,8 +120,9 @@ type instant struct {
 }
 
 type sent struct {
-	To    string `json:"to"`
-	Error string `json:"error,omitempty"`
+	To    string           `json:"to"`
+	State ledger.SendState `json:"state"` // waiting: for the platform's receipt
+	Error string           `json:"error,omitempty"`
 }
 
 func (ts *Tools) history(ctx context.Context, call tools.Call[historyArgs]) (sessions.ToolResult, error) {
@@ -143,7 +144,7 @@ func (ts *Tools) history(ctx context.Context, call tools.Call[historyArgs]) (ses
 		label = label.Join(t.Label)
 		i := instant{Instant: t.Instant.In(zoneOf(&j)).Format(time.RFC3339), Status: t.Status, Missed: t.Missed, Run: t.Run, Why: t.Why, Tokens: t.Usage.InputTokens + t.Usage.OutputTokens}
 		for _, s := range t.Sends {
-			i.Sent = append(i.Sent, sent{s.Target, s.Error})
+			i.Sent = append(i.Sent, sent{s.Target, t.StateOf(s), s.Error})
 		}
 		out = append(out, i)
 	}

@@ -10,7 +10,7 @@ export default {
 
   "level.PUBLIC": "Öffentlich", "level.INTERNAL": "Intern", "level.CONFIDENTIAL": "Vertraulich", "level.RESTRICTED": "Streng vertraulich", "level.untrusted": "nicht vertrauenswürdig",
 
-  "status.preview": "Vorschau", "status.queued": "wartet", "status.held": "angehalten", "status.sending": "wird gesendet", "status.sent": "gesendet", "status.blocked": "gesperrt", "status.failed": "gescheitert", "status.unknown": "ungewiss", "status.expired": "abgelaufen", "status.discarded": "verworfen",
+  "status.preview": "Vorschau", "status.queued": "wartet", "status.held": "angehalten", "status.sending": "wird gesendet", "status.sent": "gesendet", "status.replaced": "ersetzt", "status.blocked": "gesperrt", "status.failed": "gescheitert", "status.unknown": "ungewiss", "status.expired": "abgelaufen", "status.discarded": "verworfen",
   "status.running": "läuft", "status.done": "fertig", "status.timeout": "Zeit um", "status.aborted": "angehalten", "status.dropped": "fallen gelassen", "status.pending": "offen", "status.allowed": "erlaubt", "status.used": "erlaubt, getan", "status.denied": "abgelehnt", "status.all": "alle",
   "status.ok": "in Ordnung", "status.ready": "bereit", "status.busy": "arbeitet", "status.archived": "archiviert", "status.connected": "verbunden", "status.connecting": "verbindet", "status.disconnected": "nicht verbunden", "status.standby": "Reserve", "status.deaf": "hört nichts", "status.down": "aus",
   "status.allow": "erlauben", "status.block": "sperren", "status.hold": "anhalten", "status.redact": "schwärzen", "status.ask": "fragen", "status.deny": "ablehnen", "status.approved": "darf sprechen", "status.revoked": "entzogen",

@@ -10,7 +10,7 @@ export default {
 
   "level.PUBLIC": "Public", "level.INTERNAL": "Internal", "level.CONFIDENTIAL": "Confidential", "level.RESTRICTED": "Restricted", "level.untrusted": "untrusted",
 
-  "status.preview": "preview", "status.queued": "queued", "status.held": "held", "status.sending": "sending", "status.sent": "sent", "status.blocked": "blocked", "status.failed": "failed", "status.unknown": "unknown", "status.expired": "expired", "status.discarded": "discarded",
+  "status.preview": "preview", "status.queued": "queued", "status.held": "held", "status.sending": "sending", "status.sent": "sent", "status.replaced": "replaced", "status.blocked": "blocked", "status.failed": "failed", "status.unknown": "unknown", "status.expired": "expired", "status.discarded": "discarded",
   "status.running": "running", "status.done": "done", "status.timeout": "timeout", "status.aborted": "stopped", "status.dropped": "dropped", "status.pending": "waiting", "status.allowed": "allowed", "status.used": "allowed, done", "status.denied": "denied", "status.all": "all",
   "status.ok": "ok", "status.ready": "ready", "status.busy": "busy", "status.archived": "archived", "status.connected": "connected", "status.connecting": "connecting", "status.disconnected": "not connected", "status.standby": "standby", "status.deaf": "receives nothing", "status.down": "down",
   "status.allow": "allow", "status.block": "block", "status.hold": "hold", "status.redact": "redact", "status.ask": "ask", "status.deny": "deny", "status.approved": "may talk", "status.revoked": "revoked",

@@ -47,7 +47,7 @@ function Job({ id, refresh }) {
     <${Facts} of=${[[t("automation.when"), html`<code>${visible(j.when)}</code>`], [t("automation.next"), j.next && html`<${When} at=${j.next} />`], [t("col.to"), j.to.map(visible).join(", ")], [t("automation.fallback"), j.fallback?.map(visible).join(", ")],
       [t("automation.checks"), j.checks?.map(visible).join(", ")], [t("automation.origin"), j.place ? visible(j.place) : t("automation.made")], [t("automation.maker"), j.maker && visible(j.maker)]]} />
     <h3>${t("automation.history")}</h3>${instants.length ? html`<ol class="lines">${instants.map((i) => html`<li key=${i.key}><${Chip} status=${i.status} /> <time dateTime=${i.instant} title=${exact(i.instant)}>${new Date(i.instant).toLocaleDateString()} ${minute(i.instant)}</time>
-      ${i.missed > 1 && html` <span class="soft">${t("automation.missed", { n: i.missed })}</span>`} ${i.run && html`<a href=${address("runs", i.run)}>${t("col.run")}</a>`} ${i.deliveries?.map((d) => d.delivery && html` <a href=${address("deliveries", d.delivery)}>${visible(d.target)}</a>`)}
+      ${i.missed > 1 && html` <span class="soft">${t("automation.missed", { n: i.missed })}</span>`} ${i.run && html`<a href=${address("runs", i.run)}>${t("col.run")}</a>`} ${i.deliveries?.map((d) => html` ${d.delivery ? html`<a href=${address("deliveries", d.delivery)}>${visible(d.target)}</a>` : visible(d.target)} <${Chip} status=${d.state} />${d.error && html` <span class="soft">${visible(d.error)}</span>`}`)}
       <span class="soft">${tokens({ inputTokens: i.input_tokens, outputTokens: i.output_tokens })} ${i.why && visible(i.why)}</span></li>`)}</ol>` : html`<p class="soft">${t("automation.never")}</p>`}`}<//>`;
 }
 

@@ -3,11 +3,13 @@ package router_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/internal/spending"
 	"sluice/policy/flow"
 	"sluice/router/decider"
 	"sluice/router/ledger"
@@ -75,7 +77,7 @@ func (b *bundle) used(id sessions.ID, in int, taint flow.Label) {
 	b.t.Helper()
 	record, err := b.store.Session(b.t.Context(), id)
 	require.NoError(b.t, err)
-	record.Usage, record.ContextSize, record.Taint = sessions.Usage{InputTokens: in, OutputTokens: in / 100, CachedTokens: 7}, 4321, taint
+	record.Usage, record.ContextSize, record.Taint = sessions.Usage{InputTokens: in, OutputTokens: in / 100, CachedTokens: in / 4}, 4321, taint
 	require.NoError(b.t, b.store.CommitSession(b.t.Context(), sessions.Change{Save: []sessions.Record{record}}))
 }
 
@@ -89,10 +91,12 @@ func TestWhoIsToldHowManyTokens(t *testing.T) {
 		owner, guest := b.hear(in("owner", "1", "hello")).Session, b.hear(in("ann", "1", "hello")).Session
 		group := b.hear(inGroup("g1", "owner", "1", "hello", true)).Session
 		b.await(3)
-		const exact, rough = "- tokens in: 23456 (7 from the provider's cache)\n- tokens out: 234\n- context: 4321", "- tokens in: more than 10,000\n- tokens out: less than 1,000"
+		const exact, rough = "- tokens in: 23456 (25% from the provider's cache)\n- tokens out: 234\n- context: 4321\n- cost: 1.25 USD", "- tokens in: more than 10,000\n- tokens out: less than 1,000"
 		for n, taint := range []flow.Label{flow.Bottom(), confidential} {
 			for _, id := range []sessions.ID{owner, guest, group} {
 				b.used(id, 23456, taint)
+				call := spending.Call{ID: fmt.Sprint(id, n), Origin: spending.Origin{Session: id}, Level: taint.Level(), Outcome: spending.OutcomeOK, Cost: spending.One * 5 / 8 * spending.Money(2-n), Currency: "USD", Priced: true}
+				require.NoError(t, b.store.Post(t.Context(), &spending.Posting{Call: call}))
 			}
 			want := exact
 			if !taint.FlowsTo(flow.Internal) {

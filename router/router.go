@@ -82,6 +82,7 @@ type Config struct {
 	CachedSessions int                       // default 512
 
 	Refusals refused.Store // keeps who wrote and was not heard; nil: nobody does
+	Spending Spending      // nil: nobody is told what calls of models have cost
 
 	Disk  quota.Disk  // space for stored files; nil: no limit
 	Hooks []hook.Hook // [hook.Hooks.Configure] replaces them
@@ -99,6 +100,12 @@ type Nodes interface {
 	AskIn(ask func(ctx context.Context, n ledger.Node) []ledger.Delivery, commit func(ctx context.Context, change ledger.Change) error)
 	// Changed hears of nodes that were stored.
 	Changed(all []ledger.Node)
+}
+
+// Spending reads what calls of models have cost.
+type Spending interface {
+	exchange.Spending
+	commands.Spending
 }
 
 // Router assembles the stages of a message, starts and stops them, and sweeps. Its goroutines are the sweeper, the
@@ -190,7 +197,7 @@ func New(c Config) (*Router, error) {
 	r.exchanges = exchange.New(exchange.Config{
 		Store: r.store, Commit: r.lanes.Commit, Places: r.places, Invoke: c.Monitor.Invoke, Now: c.Now, Ended: r.metrics.exchanges,
 		Stopping: r.stopping.Load, HasAgent: func(agent string) bool { return c.Models.ModelName(agent) != "" },
-		Delivery: r.compose.Delivery,
+		Delivery: r.compose.Delivery, Spending: c.Spending,
 	})
 	r.newWork(c)
 	r.manage(c)
@@ -236,7 +243,7 @@ func (r *Router) manage(c Config) {
 	r.deliveries = &manage.Deliveries{Store: r.store, Settings: r.settings.Load, Lanes: r.lanes, ApprovalOf: r.held.ApprovalOf, Now: c.Now}
 	r.commands = &commands.Commands{
 		Store: r.store, Tree: r.store, Places: r.places, Settings: r.settings.Load, Models: c.Models, Stops: r.sessions, SendPermissions: r.compose,
-		Approvals: r.Approvals, Jobs: jobs.Drafts{Jobs: r.Jobs, Triggers: r.store}, Alerts: r.alerts, Nodes: c.Nodes, Settle: r.Pairings.Settlement, Speaks: speaks(c.Speaker), Now: c.Now,
+		Approvals: r.Approvals, Jobs: jobs.Drafts{Jobs: r.Jobs, Triggers: r.store}, Alerts: r.alerts, Nodes: c.Nodes, Settle: r.Pairings.Settlement, Speaks: speaks(c.Speaker), Spending: c.Spending, Now: c.Now,
 	}
 	r.expirer = &manage.Expirer{Store: r.store, Places: r.places, Settings: r.settings.Load, End: r.sessions.End, Now: c.Now, Log: c.Log}
 }

@@ -3,6 +3,7 @@ package router_test
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"sluice/announce"
 	"sluice/internal/spending"
+	"sluice/policy/flow"
 	"sluice/router/exchange"
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -311,17 +313,31 @@ func TestTasksSayWhichLimitEndedThem(t *testing.T) {
 	}
 }
 
-// The line of statistics has the cost of a task where the price of its model is known.
+// The line of statistics has the cost of a task's calls; where a price is not known, it says so.
 func TestReportsHaveTheCost(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		k := newTalk(t, func(b *bundle) {
-			b.settings.Exchanges.Prices = spending.Prices{"test/model": {{Output: 2_000_000_000_000, Currency: "EUR"}}}
+	for want, calls := range map[string][]spending.Call{
+		"tokens 0 in, 1 out · session":                                               nil,
+		"tokens 0 in, 1 out · cost 3.00 EUR · session":                               {{Cost: spending.One, Currency: "EUR"}, {Cost: 2 * spending.One, Currency: "EUR"}},
+		"tokens 0 in, 1 out · cost unknown · session":                                {{}},
+		"tokens 0 in, 1 out · cost 1.00 EUR, and unknown for 1 of 2 calls · session": {{Cost: spending.One, Currency: "EUR"}, {}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			k := newTalk(t)
+			ann := k.session("ann")
+			k.await(1)
+			k.agent.work = func(ctx context.Context, s *sessions.Session, run *sessions.Run) (string, error) {
+				for i, c := range calls {
+					c.ID, c.Session, c.Run, c.Outcome, c.Priced, c.Level = fmt.Sprint("call", i), run.Session, run.ID, spending.OutcomeOK, c.Currency != "", flow.Public
+					if run.Kind == sessions.KindTask {
+						require.NoError(t, k.store.Post(ctx, &spending.Posting{Call: c}))
+					}
+				}
+				return k.work(ctx, s, run)
+			}
+			k.over(k.spawn(ann, "prices").ID)
+			k.await(1)
+			require.Contains(t, k.chat.texts("ann")[1], want)
 		})
-		ann := k.session("ann")
-		k.await(1)
-		k.over(k.spawn(ann, "prices").ID)
-		k.await(1)
-		require.Contains(t, k.chat.texts("ann")[1], "tokens 0 in, 1 out · cost 2.00 EUR · session")
-	})
+	}
 }

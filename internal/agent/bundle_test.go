@@ -20,6 +20,8 @@ import (
 	"sluice/internal/agent/tools/schedule"
 	"sluice/internal/sandbox"
 	"sluice/internal/skill"
+	"sluice/internal/spending"
+	"sluice/internal/spending/standing"
 	"sluice/internal/workspace"
 	"sluice/policy"
 	"sluice/policy/flow"
@@ -140,6 +142,7 @@ type bundle struct {
 	skills  *skill.Keeper
 
 	registry *prometheus.Registry
+	spent    spent
 	bounds   workspace.Bounds // of its sessions' files
 
 	approver runs.Approver
@@ -214,7 +217,8 @@ func newBundle(t *testing.T, answers ...sessiontest.Answer) *bundle {
 			return p, ok
 		},
 		Jobs: noJobs{}, Alerts: noAlerts{}, Exchanges: exchanges{b}, Sandbox: b.sandbox, Remote: func() []sessions.Tool { return b.remote }, Pages: &b.pages, Skills: b.skills,
-		Files: &workspace.Opener{Quota: workspace.NewQuota(func() workspace.Bounds { return b.bounds }, nil, time.Now)},
+		Spending: &standing.Reader{Ledger: &b.spent, Budgets: func() []*spending.Budget { return b.spent.budgets }, Now: time.Now},
+		Files:    &workspace.Opener{Quota: workspace.NewQuota(func() workspace.Bounds { return b.bounds }, nil, time.Now)},
 		Send: func(_ context.Context, p outbound.Proactive) (ledger.Delivery, error) {
 			b.sent = append(b.sent, p)
 			d := ledger.Delivery{ID: "dlv_1", Route: sessions.Route{Channel: p.Channel, Conversation: sessions.ConversationID(p.To)}}

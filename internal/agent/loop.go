@@ -27,6 +27,7 @@ import (
 	"sluice/internal/model/chain"
 	"sluice/internal/sandbox"
 	"sluice/internal/skill"
+	"sluice/internal/spending/standing"
 	"sluice/internal/workspace"
 	"sluice/policy"
 	"sluice/policy/flow"
@@ -89,9 +90,11 @@ type Config struct {
 	// Choose returns an error for a model that no session may use. The error names the models that a session with
 	// data of the level may use. Nil: any model that Models finds.
 	Choose func(name string, knows flow.Level) error
-	Pages  webfetch.Pages    // fetches pages for web_fetch; nil: the tool does not exist
-	Files  *workspace.Opener // opens the files of sessions; nil: without limits and marks
-	Skills *skill.Keeper     // keeps skills; nil: agents have none
+	// Spending reads what calls of models have cost, and what is left of budgets; nil: agents are not told.
+	Spending *standing.Reader
+	Pages    webfetch.Pages    // fetches pages for web_fetch; nil: the tool does not exist
+	Files    *workspace.Opener // opens the files of sessions; nil: without limits and marks
+	Skills   *skill.Keeper     // keeps skills; nil: agents have none
 	// MediaMax is the maximum size of a file that is sent, in bytes; nil or 0: that of a file that tools read.
 	MediaMax func() int64
 	// CommandLimits are the current limits of a command of the tool exec; nil: those of a zero [sandbox.Limits].
@@ -204,7 +207,7 @@ func newTools(c *Config, agents *roster.Roster) *ownTools {
 		todo:   todo.Tools{Store: c.Todos, Now: c.Now},
 		web:    webfetch.Tools{Pages: c.Pages, Roster: agents, Log: c.Log},
 		session: session.Tools{
-			Store: c.Store, Sight: view, Roster: agents, Models: c.Models, CheckModel: c.checkModel, Now: c.Now,
+			Store: c.Store, Sight: view, Roster: agents, Models: c.Models, CheckModel: c.checkModel, Spending: c.Spending, Now: c.Now,
 		},
 		talk: talk.Tools{
 			Store: c.Store, Sight: view, Roster: agents, Exchanges: c.Exchanges, Send: c.Send, Target: c.Target, CheckPolicy: c.CheckPolicy, Models: c.Models, CheckModel: c.checkModel,

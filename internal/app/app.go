@@ -235,7 +235,7 @@ func (a *App) wire() error {
 	a.router, err = router.New(router.Config{
 		Store: a.rows(a.store), Bus: a.bus, Models: models{a.roster, a.chooseModel, a.maxTemperature, a.fallback.Clear}, Gate: &a.gate, Monitor: &a.monitor, Adapters: a.channels.find, Transcribe: a.voices.Transcribe, Speaker: &a.voices, ReadDocument: documents(a.log).Text,
 		Settings: routerSettings(a.cfg), Partitions: a.cfg.Limits.Partitions, Replica: a.replica, Now: a.now, Log: a.log, Registerer: a.registry,
-		Sweep: func(ctx context.Context) { sweepCalls(ctx, a) }, Refusals: a.store, Disk: a.diskSpace, Jobs: a.cfg.Jobs(), JobReader: a.cfg, Hooks: a.cfg.ReadHooks(func(string, string) {}), Alerts: a.cfg.AlertPlan(), Nodes: a.nodes,
+		Sweep: func(ctx context.Context) { sweepCalls(ctx, a) }, Refusals: a.store, Spending: a.store, Disk: a.diskSpace, Jobs: a.cfg.Jobs(), JobReader: a.cfg, Hooks: a.cfg.ReadHooks(func(string, string) {}), Alerts: a.cfg.AlertPlan(), Nodes: a.nodes,
 	})
 	if err != nil {
 		return fmt.Errorf("make router: %w", err)
@@ -250,6 +250,7 @@ func (a *App) wire() error {
 			return outbound.Proactive{Channel: t.Channel, Account: t.Account, To: t.To, Thread: t.Thread}, ok
 		},
 		Send: a.router.Sender.Send, CheckPolicy: a.router.Sender.CheckPolicy, Jobs: a.router.Jobs, Alerts: alertTools(a.router.Alerts()),
+		Spending: standings(a),
 		Media: func(ctx context.Context, id sessions.MediaID) ([]byte, error) {
 			m, err := a.store.Media(ctx, id)
 			return m.Content, err

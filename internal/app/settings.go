@@ -107,7 +107,6 @@ func exchangeSettings(c *config.Config) place.ExchangeSettings {
 	return place.ExchangeSettings{
 		MaxTurns: between.MaxPingPongTurns, MaxHops: between.MaxHops, MaxSteps: between.MaxSteps, MaxTokens: between.MaxTokens, MaxAge: between.MaxAge.Std(),
 		MaxTasks: sub.MaxConcurrent, MaxChildren: sub.MaxChildren, ArchiveAfter: time.Duration(sub.ArchiveAfterMinutes) * time.Minute,
-		Prices: c.ModelPrices(),
 	}
 }
 

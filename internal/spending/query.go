@@ -76,3 +76,39 @@ type Sum struct {
 	Cost     Money
 	Currency string // empty: their price is unknown
 }
+
+// Counted adds a call to sums, one for each currency.
+func Counted(sums []Sum, c *Call) []Sum {
+	i := slices.IndexFunc(sums, func(s Sum) bool { return s.Currency == c.Currency })
+	if i < 0 {
+		i, sums = len(sums), append(sums, Sum{Currency: c.Currency})
+	}
+	sums[i].Calls++
+	sums[i].Cost += c.Cost
+	return sums
+}
+
+// Unknown is how a cost is shown whose price is not known.
+const Unknown = "unknown"
+
+// CostOf says what calls have cost together: "1.25 USD", "unknown", "1.25 USD, and unknown for 2 of 9 calls". Without calls
+// the text is empty.
+func CostOf(sums []Sum) string {
+	var texts []string
+	calls, unpriced := 0, 0
+	for i := range sums {
+		calls += sums[i].Calls
+		if sums[i].Currency == "" {
+			unpriced += sums[i].Calls
+			continue
+		}
+		texts = append(texts, sums[i].Cost.In(sums[i].Currency))
+	}
+	switch {
+	case calls == unpriced && calls > 0:
+		return Unknown
+	case unpriced > 0:
+		texts = append(texts, fmt.Sprintf("and %s for %d of %d calls", Unknown, unpriced, calls))
+	}
+	return strings.Join(texts, ", ")
+}

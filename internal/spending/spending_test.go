@@ -84,3 +84,17 @@ func TestPlanAndSettle(t *testing.T) {
 	err := unknown.Plan(budgets, nil, worst)
 	require.ErrorContains(t, err, "has no price in USD")
 }
+
+func TestCostOfSeveral(t *testing.T) {
+	t.Parallel()
+	usd := spending.Sum{Calls: 7, Cost: spending.One * 5 / 4, Currency: "USD"}
+	unknown := spending.Sum{Calls: 2}
+	for want, sums := range map[string][]spending.Sum{
+		"": nil, "unknown": {unknown}, "1.25 USD": {usd}, "1.25 USD, and unknown for 2 of 9 calls": {usd, unknown},
+		"1.00 EUR, 1.25 USD": {{Calls: 1, Cost: spending.One, Currency: "EUR"}, usd},
+	} {
+		require.Equal(t, want, spending.CostOf(sums))
+	}
+	sums := spending.Counted(spending.Counted([]spending.Sum{usd}, &spending.Call{Cost: 1, Currency: "USD"}), &spending.Call{})
+	require.Equal(t, []spending.Sum{{Calls: 8, Cost: spending.One*5/4 + 1, Currency: "USD"}, {Calls: 1}}, sums)
+}

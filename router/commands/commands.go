@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sluice/internal/spending"
 	"strings"
 	"time"
 
@@ -24,6 +25,12 @@ type Store interface {
 	SendersBelow(ctx context.Context, conversation sessions.Key, limit int) ([]sessions.Record, error)
 	WaitingRuns(ctx context.Context, id sessions.ID, limit int) ([]sessions.Run, error)
 	ListExchanges(ctx context.Context, q ledger.ExchangeQuery) ([]ledger.Exchange, error)
+}
+
+// Spending reads what calls of models have cost.
+type Spending interface {
+	// Sums adds up calls, grouped. Those above the query's level do not exist.
+	Sums(ctx context.Context, q spending.Query) ([]spending.Sum, error)
 }
 
 // Approvals decides about pending tool calls and messages.
@@ -82,9 +89,10 @@ type Commands struct {
 	Alerts          Alerts
 	Nodes           Nodes // nil: there are no nodes
 	// Settle is the change that an owner's decision about a pairing code makes.
-	Settle func(ctx context.Context, code, actor string, to ledger.PairingStatus) (ledger.Pairing, ledger.Change, error)
-	Speaks func() bool // whether replies can be spoken; nil: they can't
-	Now    func() time.Time
+	Settle   func(ctx context.Context, code, actor string, to ledger.PairingStatus) (ledger.Pairing, ledger.Change, error)
+	Speaks   func() bool // whether replies can be spoken; nil: they can't
+	Spending Spending    // nil: what calls of models have cost is not told
+	Now      func() time.Time
 }
 
 // Call is a command, with its sender and its place.

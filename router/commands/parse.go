@@ -53,7 +53,7 @@ func table() []spec {
 		{name: "undo", help: "take back the last turn; /undo N takes back the last N turns", order: (*Commands).undo},
 		{name: "branch", help: "list the branches of the last turn; /branch N continues from one", order: (*Commands).branch},
 		{name: "compact", help: "replace older messages with a summary", order: (*Commands).compact},
-		{name: "usage", help: "show how many tokens this session has used", run: (*Commands).usage},
+		{name: "usage", help: "show the tokens that this session has used, and what they cost", run: (*Commands).usage},
 		{name: "model", help: "show the model; an owner can set it: PROVIDER/MODEL (only this model), auto (others answer if it fails), default, or clear (use failed keys and models again)", ownerArgs: true, run: (*Commands).model},
 		{name: "set", help: "show or set how I answer: /set temperature 0.7, /set tokens 4096, /set effort low; default takes it back", owner: true, run: (*Commands).set},
 		{name: "temperature", help: "show or set how freely I choose my words: 0 to 2, or default", owner: true, run: (*Commands).temperature},

@@ -191,10 +191,11 @@ func sentence(text string) string {
 	return string(unicode.ToUpper(first)) + text[size:] + "."
 }
 
-// usage says how many tokens a session has used.
-func (k *Commands) usage(_ context.Context, c Call) (ledger.Change, string, error) {
+// usage says what a session has used.
+func (k *Commands) usage(ctx context.Context, c Call) (ledger.Change, string, error) {
 	if c.Fresh {
 		return ledger.Change{}, "There is no session here yet, so no tokens were used.", nil
 	}
-	return ledger.Change{}, usageLines(c), nil
+	text, err := k.usageLines(ctx, c)
+	return ledger.Change{}, text, err
 }

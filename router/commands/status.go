@@ -35,9 +35,13 @@ func (k *Commands) status(ctx context.Context, c Call) (ledger.Change, string, e
 	if err != nil {
 		return ledger.Change{}, "", err
 	}
+	used, err := k.usageLines(ctx, c)
+	if err != nil {
+		return ledger.Change{}, "", err
+	}
 	text := fmt.Sprintf("- session `%s` (`%s`)\n- agent %s, model %s%s\n- %s, %d waiting\n%s%s\n- send: %s%s%s",
 		c.Session.Key, c.Session.ID, c.Session.Agent, k.modelText(c), stoodIn, busyText(busy), peopleWaiting(waiting),
-		usageLines(c), k.answerLines(c), override, activationLine(c), levels)
+		used, k.answerLines(c), override, activationLine(c), levels)
 	return ledger.Change{}, text, nil
 }
 

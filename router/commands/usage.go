@@ -1,9 +1,11 @@
 package commands
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
+	"sluice/internal/spending"
 	"sluice/policy/flow"
 	"sluice/router/queue"
 	"sluice/sessions"
@@ -28,19 +30,38 @@ func magnitude(n int) string {
 }
 
 // usageLines is what a session has used, as far as the asker may see it: one line per count.
-func usageLines(c Call) string {
+func (k *Commands) usageLines(ctx context.Context, c Call) (string, error) {
 	used := c.Session.Usage
 	if c.private() {
 		exact := fmt.Sprintf("- tokens in: %d", used.InputTokens)
 		if used.CachedTokens > 0 {
-			exact += fmt.Sprintf(" (%d from the provider's cache)", used.CachedTokens)
+			exact += fmt.Sprintf(" (%d%% from the provider's cache)", int64(used.CachedTokens)*100/int64(max(used.InputTokens, used.CachedTokens)))
 		}
 		exact += fmt.Sprintf("\n- tokens out: %d\n- context: %d", used.OutputTokens, c.Session.ContextSize)
-		if text, ok := c.Quotes.Show(flow.NewText(exact, c.Session.Taint)); ok {
-			return text
+		cost, err := k.costLine(ctx, c.Session)
+		if err != nil {
+			return "", err
+		}
+		if text, ok := c.Quotes.Show(flow.NewText(exact+cost, c.Session.Taint)); ok {
+			return text, nil
 		}
 	}
-	return strings.Join([]string{"- tokens in: " + magnitude(used.InputTokens), "- tokens out: " + magnitude(used.OutputTokens)}, "\n")
+	return strings.Join([]string{"- tokens in: " + magnitude(used.InputTokens), "- tokens out: " + magnitude(used.OutputTokens)}, "\n"), nil
+}
+
+// costLine says what the calls of a session have cost whose rows are kept. Its label is the session's: each call knew less.
+func (k *Commands) costLine(ctx context.Context, s sessions.Record) (string, error) {
+	if k.Spending == nil {
+		return "", nil
+	}
+	sums, err := k.Spending.Sums(ctx, spending.Query{Session: string(s.ID), MaxLevel: s.Taint.Level()})
+	if err != nil {
+		return "", fmt.Errorf("read what the session has cost: %w", err)
+	}
+	if cost := spending.CostOf(sums); cost != "" {
+		return "\n- cost: " + cost, nil
+	}
+	return "", nil
 }
 
 // peopleWaiting counts the waiting messages of people. Messages of other agents and sub-agents are not counted: their

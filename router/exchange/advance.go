@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"sluice/announce"
+	"sluice/internal/spending"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/lanes"
@@ -47,7 +48,11 @@ func (e *Exchanges) advance(ctx context.Context, change *ledger.Change, end End)
 	x.Revision++
 	x.Label = x.Label.Join(end.Taint)
 	use := ledger.ChainUse{ID: x.Chain.ID, Tokens: end.Result.Usage.InputTokens + end.Result.Usage.OutputTokens, Started: x.Started}
-	end.Result.Cost = e.settings().Exchanges.Cost(end.Run.Model, end.Result.Usage, e.now())
+	if x.Kind == announce.Spawn && x.Phase == announce.Asking { // its report says what it has cost
+		if end.Result.Cost, err = e.costOf(ctx, change, end.Run); err != nil {
+			return "", err
+		}
+	}
 	var step *announce.Step
 	x.Exchange, step = announce.Next(x.Exchange, end.Result, e.now())
 	next, err := e.nextStep(ctx, change, &x, step, end)
@@ -70,6 +75,23 @@ func (e *Exchanges) advance(ctx context.Context, change *ledger.Change, end End)
 	change.Exchanges = append(change.Exchanges, x)
 	change.Chains = append(change.Chains, use)
 	return say, nil
+}
+
+// costOf is what the calls of a run have cost: those that are stored, and those that the change stores.
+func (e *Exchanges) costOf(ctx context.Context, change *ledger.Change, run *sessions.Run) (string, error) {
+	if e.spending == nil {
+		return "", nil
+	}
+	sums, err := e.spending.RunCost(ctx, run.Session, run.ID)
+	if err != nil {
+		return "", fmt.Errorf("read the cost of a task: %w", err)
+	}
+	for _, p := range change.Postings {
+		if c := &p.Call; c.Session == run.Session && c.Run == run.ID {
+			sums = spending.Counted(sums, c)
+		}
+	}
+	return spending.CostOf(sums), nil
 }
 
 // nextStep is the run of the next step, after all checks; nil if the exchange has ended.

@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"context"
+	"sluice/internal/spending"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -36,6 +37,13 @@ type Config struct {
 	Stopping func() bool             // whether the gateway accepts no new work
 	Now      func() time.Time
 	Ended    *prometheus.CounterVec // exchanges, by kind and outcome
+	Spending Spending               // nil: reports do not say what a task has cost
+}
+
+// Spending reads what calls of models have cost.
+type Spending interface {
+	// RunCost is what the calls of a session's run have cost so far, one sum for each currency.
+	RunCost(ctx context.Context, session sessions.ID, run sessions.RunID) ([]spending.Sum, error)
 }
 
 // Exchanges starts exchanges and takes each of them from step to step. It is safe for concurrent use.
@@ -50,12 +58,13 @@ type Exchanges struct {
 	stopping func() bool
 	now      func() time.Time
 	ended    *prometheus.CounterVec
+	spending Spending
 }
 
 // New creates Exchanges.
 func New(c Config) *Exchanges {
 	return &Exchanges{
 		store: c.Store, commit: c.Commit, places: c.Places, settings: c.Places.Settings, invoke: c.Invoke, delivery: c.Delivery,
-		hasAgent: c.HasAgent, stopping: c.Stopping, now: c.Now, ended: c.Ended,
+		hasAgent: c.HasAgent, stopping: c.Stopping, now: c.Now, ended: c.Ended, spending: c.Spending,
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"sluice/internal/spending"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/router/queue"
@@ -23,17 +22,6 @@ type ExchangeSettings struct {
 	MaxTasks     int           // sub-agents that work at the same time in this process
 	MaxChildren  int           // unfinished tasks per session
 	ArchiveAfter time.Duration // how long after its report a sub-agent's session is archived; 0: never
-
-	Prices spending.Prices
-}
-
-// Cost is what a run of a model cost, as a text; empty if the price is unknown.
-func (s ExchangeSettings) Cost(model string, u sessions.Usage, at time.Time) string {
-	price := s.Prices.At(model, at)
-	if price == nil {
-		return ""
-	}
-	return price.Cost(spending.Amount{Usage: u}).In(price.Currency)
 }
 
 // Spent names the limit that a chain has reached. It returns an empty text while the chain is below all limits.

@@ -11,6 +11,7 @@ import (
 
 	"sluice/internal/agent/roster"
 	"sluice/internal/agent/tools"
+	"sluice/internal/spending"
 	"sluice/policy"
 	"sluice/sessions"
 )
@@ -73,6 +74,21 @@ func (st *Checker) reaches(caller sessions.Caller, record sessions.Record) bool 
 	default:
 		return started || caller.Owner && record.Agent == caller.Agent && caller.Key == st.Roster.Settings().Keyer.Main(caller.Agent)
 	}
+}
+
+// Counted bounds what the caller's tools may know of others' use of models: the calls of those sessions that they see.
+func (st *Checker) Counted(caller sessions.Caller) spending.Query {
+	q := spending.Query{MaxLevel: caller.Taint.Level()}
+	d, _ := st.Roster.Definition(caller.Agent)
+	visible := st.Roster.Settings().Visibility
+	switch narrow := roster.Sandboxed(d.Sandbox) && !d.SeesAll || st.guest(caller); {
+	case !narrow && visible == roster.VisibleAll:
+	case !narrow && (visible == roster.VisibleAgent || visible == roster.VisibleTree && caller.Owner && caller.Key == st.Roster.Settings().Keyer.Main(caller.Agent)):
+		q.Agent = caller.Agent
+	default:
+		q.Session = string(caller.Session)
+	}
+	return q
 }
 
 // Shown is a session's key as the caller's tools show it: "main" for the main session of the caller's own agent.

@@ -11,6 +11,7 @@ import (
 	"sluice/internal/agent/roster"
 	"sluice/internal/agent/tools"
 	"sluice/internal/agent/visibility"
+	"sluice/internal/spending/standing"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
@@ -56,7 +57,9 @@ type Tools struct {
 	Models func(name string) (sessions.Model, error)
 	// CheckModel returns an error for a model that a session with data of the level may not use.
 	CheckModel func(name string, knows flow.Level) error
-	Now        func() time.Time
+	// Spending reads what calls of models have cost; nil: session_status does not tell.
+	Spending *standing.Reader
+	Now      func() time.Time
 }
 
 // All gives the tools.

@@ -39,6 +39,8 @@ type sessionStatus struct {
 	Queued    int           `json:"queued"`
 	Exchanges []exchangeRow `json:"exchanges,omitempty"` // those that have not ended, and the newest that have
 	SubAgents []exchangeRow `json:"subAgents,omitempty"` // the tasks that it started
+	Usage     *usage        `json:"usage,omitempty"`     // absent for guests
+	Budgets   []budget      `json:"budgets,omitempty"`   // of its own session: what is left for its calls
 	Now       int64         `json:"now"`                 // Unix milliseconds
 }
 
@@ -61,7 +63,7 @@ func (ts *Tools) statusTool() sessions.Tool {
 	return tools.New(sessions.Tool{
 		Spec: sessions.ToolSpec{
 			Name:        "session_status",
-			Description: "Shows a conversation's state: model, tokens, queue, exchanges with other agents, sub-agents, where a person last wrote to it, and the time now. Can set this conversation's model.",
+			Description: "Shows a conversation's state: model, tokens and their cost, what is left of budgets, queue, exchanges with other agents, sub-agents, where a person last wrote to it, and the time now. Can set this conversation's model.",
 		},
 		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone}, Idempotent: true,
 	}, tools.Work[statusArgs]{Run: ts.status, Beyond: statusBeyond, Check: func(ctx context.Context, call tools.Call[statusArgs]) error {
@@ -98,6 +100,9 @@ func (ts *Tools) status(ctx context.Context, call tools.Call[statusArgs]) (sessi
 		sessionRow: row, Agent: record.Agent, User: user, Taint: record.Taint.Level(), CreatedAt: record.Created.UnixMilli(), Now: ts.Now().UnixMilli(),
 	}
 	if err := ts.countRuns(ctx, &status); err != nil {
+		return sessions.ToolResult{}, err
+	}
+	if err := ts.spent(ctx, caller, &record, &status); err != nil {
 		return sessions.ToolResult{}, err
 	}
 	label, err := ts.exchangesOf(ctx, caller, &status)

@@ -9,7 +9,7 @@
 //	 └── failed or nothing to say ──► ended
 //
 // A sub-agent's task is an exchange without turns: its session works, and then
-// reports to those who speak to the requester. Whatever became of the work, it is reported.
+// reports to those who speak to the requester. The report is made whether or not the work succeeded.
 //
 //	ask ──► announce ──► ended
 package announce

@@ -81,7 +81,7 @@ type Config struct {
 	Sweep          func(ctx context.Context) // called by each sweep; may be nil
 	CachedSessions int                       // default 512
 
-	Refusals refused.Store // keeps who wrote and was not heard; nil: nobody does
+	Refusals refused.Store // keeps whose messages were refused; nil: this is not kept
 	Spending Spending      // nil: nobody is told what calls of models have cost
 
 	Disk  quota.Disk  // space for stored files; nil: no limit

@@ -7,7 +7,7 @@
 //     resumes at the wrong address, answers an invalid session at once, and does not expose session and sequence,
 //     so that no other process can resume. Here each shard is one loop (shard.go, gateway.go).
 //   - events: the library starts a goroutine for each event and so loses their order. Here each channel has
-//     a lane, which handles the next event when the Acceptor has the one before.
+//     a lane, which handles the next event when the Acceptor has the previous one.
 //   - REST: the library waits for rate limits without a context, and its addresses are global variables. Here
 //     each account has its own client and limits, and a call that would be refused is not made.
 //   - decoding: its Message, Guild, Role and Member fail as a whole on one unknown part, such as a new kind of

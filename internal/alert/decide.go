@@ -43,7 +43,7 @@ type Decision struct {
 	Sends   []Send
 	Expired []Alert  // open alerts that were not repeated in time
 	Leave   []string // keys of alerts that leave the group
-	Failed  string   // why an escalation step did not count; empty if none failed
+	Failed  string   // why an escalation step did not count; empty if all counted
 }
 
 const (

@@ -58,7 +58,7 @@ func (c *collector) arm() {
 		}
 		select {
 		case c.collected <- struct{}{}:
-		default: // the one before was not looked at yet
+		default: // the previous signal is still waiting
 		}
 		c.arm()
 	})

@@ -3,7 +3,7 @@
 // The gateway runs as a child process; the platform's fake and the model run in the test and outlive it. What people
 // said, what the bot sent and which sends the gateway itself calls unknown must agree: every message answered, and
 // none twice. Over Telegram that leaves out a send whose response a kill has swallowed; Slack and Discord can be
-// asked what became of it, so there nothing shows twice at all.
+// asked whether it was sent, so there nothing shows twice at all.
 //
 // Two gateways on one PostgreSQL and one NATS are ended, killed and frozen too: each account is connected once, and
 // the other gateway takes it over.

@@ -65,7 +65,7 @@ func printInstants(s terminal.Screen, got api.JobHistory) error {
 	})
 }
 
-// tokens are those that a model has read and written; empty if none was asked.
+// tokens are those that a model has read and written; empty if no model was asked.
 func tokens(in, out int) string {
 	if in+out == 0 {
 		return ""

@@ -58,7 +58,7 @@ func (a *adviser) rules() {
 			}
 		}
 		if len(r.Approvers) > 0 && !slices.ContainsFunc(r.Approvers, a.canAnswer) {
-			a.wrong("rules", mend+".approvers", "policy.rules.%s: none of its approvers can decide, because their channels are off: %s", r.Name, strings.Join(r.Approvers, ", "))
+			a.wrong("rules", mend+".approvers", "policy.rules.%s: no approver can decide: their channels are off: %s", r.Name, strings.Join(r.Approvers, ", "))
 		}
 	}
 }

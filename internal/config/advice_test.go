@@ -67,7 +67,7 @@ func TestAdvice(t *testing.T) {
 		},
 		"no server for a rule": {"policy: { rules: [{ name: a, hook: MCP_TOOL_CALL, action: block }] }\n", []string{"wrong rules policy.rules.a never applies"}},
 		"nobody approves": {
-			"policy: { rules: [{ name: a, hook: PRE_OUTPUT, action: require_approval, approvers: [\"telegram:1\"] }] }\n", []string{"wrong rules policy.rules.a: none of its approvers can decide"},
+			"policy: { rules: [{ name: a, hook: PRE_OUTPUT, action: require_approval, approvers: [\"telegram:1\"] }] }\n", []string{"wrong rules policy.rules.a: no approver can decide"},
 		},
 		"secret for nobody": {"secrets: { a: { value: 123456, tools: [mcp_crm_*] } }\n", []string{"wrong secrets no tool gets secrets.a: no tool matches mcp_crm_*"}},
 		"secret above its tool": {

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 )
 
-// The ports are below those that systems give to whoever asks for any port (on Linux from 32768 on). One of those
+// The ports are below those that systems assign when a program asks for any port (on Linux from 32768 on). One of those
 // could be taken by another server or connection before the test's server listens, or while it is stopped.
 const first, count = 20000, 12000
 

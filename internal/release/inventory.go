@@ -133,7 +133,7 @@ func licencesIn(dir string) (map[string]string, error) {
 		found[e.Name()] = string(text)
 	}
 	if len(found) == 0 {
-		return nil, errors.New("there is none in " + dir + ": it must not be published")
+		return nil, errors.New("no license file in " + dir + ": it must not be published")
 	}
 	return found, nil
 }

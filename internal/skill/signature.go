@@ -13,7 +13,7 @@ type Key struct {
 	Trust  bool // what it has signed is trusted
 }
 
-// signed is what a signature covers: a signature of anything else with the same key is none of a skill.
+// signed is what a signature covers: a signature of anything else with the same key does not count for a skill.
 func signed(digest string) []byte { return []byte("sluice skill\n" + digest + "\n") }
 
 // Sign makes the content of SKILL.sig.

@@ -215,7 +215,7 @@ func (f *Files) Write(ctx context.Context, name string, content []byte, label fl
 	return w.Made, err
 }
 
-// Remove deletes a file, a link or an empty folder. The label is that of whoever wants it. If a file is not the expected version, the
+// Remove deletes a file, a link or an empty folder. The label is that of the caller. If a file is not the expected version, the
 // error is [ErrChanged].
 func (f *Files) Remove(name string, label flow.Label, expect Expect) error {
 	t, rel, ok := f.locate(name)

@@ -81,7 +81,7 @@ type Written struct {
 // reader sees the old content or the new. If the quota refuses, the error is [ErrNoSpace]; if the present version is not the expected one,
 // [ErrChanged]. Then the old file stays.
 //
-// The label is that of the content, and of whoever has it written.
+// The label is that of the content joined with that of the writer.
 func (f *Files) Copy(ctx context.Context, name string, from io.Reader, label flow.Label, expect Expect) (w Written, err error) {
 	t, rel, ok := f.locate(name)
 	if !ok {

@@ -179,7 +179,7 @@ func (a *Alerts) Report(ctx context.Context, in alert.Incoming, change *ledger.C
 	return cmp.Or(err, full)
 }
 
-// Reported is what became of several reports.
+// Reported is the result of several reports.
 type Reported struct {
 	Keys   []string // of the alerts that they are about, sorted
 	Faults []error  // of the reports that are left out

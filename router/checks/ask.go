@@ -39,7 +39,7 @@ func (c *Checks) Stop() {
 }
 
 // Ask gives what checks have found at or after a time, or recently enough for their `every`. Others look at their sources now. If
-// that takes longer than a moment, nothing is given, and pending says so: ask again with the same time. So whoever asks is
+// that takes longer than a moment, nothing is given, and pending says so: ask again with the same time. So the caller is
 // never held up by a slow source.
 func (c *Checks) Ask(ctx context.Context, names []string, since time.Time) (found []ledger.Check, pending bool, err error) {
 	var begun []<-chan struct{}

@@ -222,7 +222,7 @@ func nextIn(j *jobs.Job, change ledger.Change) string {
 	return ""
 }
 
-// jobHistory lists what became of a job's times.
+// jobHistory lists the results of a job's instants.
 func (k cronCommand) jobHistory(ctx context.Context, c Call, j *jobs.Job) (string, error) {
 	found, err := k.Jobs.History(ctx, ledger.TriggerQuery{Subject: j.ID, MaxLevel: k.Places.SinkLevel(c.In.Route), Limit: timesMax})
 	if err != nil {

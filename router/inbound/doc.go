@@ -4,7 +4,7 @@
 //	    and its effects: a run, a notice, a line of the group's history [, a new session] ──► wake the lanes
 //
 // What comes in: [Intake.Admit] for programs and [Intake.Accept] for adapters. What goes out: one commit for each event, live
-// events, wakes, and the reaction that shows that a message was heard.
+// events, wakes, and the reaction that shows that a message was received.
 //
 // The decisions are functions: handlingOf (where an event goes), findPress (what a button means), fits, skipped and overflowText
 // (what a full queue does). Who may speak is decided by package place, what a command wants by package commands.

@@ -120,7 +120,7 @@ type Intake struct {
 
 var _ adapters.Acceptor = (*Intake)(nil)
 
-// Refused notes who was not heard, and why.
+// Refused notes whose message was refused, and why.
 type Refused interface {
 	Note(in adapters.Inbound, reason string)
 }

@@ -68,7 +68,7 @@ func (i *Intake) begin(in Admission, record sessions.Record, change *ledger.Chan
 	return i.Workers.Begin(change, record)
 }
 
-// commitBegun stores an event with its run, and says to the run's worker what became of it.
+// commitBegun stores an event with its run, and tells the run's worker whether that succeeded.
 func (i *Intake) commitBegun(ctx context.Context, in Admission, change ledger.Change, begun *work.Begun) error {
 	if begun == nil {
 		return i.commitEvent(ctx, in, ledger.OutcomeRun, change)

@@ -73,7 +73,7 @@ func (s *Source) Ended(ctx context.Context, t *ledger.Trigger, change *ledger.Ch
 }
 
 // failed tells somebody of a job that has failed often enough in a row. An alert is reported again by each further failure: it is
-// one more occurrence, or a new alert if somebody has resolved the one before.
+// one more occurrence, or a new alert if the previous one was resolved.
 func (s *Source) failed(ctx context.Context, job *Job, t *ledger.Trigger, change *ledger.Change) (trigger.Tell, error) {
 	after := max(job.OnFailure.After, 1)
 	times, err := s.failures(ctx, job)

@@ -24,7 +24,7 @@ type Job struct {
 	Timeout   time.Duration // of the agent's work; 0: as configured for all
 	Overlap   Overlap       // empty: skip
 	Retry     Retry
-	EndsAfter int       // the job has ended when so many instants have fired; 0: never
+	EndsAfter int       // the job ends after this number of instants; 0: never
 	EndsAt    time.Time // no instant from this time on is fired; zero: never
 	OnFailure OnFailure
 	Deliver   ledger.TriggerDelivery

@@ -78,7 +78,7 @@ func tell(t *ledger.Trigger) {
 	}
 }
 
-// newsFor says what of the findings of checks is news for somebody who has seen so many news of each.
+// newsFor says what of the findings of checks is new to somebody who has seen that many changes of each.
 func newsFor(seen map[string]int64, found []ledger.Check) (now map[string]int64, news []ledger.TriggerNews) {
 	now = maps.Clone(seen)
 	if now == nil {

@@ -10,7 +10,7 @@ import (
 	"sluice/sessions"
 )
 
-// Drafts works out what changes of jobs store, and stores nothing: whoever asks stores the change, together with something else. If
+// Drafts works out what changes of jobs store, and stores nothing: the caller stores the change, together with something else. If
 // the job has changed by then, the store refuses the change with [sessions.ErrConflict] or ErrDuplicate.
 type Drafts struct {
 	Jobs     *Jobs
@@ -30,7 +30,7 @@ func (d Drafts) List(ctx context.Context, p Page) (found []Job, more bool, err e
 // Get finds a job.
 func (d Drafts) Get(ctx context.Context, id string) (Job, error) { return d.Jobs.Get(ctx, id) }
 
-// History lists what became of a job's instants.
+// History lists the results of a job's instants.
 func (d Drafts) History(ctx context.Context, q ledger.TriggerQuery) ([]ledger.Trigger, error) {
 	return d.Jobs.History(ctx, q)
 }

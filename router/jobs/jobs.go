@@ -192,7 +192,7 @@ func (s *Jobs) find(ctx context.Context, id string) (Job, error) {
 	return s.made(row), nil
 }
 
-// History lists what became of a job's instants, newest first, with those that are open.
+// History lists the results of a job's instants, newest first, and those that are still open.
 func (s *Jobs) History(ctx context.Context, q ledger.TriggerQuery) ([]ledger.Trigger, error) {
 	q.Source = ledger.TriggerCron
 	return s.Store.ListTriggers(ctx, q)

@@ -13,7 +13,7 @@ import (
 // RefusalsMax is how many refusals are kept, the latest ones.
 const RefusalsMax = 5000
 
-// Refusal says that somebody wrote in a place and was not heard: when, where and why, but not what.
+// Refusal says that somebody's message was refused: when, where and why, but not what it said.
 type Refusal struct {
 	ID       string // derived from the place and the person
 	Channel  string

@@ -169,7 +169,7 @@ const (
 	TriggerFailed      TriggerStatus = "failed"      // its run has failed
 	TriggerUndelivered TriggerStatus = "undelivered" // a target has no receipt, and no fallback is left
 	TriggerMissed      TriggerStatus = "missed"      // the gateway was not running at the time
-	TriggerSkipped     TriggerStatus = "skipped"     // the one before it was still running
+	TriggerSkipped     TriggerStatus = "skipped"     // the previous one was still running
 	TriggerFiltered    TriggerStatus = "filtered"    // the filter of its source does not match
 	TriggerWithdrawn   TriggerStatus = "withdrawn"   // it was changed or removed before
 )

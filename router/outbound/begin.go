@@ -12,7 +12,7 @@ import (
 )
 
 // Begun is an answer whose sending begins in the commit that stores it: its intent needs no commit of its own. The
-// answer's conversation sends nothing until [Begun.Stored] or [Begun.NotStored] says what became of the commit.
+// answer's conversation sends nothing until [Begun.Stored] or [Begun.NotStored] says whether the commit succeeded.
 type Begun struct {
 	worker *worker
 	lane   lanes.Reserved

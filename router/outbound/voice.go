@@ -14,7 +14,7 @@ import (
 type Speaker interface {
 	// Speaks reports whether this is configured.
 	Speaks() bool
-	// Speak makes a recording of a Markdown text. An error says why there is none.
+	// Speak makes a recording of a Markdown text. An error says why that failed.
 	Speak(ctx context.Context, text string, label flow.Label) (NewFile, error)
 }
 

@@ -1,8 +1,8 @@
-// Package refused remembers who wrote and was not heard, so that an operator can see why there was no answer. It keeps the
+// Package refused remembers whose messages were refused, so that an operator can see why there was no answer. It keeps the
 // time, the place and the reason, never the text.
 //
-// A refusal is noted in memory and stored a few seconds later, because nobody may cause commits who is not admitted. What
-// comes in faster than it is stored is counted together, and what is more than noteMax places at a time is left out.
+// A refusal is noted in memory and stored a few seconds later, because people who are not admitted must not cause commits. Refusals
+// of one place and person between two commits are counted together; beyond noteMax places and people, further ones are left out.
 package refused
 
 import (
@@ -94,6 +94,6 @@ func (l *Log) StoreRest(ctx context.Context) {
 		all = append(all, r)
 	}
 	if err := l.Store.SaveRefusals(ctx, all); err != nil {
-		l.Log.Debug("cannot store who was not heard", "err", err)
+		l.Log.Debug("cannot store refused messages", "err", err)
 	}
 }

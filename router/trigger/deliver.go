@@ -259,7 +259,7 @@ const defaultWithin = 10 * time.Minute
 // nouns are what people call the triggers of a source.
 var nouns = map[ledger.TriggerSource]string{ledger.TriggerCron: "job", ledger.TriggerHook: "hook", ledger.TriggerPush: "notification of task"}
 
-// tellOwner adds a notice to the owner that a trigger has failed. As a rule, it adds none if the one before it failed too.
+// tellOwner adds a notice to the owner that a trigger has failed. As a rule, it adds no second notice if the previous trigger failed too.
 func (w *worker) tellOwner(ctx context.Context, t *ledger.Trigger, tell Tell, change *ledger.Change) error {
 	w.all.Log.Warn("trigger failed", "trigger", t.Key, "status", string(t.Status), "why", t.Why)
 	before, err := w.all.Store.EndedTriggers(ctx, ledger.EndedTriggers{Source: t.Source, Subject: t.Subject, Limit: 1})

@@ -11,7 +11,7 @@ import (
 )
 
 // Begun is a run that starts in the commit that stores its message. Its session is not worked until [Begun.Stored] or
-// [Begun.NotStored] says what became of the commit.
+// [Begun.NotStored] says whether the commit succeeded.
 type Begun struct {
 	worker  *worker
 	lane    lanes.Reserved

@@ -25,7 +25,7 @@ type Event struct {
 	Failed   bool          `json:"failed,omitempty"`  // tool.result: the call failed
 	Sender   *address.Peer `json:"sender,omitempty"`  // message.user
 	Usage    *Usage        `json:"usage,omitempty"`   // run.done
-	Attempt  int           `json:"attempt,omitempty"` // run.retrying: what was streamed so far is void
+	Attempt  int           `json:"attempt,omitempty"` // run.retrying: discard what was streamed so far
 	At       time.Time     `json:"at"`
 	// Label is how secret the event is. Where it was lost, it is RESTRICTED.
 	Label flow.Label `json:"label,omitzero"`

@@ -83,7 +83,7 @@ type MemoryScope struct {
 	Now       time.Time
 }
 
-// MemorySave inserts the memory as the current version of its key in its audience at its level, and ends the one before.
+// MemorySave inserts the memory as the current version of its key in its audience at its level, and ends the previous version.
 // An id that is there already is [record.ErrDuplicate].
 type MemorySave struct {
 	Memory // Created, Ended and Ending are the store's

@@ -99,7 +99,7 @@ type Chunk struct {
 	Text   string           // text and thinking: what was added
 	CallID string           // toolCall
 	Tool   string           // toolCall
-	// Void: what was streamed so far is void, because the answer begins again, perhaps from another model. Nothing else is set.
+	// Void: discard what was streamed so far, because the answer begins again, perhaps from another model. Nothing else is set.
 	Void bool
 }
 

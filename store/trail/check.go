@@ -74,7 +74,7 @@ func (c *chainCheck) bad(place int64, l link, fits bool) {
 	case l.Seq < place:
 		c.fault(l.Seq, ledger.AuditOrder, "it is in a place where no entry was written")
 	default:
-		c.fault(place, ledger.AuditChanged, "it, or its link to the one before it, was changed after it was written")
+		c.fault(place, ledger.AuditChanged, "the entry, or its link to the previous one, was changed after it was written")
 	}
 }
 

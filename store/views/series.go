@@ -31,7 +31,7 @@ func (db Table) RunsSince(ctx context.Context, most flow.Level, since time.Time,
 		})
 }
 
-// DeliveriesSince reads what became of the newest deliveries since a time, at most limit, newest first.
+// DeliveriesSince reads the state of the newest deliveries since a time, at most limit, newest first.
 func (db Table) DeliveriesSince(ctx context.Context, most flow.Level, since time.Time, limit int) ([]ledger.DeliveryPoint, error) {
 	f := engine.Filter{}
 	f.Within(most, "deliveries", "session_id")

@@ -35,7 +35,7 @@ func ServiceRecord(l config.Loader, system bool) string {
 
 // Find returns the configuration of the gateway that commands talk to, and how it is read: the configuration that was
 // named or is in one of the usual places; else that of the service that this person has installed; else, unless this
-// person has run a gateway without a configuration, that of the machine's service. The path is empty if there is none.
+// person has run a gateway without a configuration, that of the machine's service. The path is empty if no configuration was found.
 func (l *Locator) Find() (path string, loader config.Loader, err error) {
 	path, err = l.Loader.Find(l.Config)
 	if state, _ := l.Loader.Getenv(config.EnvState); path != "" || err != nil || state != "" {
@@ -60,7 +60,7 @@ func (l *Locator) Find() (path string, loader config.Loader, err error) {
 	return l.of(machine, err)
 }
 
-// serviceAt reads a record; nil if there is none.
+// serviceAt reads a record; nil if the file does not exist.
 func (l *Locator) serviceAt(file string) (*Service, error) {
 	if file == "" {
 		return nil, nil //nolint:nilnil // no record is no error

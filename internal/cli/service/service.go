@@ -34,7 +34,7 @@ type Spec struct {
 type manager interface {
 	// install creates the service, or replaces it, and starts it. said is what the person has to know.
 	install(ctx context.Context, s Spec) (said []string, err error)
-	// uninstall stops and removes the service. It is no error if there is none.
+	// uninstall stops and removes the service. A service that is not installed is no error.
 	uninstall(ctx context.Context, system bool) error
 	// status is one line about the service, and whether it runs.
 	status(ctx context.Context, system bool) (text string, running bool, err error)

@@ -23,7 +23,7 @@ import (
 // downloadTimeout bounds a download.
 const downloadTimeout = 2 * time.Minute
 
-// fetched is what "add" sends to the gateway.
+// fetched is a skill as "add" sends it to the gateway.
 type fetched struct {
 	archive []byte
 	source  string

@@ -57,7 +57,7 @@ func (d Deps) checkFolder(folder string) error {
 		"signed", signed, "content", content.Digest)
 }
 
-// report says what is wrong with skills. Its error says that something is.
+// report prints what is wrong with skills, and returns an error if anything is.
 func (d Deps) report(all []record, names []string) error {
 	known, wrong := false, 0
 	for _, r := range all {

@@ -40,7 +40,7 @@ type Job struct {
 	CatchUp   CatchUp         `yaml:"catchUp" doc:"What happens to instants that passed while the gateway was not running."`
 	Jitter    scalar.Duration `yaml:"jitter" doc:"Delays each instant by a part of this time that depends on the id. It spreads many jobs. Default: 1m for a schedule whose times are all at full hours, else 0s."`
 	Exact     bool            `yaml:"exact" doc:"No delay, also at full hours."`
-	Overlap   string          `yaml:"overlap" enum:"skip,queue,cancel" doc:"What happens when the prompt is due and the agent still works on the one before. skip: nothing. queue: it waits, and further ones are skipped. cancel: the work on the one before ends. Default: skip."`
+	Overlap   string          `yaml:"overlap" enum:"skip,queue,cancel" doc:"What happens when the prompt is due and the agent still works on the previous one. skip: nothing. queue: it waits, and further ones are skipped. cancel: the work on the previous one ends. Default: skip."`
 	Retry     Retry           `yaml:"retry" doc:"Whether a failed run of a prompt is repeated."`
 	Ends      Ends            `yaml:"ends" doc:"When the job is over. Default: never."`
 	OnFailure OnFailure       `yaml:"onFailure" doc:"Who hears of failures. Default: the owner hears of the first one in a row."`
@@ -187,7 +187,7 @@ const none = "none"
 func (r Reader) Delivery(path string, d Deliver) ledger.TriggerDelivery {
 	read := ledger.TriggerDelivery{Within: cmp.Or(d.Within.Std(), withinDefault), Changed: d.When == "changed"}
 	if nowhere := len(d.To) == 1 && d.To[0] == none; nowhere || d.When == "never" {
-		r.must(len(d.Fallback) == 0, path+".fallback", "is of no use: nothing is sent")
+		r.must(len(d.Fallback) == 0, path+".fallback", "has no effect: nothing is sent")
 		return read
 	}
 	read.To, read.Fallback = r.places(path+".to", orOwner(d.To)), r.places(path+".fallback", d.Fallback)

@@ -114,7 +114,7 @@ func TestFaults(t *testing.T) {
 		"cron.jobs[0].retry":           {whole(func(j *automation.Job) { j.Retry.Max = 1 }), nil, "is for jobs with a prompt"},
 		"cron.jobs[0].retry.max":       {asking(func(j *automation.Job) { j.Retry.Max = 11 }), nil, "11: want 0 to 10"},
 		"cron.jobs[0].retry.backoff":   {asking(func(j *automation.Job) { j.Retry.Max, j.Retry.Backoff = 1, 1 }), nil, "want at least 1s"},
-		"cron.jobs[0].ends":            {whole(func(j *automation.Job) { j.Schedule, j.At, j.Ends.After = "", "2026-12-24", 1 }), nil, "is of no use with at"},
+		"cron.jobs[0].ends":            {whole(func(j *automation.Job) { j.Schedule, j.At, j.Ends.After = "", "2026-12-24", 1 }), nil, "has no effect with at"},
 		"cron.jobs[0].ends.after":      {whole(func(j *automation.Job) { j.Ends.After = -1 }), nil, "want at least 1"},
 		"cron.jobs[0].ends.at":         {whole(func(j *automation.Job) { j.Ends.At = "soon" }), nil, "write it as"},
 		"cron.jobs[0].onFailure.after": {whole(func(j *automation.Job) { j.OnFailure.After = 101 }), nil, "want 1 to 100"},
@@ -122,7 +122,7 @@ func TestFaults(t *testing.T) {
 		"cron.jobs[0].timeout":         {whole(func(j *automation.Job) { j.Timeout = scalar.Duration(time.Minute) }), nil, "is for jobs with a prompt"},
 		"cron.jobs[0].deliver.fallback": {whole(func(j *automation.Job) {
 			j.Deliver = automation.Deliver{To: []string{"none"}, Fallback: []string{"owner"}}
-		}), nil, "is of no use"},
+		}), nil, "has no effect"},
 		"cron.jobs[0].timezone":            {whole(func(j *automation.Job) { j.Timezone = "Mars/Base" }), nil, "is unknown"},
 		"cron.jobs[0].schedule":            {whole(func(j *automation.Job) { j.Schedule = "0 25 * * *" }), nil, "column 3 (hour)"},
 		"cron.jobs[0].at":                  {whole(func(j *automation.Job) { j.Schedule, j.At = "", "noon" }), nil, "write it as"},

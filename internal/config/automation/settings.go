@@ -19,7 +19,7 @@ const (
 // retry reads how often a failed run is repeated.
 func (r Reader) retry(path string, j Job) job.Retry {
 	r.must(j.Retry.Max >= 0 && j.Retry.Max <= retriesMost, path+"retry.max", "%d: want 0 to %d", j.Retry.Max, retriesMost)
-	r.must(j.Retry.Backoff == 0 || j.Retry.Max > 0, path+"retry.backoff", "is of no use without max")
+	r.must(j.Retry.Backoff == 0 || j.Retry.Max > 0, path+"retry.backoff", "has no effect without max")
 	r.must(j.Retry.Backoff == 0 || j.Retry.Backoff.Std() >= time.Second, path+"retry.backoff", "%s: want at least 1s", j.Retry.Backoff)
 	return job.Retry{Max: j.Retry.Max, Backoff: cmp.Or(j.Retry.Backoff.Std(), backoffDefault)}
 }
@@ -29,7 +29,7 @@ func (r Reader) ends(path string, j Job, read *job.Job, zone *time.Location) {
 	if j.Ends == (Ends{}) {
 		return
 	}
-	r.must(j.At == "", path+"ends", "is of no use with at, which is a single time")
+	r.must(j.At == "", path+"ends", "has no effect with at, which is a single time")
 	r.must(j.Ends.After >= 0, path+"ends.after", "%d: want at least 1", j.Ends.After)
 	read.EndsAfter = j.Ends.After
 	if j.Ends.At != "" {

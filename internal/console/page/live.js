@@ -20,7 +20,7 @@ export function listen(on) {
   return () => readers.delete(on);
 }
 
-// watch tells a function whether there is a connection.
+// watch tells a function when the connection opens or closes.
 export function watch(on) {
   watchers.add(on);
   return () => watchers.delete(on);
@@ -47,7 +47,7 @@ function share(event, name) {
   channel?.postMessage({ event, name });
 }
 
-// heard takes what another tab says: an event, the question for the state, or which sessions it shows.
+// heard takes a message of another tab: an event, a question for the state, or the sessions that the tab shows.
 function heard({ data }) {
   if (data.name) return tell(data.event, data.name);
   if (data.ask && leading) channel.postMessage({ event: { connected }, name: "state" });

@@ -104,7 +104,7 @@ func (s *responseEvents) call(call sessions.ClientCall) error {
 	return nil
 }
 
-// openItem begins a message, if none is open.
+// openItem begins a message unless one is open.
 func (s *responseEvents) openItem() error {
 	if s.open {
 		return nil

@@ -125,7 +125,7 @@ func (c *Chain) WindowFor(label flow.Label) int {
 	return c.window(func(e *Entry) bool { return mayTell(label, e) })
 }
 
-// window is the largest known window; 0 if none is known.
+// window is the largest known window; 0 if it is unknown for all.
 func (c *Chain) window(counts func(*Entry) bool) (largest int) {
 	for _, e := range c.entries {
 		if counts(e) {
@@ -232,7 +232,7 @@ func (c *Chain) admit(e *Entry, req *sessions.Request) error {
 	return nil
 }
 
-// learn tells the board what became of a call.
+// learn tells the board how a call ended.
 func (c *Chain) learn(ctx context.Context, l *Link, err error) {
 	if err == nil {
 		c.cfg.Board.Worked(ctx, l.Place())

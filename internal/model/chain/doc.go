@@ -18,5 +18,5 @@
 //
 // A failure moves the chain on until the end of the turn ([Chain.BeginTurn]). Keys and models that have failed cool down
 // ([cooldown.Board]): they are passed over, in every session, until their time is over. A chain of one model with one key
-// has nothing to pass over to, so only a key that a person has to mend keeps it from asking, and its caller repeats.
+// has nothing to fail over to, so only a key that a person must fix stops it from asking; its caller repeats.
 package chain

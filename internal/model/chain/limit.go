@@ -16,7 +16,7 @@ type Rate struct {
 	Per    time.Duration
 }
 
-// String is the rate as the configuration has it; empty if there is none.
+// String is the rate as it is written in the configuration; an unlimited rate is empty.
 func (r Rate) String() string {
 	if r.Amount == 0 {
 		return ""
@@ -56,7 +56,7 @@ func NewLimiter(l Limits, now func() time.Time) *Limiter {
 	return lim
 }
 
-// try begins a call of about so many tokens if the limits allow it now.
+// try begins a call of about that many tokens if the limits allow it now.
 func (l *Limiter) try(tokens int) bool {
 	if l == nil {
 		return true
@@ -75,7 +75,7 @@ func (l *Limiter) try(tokens int) bool {
 	return true
 }
 
-// acquire waits until the limits allow a call of about so many tokens, and begins it.
+// acquire waits until the limits allow a call of about that many tokens, and begins it.
 func (l *Limiter) acquire(ctx context.Context, tokens int) error {
 	if l.slots != nil {
 		select {

@@ -24,8 +24,8 @@ type walk struct {
 	req     sessions.Request
 	on      func(sessions.Chunk)
 	counted int    // about how many tokens the prompt has
-	said    bool   // an attempt has streamed something that is not void yet
-	asked   string // the model that was asked last; empty: none was
+	said    bool   // an attempt has streamed text that was not discarded
+	asked   string // the model that was asked last; empty before the first call
 	failed  error  // why there is no answer yet: the failure that says most
 }
 
@@ -129,7 +129,7 @@ func (w *walk) usable() ([]*Entry, error) {
 	return fitting, nil // they get pictures described in words
 }
 
-// keep are the entries that match, at their places; false if there is none.
+// keep are the entries that match, at their places; false if no entry matches.
 func keep(entries []*Entry, match func(*Entry) bool) (kept []*Entry, some bool) {
 	kept = make([]*Entry, len(entries))
 	for i, e := range entries {
@@ -180,7 +180,7 @@ func judge(ctx context.Context, err error) verdict {
 	switch {
 	case !ok, ctx.Err() != nil, !Moves(me.Kind):
 		return end
-	case me.Kind == port.ModelMissing, me.Kind == port.ModelLoading: // whatever the key
+	case me.Kind == port.ModelMissing, me.Kind == port.ModelLoading: // another key would not help
 		return nextModel
 	}
 	return nextKey
@@ -214,7 +214,7 @@ func (w *walk) repeats(err error, try int) (wait time.Duration, again bool) {
 		return 0, false
 	}
 	if me.Kind == sessions.ModelRateLimited && me.RetryAfter == 0 {
-		return 0, false // nobody says when
+		return 0, false // the provider does not say when
 	}
 	return max(cmp.Or(w.chain.cfg.Pause, retryPause), me.RetryAfter), true
 }
@@ -225,7 +225,7 @@ func (w *walk) pass(c sessions.Chunk) {
 	w.on(c)
 }
 
-// void declares what was streamed so far void.
+// void tells the reader to discard what was streamed so far.
 func (w *walk) void() {
 	if w.said {
 		w.said = false

@@ -268,7 +268,7 @@ func (b *Board) Worked(ctx context.Context, p Place) {
 	}
 }
 
-// drop removes the state of a place, in the store first; false if there is none.
+// drop removes the state of a place, in the store first; false if the place has no state.
 func (b *Board) drop(ctx context.Context, p Place) (bool, error) {
 	b.mu.Lock()
 	e := b.states[p]

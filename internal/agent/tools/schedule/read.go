@@ -108,7 +108,7 @@ type historyArgs struct {
 	Limit int    `json:"limit,omitempty" jsonschema:"default 10" bounds:"minimum=1,maximum=50,lowered"`
 }
 
-// instant is what became of a time of a job.
+// instant is the result of one instant of a job.
 type instant struct {
 	Instant string               `json:"instant,omitempty"`
 	Status  ledger.TriggerStatus `json:"status"`

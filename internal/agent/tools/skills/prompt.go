@@ -18,8 +18,8 @@ const intro = "Your owner has given you skills, one per line. The lines are info
 // more is shown in place of the skills for which there is no room.
 const more = "There are %d more: " + ReadName + " without a name lists them."
 
-// Brief is the part of a run's prompt about skills; empty if there are none. It is never above the session's level: of a
-// skill whose description would change the session's label, it has the name alone.
+// Brief returns the part of a run's prompt that lists the skills; it is empty without skills. It never raises the session's
+// label: a skill whose description would do so is listed by name only.
 func (ts *Tools) Brief(ctx context.Context, session *sessions.Session, run *sessions.Run) (string, error) {
 	if _, ok := session.Tool(ReadName); !ok {
 		return "", nil
@@ -55,7 +55,7 @@ func (ts *Tools) Brief(ctx context.Context, session *sessions.Session, run *sess
 	return strings.Join(lines, "\n"), nil
 }
 
-// described is the description of a skill as the rules for text that enters a prompt allow it.
+// described returns the description of a skill, after the rules for text that enters a prompt.
 func (ts *Tools) described(session *sessions.Session, run *sessions.Run, e skill.Entry) string {
 	d := ts.Roster.Settings().Monitor.Enter(policy.Entry{
 		ID: string(run.ID) + "/skill/" + e.Name, Record: session.Record(), Route: run.Route, Label: e.Label, Source: "skill",

@@ -9,7 +9,7 @@ const further = 200; // rows of the pages that follow
 export class Rows {
   constructor({ path, take, id, changed }) {
     this.path = path; // of the list, with its filters
-    this.take = take; // gives the rows of a body
+    this.take = take; // returns the rows of a response
     this.id = id;
     this.changed = changed;
     this.order = []; // ids as shown
@@ -18,7 +18,7 @@ export class Rows {
     this.fresh = []; // rows that wait to be shown, newest first
     this.pages = []; // how each page was read: { path, from }
     this.next = "";
-    this.body = null; // of the first page: counts and the like
+    this.body = null; // the first page's response, with its counts
     this.error = null;
     this.state = "loading"; // loading, more, end
     this.reading = null;
@@ -116,7 +116,7 @@ export class Rows {
     this.changed();
   }
 
-  // restart reads the list anew: too much has happened since.
+  // restart reads the list again from the beginning: too much has changed since.
   restart() {
     this.order = [];
     this.known.clear();

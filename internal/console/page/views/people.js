@@ -26,7 +26,7 @@ export default function People() {
   }}<//><${Refused} /></div>`;
 }
 
-// Refused lists who wrote and was not heard, with the reason. What they wrote is not kept.
+// Refused lists whose messages were refused, with the reason. Their texts are not kept.
 function Refused() {
   const read = useLoad(() => json("/v1/refused?limit=50"), []);
   return html`<section><h2>${t("people.refused")}</h2><${Loaded} of=${read}>${({ refused }) => (refused.length ? html`<ul class="lines">${refused.map((r) => html`<li key=${r.id}><strong>${visible(r.user.name || r.user.id)}</strong> ${r.channel} ${visible(r.title || r.conversation)} <span class="soft">${visible(r.reason)} · ${t("people.times", { n: r.count })} · <${Age} at=${r.last} /></span> <a href=${address("why", r.id)}>${t("why.button")}</a></li>`)}</ul>` : html`<p class="soft">${t("people.norefused")}</p>`)}<//></section>`;

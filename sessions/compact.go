@@ -42,8 +42,8 @@ func textSize(m Message) int {
 }
 
 // Compact replaces the n oldest messages of the thread by a summary. They
-// stay stored; the thread that a model sees begins with the summary.
-func (s *Session) Compact(summary string, n int) error {
+// stay stored; the thread that a model sees begins with the summary. Notes are parts of it that the caller finds again, word for word.
+func (s *Session) Compact(summary string, n int, notes ...string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n < 1 || n >= len(s.messages) {
@@ -56,6 +56,9 @@ func (s *Session) Compact(summary string, n int) error {
 	m := Message{
 		ID: NewMessageID(), Role: RoleSummary, Created: s.now(), Label: label, Run: s.last().Run,
 		Parent: s.lastTreeNode(n), Parts: []Part{TextPart(summary, label)},
+	}
+	for _, note := range notes {
+		m.Parts = append(m.Parts, TextPart(note, label))
 	}
 	for _, old := range s.messages[:n] {
 		if _, ok := s.unsaved[old.ID]; ok {

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"sluice/internal/agent/summarize"
+	"sluice/internal/agent/tools/talk"
 	"sluice/internal/program"
 	runs "sluice/router/work"
 	"sluice/sessions"
@@ -60,7 +61,7 @@ func (w *work) compactTo(ctx context.Context, keep int) error {
 		w.compactions-- // it may be retried
 		return err
 	}
-	if err := w.session.Compact(summary, n); err != nil {
+	if err := w.session.Compact(summary, n, talk.Noted(w.session.Messages()[:n], w.run.ID)...); err != nil {
 		return err
 	}
 	w.metrics.compactions.Inc()

@@ -3,7 +3,9 @@ package app_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -81,4 +83,55 @@ limits: { maxMediaBytes: 100000 }
 		modeltest.Call("write", `{"path":"brief.txt","content":"x"}`), modeltest.Call("attach", `{"files":["brief.txt"]}`), modeltest.Call("exec", `{"command":"rm brief.txt"}`),
 		modeltest.Say("NO_REPLY"))
 	require.Equal(t, "(I could not attach brief.txt.)", sent[0].Plain)
+}
+
+// What an agent announces after a talk with another one has its files, too. In the talk itself, files can't be attached, and the agent is told.
+func TestAnAnnouncementHasFiles(t *testing.T) {
+	t.Parallel()
+	bots, llm := platforms(t)
+	g := start(t, `owners: ["telegram:1001"]
+`+withModels(llm)+`agents: { list: [{ id: main, default: true }, { id: ops }] }
+bindings: [{ match: { channel: telegram, group: "`+fmt.Sprint(opsGroup)+`" }, agent: ops }]
+tools: { sessions: { visibility: all } }
+channels:
+  telegram:
+    groups: { "`+fmt.Sprint(opsGroup)+`": { requireMention: false } }
+    accounts: { default: { token: "`+bots.Token()+`", apiBase: "`+bots.URL()+`" } }
+`)
+	owner := telegramtest.User{ID: 1001, FirstName: "Ada"}
+	llm.Enqueue(modeltest.Say("Ops here."))
+	bots.Say(telegramtest.Group(opsGroup, "Ops"), owner, "hello")
+	_, err := bots.WaitSent(t.Context(), opsGroup, 1)
+	require.NoError(t, err)
+	talk := func(announcement ...modeltest.Reply) {
+		llm.Enqueue(append([]modeltest.Reply{
+			modeltest.Call("sessions_send", `{"sessionKey":"agent:ops:telegram:group:`+fmt.Sprint(opsGroup)+`","message":"Make the report.","timeoutSeconds":30}`),
+			modeltest.Call("write", `{"path":"sales.csv","content":"june,7\n"}`), modeltest.Call("attach", `{"files":["sales.csv"]}`), modeltest.Say("Made."),
+			modeltest.Say("Ops have made it."), modeltest.Say("REPLY_SKIP"),
+		}, announcement...)...)
+		bots.Say(telegramtest.Private(1001), owner, "have ops make the report")
+	}
+	talk(modeltest.Call("attach", `{"files":["sales.csv"]}`), modeltest.Say("The report is made."))
+	sent, err := bots.WaitSent(t.Context(), opsGroup, 3)
+	require.NoError(t, err)
+	require.Equal(t, "The report is made.", sent[1].Text)
+	require.Equal(t, "june,7\n", string(sent[2].Content))
+	told := 0
+	for _, r := range llm.Requests() {
+		for _, m := range r.Messages {
+			if strings.Contains(m.Text, "your reply goes to no conversation, so it can't have files") {
+				told++
+			}
+		}
+	}
+	require.NotZero(t, told, "in the talk, the tool says that the answer can't have files")
+
+	// An announcement that is silent has no files either.
+	talk(modeltest.Call("attach", `{"files":["sales.csv"]}`), modeltest.Say("ANNOUNCE_SKIP"))
+	require.Eventually(t, func() bool {
+		var list struct{ Exchanges []struct{ Outcome string } }
+		read(t, g.call(http.MethodGet, "/v1/exchanges", ""), http.StatusOK, &list)
+		return len(list.Exchanges) == 2 && list.Exchanges[0].Outcome == "silent"
+	}, 20*time.Second, 10*time.Millisecond)
+	require.Len(t, bots.Sent(opsGroup), 3)
 }

@@ -1,12 +1,21 @@
 package attacks_test
 
 import (
+	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 
+	"github.com/stretchr/testify/require"
+
 	"sluice/adapters/discord/discordtest"
+	"sluice/adapters/telegram/telegramtest"
 	"sluice/policy"
 )
+
+// fileGroup is a group of the agent whose shared files are CONFIDENTIAL.
+const fileGroup = -29_001
 
 // chatAttacks say it in chats.
 func chatAttacks() []attack {
@@ -34,6 +43,31 @@ func chatAttacks() []attack {
 			s.raised()
 			s.say(s.private(), s.owner(), "what do you know?")
 			s.has(s.as(masterToken, http.MethodGet, "/v1/deliveries?status=blocked&limit=5", "").body, "raise channels.telegram.classification, or start a new session with /new")
+		}},
+		{path: "L8", name: "attach: a reply's file says it", without: gate, act: func(s *scene) {
+			plan := ".sessions/" + s.raised().ID + "/plan.txt"
+			s.say(s.private(), s.owner(), call("write", args{"path": plan, "content": s.secret})+"\n"+call("attach", args{"files": []string{plan}}))
+			s.has(s.as(masterToken, http.MethodGet, "/v1/deliveries?status=blocked&limit=5", "").body, "plan.txt")
+		}},
+		{path: "L8", name: "attach: a shared file above its session, in a group", act: func(s *scene) {
+			at, name := telegramtest.Group(fileGroup, "Files"), fmt.Sprintf("plans/plan-%d.txt", s.n)
+			file := filepath.Join(s.state, "workspaces", "filed", "files", name)
+			require.NoError(s.t, os.MkdirAll(filepath.Dir(file), 0o700))
+			require.NoError(s.t, os.WriteFile(file, []byte(s.secret), 0o600))
+			tried := func(tool string, a args) string {
+				n := len(s.telegram.Sent(at.ID))
+				s.say(at, s.guest(), call(tool, a))
+				said := ""
+				for _, m := range s.telegram.Sent(at.ID)[n:] {
+					s.unseen("telegram file", m.Text+string(m.Content))
+					said += results(m.Text)
+				}
+				return said
+			}
+			s.has(tried("attach", args{"files": []string{name}}), "attach returns CONFIDENTIAL information, and this conversation's clearance is PUBLIC")
+			s.same("attach", tried("attach", args{"files": []string{name}}), tried("attach", args{"files": []string{"plans/none.txt"}}))
+			s.same("read", tried("read", args{"path": name}), tried("read", args{"path": "plans/none.txt"}))
+			require.NoError(s.t, os.Remove(file))
 		}},
 		{path: "L8", name: "a held answer is tried again by the operator", without: gate, act: func(s *scene) {
 			s.raised()

@@ -99,7 +99,8 @@ models:
   providers:
     p: { kind: openai, apiKey: key, baseURL: "` + w.models.OpenAIURL() + `", models: [other] }
     cheap: { kind: openai, apiKey: key, baseURL: "` + w.cheap.OpenAIURL() + `", classification: PUBLIC }
-agents: { list: [{ id: main, default: true, publish: { openai: true, a2a: true }, subagents: { allowAgents: ["*"] } }, { id: ops }, { id: thrifty, model: cheap/m }, { id: skilled }] }
+agents: { list: [{ id: main, default: true, publish: { openai: true, a2a: true }, subagents: { allowAgents: ["*"] } }, { id: ops }, { id: thrifty, model: cheap/m }, { id: skilled }, { id: filed, workspaceClassification: CONFIDENTIAL, fileAccess: { read: [plans] } }] }
+bindings: [{ match: { channel: telegram, group: "` + strconv.Itoa(fileGroup) + `" }, agent: filed }]
 a2a: { push: { hosts: [127.0.0.1], private: true } }
 secrets: { vault: { value: ` + vaultValue + `, classification: CONFIDENTIAL, tools: ["mcp_*", "web_fetch"] } }
 session:

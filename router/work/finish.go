@@ -66,6 +66,10 @@ func (f *finisher) finish(ctx context.Context, j *job, answer answered) error {
 			return err
 		}
 		kind = ledger.KindAnnounce
+		if sessions.Silent(say) && len(files.media) > 0 { // the exchange was stopped, or its agent announces nothing
+			f.log.Info("files of an announcement not sent: nothing is announced", "run", string(last.ID), "session", string(last.Session), "files", len(files.media))
+			files, change.Media = attached{}, nil
+		}
 	}
 	label := session.Taint()
 	if last.Kind == sessions.KindCommand {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"sluice/internal/agent/tools"
 	"sluice/internal/workspace"
@@ -80,13 +81,23 @@ func (ts *Tools) fits(size int64) error {
 
 // Attached are the paths that the calls of a run have added to its reply, in their order and each once. More than fit are left out.
 func Attached(thread []sessions.Message, run sessions.RunID) (paths []string, more int) {
+	paths = attachedBy(thread, run)
+	kept := paths[:min(len(paths), attachMax)]
+	return kept, len(paths) - len(kept)
+}
+
+func attachedBy(thread []sessions.Message, run sessions.RunID) (paths []string) {
 	for _, m := range thread {
-		if m.Run != run || m.Role != sessions.RoleToolResult {
-			continue
-		}
-		for _, p := range m.Parts {
+		for i, p := range m.Parts {
+			text := p.Text
+			switch {
+			case m.Role == sessions.RoleSummary && i > 0: // its first part is what a model has written
+				text, _ = strings.CutPrefix(text, noteHead(run))
+			case m.Role != sessions.RoleToolResult || m.Run != run || p.Tool != AttachName || p.Error:
+				continue
+			}
 			var result attachResult
-			if p.Tool != AttachName || p.Error || json.Unmarshal([]byte(p.Text), &result) != nil {
+			if json.Unmarshal([]byte(text), &result) != nil {
 				continue
 			}
 			for _, path := range result.Attached {
@@ -96,8 +107,25 @@ func Attached(thread []sessions.Message, run sessions.RunID) (paths []string, mo
 			}
 		}
 	}
-	kept := paths[:min(len(paths), attachMax)]
-	return kept, len(paths) - len(kept)
+	return paths
+}
+
+// noteHead is the beginning of the note in a summary about the files of a run's reply.
+func noteHead(run sessions.RunID) string {
+	return "Files that you have attached to your reply (" + string(run) + "): "
+}
+
+// Noted is what the summary of a thread's beginning has to say so that the reply of a run keeps its files.
+func Noted(summarized []sessions.Message, run sessions.RunID) []string {
+	paths := attachedBy(summarized, run)
+	if len(paths) == 0 {
+		return nil
+	}
+	text, err := tools.JSON(attachResult{Attached: paths})
+	if err != nil {
+		return nil // paths are texts, which JSON can always say
+	}
+	return []string{noteHead(run) + text}
 }
 
 // Take reads a file for a reply.

@@ -1,0 +1,207 @@
+package voice
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/internal/config/agents"
+	"sluice/internal/model"
+	"sluice/internal/sandbox"
+	"sluice/policy/flow"
+	"sluice/router/attach"
+	"sluice/router/ledger"
+	"sluice/router/outbound"
+	"sluice/sessions"
+)
+
+// serverAt is a voice whose provider "audio" is INTERNAL.
+func serverAt(t *testing.T, url string) *Voice {
+	t.Helper()
+	registry, err := model.New(map[string]model.ProviderConfig{"audio": {Kind: "openai", BaseURL: url, Classification: flow.Internal}}, model.Options{})
+	require.NoError(t, err)
+	v := &Voice{Models: &atomic.Pointer[model.Registry]{}}
+	v.Models.Store(registry)
+	return v
+}
+
+// audio is a server with OpenAI's Audio API, which answers by path.
+func audio(t *testing.T, answers map[string]string) (v *Voice, asked *[]string) {
+	t.Helper()
+	asked = &[]string{}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		*asked = append(*asked, string(body))
+		if strings.HasSuffix(r.URL.Path, "transcriptions") {
+			w.Header().Set("Content-Type", "application/json")
+		} else {
+			w.Header().Set("Content-Type", "audio/x")
+		}
+		_, _ = io.WriteString(w, answers[r.URL.Path])
+	}))
+	t.Cleanup(srv.Close)
+	return serverAt(t, srv.URL+"/v1"), asked
+}
+
+var (
+	public = flow.NewLabel(flow.Public, flow.Trusted)
+	secret = flow.NewLabel(flow.Confidential, flow.Trusted)
+)
+
+func TestAServerTranscribesWhatItMayHear(t *testing.T) {
+	t.Parallel()
+	v, asked := audio(t, map[string]string{"/v1/audio/transcriptions": `{"text":" Buy milk. "}`})
+	v.Configure(agents.Media{Transcription: agents.Transcription{Provider: "audio", Model: "whisper"}})
+	text, err := v.Transcribe(t.Context(), attach.Recording{Name: "a.ogg", MIME: "audio/ogg", Content: []byte("OggS sound"), Label: public})
+	require.NoError(t, err)
+	require.Equal(t, "Buy milk.", text)
+	require.Contains(t, (*asked)[0], "OggS sound")
+	_, err = v.Transcribe(t.Context(), attach.Recording{Content: []byte("sound"), Label: secret})
+	require.ErrorIs(t, err, attach.ErrTooSecretToHear)
+	_, err = v.Transcribe(t.Context(), attach.Recording{Content: []byte("sound")})
+	require.ErrorIs(t, err, attach.ErrTooSecretToHear, "no label is the highest")
+	require.Len(t, *asked, 1, "what is too confidential never leaves")
+}
+
+// Without a transcription, a conversation is told what is missing, under one key.
+func TestWhatIsMissingIsToldOnce(t *testing.T) {
+	t.Parallel()
+	for name, settings := range map[string]agents.Media{"nothing is set": {}, "the provider is gone": {Transcription: agents.Transcription{Provider: "old", Model: "m"}}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := serverAt(t, "http://127.0.0.1:1")
+			var told []outbound.Proactive
+			fails := error(nil)
+			v.Send = func(_ context.Context, p outbound.Proactive) (ledger.Delivery, error) {
+				told = append(told, p)
+				return ledger.Delivery{}, fails
+			}
+			if name != "nothing is set" {
+				v.Configure(settings)
+			}
+			route := sessions.Route{Channel: "telegram", Account: "default", Conversation: "7", Thread: "2"}
+			for range 2 {
+				_, err := v.Transcribe(t.Context(), attach.Recording{Route: route, Label: secret})
+				require.ErrorIs(t, err, attach.ErrNoTranscription)
+			}
+			require.Len(t, told, 2)
+			require.Equal(t, told[0].Idempotency, told[1].Idempotency, "the outbox sends one")
+			require.NotEmpty(t, told[0].Idempotency)
+			require.Equal(t, []string{"telegram", "default", "7", "2"}, []string{told[0].Channel, told[0].Account, told[0].To, told[0].Thread})
+			require.Contains(t, told[0].Text, "`media.transcription`")
+			require.Equal(t, flow.Bottom(), told[0].Label, "it says nothing of the recording")
+
+			_, err := v.Transcribe(t.Context(), attach.Recording{})
+			require.ErrorIs(t, err, attach.ErrNoTranscription)
+			require.Len(t, told, 2, "a recording without a conversation: there is nobody to tell")
+			fails = errors.New("the store is away")
+			_, err = v.Transcribe(t.Context(), attach.Recording{Route: route})
+			require.ErrorIs(t, err, fails)
+		})
+	}
+}
+
+// box is a sandbox with a fixed result.
+type box struct {
+	missing error
+	result  sandbox.Result
+	err     error
+	config  sandbox.Config
+	saw     string
+}
+
+func (b *box) Available(context.Context) error { return b.missing }
+
+func (b *box) Run(_ context.Context, c sandbox.Config, command ...string) (sandbox.Result, error) {
+	content, err := os.ReadFile(c.Workspace + "/recording.ogg")
+	b.config, b.saw = c, string(content)
+	return b.result, errors.Join(err, b.err)
+}
+
+func TestTheEndOfACommand(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		box        *box
+		text, says string
+	}{
+		"it says something":    {&box{result: sandbox.Result{Stdout: " Buy \xff milk. \n"}}, "Buy  milk.", ""},
+		"it says nothing":      {&box{}, "", ""},
+		"it fails":             {&box{result: sandbox.Result{ExitCode: 3, Stdout: "x", Stderr: " no model \n"}}, "", "the command ended with 3: no model"},
+		"it takes too long":    {&box{result: sandbox.Result{ExitCode: -1, TimedOut: true}}, "", "longer than 1m0s"},
+		"it takes too much":    {&box{result: sandbox.Result{ExitCode: -1, Stopped: "it used 2 GiB of memory"}}, "", "was ended: it used 2 GiB of memory"},
+		"it can't be started":  {&box{err: errors.New("no such program")}, "", "no such program"},
+		"there is no sandbox":  {&box{missing: errors.New("bwrap is missing")}, "", "commands need a sandbox: bwrap is missing"},
+		"a part of a sentence": {&box{result: sandbox.Result{Stdout: "and", Truncated: true}}, "and", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := &Voice{Sandbox: c.box, Limits: func() sandbox.Limits { return sandbox.Limits{Memory: 7} }}
+			v.Configure(agents.Media{Transcription: agents.Transcription{Command: []string{"/opt/hear", "--model", "/opt/m.bin", "{file}"}}})
+			text, err := v.Transcribe(t.Context(), attach.Recording{Name: "a.ogg", Content: []byte("OggS"), Label: secret})
+			if c.says != "" {
+				require.ErrorContains(t, err, c.says)
+			} else {
+				require.NoError(t, err)
+			}
+			require.Equal(t, c.text, text)
+			if c.box.missing != nil {
+				require.Empty(t, c.box.config.Workspace)
+				return
+			}
+			require.Equal(t, "OggS", c.box.saw)
+			require.Equal(t, "OggS", c.box.config.Stdin)
+			require.False(t, c.box.config.Network)
+			require.Equal(t, []string{"/opt/hear", "/opt/m.bin"}, c.box.config.ReadOnly)
+			require.Equal(t, int64(7), c.box.config.Limits.Memory)
+			require.NoDirExists(t, c.box.config.Workspace, "the recording is deleted")
+		})
+	}
+}
+
+func TestReplies(t *testing.T) {
+	t.Parallel()
+	for content, want := range map[string]outbound.NewFile{
+		"OggS speech": {Name: "voice.ogg", MIME: "audio/ogg"},
+		"ID3 speech":  {Name: "voice.mp3", MIME: "audio/mpeg"},
+	} {
+		v, asked := audio(t, map[string]string{"/v1/audio/speech": content})
+		require.False(t, v.Speaks())
+		_, err := v.Speak(t.Context(), "hello", public)
+		require.ErrorContains(t, err, "media.speech is not set")
+		v.Configure(agents.Media{Speech: agents.Speech{Provider: "audio", Model: "tts", Voice: "alloy"}})
+		require.True(t, v.Speaks())
+		_, err = v.Speak(t.Context(), "hello", secret)
+		require.ErrorContains(t, err, "too confidential for the server that speaks")
+		require.Empty(t, *asked)
+		want.Content = []byte(content)
+		got, err := v.Speak(t.Context(), "**Good** [morning](https://example.org).", public)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+		require.Contains(t, (*asked)[0], `"input":"Good morning`)
+		require.NotContains(t, (*asked)[0], "**")
+	}
+	v := serverAt(t, "http://127.0.0.1:1/v1")
+	v.Configure(agents.Media{Speech: agents.Speech{Provider: "audio", Model: "tts"}})
+	_, err := v.Speak(t.Context(), "hello", public)
+	require.Error(t, err)
+}
+
+// A long reply is spoken up to the end of the last sentence that fits.
+func TestALongReplyIsCut(t *testing.T) {
+	t.Parallel()
+	sentence := "Ä sentence of words. "
+	require.Equal(t, strings.TrimSpace(sentence), spoken(sentence))
+	long := spoken(strings.Repeat(sentence, 400))
+	require.LessOrEqual(t, len([]rune(long)), speechMax)
+	require.Greater(t, len([]rune(long)), speechMax-len(sentence))
+	require.True(t, strings.HasSuffix(long, "words."))
+	require.Len(t, []rune(spoken(strings.Repeat("ä", 5000))), speechMax, "without a sentence, all that fits")
+}

@@ -14,8 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"sluice/internal/alert"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -31,6 +33,7 @@ type world struct {
 	secret []things // above the low caller
 	own    []string // ids of the low caller's sessions, as they were made
 	shown  []string // ids of whatever else they were shown
+	jobs   []string // ids of the jobs that they have made
 	tasked bool     // sessions have worked beside each other, so that the trail has their entries in any order
 	pushed string   // where the low caller has notifications sent
 	resume string   // path of the events of a run, from its second on
@@ -44,7 +47,7 @@ type heard struct {
 }
 
 // requests is how many requests the low caller makes in one run.
-const requests = 60
+const requests = 80
 
 // TestWhatHappensAboveChangesNothingBelow: two runs of the same requests at INTERNAL, with other things done at CONFIDENTIAL and
 // RESTRICTED between them, are told the same, byte for byte but for names and times: lists and their order, counts, pages, errors,
@@ -63,12 +66,15 @@ func TestWhatHappensAboveChangesNothingBelow(t *testing.T) {
 	}
 }
 
+// unasked are alerts of which nobody is told while the test lasts.
+const unasked = "alerts: { route: { receiver: ops, group_wait: 2h }, receivers: [{ name: ops, targets: [ops] }], inhibit_rules: [{ source_matchers: [severity=critical], target_matchers: [severity=warning] }] }\n"
+
 func newWorld(t *testing.T, seed, which uint64, eager float64) *world {
 	t.Helper()
 	taker := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(taker.Close)
 	return &world{
-		pushed: taker.URL, gateway: withLevels(t, flow.Internal, pushing), low: rand.New(rand.NewPCG(seed, 0)), high: rand.New(rand.NewPCG(seed, which)), eager: eager,
+		pushed: taker.URL, gateway: withLevels(t, flow.Internal, pushing, unasked), low: rand.New(rand.NewPCG(seed, 0)), high: rand.New(rand.NewPCG(seed, which)), eager: eager,
 	}
 }
 
@@ -102,7 +108,28 @@ func (w *world) above() {
 	}
 	key := []string{"Idempotency-Key", pick(w.high, "k1", "k2")}
 	session := "/v1/sessions/" + string(o.session.ID)
-	switch w.high.IntN(10) {
+	switch w.high.IntN(16) {
+	case 10:
+		do("POST", "/v1/wake", `{"session":"`+string(o.session.ID)+`","text":"`+marker+`","id":"`+key[1]+`","label":"RESTRICTED"}`)
+	case 11:
+		job := pick(w.high, "j1", "j2")
+		do("POST", "/v1/cron", `{"id":"`+job+`","every":"1h","text":"`+marker+`","label":"RESTRICTED"}`)
+		do("POST", "/v1/cron/"+o.job.ID+pick(w.high, "/pause", "/resume"), "")
+	case 12:
+		do("POST", "/v1/alerts", `{"key":"`+pick(w.high, "a1", "a2", "a3")+`","title":"`+marker+`","severity":"critical","label":"RESTRICTED"}`)
+		do("POST", "/v1/alerts/"+o.alert.Key+pick(w.high, "/ack", "/resolve"), "")
+	case 13:
+		do("POST", "/v1/silences", `{"matchers":["severity=~\".+\""],"for":"1h","comment":"`+marker+`"}`)
+	case 14:
+		n := ledger.Node{
+			ID: "hidden-" + uuid.NewString()[:8], Revision: 1, Status: ledger.NodeApproved, Token: uuid.NewString(), Label: flow.NewLabel(level, flow.Untrusted),
+			NodeDetail: ledger.NodeDetail{Name: marker, Platform: "linux"}, Created: time.Now(), Changed: time.Now(),
+		}
+		w.store(ledger.Change{Nodes: []ledger.Node{n}})
+		w.ask(flow.Restricted, "DELETE", "/v1/nodes/"+n.ID, "")
+	case 15:
+		do("POST", "/v1/hooks/ci/requests/"+o.request.ID+"/replay", "")
+		do("GET", "/v1/hooks/ci/requests", "")
 	case 0:
 		do("POST", session+"/messages", `{"message":"list sessions","label":"RESTRICTED"}`, key...)
 	case 1:
@@ -135,7 +162,8 @@ func (w *world) above() {
 var absent = things{
 	session: sessions.Record{ID: "sess_0123456789ab"}, run: sessions.Run{ID: "run_00000000000000000000000000000001"},
 	delivery: ledger.Delivery{ID: "dlv_00000000000000000000000000000001"}, media: ledger.Media{ID: "med_00000000000000000000000000000001"},
-	approval: ledger.Approval{ID: "apr_00000001"},
+	approval: ledger.Approval{ID: "apr_00000001"}, job: ledger.Job{ID: "j-00000001"}, alert: alert.Alert{Key: "00000000-0000-4000-8000-000000000001"},
+	silence: alert.Silence{ID: "00000000-0000-4000-8000-000000000002"}, request: ledger.HookRequest{ID: "00000000-0000-4000-8000-000000000003"},
 }
 
 // hidden is something above the low caller, or what never was: they must not be able to tell which.
@@ -169,7 +197,9 @@ func (w *world) below() {
 	session := pick(w.low, mine, mine, "/v1/sessions/"+string(o.session.ID))
 	after := pick(w.low, "", "", string(o.session.ID), string(o.run.ID), string(o.delivery.ID), pick(w.low, append(w.shown, "")...))
 	page := fmt.Sprintf("?limit=%d&after=%s", 1+w.low.IntN(9), after)
-	switch w.low.IntN(34) {
+	switch w.low.IntN(44) {
+	case 34, 35, 36, 37, 38, 39, 40, 41, 42, 43:
+		w.unasked(o, strings.TrimPrefix(session, "/v1/sessions/"))
 	case 0:
 		w.request("GET", "/v1/sessions"+page, "")
 	case 1:
@@ -236,6 +266,54 @@ func (w *world) below() {
 		w.chat(o, strings.TrimPrefix(session, "/v1/sessions/"))
 	case 32, 33:
 		w.push(o)
+	}
+}
+
+// unasked is about what happens without a message: texts for sessions, jobs, hooks, nodes and alerts.
+func (w *world) unasked(o things, session string) {
+	w.t.Helper()
+	key, job := pick(w.low, "a1", "a2", "a3"), pick(w.low, append(w.jobs, o.job.ID, "j1", "j2")...)
+	limit := fmt.Sprintf("?limit=%d", 1+w.low.IntN(5))
+	switch w.low.IntN(18) {
+	case 0, 1:
+		w.request("POST", "/v1/wake", `{"session":"`+session+`","text":"`+pick(w.low, "hello", "/status")+`","mode":"`+pick(w.low, "now", "now", "next-heartbeat")+`","id":"`+pick(w.low, "k1", "k2", "k3")+`"}`)
+	case 2:
+		w.request("GET", "/v1/cron"+pick(w.low, "", limit, "?after="+o.job.ID), "")
+	case 3:
+		if len(w.jobs) > 0 { // lists are in the order of ids, which are random
+			return
+		}
+		made := w.ask(flow.Internal, "POST", "/v1/cron", `{"id":"`+pick(w.low, "j1", "j2")+`","every":"1h","text":"mine","deliver":{"to":["ops"]}}`, "Content-Type", "application/json")
+		var j struct{ ID string }
+		require.NoError(w.t, json.Unmarshal([]byte(made.Body), &j), made.Body)
+		w.jobs = append(w.jobs, j.ID)
+		w.keep("POST", "/v1/cron", "", made)
+	case 4:
+		w.request("GET", "/v1/cron/"+job+pick(w.low, "", "/history"), "")
+	case 5:
+		w.request("POST", "/v1/cron/"+job+pick(w.low, "/pause", "/resume"), "")
+	case 6:
+		w.request(pick(w.low, "PATCH", "DELETE"), "/v1/cron/"+job, `{"text":"other"}`)
+	case 7:
+		w.request("GET", "/v1/hooks"+pick(w.low, "", "/ci/requests", "/ci/requests"+limit, "/ci/requests/"+o.request.ID), "")
+	case 8:
+		w.request("POST", "/v1/hooks/ci"+pick(w.low, "/test", "/requests/"+o.request.ID+"/replay"), `{"payload":"{}"}`)
+	case 9:
+		w.request("GET", "/v1/nodes", "")
+	case 10, 11:
+		w.request("POST", "/v1/alerts", `{"key":"`+key+`","title":"mine","severity":"`+pick(w.low, "warning", "error")+`"}`)
+	case 12:
+		w.request("GET", "/v1/alerts"+pick(w.low, "", "?status=all", limit, "?after="+o.alert.Key, "/"+key, "/"+o.alert.Key), "")
+	case 13:
+		w.request("POST", "/v1/alerts/"+pick(w.low, key, o.alert.Key, "SECRET/"+key)+pick(w.low, "/ack", "/resolve", "/silence"), `{"for":"1h"}`)
+	case 14:
+		w.request("GET", "/v1/silences"+pick(w.low, "", "?state=all", limit, "/"+o.silence.ID), "")
+	case 15:
+		w.request("GET", "/api/v2/"+pick(w.low, "alerts", "alerts/groups", "silences", "status", "receivers"), "")
+	case 16:
+		w.request("GET", "/v1/checks", "")
+	case 17:
+		w.request("POST", "/v1/sessions/"+session+"/messages", `{"message":"`+pick(w.low, "/alerts", "/cron", "/nodes", "/ack "+key)+`"}`)
 	}
 }
 
@@ -317,6 +395,9 @@ func (w *world) ran() []string {
 
 var anID = regexp.MustCompile(`\b(sess|run|dlv|xch|resp|call)_[0-9a-f]+(_[0-9a-f]+)?`)
 
+// aKey is the name of a planted job, alert, silence or request to a hook.
+var aKey = regexp.MustCompile(`\bj-[0-9a-f]{8}\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
+
 // digits are those of an id; a run, its response and its calls have the same.
 func digits(id string) string { return strings.Split(id, "_")[1] }
 
@@ -343,8 +424,14 @@ func (w *world) keep(method, path, body string, a answered) {
 			a.Body = strings.ReplaceAll(a.Body, id, "it") // what they have named and were never shown
 		}
 	}
+	for _, id := range w.jobs {
+		a.Body, place, body = strings.ReplaceAll(a.Body, id, "job"), strings.ReplaceAll(place, id, "job"), strings.ReplaceAll(body, id, "job")
+	}
+	for _, id := range aKey.FindAllString(path+body, -1) {
+		a.Body = strings.ReplaceAll(a.Body, id, "it")
+	}
 	a.Body = strings.ReplaceAll(a.Body, w.pushed, "there")
-	request := regexp.MustCompile(`_[0-9a-f]+`).ReplaceAllString(method+" "+place+" "+strings.ReplaceAll(body, w.pushed, "there"), "_")
+	request := regexp.MustCompile(`_[0-9a-f]+|`+aKey.String()).ReplaceAllString(method+" "+place+" "+strings.ReplaceAll(body, w.pushed, "there"), "_")
 	w.told = append(w.told, heard{request, w.names.normal(a)})
 }
 
@@ -399,6 +486,16 @@ func (w *world) events(body io.Reader) (events []string, first string) {
 	return events, first
 }
 
+// far reports whether a lane has only what is due in an hour or later: jobs, and alerts of which nobody is told.
+func (w *world) far(lane sessions.Lane) bool {
+	if lane != ledger.DueLane {
+		return lane == ledger.AlertLane
+	}
+	open, err := w.Store().OpenTriggers(w.t.Context(), 0, 1)
+	require.NoError(w.t, err)
+	return len(open) > 0 && time.Until(open[0].Due) > 30*time.Minute
+}
+
 // settle waits until nothing works or is on its way.
 func (w *world) settle() {
 	w.t.Helper()
@@ -406,7 +503,7 @@ func (w *world) settle() {
 	for {
 		lanes, err := w.Store().WaitingLanes(w.t.Context(), 0) // one question: between two of them work goes from one kind to another
 		require.NoError(w.t, err)
-		if len(lanes) == 0 {
+		if lanes = slices.DeleteFunc(lanes, w.far); len(lanes) == 0 {
 			return
 		}
 		select {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/agent/roster"
+	"sluice/internal/spending"
 	"sluice/policy"
 	runs "sluice/router/work"
 	"sluice/sessions"
@@ -20,7 +21,18 @@ type owner struct {
 	asked   []string
 	rules   []string // of the last call
 	message sessions.MessageID
-	denied  string // the call that was denied before
+	denied  string              // the call that was denied before
+	short   []*spending.Reached // budgets that it was asked to raise
+	refuses string              // with this sentence
+}
+
+// Raise implements [runs.Approver].
+func (o *owner) Raise(_ context.Context, reached *spending.Reached) (string, error) {
+	o.short = append(o.short, reached)
+	if o.thinks {
+		return "", runs.ErrAwaited
+	}
+	return o.refuses, nil
 }
 
 func (o *owner) Decide(_ context.Context, message sessions.MessageID, calls []sessions.CallToConfirm) ([]sessions.Confirmation, error) {

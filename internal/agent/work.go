@@ -327,7 +327,7 @@ func (w *work) ended(ctx context.Context, err error) error {
 		return failed(err, "My model is not allowed to see this conversation. My owner can raise "+levelSettings(w)+", or start over with /new.")
 	}
 	if reached, ok := errors.AsType[*spending.Reached](err); ok {
-		return failed(err, reached.Public())
+		return overBudget(ctx, w, reached, err)
 	}
 	me, ok := errors.AsType[*sessions.ModelError](err)
 	if !ok {
@@ -350,6 +350,21 @@ func (w *work) ended(ctx context.Context, err error) error {
 	default:
 		return failed(err, fmt.Sprintf("My model is not responding (%s), even after several attempts. Please try again later.", summarize.Trouble(me.Kind)))
 	}
+}
+
+// overBudget ends the run, unless it waits for an owner who was asked for more. Nobody is asked for unattended work.
+func overBudget(ctx context.Context, w *work, reached *spending.Reached, err error) error {
+	if reached.Budget.AtLimit != spending.RuleAsk || spending.OriginOf(ctx).Unattended {
+		return failed(err, reached.Public())
+	}
+	if err := w.session.Persist(ctx); err != nil {
+		return err
+	}
+	sentence, asked := w.approver.Raise(ctx, reached)
+	if asked != nil {
+		return asked
+	}
+	return failed(err, sentence)
 }
 
 // levelSettings are the settings of which one has to be higher, so that a model may see the conversation. Models that were

@@ -165,6 +165,7 @@ type Reached struct {
 	Account Account
 	State   State
 	Need    int64 // what the call may cost
+	Short   int64 // what is missing; 0 or less: there is room by now
 	// Unpriced: the model has no price in the budget's currency, so that the budget can't count it.
 	Unpriced bool
 	Model    string
@@ -189,5 +190,8 @@ func (r *Reached) Public() string {
 	case r.Account.End.IsZero():
 		return "My budget has no room for this, so I stopped. My owner can see why with `sluice runs list --status failed`, and raise the limit in `budgets`."
 	}
-	return "My budget has no room for this, so I stopped. Its next period begins on " + r.Account.End.Format("January 2 at 15:04 MST") + ". My owner can raise the limit in `budgets`."
+	return "My budget has no room for this, so I stopped. Its next period begins on " + Instant(r.Account.End) + ". My owner can raise the limit in `budgets`."
 }
+
+// Instant is a time for people.
+func Instant(t time.Time) string { return t.Format("January 2 at 15:04 MST") }

@@ -96,7 +96,7 @@ type Standing struct {
 	State
 }
 
-// Refusal says which of a posting's budgets has no room for it, given the states of its accounts.
+// Refusal says which of a posting's budgets has the least room for it, given the states of its accounts.
 func Refusal(budgets []*Budget, p *Posting, states map[string]State) *Reached {
 	var tightest *Reached
 	room := int64(math.MaxInt64)
@@ -108,7 +108,7 @@ func Refusal(budgets []*Budget, p *Posting, states map[string]State) *Reached {
 		state := states[e.ID]
 		if left := e.Most + state.Extra - state.Used() - e.Held; left < room || tightest == nil {
 			room = left
-			tightest = &Reached{Budget: budgets[i], Account: e.Account, State: state, Need: e.Held, Unattended: p.Call.Unattended && e.Most < budgets[i].Limit}
+			tightest = &Reached{Budget: budgets[i], Account: e.Account, State: state, Need: e.Held, Short: -left, Unattended: p.Call.Unattended && e.Most < budgets[i].Limit}
 		}
 	}
 	return tightest

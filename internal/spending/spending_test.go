@@ -98,3 +98,27 @@ func TestCostOfSeveral(t *testing.T) {
 	sums := spending.Counted(spending.Counted([]spending.Sum{usd}, &spending.Call{Cost: 1, Currency: "USD"}), &spending.Call{})
 	require.Equal(t, []spending.Sum{{Calls: 8, Cost: spending.One*5/4 + 1, Currency: "USD"}, {Calls: 1}}, sums)
 }
+
+func TestRaise(t *testing.T) {
+	t.Parallel()
+	one := int64(spending.One)
+	for name, c := range map[string]struct {
+		budget spending.Budget
+		short  int64
+		shown  string // empty: nobody is asked
+	}{
+		"a fifth":                    {spending.Budget{Limit: 5 * one, Unit: "USD", AtLimit: spending.RuleAsk}, 1, "1.00 USD"},
+		"what the call needs":        {spending.Budget{Limit: 5 * one, Unit: "USD", AtLimit: spending.RuleAsk}, one + one/3, "1.34 USD"},
+		"tokens":                     {spending.Budget{Limit: 99, Unit: spending.Tokens, AtLimit: spending.RuleAsk}, 1, "19 tokens"},
+		"more than the limit again":  {spending.Budget{Limit: 100, Unit: spending.Tokens, AtLimit: spending.RuleAsk}, 101, ""},
+		"the budget does not say so": {spending.Budget{Limit: 100, Unit: spending.Tokens, AtLimit: spending.RuleStop}, 1, ""},
+	} {
+		r := spending.Reached{Budget: &c.budget, Short: c.short}
+		raise, ask := r.Raise()
+		require.Equal(t, c.shown != "", ask, name)
+		require.Equal(t, c.shown, raise.Shown, name)
+	}
+	unpriced := spending.Reached{Budget: &spending.Budget{Limit: 5, AtLimit: spending.RuleAsk}, Unpriced: true}
+	_, ask := unpriced.Raise()
+	require.False(t, ask)
+}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"sluice/internal/spending"
 	"sluice/policy/flow"
 	"sluice/router/decider"
 	"sluice/router/ledger"
@@ -99,6 +100,9 @@ func (d *Approvals) Verdict(ctx context.Context, id ledger.ApprovalID, v decider
 	change := ledger.Change{
 		Approvals: []ledger.ApprovalMove{p.Move(to, reason, v.Actor, d.Now())},
 		Change:    sessions.Change{Audit: []sessions.AuditEntry{p.AuditEntry(to, v.Actor, v.Reason, d.Now())}},
+	}
+	if v.Allow && p.Terms.Raise != nil {
+		change.Raises = []spending.Raise{*p.Terms.Raise}
 	}
 	return change, p, d.Held.Decide(ctx, &change, p, v.Allow, reason)
 }

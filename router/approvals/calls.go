@@ -167,23 +167,36 @@ func (a *calls) question(ctx context.Context, p ledger.Approval) ([]ledger.Deliv
 		return a.by.Held.AskDeciders(ctx, p, route.Channel, questionText(p), bareQuestion(p))
 	}
 	if route.ChatType == sessions.Direct && !a.run.Input.Owner {
-		there, err := a.by.Routes.Find(ctx, a.by.Composer.Settings(), outbound.Proactive{Channel: route.Channel, Account: route.Account, To: outbound.ToOwner})
-		if _, nobody := errors.AsType[*request.Error](err); nobody {
-			route = sessions.Route{}
-		} else if err != nil {
-			return nil, fmt.Errorf("find owner: %w", err)
-		} else {
-			route = there
+		var err error
+		if route, err = a.ownersChat(ctx, route); err != nil {
+			return nil, err
 		}
 	}
 	if route.IsZero() {
-		a.by.Log.Warn("a tool call waits for approval, but its question has no recipient; sluice approvals list shows it", "approval", string(p.ID), "session", string(p.Session))
+		a.by.unasked(p)
 		return nil, nil
 	}
 	d := a.by.Composer.Delivery(ledger.KindNotice, route, questionText(p), p.Label)
 	d.Session, d.Run = p.Session, p.Run
 	d.AskAbout(p.ID)
 	return []ledger.Delivery{d}, nil
+}
+
+// ownersChat is an owner's direct chat on the channel of a conversation; zero if there is none.
+func (a *calls) ownersChat(ctx context.Context, near sessions.Route) (sessions.Route, error) {
+	there, err := a.by.Routes.Find(ctx, a.by.Composer.Settings(), outbound.Proactive{Channel: near.Channel, Account: near.Account, To: outbound.ToOwner})
+	if _, nobody := errors.AsType[*request.Error](err); nobody {
+		return sessions.Route{}, nil
+	}
+	if err != nil {
+		return sessions.Route{}, fmt.Errorf("find owner: %w", err)
+	}
+	return there, nil
+}
+
+// unasked notes that a question has no recipient.
+func (d *Approvals) unasked(p ledger.Approval) {
+	d.Log.Warn("a run waits for approval, but its question has no recipient; sluice approvals list shows it", "approval", string(p.ID), "session", string(p.Session))
 }
 
 // reasonKept replaces a reason that the session may not learn.

@@ -61,6 +61,12 @@ func (k *Commands) approve(ctx context.Context, c Call) (ledger.Change, string, 
 // decided tells a person what their decision causes. An empty tool means that its name must not be shown.
 func decided(p ledger.Approval, allow bool, tool string) string {
 	what := "send it"
+	if raise := p.Terms.Raise; raise != nil {
+		if allow {
+			return "Allowed: " + raise.String() + "."
+		}
+		return "Denied: the limit stays as it is."
+	}
 	if p.Delivery == "" {
 		what = "run it"
 		if tool != "" {

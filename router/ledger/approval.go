@@ -39,7 +39,7 @@ const (
 	ApprovalDenied  ApprovalStatus = "denied"
 )
 
-// Approval is a question about a tool call or an outgoing text, and its answer.
+// Approval is a question about a tool call, an outgoing text or the limit of a budget (Terms.Raise), and its answer.
 type Approval struct {
 	ID      ApprovalID
 	Session sessions.ID
@@ -103,9 +103,18 @@ func (p Approval) AuditEntry(to ApprovalStatus, by string, reason flow.Text, at 
 			Tool     string         `json:"tool,omitempty"`
 			Run      sessions.RunID `json:"run,omitempty"`
 			Delivery DeliveryID     `json:"delivery,omitempty"`
+			Raise    string         `json:"raise,omitempty"`
 			Reason   string         `json:"reason,omitempty"`
-		}{p.Tool, p.Run, p.Delivery, reason.Raw()},
+		}{p.Tool, p.Run, p.Delivery, p.raise(), reason.Raw()},
 	}
+}
+
+// raise says what a yes gives to a budget; empty if it is not about one.
+func (p Approval) raise() string {
+	if p.Terms.Raise == nil {
+		return ""
+	}
+	return p.Terms.Raise.String()
 }
 
 // ApprovalIDOf derives an id from names.

@@ -27,6 +27,9 @@ func (d *Delivery) AskAbout(id ApprovalID) {
 	}
 }
 
+// Answers names the answers of a question about an approval.
+func (d *Delivery) Answers(yes, no string) { d.Controls[0].Label, d.Controls[1].Label = yes, no }
+
 // NewDeliveryID makes a delivery id.
 func NewDeliveryID() DeliveryID {
 	u := uuid.Must(uuid.NewV7())

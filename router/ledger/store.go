@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"sluice/internal/spending"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -65,7 +66,7 @@ type Change struct {
 	// less, else ErrConflict.
 	Nodes []Node
 	// Raises adds to what budgets allow in one of their periods.
-	Raises []Raise
+	Raises []spending.Raise
 	// Ask inserts approvals. A known id is ErrDuplicate.
 	Ask []Approval
 	// Approvals moves approvals from one status to another.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"sluice/internal/spending"
 	"sluice/policy/flow"
 	"sluice/router/outbound"
 	"sluice/sessions"
@@ -88,12 +89,15 @@ type Approver interface {
 	// must then end and store its open calls. message is the answer with the calls. Decide stores that an allowed
 	// call runs before it returns; if asked again, it says that the call was interrupted.
 	Decide(ctx context.Context, message sessions.MessageID, calls []sessions.CallToConfirm) ([]sessions.Confirmation, error)
+	// Raise asks an owner to raise the limit of a budget that has no room for a call of the run's model. It returns an
+	// *[AwaitedError] if the run waits for the decision. No error means that the limit is not raised; the sentence says why.
+	Raise(ctx context.Context, reached *spending.Reached) (sentence string, err error)
 	// Denied returns the calls that were asked about before and denied. It asks nobody.
 	Denied(ctx context.Context, message sessions.MessageID, calls []sessions.Part) ([]sessions.Confirmation, error)
 }
 
-// ErrAwaited: a tool call waits for approval. The run is suspended and continues after the decision.
-var ErrAwaited = errors.New("a tool call waits for its approval")
+// ErrAwaited: a tool call, or the limit of a budget, waits for approval. The run is suspended and continues after the decision.
+var ErrAwaited = errors.New("a question waits for its answer")
 
 // AwaitedError is [ErrAwaited] with the time that the run waits.
 type AwaitedError struct {

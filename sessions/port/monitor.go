@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"sluice/internal/spending"
 	"sluice/policy/flow"
 
 	"sluice/sessions/address"
@@ -72,6 +73,8 @@ type Terms struct {
 	Rules []string `json:"rules,omitempty"`
 	// Level is the most that a yes may let the session learn or tell. Invalid: it is not known, and may be anything.
 	Level flow.Level `json:"level,omitzero"`
+	// Raise: a yes raises the limit of a budget. Only the owners decide. Nil: it is not about a budget.
+	Raise *spending.Raise `json:"raise,omitempty"`
 }
 
 // Same reports whether the same people may decide, and silence means the same. Terms that were stored without a level are not asked for theirs.

@@ -172,7 +172,9 @@ func testSpendingBudgets(t *testing.T, b *bundle) {
 	// An owner may add to a limit.
 	account := house.Account("", start)
 	require.ErrorIs(t, b.Post(b.ctx, reservation(t, newCall("call_6", 0), 100, house)), sessions.ErrConflict)
-	b.commit(ledger.Change{Raises: []ledger.Raise{{Account: account, Extra: 4600}, {Account: small.Account("new", start), Extra: 5}}})
+	asked := b.newApproval(ledger.Approval{ID: "apr_raise", Terms: sessions.Terms{Raise: &spending.Raise{Account: account, Extra: 4600, Shown: "4600 USD", When: "today"}}})
+	require.Equal(t, "4600 USD more for budget house today", asked.Terms.Raise.String())
+	b.commit(ledger.Change{Raises: []spending.Raise{*asked.Terms.Raise, {Account: small.Account("new", start), Extra: 5}}})
 	require.NoError(t, b.Post(b.ctx, reservation(t, newCall("call_6", 0), 100, house)))
 	require.Equal(t, spending.State{Held: 500, Spent: 5100, Extra: 4600}, state(house))
 
@@ -271,4 +273,14 @@ func testSpendingBounds(t *testing.T, b *bundle) {
 	p := reservation(t, newCall("call_2", 0), 1, budgets...)
 	p.Entries = append(p.Entries, p.Entries[0])
 	require.Error(t, b.Post(b.ctx, p))
+}
+
+// newApproval stores an approval, and reads it.
+func (b *bundle) newApproval(p ledger.Approval) ledger.Approval {
+	b.t.Helper()
+	p.Label, p.Status, p.Created, p.Expires = flow.Bottom(), ledger.ApprovalPending, start, at(600)
+	b.commit(ledger.Change{Ask: []ledger.Approval{p}})
+	stored, err := b.Approval(b.ctx, p.ID)
+	require.NoError(b.t, err)
+	return stored
 }

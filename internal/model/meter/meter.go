@@ -185,13 +185,25 @@ func (c *counted) reserve(ctx context.Context, req *sessions.Request) error {
 		return refused(err)
 	}
 	for _, e := range c.posting.Entries {
-		if e.Held > e.Most {
-			return c.refuse(ctx, budgets)
+		if e.Held <= e.Most {
+			continue
 		}
+		reached, err := c.reached(ctx, budgets)
+		if err != nil {
+			return err
+		}
+		if reached.Short > 0 {
+			return refused(reached)
+		}
+		break // an owner has raised the limit
 	}
 	switch err := c.meter.Ledger.Post(ctx, &c.posting); {
 	case errors.Is(err, sessions.ErrConflict):
-		return c.refuse(ctx, budgets)
+		reached, err := c.reached(ctx, budgets)
+		if err != nil {
+			return err
+		}
+		return refused(reached)
 	case err != nil:
 		return fmt.Errorf("reserve for a call of %s/%s: %w", c.posting.Call.Provider, c.posting.Call.Model, err)
 	}
@@ -213,17 +225,17 @@ func (c *counted) touches(budgets []*spending.Budget) bool {
 	return false
 }
 
-// refuse says which budget has no room for the call.
-func (c *counted) refuse(ctx context.Context, budgets []*spending.Budget) error {
+// reached says which budget has the least room for the call.
+func (c *counted) reached(ctx context.Context, budgets []*spending.Budget) (*spending.Reached, error) {
 	accounts := make([]spending.Account, len(c.posting.Entries))
 	for i, e := range c.posting.Entries {
 		accounts[i] = e.Account
 	}
 	states, err := c.meter.Ledger.States(ctx, accounts)
 	if err != nil {
-		return fmt.Errorf("read budgets: %w", err)
+		return nil, fmt.Errorf("read budgets: %w", err)
 	}
-	return refused(spending.Refusal(budgets, &c.posting, states))
+	return spending.Refusal(budgets, &c.posting, states), nil
 }
 
 // succeeded notes what the call has used.

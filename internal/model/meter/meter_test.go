@@ -242,6 +242,28 @@ func TestCallThatFitsExactly(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// What an owner has added to a limit counts, also for a call that alone is larger than the limit.
+func TestRaisedLimit(t *testing.T) {
+	t.Parallel()
+	budget := house(most(request()) * 9 / 10)
+	budget.AtLimit = spending.RuleAsk
+	d := newDesk(t, budget)
+	_, err := d.ask(request())
+	reached, ok := errors.AsType[*spending.Reached](err)
+	require.True(t, ok)
+	raise, ask := reached.Raise()
+	require.True(t, ask)
+	require.GreaterOrEqual(t, raise.Extra, reached.Short)
+	account := raise.Account.ID
+	d.book.states[account] = spending.State{Extra: reached.Short - 1}
+	_, err = d.ask(request())
+	require.Error(t, err)
+	d.book.states[account] = spending.State{Extra: raise.Extra}
+	_, err = d.ask(request())
+	require.NoError(t, err)
+	d.row()
+}
+
 func TestLedgerThatFailsAllowsNoCall(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, house(1_000_000_000))

@@ -1,0 +1,130 @@
+package approvals
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"sluice/internal/spending"
+	"sluice/policy"
+	"sluice/router/ledger"
+	"sluice/router/outbound"
+	"sluice/router/work"
+	"sluice/sessions"
+)
+
+const (
+	// raiseAsksMax is how often an owner is asked about one limit if the answer does not come in time.
+	raiseAsksMax = 10
+	// raiseTool takes the place of a tool's name. No tool can have it.
+	raiseTool = "a larger budget"
+)
+
+// Raise implements [work.Approver]. One question is open for each limit: a run of another session does not wait for its answer.
+func (a *calls) Raise(ctx context.Context, reached *spending.Reached) (string, error) {
+	raise, ask := reached.Raise()
+	if !ask {
+		return reached.Public(), nil
+	}
+	for n := range raiseAsksMax {
+		id := ledger.ApprovalIDOf("budget", raise.Account.ID, strconv.FormatInt(reached.State.Extra, 10), strconv.Itoa(n))
+		p, err := a.by.Store.Approval(ctx, id)
+		switch {
+		case errors.Is(err, sessions.ErrNotFound):
+			return "", a.askForMore(ctx, a.newRaise(id, raise))
+		case err != nil:
+			return "", fmt.Errorf("read approval: %w", err)
+		case p.Status == ledger.ApprovalPending && !p.Expires.After(a.by.Now()):
+			if err := a.lapse(ctx, p); err != nil {
+				return "", err
+			}
+			if p.Run == a.run.ID {
+				return "I asked my owner for a larger budget, and got no answer in time. Please try again later.", nil
+			}
+		case p.Status == ledger.ApprovalPending && p.Run == a.run.ID:
+			return "", awaiting(p, a.by.Now())
+		case p.Status == ledger.ApprovalPending:
+			return "My budget has no room for this. I have asked my owner for more; please try again after the answer.", nil
+		case p.Status == ledger.ApprovalAllowed:
+			return "", &work.AwaitedError{AtMost: time.Millisecond} // since the call was refused: the run goes on at once
+		case p.By != ledger.ByGateway:
+			return "My owner does not allow me a larger budget, so I stopped." + next(reached), nil
+		}
+	}
+	return reached.Public(), nil
+}
+
+// next says when the next period begins, if there is one.
+func next(reached *spending.Reached) string {
+	if reached.Account.End.IsZero() {
+		return ""
+	}
+	return " Its next period begins on " + spending.Instant(reached.Account.End) + "."
+}
+
+func awaiting(p ledger.Approval, now time.Time) error {
+	return &work.AwaitedError{AtMost: max(p.Expires.Sub(now), time.Millisecond)}
+}
+
+// lapse stores that nobody has answered in time.
+func (a *calls) lapse(ctx context.Context, p ledger.Approval) error {
+	reason, now := ledger.GatewaySays(ledger.TooLate), a.by.Now()
+	err := a.by.Lanes.Commit(ctx, ledger.Change{
+		Approvals: []ledger.ApprovalMove{p.Move(ledger.ApprovalDenied, reason, ledger.ByGateway, now)},
+		Change:    sessions.Change{Audit: []sessions.AuditEntry{p.AuditEntry(ledger.ApprovalDenied, ledger.ByGateway, reason, now)}},
+	})
+	if err != nil {
+		return fmt.Errorf("store approval: %w", err)
+	}
+	return nil
+}
+
+func (a *calls) newRaise(id ledger.ApprovalID, raise spending.Raise) ledger.Approval {
+	now := a.by.Now()
+	expires := now.Add(policy.ApprovalTimeout)
+	if end := raise.Account.End; !end.IsZero() && end.Before(expires) {
+		expires = end
+	}
+	args, _ := json.Marshal(map[string]string{"budget": raise.Account.Budget, "more": raise.Shown, "when": raise.When}) // texts always marshal
+	return ledger.Approval{
+		ID: id, Session: a.run.Session, Run: a.run.ID, Agent: a.record.Agent, Tool: raiseTool, Args: args, Why: "the budget has no room for the next call of the model",
+		Terms: sessions.Terms{Raise: &raise}, Label: a.session.Taint(), Status: ledger.ApprovalPending, Created: now, Expires: expires,
+	}
+}
+
+// askForMore stores the question and sends it to an owner: here if an owner has caused the run in a direct chat, else in an
+// owner's direct chat. It names only the budget, so it has the label of the gateway's own texts.
+func (a *calls) askForMore(ctx context.Context, p ledger.Approval) error {
+	route := a.run.Route
+	if route.IsZero() {
+		route = a.record.Route
+	}
+	if route.ChatType != sessions.Direct || !a.run.Input.Owner {
+		var err error
+		if route, err = a.ownersChat(ctx, route); err != nil {
+			return err
+		}
+	}
+	change := ledger.Change{Ask: []ledger.Approval{p}}
+	if route.IsZero() {
+		a.by.unasked(p)
+	} else {
+		raise := p.Terms.Raise
+		d := a.by.Composer.Notice(route, fmt.Sprintf("May I have %s? It has no room for what I am working on.\n\n%s", raise, outbound.SilenceMeans(p)))
+		d.Session, d.Run = p.Session, p.Run
+		d.AskAbout(p.ID)
+		d.Answers("+"+raise.Shown+" "+raise.When, "No")
+		change.Deliver = []ledger.Delivery{d}
+	}
+	err := a.by.Lanes.Commit(ctx, change)
+	switch {
+	case errors.Is(err, sessions.ErrDuplicate): // another run has asked at the same moment: look again
+		return &work.AwaitedError{AtMost: time.Millisecond}
+	case err != nil:
+		return fmt.Errorf("ask for a larger budget: %w", err)
+	}
+	return awaiting(p, a.by.Now())
+}

@@ -70,7 +70,7 @@ func (f *found) title() string {
 	return fmt.Sprintf("Budget %s%s: %d%% of the limit is used %s", f.Name, of, f.WarnAt, f.When())
 }
 
-const text = "At the limit, `budgets` says what happens. `sluice usage` shows what was used."
+const text = "At the limit, `budgets` says what happens. `sluice usage budgets` shows how full they are."
 
 // Troubles are the budgets that are nearly used up, as alerts tell of them.
 func (w *Watch) Troubles(ctx context.Context) (all []trouble.Trouble, err error) {

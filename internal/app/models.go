@@ -17,19 +17,7 @@ import (
 func newModels(a *App, c *config.Config) (*model.Registry, error) {
 	return model.New(model.Configured(&c.Models), model.Options{Board: a.fallback.Board, Now: a.now, Log: a.log, Moved: a.fallback.Moved, Wrap: func(l chain.Link) sessions.Model {
 		return a.meter.Wrap(l.Provider, l.Key, l.Model, l.Ask)
-	}}, modelsInUse(c)...)
-}
-
-// modelsInUse returns the models and chains that the configuration names.
-func modelsInUse(c *config.Config) []string {
-	names := []string{c.Models.Default, c.Agents.Defaults.Model}
-	for _, a := range c.Agents.List {
-		names = append(names, a.Model, a.Compaction.Model)
-	}
-	for _, j := range c.Jobs() { // those of heartbeats are among them
-		names = append(names, j.Model)
-	}
-	return names
+	}}, c.ModelsInUse()...)
 }
 
 // newFallback creates what the chains share. The router, which tells the owner, may be made later.

@@ -14,7 +14,7 @@ import (
 
 // meterSettings are what calls of models cost under a configuration.
 func meterSettings(c *config.Config) *meter.Settings {
-	return &meter.Settings{Prices: c.ModelPrices(), Budgets: budgets.Compile(c.Budgets)}
+	return &meter.Settings{Prices: c.Models.PriceList(), Budgets: budgets.Compile(c.Budgets)}
 }
 
 // lostAfter is how long the reservation of a call lasts at least. A run that takes longer keeps it longer.

@@ -32,7 +32,7 @@ func layers() [][]string {
 		{"internal/alert", "internal/node", "sessions/address"},
 		{"sessions/audit", "sessions/message", "sessions/prompt"},
 		{"sessions/notes", "sessions/turn", "internal/spending"},
-		{"sessions/record", "internal/spending/standing"},
+		{"sessions/record", "internal/spending/pricelist", "internal/spending/standing"},
 		{"sessions/port"},
 		{"sessions", "internal/markdown"},
 		{"policy", "adapters", "announce", "internal/trouble", "internal/hook", "internal/check", "internal/model/cooldown", "internal/program", "internal/sandbox", "internal/schema", "internal/web"},

@@ -83,7 +83,7 @@ func TestTheCommandsThereAre(t *testing.T) {
 		"init",
 		"memory", "memory delete", "memory list", "memory search", "memory show", "memory versions",
 		"migrate",
-		"models", "models check", "models clear", "models list",
+		"models", "models check", "models clear", "models list", "models prices",
 		"node", "node pair", "node run", "nodes", "nodes approve", "nodes level", "nodes list", "nodes revoke",
 		"open",
 		"pairing", "pairing approve", "pairing deny", "pairing list", "pairing revoke",

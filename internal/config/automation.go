@@ -73,3 +73,15 @@ func (c *Config) ReadJob(row ledger.Job) (job.Job, error) {
 func (c *Config) ReadHooks(report func(path, text string)) []hook.Hook {
 	return hooks.Reader{Hooks: c.Hooks, Places: c.automation(report), Default: c.DefaultAgent().ID, Alerts: c.Alerts.Route.Receiver != "", Report: report}.Read()
 }
+
+// ModelsInUse returns the models and chains that the configuration names.
+func (c *Config) ModelsInUse() []string {
+	names := []string{c.Models.Default, c.Agents.Defaults.Model}
+	for _, a := range c.Agents.List {
+		names = append(names, a.Model, a.Compaction.Model)
+	}
+	for _, j := range c.Jobs() { // those of heartbeats are among them
+		names = append(names, j.Model)
+	}
+	return names
+}

@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"sluice/internal/config"
+	"sluice/internal/spending"
 )
 
 func TestSecretsPrintNowhere(t *testing.T) {
@@ -103,18 +104,48 @@ func TestPrices(t *testing.T) {
 	require.Equal(t, []int64{0, 1, 7}, []int64{small.Input.Millionths(9), small.Output.Millionths(9), small.Cached.Millionths(7)})
 	require.Equal(t, "EUR", medium.Currency)
 	for text, says := range map[string]string{
-		`{ "openai/x": { input: -1, output: 1 } }`:        "models.prices.openai/x.input: want an amount of money from 0 to 1000000",
-		`{ "openai/x": { input: 1e3, output: 1 } }`:       "input: want an amount of money",
-		`{ "openai/x": { input: 0.1234567, output: 1 } }`: "at most six decimals",
-		`{ "openai/x": { input: 1000001, output: 1 } }`:   "input: want an amount of money",
-		`{ "openai/x": { input: much, output: 1 } }`:      "input: want an amount of money",
-		`{ "openai/x": { input: true, output: 1 } }`:      "input: want an amount of money such as 2.50, not true or false",
-		`{ "openai/x": { output: 1 } }`:                   "models.prices.openai/x.input: is missing",
-		`{ "openai/x": { input: 1 } }`:                    "models.prices.openai/x.output: is missing",
-		`{ "opanai/x": { input: 1, output: 1 } }`:         `no provider "opanai" under models.providers: did you mean openai?`,
-		`{ medium: { input: 1, output: 1 } }`:             "models.prices.medium",
+		`{ "openai/x": { input: -1, output: 1 } }`:                                                "models.prices.openai/x.input: want an amount of money from 0 to 1000000",
+		`{ "openai/x": { input: 1e3, output: 1 } }`:                                               "input: want an amount of money",
+		`{ "openai/x": { input: 0.1234567, output: 1 } }`:                                         "at most six decimals",
+		`{ "openai/x": { input: 1000001, output: 1 } }`:                                           "input: want an amount of money",
+		`{ "openai/x": { input: much, output: 1 } }`:                                              "input: want an amount of money",
+		`{ "openai/x": { input: true, output: 1 } }`:                                              "input: want an amount of money such as 2.50, not true or false",
+		`{ "openai/x": { output: 1 } }`:                                                           "models.prices.openai/x.input: is missing",
+		`{ "openai/x": { input: 1 } }`:                                                            "models.prices.openai/x.output: is missing",
+		`{ "opanai/x": { input: 1, output: 1 } }`:                                                 `no provider "opanai" under models.providers: did you mean openai?`,
+		`{ medium: { input: 1, output: 1 } }`:                                                     "models.prices.medium",
+		`{ "openai/x": { input: 1, output: 1, validFrom: soon } }`:                                "models.prices.openai/x.validFrom: want a day, such as 2026-12-01",
+		`{ "openai/x": { input: 1, output: 1, changes: [{ input: 1, output: 1 }] } }`:             "models.prices.openai/x.changes[0].validFrom: is missing",
+		`{ "openai/x": { input: 1, output: 1, changes: [{ input: 1, validFrom: 2026-12-01 }] } }`: "changes[0].output: is missing",
 	} {
 		_, err := loader(t).Parse("sluice.yaml", []byte(providers+text+" }"))
 		require.ErrorContains(t, err, says, text)
 	}
+}
+
+// A price has parts that cost something else, and changes on later days.
+func TestPricesInParts(t *testing.T) {
+	t.Parallel()
+	c := parsed(t, `models:
+  providers: { ai: { kind: openai, apiKey: k }, local: { kind: openai, baseURL: "http://127.0.0.1:1" } }
+  prices:
+    ai/large: { input: 2, output: 8, written: 2.50, thinking: 9, picture: 0.001, currency: EUR, validFrom: 2026-03-01, changes: [{ input: 1, output: 4, validFrom: 2026-12-01 }] }
+`)
+	l := c.Models.PriceList()
+	day := func(m time.Month) time.Time { return time.Date(2026, m, 1, 0, 0, 0, 0, time.UTC) }
+	p, _ := l.Named("ai/large", day(3))
+	require.Equal(t, &spending.Price{Input: 2_000_000, Output: 8_000_000, Cached: 2_000_000, Written: 2_500_000, Thinking: 9_000_000, Picture: 1000, Currency: "EUR", From: day(3)}, p)
+	p, _ = l.Named("ai/large", day(12))
+	require.Equal(t, &spending.Price{Input: 1_000_000, Output: 4_000_000, Cached: 1_000_000, Written: 1_000_000, Thinking: 4_000_000, Currency: "EUR", From: day(12)}, p)
+	p, _ = l.Named("ai/large", day(2))
+	require.Nil(t, p)
+	p, _ = l.Named("ai/gpt-4o", day(2))
+	require.NotNil(t, p, "a list price")
+	p, _ = l.Named("local/gpt-4o", day(2))
+	require.Nil(t, p, "another server may charge what it likes")
+	p, _ = l.Named("offline/guide", day(2))
+	require.Zero(t, p.Input)
+	shown, err := c.YAML()
+	require.NoError(t, err)
+	require.Contains(t, string(shown), "validFrom: \"2026-12-01\"")
 }

@@ -77,6 +77,7 @@ func (d *Doctor) examine(ctx context.Context) []finding {
 	found.add(advice(cfg)...)
 	found.add(heartbeats(cfg)...)
 	found.add(withheld(cfg)...)
+	found.add(priced(cfg, d.Screen.Now())...)
 	d.accounts(ctx, cfg, &found)
 	found.add(d.sharedChats(ctx, cfg, running)...)
 	found.add(d.skills(ctx, cfg, running)...)

@@ -41,12 +41,7 @@ func (m *Models) Check(fault Fault) {
 		p.check(name, fault)
 	}
 	m.Reference("models.default", m.Default, fault)
-	for name, p := range m.Prices {
-		path := hint.Join("models.prices", name)
-		m.one(path, name, fault)
-		fault.must(p.Input != "", path+".input", "is missing: want the price of a million tokens, such as 2.50")
-		fault.must(p.Output != "", path+".output", "is missing: want the price of a million tokens, such as 10")
-	}
+	m.checkPrices(fault)
 }
 
 func (p *Provider) check(name string, fault Fault) {

@@ -11,15 +11,7 @@ import (
 type Models struct {
 	Default   string              `yaml:"default" chain:"true" doc:"<provider>/<model>, or a list of them: the next one answers when those before it fail (docs/models.md). offline/guide needs no provider, key or network; it is a demonstration, not an AI."`
 	Providers map[string]Provider `yaml:"providers" doc:"Providers by name. The name is the part before the / of a model."`
-	Prices    map[string]Price    `yaml:"prices" doc:"Prices by model, <provider>/<model>. The report of a sub-agent's task says what the task cost."`
-}
-
-// Price is what a model costs.
-type Price struct {
-	Input    scalar.Amount `yaml:"input" doc:"For a million tokens of prompts."`
-	Output   scalar.Amount `yaml:"output" doc:"For a million tokens of replies."`
-	Cached   scalar.Amount `yaml:"cached" doc:"For a million tokens of prompts that the provider reads from its cache. Default: as input."`
-	Currency string        `yaml:"currency" doc:"Such as USD or EUR. Default: USD."`
+	Prices    map[string]Price    `yaml:"prices" doc:"Prices by model, <provider>/<model>. Well-known models have list prices, which sluice models prices shows; these here count instead (docs/models.md#prices)."`
 }
 
 // Provider is one model provider.

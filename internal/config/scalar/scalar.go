@@ -161,3 +161,21 @@ func (r *Rate) UnmarshalText(text []byte) error {
 }
 
 const rateMax = 1_000_000_000
+
+// Day is a day of the calendar, such as 2026-12-01; empty if it is not given.
+type Day string
+
+// UnmarshalText reads a day.
+func (d *Day) UnmarshalText(text []byte) error {
+	if _, err := time.Parse(time.DateOnly, string(text)); err != nil {
+		return errors.New("want a day, such as 2026-12-01")
+	}
+	*d = Day(text)
+	return nil
+}
+
+// Start is when the day begins, in UTC; zero if it is not given.
+func (d Day) Start() time.Time {
+	at, _ := time.Parse(time.DateOnly, string(d)) // it was checked
+	return at
+}

@@ -26,6 +26,7 @@ import (
 
 	"sluice/internal/model/chain"
 	"sluice/internal/spending"
+	"sluice/internal/spending/pricelist"
 	"sluice/policy/flow"
 	"sluice/sessions"
 	"sluice/sessions/port"
@@ -52,7 +53,7 @@ type Ledger interface {
 
 // Settings are what a Meter counts with. They are never changed, only replaced.
 type Settings struct {
-	Prices  spending.Prices
+	Prices  *pricelist.List
 	Budgets []*spending.Budget
 }
 
@@ -136,7 +137,9 @@ func (m *metered) begin(ctx context.Context, req *sessions.Request, on func(sess
 	if req.Label.Valid() {
 		c.posting.Call.Level = req.Label.Level()
 	}
-	c.price = m.meter.Settings().Prices.At(m.provider+"/"+m.model, c.posting.Call.Started)
+	if prices := m.meter.Settings().Prices; prices != nil {
+		c.price, _ = prices.At(m.provider, m.model, c.posting.Call.Started)
+	}
 	err := c.reserve(ctx, &c.req)
 	req.MaxTokens = c.req.MaxTokens
 	return c, err

@@ -16,6 +16,7 @@ import (
 	"sluice/internal/model/meter"
 	"sluice/internal/model/wire"
 	"sluice/internal/spending"
+	"sluice/internal/spending/pricelist"
 	"sluice/policy/flow"
 	"sluice/sessions"
 	"sluice/sessions/port"
@@ -68,7 +69,7 @@ func newDesk(t *testing.T, budgets ...*spending.Budget) *desk {
 	d.Meter = &meter.Meter{Ledger: d.book, Now: func() time.Time { return d.now }, Log: slog.New(slog.NewTextHandler(&d.log, nil))}
 	prices := spending.Prices{}
 	prices.Add("test/large", spending.Flat(1_000_000, 2_000_000))
-	d.Configure(&meter.Settings{Prices: prices, Budgets: budgets})
+	d.Configure(&meter.Settings{Prices: &pricelist.List{Own: prices}, Budgets: budgets})
 	d.model = d.Wrap("test", "key1", "large", d.fake)
 	return d
 }
@@ -436,7 +437,7 @@ func TestPicturesCount(t *testing.T) {
 	prices, price := spending.Prices{}, spending.Flat(1_000_000, 2_000_000)
 	price.Picture = 500
 	prices.Add("test/large", price)
-	d.Configure(&meter.Settings{Prices: prices, Budgets: []*spending.Budget{house(1_000_000_000)}})
+	d.Configure(&meter.Settings{Prices: &pricelist.List{Own: prices}, Budgets: []*spending.Budget{house(1_000_000_000)}})
 	req := request()
 	plain := meter.Most(&req).InputTokens
 	req.Messages[0].Parts = append(req.Messages[0].Parts, sessions.Part{Type: sessions.PartAttachment, Content: []byte("png"), Attachment: &sessions.Attachment{MIME: "image/png"}})

@@ -1,0 +1,50 @@
+package doctor
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/internal/config"
+	"sluice/internal/config/budgets"
+	modelconfig "sluice/internal/config/models"
+)
+
+func TestBudgetsNeedPrices(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+	money := budgets.Budget{Name: "house", Scope: "gateway", Limit: "5", Per: "day"}
+	euro, tokens, provider := money, money, money
+	euro.Unit, tokens.Unit = "EUR", "tokens"
+	provider.Scope, provider.Match = "provider", []string{"ai"}
+	for name, c := range map[string]struct {
+		budget budgets.Budget
+		chain  string
+		want   string
+		note   bool
+	}{
+		"no budget in money":         {tokens, "local/phi", "", false},
+		"a price of its own":         {money, "local/own", "", false},
+		"a list price":               {money, "ai/gpt-5, local/own", "count list prices of", true},
+		"no price":                   {money, "ai/gpt-5, local/phi, ai/new", "refuses local/phi, ai/new: no price in USD is known", false},
+		"a price in another money":   {euro, "local/own", "refuses local/own: no price in EUR is known", false},
+		"a price that is not needed": {provider, "local/phi, ai/gpt-5", "count list prices of", true},
+	} {
+		cfg := &config.Config{}
+		cfg.Models = modelconfig.Models{
+			Default: c.chain, Providers: map[string]modelconfig.Provider{"ai": {Kind: "openai"}, "local": {Kind: "openai", BaseURL: "http://127.0.0.1:1"}},
+			Prices: map[string]modelconfig.Price{"local/own": {Rates: modelconfig.Rates{Input: "1", Output: "2"}}},
+		}
+		cfg.Budgets = []budgets.Budget{c.budget}
+		found := priced(cfg, now)
+		if c.want == "" {
+			require.Empty(t, found, name)
+			continue
+		}
+		require.Len(t, found, 1, name)
+		require.Contains(t, found[0].text, c.want, name)
+		require.Equal(t, c.note, found[0].note, name)
+		require.NotEmpty(t, found[0].fix)
+	}
+}

@@ -1,0 +1,133 @@
+package models
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"sluice/internal/cli/terminal"
+	"sluice/internal/config"
+	"sluice/internal/model/chain"
+	"sluice/internal/spending"
+	"sluice/internal/spending/pricelist"
+)
+
+// price is what a model costs for a million tokens, as it is printed.
+type price struct {
+	Model    string  `json:"model"` // <provider>/<model>, or a vendor's model of the table
+	Input    *string `json:"input"` // null: the price is not known
+	Output   *string `json:"output"`
+	Cached   *string `json:"cached"`
+	Written  *string `json:"written"`
+	Thinking *string `json:"thinking"`
+	Picture  *string `json:"picture,omitempty"` // for each
+	Currency string  `json:"currency,omitempty"`
+	Source   string  `json:"source"` // configuration, "list of <day>" or unknown
+	From     string  `json:"validFrom,omitempty"`
+}
+
+type prices struct {
+	Dated  string  `json:"dated"` // the day of the table
+	Models []price `json:"models"`
+}
+
+// Prices prints what the models of a configuration cost, and with all the whole table of list prices.
+func Prices(s terminal.Screen, cfg *config.Config, all, asJSON bool) error {
+	now, list := s.Now(), cfg.Models.PriceList()
+	out := prices{Dated: pricelist.Dated, Models: configured(cfg, list, now)}
+	if all {
+		for _, e := range pricelist.Table() {
+			p := e.Price()
+			out.Models = append(out.Models, priceOf(string(e.Vendor)+": "+e.Model, &p, pricelist.FromTable))
+		}
+	}
+	if asJSON {
+		text, err := json.Marshal(out)
+		if err != nil {
+			return fmt.Errorf("encode prices: %w", err)
+		}
+		return s.JSON(text)
+	}
+	if err := terminal.Rows(s, []string{"MODEL", "INPUT", "OUTPUT", "CACHED", "WRITTEN", "THINKING", "PICTURE", "CURRENCY", "FROM", "SOURCE"}, out.Models, func(p price) []string {
+		return []string{p.Model, text(p.Input), text(p.Output), text(p.Cached), text(p.Written), text(p.Thinking), text(p.Picture), p.Currency, p.From, p.Source}
+	}); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(out.Models, func(p price) bool { return p.Source == unknown }) {
+		return s.Printf("\nPrices are for a million tokens. List prices are those of %s: prices in models.prices count instead.", pricelist.Dated)
+	}
+	return s.Printf("\nPrices are for a million tokens. Set models.prices for models whose price is unknown: budgets in money refuse them.")
+}
+
+const unknown = "unknown"
+
+// configured are the prices of the models that a configuration names, and of those in models.prices with their changes.
+func configured(cfg *config.Config, list *pricelist.List, now time.Time) (all []price) {
+	names := map[string]bool{}
+	for _, ref := range cfg.ModelsInUse() {
+		for _, name := range chain.Names(ref) {
+			names[name] = true
+		}
+	}
+	for provider, p := range cfg.Models.Providers {
+		for _, model := range p.Models {
+			if model != "*" {
+				names[provider+"/"+model] = true
+			}
+		}
+	}
+	for name := range cfg.Models.Prices {
+		names[name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		p, source := list.Named(name, now)
+		all = append(all, priceOf(name, p, source))
+		for i := range list.Own[name] {
+			if later := &list.Own[name][i]; later.From.After(now) {
+				all = append(all, priceOf(name, later, pricelist.FromConfiguration))
+			}
+		}
+	}
+	return all
+}
+
+func priceOf(name string, p *spending.Price, source pricelist.Source) price {
+	if p == nil {
+		return price{Model: name, Source: unknown}
+	}
+	out := price{
+		Model: name, Input: amount(p.Input), Output: amount(p.Output), Cached: amount(p.Cached), Written: amount(p.Written), Thinking: amount(p.Thinking),
+		Currency: p.Currency, Source: string(source),
+	}
+	if source == pricelist.FromTable {
+		out.Source = "list of " + pricelist.Dated
+	}
+	if p.Picture > 0 {
+		out.Picture = amount(p.Picture)
+	}
+	if !p.From.IsZero() {
+		out.From = p.From.Format(time.DateOnly)
+	}
+	return out
+}
+
+// amount shows millionths of a currency with at least two decimals.
+func amount(millionths int64) *string {
+	const decimals, shown = 6, 2
+	t := strconv.FormatFloat(float64(millionths)/1e6, 'f', decimals, 64)
+	for range decimals - shown {
+		t = strings.TrimSuffix(t, "0")
+	}
+	return &t
+}
+
+func text(t *string) string {
+	if t == nil {
+		return ""
+	}
+	return *t
+}

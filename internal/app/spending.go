@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"time"
 
 	"sluice/internal/config"
 	"sluice/internal/config/budgets"
@@ -16,9 +15,6 @@ import (
 func meterSettings(c *config.Config) *meter.Settings {
 	return &meter.Settings{Prices: c.Models.PriceList(), Budgets: budgets.Compile(c.Budgets)}
 }
-
-// lostAfter is how long the reservation of a call lasts at least. A run that takes longer keeps it longer.
-const lostAfter = time.Hour
 
 // newNear creates the watch over budgets that are nearly used up.
 func newNear(a *App) *near.Watch {
@@ -37,8 +33,7 @@ func alertsOn(a *App) bool { return a.router.Alerts().Plan() != nil }
 
 // sweepCalls posts reservations as spent whose calls can't end any more, and tells the owner of budgets that are nearly used up.
 func sweepCalls(ctx context.Context, a *App) {
-	longest := max(lostAfter, 2*a.router.Places().Settings().RunTimeout)
-	n, err := a.meter.Sweep(ctx, a.now().Add(-longest))
+	n, err := a.meter.Sweep(ctx)
 	switch {
 	case err != nil && ctx.Err() == nil:
 		a.log.Error("lost reservations of budgets are not settled", "err", err)

@@ -35,6 +35,8 @@ type Posting struct {
 	Call    Call
 	Open    int     // 1 makes the call's reservation, -1 ends it, 0: the call had none
 	Entries []Entry // by account; at most [EntriesMax]
+	// Until is when a reservation counts as lost unless it is renewed.
+	Until time.Time
 }
 
 // EntriesMax is the number of budgets that one call may touch.

@@ -202,10 +202,12 @@ func testSpendingLost(t *testing.T, b *bundle) {
 	mine, old, loose, late := newCall("call_1", 0), newCall("call_2", 1), newCall("call_3", 2), newCall("call_4", 100)
 	mine.Epoch, old.Epoch = epoch, epoch-1
 	for _, c := range []spending.Call{mine, old, loose, late} {
-		require.NoError(t, b.Post(b.ctx, reservation(t, c, 7, budget)))
+		p := reservation(t, c, 7, budget)
+		p.Until = c.Started.Add(time.Second)
+		require.NoError(t, b.Post(b.ctx, p))
 	}
-	lost := func(before time.Time) (ids []string) {
-		got, err := b.Lost(b.ctx, before, 10)
+	lost := func(now time.Time) (ids []string) {
+		got, err := b.Lost(b.ctx, now, 10)
 		require.NoError(t, err)
 		for _, p := range got {
 			ids = append(ids, p.Call.ID)
@@ -214,6 +216,8 @@ func testSpendingLost(t *testing.T, b *bundle) {
 	}
 	require.Equal(t, []string{"call_2"}, lost(start))
 	require.Equal(t, []string{"call_1", "call_2", "call_3"}, lost(at(50)), "one without an owner, and one of long ago")
+	require.NoError(t, b.Renew(b.ctx, []string{"call_1", "call_3", "call_9"}, at(200)))
+	require.Equal(t, []string{"call_2"}, lost(at(50)), "the others are renewed")
 	b.take(3, "two")
 	require.Equal(t, []string{"call_1", "call_2"}, lost(start))
 	got, err := b.Lost(b.ctx, start, 1)

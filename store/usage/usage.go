@@ -71,13 +71,13 @@ type reservation struct {
 
 func callArgs(e *engine.Encoding, p *spending.Posting) []any {
 	c := &p.Call
-	held, spent, reserved := p.Open, int64(c.Cost), ""
+	held, spent, ends, reserved := p.Open, int64(c.Cost), int64(0), ""
 	if p.Open > 0 {
-		spent, reserved = 0, e.Text(reservation{c.Cost, p.Entries})
+		spent, ends, reserved = 0, engine.Micros(p.Until), e.Text(reservation{c.Cost, p.Entries})
 	}
 	level, _ := engine.Label(flow.NewLabel(c.Level, flow.Trusted))
 	return []any{
-		c.ID, kindCall, engine.Micros(c.Started), held, spent, unlimited, 0, 0, "", "", string(c.Run), engine.Indexed(c.Session), engine.Indexed(c.Agent), engine.Indexed(c.Person), engine.Indexed(c.Job),
+		c.ID, kindCall, engine.Micros(c.Started), held, spent, unlimited, 0, ends, "", "", string(c.Run), engine.Indexed(c.Session), engine.Indexed(c.Agent), engine.Indexed(c.Person), engine.Indexed(c.Job),
 		engine.Flag(c.Unattended), c.Partition, c.Epoch, engine.Indexed(c.Provider), engine.Indexed(c.Key), engine.Indexed(c.Model), level, c.Latency.Microseconds(), string(c.Outcome),
 		c.Amount.InputTokens, c.Amount.OutputTokens, c.Amount.CachedTokens, c.Amount.WrittenTokens, c.Amount.ThinkingTokens, c.Amount.Pictures, c.Amount.Audio.Milliseconds(),
 		c.Currency, engine.Flag(c.Priced), engine.Flag(c.Assumed), reserved,
@@ -168,13 +168,22 @@ func Raise(a *spending.Account, extra int64) engine.Statement {
 
 var raise = strings.TrimSuffix(posts[0], onKnown) + ` ON CONFLICT (id) DO UPDATE SET extra = spending.extra + excluded.extra`
 
-// lost are the calls with a reservation whose partition has another owner by now, and those that began before a time.
+// Renew keeps reservations from counting as lost until a time.
+func (t Table) Renew(ctx context.Context, calls []string, until time.Time) error {
+	var w engine.Write
+	for _, id := range calls {
+		w = append(w, engine.Statement{SQL: `UPDATE spending SET ends = ? WHERE id = ? AND kind = 0 AND held = 1`, Args: []any{engine.Micros(until), id}})
+	}
+	return t.Change(ctx, w)
+}
+
+// lost are the calls with a reservation whose partition has another owner by now, and those that were to end before a time.
 const lost = `SELECT id, at, run_id, session_id, agent, person, job, unattended, partition_no, epoch, provider, key_name, model, level, currency, priced, reserved
-	FROM spending c WHERE kind = 0 AND held <> 0 AND held = 1 AND (at < ? OR epoch > 0 AND NOT EXISTS (SELECT 1 FROM partitions p WHERE p.id = c.partition_no AND p.epoch = c.epoch)) ORDER BY at`
+	FROM spending c WHERE kind = 0 AND held <> 0 AND held = 1 AND (ends < ? OR epoch > 0 AND NOT EXISTS (SELECT 1 FROM partitions p WHERE p.id = c.partition_no AND p.epoch = c.epoch)) ORDER BY at`
 
 // Lost reads reservations whose calls can't end any more, the oldest first.
-func (t Table) Lost(ctx context.Context, before time.Time, limit int) ([]*spending.Posting, error) {
-	return engine.All(ctx, t.Conn, lost+engine.Limit(limit), []any{engine.Micros(before)}, func(row engine.Row) (*spending.Posting, error) {
+func (t Table) Lost(ctx context.Context, now time.Time, limit int) ([]*spending.Posting, error) {
+	return engine.All(ctx, t.Conn, lost+engine.Limit(limit), []any{engine.Micros(now)}, func(row engine.Row) (*spending.Posting, error) {
 		p := &spending.Posting{Open: 1}
 		c := &p.Call
 		var at int64

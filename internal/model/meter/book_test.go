@@ -13,12 +13,13 @@ import (
 
 // book is a ledger in memory, with the rules of the store.
 type book struct {
-	mu     sync.Mutex
-	states map[string]spending.State
-	open   map[string]spending.Posting // reservations, by call
-	rows   []spending.Call             // calls that have ended
-	posts  int
-	fault  error // of the next postings
+	mu       sync.Mutex
+	states   map[string]spending.State
+	open     map[string]spending.Posting // reservations, by call
+	rows     []spending.Call             // calls that have ended
+	posts    int
+	renewals int
+	fault    error // of the next postings
 }
 
 func newBook() *book {
@@ -50,7 +51,7 @@ func (b *book) Post(ctx context.Context, p *spending.Posting) error {
 		b.states[e.ID] = state
 	}
 	if p.Open > 0 {
-		b.open[id] = spending.Posting{Call: p.Call, Open: 1, Entries: slices.Clone(p.Entries)}
+		b.open[id] = spending.Posting{Call: p.Call, Open: 1, Entries: slices.Clone(p.Entries), Until: p.Until}
 		return nil
 	}
 	delete(b.open, id)
@@ -70,12 +71,28 @@ func (b *book) States(_ context.Context, accounts []spending.Account) (map[strin
 	return found, nil
 }
 
-// Lost finds reservations with an epoch other than 1, the current one, and those made before a time.
-func (b *book) Lost(_ context.Context, before time.Time, limit int) (lost []*spending.Posting, err error) {
+func (b *book) Renew(_ context.Context, calls []string, until time.Time) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.fault != nil {
+		return b.fault
+	}
+	b.renewals++
+	for _, id := range calls {
+		if p, ok := b.open[id]; ok {
+			p.Until = until
+			b.open[id] = p
+		}
+	}
+	return nil
+}
+
+// Lost finds reservations with an epoch other than 1, the current one, and those that were not renewed in time.
+func (b *book) Lost(_ context.Context, now time.Time, limit int) (lost []*spending.Posting, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, p := range b.open {
-		if p.Call.Epoch > 1 || p.Call.Started.Before(before) {
+		if p.Call.Epoch > 1 || p.Until.Before(now) {
 			p.Entries, p.Call.Assumed = slices.Clone(p.Entries), false // a reservation does not say it
 			lost = append(lost, &p)
 		}

@@ -19,6 +19,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -39,6 +41,8 @@ const (
 	outputDefault = 8192
 	// sweepMax is how many lost calls one sweep reads.
 	sweepMax = 500
+	// lease is how long a reservation lasts unless it is renewed. [Meter.Sweep] renews it when half of it is over.
+	lease = time.Hour
 )
 
 // Ledger stores postings.
@@ -47,8 +51,10 @@ type Ledger interface {
 	Post(ctx context.Context, p *spending.Posting) error
 	// States reads accounts. Those that nothing was posted to are left out.
 	States(ctx context.Context, accounts []spending.Account) (map[string]spending.State, error)
-	// Lost reads reservations whose owner has changed, and those made before a time, the oldest first.
-	Lost(ctx context.Context, before time.Time, limit int) ([]*spending.Posting, error)
+	// Renew keeps reservations from counting as lost until a time.
+	Renew(ctx context.Context, calls []string, until time.Time) error
+	// Lost reads reservations whose owner has changed, and those that were not renewed in time, the oldest first.
+	Lost(ctx context.Context, now time.Time, limit int) ([]*spending.Posting, error)
 }
 
 // Settings are what a Meter counts with. They are never changed, only replaced.
@@ -64,6 +70,8 @@ type Meter struct {
 	Log    *slog.Logger
 
 	settings atomic.Pointer[Settings]
+	mu       sync.Mutex
+	open     map[string]time.Time // calls in progress that have a reservation, and how long it lasts
 }
 
 // Configure replaces the settings. Calls in progress end with those that they began with.
@@ -106,6 +114,7 @@ func (m *metered) MaxTemperature() float32 { return sessions.MaxTemperature(m.Mo
 func (m *metered) Complete(ctx context.Context, req sessions.Request, on func(sessions.Chunk)) (completion sessions.Completion, err error) {
 	c, err := m.begin(ctx, &req, on)
 	if err == nil {
+		defer c.left()
 		completion, err = m.Model.Complete(ctx, req, c.on)
 		c.end(&completion, err)
 	}
@@ -121,6 +130,7 @@ type counted struct {
 	req     sessions.Request
 	on      func(sessions.Chunk) // gets the parts of the answer
 	heard   bool
+	ended   bool
 }
 
 // begin reserves what the call may cost. It may limit the answer.
@@ -145,10 +155,23 @@ func (m *metered) begin(ctx context.Context, req *sessions.Request, on func(sess
 	return c, err
 }
 
+// left ends a call whose client has panicked.
+func (c *counted) left() {
+	if !c.ended {
+		c.end(&sessions.Completion{}, errors.New("the client of the model has panicked"))
+	}
+}
+
 // end notes the end of the call. It stores it, unless the caller does.
 //
 //go:noinline
 func (c *counted) end(completion *sessions.Completion, err error) {
+	c.ended = true
+	if c.posting.Open > 0 {
+		c.meter.mu.Lock()
+		delete(c.meter.open, c.posting.Call.ID)
+		c.meter.mu.Unlock()
+	}
 	call := &c.posting.Call
 	call.Latency = c.meter.Now().Sub(call.Started)
 	if err != nil {
@@ -200,6 +223,7 @@ func (c *counted) reserve(ctx context.Context, req *sessions.Request) error {
 		}
 		break // an owner has raised the limit
 	}
+	c.posting.Until = c.posting.Call.Started.Add(lease)
 	switch err := c.meter.Ledger.Post(ctx, &c.posting); {
 	case errors.Is(err, sessions.ErrConflict):
 		reached, err := c.reached(ctx, budgets)
@@ -209,6 +233,45 @@ func (c *counted) reserve(ctx context.Context, req *sessions.Request) error {
 		return refused(reached)
 	case err != nil:
 		return fmt.Errorf("reserve for a call of %s/%s: %w", c.posting.Call.Provider, c.posting.Call.Model, err)
+	}
+	c.meter.opened(&c.posting)
+	return nil
+}
+
+// opened notes a reservation, to renew it.
+func (m *Meter) opened(p *spending.Posting) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.open == nil {
+		m.open = map[string]time.Time{}
+	}
+	m.open[p.Call.ID] = p.Until
+}
+
+// renew renews the reservations of calls that take long, so that no process settles them as lost: the step whose answer could
+// then not be stored would be repeated, and paid twice.
+func (m *Meter) renew(ctx context.Context, now time.Time) error {
+	var long []string
+	m.mu.Lock()
+	for id, until := range m.open {
+		if until.Sub(now) < lease/2 {
+			long = append(long, id)
+		}
+	}
+	m.mu.Unlock()
+	if len(long) == 0 {
+		return nil
+	}
+	slices.Sort(long)
+	if err := m.Ledger.Renew(ctx, long, now.Add(lease)); err != nil {
+		return fmt.Errorf("renew reservations: %w", err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, id := range long {
+		if _, still := m.open[id]; still {
+			m.open[id] = now.Add(lease)
+		}
 	}
 	return nil
 }
@@ -323,10 +386,14 @@ func (c *counted) store(ctx context.Context) {
 	}
 }
 
-// Sweep posts reservations as spent whose calls can't end any more: those of processes that have died, and those made before a
-// time. It returns their number.
-func (m *Meter) Sweep(ctx context.Context, before time.Time) (int, error) {
-	lost, err := m.Ledger.Lost(ctx, before, sweepMax)
+// Sweep renews the reservations of this process, and posts those as spent whose calls can't end any more because their
+// processes have died. It returns their number. It is to be called every minute or so.
+func (m *Meter) Sweep(ctx context.Context) (int, error) {
+	now := m.Now()
+	if err := m.renew(ctx, now); err != nil {
+		return 0, err
+	}
+	lost, err := m.Ledger.Lost(ctx, now, sweepMax)
 	if err != nil {
 		return 0, fmt.Errorf("read lost reservations: %w", err)
 	}

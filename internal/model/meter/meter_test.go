@@ -386,16 +386,17 @@ func TestSweep(t *testing.T) {
 	require.NoError(t, err, "the answer is there")
 	require.Contains(t, d.log.String(), "the row of a model's call is not stored")
 	d.book.fault = nil
-	sweep := func(want int, before time.Time) {
+	sweep := func(want int, after time.Duration) {
 		t.Helper()
-		n, err := d.Sweep(t.Context(), before)
+		d.now = noon.Add(after)
+		n, err := d.Sweep(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, want, n)
 	}
-	sweep(0, noon)
+	sweep(0, time.Hour)
 	require.Equal(t, spending.State{Held: most(request())}, d.book.of("house"), "the reservation stays")
-	sweep(1, noon.Add(time.Second))
-	sweep(0, noon.Add(time.Second))
+	sweep(1, time.Hour+time.Second)
+	sweep(0, time.Hour+time.Second)
 	call := d.row()
 	require.Equal(t, spending.OutcomeLost, call.Outcome)
 	require.True(t, call.Assumed)
@@ -403,12 +404,54 @@ func TestSweep(t *testing.T) {
 	require.EqualValues(t, most(request()), call.Cost)
 }
 
+// A call that takes long keeps its reservation, however long: it is renewed, and no other process settles it.
+func TestLongCallIsNotLost(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, house(1_000_000_000))
+	other := &meter.Meter{Ledger: d.book, Now: func() time.Time { return d.now }, Log: d.Log}
+	d.fake.during = func() {
+		for range 60 {
+			d.now = d.now.Add(10 * time.Minute)
+			for _, m := range []*meter.Meter{d.Meter, other} {
+				n, err := m.Sweep(t.Context())
+				require.NoError(t, err)
+				require.Zero(t, n)
+			}
+		}
+		require.Equal(t, 15, d.book.renewals, "not with each sweep")
+		d.book.fault, d.now = errors.New("the database is away"), d.now.Add(40*time.Minute)
+		_, err := d.Sweep(t.Context())
+		require.ErrorIs(t, err, d.book.fault)
+		d.book.fault = nil
+	}
+	_, err := d.ask(request())
+	require.NoError(t, err)
+	require.Equal(t, spending.OutcomeOK, d.row().Outcome)
+	renewals := d.book.renewals
+	d.now = d.now.Add(10 * time.Hour)
+	_, err = d.Sweep(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, renewals, d.book.renewals, "it has ended")
+}
+
+// A client that panics leaves no reservation behind.
+func TestClientPanics(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, house(1_000_000_000))
+	d.fake.during = func() { panic("broken") }
+	require.Panics(t, func() { _, _ = d.ask(request()) })
+	require.Equal(t, spending.Outcome("failed"), d.row().Outcome)
+	require.Equal(t, spending.State{Spent: most(request())}, d.book.of("house"))
+}
+
 // A call that ends while another process sweeps it is counted once.
 func TestSweepWhileACallEnds(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, house(1_000_000_000))
 	d.fake.during = func() {
-		n, err := d.Sweep(t.Context(), noon.Add(time.Second))
+		d.now = noon.Add(2 * time.Hour)
+		other := &meter.Meter{Ledger: d.book, Now: func() time.Time { return d.now }, Log: d.Log}
+		n, err := other.Sweep(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, 1, n)
 	}
@@ -425,7 +468,8 @@ func TestSweepFails(t *testing.T) {
 	d.fake.during = func() { d.book.fault = errors.New("the database is away") }
 	_, err := d.ask(request())
 	require.NoError(t, err)
-	_, err = d.Sweep(t.Context(), noon.Add(time.Second))
+	d.now = noon.Add(2 * time.Hour)
+	_, err = d.Sweep(t.Context())
 	require.ErrorIs(t, err, d.book.fault)
 	require.Equal(t, spending.State{Held: most(request())}, d.book.of("house"))
 }

@@ -87,6 +87,8 @@ var views = []struct{ path, ready string }{
 	{"alerts", `.row`},
 	{"alerts?part=silences", `.form`},
 	{"memory", `.row`},
+	{"costs", `#costs tfoot`},
+	{"costs?by=session&days=7", `#budgets meter`},
 	{"access", `table`},
 	{"why", `.form`},
 }
@@ -100,6 +102,7 @@ channels: { webchat: { classification: CONFIDENTIAL } }
 cron: { jobs: [ { id: morning, schedule: "0 7 * * *", timezone: Europe/Berlin, text: "<img src=x onerror=alert(1)>", deliver: { to: [ "webchat:local" ] } } ] }
 hooks: { ci: { preset: github, secrets: ["0123456789abcdef0123456789abcdef"], prompt: "CI", session: "hook:ci" } }
 alerts: { route: { receiver: ops }, receivers: [ { name: ops, targets: ["webchat:local"] } ] }
+budgets: [ { name: house, scope: gateway, limit: 5, per: day }, { name: each, scope: person, limit: 1000000, unit: tokens, per: total } ]
 policy: { rules: [ { name: look, hook: PRE_OUTPUT, when: output.level == 1, action: require_approval } ] }
 `)
 	return g

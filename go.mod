@@ -60,6 +60,7 @@ require (
 	github.com/coder/websocket v1.8.15
 	github.com/xuri/excelize/v2 v2.11.0
 	golang.org/x/crypto/x509roots/fallback v0.0.0-20261030153154-30a33513ff6d
+	golang.org/x/image v0.47.0
 )
 
 require (

@@ -36,7 +36,7 @@ func layers() [][]string {
 		{"sessions/port"},
 		{"sessions", "internal/markdown"},
 		{"policy", "adapters", "announce", "internal/trouble", "internal/hook", "internal/check", "internal/model/cooldown", "internal/program", "internal/sandbox", "internal/schema", "internal/web"},
-		{"router/ledger", "router/queue", "router/request", "internal/program/command", "internal/program/peer", "internal/document", "internal/skill", "internal/workspace"},
+		{"router/ledger", "router/queue", "router/request", "internal/program/command", "internal/program/peer", "internal/document", "internal/picture", "internal/skill", "internal/workspace"},
 		{"router/decider", "router/lanes", "router/place", "router/usertext", "store/engine"},
 		{"router/quota", "router/refused", "router/steps"},
 		{"router/attach", "router/outbound", "router/exchange"},

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"sluice/internal/model/chain"
+	"sluice/internal/picture"
 )
 
 // family is what is known about the models whose names begin alike.
@@ -51,6 +52,9 @@ func families() []family {
 // anthropicWindow is that of models of the kind anthropic whose name says nothing: those from 2024 and later.
 const anthropicWindow = 200_000
 
+// anthropicPicture is how large a picture may be without Anthropic's servers scaling it down. They refuse more than 5 MB in Base64.
+var anthropicPicture = picture.Limits{Side: 1568, Bytes: 5_000_000 / 4 * 3}
+
 // known is what is known about a model: from its name, else from the kind of its provider. Of a name such as
 // openai/gpt-4o, which servers in front of several providers have, the last part counts.
 func known(kind, model string) (can chain.Capabilities) {
@@ -60,6 +64,9 @@ func known(kind, model string) (can chain.Capabilities) {
 		if len(f.prefix) > longest && strings.HasPrefix(name, f.prefix) {
 			longest, can = len(f.prefix), f.can
 		}
+	}
+	if kind == KindAnthropic || strings.HasPrefix(name, "claude") {
+		can.Picture = anthropicPicture
 	}
 	if can.Window == 0 && kind == KindAnthropic {
 		can.Window = anthropicWindow

@@ -1,8 +1,7 @@
 package message
 
-// PictureMax is the size in bytes of the largest picture that a model is shown:
-// Anthropic takes 5 MiB, counted in base64.
-const PictureMax = 5 << 20 / 4 * 3
+// PictureMax is the size in bytes of the largest picture that a model is shown. Each model gets it as large as it takes.
+const PictureMax = 16 << 20
 
 // IsPicture reports whether the file was fetched and is a picture that models can be shown.
 func (a *Attachment) IsPicture() bool {

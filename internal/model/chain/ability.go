@@ -1,6 +1,11 @@
 package chain
 
-import "sluice/sessions"
+import (
+	"cmp"
+
+	"sluice/internal/picture"
+	"sluice/sessions"
+)
 
 // Ability is a set of things that a model can do.
 type Ability uint8
@@ -47,6 +52,8 @@ type Capabilities struct {
 	Window int // tokens of a prompt and its answer; 0: unknown
 	Has    Ability
 	Lacks  Ability // what is in neither is tried
+	// Picture is how large its pictures are, at most.
+	Picture picture.Limits
 }
 
 // With is what is known when more is said: what is said counts before what was known.
@@ -54,6 +61,8 @@ func (c Capabilities) With(more Capabilities) Capabilities {
 	if more.Window > 0 {
 		c.Window = more.Window
 	}
+	c.Picture.Side = cmp.Or(more.Picture.Side, c.Picture.Side)
+	c.Picture.Bytes = cmp.Or(more.Picture.Bytes, c.Picture.Bytes)
 	c.Has = c.Has&^more.Lacks | more.Has
 	c.Lacks = c.Lacks&^more.Has | more.Lacks
 	return c

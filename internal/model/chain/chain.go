@@ -12,6 +12,7 @@ import (
 
 	"sluice/internal/model/cooldown"
 	"sluice/internal/pause"
+	"sluice/internal/picture"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/sessions"
@@ -64,7 +65,9 @@ type Config struct {
 	Log   *slog.Logger
 	// Moved counts that a chain goes on from one model to another; nil: nobody counts.
 	Moved func(from, to string)
-	Pause time.Duration // before another attempt with the same key, for tests; 0: half a second, and two while a model is being loaded
+	// Pictures makes pictures as large as models take.
+	Pictures picture.Scaler
+	Pause    time.Duration // before another attempt with the same key, for tests; 0: half a second, and two while a model is being loaded
 }
 
 // Chain is a model that asks those of a chain. It belongs to one session, and is safe for concurrent use.
@@ -222,13 +225,14 @@ func (c *Chain) admit(e *Entry, req *sessions.Request) error {
 	if !mayTell(req.Label, e) {
 		return levelError(c.entries)
 	}
-	if e.Can.Lacks == 0 {
+	need := needs(req)
+	if e.Can.Lacks == 0 && need&Pictures == 0 {
 		return nil
 	}
-	if lacks := needs(req) & e.Can.Lacks; lacks&Tools != 0 {
+	if lacks := need & e.Can.Lacks; lacks&Tools != 0 {
 		return unable(e, lacks)
 	}
-	*req = e.fit(req)
+	*req = c.fit(e, req)
 	return nil
 }
 
@@ -255,14 +259,17 @@ func Moves(kind sessions.ModelErrorKind) bool {
 	return true
 }
 
-// fit is the request as a model can take it: without reasoning, without the content of pictures, and not warmer than it takes.
-func (e *Entry) fit(req *sessions.Request) sessions.Request {
+// fit is the request as a model can take it: without reasoning, without the content of pictures or with smaller ones, and not warmer than it
+// takes.
+func (c *Chain) fit(e *Entry, req *sessions.Request) sessions.Request {
 	fitting := *req
 	if e.Can.Lacks&Thinking != 0 {
 		fitting.Thinking = ""
 	}
 	if e.Can.Lacks&Pictures != 0 {
-		fitting.Messages = withoutPictures(req.Messages)
+		fitting.Messages = withPictures(req.Messages, func(p *sessions.Part) { p.Content = nil })
+	} else {
+		fitting.Messages = withPictures(req.Messages, func(p *sessions.Part) { c.cfg.shrink(p, e.Can.Picture) })
 	}
 	if t := req.Temperature; t != nil {
 		if most := sessions.MaxTemperature(e.Links[0].Ask); *t > most {
@@ -272,8 +279,23 @@ func (e *Entry) fit(req *sessions.Request) sessions.Request {
 	return fitting
 }
 
-// withoutPictures are the messages without the content of pictures, which are then described in words.
-func withoutPictures(messages []sessions.Message) []sessions.Message {
+// shrink makes a picture as large as a model takes. One that can't be made is described in words, with the reason.
+func (c *Config) shrink(p *sessions.Part, limits picture.Limits) {
+	content, scaled, err := c.Pictures.Fit(p.Content, limits)
+	if err == nil && !scaled {
+		return
+	}
+	shown := *p.Attachment
+	if err != nil {
+		shown.Note = strings.TrimPrefix(shown.Note+"; the picture is not shown to you: "+err.Error(), "; ")
+	} else {
+		shown.MIME, shown.Size = "image/jpeg", int64(len(content))
+	}
+	p.Content, p.Attachment = content, &shown
+}
+
+// withPictures are the messages with their pictures changed, in a copy.
+func withPictures(messages []sessions.Message, change func(p *sessions.Part)) []sessions.Message {
 	copied := false
 	for i := range messages {
 		own := false
@@ -287,7 +309,7 @@ func withoutPictures(messages []sessions.Message) []sessions.Message {
 			if !own {
 				messages[i].Parts, own = append([]sessions.Part(nil), messages[i].Parts...), true
 			}
-			messages[i].Parts[j].Content = nil
+			change(&messages[i].Parts[j])
 		}
 	}
 	return messages

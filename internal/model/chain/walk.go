@@ -188,7 +188,7 @@ func judge(ctx context.Context, err error) verdict {
 
 // ask asks a model with one key, and once more if that may help soon.
 func (w *walk) ask(ctx context.Context, way *way) (sessions.Completion, error) {
-	request := way.entry.fit(&w.req)
+	request := w.chain.fit(way.entry, &w.req)
 	loading := w.chain.patienceOf(way.entry)
 	for try := 1; ; {
 		w.void()

@@ -70,6 +70,7 @@ func (w *world) scene(n int) *scene {
 		s.since.sessions[r.ID] = true
 	}
 	s.follow(stepsPath)
+	s.follow("/v1/stream")
 	return s
 }
 

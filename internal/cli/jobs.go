@@ -95,6 +95,14 @@ func jobsRemove(g *gateway) *cobra.Command {
 	})
 }
 
+// upcoming says when a job fires next, or its state if it does not.
+func upcoming(j api.Job) string {
+	if j.Next == nil {
+		return "and is " + terminal.Line(j.State)
+	}
+	return "next at " + instant(j.Next)
+}
+
 func jobsAdd(g *gateway) *cobra.Command {
 	var f api.JobFlags
 	return f.Add(asking(g, &cobra.Command{
@@ -109,7 +117,7 @@ func jobsAdd(g *gateway) *cobra.Command {
 		job["id"] = args[0]
 		return api.Request{Method: http.MethodPost, Path: api.Path("cron"), Body: job}, nil
 	}, func(s terminal.Screen, j api.Job) error {
-		return s.Printf("%s is made, next at %s", terminal.Line(j.ID), instant(j.Next))
+		return s.Printf("%s is made, %s", terminal.Line(j.ID), upcoming(j))
 	}))
 }
 
@@ -123,6 +131,6 @@ func jobsUpdate(g *gateway) *cobra.Command {
 		job, err := f.Object()
 		return api.Request{Method: http.MethodPatch, Path: api.Path("cron", args[0]), Body: job}, err
 	}, func(s terminal.Screen, j api.Job) error {
-		return s.Printf("%s is changed, next at %s", terminal.Line(j.ID), instant(j.Next))
+		return s.Printf("%s is changed, %s", terminal.Line(j.ID), upcoming(j))
 	}))
 }

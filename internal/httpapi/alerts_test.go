@@ -49,7 +49,8 @@ func newAlerting(t *testing.T) alerting {
 	}}
 	a.alerts.Configure(a.plan())
 	a.http = serveSenders(t, newGateway(), func(c *httpapi.Config) {
-		c.Gateway.Alerts, c.Rows.Deliveries = a.alerts, db
+		useRows(c, db)
+		c.Gateway.Alerts = a.alerts
 		c.Tokens = append(c.Tokens, auth.Credential{Name: "shift", Token: "shift-token", Level: flow.Internal, Role: auth.RoleOperator})
 		c.SinkLevel = func(r sessions.Route) flow.Level {
 			if r.Channel == "telegram" {

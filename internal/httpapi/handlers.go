@@ -151,7 +151,7 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 		},
 		openai: &openai.API{Face: face("openai"), Turns: turns, Agents: cfg.Published, Problem: problems{cfg.Log}.of, Started: cfg.Now(), Now: cfg.Now},
 		intake: hooks.NewIntake(gw.Hooks, trail, bodies, cfg.Now),
-		why:    &why.API{Visible: visible, Rows: rows.Why},
+		why:    &why.API{Visible: visible, Rows: rows.Why, Alerts: gw.Alerts},
 		live:   &live.API{Events: gw.Live, Sessions: events, Rows: rows.Live, Cursors: cursors, Ending: ctx, Log: cfg.Log},
 		status: status, overview: &overview.API{Visible: visible, Status: status, Rows: rows.Overview, Now: cfg.Now},
 

@@ -94,6 +94,26 @@ func (l *Log) StoreRest(ctx context.Context) {
 		all = append(all, r)
 	}
 	if err := l.Store.SaveRefusals(ctx, all); err != nil {
-		l.Log.Debug("cannot store refused messages", "err", err)
+		l.Log.Debug("cannot store refused messages; trying again later", "err", err)
+		l.putBack(all)
+	}
+}
+
+// putBack notes again what could not be stored, within the bound: what was noted meanwhile comes first.
+func (l *Log) putBack(all []ledger.Refusal) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.noted == nil {
+		l.noted = map[string]ledger.Refusal{}
+	}
+	for _, r := range all {
+		newer, known := l.noted[r.ID]
+		switch {
+		case known:
+			newer.First, newer.Count = r.First, newer.Count+r.Count
+			l.noted[r.ID] = newer
+		case len(l.noted) < noteMax:
+			l.noted[r.ID] = r
+		}
 	}
 }

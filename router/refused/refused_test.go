@@ -2,6 +2,7 @@ package refused_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -21,12 +22,23 @@ import (
 
 type store struct {
 	mu    sync.Mutex
+	away  bool
 	saved [][]ledger.Refusal
+}
+
+// goes makes the store fail, or work again.
+func (s *store) goes(away bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.away = away
 }
 
 func (s *store) SaveRefusals(_ context.Context, all []ledger.Refusal) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.away {
+		return errors.New("the store is away")
+	}
 	s.saved = append(s.saved, all)
 	return nil
 }
@@ -69,4 +81,42 @@ func TestRefusalsAreStoredTogether(t *testing.T) {
 		require.Len(t, s.all(), 2)
 		require.Len(t, s.all()[1], 500)
 	})
+}
+
+// What could not be stored is stored later, with what was noted meanwhile, and within the bound.
+func TestRefusalsOutliveAStoreThatFails(t *testing.T) {
+	t.Parallel()
+	s, now := &store{away: true}, time.Unix(100, 0)
+	l := &refused.Log{Store: s, SinkLevel: func(sessions.Route) flow.Level { return flow.Internal }, Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler)}
+	l.Note(from(1), "old")
+	l.Note(from(2), "old")
+	l.StoreRest(t.Context())
+	now = now.Add(time.Minute)
+	l.Note(from(1), "new")
+	l.StoreRest(t.Context())
+	s.goes(false)
+	l.StoreRest(t.Context())
+	saved := s.all()
+	require.Len(t, saved, 1)
+	require.Len(t, saved[0], 2)
+	for _, r := range saved[0] {
+		if r.User.ID == "1" {
+			require.Equal(t, []any{2, "new", time.Unix(100, 0), now}, []any{r.Count, r.Reason, r.First, r.Last})
+		}
+	}
+	s.goes(true)
+	for range 2 {
+		for i := range 400 {
+			l.Note(from(i), "why")
+		}
+		l.StoreRest(t.Context())
+		for i := range 400 {
+			l.Note(from(1000+i), "why")
+		}
+	}
+	s.goes(false)
+	l.StoreRest(t.Context())
+	require.Len(t, s.all()[1], 500)
+	l.StoreRest(t.Context())
+	require.Len(t, s.all(), 2, "nothing is left")
 }

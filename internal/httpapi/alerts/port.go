@@ -78,10 +78,15 @@ func labelOf(who auth.Caller, label string) (flow.Label, error) {
 
 // seen reports whether the caller may know of the channel of a target.
 func (a *API) seen(ctx context.Context, target string) bool {
-	plan := a.Alerts.Plan()
+	return TargetSeen(ctx, a.Visible, a.Alerts.Plan(), target)
+}
+
+// TargetSeen reports whether the caller may know of the channel of a target. While the configuration says nothing about alerts,
+// only who sees everything may.
+func TargetSeen(ctx context.Context, visible *view.Visibility, plan *alert.Plan, target string) bool {
 	if plan == nil {
 		return auth.CallerOf(ctx).SeesAll()
 	}
 	to, ok := plan.Targets[target]
-	return !ok || to.Channel == "" || a.Visible.ChannelSeen(ctx, to.Channel, to.Account)
+	return !ok || to.Channel == "" || visible.ChannelSeen(ctx, to.Channel, to.Account)
 }

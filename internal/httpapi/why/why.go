@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 type Rows interface {
 	Run(ctx context.Context, id sessions.RunID) (sessions.Run, error)
 	Delivery(ctx context.Context, id ledger.DeliveryID) (ledger.Delivery, error)
+	Exchange(ctx context.Context, id string) (ledger.Exchange, error)
 	Approval(ctx context.Context, id ledger.ApprovalID) (ledger.Approval, error)
 	Refusal(ctx context.Context, id string) (ledger.Refusal, error)
 	ListRefusals(ctx context.Context, most flow.Level, before time.Time, limit int) ([]ledger.Refusal, error)
@@ -36,6 +38,7 @@ type Rows interface {
 type API struct {
 	Visible *view.Visibility
 	Rows    Rows
+	Alerts  Alerts // nil: there are none
 }
 
 // state is how a step went.
@@ -87,7 +90,7 @@ type links struct {
 // Explanation is why something is as it is.
 type Explanation struct {
 	ID     string   `json:"id"`
-	Kind   string   `json:"kind" enum:"message,run,delivery,approval,trigger,refusal"`
+	Kind   string   `json:"kind" enum:"message,run,delivery,approval,exchange,trigger,alert,refusal"`
 	Status string   `json:"status"`
 	Title  string   `json:"title"`
 	Answer string   `json:"answer" doc:"one sentence: why"`
@@ -98,7 +101,7 @@ type Explanation struct {
 
 // Input names what is to be explained. It is exported because the API library only sees exported types.
 type Input struct {
-	ID      string `path:"id" maxLength:"512" doc:"id of a run, delivery, approval, message, job's time, request to a hook or refusal"`
+	ID      string `path:"id" maxLength:"512" doc:"id of a run, delivery, approval, exchange, message, job's time, request to a hook or refusal; key or short name of an alert"`
 	Session string `query:"session" maxLength:"512" doc:"of a message: the id of its session"`
 }
 
@@ -144,8 +147,15 @@ func (c *chain) explain(id string, of sessions.ID) error {
 		return c.approval(p)
 	case strings.HasPrefix(id, "ref_"):
 		return c.refusal(id)
+	case strings.HasPrefix(id, "xch_"):
+		return c.exchange(id)
 	case strings.HasPrefix(id, "cron/"), strings.HasPrefix(id, "hook/"):
-		return c.trigger(id)
+		if err := c.trigger(id); !errors.Is(err, wire.ErrNotFound) {
+			return err
+		}
+		return c.alert(id) // the key of an alert of a job or hook
+	case of == "":
+		return c.alert(id)
 	}
 	m, err := c.Rows.Message(c.ctx, of, sessions.MessageID(id))
 	if err := c.see(err, denials.Object{Kind: "message", ID: id, Label: m.Label}, of); err != nil {
@@ -320,28 +330,35 @@ func (c *chain) origin(d ledger.Delivery) error {
 
 // approval explains a question by what it is about.
 func (c *chain) approval(p ledger.Approval) error {
-	if p.Delivery != "" {
-		if d, err := c.Rows.Delivery(c.ctx, p.Delivery); err == nil {
-			if visible, err := c.seen(d.Label, d.Session); err != nil || visible {
-				err = cmp.Or(err, c.delivery(d))
-				c.out.Kind = "approval"
-				return err
-			}
-		}
+	if err := c.asksAbout(p); err != nil {
+		return err
 	}
-	if run, err := c.Rows.Run(c.ctx, p.Run); err == nil {
-		if visible, err := c.seen(run.Label, run.Session); err == nil && visible {
-			if err := c.steps(run); err != nil {
-				return err
-			}
-		}
-	} else {
+	if !slices.ContainsFunc(c.out.Steps, func(s step) bool { return s.Object != nil && *s.Object == object{"approval", string(p.ID)} }) {
 		c.asked(p)
+	}
+	c.out.Change = []change{}
+	if p.Status == ledger.ApprovalPending {
+		c.out.Change = []change{{Text: "Allow it.", Command: "sluice approvals allow " + string(p.ID)}, {Text: "Deny it.", Command: "sluice approvals deny " + string(p.ID)}}
 	}
 	c.out.Kind, c.out.Status, c.out.Title = "approval", string(p.Status), "question about "+cmp.Or(p.Tool, "a message")
 	c.out.Answer = cmp.Or(p.Why, "The agent's permission mode asks for it.") + " " + cmp.Or(p.Outcome(), "It waits for a decision until "+p.Expires.UTC().Format(time.RFC3339)+".")
 	return nil
 }
+
+// asksAbout explains the message or the tool call that a question is about, as far as the caller may know of it.
+func (c *chain) asksAbout(p ledger.Approval) error {
+	if p.Delivery == "" {
+		return c.ranOf(p.Run)
+	}
+	d, visible, err := c.sentOf(p.Delivery)
+	if err != nil || !visible {
+		return err
+	}
+	return c.delivery(d)
+}
+
+// gone reports whether a row is no longer kept.
+func gone(err error) bool { return errors.Is(err, sessions.ErrNotFound) }
 
 // trigger explains a job's time or a request to a hook.
 func (c *chain) trigger(key string) error {
@@ -359,25 +376,24 @@ func (c *chain) trigger(key string) error {
 	}
 	c.out.Kind, c.out.Status, c.out.Title = "trigger", string(t.Status), string(t.Source)+" "+t.Subject
 	c.out.Answer = cmp.Or(t.Why, "It is "+string(t.Status)+".")
-	s := step{Step: "heard", At: view.Optional(t.Created), State: ok, Text: "It was due because of " + cmp.Or(t.Plan, t.Subject) + "."}
-	if t.By != "" {
-		s.Text = "It was fired by hand, by " + t.By + "."
-	}
-	c.add(s)
-	if t.Run != "" {
-		run, err := c.Rows.Run(c.ctx, t.Run)
-		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
-			return err
-		}
-		if visible, seeErr := c.seen(run.Label, run.Session); seeErr != nil {
-			return seeErr
-		} else if err == nil && visible {
-			if err := c.steps(run); err != nil {
-				return err
-			}
-		}
+	c.add(causeOf(t))
+	if err := c.ranOf(t.Run); err != nil {
+		return err
 	}
 	return c.triggerSends(t)
+}
+
+// causeOf says why there is a trigger.
+func causeOf(t ledger.Trigger) step {
+	s := step{Step: "heard", At: view.Optional(t.Created), State: ok, Text: "A request came in at the hook " + t.Subject + "."}
+	switch {
+	case t.By != "":
+		s.Text = "It was fired by hand, by " + t.By + "."
+	case t.Source == ledger.TriggerCron:
+		s.Text = "The schedule of the job " + t.Subject + " names this time."
+		s.Facts = []fact{{"time", t.Instant.Format(time.RFC3339)}}
+	}
+	return s
 }
 
 // triggerSends explains what was sent because of a trigger.
@@ -388,7 +404,7 @@ func (c *chain) triggerSends(t ledger.Trigger) error {
 			continue
 		}
 		d, err := c.Rows.Delivery(c.ctx, send.Delivery)
-		if errors.Is(err, sessions.ErrNotFound) {
+		if gone(err) {
 			c.add(step{Step: "sent", At: view.Optional(send.At), State: notRecorded, Text: "The delivery to " + send.Target + " is no longer kept."})
 			continue
 		}
@@ -402,7 +418,16 @@ func (c *chain) triggerSends(t ledger.Trigger) error {
 			c.sends(d)
 		}
 	}
-	c.add(step{Step: "ended", At: view.Optional(t.Ended), State: map[bool]state{true: failed, false: ok}[t.Status.Bad()], Text: c.out.Answer})
+	end := step{Step: "ended", At: view.Optional(t.Ended), State: ok, Text: c.out.Answer}
+	switch {
+	case t.Status.Open():
+		end.State = waits
+	case t.Status.Bad():
+		end.State = failed
+	case t.Status != ledger.TriggerOK:
+		end.State = stopped
+	}
+	c.add(end)
 	return nil
 }
 

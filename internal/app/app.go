@@ -20,6 +20,7 @@ import (
 	"sluice/internal/backup"
 	"sluice/internal/bus"
 	"sluice/internal/config"
+	"sluice/internal/logs"
 	"sluice/internal/config/agents"
 	"sluice/internal/httpapi"
 	"sluice/internal/mcp"
@@ -68,6 +69,7 @@ type App struct {
 	gate       liveGate
 	monitor    liveMonitor
 	secrets    *liveSecrets
+	lines      *logs.Keeper // of the log
 	models     atomic.Pointer[model.Registry]
 	fallback   *fallback.Fallback
 	meter      *meter.Meter
@@ -98,9 +100,11 @@ func New(cfg *config.Config, version string, log *slog.Logger) *App {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	a := &App{
-		cfg: cfg, version: version, now: time.Now, log: log, registry: registry, replica: replicaName(), secrets: &liveSecrets{},
+		cfg: cfg, version: version, now: time.Now, registry: registry, replica: replicaName(), secrets: &liveSecrets{},
 		rows: ledger.NewStore[*store.DB],
 	}
+	a.lines = logs.New(a.now(), func(text string) string { return a.secrets.Load().Redact(text) })
+	a.log = slog.New(quiet{a.lines.Handler(log.Handler())})
 	a.voices.Models, a.voices.Sandbox, a.voices.Limits = &a.models, sandbox.New(""), a.commandLimits
 	return a
 }

@@ -89,6 +89,7 @@ var views = []struct{ path, ready string }{
 	{"memory", `.row`},
 	{"costs", `#costs tfoot`},
 	{"costs?by=session&days=7", `#budgets meter`},
+	{"logs", `.row`},
 	{"access", `table`},
 	{"why", `.form`},
 }

@@ -53,7 +53,7 @@ func Run(ctx context.Context, o Options) error {
 		debug.SetGCPercent(gcPercentMax) // little of what a start allocates stays in use
 	}
 	a := New(cfg, o.Version, log)
-	a.secrets = &secrets
+	a.secrets, log = &secrets, a.log
 	if err := a.Start(ctx); err != nil {
 		if ctx.Err() != nil {
 			log.Info("stopped while it was starting")
@@ -112,9 +112,9 @@ func newLogger(c config.Log, w io.Writer) (*slog.Logger, error) {
 	}
 	options := &slog.HandlerOptions{Level: level}
 	if c.Format == "json" {
-		return slog.New(quiet{slog.NewJSONHandler(w, options)}), nil
+		return slog.New(slog.NewJSONHandler(w, options)), nil
 	}
-	return slog.New(quiet{slog.NewTextHandler(w, options)}), nil
+	return slog.New(slog.NewTextHandler(w, options)), nil
 }
 
 // greet prints the gateway's address to standard output, for people and scripts. It prints the token only if the

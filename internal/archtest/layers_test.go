@@ -28,7 +28,7 @@ var module = func() string {
 // down here before it can be used.
 func layers() [][]string {
 	return [][]string{
-		{"policy/flow", "agentkit", "internal/alert/intake", "internal/aside", "internal/build", "internal/cron", "internal/expr", "internal/faultpoint", "internal/freeport", "internal/glob", "internal/hook/signature", "internal/hostos", "internal/node/protocol", "internal/pattern", "internal/pause", "internal/visible", "internal/archtest"},
+		{"policy/flow", "agentkit", "internal/alert/intake", "internal/aside", "internal/build", "internal/cron", "internal/expr", "internal/faultpoint", "internal/freeport", "internal/glob", "internal/hook/signature", "internal/hostos", "internal/logs", "internal/node/protocol", "internal/pattern", "internal/pause", "internal/visible", "internal/archtest"},
 		{"internal/alert", "internal/node", "sessions/address"},
 		{"sessions/audit", "sessions/message", "sessions/prompt"},
 		{"sessions/notes", "sessions/turn", "internal/spending"},
@@ -71,7 +71,7 @@ func layers() [][]string {
 		{"internal/voice"},
 		{"internal/program/programtest", "internal/backup", "internal/cli/terminal"},
 		{"internal/cli/api"},
-		{"internal/cli/archive", "internal/cli/chat", "internal/cli/console", "internal/cli/doctor", "internal/cli/models", "internal/cli/service", "internal/cli/setup", "internal/cli/skills", "internal/cli/usage"},
+		{"internal/cli/archive", "internal/cli/chat", "internal/cli/console", "internal/cli/doctor", "internal/cli/logs", "internal/cli/models", "internal/cli/service", "internal/cli/setup", "internal/cli/skills", "internal/cli/usage"},
 		{"internal/app", "internal/cli", "internal/config/gen", "store/sqlite/sqlitetest", "sessions/sessiontest", "internal/markdown/markdowntest", "internal/model/modeltest", "internal/sandbox/sandboxtest", "adapters/telegram/telegramtest", "adapters/slack/slacktest", "adapters/discord/discordtest"},
 		{"cmd/sluice", "examples/agents/go"},
 		{"internal/chaos/completions", "internal/chaos/child"}, // they run the program from outside

@@ -81,6 +81,7 @@ func TestTheCommandsThereAre(t *testing.T) {
 		"directory", "doctor",
 		"hooks", "hooks list", "hooks replay", "hooks show", "hooks test",
 		"init",
+		"logs",
 		"memory", "memory delete", "memory list", "memory search", "memory show", "memory versions",
 		"migrate",
 		"models", "models check", "models clear", "models list", "models prices",

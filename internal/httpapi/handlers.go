@@ -47,6 +47,7 @@ type handlers struct {
 	memories   *operator.MemoryAPI
 	pairings   *operator.PairingAPI
 	audit      *operator.AuditAPI
+	logs       *operator.LogAPI
 	jobs       *operator.JobAPI
 	status     *operator.StatusAPI
 	checks     *operator.CheckAPI
@@ -138,6 +139,7 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 		memories:   &operator.MemoryAPI{Visible: visible, Rows: rows.Memories, Now: cfg.Now},
 		pairings:   &operator.PairingAPI{Visible: visible, Pairings: gw.Pairings, Rows: rows.Pairings, Now: cfg.Now},
 		jobs:       &operator.JobAPI{Visible: visible, Jobs: gw.Jobs},
+		logs:       &operator.LogAPI{Logs: cfg.Logs},
 		audit:      &operator.AuditAPI{Visible: visible, Rows: rows.Audit, Cursors: cursors},
 		signin: signin.New(signin.Config{
 			Tokens: tokens, Store: rows.Access, Denials: trail, PageLevel: func() flow.Level { return cfg.SinkLevel(cfg.PageRoute) }, PublicURL: cfg.PublicURL, Now: cfg.Now,

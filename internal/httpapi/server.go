@@ -142,6 +142,7 @@ type Config struct {
 	Providers  *providers.API
 	Skills     skills.API        // without Visible
 	Budgets    usage.Standings
+	Logs       operator.Logs
 	Alerting   *senders.Alerting // nil: alerts are not taken in
 	PageRoute  sessions.Route    // of everyone who speaks over the API or on the page
 	PagePerson sessions.Peer     // the owner there

@@ -23,9 +23,10 @@ const wide = matchMedia("(min-width: 100rem)"); // there is room for all columns
 //   fixed     parameters that are always sent
 //   filters   [{ key, text, options? }]: with options a choice, otherwise words
 //   columns   [{ text, cell(row), width, on }]: on is where it stands on a phone: status, main, sub, age or nothing
+//   every     seconds after which it is read again, for what the live stream does not report
 //   kinds     of the changes that concern it;  bulk: [{ text, run(row), fits(row), tone }]
 //   detail    component that shows a row: { id, row, close };  reader: it is what the view is for, and the list stands beside it
-export function List({ name, path, take, id, fixed = {}, filters = [], columns, kinds = [], bulk: offered = [], detail: Detail, empty, label, why, head, rowName, reader = false }) {
+export function List({ name, path, take, id, fixed = {}, filters = [], columns, kinds = [], every = 0, bulk: offered = [], detail: Detail, empty, label, why, head, rowName, reader = false }) {
   const at = useAddress();
   const bulk = acts() ? offered : [];
   const values = Object.fromEntries(filters.map((f) => [f.key, at.query.get(f.key) ?? ""]));
@@ -85,7 +86,7 @@ export function List({ name, path, take, id, fixed = {}, filters = [], columns, 
   const paused = chosen.size > 0;
   useEffect(() => {
     let timer = 0;
-    const stop = onChange(kinds, () => {
+    const look = () => {
       if (timer || paused) return;
       timer = setTimeout(async () => {
         timer = 0;
@@ -93,8 +94,10 @@ export function List({ name, path, take, id, fixed = {}, filters = [], columns, 
         const busy = box.current?.matches(":hover, :focus-within") || top.current > 0;
         if (!busy) rows.settle();
       }, 400);
-    });
-    return () => { stop(); clearTimeout(timer); };
+    };
+    const stop = onChange(kinds, look);
+    const regular = every && setInterval(() => document.hidden || look(), every * 1000);
+    return () => { stop(); clearTimeout(timer); clearInterval(regular); };
   }, [rows, paused, height]);
 
   const open = at.id;

@@ -101,7 +101,7 @@ func decisions() map[string]ruling {
 		"look-up":              {by: byNothing, tail: []string{"?channel=webchat&to=local"}},
 		"list-audit":           {by: byRow, tail: []string{"", "?session={id}", "?action=a", "?limit=1"}},
 		"list-logs":            {by: byNothing, tail: []string{"", "?level=warn&q=a", "?part=telegram/default&limit=1"}}, // who sees everything, else 403
-		"verify-audit":         {by: byNothing, tail: []string{"", "?head=0:1:00"}}, // who sees everything, else 403
+		"verify-audit":         {by: byNothing, tail: []string{"", "?head=0:1:00"}},                                      // who sees everything, else 403
 		"list-pairings":        {by: byChannel},
 		"approve-pairing":      {by: byChannel},
 		"deny-pairing":         {by: byChannel},

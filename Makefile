@@ -132,6 +132,7 @@ structure: ## show methods per type and interface and lines per package, with th
 security-report: ## attack the gateway, and write docs/security-report.md
 	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
 	go test -count 1 -run 'Corpus|Ordinary|Cost|TwoRun' ./internal/attacks -report "$$dir"; \
+	go test -count 1 -run NoCommandLeavesTheScope ./internal/agent -report "$$dir"; \
 	go test -count 1 -tags mutants -run 'Mutants|FindLeaks' ./internal/attacks -report "$$dir"; \
 	go test -count 1 -tags report -run WriteReport ./internal/attacks -report "$$dir"
 

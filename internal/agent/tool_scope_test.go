@@ -1,6 +1,8 @@
 package agent_test
 
 import (
+	"encoding/json"
+	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -75,6 +77,15 @@ func TestExecReadsBelowItsLevel(t *testing.T) {
 	require.Equal(t, flow.Internal, part.Label.Level())
 }
 
+// reportDir is where `make security-report` collects what the tests found out.
+var reportDir = flag.String("report", "", "write results into this folder")
+
+// scopeRow is what came of a script that tried to leave the scope of its session.
+type scopeRow struct {
+	Script  string
+	Blocked bool
+}
+
 // Scripts that know where everything is get to nothing of it.
 func TestNoCommandLeavesTheScope(t *testing.T) {
 	t.Parallel()
@@ -102,9 +113,16 @@ func TestNoCommandLeavesTheScope(t *testing.T) {
 	)
 	require.Greater(t, len(scripts), 50)
 	t.Logf("%d scripts", len(scripts))
+	var rows []scopeRow
 	for _, script := range scripts {
 		part := b.tool(t, "exec", args(t, map[string]any{"command": "(" + script + ") 2>&1; mkdir -p projects/mine/out", "timeoutSeconds": 10}))
 		require.NotContains(t, part.Text, hiddenText, script)
+		rows = append(rows, scopeRow{strings.ReplaceAll(script, agent, "WORKSPACE"), !strings.Contains(part.Text, hiddenText)})
+	}
+	if *reportDir != "" {
+		text, err := json.Marshal(rows)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(*reportDir, "scope.json"), text, 0o600))
 	}
 	content, err := os.ReadFile(filepath.Join(shared, "private/key"))
 	require.NoError(t, err)

@@ -21,9 +21,10 @@ func TestWriteReport(t *testing.T) {
 	var work []benignRow
 	var costs []costRow
 	var mutants []struct{ Checkpoint, Attack, Seen string }
+	var scope []scopeRow
 	var two twoRuns
 	for name, into := range map[string]any{
-		"corpus.json": &corpus, "benign.json": &work, "cost.json": &costs, "mutants.json": &mutants,
+		"corpus.json": &corpus, "benign.json": &work, "cost.json": &costs, "mutants.json": &mutants, "scope.json": &scope,
 		"tworun.json": &two.calls, "talk.json": &two.talk, "commands.json": &two.commands, "threads.json": &two.threads, "leaks.json": &two.leaks,
 	} {
 		text, err := os.ReadFile(filepath.Join(*reportDir, name))
@@ -42,6 +43,7 @@ tells what is hidden from what is not there. Measured on a machine of the class 
 
 `, "`make security-report`", fmt.Sprintf("%d CPUs", runtime.NumCPU()), runtime.GOOS+"/"+runtime.GOARCH)
 	writeCorpus(&out, corpus)
+	writeScope(&out, scope)
 	done := 0
 	for _, b := range work {
 		if b.Done {
@@ -86,6 +88,37 @@ func writeCorpus(out *strings.Builder, rows []attackRow) {
 			result = "**succeeded**"
 		}
 		fmt.Fprintf(out, "| %s | %s | %s |\n", r.Path, r.Name, result)
+	}
+	out.WriteString("\n")
+}
+
+// scopeRow is what came of a script that tried to leave the scope of its session.
+type scopeRow struct {
+	Script  string
+	Blocked bool
+}
+
+func writeScope(out *strings.Builder, rows []scopeRow) {
+	read := 0
+	for _, r := range rows {
+		if !r.Blocked {
+			read++
+		}
+	}
+	fmt.Fprintf(out, `## Workspace
+
+A session that may read `+"`projects/mine`"+` and write `+"`projects/mine/out`"+` runs commands that know where everything is, and try to read other shared files, the folder of another session, the agent's instructions, the gateway's token and its
+database (`+"`TestNoCommandLeavesTheScope`"+`): %d ways, %d succeeded.
+
+| command | result |
+| --- | --- |
+`, len(rows), read)
+	for _, r := range rows {
+		result := "nothing read"
+		if !r.Blocked {
+			result = "**read**"
+		}
+		fmt.Fprintf(out, "| `%s` | %s |\n", strings.ReplaceAll(r.Script, "|", "\\|"), result)
 	}
 	out.WriteString("\n")
 }

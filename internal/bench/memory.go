@@ -34,7 +34,8 @@ func measureMemory(ctx context.Context, b *bench) (err error) {
 	if err != nil {
 		return fmt.Errorf("open database: %w", err)
 	}
-	err = b.memories(ctx, "SQLite", db, func() error { return nil })
+	l := newLibrary(b.remembered)
+	err = b.memories(ctx, "SQLite", db, l, func() error { return nil })
 	if err = errors.Join(err, db.Close()); err != nil {
 		return err
 	}
@@ -53,7 +54,11 @@ func measureMemory(ctx context.Context, b *bench) (err error) {
 	if db, err = pgstore.Open(ctx, pgstore.Config{URL: url}); err != nil {
 		return fmt.Errorf("open database: %w", err)
 	}
-	return errors.Join(b.memories(ctx, "PostgreSQL", db, func() error { return vacuum(ctx, url) }), db.Close())
+	err = b.memories(ctx, "PostgreSQL", db, l, func() error { return vacuum(ctx, url) })
+	if err = errors.Join(err, db.Close()); err != nil {
+		return err
+	}
+	return b.fullText(ctx, url, l)
 }
 
 // vacuum runs at once what PostgreSQL runs automatically about a minute after many writes.
@@ -70,8 +75,7 @@ func vacuum(ctx context.Context, url string) error {
 }
 
 // memories fills a store, lets it settle, and searches it.
-func (b *bench) memories(ctx context.Context, name string, db *store.DB, settle func() error) error {
-	l := newLibrary(b.remembered)
+func (b *bench) memories(ctx context.Context, name string, db *store.DB, l *library, settle func() error) error {
 	began := time.Now()
 	if err := l.save(ctx, db); err != nil {
 		return err

@@ -37,11 +37,23 @@ func (v *Voice) Speak(ctx context.Context, text string, label flow.Label) (outbo
 	if err != nil {
 		return outbound.NewFile{}, err
 	}
-	file := outbound.NewFile{Name: "voice.mp3", MIME: http.DetectContentType(content), Content: content}
-	if bytes.HasPrefix(content, []byte("OggS")) {
-		file.Name, file.MIME = "voice.ogg", "audio/ogg"
+	name, kind := named(content)
+	return outbound.NewFile{Name: name, MIME: kind, Content: content}, nil
+}
+
+// named is the name and the kind of a recording, as it begins. Servers have their own formats, whatever they are asked for.
+func named(content []byte) (name, kind string) {
+	switch kind := http.DetectContentType(content); {
+	case bytes.HasPrefix(content, []byte("OggS")):
+		return "voice.ogg", "audio/ogg"
+	case bytes.HasPrefix(content, []byte("fLaC")):
+		return "voice.flac", "audio/flac"
+	case kind == "audio/wave":
+		return "voice.wav", kind
+	case kind == "audio/mpeg", len(content) > 1 && content[0] == 0xff && content[1]&0xe0 == 0xe0: // without tags, frames begin so
+		return "voice.mp3", "audio/mpeg"
 	}
-	return file, nil
+	return "voice", "application/octet-stream"
 }
 
 // spoken is what a voice says of a reply: its text without markup, up to the last sentence that fits.

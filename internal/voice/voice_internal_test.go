@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -204,4 +206,29 @@ func TestALongReplyIsCut(t *testing.T) {
 	require.Greater(t, len([]rune(long)), speechMax-len(sentence))
 	require.True(t, strings.HasSuffix(long, "words."))
 	require.Len(t, []rune(spoken(strings.Repeat("ä", 5000))), speechMax, "without a sentence, all that fits")
+}
+
+// A reply is named after what a server really gives: recordings that ffmpeg makes.
+func TestRealRecordings(t *testing.T) {
+	t.Parallel()
+	ffmpeg, err := exec.LookPath("ffmpeg")
+	if err != nil && os.Getenv("CI") == "" {
+		t.Skip("ffmpeg is not installed: tools/testdeps installs it")
+	}
+	require.NoError(t, err)
+	for file, want := range map[string]outbound.NewFile{
+		"a.ogg": {Name: "voice.ogg", MIME: "audio/ogg"}, "a.mp3": {Name: "voice.mp3", MIME: "audio/mpeg"}, "a.wav": {Name: "voice.wav", MIME: "audio/wave"}, "a.flac": {Name: "voice.flac", MIME: "audio/flac"},
+	} {
+		path := filepath.Join(t.TempDir(), file)
+		out, err := exec.CommandContext(t.Context(), ffmpeg, "-v", "error", "-f", "lavfi", "-i", "sine=frequency=440:duration=1", path).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		content, err := os.ReadFile(path)
+		require.NoError(t, err)
+		v, _ := audio(t, map[string]string{"/v1/audio/speech": string(content)})
+		v.Configure(agents.Media{Speech: agents.Speech{Provider: "audio", Model: "tts"}})
+		got, err := v.Speak(t.Context(), "hello", public)
+		require.NoError(t, err)
+		want.Content = content
+		require.True(t, got.Name == want.Name && got.MIME == want.MIME && string(got.Content) == string(content), "%s: %s, %s", file, got.Name, got.MIME)
+	}
 }

@@ -119,6 +119,10 @@ func (a *Adapter) serve(ws *websocket.Conn, n ledger.Node, in adapters.Acceptor)
 			wg.Go(func() { cancel(c.recheck()) })
 		}
 		wg.Go(c.follow)
+		wg.Go(func() { // ends the reading: a context that ends would cut the connection before the node is told why
+			<-life.Done()
+			closing(ws, context.Cause(life))
+		})
 		err = c.read()
 	}
 	cancel(err)
@@ -132,13 +136,17 @@ func (a *Adapter) serve(ws *websocket.Conn, n ledger.Node, in adapters.Acceptor)
 	a.cfg.Log.Info("node is gone", "node", n.ID, "why", why)
 }
 
-// closing tells the node why the connection ends, without waiting for its answer.
+// closing tells the node why the connection ends, and waits a few seconds for its answer unless the gateway stops.
 func closing(ws *websocket.Conn, why error) {
+	if errors.Is(why, context.Canceled) {
+		_ = ws.CloseNow() // it may be closed already
+		return
+	}
 	status := websocket.StatusProtocolError
 	switch {
 	case errors.Is(why, errRevoked):
 		status = websocket.StatusPolicyViolation
-	case errors.Is(why, errReplaced), errors.Is(why, errLevel), errors.Is(why, context.Canceled), errors.Is(why, errStopping):
+	case errors.Is(why, errReplaced), errors.Is(why, errLevel), errors.Is(why, errStopping):
 		status = websocket.StatusGoingAway
 	}
 	text := why.Error()
@@ -219,8 +227,9 @@ func (c *conn) read() error {
 		detach := c.cfg.Tools.Attach(c.node, c.link)
 		defer detach()
 	}
+	reading := context.WithoutCancel(c.life)
 	for {
-		f, err := c.next(c.life)
+		f, err := c.next(reading)
 		if err != nil {
 			return err
 		}

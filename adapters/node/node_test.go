@@ -257,6 +257,7 @@ func TestALevelThatChangesEndsTheConnection(t *testing.T) {
 	g.level = flow.Public
 	g.mu.Unlock()
 	g.adapter.Changed(ledger.Node{ID: "n1", Status: ledger.NodeApproved, Label: flow.NewLabel(flow.Public, flow.Untrusted)})
+	g.noted("the node has another level now")
 	g.noted("PUBLIC")
 	require.NoError(t, stop())
 }

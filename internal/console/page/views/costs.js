@@ -39,8 +39,8 @@ const share = (k) => (k.cached > 0 && k.input > 0 ? number(Math.floor((k.cached 
 function Table({ of, by }) {
   if (!of.rows.length) return html`<p class="soft">${t("costs.empty")}</p>`;
   const unpriced = of.totals.some((r) => r.cost === "unknown");
-  const numbers = (r) => html`<td class="end">${number(r.calls)}${r.failed > 0 && html` <span class="soft">${t("costs.failed", { n: r.failed })}</span>`}</td><td class="end">${number(r.tokens.input)}</td><td class="end">${share(r.tokens)}</td><td class="end">${number(r.tokens.output)}</td><td class="end">${money(r.cost, r.currency)}</td>`;
-  return html`<div class="scroll" tabindex="0" role="region" aria-label=${t("part.table")}><table id="costs"><thead><tr><th>${t("costs." + by)}</th>${["calls", "input", "cached", "output", "cost"].map((c) => html`<th class="end">${t("costs." + c)}</th>`)}</tr></thead>
+  const numbers = (r) => html`<td class="end"><strong>${money(r.cost, r.currency)}</strong></td><td class="end">${number(r.calls)}${r.failed > 0 && html` <span class="soft">${t("costs.failed", { n: r.failed })}</span>`}</td><td class="end">${number(r.tokens.input)}</td><td class="end">${share(r.tokens)}</td><td class="end">${number(r.tokens.output)}</td>`;
+  return html`<div class="scroll" tabindex="0" role="region" aria-label=${t("part.table")}><table id="costs"><thead><tr><th>${t("costs." + by)}</th>${["cost", "calls", "input", "cached", "output"].map((c) => html`<th class="end">${t("costs." + c)}</th>`)}</tr></thead>
       <tbody>${of.rows.map((r) => html`<tr key=${r[by] + r.currency}><th scope="row"><${Group} by=${by} of=${r[by]} /></th>${numbers(r)}</tr>`)}</tbody>
       <tfoot>${of.totals.map((r) => html`<tr key=${r.currency}><th scope="row">${t("costs.total")}</th>${numbers(r)}</tr>`)}</tfoot></table></div>
     ${of.more && html`<p class="note warn">${t("costs.more", { n: limit })}</p>`}${unpriced && html`<p class="note warn">${t("costs.noprice")}</p>`}`;
@@ -57,7 +57,6 @@ function Group({ by, of }) {
 function Budgets() {
   const read = useLoad(() => json("/v1/budgets"), []);
   const amount = (b, n) => (b.unit === "tokens" ? t("costs.tokens", { n: Number(n) }) : money(n, b.unit));
-  return html`<section><h2>${t("costs.budgets")}</h2><${Loaded} of=${read}>${({ budgets }) => (budgets.length === 0 ? html`<p class="soft">${t("costs.nobudget")}</p>` : html`<ul class="lines" id="budgets">${budgets.map((b) => html`<li key=${b.name + b.subject}><strong>${visible(b.name)}</strong> ${b.subject && visible(b.subject)} <meter min="0" max="100" low="80" high="95" optimum="0" value=${Math.min(b.percent, 100)} aria-label=${t("costs.usedof", { name: visible(b.name) })}></meter>
-      ${t(b.partial ? "costs.usedpartly" : "costs.used", { used: amount(b, b.used), limit: amount(b, b.limit), percent: b.percent })} <span class="soft">${t("costs.per." + b.per)}${b.until && html` · ${t("costs.until", { at: exact(b.until) })}`}</span></li>`)}</ul>
+  return html`<section><h2>${t("costs.budgets")}</h2><${Loaded} of=${read}>${({ budgets }) => (budgets.length === 0 ? html`<p class="soft">${t("costs.nobudget")}</p>` : html`<ul class="lines" id="budgets">${budgets.map((b) => html`<li key=${b.name + b.subject}><strong>${visible(b.name)}</strong> ${b.subject && visible(b.subject)} <meter min="0" max="100" low="80" high="95" optimum="0" value=${Math.min(b.percent, 100)} aria-label=${t("costs.usedof", { name: visible(b.name) })}></meter> ${t(b.partial ? "costs.usedpartly" : "costs.used", { used: amount(b, b.used), limit: amount(b, b.limit), percent: b.percent })} <span class="soft">${t("costs.per." + b.per)}${b.until && html` · ${t("costs.until", { at: exact(b.until) })}`}</span></li>`)}</ul>
       ${budgets.some((b) => b.partial) && html`<p class="soft">${t("costs.partial")}</p>`}`)}<//></section>`;
 }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sluice/internal/spending"
 	"strings"
 	"time"
 
+	"sluice/internal/spending"
 	"sluice/internal/visible"
 	"sluice/policy"
 	"sluice/policy/flow"

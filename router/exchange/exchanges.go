@@ -2,11 +2,11 @@ package exchange
 
 import (
 	"context"
-	"sluice/internal/spending"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"sluice/internal/spending"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/ledger"

@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -450,6 +453,99 @@ func TestKeysKeepTheirLimits(t *testing.T) {
 	}
 	require.Equal(t, []string{"far-1", "far-1", "far-2", "far-2", "near-1", "near-1"}, b.asked[:6])
 	require.Empty(t, b.board.List())
+}
+
+// A client that panics gives its place at the key's limiter back.
+func TestAClientThatPanicsKeepsNoPlace(t *testing.T) {
+	t.Parallel()
+	s, err := modeltest.Start()
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	for name, chainOf := range map[string]string{"only one": "p/m", "several": "p/m, q/m"} {
+		broken := true
+		limits := chain.Limits{Concurrent: 1}
+		r, err := model.New(map[string]model.ProviderConfig{
+			"p": {Kind: model.KindOpenAI, Keys: []string{"a"}, BaseURL: s.OpenAIURL(), Classification: flow.Public, Limits: limits},
+			"q": {Kind: model.KindOpenAI, Keys: []string{"b"}, BaseURL: s.OpenAIURL(), Classification: flow.Public, Limits: limits},
+		}, model.Options{Wrap: func(l chain.Link) sessions.Model { return panics{l.Ask, &broken} }})
+		require.NoError(t, err)
+		m, err := r.Model(chainOf)
+		require.NoError(t, err)
+		require.Panics(t, func() { _, _, _ = ask(t.Context(), m, flow.Bottom()) }, name)
+		broken = false
+		_, completion, err := ask(t.Context(), m, flow.Bottom())
+		require.NoError(t, err, name)
+		if name == "several" {
+			require.Equal(t, "p/m", completion.Model, "its place is free again")
+		}
+	}
+}
+
+type panics struct {
+	sessions.Model
+	broken *bool
+}
+
+func (p panics) Complete(ctx context.Context, req sessions.Request, on func(sessions.Chunk)) (sessions.Completion, error) {
+	if *p.broken {
+		panic("the client is broken")
+	}
+	return p.Model.Complete(ctx, req, on)
+}
+
+// Each time-out of a provider ends its call, and the next model answers. Requests go through the provider's proxy.
+func TestTimeoutsAndProxy(t *testing.T) {
+	t.Parallel()
+	var through atomic.Int32
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		through.Add(1)
+		if r.URL.Host != "far.invalid" || r.Header.Get("X-Team") != "blue" || r.Header.Get("Authorization") != "Bearer far-1" {
+			w.WriteHeader(http.StatusTeapot)
+			return
+		}
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	t.Cleanup(proxy.Close)
+	full, err := net.Listen("tcp", "127.0.0.1:0") // it takes no request
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, full.Close()) })
+	slow := modeltest.Say(strings.Repeat("word ", 200))
+	slow.Pause = 20 * time.Millisecond
+	for name, c := range map[string]struct {
+		change func(p *model.ProviderConfig)
+		reply  modeltest.Reply
+		says   string
+	}{
+		"connect":     {func(p *model.ProviderConfig) { p.BaseURL, p.Connect = "https://"+full.Addr().String(), brief }, modeltest.Reply{}, "no connection"},
+		"first token": {func(p *model.ProviderConfig) { p.FirstToken = brief }, modeltest.Reply{Latency: -1}, "no connection"},
+		"idle":        {func(p *model.ProviderConfig) { p.Idle = brief }, modeltest.Broken("some words of it", modeltest.Stall, 1), "no connection"},
+		"total":       {func(p *model.ProviderConfig) { p.Total = brief }, slow, "no connection"},
+		"proxy": {func(p *model.ProviderConfig) {
+			p.BaseURL, p.Proxy, p.Headers = "http://far.invalid/v1", proxy.URL, map[string]string{"X-Team": "blue"}
+		}, modeltest.Reply{}, "overloaded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, kindOpenAI, kindOpenAI, func(all map[string]model.ProviderConfig) {
+				p := all["far"]
+				p.Keys = p.Keys[:1]
+				c.change(&p)
+				all["far"] = p
+			})
+			b.fails["far-1"] = c.reply
+			m, err := b.Model("far/m, near/m")
+			require.NoError(t, err)
+			read, completion, err := ask(t.Context(), m, flow.Bottom())
+			require.NoError(t, err)
+			require.Equal(t, "near/m", completion.Model)
+			require.Equal(t, answerOf("near"), read.shown)
+			states := b.board.List()
+			require.Len(t, states, 1)
+			require.Equal(t, "far", states[0].Provider)
+			require.Equal(t, c.says, states[0].Why())
+		})
+	}
+	t.Cleanup(func() { require.NotZero(t, through.Load()) })
 }
 
 // The requests of a provider have its headers, and a model that is being loaded is waited for.

@@ -168,11 +168,11 @@ func Raise(a *spending.Account, extra int64) engine.Statement {
 
 var raise = strings.TrimSuffix(posts[0], onKnown) + ` ON CONFLICT (id) DO UPDATE SET extra = spending.extra + excluded.extra`
 
-// Renew keeps reservations from counting as lost until a time.
+// Renew keeps reservations from counting as lost until a time. It shortens none.
 func (t Table) Renew(ctx context.Context, calls []string, until time.Time) error {
 	var w engine.Write
 	for _, id := range calls {
-		w = append(w, engine.Statement{SQL: `UPDATE spending SET ends = ? WHERE id = ? AND kind = 0 AND held = 1`, Args: []any{engine.Micros(until), id}})
+		w = append(w, engine.Statement{SQL: `UPDATE spending SET ends = ? WHERE id = ? AND kind = 0 AND held = 1 AND ends < ?`, Args: []any{engine.Micros(until), id, engine.Micros(until)}})
 	}
 	return t.Change(ctx, w)
 }

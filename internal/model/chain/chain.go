@@ -166,6 +166,7 @@ func (c *Chain) only(ctx context.Context, req *sessions.Request, on func(session
 	if err != nil {
 		return completion, err
 	}
+	defer func() { l.Limiter.done(counted, used(&completion)) }() // also if the client panics
 	loading := c.patienceOf(e)
 	for {
 		completion, err = l.Ask.Complete(ctx, *req, on)
@@ -173,7 +174,6 @@ func (c *Chain) only(ctx context.Context, req *sessions.Request, on func(session
 			break
 		}
 	}
-	l.Limiter.done(counted, used(&completion))
 	c.learn(ctx, l, err)
 	return completion, err
 }

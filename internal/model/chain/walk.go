@@ -152,8 +152,7 @@ func first(entries []*Entry) *Entry {
 // attempt asks a model with one key. The caller has begun the call at the key's limiter.
 func (w *walk) attempt(ctx context.Context, way *way) (sessions.Completion, verdict, error) {
 	w.moved(way.entry)
-	completion, err := w.ask(ctx, way)
-	way.link.Limiter.done(w.counted, used(&completion))
+	completion, err := w.askWithin(ctx, way)
 	w.chain.learn(ctx, way.link, err)
 	if err == nil {
 		w.chain.turn.Store(int32(way.at))
@@ -166,6 +165,12 @@ func (w *walk) attempt(ctx context.Context, way *way) (sessions.Completion, verd
 		w.chain.cfg.Log.Warn("model failed; the chain goes on", "model", way.entry.Name, "key", way.link.Key, "err", err)
 	}
 	return completion, verdict, err
+}
+
+// askWithin asks, and then ends the call at the key's limiter, also if the client panics.
+func (w *walk) askWithin(ctx context.Context, way *way) (completion sessions.Completion, err error) {
+	defer func() { way.link.Limiter.done(w.counted, used(&completion)) }()
+	return w.ask(ctx, way)
 }
 
 // judge says how the walk goes on after a failure.

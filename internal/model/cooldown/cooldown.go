@@ -121,8 +121,10 @@ type Board struct {
 	cfg   Config
 	empty atomic.Bool // there is no state: the way of every call while all works
 
-	mu     sync.Mutex
-	states map[Place]*entry
+	mu      sync.Mutex
+	states  map[Place]*entry
+	loads   int            // that read the store now
+	changed map[Place]bool // places that have changed since the first of them began
 }
 
 // entry is a state as this process knows it.
@@ -130,6 +132,7 @@ type entry struct {
 	State
 	probing time.Time // when this process sent the probe; zero: no probe is under way
 	mine    bool      // this process has the probe, and may send it again
+	unsaved bool      // the store does not have the state yet
 }
 
 // New creates a board. Load reads what is stored.
@@ -142,17 +145,24 @@ func New(c Config) *Board {
 	return b
 }
 
-// Load reads the stored states.
+// Load reads the stored states. What this process finds in the meantime, or has not stored yet, counts more.
 func (b *Board) Load(ctx context.Context) error {
 	if b.cfg.Store == nil {
 		return nil
 	}
+	b.mu.Lock()
+	b.loads++
+	b.mu.Unlock()
 	stored, err := b.cfg.Store.Cooldowns(ctx)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	changed := b.changed
+	if b.loads--; b.loads == 0 {
+		b.changed = nil
+	}
 	if err != nil {
 		return fmt.Errorf("read cooldowns: %w", err)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	next := make(map[Place]*entry, len(stored))
 	for _, s := range stored {
 		e := &entry{State: s}
@@ -161,13 +171,36 @@ func (b *Board) Load(ctx context.Context) error {
 		}
 		next[s.Place] = e
 	}
+	for p, e := range b.states {
+		if e.unsaved || changed[p] {
+			next[p] = e
+		}
+	}
+	for p := range changed {
+		if b.states[p] == nil {
+			delete(next, p)
+		}
+	}
 	b.states = next
 	b.empty.Store(len(next) == 0)
 	return nil
 }
 
-// Watch reads the rows of other replicas until ctx ends.
-func (b *Board) Watch(ctx context.Context) {
+// change notes that a place has changed; the caller holds the lock.
+func (b *Board) change(p Place) {
+	b.empty.Store(len(b.states) == 0)
+	if b.loads == 0 {
+		return
+	}
+	if b.changed == nil {
+		b.changed = map[Place]bool{}
+	}
+	b.changed[p] = true
+}
+
+// Watch stores what could not be stored before, and, where replicas share the store, reads the rows of the others, until ctx
+// ends.
+func (b *Board) Watch(ctx context.Context, shared bool) {
 	ticker := time.NewTicker(Every)
 	defer ticker.Stop()
 	for {
@@ -175,6 +208,10 @@ func (b *Board) Watch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
+		}
+		b.saveAll(ctx)
+		if !shared {
+			continue
 		}
 		if err := b.Load(ctx); err != nil && ctx.Err() == nil {
 			b.cfg.Log.Warn("cooldowns of other replicas not known", "err", err)
@@ -283,13 +320,13 @@ func (b *Board) drop(ctx context.Context, p Place) (bool, error) {
 	}
 	b.mu.Lock()
 	delete(b.states, p)
-	b.empty.Store(len(b.states) == 0)
+	b.change(p)
 	b.mu.Unlock()
-	b.changed(ctx, e.State, true)
+	b.tell(ctx, e.State, true)
 	return true, nil
 }
 
-func (b *Board) changed(ctx context.Context, s State, works bool) {
+func (b *Board) tell(ctx context.Context, s State, works bool) {
 	if b.cfg.Changed != nil {
 		b.cfg.Changed(ctx, s, works)
 	}
@@ -325,15 +362,42 @@ func (b *Board) Failed(ctx context.Context, p Place, mark string, failure *sessi
 		next.Step, next.Since = old.Step+1, old.Since
 	}
 	next.Until = until(&next, failure, now)
-	b.states[p] = &entry{State: next}
-	b.empty.Store(false)
+	e := &entry{State: next, unsaved: b.cfg.Store != nil}
+	b.states[p] = e
+	b.change(p)
 	b.mu.Unlock()
-	if b.cfg.Store != nil {
-		if err := b.cfg.Store.PutCooldown(context.WithoutCancel(ctx), next); err != nil { // this process knows it
-			b.cfg.Log.Warn("a cooldown is not stored", "place", p.String(), "err", err)
+	b.save(ctx, e)
+	b.tell(ctx, next, false)
+}
+
+// save stores a state. If that fails, this process knows it all the same, and [Board.Watch] tries again.
+func (b *Board) save(ctx context.Context, e *entry) {
+	if b.cfg.Store == nil {
+		return
+	}
+	if err := b.cfg.Store.PutCooldown(context.WithoutCancel(ctx), e.State); err != nil {
+		b.cfg.Log.Warn("a cooldown is not stored; it is tried again", "place", e.Place.String(), "err", err)
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e.unsaved = false
+	b.change(e.Place) // a load that has read before the state was stored does not drop it
+}
+
+// saveAll stores the states that could not be stored before.
+func (b *Board) saveAll(ctx context.Context) {
+	b.mu.Lock()
+	var unsaved []*entry
+	for _, e := range b.states {
+		if e.unsaved {
+			unsaved = append(unsaved, e)
 		}
 	}
-	b.changed(ctx, next, false)
+	b.mu.Unlock()
+	for _, e := range unsaved {
+		b.save(ctx, e)
+	}
 }
 
 // until is when the place may be asked again; zero: when a person has acted.

@@ -24,6 +24,8 @@ type rows struct {
 	probed     map[cooldown.Place]time.Time
 	statements int
 	fault      error
+	during     func() // called after a read, before its result is used
+	putting    func() // called before a state is stored
 }
 
 var _ cooldown.Store = (*rows)(nil)
@@ -44,10 +46,16 @@ func (r *rows) do(work func()) error {
 
 func (r *rows) Cooldowns(context.Context) (all []cooldown.State, err error) {
 	err = r.do(func() { all = slices.Collect(maps.Values(r.states)) })
+	if r.during != nil {
+		r.during()
+	}
 	return all, err
 }
 
 func (r *rows) PutCooldown(_ context.Context, s cooldown.State) error {
+	if r.putting != nil {
+		r.putting()
+	}
 	return r.do(func() { r.states[s.Place] = s; delete(r.probed, s.Place) })
 }
 
@@ -168,7 +176,7 @@ func TestReplicasShareCooldowns(t *testing.T) {
 		stored := newRows()
 		one, two := newReplica(stored), newReplica(stored)
 		var watching sync.WaitGroup
-		watching.Go(func() { two.Watch(ctx) })
+		watching.Go(func() { two.Watch(ctx, true) })
 		one.Failed(ctx, place, "mark", overloaded())
 		time.Sleep(cooldown.Every)
 		synctest.Wait()
@@ -205,4 +213,63 @@ func TestAStoreThatFailsStopsNothing(t *testing.T) {
 		require.ErrorIs(t, err, stored.fault)
 		require.Len(t, one.List(), 1)
 	})
+}
+
+// What a process finds while it reads the store counts more than what it reads.
+func TestALoadDropsNothing(t *testing.T) {
+	t.Parallel()
+	ctx, stored := t.Context(), newRows()
+	one := newReplica(stored)
+	stored.during = func() { stored.during = nil; one.Failed(ctx, place, "mark", overloaded()) }
+	require.NoError(t, one.Load(ctx))
+	require.False(t, one.may(t), "it failed during the read")
+	stored.during = func() { stored.during = nil; one.Worked(ctx, place) }
+	require.NoError(t, one.Load(ctx))
+	require.True(t, one.may(t), "it worked during the read")
+	stored.putting = func() { stored.putting = nil; require.NoError(t, one.Load(ctx)) }
+	one.Failed(ctx, place, "mark", overloaded())
+	require.False(t, one.may(t), "the read came before the state was stored")
+	require.NoError(t, newReplica(stored).DropAll(ctx))
+	require.NoError(t, one.Load(ctx))
+	require.True(t, one.may(t), "another replica has cleared it")
+}
+
+// DropAll is what another replica does when a person clears everything.
+func (p *replica) DropAll(ctx context.Context) error {
+	_, err := p.Clear(ctx, func(cooldown.Place) bool { return true })
+	return err
+}
+
+// A state that could not be stored is stored later, also where no other replica shares the store.
+func TestAStateThatIsNotStoredIsStoredLater(t *testing.T) {
+	t.Parallel()
+	for _, shared := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			stored := newRows()
+			one := newReplica(stored)
+			stored.fault = errors.New("away")
+			one.Failed(ctx, place, "mark", overloaded())
+			var watching sync.WaitGroup
+			watching.Go(func() { one.Watch(ctx, shared) })
+			time.Sleep(cooldown.Every)
+			synctest.Wait()
+			stored.mu.Lock()
+			require.Empty(t, stored.states)
+			stored.fault = nil
+			stored.mu.Unlock()
+			require.NoError(t, one.Load(ctx))
+			require.False(t, one.may(t), "a read does not drop it")
+			time.Sleep(cooldown.Every)
+			synctest.Wait()
+			stored.mu.Lock()
+			require.Len(t, stored.states, 1)
+			stored.mu.Unlock()
+			restarted := newReplica(stored)
+			require.NoError(t, restarted.Load(ctx))
+			require.Len(t, restarted.List(), 1)
+			cancel()
+			watching.Wait()
+		})
+	}
 }

@@ -32,7 +32,7 @@ type Config struct {
 	Registerer prometheus.Registerer
 }
 
-// Fallback remembers what does not work. Its goroutine, from Start to Stop, reads what other replicas have found.
+// Fallback remembers what does not work. Its goroutine, from Start to Stop, stores what could not be stored before, and reads what other replicas have found.
 type Fallback struct {
 	Board *cooldown.Board
 
@@ -60,11 +60,8 @@ func (f *Fallback) Start(ctx context.Context) {
 	if err := f.Board.Load(ctx); err != nil {
 		f.cfg.Log.Warn("it is not known which models have failed before", "err", err)
 	}
-	if !f.cfg.Shared {
-		return
-	}
 	ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	f.watching.Go(func() { f.Board.Watch(ctx) })
+	f.watching.Go(func() { f.Board.Watch(ctx, f.cfg.Shared) })
 }
 
 // Stop ends the goroutine and waits for it.

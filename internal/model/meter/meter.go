@@ -269,7 +269,7 @@ func (m *Meter) renew(ctx context.Context, now time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, id := range long {
-		if _, still := m.open[id]; still {
+		if until, still := m.open[id]; still && until.Before(now.Add(lease)) {
 			m.open[id] = now.Add(lease)
 		}
 	}

@@ -344,3 +344,17 @@ func TestConsoleIsFast(t *testing.T) {
 	require.NotZero(t, bytes)
 	require.Less(t, bytes, 150<<10)
 }
+
+// The log is shown to those who may see everything, and followed; a line opens with its fields.
+func TestPageShowsTheLog(t *testing.T) {
+	t.Parallel()
+	g := start(t, "channels: { webchat: { classification: RESTRICTED } }\nmcp: { servers: { gone: { command: [/nowhere/server] } } }\n")
+	b := g.page()
+	b.open(g.url("/logs?q=nothing-like-this"))
+	b.until(`document.querySelector(".empty")`)
+	b.open(g.url("/logs?level=warn&part=mcp%2Fgone"))
+	b.until(`document.querySelector(".row")`)
+	eval[bool](b, `document.querySelector(".row .open-row").click(), true`)
+	b.until(`/not connected/.test(document.querySelector(".peek h2")?.textContent)`)
+	b.picture("logs")
+}

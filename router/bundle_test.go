@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -397,7 +398,8 @@ func (c editable) Typing(context.Context, sessions.Route) error {
 type scriptedAgent struct {
 	decided []sessions.Confirmation // that it has got last
 	store   sessions.Store
-	broken  error // of Open
+	broken  error    // of Open
+	failed  []string // keys and models that have failed
 	begin   func(s *sessions.Session)
 	mu      sync.Mutex
 	inbox   work.Inbox // of the run that works; for tests with one
@@ -427,10 +429,23 @@ func (*scriptedAgent) ModelName(agent string) string {
 }
 
 func (*scriptedAgent) CheckModel(name string, _ flow.Level) error {
-	if name != "test/other" && name != "test/more" {
+	if name = strings.TrimSuffix(name, ", auto"); name != "test/other" && name != "test/more" {
 		return fmt.Errorf("no model %s may be chosen: want one of test/other, test/more", name)
 	}
 	return nil
+}
+
+func (a *scriptedAgent) ClearModels(_ context.Context, provider string) (cleared []string, err error) {
+	kept := []string{}
+	for _, f := range a.failed {
+		if provider == "" || strings.HasPrefix(f, provider+"/") {
+			cleared = append(cleared, f)
+		} else {
+			kept = append(kept, f)
+		}
+	}
+	a.failed = kept
+	return cleared, nil
 }
 
 func (a *scriptedAgent) Open(ctx context.Context, record sessions.Record) (*sessions.Session, error) {

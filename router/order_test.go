@@ -195,6 +195,41 @@ func TestCommandWaitsForItsTurn(t *testing.T) {
 	})
 }
 
+// With auto, the agent's own models replace the session's when it fails. Owners use what has failed again.
+func TestModelCommandAutoAndClear(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		b.agent.failed = []string{"p/m (key1)", "q/m (key1)", "q/m (key2)"}
+		run := b.hear(in("owner", "1", "hi"))
+		b.await(1)
+		model := func() string {
+			record, err := b.store.Session(t.Context(), run.Session)
+			require.NoError(t, err)
+			return record.Model.Raw()
+		}
+		require.Contains(t, b.tell("owner", "/model auto"), "The agent's own model answers")
+		require.Empty(t, model())
+		b.tell("owner", "/model test/other")
+		for range 2 {
+			require.Contains(t, b.tell("owner", "/model auto"), "`test/other` answers from your next message on. If it fails, the agent's own models replace it: `test/model`.")
+			require.Equal(t, "test/other, auto", model())
+		}
+		b.tell("owner", "/model test/more auto")
+		require.Equal(t, "test/more, auto", model())
+		b.tell("owner", "/model test/more")
+		require.Equal(t, "test/more", model(), "strict again")
+
+		require.Contains(t, b.tell("owner", "/model clear x"), "There is nothing to clear")
+		require.Contains(t, b.tell("owner", "/model clear q"), "These are used again: q/m (key1), q/m (key2).")
+		require.Contains(t, b.tell("owner", "/model clear"), "These are used again: p/m (key1).")
+		require.Len(t, b.entries("model.clear"), 2)
+		b.agent.failed = []string{"p/m (key1)"}
+		b.hear(in("ann", "1", "/model clear"))
+		require.Len(t, b.agent.failed, 1, "only owners")
+	})
+}
+
 // The owner sets a session's model; a name that is not configured changes nothing.
 func TestModelCommand(t *testing.T) {
 	t.Parallel()

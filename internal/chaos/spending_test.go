@@ -104,7 +104,7 @@ func newSpenders(t *testing.T, stores [replicaCount]*store.DB) *spenders {
 	scale := int64(1) // of the limits, so that they are reached and most calls fit
 	if *long {
 		h.calls.Store(100_000)
-		scale = 8
+		scale = 2
 	}
 	prices := spending.Prices{}
 	prices.Add("p/m", spending.Flat(1_000_000, 4_000_000))

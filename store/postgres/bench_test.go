@@ -1,10 +1,13 @@
 package postgres_test
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"testing"
 
 	"sluice/store"
+	"sluice/store/postgres"
 	"sluice/store/storetest"
 )
 
@@ -23,4 +26,10 @@ func BenchmarkTold(b *testing.B) {
 			storetest.BenchmarkAudited(b, dbs...)
 		})
 	}
+}
+
+func BenchmarkCall(b *testing.B) {
+	storetest.BenchmarkCall(b, func(ctx context.Context) (*store.DB, error) {
+		return postgres.Open(ctx, postgres.Config{URL: storetest.NewServer(b).Database(b), Log: slog.New(slog.DiscardHandler)})
+	})
 }

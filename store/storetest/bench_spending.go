@@ -1,0 +1,80 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/internal/model/meter"
+	"sluice/internal/spending"
+	"sluice/internal/spending/pricelist"
+	"sluice/policy/flow"
+	"sluice/router/ledger"
+	"sluice/sessions"
+	"sluice/store"
+	"sluice/store/trace"
+)
+
+// ledgerRows is how many calls the ledger has in [BenchmarkCall].
+const ledgerRows = 1_000_000
+
+// BenchmarkCall reports what a call of a model costs this process in processor time and in statements, without budgets and with
+// two, while the ledger has a million rows. The step that stores the answer stores the call's row in the same commit.
+func BenchmarkCall(b *testing.B, open func(ctx context.Context) (*store.DB, error)) {
+	b.Helper()
+	var statements atomic.Int64
+	db, err := open(trace.With(b.Context(), func(string, []any) { statements.Add(1) }))
+	require.NoError(b, err)
+	defer func() { require.NoError(b, db.Close()) }()
+	fillLedger(b, db)
+	prices := spending.Prices{}
+	prices.Add("p/m", spending.Flat(1, 1))
+	for name, budgets := range map[string][]*spending.Budget{"without budgets": nil, "with two budgets": {
+		{Name: "house", Scope: spending.ScopeGateway, Limit: 1 << 60, Unit: "USD", Per: spending.PerDay},
+		{Name: "each", Scope: spending.ScopePerson, Limit: 1 << 60, Unit: spending.Tokens, Per: spending.PerDay},
+	}} {
+		b.Run(name, func(b *testing.B) {
+			m := &meter.Meter{Ledger: db, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+			m.Configure(&meter.Settings{Prices: &pricelist.List{Own: prices}, Budgets: budgets})
+			model := m.Wrap("p", "key1", "m", quick{})
+			ctx := spending.With(b.Context(), spending.Origin{Run: "run_1", Session: "ses_1", Agent: "main", Person: "telegram:5"})
+			statements.Store(0)
+			before := processor()
+			for b.Loop() {
+				completion, err := model.Complete(ctx, sessions.Request{System: "You help.", MaxTokens: 100, Label: flow.Bottom(), Kept: true}, func(sessions.Chunk) {})
+				require.NoError(b, err)
+				require.NoError(b, db.Commit(ctx, ledger.Change{Change: sessions.Change{Postings: []*spending.Posting{completion.Posting}}}))
+			}
+			b.ReportMetric(float64(processor()-before)/float64(b.N)/float64(time.Millisecond), "cpu-ms/call")
+			b.ReportMetric(float64(statements.Load())/float64(b.N), "statements/call")
+		})
+	}
+}
+
+// quick is a model that answers at once.
+type quick struct{ sessions.Model }
+
+func (quick) Complete(context.Context, sessions.Request, func(sessions.Chunk)) (sessions.Completion, error) {
+	return sessions.Completion{Usage: sessions.Usage{InputTokens: 10, OutputTokens: 5}}, nil
+}
+
+// fillLedger stores calls of half a year, each day's with its budgets.
+func fillLedger(b *testing.B, db *store.DB) {
+	b.Helper()
+	const batch = 2000
+	began := time.Now().Add(-180 * 24 * time.Hour)
+	for n := 0; n < ledgerRows; n += batch {
+		var change ledger.Change
+		for i := range batch {
+			c := newCall(fmt.Sprintf("call_%08d", n+i), 0)
+			c.Started, c.Person, c.Session = began.Add(time.Duration(n+i)*15*time.Second), fmt.Sprintf("telegram:%d", i%100), sessions.ID(fmt.Sprintf("ses_%d", i%500))
+			change.Postings = append(change.Postings, &spending.Posting{Call: c})
+		}
+		require.NoError(b, db.Commit(b.Context(), change))
+	}
+}

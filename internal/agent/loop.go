@@ -99,6 +99,8 @@ type Config struct {
 	MediaMax func() int64
 	// CommandLimits are the current limits of a command of the tool exec; nil: those of a zero [sandbox.Limits].
 	CommandLimits func() sandbox.Limits
+	// CommandGroups limit the commands of a session together; nil: each is limited by itself.
+	CommandGroups *sandbox.Groups
 }
 
 func (c *Config) check() error {
@@ -202,7 +204,7 @@ type ownTools struct {
 func newTools(c *Config, agents *roster.Roster) *ownTools {
 	view := &visibility.Checker{Store: c.Store, Archived: c.Archived, Roster: agents, NewSession: c.Exchanges.NewAgentSession, Now: c.Now}
 	own := &ownTools{
-		files:  files.Tools{Store: c.Store, Roster: agents, Files: cmp.Or(c.Files, new(workspace.Opener)), Sandbox: c.Sandbox, Limits: c.CommandLimits, Log: c.Log},
+		files:  files.Tools{Store: c.Store, Roster: agents, Files: cmp.Or(c.Files, new(workspace.Opener)), Sandbox: c.Sandbox, Limits: c.CommandLimits, Groups: c.CommandGroups, Log: c.Log},
 		memory: memory.Tools{Store: c.Memories, Roster: agents, Now: c.Now},
 		todo:   todo.Tools{Store: c.Todos, Now: c.Now},
 		web:    webfetch.Tools{Pages: c.Pages, Roster: agents, Log: c.Log},

@@ -90,6 +90,7 @@ type App struct {
 	notify     atomic.Pointer[agents.Push]   // where notifications of tasks may go
 	files      workspace.Opener
 	skills     *skill.Keeper
+	limited    string // how the commands of agents are limited
 	http       *httpapi.Server
 	up         atomic.Bool // Start has finished
 	stopped    bool
@@ -245,9 +246,12 @@ func (a *App) wire() error {
 		return fmt.Errorf("make router: %w", err)
 	}
 	a.voices.Send = a.router.Sender.Send
+	groups, why := sandbox.OpenGroups()
+	a.limited = sandbox.Words(why)
+	a.log.Info("limits of commands", "limited", a.limited)
 	a.loop, err = agent.New(agent.Config{
 		Roster: a.roster, Store: a.store, Memories: a.store, Todos: a.store, Models: a.model, Choose: a.chooseModel, Now: a.now, Log: a.log, Registerer: a.registry,
-		Files: &a.files, Skills: a.skills, MediaMax: func() int64 { return int64(a.limits.Load().MaxMediaBytes) }, CommandLimits: a.commandLimits, Archived: a.store.ArchivedSession,
+		Files: &a.files, Skills: a.skills, MediaMax: func() int64 { return int64(a.limits.Load().MaxMediaBytes) }, CommandLimits: a.commandLimits, CommandGroups: groups, Archived: a.store.ArchivedSession,
 		Exchanges: exchanges{a.router.Exchanges(), a.router.Sessions(), a.router.Places()}, Sandbox: sandbox.New(""), Remote: a.mcp.Tools, Pages: web.New(),
 		Target: func(name string) (outbound.Proactive, bool) {
 			t, ok := a.target(name)

@@ -58,7 +58,7 @@ func (a *App) newHTTP() error {
 		Metrics: promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}),
 		Tokens:  credentials, Proxy: trustedProxy(a.cfg.Gateway.Proxy), SinkLevel: a.gate.SinkLevel, Hosts: hosts, MaxBody: int64(a.cfg.Limits.MaxMessageBytes)*6 + bodySpare,
 		MaxUpload: int64(a.cfg.Limits.MaxMessageBytes)*6 + 2*int64(a.cfg.Limits.MaxMediaBytes)*4/3 + bodySpare, // base64 makes files longer
-		Version:   a.version, Now: a.now, Log: a.log, Registerer: a.registry,
+		Version:   a.version, Commands: a.limited, Now: a.now, Log: a.log, Registerer: a.registry,
 	})
 	a.router.AddSource(ledger.TriggerPush, a.http.Notifications())
 	return nil

@@ -117,7 +117,7 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 	pace, bodies := senders.NewPace(cfg.Now), wire.NewUnknown()
 	status := &operator.StatusAPI{
 		Visible: visible, Parts: cfg.Parts, Accounts: cfg.Accounts, Deliveries: rows.Deliveries, Tokens: tokens, Denials: trail,
-		Version: cfg.Version, Started: cfg.Now(), Now: cfg.Now,
+		Version: cfg.Version, Commands: cfg.Commands, Started: cfg.Now(), Now: cfg.Now,
 	}
 	return &handlers{
 		cfg: cfg,

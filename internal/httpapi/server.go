@@ -140,7 +140,7 @@ type Config struct {
 	Checks     operator.Checks
 	Agents     operator.Agents
 	Providers  *providers.API
-	Skills     skills.API        // without Visible
+	Skills     skills.API // without Visible
 	Budgets    usage.Standings
 	Logs       operator.Logs
 	Alerting   *senders.Alerting // nil: alerts are not taken in
@@ -154,6 +154,7 @@ type Config struct {
 	MaxBody    int64                                 // bytes of a request's body
 	MaxUpload  int64                                 // bytes of the body of a request that may carry files
 	Version    string
+	Commands   string // how the commands of agents are limited
 	Now        func() time.Time
 	Log        *slog.Logger
 	Registerer prometheus.Registerer

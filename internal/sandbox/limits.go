@@ -84,6 +84,14 @@ func (c Config) supervise(ctx context.Context, stop context.CancelCauseFunc, cmd
 	if err == nil {
 		err = bound(pid, c.Limits.complete(), orDefault(c.Timeout, defaultTimeout))
 	}
+	refused := func() error { return nil }
+	if err == nil && c.Groups != nil {
+		var together *group
+		if together, err = c.Groups.enter(c.Session, c.Limits.complete()); err == nil {
+			defer c.Groups.leave(c.Session)
+			refused, err = together.watcher(), together.add(cmd.Process.Pid, pid)
+		}
+	}
 	if err != nil { // it has ended already, which Wait reports better, or it can't be limited
 		stop(&overuse{"its limits could not be set: " + err.Error()})
 	} else {
@@ -92,6 +100,9 @@ func (c Config) supervise(ctx context.Context, stop context.CancelCauseFunc, cmd
 	var watchers sync.WaitGroup
 	watching, end := context.WithCancel(ctx)
 	watchers.Go(func() { watch(watching, stop, watchEvery, c.Limits.complete().watcher(cmd.Process.Pid)) })
+	if c.Groups != nil {
+		watchers.Go(func() { watch(watching, stop, watchEvery, func(context.Context) error { return refused() }) })
+	}
 	if c.Check != nil {
 		watchers.Go(func() { watch(watching, stop, checkEvery, c.Check) })
 	}
@@ -100,6 +111,8 @@ func (c Config) supervise(ctx context.Context, stop context.CancelCauseFunc, cmd
 	watchers.Wait()
 	if o, ok := errors.AsType[*overuse](context.Cause(ctx)); ok {
 		reason = o.why
+	} else if why := refused(); why != nil && cmd.ProcessState != nil && !cmd.ProcessState.Success() { // the kernel was faster
+		reason = why.Error()
 	}
 	return reason, err
 }

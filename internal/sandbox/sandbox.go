@@ -41,6 +41,8 @@ type Config struct {
 	Stdin     string        // the command's input
 	In, Out   *os.File      // the command's input and stdout instead of Stdin and what is kept; may be nil. Run does not close them
 	Limits    Limits
+	Groups    *Groups // limits all commands of Session together; nil: each command is limited by itself
+	Session   string
 	// Check is called repeatedly while the command runs; its error ends the command. May be nil.
 	Check func(ctx context.Context) error
 }

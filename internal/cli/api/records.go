@@ -159,6 +159,7 @@ type Status struct {
 	Ready      bool           `json:"ready"`
 	Parts      []Component    `json:"parts"`
 	Accounts   []Account      `json:"accounts"`
+	Commands   string         `json:"commands"`
 	Deliveries map[string]int `json:"deliveries"`
 }
 

@@ -123,7 +123,7 @@ func TestARunningGateway(t *testing.T) {
 	t.Parallel()
 	p := newPatient(t, map[string]string{"sluice.yaml": basics, "state/token": "the-token"})
 	answers(t, p, map[string]string{
-		"/healthz": "ok", "/v1/status": "{}", "/v1/pairings": `{"pairings":[]}`,
+		"/healthz": "ok", "/v1/status": `{"commands":"groups"}`, "/v1/pairings": `{"pairings":[]}`,
 		"/readyz": `503|{"ready":false,"parts":[{"name":"store","ok":true,"detail":"sqlite"},{"name":"bus","ok":true},{"name":"telegram/default","ok":false,"detail":"Unauthorized"},{"name":"mcp/files","ok":false}]}`,
 	})
 	require.Equal(t, `ok    version            v1
@@ -138,6 +138,7 @@ FAIL  telegram/default   Unauthorized
 FAIL  mcp/files          does not work
                          fix: check mcp.servers.files and the gateway's log; the gateway retries automatically
 ok    api                the access token works
+ok    groups             the kernel limits memory, processes and processors of a session's commands together (cgroup v2)
 ok    policy             0 rules; levels, rules and secrets fit together
 
 2 problems found.
@@ -590,4 +591,14 @@ func TestCauseLeavesThePathOut(t *testing.T) {
 	require.Equal(t, "no such file or directory", cause(fmt.Errorf("create: %w", err)).Error())
 	plain := errors.New("disk quota exceeded")
 	require.Equal(t, plain, cause(plain))
+}
+
+func TestHowCommandsAreLimited(t *testing.T) {
+	t.Parallel()
+	require.Empty(t, together(""), "an older gateway")
+	got := together("the gateway's control group is not delegated to it")
+	require.Len(t, got, 1)
+	require.True(t, got[0].note)
+	require.Equal(t, "each command of a session has limits of its own: the gateway's control group is not delegated to it", got[0].text)
+	require.Contains(t, got[0].fix, "Delegate=yes")
 }

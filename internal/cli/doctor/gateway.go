@@ -14,6 +14,7 @@ import (
 	"sluice/internal/cli/api"
 	"sluice/internal/cli/terminal"
 	"sluice/internal/config"
+	"sluice/internal/sandbox"
 	"sluice/router/ledger"
 	"sluice/router/place"
 )
@@ -69,10 +70,27 @@ func (d *Doctor) components(ctx context.Context, cfg *config.Config) []finding {
 	} else {
 		found = append(found, ready(status, body)...)
 	}
-	if _, err := c.Call(ctx, api.Request{Path: "/v1/status"}); err != nil {
+	answer, err := c.Call(ctx, api.Request{Path: "/v1/status"})
+	if err != nil {
 		return append(found, problem("api", err.Error(), "export "+api.EnvToken+"=$(cat "+api.TokenPath(cfg)+")"))
 	}
-	return append(append(found, healthy("api", "the access token works")), resting(ctx, c)...)
+	found = append(found, healthy("api", "the access token works"))
+	if s, err := api.Decode[api.Status](answer); err == nil {
+		found = append(found, together(s.Commands)...)
+	}
+	return append(found, resting(ctx, c)...)
+}
+
+// together says whether the kernel limits all commands of a session together, in the gateway's words; an older gateway has none.
+func together(words string) []finding {
+	switch words {
+	case "":
+		return nil
+	case sandbox.Together:
+		return []finding{healthy("groups", "the kernel limits memory, processes and processors of a session's commands together (cgroup v2)")}
+	}
+	return []finding{note("groups", "each command of a session has limits of its own: "+words,
+		"on Linux with cgroup v2, give the gateway its control group: Delegate=yes in its systemd unit (docs/operations.md), then restart it")}
 }
 
 // resting names the keys that are not used until a person acts.

@@ -42,6 +42,7 @@ type StatusAPI struct {
 	Tokens     *auth.Tokens
 	Denials    *denials.Trail
 	Version    string
+	Commands   string // how the commands of agents are limited
 	Started    time.Time
 	Now        func() time.Time
 }
@@ -54,6 +55,7 @@ type StatusRecord struct {
 	Ready      bool                          `json:"ready"`
 	Parts      []Health                      `json:"parts"`
 	Accounts   []AccountRecord               `json:"accounts"`
+	Commands   string                        `json:"commands,omitempty" doc:"how the commands of agents are limited: groups, or why each process has its own limits"`
 	Deliveries map[ledger.DeliveryStatus]int `json:"deliveries" doc:"number of deliveries by status, without sent and discarded"`
 }
 
@@ -78,7 +80,7 @@ func (a *StatusAPI) Show(ctx context.Context) StatusRecord {
 	who := auth.CallerOf(ctx)
 	out := StatusRecord{
 		Version: a.Version, Started: a.Started.UTC(), Uptime: a.Now().Sub(a.Started).Round(time.Second).String(),
-		Accounts: a.visibleAccounts(ctx),
+		Accounts: a.visibleAccounts(ctx), Commands: a.Commands,
 	}
 	out.Ready, out.Parts = a.health(ctx, who)
 	return out

@@ -116,7 +116,7 @@ func (ts *Tools) command(ctx context.Context, caller sessions.Caller, runner run
 	defer view.Close()
 	config := sandbox.Config{
 		Network: caller.Sandbox.Network, Stdin: s.Stdin, Home: files.OwnFolder(),
-		Timeout: time.Duration(s.Seconds) * time.Second, Output: execOutput, Limits: ts.Limits(),
+		Timeout: time.Duration(s.Seconds) * time.Second, Output: execOutput, Limits: ts.Limits(), Groups: ts.Groups, Session: string(caller.Session),
 	}
 	_, host := runner.(sandbox.Host)
 	if host {

@@ -29,6 +29,7 @@ type Tools struct {
 	Files   *workspace.Opener
 	Sandbox Sandbox               // runs the commands; may be nil
 	Limits  func() sandbox.Limits // of a command, as configured now
+	Groups  *sandbox.Groups       // limit the commands of a session together; nil: each is limited by itself
 	Log     *slog.Logger
 }
 

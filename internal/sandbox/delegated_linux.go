@@ -1,0 +1,27 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// delegated reports whether somebody has given a control group to the gateway: systemd marks it (Delegate=yes), and the root of a container
+// is its own. Groups of systemd's that are not marked must be left alone.
+func delegated(folder string) bool {
+	if unix.Access(filepath.Join(folder, "cgroup.subtree_control"), unix.W_OK) != nil {
+		return false
+	}
+	if folder == groupRoot {
+		_, err := os.Stat(filepath.Join(folder, "cgroup.type")) // the machine's own root has none
+		return err == nil
+	}
+	for _, name := range []string{"user.delegate", "trusted.delegate"} {
+		var value [1]byte
+		if n, err := unix.Getxattr(folder, name, value[:]); err == nil && n == 1 && value[0] == '1' {
+			return true
+		}
+	}
+	return false
+}

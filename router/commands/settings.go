@@ -196,6 +196,6 @@ func (k *Commands) usage(ctx context.Context, c Call) (ledger.Change, string, er
 	if c.Fresh {
 		return ledger.Change{}, "There is no session here yet, so no tokens were used.", nil
 	}
-	text, err := k.usageLines(ctx, c)
+	text, err := usageLines(ctx, k.Spending, c)
 	return ledger.Change{}, text, err
 }

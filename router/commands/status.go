@@ -35,7 +35,7 @@ func (k *Commands) status(ctx context.Context, c Call) (ledger.Change, string, e
 	if err != nil {
 		return ledger.Change{}, "", err
 	}
-	used, err := k.usageLines(ctx, c)
+	used, err := usageLines(ctx, k.Spending, c)
 	if err != nil {
 		return ledger.Change{}, "", err
 	}

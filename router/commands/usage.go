@@ -30,7 +30,7 @@ func magnitude(n int) string {
 }
 
 // usageLines is what a session has used, as far as the asker may see it: one line per count.
-func (k *Commands) usageLines(ctx context.Context, c Call) (string, error) {
+func usageLines(ctx context.Context, from Spending, c Call) (string, error) {
 	used := c.Session.Usage
 	if c.private() {
 		exact := fmt.Sprintf("- tokens in: %d", used.InputTokens)
@@ -38,7 +38,7 @@ func (k *Commands) usageLines(ctx context.Context, c Call) (string, error) {
 			exact += fmt.Sprintf(" (%d%% from the provider's cache)", int64(used.CachedTokens)*100/int64(max(used.InputTokens, used.CachedTokens)))
 		}
 		exact += fmt.Sprintf("\n- tokens out: %d\n- context: %d", used.OutputTokens, c.Session.ContextSize)
-		cost, err := k.costLine(ctx, c.Session)
+		cost, err := costLine(ctx, from, c.Session)
 		if err != nil {
 			return "", err
 		}
@@ -50,11 +50,11 @@ func (k *Commands) usageLines(ctx context.Context, c Call) (string, error) {
 }
 
 // costLine says what the calls of a session have cost whose rows are kept. Its label is the session's: each call knew less.
-func (k *Commands) costLine(ctx context.Context, s sessions.Record) (string, error) {
-	if k.Spending == nil {
+func costLine(ctx context.Context, from Spending, s sessions.Record) (string, error) {
+	if from == nil {
 		return "", nil
 	}
-	sums, err := k.Spending.Sums(ctx, spending.Query{Session: string(s.ID), MaxLevel: s.Taint.Level()})
+	sums, err := from.Sums(ctx, spending.Query{Session: string(s.ID), MaxLevel: s.Taint.Level()})
 	if err != nil {
 		return "", fmt.Errorf("read what the session has cost: %w", err)
 	}

@@ -77,3 +77,36 @@ channels: { webchat: { classification: RESTRICTED } }
 	require.Equal(t, fmt.Sprint(1100*row.Calls), budgets.Budgets[1].Used)
 	require.Contains(t, say("/usage"), "(50% from the provider's cache)")
 }
+
+// What is left of a shared budget tells a session nothing about one that knows more.
+func TestABudgetDoesNotTellOfSessionsAbove(t *testing.T) {
+	t.Parallel()
+	models, err := modeltest.Start()
+	require.NoError(t, err)
+	t.Cleanup(models.Close)
+	g := start(t, `models: { default: p/m, providers: { p: { kind: openai, apiKey: key, baseURL: "`+models.OpenAIURL()+`" } }, prices: { p/m: { input: 0, output: 1000 } } }
+budgets: [ { name: house, scope: gateway, limit: 50, per: total } ]
+tools: { sessions: { visibility: all } }
+channels: { webchat: { classification: RESTRICTED } }
+`)
+	var low, high struct{ ID string }
+	read(t, g.call(http.MethodPost, "/v1/sessions", `{}`), http.StatusCreated, &low)
+	read(t, g.call(http.MethodPost, "/v1/sessions", `{}`), http.StatusCreated, &high)
+	say := func(session, label string, replies ...modeltest.Reply) {
+		for i := range replies {
+			replies[i].Usage = modeltest.Usage{Input: 1, Output: 1000} // 1.00 USD
+		}
+		models.Enqueue(replies...)
+		read(t, g.call(http.MethodPost, "/v1/sessions/"+session+"/messages", `{"message":"hello","label":"`+label+`"}`, "Accept", "application/json"), http.StatusOK, nil)
+	}
+	status := func(session, label string) string {
+		say(session, label, modeltest.Call("session_status", `{}`), modeltest.Say("Seen."))
+		requests := models.Requests()
+		raw := string(requests[len(requests)-1].Raw)
+		return raw[strings.LastIndex(raw, `\"budgets\":[{`):] // the latest of the conversation
+	}
+	require.Contains(t, status(low.ID, "PUBLIC"), `\"used\":\"1.00 USD\",\"left\":\"49.00 USD\"`)
+	say(high.ID, "CONFIDENTIAL", modeltest.Say("I know a secret."))
+	require.Contains(t, status(high.ID, "CONFIDENTIAL"), `\"used\":\"4.00 USD\"`, "it sees all")
+	require.Contains(t, status(low.ID, "PUBLIC"), `\"used\":\"3.00 USD\",\"left\":\"47.00 USD\"`, "its own calls alone")
+}

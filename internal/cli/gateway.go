@@ -14,7 +14,7 @@ import (
 )
 
 // task is what a command does.
-type task func(ctx context.Context, args []string) error
+type task = func(ctx context.Context, args []string) error
 
 // runner runs tasks until they end or are interrupted.
 type runner struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,11 +21,13 @@ import (
 	"sluice/store/trace"
 )
 
-// ledgerRows is how many calls the ledger has in [BenchmarkCall].
-const ledgerRows = 1_000_000
+const (
+	ledgerRows  = 1_000_000 // calls that the ledger of [BenchmarkCall] has
+	callsAtOnce = 64
+)
 
 // BenchmarkCall reports what a call of a model costs this process in processor time and in statements, without budgets and with
-// two, while the ledger has a million rows. The step that stores the answer stores the call's row in the same commit.
+// two, while the ledger has a million rows and many calls are made at once. The step that stores the answer stores the call's row in the same commit.
 func BenchmarkCall(b *testing.B, open func(ctx context.Context) (*store.DB, error)) {
 	b.Helper()
 	var statements atomic.Int64
@@ -45,11 +48,19 @@ func BenchmarkCall(b *testing.B, open func(ctx context.Context) (*store.DB, erro
 			ctx := spending.With(b.Context(), spending.Origin{Run: "run_1", Session: "ses_1", Agent: "main", Person: "telegram:5"})
 			statements.Store(0)
 			before := processor()
-			for b.Loop() {
-				completion, err := model.Complete(ctx, sessions.Request{System: "You help.", MaxTokens: 100, Label: flow.Bottom(), Kept: true}, func(sessions.Chunk) {})
-				require.NoError(b, err)
-				require.NoError(b, db.Commit(ctx, ledger.Change{Change: sessions.Change{Postings: []*spending.Posting{completion.Posting}}}))
-			}
+			b.SetParallelism(callsAtOnce / runtime.GOMAXPROCS(0))
+			b.RunParallel(func(p *testing.PB) {
+				for p.Next() {
+					completion, err := model.Complete(ctx, sessions.Request{System: "You help.", MaxTokens: 100, Label: flow.Bottom(), Kept: true}, func(sessions.Chunk) {})
+					if err == nil {
+						err = db.Commit(ctx, ledger.Change{Change: sessions.Change{Postings: []*spending.Posting{completion.Posting}}})
+					}
+					if err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
 			b.ReportMetric(float64(processor()-before)/float64(b.N)/float64(time.Millisecond), "cpu-ms/call")
 			b.ReportMetric(float64(statements.Load())/float64(b.N), "statements/call")
 		})

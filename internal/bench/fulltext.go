@@ -27,15 +27,14 @@ func (b *bench) fullText(ctx context.Context, url string, l *library) error {
 			return fmt.Errorf("make index: %w", err)
 		}
 	}
-	began := time.Now()
+	var batch pgx.Batch
 	for i, m := range l.memories {
-		_, err := conn.Exec(ctx, "INSERT INTO fulltext VALUES ($1, $2, setweight(to_tsvector('simple', $3), 'A') || to_tsvector('simple', $4))", i, m.Label.Level().Rank(), m.Key+" "+strings.Join(m.Tags, " "), m.Content)
-		if err != nil {
-			return fmt.Errorf("fill index: %w", err)
-		}
+		batch.Queue("INSERT INTO fulltext VALUES ($1, $2, setweight(to_tsvector('simple', $3), 'A') || to_tsvector('simple', $4))", i, m.Label.Level().Rank(), m.Key+" "+strings.Join(m.Tags, " "), m.Content)
+	}
+	if err := conn.SendBatch(ctx, &batch).Close(); err != nil { // one transaction
+		return fmt.Errorf("fill index: %w", err)
 	}
 	name := fmt.Sprintf("PostgreSQL's full-text search with %d memories: ", b.remembered)
-	b.report.add(name+"saved one by one", "", perSecond, float64(len(l.memories))/time.Since(began).Seconds())
 	if err := vacuum(ctx, url); err != nil {
 		return err
 	}

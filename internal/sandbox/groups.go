@@ -58,7 +58,7 @@ func OpenGroups() (*Groups, error) {
 	if err != nil {
 		return nil, errors.New("this system has no control groups of version 2")
 	}
-	return openGroups(groupRoot, string(self), os.Getpid(), delegated, func(folder string) error { return os.Mkdir(folder, 0o755) })
+	return openGroups(groupRoot, string(self), os.Getpid(), delegated, func(folder string) error { return os.Mkdir(folder, 0o750) })
 }
 
 // openGroups uses the groups below root, for a process with these groups (/proc/self/cgroup). mayUse says whether a group is delegated.

@@ -34,6 +34,7 @@ func TestLevelsAreComparedInFewPlaces(t *testing.T) {
 		"internal/config/models/check.go",             // advice about the levels of a chain
 		"internal/httpapi/signin/tokens.go",           // a token makes none above itself
 		"internal/httpapi/why/why.go",                 // whose silence a caller may know of
+		"internal/spending/standing/standing.go",      // whether a caller sees all of a budget
 		"internal/workspace/space.go",                 // what is written to shared files
 		"sessions/monitor.go", "sessions/subagent.go", // a session without a monitor, and a child's clearance
 	}

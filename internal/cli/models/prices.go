@@ -1,6 +1,7 @@
 package models
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -9,12 +10,34 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"sluice/internal/cli/terminal"
 	"sluice/internal/config"
 	"sluice/internal/model/chain"
 	"sluice/internal/spending"
 	"sluice/internal/spending/pricelist"
 )
+
+// PricesCommand is "sluice models prices". load reads the configuration, and run makes a command of what it does.
+func PricesCommand(s terminal.Screen, load func() (*config.Config, error), run func(do func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error, args cobra.PositionalArgs) *cobra.Command {
+	var all, asJSON bool
+	cmd := &cobra.Command{
+		Use: "prices", Short: "Show what the models of the configuration cost", Args: args,
+		Long: `Show what the models of the configuration cost: as models.prices says, otherwise the
+list price of well-known models at their own provider. This needs no gateway.`,
+		RunE: run(func(context.Context, []string) error {
+			cfg, err := load()
+			if err != nil {
+				return err
+			}
+			return Prices(s, cfg, all, asJSON)
+		}),
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "also show the whole table of list prices")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the prices as JSON")
+	return cmd
+}
 
 // price is what a model costs for a million tokens, as it is printed.
 type price struct {

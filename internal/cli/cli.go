@@ -144,7 +144,7 @@ func newRoot(d Deps, client *http.Client) *cobra.Command {
 	locator := &api.Locator{Loader: d.Loader, HTTP: client}
 	r := runner{signals: d.Signals, exit: d.Exit}
 	g := &gateway{runner: r, screen: screen, connect: locator.Connect}
-	until := func(t func(context.Context, []string) error) func(*cobra.Command, []string) error { return r.run(t) } // for commands of other packages
+	until := r.run // for commands of other packages
 	archives := &archive.Commands{Locator: locator, Screen: screen, Version: d.Version, Now: d.Now, Run: until}
 	root := &cobra.Command{
 		Use:   "sluice",

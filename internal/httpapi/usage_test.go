@@ -90,6 +90,7 @@ func TestUsageIsAddedUp(t *testing.T) {
 	require.True(t, got.More)
 	require.Equal(t, all.Totals, got.Totals, "rows beyond the limit count in the totals")
 	require.Len(t, got.Rows, 2)
+	require.Equal(t, all.Totals, usageOf(t, h, "?by=day,model", low).Totals, "they are the same where all rows are shown")
 	require.Equal(t, day.AddDate(0, 0, -1).Format(time.DateOnly), got.Rows[0].Day)
 	require.Equal(t, usage.SumRow{Day: day.Format(time.DateOnly), Model: "p/large", Amounts: usage.Amounts{Calls: 2, Tokens: usage.TokenCounts{Input: 20, Output: 4, Cached: 8}, Cost: "1.25", Currency: "USD"}}, got.Rows[1])
 

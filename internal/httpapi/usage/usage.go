@@ -1,8 +1,10 @@
 package usage
 
 import (
+	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -133,7 +135,9 @@ func (a *API) Get(ctx context.Context, in *Input) (*Output, error) {
 	for i := range sums {
 		out.Rows = append(out.Rows, rowOf(&sums[i]))
 	}
-	if len(q.By) > 0 {
+	if !out.More {
+		sums = together(sums)
+	} else {
 		all := q
 		all.By, all.Limit = nil, 0
 		if sums, err = a.Ledger.Sums(ctx, all); err != nil {
@@ -147,6 +151,25 @@ func (a *API) Get(ctx context.Context, in *Input) (*Output, error) {
 		return tableOf(&out)
 	}
 	return objectOf(&out)
+}
+
+// together adds up the sums of groups by currency, the dearest first: reading them all again would take as long as the groups.
+func together(groups []spending.Sum) []spending.Sum {
+	var all []spending.Sum
+	for i := range groups {
+		g := &groups[i]
+		at := slices.IndexFunc(all, func(s spending.Sum) bool { return s.Currency == g.Currency })
+		if at < 0 {
+			at, all = len(all), append(all, spending.Sum{Currency: g.Currency})
+		}
+		s := &all[at]
+		s.Calls, s.Failed, s.Assumed, s.Cost = s.Calls+g.Calls, s.Failed+g.Failed, s.Assumed+g.Assumed, s.Cost+g.Cost
+		s.Amount.InputTokens, s.Amount.OutputTokens = s.Amount.InputTokens+g.Amount.InputTokens, s.Amount.OutputTokens+g.Amount.OutputTokens
+		s.Amount.CachedTokens, s.Amount.WrittenTokens = s.Amount.CachedTokens+g.Amount.CachedTokens, s.Amount.WrittenTokens+g.Amount.WrittenTokens
+		s.Amount.ThinkingTokens, s.Amount.Pictures, s.Amount.Audio = s.Amount.ThinkingTokens+g.Amount.ThinkingTokens, s.Amount.Pictures+g.Amount.Pictures, s.Amount.Audio+g.Amount.Audio
+	}
+	slices.SortStableFunc(all, func(a, b spending.Sum) int { return cmp.Compare(b.Cost, a.Cost) })
+	return all
 }
 
 func (a *API) query(ctx context.Context, in *Input) (q spending.Query, err error) {

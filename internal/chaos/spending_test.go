@@ -267,7 +267,8 @@ func (l *life) live(lifetime *int64) {
 // call makes a call, and stores its end with the answer where the meter leaves that to the caller.
 func (l *life) call() {
 	defer func() {
-		if p := recover(); p != nil && p != errPanic {
+		p := recover()
+		if err, ok := p.(error); p != nil && !(ok && errors.Is(err, errPanic)) {
 			panic(p)
 		}
 	}()
@@ -394,12 +395,12 @@ func (h *spenders) settle() {
 	require.Zero(h.t, h.counts["calls of living replicas that were lost"])
 	var spent int64
 	reached := 0
-	for id, real := range h.real {
+	for id, paid := range h.real {
 		states, err := l.db.States(h.t.Context(), []spending.Account{{ID: id}})
 		require.NoError(h.t, err)
 		state := states[id]
 		require.Zero(h.t, state.Held, id)
-		require.GreaterOrEqual(h.t, state.Spent, real, id)
+		require.GreaterOrEqual(h.t, state.Spent, paid, id)
 		require.LessOrEqual(h.t, state.Spent, h.limits[id], id)
 		if 10*state.Spent >= 8*h.limits[id] {
 			reached++

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,11 +38,15 @@ const (
 // The kinds of accounts.
 const kindCall, kindBudget = 0, 1
 
+// budgetRow is the account of a budget: what only calls have is not sent. It is made of calls of all levels.
+var budgetRow = `(?, ` + strconv.Itoa(kindBudget) + `, ?, ?, ?, ?, ?, ?, ?, ?, '', '', '', '', '', 0, 0, 0, '', '', '', ` + strconv.Itoa(flow.Restricted.Rank()) +
+	`, 0, '', 0, 0, 0, 0, 0, 0, 0, '', 0, 0, '')`
+
 // posts are the statements of postings by the number of their budgets.
 var posts = func() (texts [spending.EntriesMax + 1]string) {
 	row := `(?` + strings.Repeat(`, ?`, strings.Count(columns, ",")) + `)`
 	for n := range texts {
-		texts[n] = `INSERT INTO spending (` + columns + `) VALUES ` + row + strings.Repeat(`, `+row, n) + onKnown
+		texts[n] = `INSERT INTO spending (` + columns + `) VALUES ` + row + strings.Repeat(`, `+budgetRow, n) + onKnown
 	}
 	return texts
 }()
@@ -56,9 +61,9 @@ func Write(e *engine.Encoding, postings []*spending.Posting) engine.Write {
 }
 
 func statement(e *engine.Encoding, p *spending.Posting) engine.Statement {
-	args := append(make([]any, 0, (1+len(p.Entries))*(1+strings.Count(columns, ","))), callArgs(e, p)...)
+	args := append(make([]any, 0, 1+strings.Count(columns, ",")+9*len(p.Entries)), callArgs(e, p)...)
 	for i := range p.Entries {
-		args = append(args, entryArgs(&p.Entries[i])...)
+		args = append(args, entryArgs(&p.Entries[i], 0)...)
 	}
 	return engine.Statement{SQL: posts[len(p.Entries)], Args: args, Else: sessions.ErrConflict, Rows: int64(1 + len(p.Entries))}
 }
@@ -84,12 +89,8 @@ func callArgs(e *engine.Encoding, p *spending.Posting) []any {
 	}
 }
 
-func entryArgs(n *spending.Entry) []any {
-	level := flow.Restricted.Rank() // it is made of calls of all levels
-	return []any{
-		engine.Indexed(n.ID), kindBudget, engine.Micros(n.Start), n.Held, n.Spent, min(n.Most, unlimited), 0, engine.Micros(n.End), engine.Indexed(n.Budget), engine.Indexed(n.Subject), "", "", "", "", "",
-		0, 0, 0, "", "", "", level, 0, "", 0, 0, 0, 0, 0, 0, 0, "", 0, 0, "",
-	}
+func entryArgs(n *spending.Entry, extra int64) []any {
+	return []any{engine.Indexed(n.ID), engine.Micros(n.Start), n.Held, n.Spent, min(n.Most, unlimited), extra, engine.Micros(n.End), engine.Indexed(n.Budget), engine.Indexed(n.Subject)}
 }
 
 // Post stores a posting. ErrConflict means that it does not fit into one of its accounts, or that its reservation has ended.
@@ -160,13 +161,10 @@ func (t Table) Nearly(ctx context.Context, budget string, start time.Time, least
 
 // Raise adds to the limit of an account.
 func Raise(a *spending.Account, extra int64) engine.Statement {
-	n := spending.Entry{Account: *a, Most: unlimited}
-	args := entryArgs(&n)
-	args[6] = extra
-	return engine.Statement{SQL: raise, Args: args}
+	return engine.Statement{SQL: raise, Args: entryArgs(&spending.Entry{Account: *a, Most: unlimited}, extra)}
 }
 
-var raise = strings.TrimSuffix(posts[0], onKnown) + ` ON CONFLICT (id) DO UPDATE SET extra = spending.extra + excluded.extra`
+var raise = `INSERT INTO spending (` + columns + `) VALUES ` + budgetRow + ` ON CONFLICT (id) DO UPDATE SET extra = spending.extra + excluded.extra`
 
 // Renew keeps reservations from counting as lost until a time. It shortens none.
 func (t Table) Renew(ctx context.Context, calls []string, until time.Time) error {

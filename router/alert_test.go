@@ -97,7 +97,7 @@ func TestAlertIsToldAndEdited(t *testing.T) {
 		b.report(over, other)
 		pass(6 * time.Minute)
 		require.Equal(t, []string{"**CRITICAL** two is down\n**INFO** three is down\n**RESOLVED** one is down"}, b.alarms("ann"), "only its source resolves an alert")
-		changed, err := b.Router.Alerts().Obey(t.Context(), router_alert.Order{Action: alert.Resolve, Name: router_alert.GroupName + mustAlert(b, "two").Groups[0], Actor: "test:owner", Most: flow.Restricted})
+		changed, err := b.Router.Alerts().Obey(t.Context(), router_alert.Order{Action: alert.Resolve, Name: router_alert.GroupName + mustAlert(b, "two").Groups[0], Actor: "test:owner", MaxLevel: flow.Restricted})
 		require.NoError(t, err)
 		require.Len(t, changed, 2)
 		pass(time.Second)
@@ -196,7 +196,7 @@ func TestEscalation(t *testing.T) {
 		b.report(other)
 		pass(35 * time.Second)
 		require.Len(t, b.chat.texts("bob"), 2, "ann has no receipt")
-		_, err := b.Router.Alerts().Obey(t.Context(), router_alert.Order{Action: alert.Acknowledge, Name: alert.Ref("two"), Actor: "test:bob", Most: flow.Restricted})
+		_, err := b.Router.Alerts().Obey(t.Context(), router_alert.Order{Action: alert.Acknowledge, Name: alert.Ref("two"), Actor: "test:bob", MaxLevel: flow.Restricted})
 		require.NoError(t, err)
 		pass(time.Second)
 		require.Contains(t, b.alarms("bob")[1], "**ACKNOWLEDGED** two is down\nAcknowledged by `test:bob`")
@@ -249,7 +249,7 @@ func TestDigests(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t, alerting(func(p *alert.Plan) {
-			p.Root.GroupBy, p.Budget = []string{"..."}, alert.Budget{Most: 2, Per: time.Hour}
+			p.Root.GroupBy, p.Budget = []string{"..."}, alert.Budget{Max: 2, Per: time.Hour}
 		}, alert.Step{Notify: []string{"ann"}}))
 		for i := range 5 {
 			b.report(firing(fmt.Sprint("a", i), alert.Error))
@@ -271,7 +271,7 @@ func TestDigests(t *testing.T) {
 func TestTheBudgetOfATargetHoldsOverReplicas(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBundle(t, withFailing, alerting(func(p *alert.Plan) { p.Budget = alert.Budget{Most: 1, Per: time.Hour} }, alert.Step{Notify: []string{"ann"}}))
+		b := newBundle(t, withFailing, alerting(func(p *alert.Plan) { p.Budget = alert.Budget{Max: 1, Per: time.Hour} }, alert.Step{Notify: []string{"ann"}}))
 		b.failing.posted = func() {
 			note := alert.Note{Key: "alert/other/ann/1", Group: "other", Target: "ann", Sequence: 1, Reason: alert.First, Status: alert.NoteQueued, Label: flow.Bottom(), Created: time.Now()}
 			var change ledger.Change
@@ -413,7 +413,7 @@ func TestAlertWithInvalidTexts(t *testing.T) {
 		pass(time.Minute)
 		require.Equal(t, []string{"**ERROR** nul \uFFFD and \uFFFD"}, b.alarms("ann"))
 		groups := mustAlert(b, "one").Groups
-		_, err := b.Router.Alerts().Obey(t.Context(), router_alert.Order{Action: alert.Acknowledge, Name: "one", Actor: "test:owner", Most: flow.Restricted})
+		_, err := b.Router.Alerts().Obey(t.Context(), router_alert.Order{Action: alert.Acknowledge, Name: "one", Actor: "test:owner", MaxLevel: flow.Restricted})
 		require.NoError(t, err)
 		pass(time.Minute)
 		require.Equal(t, groups, mustAlert(b, "one").Groups)
@@ -526,7 +526,7 @@ func TestOpenAlertsAreAMetric(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t, alerting(nil, alert.Step{Notify: []string{"ann"}}))
 		b.report(firing("one", alert.Error), firing("two", alert.Error), firing("three", alert.Info))
-		_, err := b.Router.Alerts().Obey(t.Context(), router_alert.Order{Action: alert.Acknowledge, Name: "one", Actor: "test:owner", Most: flow.Restricted})
+		_, err := b.Router.Alerts().Obey(t.Context(), router_alert.Order{Action: alert.Acknowledge, Name: "one", Actor: "test:owner", MaxLevel: flow.Restricted})
 		require.NoError(t, err)
 		over := firing("three", "")
 		over.Action = alert.Resolve
@@ -543,7 +543,7 @@ sluice_alerts{severity="error",status="firing"} 1
 func TestCriticalAlertOfAHeldGroup(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBundle(t, alerting(func(p *alert.Plan) { p.Budget = alert.Budget{Most: 1, Per: time.Hour} }, alert.Step{Notify: []string{"ann"}}))
+		b := newBundle(t, alerting(func(p *alert.Plan) { p.Budget = alert.Budget{Max: 1, Per: time.Hour} }, alert.Step{Notify: []string{"ann"}}))
 		other := firing("other", alert.Error)
 		other.Labels = map[string]string{"service": "web"}
 		b.report(other)
@@ -563,7 +563,7 @@ func TestDigestWaitsForItsTarget(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t, alerting(func(p *alert.Plan) {
-			p.Root.GroupBy, p.Budget = []string{"..."}, alert.Budget{Most: 1, Per: time.Hour}
+			p.Root.GroupBy, p.Budget = []string{"..."}, alert.Budget{Max: 1, Per: time.Hour}
 		}, alert.Step{Notify: []string{"ann"}}))
 		b.report(firing("one", alert.Error), firing("two", alert.Error))
 		pass(time.Minute)
@@ -591,7 +591,7 @@ func TestAlertChangesBeforeItsMessageArrives(t *testing.T) {
 		})
 		b.report(firing("one", alert.Error))
 		pass(time.Minute)
-		_, err := b.Router.Alerts().Obey(t.Context(), router_alert.Order{Action: alert.Acknowledge, Name: "one", Actor: "test:owner", Most: flow.Restricted})
+		_, err := b.Router.Alerts().Obey(t.Context(), router_alert.Order{Action: alert.Acknowledge, Name: "one", Actor: "test:owner", MaxLevel: flow.Restricted})
 		require.NoError(t, err)
 		pass(10 * time.Minute)
 		require.Empty(t, b.chat.texts("ann"))
@@ -612,7 +612,7 @@ func TestSharedShortName(t *testing.T) {
 		b := newBundle(t, alerting(nil, alert.Step{Notify: []string{"ann"}}))
 		name := alert.Ref("one")
 		b.report(firing("one", alert.Error), firing(name, alert.Error)) // the second one's key looks like the name of the first
-		order := router_alert.Order{Action: alert.Acknowledge, Name: name, Actor: "test:owner", Most: flow.Restricted}
+		order := router_alert.Order{Action: alert.Acknowledge, Name: name, Actor: "test:owner", MaxLevel: flow.Restricted}
 		_, err := b.Router.Alerts().Obey(t.Context(), order)
 		require.ErrorContains(t, err, "2 open alerts are called \""+name+"\": use the key of one")
 		require.Equal(t, alert.Firing, mustAlert(b, "one").Status)

@@ -180,7 +180,7 @@ func TestDigestsAreDiscreet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t, publicOnly, toAnn(func(p *alert.Plan) {
-			p.Root.GroupBy, p.Budget = []string{"..."}, alert.Budget{Most: 1, Per: time.Hour}
+			p.Root.GroupBy, p.Budget = []string{"..."}, alert.Budget{Max: 1, Per: time.Hour}
 		}))
 		high := annsAgent()
 		high.Taint = flow.NewLabel(flow.Confidential, flow.Trusted)

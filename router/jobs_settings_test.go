@@ -190,7 +190,7 @@ func TestFailedJobRaisesAnAlert(t *testing.T) {
 		b.failingTimes(5)
 		pass(2 * time.Hour)
 		synctest.Wait()
-		_, err = b.Router.Alerts().Obey(t.Context(), router_alert.Order{Action: alert.Resolve, Name: "cron/brief", Actor: "test:owner", Most: flow.Restricted})
+		_, err = b.Router.Alerts().Obey(t.Context(), router_alert.Order{Action: alert.Resolve, Name: "cron/brief", Actor: "test:owner", MaxLevel: flow.Restricted})
 		require.NoError(t, err)
 		pass(time.Hour)
 		synctest.Wait()

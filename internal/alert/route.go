@@ -225,8 +225,8 @@ type Target struct {
 
 // Budget is how many new messages a target gets in a time. Zero: any number.
 type Budget struct {
-	Most int
-	Per  time.Duration
+	Max int
+	Per time.Duration
 }
 
 // ParseBudget reads a budget such as "20/1h".
@@ -237,7 +237,7 @@ func ParseBudget(text string) (Budget, error) {
 	if !ok || err != nil || fault != nil || n < 1 || d < time.Minute {
 		return Budget{}, fmt.Errorf("%q: want a number of messages and a time of at least 1m, for example 20/1h", text)
 	}
-	return Budget{Most: n, Per: d}, nil
+	return Budget{Max: n, Per: d}, nil
 }
 
 // Plan is what the configuration says about alerts.

@@ -18,10 +18,10 @@ import (
 
 // Caller is who gives a chat command, and where.
 type Caller struct {
-	Actor string // a principal
-	Owner bool
-	Most  flow.Level // of the token of a program; otherwise the highest level
-	Route sessions.Route
+	Actor    string // a principal
+	Owner    bool
+	MaxLevel flow.Level // of the token of a program; otherwise the highest level
+	Route    sessions.Route
 	// Show gives a text if the conversation may carry it.
 	Show func(flow.Text) (string, bool)
 }
@@ -38,7 +38,7 @@ func (a *Alerts) MayCommand(ctx context.Context, name, args string, c Caller) (b
 	case name != "ack":
 		return false, nil
 	}
-	found, err := a.named(ctx, strings.TrimSpace(args), c.Most, a.knownBy(c))
+	found, err := a.named(ctx, strings.TrimSpace(args), c.MaxLevel, a.knownBy(c))
 	if _, bad := errors.AsType[*request.Error](err); bad {
 		return false, nil
 	}
@@ -135,7 +135,7 @@ func (a *Alerts) Command(ctx context.Context, name, args string, c Caller) (ledg
 func (a *Alerts) listed(ctx context.Context, c Caller) (string, error) {
 	var b strings.Builder
 	hidden, shown, looked, now := 0, 0, 0, a.Now()
-	q := alert.Query{Open: true, MaxLevel: c.Most, Limit: pageRead}
+	q := alert.Query{Open: true, MaxLevel: c.MaxLevel, Limit: pageRead}
 	for looked < lookMax && shown <= listMax {
 		rows, err := a.Store.ListAlerts(ctx, q)
 		if err != nil {
@@ -180,7 +180,7 @@ const (
 )
 
 func (a *Alerts) orderCommand(ctx context.Context, name, args string, c Caller) (ledger.Change, string, error) {
-	o := Order{Action: alert.Acknowledge, Name: args, Actor: c.Actor, Label: flow.Bottom(), Most: c.Most, Knows: a.knownBy(c)}
+	o := Order{Action: alert.Acknowledge, Name: args, Actor: c.Actor, Label: flow.Bottom(), MaxLevel: c.MaxLevel, Knows: a.knownBy(c)}
 	done := "Acknowledged"
 	if name == "resolve" {
 		o.Action, done = alert.Resolve, "Resolved"
@@ -202,14 +202,14 @@ func (a *Alerts) silenceCommand(ctx context.Context, args string, c Caller) (led
 			name, lasts = strings.TrimSpace(args[:i]), d
 		}
 	}
-	found, err := a.named(ctx, name, c.Most, a.knownBy(c))
+	found, err := a.named(ctx, name, c.MaxLevel, a.knownBy(c))
 	if err != nil {
 		return ledger.Change{}, "", err
 	}
 	var change ledger.Change
 	for _, x := range found {
 		one, _, err := a.Silenced(ctx, alert.Silence{Ends: a.Now().Add(lasts), Label: x.Label, SilenceDetail: alert.SilenceDetail{
-			Matchers: []alert.Matcher{{Name: "key", Value: x.Key, IsEqual: true}}, Author: c.Actor, Reach: c.Most,
+			Matchers: []alert.Matcher{{Name: "key", Value: x.Key, IsEqual: true}}, Author: c.Actor, Reach: c.MaxLevel,
 		}}, c.Actor)
 		if err != nil {
 			return ledger.Change{}, "", err

@@ -158,13 +158,13 @@ func (n *notifying) post(ctx context.Context, s alert.Send, route sessions.Route
 	due := time.Time{}
 	if s.Wait {
 		due = n.plan.Quiet.End(n.all.Now())
-	} else if b := n.plan.Budget; b.Most > 0 && !critical {
+	} else if b := n.plan.Budget; b.Max > 0 && !critical {
 		free, err := n.spend(ctx, s.Target, b)
 		if err != nil {
 			return err
 		}
 		if !free {
-			due = n.all.Now().Add(max(b.Per/time.Duration(b.Most), digestAfter))
+			due = n.all.Now().Add(max(b.Per/time.Duration(b.Max), digestAfter))
 			note.Why = "the target's budget is used up"
 		}
 	}
@@ -194,14 +194,14 @@ func (n *notifying) post(ctx context.Context, s alert.Send, route sessions.Route
 // spend reports whether a target may get one more message, and counts it. If another replica posts to the target meanwhile, the
 // change is refused, and the group is looked at again.
 func (n *notifying) spend(ctx context.Context, target string, b alert.Budget) (bool, error) {
-	used, revision, err := n.all.Store.CountNotes(ctx, target, n.all.Now().Add(-b.Per), b.Most)
+	used, revision, err := n.all.Store.CountNotes(ctx, target, n.all.Now().Add(-b.Per), b.Max)
 	if err != nil {
 		return false, fmt.Errorf("count notifications: %w", err)
 	}
 	if slices.ContainsFunc(n.change.AlertBudgets, func(s alert.Spent) bool { return s.Target == target }) { // this change has its message
-		return used+1 < b.Most, nil
+		return used+1 < b.Max, nil
 	}
-	if used >= b.Most {
+	if used >= b.Max {
 		return false, nil
 	}
 	n.change.AlertBudgets = append(n.change.AlertBudgets, alert.Spent{Target: target, Revision: revision})

@@ -16,24 +16,24 @@ import (
 type Wanted struct {
 	Status   string // a status, "open", or "all"; empty: open
 	Matchers alert.Matchers
-	Most     flow.Level // what is above it is left out
+	MaxLevel flow.Level // what is above it is left out
 	After    string     // key of the last alert of the page before
 	Limit    int        // at least 1
 }
 
 const (
 	pageRead = 200    // alerts read at a time for a page
-	pageMost = 10_000 // alerts that one page looks through
+	pageMax  = 10_000 // alerts that one page looks through
 )
 
 // Page reads a page of alerts, the latest started first. If there may be more, after is what the next page begins behind.
 func (a *Alerts) Page(ctx context.Context, w Wanted) (found []Listed, after string, err error) {
-	h, err := a.hush(ctx, w.Most)
+	h, err := a.hush(ctx, w.MaxLevel)
 	if err != nil {
 		return nil, "", err
 	}
-	q := alert.Query{Open: w.Status == "" || w.Status == "open" || alert.Status(w.Status).Open(), MaxLevel: w.Most, After: w.After, Limit: pageRead}
-	for range pageMost / pageRead {
+	q := alert.Query{Open: w.Status == "" || w.Status == "open" || alert.Status(w.Status).Open(), MaxLevel: w.MaxLevel, After: w.After, Limit: pageRead}
+	for range pageMax / pageRead {
 		rows, err := a.Store.ListAlerts(ctx, q)
 		if err != nil {
 			return nil, "", fmt.Errorf("read alerts: %w", err)

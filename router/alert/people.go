@@ -19,12 +19,12 @@ import (
 
 // Order is what a person or a program with a token does to alerts.
 type Order struct {
-	Action alert.Action // Acknowledge or Resolve
-	Name   string       // an alert's key or short name, or "g:" and a group's key
-	Actor  string       // a principal
-	Label  flow.Label   // of the actor's name
-	Most   flow.Level   // alerts above it count as missing
-	Knows  Knows        // if set, alerts that it refuses count as missing too
+	Action   alert.Action // Acknowledge or Resolve
+	Name     string       // an alert's key or short name, or "g:" and a group's key
+	Actor    string       // a principal
+	Label    flow.Label   // of the actor's name
+	MaxLevel flow.Level   // alerts above it count as missing
+	Knows    Knows        // if set, alerts that it refuses count as missing too
 }
 
 // Knows reports whether somebody may know an alert.
@@ -104,7 +104,7 @@ func (a *Alerts) Ordered(ctx context.Context, o Order) (ledger.Change, []alert.A
 	if plan == nil {
 		return change, nil, ErrOff
 	}
-	found, err := a.named(ctx, o.Name, o.Most, o.Knows)
+	found, err := a.named(ctx, o.Name, o.MaxLevel, o.Knows)
 	if err != nil {
 		return change, nil, err
 	}

@@ -113,7 +113,7 @@ func (w *worker) act(ctx context.Context, h *hushing, g alert.Group) error {
 			return arrival
 		},
 	}
-	if h.plan.Budget.Most > 0 { // so that the groups of this replica do not refuse each other's changes
+	if h.plan.Budget.Max > 0 { // so that the groups of this replica do not refuse each other's changes
 		w.all.counting.Lock()
 		defer w.all.counting.Unlock()
 	}

@@ -21,7 +21,7 @@ func alerting(name, help string) spec {
 		if c.Token != nil {
 			most = c.Token.Level
 		}
-		return alert.Caller{Actor: c.In.Speaker(), Owner: c.Owner, Most: most, Route: c.In.Route, Show: c.Quotes.Show}
+		return alert.Caller{Actor: c.In.Speaker(), Owner: c.Owner, MaxLevel: most, Route: c.In.Route, Show: c.Quotes.Show}
 	}
 	return spec{
 		name: name, help: help, owner: true,

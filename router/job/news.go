@@ -27,8 +27,8 @@ var errNoChecks = errors.New("the job has checks, and this gateway has none")
 // askAgain is the pause before checks that still look are asked again.
 const askAgain = 2 * time.Second
 
-// askMost is how long an instant waits for its checks. One look takes less.
-const askMost = 2 * time.Minute
+// askMax is how long an instant waits for its checks. One look takes less.
+const askMax = 2 * time.Minute
 
 // ask asks the checks of a job. A trigger whose checks still look notes since when it asks.
 func (s *Source) ask(ctx context.Context, job *Job, t *ledger.Trigger, since time.Time) (found []ledger.Check, pending bool, err error) {
@@ -57,7 +57,7 @@ func (s *Source) look(ctx context.Context, job *Job, t *ledger.Trigger) (*trigge
 	switch {
 	case err != nil:
 		return nil, err
-	case pending && s.Now().Sub(t.Asked) < askMost:
+	case pending && s.Now().Sub(t.Asked) < askMax:
 		return &trigger.Effect{Wait: askAgain}, nil
 	case pending: // such as a replica that is stopping: the next instant asks again
 		t.Asked = time.Time{}

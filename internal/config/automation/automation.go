@@ -210,7 +210,7 @@ func (r Reader) job(path string, j Job, zone *time.Location) job.Job {
 	if j.Check != "" {
 		read.Checks = []string{j.Check}
 	}
-	r.must(j.OnFailure.After >= 0 && j.OnFailure.After <= failuresMost, path+"onFailure.after", "%d: want 1 to %d", j.OnFailure.After, failuresMost)
+	r.must(j.OnFailure.After >= 0 && j.OnFailure.After <= failuresMax, path+"onFailure.after", "%d: want 1 to %d", j.OnFailure.After, failuresMax)
 	r.must(!j.Exact || j.Jitter == 0, path+"exact", "contradicts jitter: want one of them")
 	r.ends(path, j, &read, zone)
 	if j.Jitter == 0 && !j.Exact && fullHours(read.Schedule) {

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	retriesMost    = 10
+	retriesMax    = 10
 	backoffDefault = 30 * time.Second
-	failuresMost   = 100
+	failuresMax   = 100
 	fullHourJitter = time.Minute
 )
 
 // retry reads how often a failed run is repeated.
 func (r Reader) retry(path string, j Job) job.Retry {
-	r.must(j.Retry.Max >= 0 && j.Retry.Max <= retriesMost, path+"retry.max", "%d: want 0 to %d", j.Retry.Max, retriesMost)
+	r.must(j.Retry.Max >= 0 && j.Retry.Max <= retriesMax, path+"retry.max", "%d: want 0 to %d", j.Retry.Max, retriesMax)
 	r.must(j.Retry.Backoff == 0 || j.Retry.Max > 0, path+"retry.backoff", "has no effect without max")
 	r.must(j.Retry.Backoff == 0 || j.Retry.Backoff.Std() >= time.Second, path+"retry.backoff", "%s: want at least 1s", j.Retry.Backoff)
 	return job.Retry{Max: j.Retry.Max, Backoff: cmp.Or(j.Retry.Backoff.Std(), backoffDefault)}

@@ -35,7 +35,7 @@ func (a *API) List(ctx context.Context, in *ListQuery) (*view.Page[alertList], e
 	if err != nil {
 		return nil, wire.BadRequest("filter: " + err.Error())
 	}
-	found, after, err := a.Alerts.Page(ctx, router.Wanted{Status: in.Status, Matchers: matchers, Most: auth.CallerOf(ctx).Level, After: in.After, Limit: in.Limit})
+	found, after, err := a.Alerts.Page(ctx, router.Wanted{Status: in.Status, Matchers: matchers, MaxLevel: auth.CallerOf(ctx).Level, After: in.After, Limit: in.Limit})
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (a *API) order(ctx context.Context, name string, action alert.Action) (*wir
 		return nil, wire.Conflict("the alert is over")
 	}
 	who := auth.CallerOf(ctx)
-	if _, err := a.Alerts.Obey(ctx, router.Order{Action: action, Name: x.Key, Actor: who.Actor(), Label: flow.Bottom(), Most: who.Level}); err != nil {
+	if _, err := a.Alerts.Obey(ctx, router.Order{Action: action, Name: x.Key, Actor: who.Actor(), Label: flow.Bottom(), MaxLevel: who.Level}); err != nil {
 		return nil, off(err)
 	}
 	out, err := a.record(ctx, x.Key)

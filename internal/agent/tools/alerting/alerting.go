@@ -132,7 +132,7 @@ func (ts *Tools) keyOf(ctx context.Context, caller sessions.Caller, name string)
 	if err != nil {
 		return "", tools.Inside("match alerts", err)
 	}
-	open, _, err := ts.Alerts.Page(ctx, router.Wanted{Matchers: own, Most: caller.Taint.Level(), Limit: openMax})
+	open, _, err := ts.Alerts.Page(ctx, router.Wanted{Matchers: own, MaxLevel: caller.Taint.Level(), Limit: openMax})
 	if err != nil {
 		return "", tools.Inside("list alerts", err)
 	}
@@ -170,7 +170,7 @@ func (ts *Tools) order(action alert.Action) func(ctx context.Context, call tools
 		case x.Over(ts.Now()):
 			return sessions.ToolResult{}, errors.New("key: the alert is over")
 		}
-		_, err = ts.Alerts.Obey(ctx, router.Order{Action: action, Name: x.Key, Actor: "agent:" + caller.Agent, Label: caller.Taint, Most: x.Label.Level()})
+		_, err = ts.Alerts.Obey(ctx, router.Order{Action: action, Name: x.Key, Actor: "agent:" + caller.Agent, Label: caller.Taint, MaxLevel: x.Label.Level()})
 		if err != nil {
 			return sessions.ToolResult{}, fault("change alert", err)
 		}
@@ -247,7 +247,7 @@ type row struct {
 
 func (ts *Tools) list(ctx context.Context, call tools.Call[listArgs]) (sessions.ToolResult, error) {
 	caller, label := call.Caller, flow.Bottom()
-	wanted := router.Wanted{Status: call.Args.Status, Most: level(caller), After: call.Args.After, Limit: listMax}
+	wanted := router.Wanted{Status: call.Args.Status, MaxLevel: level(caller), After: call.Args.After, Limit: listMax}
 	if call.Args.Filter != "" {
 		var err error
 		if wanted.Matchers, err = alert.ParseMatchers(call.Args.Filter); err != nil {

@@ -71,7 +71,9 @@ channels: { webchat: { classification: RESTRICTED } }
 	require.Equal(t, "main USD", row.Agent+" "+row.Currency)
 	require.Equal(t, strings.TrimRight(fmt.Sprintf("%.9f", each*float64(row.Calls)), "0"), row.Cost)
 	require.Equal(t, []int{1000 * row.Calls, 500 * row.Calls}, []int{row.Tokens.Input, row.Tokens.Cached})
-	var budgets struct{ Budgets []struct{ Name, Used, Reserved string } }
+	var budgets struct {
+		Budgets []struct{ Name, Used, Reserved string }
+	}
 	read(t, g.call(http.MethodGet, "/v1/budgets", ""), http.StatusOK, &budgets)
 	require.Equal(t, row.Cost+" 0", budgets.Budgets[0].Used+" "+budgets.Budgets[0].Reserved)
 	require.Equal(t, fmt.Sprint(1100*row.Calls), budgets.Budgets[1].Used)

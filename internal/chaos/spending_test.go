@@ -311,7 +311,7 @@ func (provider) ContextWindow() int { return 0 }
 func (p provider) Complete(ctx context.Context, req sessions.Request, on func(sessions.Chunk)) (sessions.Completion, error) {
 	p.hour.RUnlock()
 	defer p.hour.RLock()
-	most := meter.Most(&req)
+	most := meter.WorstCase(&req)
 	used := sessions.Usage{InputTokens: 1 + rand.IntN(most.InputTokens), OutputTokens: 1 + rand.IntN(most.OutputTokens)}
 	failure := func(kind sessions.ModelErrorKind) error {
 		return &sessions.ModelError{Kind: kind, Model: "p/m", Err: errors.New("no")}

@@ -27,7 +27,7 @@ type Entry struct {
 	Account
 	Unit        string // of the budget
 	Held, Spent int64
-	Most        int64 // held and spent may not exceed it afterwards, plus what an owner has added
+	Max         int64 // held and spent may not exceed it afterwards, plus what an owner has added
 }
 
 // Posting changes the accounts of a call and of the budgets that it touches: all of them, or none.
@@ -55,7 +55,7 @@ func (p *Posting) Plan(budgets []*Budget, price *Price, worst Amount) error {
 		if !applies {
 			continue
 		}
-		e := Entry{Account: b.Account(subject, call.Started), Unit: b.Unit, Most: b.most(call.Unattended)}
+		e := Entry{Account: b.Account(subject, call.Started), Unit: b.Unit, Max: b.most(call.Unattended)}
 		switch {
 		case b.Unit == Tokens:
 			e.Held = int64(worst.InputTokens) + int64(worst.OutputTokens)
@@ -76,7 +76,7 @@ func (p *Posting) Plan(budgets []*Budget, price *Price, worst Amount) error {
 func (p *Posting) Settle() {
 	for i := range p.Entries {
 		e := &p.Entries[i]
-		e.Held, e.Spent, e.Most = -e.Held, e.real(&p.Call), math.MaxInt64
+		e.Held, e.Spent, e.Max = -e.Held, e.real(&p.Call), math.MaxInt64
 	}
 	p.Open = -p.Open
 }
@@ -108,9 +108,9 @@ func Refusal(budgets []*Budget, p *Posting, states map[string]State) *Reached {
 			continue
 		}
 		state := states[e.ID]
-		if left := e.Most + state.Extra - state.Used() - e.Held; left < room || tightest == nil {
+		if left := e.Max + state.Extra - state.Used() - e.Held; left < room || tightest == nil {
 			room = left
-			tightest = &Reached{Budget: budgets[i], Account: e.Account, State: state, Need: e.Held, Short: -left, Unattended: p.Call.Unattended && e.Most < budgets[i].Limit}
+			tightest = &Reached{Budget: budgets[i], Account: e.Account, State: state, Need: e.Held, Short: -left, Unattended: p.Call.Unattended && e.Max < budgets[i].Limit}
 		}
 	}
 	return tightest

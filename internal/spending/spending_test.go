@@ -72,7 +72,7 @@ func TestPlanAndSettle(t *testing.T) {
 	require.NoError(t, p.Plan(budgets, price, worst))
 	require.Len(t, p.Entries, 2, "nobody speaks")
 	require.Equal(t, []int64{35, 15}, []int64{p.Entries[0].Held, p.Entries[1].Held})
-	require.Equal(t, []int64{70, 1000}, []int64{p.Entries[0].Most, p.Entries[1].Most}, "unattended work leaves a part to people")
+	require.Equal(t, []int64{70, 1000}, []int64{p.Entries[0].Max, p.Entries[1].Max}, "unattended work leaves a part to people")
 	reached := spending.Refusal(budgets, p, map[string]spending.State{p.Entries[0].ID: {Spent: 60}})
 	require.Same(t, house, reached.Budget)
 	require.True(t, reached.Unattended)

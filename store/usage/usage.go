@@ -90,7 +90,7 @@ func callArgs(e *engine.Encoding, p *spending.Posting) []any {
 }
 
 func entryArgs(n *spending.Entry, extra int64) []any {
-	return []any{engine.Indexed(n.ID), engine.Micros(n.Start), n.Held, n.Spent, min(n.Most, unlimited), extra, engine.Micros(n.End), engine.Indexed(n.Budget), engine.Indexed(n.Subject)}
+	return []any{engine.Indexed(n.ID), engine.Micros(n.Start), n.Held, n.Spent, min(n.Max, unlimited), extra, engine.Micros(n.End), engine.Indexed(n.Budget), engine.Indexed(n.Subject)}
 }
 
 // Post stores a posting. ErrConflict means that it does not fit into one of its accounts, or that its reservation has ended.
@@ -161,7 +161,7 @@ func (t Table) Nearly(ctx context.Context, budget string, start time.Time, least
 
 // Raise adds to the limit of an account.
 func Raise(a *spending.Account, extra int64) engine.Statement {
-	return engine.Statement{SQL: raise, Args: entryArgs(&spending.Entry{Account: *a, Most: unlimited}, extra)}
+	return engine.Statement{SQL: raise, Args: entryArgs(&spending.Entry{Account: *a, Max: unlimited}, extra)}
 }
 
 var raise = `INSERT INTO spending (` + columns + `) VALUES ` + budgetRow + ` ON CONFLICT (id) DO UPDATE SET extra = spending.extra + excluded.extra`

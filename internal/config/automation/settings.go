@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	retriesMax    = 10
+	retriesMax     = 10
 	backoffDefault = 30 * time.Second
-	failuresMax   = 100
+	failuresMax    = 100
 	fullHourJitter = time.Minute
 )
 

@@ -41,7 +41,7 @@ func (b *book) Post(ctx context.Context, p *spending.Posting) error {
 		return sessions.ErrConflict
 	}
 	for _, e := range p.Entries {
-		if state, ok := b.states[e.ID]; ok && state.Used()+e.Held+e.Spent-state.Extra > e.Most {
+		if state, ok := b.states[e.ID]; ok && state.Used()+e.Held+e.Spent-state.Extra > e.Max {
 			return sessions.ErrConflict
 		}
 	}

@@ -13,11 +13,11 @@ const (
 	aroundMessage = 32
 	aroundPart    = 256
 	aroundTool    = 64
-	pictureMost   = 50_000 // of the largest picture that the dearest models take
+	pictureMax    = 50_000 // of the largest picture that the dearest models take
 )
 
-// Most is the most that a request with a limit of its answer can use.
-func Most(req *sessions.Request) spending.Amount {
+// WorstCase is the most that a request with a limit of its answer can use.
+func WorstCase(req *sessions.Request) spending.Amount {
 	prompt := aroundPrompt + len(req.System)
 	for i := range req.Tools {
 		t := &req.Tools[i]
@@ -26,7 +26,7 @@ func Most(req *sessions.Request) spending.Amount {
 	for i := range req.Messages {
 		prompt += aroundMessage
 		for j := range req.Messages[i].Parts {
-			prompt += partMost(&req.Messages[i].Parts[j])
+			prompt += partMax(&req.Messages[i].Parts[j])
 		}
 	}
 	a := spending.Amount{Pictures: pictures(req)}
@@ -34,13 +34,13 @@ func Most(req *sessions.Request) spending.Amount {
 	return a
 }
 
-func partMost(p *sessions.Part) int {
+func partMax(p *sessions.Part) int {
 	n := len(p.Text) + len(p.Signature) + len(p.CallID) + len(p.Tool) + len(p.Args)
 	if a := p.Attachment; a != nil {
 		n += aroundPart + len(a.Name) + len(a.MIME) + len(a.Path) + len(a.Note)
 	}
 	if len(p.Content) > 0 {
-		n += pictureMost
+		n += pictureMax
 	}
 	return n
 }

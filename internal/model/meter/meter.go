@@ -207,11 +207,11 @@ func (c *counted) reserve(ctx context.Context, req *sessions.Request) error {
 	if req.MaxTokens == 0 {
 		req.MaxTokens = outputDefault
 	}
-	if err := c.posting.Plan(budgets, c.price, Most(req)); err != nil {
+	if err := c.posting.Plan(budgets, c.price, WorstCase(req)); err != nil {
 		return refused(err)
 	}
 	for _, e := range c.posting.Entries {
-		if e.Held <= e.Most {
+		if e.Held <= e.Max {
 			continue
 		}
 		reached, err := c.reached(ctx, budgets)
@@ -337,7 +337,7 @@ func (c *counted) assume(req *sessions.Request) {
 	if req.MaxTokens == 0 {
 		req.MaxTokens = outputDefault
 	}
-	call.Assumed, call.Amount = true, Most(req)
+	call.Assumed, call.Amount = true, WorstCase(req)
 	if c.price != nil {
 		c.cost(c.price.Worst(call.Amount))
 	}

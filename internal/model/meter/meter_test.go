@@ -94,7 +94,7 @@ func request() sessions.Request {
 
 // most is what the request may cost.
 func most(req sessions.Request) int64 {
-	a := meter.Most(&req)
+	a := meter.WorstCase(&req)
 	return int64(a.InputTokens)*tokenIn + int64(a.OutputTokens)*tokenOut
 }
 
@@ -116,7 +116,7 @@ func TestCallIsReservedAndSettled(t *testing.T) {
 	req := request()
 	d.fake.during = func() {
 		require.Equal(t, spending.State{Held: most(req)}, d.book.of("house"), "the most that the call may cost is held while it lasts")
-		a := meter.Most(&req)
+		a := meter.WorstCase(&req)
 		require.Equal(t, spending.State{Held: int64(a.InputTokens + a.OutputTokens)}, d.book.of("each"), "in tokens")
 		require.Len(t, d.book.open, 1)
 		d.now = noon.Add(3 * time.Second)
@@ -184,7 +184,7 @@ func TestBudgetLimitsTheAnswer(t *testing.T) {
 	_, err := d.ask(req)
 	require.NoError(t, err)
 	require.Equal(t, 8192, d.fake.got.MaxTokens)
-	require.Equal(t, 8192+wire.ThinkingBudget(sessions.ThinkingHigh), meter.Most(&d.fake.got).OutputTokens)
+	require.Equal(t, 8192+wire.ThinkingBudget(sessions.ThinkingHigh), meter.WorstCase(&d.fake.got).OutputTokens)
 }
 
 func TestCallThatDoesNotFitIsNotMade(t *testing.T) {
@@ -483,9 +483,9 @@ func TestPicturesCount(t *testing.T) {
 	prices.Add("test/large", price)
 	d.Configure(&meter.Settings{Prices: &pricelist.List{Own: prices}, Budgets: []*spending.Budget{house(1_000_000_000)}})
 	req := request()
-	plain := meter.Most(&req).InputTokens
+	plain := meter.WorstCase(&req).InputTokens
 	req.Messages[0].Parts = append(req.Messages[0].Parts, sessions.Part{Type: sessions.PartAttachment, Content: []byte("png"), Attachment: &sessions.Attachment{MIME: "image/png"}})
-	require.Greater(t, meter.Most(&req).InputTokens, plain+50_000)
+	require.Greater(t, meter.WorstCase(&req).InputTokens, plain+50_000)
 	_, err := d.ask(req)
 	require.NoError(t, err)
 	call := d.row()

@@ -63,7 +63,7 @@ func (ts *Tools) statusTool() sessions.Tool {
 	return tools.New(sessions.Tool{
 		Spec: sessions.ToolSpec{
 			Name:        "session_status",
-			Description: "Shows a conversation's state: model, tokens and their cost, what is left of budgets, queue, exchanges with other agents, sub-agents, where a person last wrote to it, and the time now. Can set this conversation's model.",
+			Description: "Shows a conversation's state: model, tokens, cost, budgets, queue, exchanges with agents, sub-agents, where a person last wrote to it, and the time. Can set this conversation's model.",
 		},
 		Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone}, Idempotent: true,
 	}, tools.Work[statusArgs]{Run: ts.status, Beyond: statusBeyond, Check: func(ctx context.Context, call tools.Call[statusArgs]) error {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,18 +20,37 @@ import (
 // everything is what happens in all sessions, and the marks of lists by level.
 type everything struct {
 	events chan sessions.Event
-	after  uint64
-	marks  map[flow.Level]uint64
+
+	mu    sync.Mutex
+	after uint64
+	marks map[flow.Level]uint64
+}
+
+func (e *everything) mark(level flow.Level, n uint64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.marks[level] = n
+}
+
+// resumed is the number after which the last follower wants events.
+func (e *everything) resumed() uint64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.after
 }
 
 // FollowAll implements [live.Events].
 func (e *everything) FollowAll(_ context.Context, after uint64) (<-chan sessions.Event, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	e.after = after
 	return e.events, nil
 }
 
 // Marks implements [live.Rows].
 func (e *everything) Marks(_ context.Context, most flow.Level) (map[string]uint64, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	return map[string]uint64{"runs": e.marks[most]}, nil
 }
 
@@ -73,14 +93,14 @@ func TestTheStreamOfAPage(t *testing.T) {
 		id := strings.TrimPrefix(text[strings.LastIndex(text, "id: "):], "id: ")
 		id, _, _ = strings.Cut(id, "\n")
 
-		e.marks[flow.Restricted] = 7
+		e.mark(flow.Restricted, 7)
 		time.Sleep(5 * time.Second)
-		e.marks[flow.Internal] = 1
+		e.mark(flow.Internal, 1)
 		require.Equal(t, 1, strings.Count(shows(t, lines, `{"kinds":["runs"]}`), "kinds"), "what changes above is not told")
 
 		again := bufio.NewScanner(answer(t, w.dial(t, "GET", "/v1/stream?sessions="+string(mainID)+"&after="+id, "")).Body)
 		shows(t, again, `"resumed":true`)
-		require.Equal(t, uint64(4), e.after)
+		require.Equal(t, uint64(4), e.resumed())
 		shows(t, again, `{"kinds":["runs"]}`)
 	})
 }

@@ -37,7 +37,9 @@ export function List({ name, path, take, id, fixed = {}, filters = [], columns, 
   const height = compact ? 68 : 48; // pixels of a row, as in style.css
   const box = useRef(null);
   const top = useRef(0);
-  const [cursor, setCursor] = useState(-1);
+  const [cursor, showCursor] = useState(-1);
+  const place = useRef(-1); // the cursor, also between a key and the drawing that follows it
+  const setCursor = (i) => { place.current = i; showCursor(i); };
   const [chosen, setChosen] = useState(() => new Set());
 
   const rows = useMemo(() => {
@@ -109,7 +111,7 @@ export function List({ name, path, take, id, fixed = {}, filters = [], columns, 
   };
 
   const move = (by) => {
-    const next = Math.max(0, Math.min(rows.order.length - 1, cursor + by));
+    const next = Math.max(0, Math.min(rows.order.length - 1, place.current + by));
     setCursor(next);
     const y = next * height;
     if (y < top.current) box.current.scrollTop = y;
@@ -124,12 +126,12 @@ export function List({ name, path, take, id, fixed = {}, filters = [], columns, 
 
   useEffect(() => current({
     down: () => move(1), up: () => move(-1),
-    open: () => rows.at(cursor) && show(rows.at(cursor)),
-    peek: () => (open ? close() : rows.at(cursor) && show(rows.at(cursor))),
-    select: () => bulk.length && rows.at(cursor) && choose(rows.at(cursor)),
+    open: () => rows.at(place.current) && show(rows.at(place.current)),
+    peek: () => (open ? close() : rows.at(place.current) && show(rows.at(place.current))),
+    select: () => bulk.length && rows.at(place.current) && choose(rows.at(place.current)),
     filter: () => document.querySelector("#filters input, #filters select")?.focus(),
-    why: () => why && rows.at(cursor) && go(why(rows.at(cursor))),
-    link: async () => { await copy(location.origin + (rows.at(cursor) ? link(rows.at(cursor)) : location.pathname + location.search)); toast(t("list.linked")); },
+    why: () => why && rows.at(place.current) && go(why(rows.at(place.current))),
+    link: async () => { await copy(location.origin + (rows.at(place.current) ? link(rows.at(place.current)) : location.pathname + location.search)); toast(t("list.linked")); },
     close: () => open && !reader && close(),
   }));
 

@@ -205,7 +205,8 @@ func (g *gateway) ask(as flow.Level, method, path, body string, headers ...strin
 }
 
 var (
-	times = regexp.MustCompile(`\d{4}-\d\d-\d\dT([0-9:.]|%3A)+(Z|[+-]\d\d:\d\d)|"(created|created_at|last_activity|modified)\\?":[0-9.e+]+|\b1[5-9]\d{11}\b|\d+ [A-Z][a-z]{2} \d\d:\d\d UTC|"uptime":"[^"]*"|"(runtime|waited|took)_ms":\d+|_runtime [0-9.a-zµ]+`)
+	times = regexp.MustCompile(`\d{4}-\d\d-\d\dT([0-9:.]|%3A)+(Z|[+-]\d\d:\d\d)|"(created|created_at|last_activity|modified)\\?":[0-9.e+]+|\b1[5-9]\d{11}\b|\d+ [A-Z][a-z]{2} \d\d:\d\d UTC|"uptime":"[^"]*"|"runtime_ms":\d+|_runtime [0-9.a-zµ]+`)
+	spans = regexp.MustCompile(`,"(waited|took)_ms":\d+`) // left out below a millisecond
 	names = regexp.MustCompile(`\b(sess|run|dlv|xch|chn|med|apr|msg|call|resp|fc|chatcmpl)[-_][0-9a-f]{8,}(_[0-9a-f]{8})?|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{32}\b|\b\d{16}-[0-9a-f]{16}\b`)
 )
 
@@ -230,7 +231,7 @@ func (n *naming) text(s string) string {
 	if n.seen == nil {
 		n.seen = map[string]string{}
 	}
-	s = times.ReplaceAllString(s, "<time>")
+	s = times.ReplaceAllString(spans.ReplaceAllString(s, ""), "<time>")
 	return names.ReplaceAllStringFunc(s, func(name string) string {
 		if _, ok := n.seen[name]; !ok {
 			n.seen[name] = fmt.Sprintf("<name %d>", len(n.seen))

@@ -77,7 +77,7 @@ export async function call(path, options = {}) {
   if (answer.ok) return answer;
   const problem = await answer.json().catch(() => ({}));
   if (answer.status === 401 && path !== "/logout") {
-    await asked();
+    if (localStorage.getItem(place) === key) await asked(); // otherwise the person has signed in since the request
     return call(path, options);
   }
   throw new Refused(answer.status, problem.message ?? "HTTP " + answer.status, problem.error);

@@ -17,7 +17,7 @@ import (
 	"sluice/sessions"
 )
 
-// spendingMore is an agent that needs 30 more than its budget of 100 has left, and says so where the limit is not raised.
+// spendingMore is an agent that needs 30 more than its budget of 100 has left, which is two fifths, and says so where the limit is not raised.
 func spendingMore(b *bundle) *spending.Budget {
 	budget := &spending.Budget{Name: "house", Scope: spending.ScopeGateway, Limit: 100, Unit: spending.Tokens, Per: spending.PerDay, AtLimit: spending.RuleAsk}
 	b.agent.work = func(ctx context.Context, _ *sessions.Session, _ *sessions.Run) (string, error) {
@@ -56,8 +56,8 @@ func TestTheOwnerRaisesABudget(t *testing.T) {
 				b.await(1)
 				synctest.Wait()
 				p := b.onlyApproval(ledger.ApprovalPending)
-				require.Equal(t, "May I have 30 tokens more for budget house today? It has no room for what I am working on.\n\nNo answer within 10 minutes counts as a no.", b.chat.texts("owner")[0])
-				require.Equal(t, []string{"+30 tokens today", "No"}, []string{r.sent[0].Buttons[0].Label, r.sent[0].Buttons[1].Label})
+				require.Equal(t, "May I have 40 tokens more for budget house today? It has no room for what I am working on.\n\nNo answer within 10 minutes counts as a no.", b.chat.texts("owner")[0])
+				require.Equal(t, []string{"+40 tokens today", "No"}, []string{r.sent[0].Buttons[0].Label, r.sent[0].Buttons[1].Label})
 				b.restart()
 				synctest.Wait()
 				b.hear(in("owner", "2", "/approve "+string(p.ID)+" "+word))
@@ -66,10 +66,10 @@ func TestTheOwnerRaisesABudget(t *testing.T) {
 				states, err := b.store.States(t.Context(), []spending.Account{budget.Account("", time.Now())})
 				require.NoError(t, err)
 				entry := b.entries("approval." + map[string]string{"allow": "allowed", "deny": "denied"}[word])[0]
-				require.Contains(t, fmt.Sprintf("%s", entry.Detail), "30 tokens more for budget house today")
+				require.Contains(t, fmt.Sprintf("%s", entry.Detail), "40 tokens more for budget house today")
 				if word == "allow" {
-					require.Contains(t, b.chat.texts("owner"), "Allowed: 30 tokens more for budget house today.")
-					require.EqualValues(t, 30, states[budget.Account("", time.Now()).ID].Extra)
+					require.Contains(t, b.chat.texts("owner"), "Allowed: 40 tokens more for budget house today.")
+					require.EqualValues(t, 40, states[budget.Account("", time.Now()).ID].Extra)
 					_, err := b.Approvals.DecideApproval(t.Context(), p.ID, decider.Verdict{Allow: true, Owner: true})
 					require.ErrorContains(t, err, "is already allowed", "it is raised once")
 					return

@@ -173,13 +173,13 @@ type Reached struct {
 	Unattended bool
 }
 
-// Error implements error. It is for operators.
+// Error implements error. It says nothing of what others have used: operators of the session's level read it in the audit trail.
 func (r *Reached) Error() string {
 	if r.Unpriced {
 		return fmt.Sprintf("budget %s: model %s has no price in %s; set models.prices", r.Budget.Name, r.Model, r.Budget.Unit)
 	}
-	return fmt.Sprintf("budget %s of %s %s: %s is spent or reserved, and this call may cost %s", r.Budget.Name, r.Budget.Show(r.Budget.Limit+r.State.Extra), r.Budget.When(),
-		r.Budget.Show(r.State.Used()), r.Budget.Show(r.Need))
+	return fmt.Sprintf("budget %s of %s %s has no room for this call, which may cost %s; `sluice usage budgets` shows what is used",
+		r.Budget.Name, r.Budget.Show(r.Budget.Limit), r.Budget.When(), r.Budget.Show(r.Need))
 }
 
 // Public is the sentence for the person who waits. It says nothing of what others have used.

@@ -15,18 +15,23 @@ func (r *Raise) String() string {
 	return fmt.Sprintf("%s more for budget %s %s", r.Shown, r.Account.Budget, r.When)
 }
 
-// Raise is what an owner is asked for: a fifth of the limit, or more if the call needs it. False: nobody is asked, because the
-// budget says so, the model has no price, or the call alone needs more than the whole limit again.
+// Raise is what an owner is asked for: as many fifths of the limit as the call needs. What exactly is missing would tell everybody
+// who may read the question what others have used. False: nobody is asked, because the budget says so, the model has no price, or
+// the call alone needs more than the whole limit again.
 func (r *Reached) Raise() (Raise, bool) {
-	const part = 5
-	extra := max(r.Budget.Limit/part, r.Short)
-	if r.Budget.AtLimit != RuleAsk || r.Unpriced || extra > r.Budget.Limit {
+	const parts = 5
+	if r.Budget.AtLimit != RuleAsk || r.Unpriced || r.Short > r.Budget.Limit {
 		return Raise{}, false
 	}
 	step := int64(One) / 100
 	if r.Budget.Unit == Tokens {
 		step = 1
 	}
-	extra = (extra + step - 1) / step * step
+	part := max(roundUp(r.Budget.Limit, parts)/parts, 1)
+	part = roundUp(part, step)
+	extra := max(roundUp(r.Short, part), part)
 	return Raise{Account: r.Account, Extra: extra, Shown: r.Budget.Show(extra), When: r.Budget.When()}, true
 }
+
+// roundUp is the smallest multiple of a step that is not below a number.
+func roundUp(n, step int64) int64 { return (n + step - 1) / step * step }

@@ -107,11 +107,15 @@ func TestRaise(t *testing.T) {
 		short  int64
 		shown  string // empty: nobody is asked
 	}{
-		"a fifth":                    {spending.Budget{Limit: 5 * one, Unit: "USD", AtLimit: spending.RuleAsk}, 1, "1.00 USD"},
-		"what the call needs":        {spending.Budget{Limit: 5 * one, Unit: "USD", AtLimit: spending.RuleAsk}, one + one/3, "1.34 USD"},
-		"tokens":                     {spending.Budget{Limit: 99, Unit: spending.Tokens, AtLimit: spending.RuleAsk}, 1, "19 tokens"},
-		"more than the limit again":  {spending.Budget{Limit: 100, Unit: spending.Tokens, AtLimit: spending.RuleAsk}, 101, ""},
-		"the budget does not say so": {spending.Budget{Limit: 100, Unit: spending.Tokens, AtLimit: spending.RuleStop}, 1, ""},
+		"a fifth":                     {spending.Budget{Limit: 5 * one, Unit: "USD", AtLimit: spending.RuleAsk}, 1, "1.00 USD"},
+		"what the call needs":         {spending.Budget{Limit: 5 * one, Unit: "USD", AtLimit: spending.RuleAsk}, one + one/3, "2.00 USD"},
+		"not what exactly is missing": {spending.Budget{Limit: 5 * one, Unit: "USD", AtLimit: spending.RuleAsk}, 2*one - 1, "2.00 USD"},
+		"the whole limit again":       {spending.Budget{Limit: 5 * one, Unit: "USD", AtLimit: spending.RuleAsk}, 5 * one, "5.00 USD"},
+		"a small limit":               {spending.Budget{Limit: one / 100, Unit: "USD", AtLimit: spending.RuleAsk}, 1, "0.01 USD"},
+		"there is room by now":        {spending.Budget{Limit: 5 * one, Unit: "USD", AtLimit: spending.RuleAsk}, -3 * one, "1.00 USD"},
+		"tokens":                      {spending.Budget{Limit: 99, Unit: spending.Tokens, AtLimit: spending.RuleAsk}, 1, "20 tokens"},
+		"more than the limit again":   {spending.Budget{Limit: 100, Unit: spending.Tokens, AtLimit: spending.RuleAsk}, 101, ""},
+		"the budget does not say so":  {spending.Budget{Limit: 100, Unit: spending.Tokens, AtLimit: spending.RuleStop}, 1, ""},
 	} {
 		r := spending.Reached{Budget: &c.budget, Short: c.short}
 		raise, ask := r.Raise()
@@ -121,4 +125,15 @@ func TestRaise(t *testing.T) {
 	unpriced := spending.Reached{Budget: &spending.Budget{Limit: 5, AtLimit: spending.RuleAsk}, Unpriced: true}
 	_, ask := unpriced.Raise()
 	require.False(t, ask)
+}
+
+// The audit trail shows the error to those who see the session, and the budget counts calls of all sessions.
+func TestReachedDoesNotSayWhatOthersHaveUsed(t *testing.T) {
+	t.Parallel()
+	one := int64(spending.One)
+	says := func(s spending.State) string {
+		return (&spending.Reached{Budget: &spending.Budget{Name: "house", Limit: 5 * one, Unit: "USD", Per: spending.PerDay}, State: s, Need: one / 2}).Error()
+	}
+	require.Equal(t, "budget house of 5.00 USD today has no room for this call, which may cost 0.50 USD; `sluice usage budgets` shows what is used", says(spending.State{Spent: 5 * one}))
+	require.Equal(t, says(spending.State{Spent: 5 * one}), says(spending.State{Spent: 5*one - 7, Held: 1, Extra: one}))
 }

@@ -200,8 +200,8 @@ func TestCallThatDoesNotFitIsNotMade(t *testing.T) {
 		cheaper    bool
 		says       string
 	}{
-		"larger than the whole budget":    {budget: house(fits - 1), says: "this call may cost"},
-		"larger than what is left":        {budget: house(fits + 10), earlier: 11, says: "is spent or reserved"},
+		"larger than the whole budget":    {budget: house(fits - 1), says: "has no room for this call, which may cost"},
+		"larger than what is left":        {budget: house(fits + 10), earlier: 11, says: "has no room for this call, which may cost"},
 		"the next model may be cheaper":   {budget: person(10), cheaper: true, says: "10 tokens today"},
 		"the rest is for people":          {budget: unattended, unattended: true, says: "house"},
 		"no price in a budget's currency": {budget: house(fits), model: "unknown", says: "model test/unknown has no price in USD; set models.prices"},

@@ -38,6 +38,7 @@ type Trouble struct {
 	Text     string     // what to do
 	Level    flow.Level // who may know; invalid: everybody
 	Until    time.Time  // when it ends by itself: until then it stays an alert even if the replica dies; zero: not known
+	Over     bool       // it is over: the first look ends an alert that a replica which has died has left
 }
 
 // Watch reports troubles. All fields are required.
@@ -103,6 +104,12 @@ func (w *Watch) look(ctx context.Context) {
 func (w *Watch) changed(troubles []Trouble) (next map[string]*known, reports []alert.Incoming) {
 	next = map[string]*known{}
 	for _, t := range troubles {
+		if t.Over {
+			if w.seen == nil {
+				reports = append(reports, w.report(&t, alert.Resolve))
+			}
+			continue
+		}
 		now := known{Trouble: t}
 		if was := w.seen[t.Name]; was != nil {
 			now.reported = was.reported

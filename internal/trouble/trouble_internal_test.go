@@ -126,3 +126,27 @@ func TestTroublesBecomeAlerts(t *testing.T) {
 		require.Equal(t, looks, h.looks, "without alerts nothing is looked at")
 	})
 }
+
+// An alert that outlives its replica ends when the next one sees that the trouble is over; once, whatever is reported meanwhile.
+func TestWhatIsOverEndsAtTheFirstLook(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse()
+		h.troubles = []Trouble{{Name: "budget/house", Severity: alert.Warning, Over: true}}
+		h.fault = errors.New("the database is away")
+		h.look(t.Context())
+		require.Empty(t, h.told)
+		h.fault = nil
+		for range 3 {
+			h.look(t.Context())
+		}
+		require.Equal(t, []string{"resolve sluice/budget/house"}, h.told)
+		h.troubles[0].Over = false
+		h.look(t.Context())
+		h.look(t.Context())
+		require.Equal(t, []string{"resolve sluice/budget/house", "fire sluice/budget/house"}, h.told)
+		h.troubles[0].Over = true
+		h.look(t.Context())
+		require.Equal(t, []string{"resolve sluice/budget/house", "fire sluice/budget/house", "resolve sluice/budget/house"}, h.told)
+	})
+}

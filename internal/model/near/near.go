@@ -34,12 +34,14 @@ type Watch struct {
 	told map[string]time.Time // keys of messages that were stored, and when their period ends; only Tell uses it
 }
 
-// found is a budget that is nearly used up in the period at a time.
+// found is a budget in the period at a time.
 type found struct {
 	*spending.Budget
 	start, end time.Time
+	near       bool
 }
 
+// find looks at the budgets whose owner is to be told.
 func (w *Watch) find(ctx context.Context, skip func(f *found) bool) (all []found, err error) {
 	for _, b := range w.Budgets() {
 		f := found{Budget: b}
@@ -47,13 +49,10 @@ func (w *Watch) find(ctx context.Context, skip func(f *found) bool) (all []found
 		if b.WarnAt == 0 || skip(&f) {
 			continue
 		}
-		near, err := w.Ledger.Nearly(ctx, b.Name, f.start, b.Warn())
-		if err != nil {
+		if f.near, err = w.Ledger.Nearly(ctx, b.Name, f.start, b.Warn()); err != nil {
 			return nil, fmt.Errorf("read budget %s: %w", b.Name, err)
 		}
-		if near {
-			all = append(all, f)
-		}
+		all = append(all, f)
 	}
 	return all, nil
 }
@@ -72,12 +71,13 @@ func (f *found) title() string {
 
 const text = "At the limit, `budgets` says what happens. `sluice usage budgets` shows how full they are."
 
-// Troubles are the budgets that are nearly used up, as alerts tell of them.
+// Troubles are the budgets that are nearly used up, as alerts tell of them. The others are over: their limits may have been raised
+// while no gateway was running.
 func (w *Watch) Troubles(ctx context.Context) (all []trouble.Trouble, err error) {
 	budgets, err := w.find(ctx, func(*found) bool { return false })
 	for i := range budgets {
 		f := &budgets[i]
-		all = append(all, trouble.Trouble{Name: "budget/" + f.Name, Severity: alert.Warning, Title: f.title(), Text: text, Until: f.end})
+		all = append(all, trouble.Trouble{Name: "budget/" + f.Name, Severity: alert.Warning, Title: f.title(), Text: text, Until: f.end, Over: !f.near})
 	}
 	return all, err
 }
@@ -93,6 +93,9 @@ func (w *Watch) Tell(ctx context.Context) {
 	}
 	for i := range budgets {
 		f := &budgets[i]
+		if !f.near {
+			continue
+		}
 		if err := w.Send(ctx, f.title()+". "+text, f.key()); err != nil {
 			if ctx.Err() == nil {
 				w.Log.Warn("the owner is not told that a budget is nearly used up", "budget", f.Name, "err", err)

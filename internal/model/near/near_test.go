@@ -59,7 +59,9 @@ func (d *desk) troubles(t *testing.T) map[string]trouble.Trouble {
 	require.NoError(t, err)
 	named := map[string]trouble.Trouble{}
 	for _, f := range found {
-		named[f.Name] = f
+		if !f.Over {
+			named[f.Name] = f
+		}
 	}
 	return named
 }
@@ -77,8 +79,12 @@ func TestBudgetsNearTheirLimitAreTroubles(t *testing.T) {
 	require.Equal(t, time.Date(2026, 3, 3, 0, 0, 0, 0, time.UTC), found["budget/house"].Until)
 	d.now = d.now.Add(12 * time.Hour)
 	require.NotContains(t, d.troubles(t), "budget/house", "a new day")
+	all, err := d.Troubles(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"budget/house", "budget/each"}, []string{all[0].Name, all[1].Name})
+	require.True(t, all[0].Over, "what has told of it before ends")
 	d.fault = errors.New("the database is away")
-	_, err := d.Troubles(t.Context())
+	_, err = d.Troubles(t.Context())
 	require.ErrorIs(t, err, d.fault)
 }
 

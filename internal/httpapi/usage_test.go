@@ -1,6 +1,8 @@
 package httpapi_test
 
 import (
+	"cmp"
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -106,6 +108,27 @@ func TestUsageIsAddedUp(t *testing.T) {
 	}
 }
 
+// crowded is a ledger with more groups than one query gives.
+type crowded struct{}
+
+func (crowded) Sums(_ context.Context, q spending.Query) ([]spending.Sum, error) {
+	if len(q.By) == 0 {
+		return []spending.Sum{{Calls: 20_000}}, nil
+	}
+	return slices.Repeat([]spending.Sum{{Calls: 1}}, min(cmp.Or(q.Limit, spending.SumsMax), spending.SumsMax)), nil
+}
+
+// The largest list says too that there are more rows, and its totals count them.
+func TestUsageBeyondTheLargestLimit(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, newGateway(), func(c *httpapi.Config) { c.Rows.Usage = crowded{} })
+	t.Cleanup(func() { require.NoError(t, s.Stop(t.Context())) })
+	got := usageOf(t, s.Handler(), "?by=session&limit=10000")
+	require.Len(t, got.Rows, 10_000)
+	require.True(t, got.More)
+	require.Equal(t, 20_000, got.Totals[0].Calls)
+}
+
 // A caller who does not see everything reads sums of what it sees, and not the accounts, which count calls of all levels.
 func TestBudgetsAreShownByLevel(t *testing.T) {
 	t.Parallel()
@@ -131,7 +154,11 @@ func TestBudgetsAreShownByLevel(t *testing.T) {
 
 func TestUsageAsCSV(t *testing.T) {
 	t.Parallel()
-	w := call(spent(t), "GET", "/v1/usage?by=model,person&format=csv", "", "Authorization: Bearer low")
+	h := spent(t)
+	short := call(h, "GET", "/v1/usage?by=model,person&format=csv&limit=1", "", "Authorization: Bearer low")
+	require.Equal(t, http.StatusUnprocessableEntity, short.Code, "nobody takes a part for the whole")
+	require.Contains(t, short.Body.String(), "there are more than 1 rows")
+	w := call(h, "GET", "/v1/usage?by=model,person&format=csv&limit=2", "", "Authorization: Bearer low")
 	require.Equal(t, "text/csv; charset=utf-8", w.Header().Get("Content-Type"))
 	rows, err := csv.NewReader(w.Body).ReadAll()
 	require.NoError(t, err)

@@ -3,6 +3,7 @@ package usage
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -35,6 +36,8 @@ const (
 	daysDefault = 30
 	// unknown is the cost of calls whose model has no price.
 	unknown = "unknown"
+	// formatCSV asks for CSV.
+	formatCSV = "csv"
 )
 
 // Input is the query of a request for sums.
@@ -130,6 +133,9 @@ func (a *API) Get(ctx context.Context, in *Input) (*Output, error) {
 		return nil, err
 	}
 	if out.More = len(sums) > in.Limit; out.More {
+		if in.Format == formatCSV {
+			return nil, wire.Invalid(fmt.Sprintf("limit: there are more than %d rows, and CSV can't say so: raise the limit, or ask for less", in.Limit))
+		}
 		sums = sums[:in.Limit]
 	}
 	for i := range sums {
@@ -147,7 +153,7 @@ func (a *API) Get(ctx context.Context, in *Input) (*Output, error) {
 	for i := range sums {
 		out.Totals = append(out.Totals, amountsOf(&sums[i]))
 	}
-	if in.Format == "csv" {
+	if in.Format == formatCSV {
 		return tableOf(&out)
 	}
 	return objectOf(&out)

@@ -81,10 +81,11 @@ func (m *seeing) withPictures(ctx context.Context, req *sessions.Request) (shown
 	for i := len(req.Messages) - 1; i >= 0; i-- {
 		message := req.Messages[i]
 		for j := len(message.Parts) - 1; j >= 0; j-- {
-			if !message.Parts[j].Attachment.IsPicture() || count == picturesMax {
+			a := message.Parts[j].Attachment
+			if !a.IsPicture() || count == picturesMax || int64(bytes)+a.Size > pictureBytesMax { // what does not fit is not even read
 				continue
 			}
-			content := m.content(ctx, message.Parts[j].Attachment.Media)
+			content := m.content(ctx, a.Media)
 			if content == nil || bytes+len(content) > pictureBytesMax {
 				continue
 			}

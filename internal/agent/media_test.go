@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
@@ -48,6 +49,18 @@ func (w *watcher) Complete(_ context.Context, req sessions.Request, _ func(sessi
 // seeing opens a session whose thread has so many pictures, one of which is not kept any more.
 func seeing(t *testing.T, model sessions.Model, pictures int, taint flow.Label) *sessions.Session {
 	t.Helper()
+	ids := slices.Repeat([]sessions.MediaID{"pic"}, pictures)
+	return showing(t, model, taint, 3, append([]sessions.MediaID{"gone"}, ids...), func(id sessions.MediaID) ([]byte, error) {
+		if id == "gone" {
+			return nil, sessions.ErrNotFound
+		}
+		return []byte(id), nil
+	})
+}
+
+// showing opens a session whose thread has pictures of a size.
+func showing(t *testing.T, model sessions.Model, taint flow.Label, size int64, pictures []sessions.MediaID, read func(id sessions.MediaID) ([]byte, error)) *sessions.Session {
+	t.Helper()
 	store := &store{Memory: sessiontest.NewMemory()}
 	loop, err := agent.New(agent.Config{
 		Roster: roster.New(roster.Settings{Monitor: lenient(), Agents: []roster.Definition{{ID: "main", Model: "test/watcher"}}}),
@@ -56,29 +69,35 @@ func seeing(t *testing.T, model sessions.Model, pictures int, taint flow.Label) 
 		CheckPolicy: func(context.Context, outbound.Check) (policy.Decision, error) { return policy.Decision{}, nil },
 		Exchanges:   exchanges{},
 		Send:        func(context.Context, outbound.Proactive) (ledger.Delivery, error) { return ledger.Delivery{}, nil },
-		Media: func(_ context.Context, id sessions.MediaID) ([]byte, error) {
-			if id == "gone" {
-				return nil, sessions.ErrNotFound
-			}
-			return []byte(id), nil
-		},
+		Media:       func(_ context.Context, id sessions.MediaID) ([]byte, error) { return read(id) },
 	})
 	require.NoError(t, err)
 	s, err := loop.Open(t.Context(), sessions.Record{ID: sessions.NewID(), Agent: "main", Taint: taint})
 	require.NoError(t, err)
-	m := sessions.Message{Role: sessions.RoleUser, Label: flow.Bottom()}
-	picture := func(id sessions.MediaID) sessions.Part {
-		return sessions.Part{
+	m := sessions.Message{Role: sessions.RoleUser, Label: flow.Bottom(), Parts: []sessions.Part{sessions.TextPart("look", flow.Bottom())}}
+	for _, id := range pictures {
+		m.Parts = append(m.Parts, sessions.Part{
 			Type: sessions.PartAttachment, Label: flow.Bottom(),
-			Attachment: &sessions.Attachment{Kind: "photo", MIME: "image/png", Size: 3, Media: id},
-		}
-	}
-	m.Parts = []sessions.Part{sessions.TextPart("look", flow.Bottom()), picture("gone")}
-	for range pictures {
-		m.Parts = append(m.Parts, picture("pic"))
+			Attachment: &sessions.Attachment{Kind: "photo", MIME: "image/png", Size: size, Media: id},
+		})
 	}
 	s.Append(m)
 	return s
+}
+
+// What does not fit into a request is not read from the store either: it would be with each completion.
+func TestPicturesThatDoNotFitAreNotRead(t *testing.T) {
+	t.Parallel()
+	const size = 10 << 20
+	w, reads := &watcher{}, 0
+	s := showing(t, w, flow.Bottom(), size, slices.Repeat([]sessions.MediaID{"pic"}, 20), func(sessions.MediaID) ([]byte, error) {
+		reads++
+		return make([]byte, size), nil
+	})
+	_, err := s.Complete(t.Context(), func(sessions.Chunk) {})
+	require.NoError(t, err)
+	require.Equal(t, []int{1}, w.seen)
+	require.Equal(t, 1, reads)
 }
 
 func TestPicturesAreShown(t *testing.T) {

@@ -4,6 +4,7 @@ package logs
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -120,15 +121,21 @@ func (r *reader) show(ctx context.Context) error {
 	return r.print(got.Lines)
 }
 
-// follow prints what is new, again and again. A gateway that starts again is followed too.
+// follow prints what is new, again and again. It says once that the gateway does not answer, and follows it when it has started again.
 func (r *reader) follow(ctx context.Context) error {
-	for {
+	for away := false; ; {
 		if err := pause.Wait(ctx, lookEvery); err != nil {
 			return err
 		}
 		fresh, err := r.fresh(ctx)
-		if err == nil {
-			err = r.print(fresh)
+		switch refused, ok := errors.AsType[*api.Error](err); {
+		case err == nil:
+			away, err = false, r.print(fresh)
+		case ok && refused.Status < http.StatusInternalServerError, ctx.Err() != nil:
+		case away:
+			err = nil
+		default:
+			away, err = true, r.screen.Printf("%s (trying again until it answers)", terminal.Line(err.Error()))
 		}
 		if err != nil {
 			return err

@@ -139,15 +139,15 @@ func TestBudgetsAreShownByLevel(t *testing.T) {
 		require.Equal(t, http.StatusOK, w.Code, w.Body.String())
 		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
 		for _, b := range got.Budgets {
-			lines = append(lines, fmt.Sprintf("%s %s%s: %s of %s %s, %s reserved, %d%% %v %v", b.Name, b.Scope, b.Subject, b.Used, b.Limit, b.Unit, b.Held, b.Percent, b.Partial, b.From != nil))
+			lines = append(lines, fmt.Sprintf("%s %s%s: %s of %s %s, %s reserved, %d%%, partial %v, period %v", b.Name, b.Scope, b.Subject, b.Used, b.Limit, b.Unit, b.Held, b.Percent, b.Partial, b.From != nil))
 		}
 		return lines
 	}
 	require.Equal(t, []string{
-		"house gateway: 0.001 of 3 USD, 0.001 reserved, 1% false true", "each persontelegram:5: 12 of 100 tokens, 12 reserved, 12% false false", "unused job: 0 of 7 EUR, 0 reserved, 0% false true",
+		"house gateway: 0.001 of 3 USD, 0.001 reserved, 1%, partial false, period true", "each persontelegram:5: 12 of 100 tokens, 12 reserved, 12%, partial false, period false", "unused job: 0 of 7 EUR, 0 reserved, 0%, partial false, period true",
 	}, read())
 	require.Equal(t, []string{
-		"house gateway: 1.25 of 3 USD, 0 reserved, 42% true true", "each persontelegram:5: 60 of 100 tokens, 0 reserved, 60% true false", "unused job: 0 of 7 EUR, 0 reserved, 0% true true",
+		"house gateway: 1.25 of 3 USD, 0 reserved, 42%, partial true, period true", "each persontelegram:5: 60 of 100 tokens, 0 reserved, 60%, partial true, period false", "unused job: 0 of 7 EUR, 0 reserved, 0%, partial true, period true",
 	}, read("Authorization: Bearer low"))
 	require.Equal(t, http.StatusForbidden, call(h, "GET", "/v1/budgets", "", "Authorization: Bearer pager").Code)
 }

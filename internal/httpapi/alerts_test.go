@@ -101,6 +101,20 @@ func (a alerting) keys(query string, headers ...string) string {
 	return strings.Join(all, " ")
 }
 
+// An alert above the caller whose key is the short name of another one hides it from nobody.
+func TestAHiddenAlertTakesNoName(t *testing.T) {
+	t.Parallel()
+	a, low := newAlerting(t), "Authorization: Bearer shift-token"
+	ref := alert.Ref("disk")
+	for _, body := range []string{`{"key":"disk","title":"Disk"}`, `{"key":"` + ref + `","label":"CONFIDENTIAL"}`} {
+		a.ask(http.StatusAccepted, "POST", "/v1/alerts", body)
+	}
+	require.Equal(t, "disk", a.ask(http.StatusOK, "GET", "/v1/alerts/"+ref, "", low)["key"])
+	require.Equal(t, "warning: Disk", a.ask(http.StatusOK, "GET", "/v1/why/"+ref, "", low)["title"])
+	a.ask(http.StatusNotFound, "GET", "/v1/alerts/"+alert.Ref(ref), "", low)
+	require.Equal(t, ref, a.ask(http.StatusOK, "GET", "/v1/alerts/"+ref, "")["key"], "who sees both gets the one of this key")
+}
+
 func TestAlertsAreListedAndActedOn(t *testing.T) {
 	t.Parallel()
 	a := newAlerting(t)

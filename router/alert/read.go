@@ -72,16 +72,14 @@ func (a *Alerts) Show(ctx context.Context, key string, most flow.Level) (Listed,
 	return h.listed(rows[0], rows[0].Matched()), notes, nil
 }
 
-// Find reads an alert by its key or short name. It returns ErrNotFound if the reader may not know one.
+// Find reads an alert by its key or short name. One that the reader may not know hides no other of that name. It returns
+// ErrNotFound if the reader may not know any.
 func (a *Alerts) Find(ctx context.Context, name string, most flow.Level) (alert.Alert, error) {
 	rows, err := a.Store.AlertsByKey(ctx, []string{name})
 	if err != nil {
 		return alert.Alert{}, fmt.Errorf("read alert: %w", err)
 	}
-	if len(rows) > 0 {
-		if !rows[0].Label.FlowsTo(most) {
-			return rows[0], sessions.ErrNotFound
-		}
+	if len(rows) > 0 && rows[0].Label.FlowsTo(most) {
 		return rows[0], nil
 	}
 	if !strings.HasPrefix(name, alert.RefPrefix) {

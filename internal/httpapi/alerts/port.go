@@ -13,6 +13,7 @@ import (
 	"sluice/policy/flow"
 	router "sluice/router/alert"
 	"sluice/router/ledger"
+	"sluice/sessions"
 )
 
 // Alerts takes alerts in, shows them, and does what people decide, see [router.Alerts].
@@ -63,8 +64,21 @@ func off(err error) error {
 
 // find is an alert that the caller may know of.
 func (a *API) find(ctx context.Context, name string) (alert.Alert, error) {
-	x, err := a.Alerts.Find(ctx, name, flow.Restricted)
-	return x, a.Visible.Check(ctx, err, denials.Object{Kind: "alert", ID: alert.Ref(x.Key), Label: x.Label})
+	return Find(ctx, a.Visible, a.Alerts, name)
+}
+
+// Finder finds an alert by its key or short name, see [router.Alerts].
+type Finder interface {
+	Find(ctx context.Context, name string, most flow.Level) (alert.Alert, error)
+}
+
+// Find is an alert that the caller may know of. Of alerts above the caller, only the audit trail notes that there is one.
+func Find(ctx context.Context, visible *view.Visibility, from Finder, name string) (alert.Alert, error) {
+	x, err := from.Find(ctx, name, auth.CallerOf(ctx).Level)
+	if errors.Is(err, sessions.ErrNotFound) {
+		x, err = from.Find(ctx, name, flow.Restricted)
+	}
+	return x, visible.Check(ctx, err, denials.Object{Kind: "alert", ID: alert.Ref(x.Key), Label: x.Label})
 }
 
 // labelOf is the label of what the caller says. A named token's words have at least its level, as those of programs that send

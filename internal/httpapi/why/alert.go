@@ -8,7 +8,6 @@ import (
 	"sluice/internal/alert"
 	"sluice/internal/httpapi/alerts"
 	"sluice/internal/httpapi/auth"
-	"sluice/internal/httpapi/denials"
 	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/wire"
 	"sluice/policy/flow"
@@ -19,7 +18,7 @@ import (
 // Alerts reads alerts, see [router.Alerts].
 type Alerts interface {
 	Plan() *alert.Plan
-	Find(ctx context.Context, name string, most flow.Level) (alert.Alert, error)
+	alerts.Finder
 	Show(ctx context.Context, key string, most flow.Level) (router.Listed, []alert.Note, error)
 }
 
@@ -28,8 +27,8 @@ func (c *chain) alert(name string) error {
 	if c.Alerts == nil {
 		return wire.ErrNotFound
 	}
-	found, err := c.Alerts.Find(c.ctx, name, flow.Restricted)
-	if err := c.see(err, denials.Object{Kind: "alert", ID: alert.Ref(found.Key), Label: found.Label}, ""); err != nil {
+	found, err := alerts.Find(c.ctx, c.Visible, c.Alerts, name)
+	if err != nil {
 		return err
 	}
 	x, notes, err := c.Alerts.Show(c.ctx, found.Key, auth.CallerOf(c.ctx).Level)

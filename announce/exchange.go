@@ -49,7 +49,7 @@ type Exchange struct {
 	Outcome   Outcome `json:"outcome,omitempty"` // set with phase ended
 	// Status is how the target's first run ended; empty before.
 	Status sessions.RunStatus `json:"status,omitempty"`
-	// Usage, Cost and Runtime are those of the target's first run; Cost is a text, and empty if no call of a model was counted.
+	// Usage, Cost and Runtime are those of the target's first run; Cost is a text, and empty if no model call was counted.
 	Usage   sessions.Usage `json:"usage,omitzero"`
 	Cost    string         `json:"cost,omitempty"`
 	Runtime time.Duration  `json:"runtime,omitempty"`

@@ -26,7 +26,7 @@ type Report struct {
 	Notes   string             // what went wrong; may be empty
 	Runtime time.Duration
 	Usage   sessions.Usage
-	Cost    string // of the calls of its model; empty: none was counted
+	Cost    string // of its model calls; empty: none was counted
 	Key     sessions.Key
 	Session sessions.ID
 }

@@ -56,7 +56,7 @@ func TestTheOwnerRaisesABudget(t *testing.T) {
 				b.await(1)
 				synctest.Wait()
 				p := b.onlyApproval(ledger.ApprovalPending)
-				require.Equal(t, "May I have 40 tokens more for budget house today? It has no room for what I am working on.\n\nNo answer within 10 minutes counts as a no.", b.chat.texts("owner")[0])
+				require.Equal(t, "May I have 40 tokens more for budget house today? What is left is not enough for what I am working on.\n\nNo answer within 10 minutes counts as a no.", b.chat.texts("owner")[0])
 				require.Equal(t, []string{"+40 tokens today", "No"}, []string{r.sent[0].Buttons[0].Label, r.sent[0].Buttons[1].Label})
 				b.restart()
 				synctest.Wait()
@@ -102,7 +102,7 @@ func TestABudgetOfOthers(t *testing.T) {
 		synctest.Wait()
 		require.Len(t, b.chat.texts("owner"), 1)
 		second := b.hear(in("eve", "1", "work"))
-		require.Equal(t, "My budget has no room for this. I have asked my owner for more; please try again after the answer.", b.said(b.ended(second.Run)))
+		require.Equal(t, "My budget does not cover this. I have asked my owner for more; please try again when my owner has answered.", b.said(b.ended(second.Run)))
 		p := b.onlyApproval(ledger.ApprovalPending)
 		for name, v := range map[string]decider.Verdict{
 			"a person": {Allow: true, Actor: "test:ann"},
@@ -130,7 +130,7 @@ func TestNobodyRaisesABudget(t *testing.T) {
 			begun := time.Now()
 			said := b.said(b.ended(b.hear(in("owner", string(rune('a'+n)), "work")).Run))
 			if n == 10 {
-				require.Contains(t, said, "My budget has no room for this, so I stopped.")
+				require.Contains(t, said, "My budget does not cover this, so I stopped.")
 				continue
 			}
 			require.Equal(t, "I asked my owner for a larger budget, and got no answer in time. Please try again later.", said)

@@ -82,7 +82,7 @@ type Config struct {
 	CachedSessions int                       // default 512
 
 	Refusals refused.Store // keeps whose messages were refused; nil: this is not kept
-	Spending Spending      // nil: nobody is told what calls of models have cost
+	Spending Spending      // nil: the cost of model calls is not shown
 
 	Disk  quota.Disk  // space for stored files; nil: no limit
 	Hooks []hook.Hook // [hook.Hooks.Configure] replaces them
@@ -98,11 +98,11 @@ type Nodes interface {
 	commands.Nodes
 	// AskIn makes it ask the owners in their chats.
 	AskIn(ask func(ctx context.Context, n ledger.Node) []ledger.Delivery, commit func(ctx context.Context, change ledger.Change) error)
-	// Changed hears of nodes that were stored.
+	// Changed is called with nodes that were stored.
 	Changed(all []ledger.Node)
 }
 
-// Spending reads what calls of models have cost.
+// Spending reads the cost of model calls.
 type Spending interface {
 	exchange.Spending
 	commands.Spending

@@ -30,7 +30,7 @@ const (
 
 var (
 	errRevoked  = errors.New("the node was revoked")
-	errLevel    = errors.New("the node has another level now: connect again")
+	errLevel    = errors.New("the level of the node was changed: connect again")
 	errReplaced = errors.New("the node has connected again")
 	errStopping = errors.New("the gateway is stopping")
 )
@@ -119,7 +119,7 @@ func (a *Adapter) serve(ws *websocket.Conn, n ledger.Node, in adapters.Acceptor)
 			wg.Go(func() { cancel(c.recheck()) })
 		}
 		wg.Go(c.follow)
-		wg.Go(func() { // ends the reading: a context that ends would cut the connection before the node is told why
+		wg.Go(func() { // stops reading; a cancelled context would close the connection before the node is told why
 			<-life.Done()
 			closing(ws, context.Cause(life))
 		})
@@ -173,7 +173,7 @@ func (c *conn) greet() error {
 	return nil
 }
 
-// admitted is an error if the node is no longer approved, or has another level.
+// admitted returns an error if the node is no longer approved, or its level was changed.
 func (c *conn) admitted() error {
 	n, err := c.cfg.Registry.Current(c.life, c.node.ID)
 	if err != nil {
@@ -182,7 +182,7 @@ func (c *conn) admitted() error {
 	return c.still(n)
 }
 
-// still is an error if the connection does not fit what the node is now.
+// still returns an error if the node was revoked or its level was changed after it connected.
 func (c *conn) still(n ledger.Node) error {
 	switch {
 	case n.Status != ledger.NodeApproved:

@@ -29,7 +29,7 @@ const (
 	writeWithin = 10 * time.Second
 	// helloWithin is how long a node may take for its first frame.
 	helloWithin = 10 * time.Second
-	// recheckEvery is the time between two looks whether another replica has revoked connected nodes, or changed their levels.
+	// recheckEvery is how often the channel checks whether another replica has revoked connected nodes or changed their levels.
 	recheckEvery = 5 * time.Second
 )
 

@@ -16,7 +16,7 @@ import (
 // A budget without room ends the run, or an owner is asked for more: not for unattended work.
 func TestABudgetHasNoRoom(t *testing.T) {
 	t.Parallel()
-	const stopped = "My budget has no room for this, so I stopped. My owner can see why with `sluice runs list --status failed`, and raise the limit in `budgets`."
+	const stopped = "My budget does not cover this, so I stopped. My owner can see why with `sluice runs list --status failed`, and raise the limit in `budgets`."
 	for name, c := range map[string]struct {
 		rule  spending.Rule
 		kind  sessions.RunKind

@@ -90,7 +90,7 @@ type Config struct {
 	// Choose returns an error for a model that no session may use. The error names the models that a session with
 	// data of the level may use. Nil: any model that Models finds.
 	Choose func(name string, knows flow.Level) error
-	// Spending reads what calls of models have cost, and what is left of budgets; nil: agents are not told.
+	// Spending reads the cost of model calls and what is left of budgets; nil: agents do not see either.
 	Spending *standing.Reader
 	Pages    webfetch.Pages    // fetches pages for web_fetch; nil: the tool does not exist
 	Files    *workspace.Opener // opens the files of sessions; nil: without limits and marks

@@ -352,7 +352,7 @@ func (w *work) ended(ctx context.Context, err error) error {
 	}
 }
 
-// overBudget ends the run, unless it waits for an owner who was asked for more. Nobody is asked for unattended work.
+// overBudget ends the run, unless it waits for an owner's answer about a higher limit. Nobody is asked for unattended work.
 func overBudget(ctx context.Context, w *work, reached *spending.Reached, err error) error {
 	if reached.Budget.AtLimit != spending.RuleAsk || spending.OriginOf(ctx).Unattended {
 		return failed(err, reached.Public())

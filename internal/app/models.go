@@ -33,7 +33,7 @@ func newFallback(a *App) *fallback.Fallback {
 	})
 }
 
-// tellOwner tells the owner something once, if there is one; further calls with the same key do nothing.
+// tellOwner sends the owner a message once, if there is an owner; further calls with the same key do nothing.
 func tellOwner(ctx context.Context, a *App, text, key string) error {
 	t, ok := a.target("owner")
 	if !ok {

@@ -39,7 +39,7 @@ func newNodes(a *App) *nodeParts {
 	return &nodeParts{Registry: registry, Adapter: node.New(cfg), rows: a.store, in: func() adapters.Acceptor { return a.supervisor.Acceptor(nodes.Channel, nodes.Account) }}
 }
 
-// Changed implements the router's port: connections that no longer fit end.
+// Changed implements the router's port: it ends connections of nodes that were revoked or have another level.
 func (p *nodeParts) Changed(all []ledger.Node) {
 	p.Registry.Changed(all)
 	for _, n := range all {

@@ -11,7 +11,7 @@ import (
 	"sluice/internal/spending/standing"
 )
 
-// meterSettings are what calls of models cost under a configuration.
+// meterSettings are what model calls cost under a configuration.
 func meterSettings(c *config.Config) *meter.Settings {
 	return &meter.Settings{Prices: c.Models.PriceList(), Budgets: budgets.Compile(c.Budgets)}
 }
@@ -38,7 +38,7 @@ func sweepCalls(ctx context.Context, a *App) {
 	case err != nil && ctx.Err() == nil:
 		a.log.Error("lost reservations of budgets are not settled", "err", err)
 	case n > 0:
-		a.log.Warn("calls of models were lost; they count with what they may have cost", "calls", n)
+		a.log.Warn("model calls were lost; each counts with the most that it may have cost", "calls", n)
 	}
 	a.near.Tell(ctx)
 }

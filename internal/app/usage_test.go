@@ -13,7 +13,7 @@ import (
 	"sluice/internal/model/modeltest"
 )
 
-// What calls of models cost is told wherever somebody looks: to an agent, in the report of a task, in a chat, over the API.
+// The cost of model calls is shown to an agent, in the report of a task, in a chat and over the API.
 func TestCostsAreToldEverywhere(t *testing.T) {
 	t.Parallel()
 	models, err := modeltest.Start()

@@ -12,7 +12,7 @@ import (
 )
 
 func checksCommand(g *gateway) *cobra.Command {
-	return group("checks", "What the gateway looks at without a model", checksList(g), checksRun(g))
+	return group("checks", "List checks, which need no model, and run them", checksList(g), checksRun(g))
 }
 
 func checksList(g *gateway) *cobra.Command {

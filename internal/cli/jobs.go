@@ -117,7 +117,7 @@ func jobsAdd(g *gateway) *cobra.Command {
 		job["id"] = args[0]
 		return api.Request{Method: http.MethodPost, Path: api.Path("cron"), Body: job}, nil
 	}, func(s terminal.Screen, j api.Job) error {
-		return s.Printf("%s is made, %s", terminal.Line(j.ID), upcoming(j))
+		return s.Printf("%s was created, %s", terminal.Line(j.ID), upcoming(j))
 	}))
 }
 
@@ -131,6 +131,6 @@ func jobsUpdate(g *gateway) *cobra.Command {
 		job, err := f.Object()
 		return api.Request{Method: http.MethodPatch, Path: api.Path("cron", args[0]), Body: job}, err
 	}, func(s terminal.Screen, j api.Job) error {
-		return s.Printf("%s is changed, %s", terminal.Line(j.ID), upcoming(j))
+		return s.Printf("%s was changed, %s", terminal.Line(j.ID), upcoming(j))
 	}))
 }

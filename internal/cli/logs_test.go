@@ -24,7 +24,7 @@ func TestLogs(t *testing.T) {
 	require.Equal(t, cli.ExitDone, got.code, got.err)
 	require.Regexp(t, `(?m)^2026-04-2. ..:03:10  INFO  begun$`, got.out)
 	require.Regexp(t, `(?m)^2026-04-2. ..:03:16  WARN  cannot send  err=time-out$`, got.out)
-	require.Equal(t, result{cli.ExitDone, "Nothing was logged that fits.\n", ""}, execute(t, env, "logs"))
+	require.Equal(t, result{cli.ExitDone, "No log lines match.\n", ""}, execute(t, env, "logs"))
 	require.JSONEq(t, `{"lines":[]}`, execute(t, env, "logs", "--json").out)
 	require.Equal(t, cli.ExitUsage, execute(t, env, "logs", "--limit", "0").code)
 }

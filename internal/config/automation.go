@@ -80,7 +80,7 @@ func (c *Config) ModelsInUse() []string {
 	for _, a := range c.Agents.List {
 		names = append(names, a.Model, a.Compaction.Model)
 	}
-	for _, j := range c.Jobs() { // those of heartbeats are among them
+	for _, j := range c.Jobs() { // heartbeats are jobs too
 		names = append(names, j.Model)
 	}
 	return names

@@ -42,7 +42,7 @@ type Config struct {
 	Retention Retention        `yaml:"retention" doc:"How long finished data is kept: docs/operations.md. In days, such as 90d; empty keeps it forever."`
 
 	Cron    automation.Cron    `yaml:"cron" doc:"What the gateway does at certain times: docs/automation.md."`
-	Checks  checks.Checks      `yaml:"checks" doc:"What the gateway looks at without a model, by names of your choice: docs/automation.md."`
+	Checks  checks.Checks      `yaml:"checks" doc:"Checks that need no model, by names of your choice: docs/automation.md."`
 	Alerts  alerts.Alerts      `yaml:"alerts" doc:"Who is told about alerts, in Alertmanager's words: docs/alerts.md."`
 	Targets automation.Targets `yaml:"targets" doc:"Places for messages that nobody asked for, by names of your choice."`
 	Hooks   hooks.Hooks        `yaml:"hooks" doc:"Requests of other programs that the gateway takes in at POST /hooks/<name>, by names of your choice: docs/hooks.md."`
@@ -308,7 +308,7 @@ type Retention struct {
 	Audit      string `yaml:"audit" doc:"Not supported: leave it empty. A chain without its start could not be verified."`
 	Memories   string `yaml:"memories" doc:"Replaced, deleted and expired versions of memories, for the audit."`
 	Media      string `yaml:"media" doc:"Incoming and outgoing files, counted from when they arrived. A file is kept longer while an unfinished delivery or an unfinished run of its session needs it."`
-	Usage      string `yaml:"usage" doc:"Calls of models with their costs, docs/budgets.md. The sums of each day are kept forever."`
+	Usage      string `yaml:"usage" doc:"Model calls with their costs, docs/budgets.md. The sums of each day are kept forever."`
 }
 
 // Age is a span of retention; 0 keeps rows forever.

@@ -1,7 +1,6 @@
-// Package logs keeps the newest lines of the gateway's log in memory, for operators who do not see the machine's own.
+// Package logs keeps the newest lines of the gateway's log in memory, for operators who can't read the log on the machine.
 //
-// The oldest line gives way when there are linesMax; a long value is cut. So the memory is bounded, and a start begins with
-// an empty list.
+// At most linesMax lines are kept: a new line then replaces the oldest. Long values are cut. After a start there are no lines.
 package logs
 
 import (
@@ -40,19 +39,19 @@ type Field struct{ Name, Value string }
 // Keeper keeps lines. It is safe for concurrent use.
 type Keeper struct {
 	clean func(text string) string
-	boot  string // makes ids of one start differ from those of another
+	boot  string // makes the ids differ after each start
 
 	mu    sync.Mutex
 	lines []Line // a ring, full after linesMax lines
 	seq   uint64 // of the newest line
 }
 
-// New creates a keeper. clean removes secrets from what lines say.
+// New creates a keeper. clean removes secrets from the texts of lines.
 func New(started time.Time, clean func(text string) string) *Keeper {
 	return &Keeper{clean: clean, boot: strconv.FormatInt(started.UnixMilli(), 36) + "-"}
 }
 
-// Handler keeps what it passes on to another handler.
+// Handler keeps the lines that it passes on to another handler.
 func (k *Keeper) Handler(next slog.Handler) slog.Handler { return &handler{next: next, keeper: k} }
 
 type handler struct {
@@ -125,7 +124,7 @@ func (k *Keeper) add(r slog.Record, fields []Field) {
 	k.lines[(k.seq-1)%linesMax] = line
 }
 
-// shown is a text without secrets, cut where it is long. Secrets are removed first: a cut one would not be found.
+// shown is a text without secrets, cut if it is long. Secrets are removed first: a cut secret would not be found.
 func (k *Keeper) shown(text string) string {
 	text = k.clean(text)
 	if len(text) <= textMax {
@@ -166,7 +165,7 @@ type Query struct {
 	Limit int
 }
 
-// Lines returns lines, newest first, and whether there are more. A page after a line that is not kept any more is empty.
+// Lines returns lines, newest first, and whether there are more. A page after a line that is no longer kept is empty.
 func (k *Keeper) Lines(q Query) (found []Line, more bool) {
 	before := uint64(0)
 	if q.After != "" {

@@ -13,7 +13,7 @@ const (
 	orientationTag = 0x0112
 )
 
-// orientation is how a JPEG is to be turned: 1 to 8, as Exif numbers them. 1 means that it is not, also where the data is broken.
+// orientation says how a JPEG must be turned: 1 to 8, as in Exif. 1 means not at all, also if the data is broken.
 func orientation(content []byte) int {
 	rest, ok := bytes.CutPrefix(content, []byte{0xff, 0xd8})
 	for ok && len(rest) >= 4 && rest[0] == 0xff && rest[1] != scanPart {
@@ -58,14 +58,14 @@ func orientationIn(tiff []byte) int {
 	return 1
 }
 
-// turned is a picture the right way up.
+// turned returns a picture upright.
 func turned(src *image.RGBA, turn int) *image.RGBA {
 	if turn == 1 {
 		return src
 	}
 	w, h := src.Bounds().Dx(), src.Bounds().Dy()
 	size := image.Rect(0, 0, w, h)
-	if turn >= 5 { // its sides change places
+	if turn >= 5 { // width and height are swapped
 		size = image.Rect(0, 0, h, w)
 	}
 	dst := image.NewRGBA(size)

@@ -17,13 +17,13 @@ import (
 	_ "golang.org/x/image/webp" // decoded
 )
 
-// Limits is what a model takes. A zero field stands for its default.
+// Limits is what a model accepts. A zero field stands for its default.
 type Limits struct {
 	Side  int // the longer side in pixels; larger pictures are scaled down by the provider, or refused
 	Bytes int
 }
 
-// The defaults are what all well-known providers take.
+// The defaults are what all well-known providers accept.
 const (
 	DefaultSide  = 2048
 	DefaultBytes = 5 << 20
@@ -32,7 +32,7 @@ const (
 const (
 	// pixelsMax is how many pixels are decoded, at most. The worst kind, a progressive JPEG, takes 15 bytes for each.
 	pixelsMax = 25_000_000
-	// keptMax is how many bytes of scaled pictures are kept, together.
+	// keptMax is how many bytes of scaled pictures are kept in total.
 	keptMax = 32 << 20
 	// sideMin is how small a picture is made so that its bytes fit.
 	sideMin = 256
@@ -42,7 +42,7 @@ const (
 // ErrTooLarge is the error of a picture with more pixels than are decoded.
 var ErrTooLarge = fmt.Errorf("the picture has more than %d million pixels", pixelsMax/1_000_000)
 
-// Scaler makes pictures fit. The zero value is ready; it is safe for concurrent use.
+// Scaler scales pictures. The zero value is ready; it is safe for concurrent use.
 type Scaler struct {
 	decoding sync.Mutex // one picture at a time
 
@@ -58,8 +58,8 @@ type key struct {
 	limits Limits
 }
 
-// Fit gives a picture that fits, and whether it is a new one, which is a JPEG. An error says why there is none: the picture is broken, of
-// an unknown kind, or has too many pixels.
+// Fit returns a picture that fits, and whether it is a new one, which is a JPEG. It returns an error if the picture is broken, of an
+// unknown kind, or has too many pixels.
 func (s *Scaler) Fit(content []byte, l Limits) (fitting []byte, scaled bool, err error) {
 	if l.Side <= 0 {
 		l.Side = DefaultSide
@@ -113,10 +113,10 @@ func scale(content []byte, turn int, l Limits) ([]byte, error) {
 			return out.Bytes(), nil
 		}
 	}
-	return nil, errors.New("the picture does not become small enough")
+	return nil, errors.New("the picture can't be made small enough")
 }
 
-// shrunk is a picture whose longer side is as given, on white where it is transparent.
+// shrunk returns a picture whose longer side is as given. Transparent parts become white.
 func shrunk(src image.Image, side int) *image.RGBA {
 	w, h := src.Bounds().Dx(), src.Bounds().Dy()
 	if long := max(w, h); long > side {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// delegated reports whether somebody has given a control group to the gateway: systemd marks it (Delegate=yes), and the root of a container
-// is its own. Groups of systemd's that are not marked must be left alone.
+// delegated reports whether a control group was given to the gateway: systemd marks such groups (Delegate=yes), and the root group of a
+// container belongs to it. Other groups of systemd must be left alone.
 func delegated(folder string) bool {
 	if unix.Access(filepath.Join(folder, "cgroup.subtree_control"), unix.W_OK) != nil {
 		return false

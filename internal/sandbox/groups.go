@@ -12,7 +12,7 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// Where control groups of version 2 are, and the name of the gateway's own group beside those of its commands.
+// The folder of cgroup v2, and the name of the gateway's own group beside those of its commands.
 const (
 	groupRoot  = "/sys/fs/cgroup"
 	ownGroup   = "gateway"
@@ -27,7 +27,7 @@ var ErrNotDelegated = errors.New("the gateway's control group is not delegated t
 // Together is how [Words] says that there are groups.
 const Together = "groups"
 
-// Words says how commands are limited: together, or why they are not.
+// Words says how commands are limited: together, or why not.
 func Words(why error) string {
 	if why == nil {
 		return Together
@@ -51,12 +51,12 @@ type group struct {
 	users  int // commands that run in it
 }
 
-// OpenGroups prepares the control groups of commands. An error says why there are none; each process of a command then has its own limits, and
-// the totals are watched.
+// OpenGroups prepares the control groups of commands. If it returns an error, each process of a command has its own limits, and the
+// totals are checked regularly.
 func OpenGroups() (*Groups, error) {
 	self, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
-		return nil, errors.New("this system has no control groups of version 2")
+		return nil, errors.New("this system has no control groups (cgroup v2)")
 	}
 	return openGroups(groupRoot, string(self), os.Getpid(), delegated, func(folder string) error { return os.Mkdir(folder, 0o750) })
 }
@@ -70,7 +70,7 @@ func openGroups(root, self string, pid int, mayUse func(folder string) bool, mkd
 		}
 	}
 	if _, err := os.Stat(filepath.Join(at, "cgroup.controllers")); at == "" || err != nil {
-		return nil, errors.New("this system has no control groups of version 2")
+		return nil, errors.New("this system has no control groups (cgroup v2)")
 	}
 	switch above := filepath.Dir(at); {
 	case filepath.Base(at) == ownGroup && mayUse(above): // systemd has put it there, or an earlier start of the gateway
@@ -122,7 +122,7 @@ func (g *Groups) enter(session string, l Limits) (*group, error) {
 	return of, nil
 }
 
-// leave ends a command. The last one ends the group with all that is left in it.
+// leave takes a command out of the group. The last command ends the group with everything that is left in it.
 func (g *Groups) leave(session string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -133,13 +133,14 @@ func (g *Groups) leave(session string) {
 	}
 }
 
-// end kills what is left in a group, and removes it. One whose processes still end stays until the session's next command has ended.
+// end kills what is left in a group, and removes the group. If its processes are still ending, the group stays until the session's
+// next command has ended.
 func end(folder string) {
 	_ = put(folder, "cgroup.kill", "1")
 	_ = os.Remove(folder)
 }
 
-// add moves a process into the group; what it starts is there from the beginning.
+// add moves a process into the group. The processes that it starts are in the group from the beginning.
 func (of *group) add(pids ...int) error {
 	var err error
 	for _, pid := range pids {
@@ -153,7 +154,7 @@ func (of *group) refusals() (memory, processes int) {
 	return event(of.folder, "memory.events", "oom_kill"), event(of.folder, "pids.events", "max")
 }
 
-// watcher returns a check of what the kernel has refused since now.
+// watcher returns a function that checks what the kernel has refused since this call.
 func (of *group) watcher() func() error {
 	memory, processes := of.refusals()
 	return func() error {
@@ -182,7 +183,7 @@ func put(folder, name, value string) error {
 
 // event reads a counter of a control group; 0 where it is not there.
 func event(folder, name, key string) int {
-	text, _ := os.ReadFile(filepath.Join(folder, name)) // nothing is counted then
+	text, _ := os.ReadFile(filepath.Join(folder, name)) // a missing file counts as 0
 	for line := range strings.Lines(string(text)) {
 		if n, ok := strings.CutPrefix(strings.TrimSpace(line), key+" "); ok {
 			count, _ := strconv.Atoi(n)

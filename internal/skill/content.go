@@ -132,7 +132,7 @@ func read(root *os.Root, files []File) (Content, error) {
 			c.Signature = strings.TrimSpace(kept.String())
 			continue
 		}
-		_, _ = fmt.Fprintf(sum, "%q %d %x\n", f.Path, f.Size, f.sum) // a hash takes everything
+		_, _ = fmt.Fprintf(sum, "%q %d %x\n", f.Path, f.Size, f.sum) // writing to a hash never fails
 		if f.Path == FileName {
 			var err error
 			if c.Document, err = Parse(kept.Bytes()); err != nil {
@@ -149,7 +149,7 @@ func read(root *os.Root, files []File) (Content, error) {
 	return c, nil
 }
 
-// copy copies a file. What is no regular file of its size any more is an error.
+// copy copies a file. It is an error if the file is no longer a regular file of the same size.
 func (f File) copy(root *os.Root, to io.Writer) error {
 	file, err := root.OpenFile(f.Path, os.O_RDONLY|hostos.NonBlock, 0) // a FIFO does not block
 	if err != nil {
@@ -157,7 +157,7 @@ func (f File) copy(root *os.Root, to io.Writer) error {
 	}
 	defer file.Close() //nolint:errcheck // only read from
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return fmt.Errorf("%q: is no regular file any more", visible.Line(f.Path))
+		return fmt.Errorf("%q: is no longer a regular file", visible.Line(f.Path))
 	}
 	n, err := io.Copy(to, io.LimitReader(file, f.Size+1))
 	if err != nil {
@@ -169,7 +169,7 @@ func (f File) copy(root *os.Root, to io.Writer) error {
 	return nil
 }
 
-// load reads a file, as it was when its skill was read or not at all.
+// load reads a file. It is an error if the file has changed since its skill was read.
 func (f File) load(root *os.Root) ([]byte, error) {
 	var content bytes.Buffer
 	if err := f.copy(root, &content); err != nil {

@@ -72,22 +72,22 @@ func openFolder(workspace string) (*os.Root, error) {
 	return root, nil
 }
 
-// makeFolder opens the folder of an agent's skills, and makes it first if it is missing.
+// makeFolder opens the folder of an agent's skills. If it is missing, makeFolder creates it.
 func makeFolder(workspace string) (*os.Root, error) {
 	if err := os.MkdirAll(workspace, 0o700); err != nil {
-		return nil, fmt.Errorf("make folder of skills: %w", plainPath(err))
+		return nil, fmt.Errorf("create the folder of skills: %w", plainPath(err))
 	}
 	if err := os.Mkdir(Folder(workspace), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("make folder of skills: %w", plainPath(err))
+		return nil, fmt.Errorf("create the folder of skills: %w", plainPath(err))
 	}
 	root, err := openFolder(workspace)
 	if err == nil && root == nil {
-		err = errors.New("make folder of skills: it has just been removed")
+		err = errors.New("create the folder of skills: it has just been removed")
 	}
 	return root, err
 }
 
-// openIn opens a folder that is no link, not even one that has been put in its place meanwhile.
+// openIn opens a folder. A link is an error, even if it replaces the folder during the call.
 func openIn(look func(string) (fs.FileInfo, error), open func(string) (*os.Root, error), name string) (*os.Root, error) {
 	info, err := look(name)
 	if err != nil {

@@ -188,9 +188,9 @@ func (r *Reached) Public() string {
 	case r.Unpriced:
 		return "I may not use my model: its price is not known, and there is a budget. My owner can set it in `models.prices`."
 	case r.Account.End.IsZero():
-		return "My budget has no room for this, so I stopped. My owner can see why with `sluice runs list --status failed`, and raise the limit in `budgets`."
+		return "My budget does not cover this, so I stopped. My owner can see why with `sluice runs list --status failed`, and raise the limit in `budgets`."
 	}
-	return "My budget has no room for this, so I stopped. Its next period begins on " + Instant(r.Account.End) + ". My owner can raise the limit in `budgets`."
+	return "My budget does not cover this, so I stopped. The next period begins on " + Instant(r.Account.End) + ". My owner can raise the limit in `budgets`."
 }
 
 // Instant is a time for people.

@@ -48,7 +48,7 @@ func OriginOf(ctx context.Context) Origin {
 	return Origin{}
 }
 
-// Call is one call of a model: a row of the ledger.
+// Call is one model call: a row of the ledger.
 type Call struct {
 	ID string
 	Origin

@@ -1,7 +1,7 @@
-// Package spending has what calls of models cost and what they may cost: prices, the ledger's rows, and budgets. It decides
+// Package spending has what model calls cost and what they may cost: prices, the ledger's rows, and budgets. It decides
 // without a database.
 //
-// The ledger has accounts. An account is a call of a model, or a budget in one of its periods. A [Posting] changes all of its
+// The ledger has accounts. An account is a model call, or a budget in one of its periods. A [Posting] changes all of its
 // accounts or none:
 //
 //	before the call   the call holds a reservation; each budget that it touches holds the most that the call may cost

@@ -15,9 +15,9 @@ func (r *Raise) String() string {
 	return fmt.Sprintf("%s more for budget %s %s", r.Shown, r.Account.Budget, r.When)
 }
 
-// Raise is what an owner is asked for: as many fifths of the limit as the call needs. What exactly is missing would tell everybody
-// who may read the question what others have used. False: nobody is asked, because the budget says so, the model has no price, or
-// the call alone needs more than the whole limit again.
+// Raise is what an owner is asked for: as many fifths of the limit as the call needs. The exact amount would tell everybody who may
+// read the question what others have used. False: nobody is asked, because the budget says so, the model has no price, or the call
+// lacks more than the whole limit.
 func (r *Reached) Raise() (Raise, bool) {
 	const parts = 5
 	if r.Budget.AtLimit != RuleAsk || r.Unpriced || r.Short > r.Budget.Limit {

@@ -1,7 +1,7 @@
 // Package trouble reports the gateway's own troubles as alerts: a channel's account that does not work, deliveries that have
 // failed, a disk that is filling.
 //
-// A replica looks at itself now and then. A trouble that it sees twice is an alert until the replica no longer sees it. The
+// A replica checks itself regularly. A trouble that it sees twice is an alert until the replica no longer sees it. The
 // alert expires if the replica dies, so that nothing has to be remembered over a restart. Troubles that all replicas see have
 // one key, and so are one alert.
 package trouble

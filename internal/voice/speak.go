@@ -50,7 +50,7 @@ func named(content []byte) (name, kind string) {
 		return "voice.flac", "audio/flac"
 	case kind == "audio/wave":
 		return "voice.wav", kind
-	case kind == "audio/mpeg", len(content) > 1 && content[0] == 0xff && content[1]&0xe0 == 0xe0: // without tags, frames begin so
+	case kind == "audio/mpeg", len(content) > 1 && content[0] == 0xff && content[1]&0xe0 == 0xe0: // without tags, a file begins with a frame
 		return "voice.mp3", "audio/mpeg"
 	}
 	return "voice", "application/octet-stream"

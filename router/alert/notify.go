@@ -192,7 +192,7 @@ func (n *notifying) post(ctx context.Context, s alert.Send, route sessions.Route
 }
 
 // spend reports whether a target may get one more message, and counts it. If another replica posts to the target meanwhile, the
-// change is refused, and the group is looked at again.
+// change is refused, and the group is processed again.
 func (n *notifying) spend(ctx context.Context, target string, b alert.Budget) (bool, error) {
 	used, revision, err := n.all.Store.CountNotes(ctx, target, n.all.Now().Add(-b.Per), b.Max)
 	if err != nil {

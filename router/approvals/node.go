@@ -18,7 +18,7 @@ func (r *Pairings) AskAboutNode(ctx context.Context, n ledger.Node) []ledger.Del
 	q := question{
 		asks: n.Question(), label: n.Label, command: "nodes", code: n.Code,
 		text: fmt.Sprintf("The program `%s` (%s) asks to be a node. Its code is `%s`; it is valid for an hour. Approve it only if your program shows this code. "+
-			"It then gets nothing above PUBLIC; `/nodes approve %s INTERNAL` gives it a higher level.", n.ID, n.Platform, n.Code, n.Code),
+			"The node then gets nothing above PUBLIC. For a higher level, send `/nodes approve %s INTERNAL`.", n.ID, n.Platform, n.Code, n.Code),
 	}
 	var asked []ledger.Delivery
 	for _, channel := range ownersChannels(r.Composer.Settings().Owners) {
@@ -27,7 +27,7 @@ func (r *Pairings) AskAboutNode(ctx context.Context, n ledger.Node) []ledger.Del
 	return asked
 }
 
-// page is the channel of the gateway's own page, which an owner may not look at for days.
+// page is the channel of the gateway's own page. An owner may not open it for days.
 const page = "webchat"
 
 // ownersChannels are the channels of the owners, each once, without the page if there are others.

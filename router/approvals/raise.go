@@ -47,7 +47,7 @@ func (a *calls) Raise(ctx context.Context, reached *spending.Reached) (string, e
 		case p.Status == ledger.ApprovalPending && p.Run == a.run.ID:
 			return "", awaiting(p, a.by.Now())
 		case p.Status == ledger.ApprovalPending:
-			return "My budget has no room for this. I have asked my owner for more; please try again after the answer.", nil
+			return "My budget does not cover this. I have asked my owner for more; please try again when my owner has answered.", nil
 		case p.Status == ledger.ApprovalAllowed:
 			return "", &work.AwaitedError{AtMost: time.Millisecond} // since the call was refused: the run goes on at once
 		case p.By != ledger.ByGateway:
@@ -90,7 +90,7 @@ func (a *calls) newRaise(id ledger.ApprovalID, raise spending.Raise) ledger.Appr
 	}
 	args, _ := json.Marshal(map[string]string{"budget": raise.Account.Budget, "more": raise.Shown, "when": raise.When}) // texts always marshal
 	return ledger.Approval{
-		ID: id, Session: a.run.Session, Run: a.run.ID, Agent: a.record.Agent, Tool: raiseTool, Args: args, Why: "the budget has no room for the next call of the model",
+		ID: id, Session: a.run.Session, Run: a.run.ID, Agent: a.record.Agent, Tool: raiseTool, Args: args, Why: "what is left of the budget is not enough for the next model call",
 		Terms: sessions.Terms{Raise: &raise}, Label: a.session.Taint(), Status: ledger.ApprovalPending, Created: now, Expires: expires,
 	}
 }
@@ -113,7 +113,7 @@ func (a *calls) askForMore(ctx context.Context, p ledger.Approval) error {
 		a.by.unasked(p)
 	} else {
 		raise := p.Terms.Raise
-		d := a.by.Composer.Notice(route, fmt.Sprintf("May I have %s? It has no room for what I am working on.\n\n%s", raise, outbound.SilenceMeans(p)))
+		d := a.by.Composer.Notice(route, fmt.Sprintf("May I have %s? What is left is not enough for what I am working on.\n\n%s", raise, outbound.SilenceMeans(p)))
 		d.Session, d.Run = p.Session, p.Run
 		d.AskAbout(p.ID)
 		d.Answers("+"+raise.Shown+" "+raise.When, "No")

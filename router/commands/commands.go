@@ -27,7 +27,7 @@ type Store interface {
 	ListExchanges(ctx context.Context, q ledger.ExchangeQuery) ([]ledger.Exchange, error)
 }
 
-// Spending reads what calls of models have cost.
+// Spending reads the cost of model calls.
 type Spending interface {
 	// Sums adds up calls, grouped. Those above the query's level do not exist.
 	Sums(ctx context.Context, q spending.Query) ([]spending.Sum, error)
@@ -91,7 +91,7 @@ type Commands struct {
 	// Settle is the change that an owner's decision about a pairing code makes.
 	Settle   func(ctx context.Context, code, actor string, to ledger.PairingStatus) (ledger.Pairing, ledger.Change, error)
 	Speaks   func() bool // whether replies can be spoken; nil: they can't
-	Spending Spending    // nil: what calls of models have cost is not told
+	Spending Spending    // nil: the cost of model calls is not shown
 	Now      func() time.Time
 }
 

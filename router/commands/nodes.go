@@ -28,8 +28,8 @@ type Nodes interface {
 // nodesShown is how many nodes a list has.
 const nodesShown = 50
 
-const nodesUsage = "Usage: `/nodes` lists the nodes and the programs that wait. `/nodes approve CODE`, or `/nodes approve CODE LEVEL`, makes a program a node; `/nodes deny CODE` refuses it. " +
-	"`/nodes level NODE LEVEL` changes a node's level, and `/nodes revoke NODE` takes its access. The levels are PUBLIC, INTERNAL, CONFIDENTIAL and RESTRICTED."
+const nodesUsage = "Usage: `/nodes` lists the nodes and the waiting programs. `/nodes approve CODE`, or `/nodes approve CODE LEVEL`, makes a program a node; `/nodes deny CODE` refuses it. " +
+	"`/nodes level NODE LEVEL` changes a node's level, and `/nodes revoke NODE` ends its access. The levels are PUBLIC, INTERNAL, CONFIDENTIAL and RESTRICTED."
 
 // answerNodes lists nodes, or decides about one.
 func answerNodes(ctx context.Context, k *Commands, c Call) (ledger.Change, string, error) {
@@ -53,7 +53,7 @@ func (k nodesCommand) answer(ctx context.Context, c Call) (ledger.Change, string
 		return ledger.Change{}, text, err
 	}
 	if !c.Owner || c.Token != nil {
-		return ledger.Change{}, "Only an owner decides about nodes.", nil
+		return ledger.Change{}, "Only an owner can decide about nodes.", nil
 	}
 	change, text, err := k.decide(ctx, c, strings.ToLower(words[0]), words[1:])
 	bad, refused := errors.AsType[*request.Error](err)
@@ -82,16 +82,16 @@ func (k nodesCommand) decide(ctx context.Context, c Call, verb string, words []s
 	switch {
 	case verb == "approve":
 		n, change, err := k.Nodes.Approval(ctx, name, level, who)
-		return change, fmt.Sprintf("`%s` is a node now. It gets nothing above %s, and what it says has this level.", n.ID, level), err
+		return change, fmt.Sprintf("`%s` is a node now. It gets nothing above %s, and what it sends has this level.", n.ID, level), err
 	case verb == "deny":
 		n, change, err := k.Nodes.Denial(ctx, name, who)
-		return change, fmt.Sprintf("`%s` may not be a node.", n.ID), err
+		return change, fmt.Sprintf("`%s` was refused.", n.ID), err
 	case verb == "level" && len(words) == 2:
 		if err := k.known(ctx, c, name); err != nil {
 			return ledger.Change{}, "", err
 		}
 		n, change, err := k.Nodes.Leveling(ctx, name, level, who)
-		return change, fmt.Sprintf("`%s` has the level %s now. It gets nothing above that, and what it says has this level.", n.ID, level), err
+		return change, fmt.Sprintf("`%s` has the level %s now. It gets nothing above that, and what it sends has this level.", n.ID, level), err
 	case verb == "revoke":
 		if err := k.known(ctx, c, name); err != nil {
 			return ledger.Change{}, "", err
@@ -146,7 +146,7 @@ func (k nodesCommand) list(ctx context.Context, c Call) (string, error) {
 	}
 	switch {
 	case shown == 0:
-		return "There are no nodes here. On another machine, `sluice node pair` asks to be one.", nil
+		return "There are no nodes here. To make another machine a node, run `sluice node pair` on it.", nil
 	case shown > nodesShown:
 		fmt.Fprintf(&b, "\nThese are the first %d: `sluice nodes list` shows all.", nodesShown)
 	}

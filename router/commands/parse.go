@@ -70,7 +70,7 @@ func table() []spec {
 			return answerNodes(ctx, k, c)
 		}},
 		alerting("alerts", "list the open alerts"),
-		alerting("ack", "KEY: acknowledge an alert, so that nobody else is called"),
+		alerting("ack", "KEY: acknowledge an alert, so that nobody else is notified"),
 		alerting("silence", "KEY DURATION: keep an alert quiet, for example 2h"),
 		alerting("resolve", "KEY: say that an alert is over"),
 		{name: "subagents", help: "list my sub-agents; stop ID or stop all stops them", run: (*Commands).subAgents},

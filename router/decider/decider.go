@@ -114,7 +114,7 @@ func (t Token) refusal(p ledger.Approval, speaker string) string {
 	case !t.Operator:
 		return "its role in gateway.tokens is reader"
 	case p.Terms.Raise != nil:
-		return "only the owner raises the limit of a budget"
+		return "only the owner can raise the limit of a budget"
 	case !p.Label.FlowsTo(t.Level), !flow.CanFlow(p.Terms.Level, t.Level):
 		return fmt.Sprintf("approval could let the conversation learn or send information above %s, the highest level that the token may see", t.Level)
 	case slices.ContainsFunc(p.Terms.Approvers, func(list []string) bool { return len(list) > 0 && !slices.Contains(list, t.Principal) }):

@@ -40,7 +40,7 @@ type Config struct {
 	Spending Spending               // nil: reports do not say what a task has cost
 }
 
-// Spending reads what calls of models have cost.
+// Spending reads the cost of model calls.
 type Spending interface {
 	// RunCost is what the calls of a session's run have cost so far, one sum for each currency.
 	RunCost(ctx context.Context, session sessions.ID, run sessions.RunID) ([]spending.Sum, error)

@@ -27,7 +27,7 @@ var errNoChecks = errors.New("the job has checks, and this gateway has none")
 // askAgain is the pause before checks that still look are asked again.
 const askAgain = 2 * time.Second
 
-// askMax is how long an instant waits for its checks. One look takes less.
+// askMax is how long an instant waits for its checks. One check takes less.
 const askMax = 2 * time.Minute
 
 // ask asks the checks of a job. A trigger whose checks still look notes since when it asks.
@@ -78,7 +78,7 @@ func tell(t *ledger.Trigger) {
 	}
 }
 
-// newsFor says what of the findings of checks is new to somebody who has seen that many changes of each.
+// newsFor returns the findings of checks that are new to somebody who has seen this number of changes of each.
 func newsFor(seen map[string]int64, found []ledger.Check) (now map[string]int64, news []ledger.TriggerNews) {
 	now = maps.Clone(seen)
 	if now == nil {

@@ -22,7 +22,7 @@ const (
 	PruneArchived   PruneKind = "archived"  // ended sessions of sub-agents, with their messages and runs
 	PruneSessions   PruneKind = "sessions"  // other ended sessions, with everything that belongs to them
 	PruneMedia      PruneKind = "media"     // files that came in or were sent
-	PruneUsage      PruneKind = "usage"     // calls of models, whose sums for each day stay, and budgets of periods that are over
+	PruneUsage      PruneKind = "usage"     // model calls, whose daily sums stay, and budgets of periods that are over
 )
 
 // Prune is one step of removing old rows. Rows that unfinished work needs are kept.

@@ -123,7 +123,7 @@ type TriggerSend struct {
 	At       time.Time  `json:"at"`
 }
 
-// SendState is what became of a message of a trigger.
+// SendState is the state of a message of a trigger.
 type SendState string
 
 // The states of messages of triggers.
@@ -134,7 +134,7 @@ const (
 	SendFailed   SendState = "failed"
 )
 
-// StateOf says what became of a message of the trigger. A trigger whose messages wait is not at its end.
+// StateOf returns the state of a message of the trigger. A trigger whose messages wait has not ended.
 func (t *Trigger) StateOf(s TriggerSend) SendState {
 	switch {
 	case s.Replaced:

@@ -211,7 +211,7 @@ func (r *Registry) Denial(ctx context.Context, code, actor string) (ledger.Node,
 	return n, change, nil
 }
 
-// Revocation is the change that takes a node's access, or refuses one that waits; empty if it has none. The caller stores it.
+// Revocation is the change that revokes a node, or refuses a waiting program; empty if it has no access. The caller stores it.
 func (r *Registry) Revocation(ctx context.Context, id, actor string) (ledger.Node, ledger.Change, error) {
 	n, err := r.store.Node(ctx, id)
 	if err != nil {
@@ -258,7 +258,7 @@ func (r *Registry) Approve(ctx context.Context, code string, level flow.Level, a
 	return r.storing(ctx)(r.Approval(ctx, code, level, actor))
 }
 
-// Revoke takes a node's access, or refuses one that waits.
+// Revoke revokes a node, or refuses a waiting program.
 func (r *Registry) Revoke(ctx context.Context, id, actor string) (ledger.Node, error) {
 	return r.storing(ctx)(r.Revocation(ctx, id, actor))
 }

@@ -43,8 +43,8 @@ func (s Signal) Raise() {
 	}
 }
 
-// DecidingStore is a store that raises a signal after each commit that may have decided about a question, and hands nodes that
-// were stored to a function, which may be nil.
+// DecidingStore is a store that raises a signal after each commit that may have decided about a question. It passes nodes that were
+// stored to a function, which may be nil.
 func DecidingStore(s *ledger.Store, decided Signal, nodes func([]ledger.Node)) *ledger.Store {
 	deciding := *s
 	deciding.Committer = decidingCommitter{s.Committer, decided, nodes}

@@ -17,7 +17,7 @@ const (
 	planMax  = 20_000 // open triggers of a partition that planning looks at
 	// faultPause is when a trigger that could not be worked on is tried again.
 	faultPause = 30 * time.Second
-	// runLook is how often the run of a trigger is checked, in case the news of its end was lost.
+	// runLook is how often the run of a trigger is checked, in case the signal of its end was lost.
 	runLook = time.Minute
 	// strangeLife is how long a trigger without a source waits for a gateway that has it, such as the next version while replicas
 	// are replaced one by one.

@@ -15,8 +15,8 @@ type attached struct {
 	label flow.Label
 }
 
-// files prepares an answer's files. Those for which there is no room are left out, and the answer says so. An answer that goes nowhere, such
-// as one to another agent, has none: the agent's tool says so.
+// files prepares an answer's files. Those for which there is no room are left out, and the answer says so. An answer that is not sent to a chat, such
+// as one to another agent, has no files: the agent's tool says so.
 func (f *finisher) files(ctx context.Context, run *sessions.Run, taint flow.Label, answer *Answer) attached {
 	if len(answer.Files) == 0 || run.Route.IsZero() {
 		return attached{}

@@ -63,7 +63,7 @@ type Change struct {
 	Interrupt []Interrupt
 	// Abort ends the queued runs of sessions and marks their running ones.
 	Abort []Abort
-	// Postings stores calls of models with what they have cost. ErrConflict if the reservation of one has ended.
+	// Postings stores model calls with their costs. ErrConflict if the reservation of one has ended.
 	Postings []*spending.Posting
 	// Audit is added to the audit trail in this order, in the same transaction as the rest of the change.
 	Audit []audit.Entry

@@ -11,7 +11,7 @@ import (
 
 //go:generate go test -run TestSchemaIsWhatTheMigrationsMake -update .
 
-// schema makes an empty database what all migrations make of it, in one transaction: dozens of migrations one by one would
+// schema creates in an empty database what all migrations would create, in one transaction: dozens of migrations one by one would
 // take most of the time of a first start.
 //
 //go:embed schema.sql

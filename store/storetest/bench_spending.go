@@ -26,7 +26,7 @@ const (
 	callsAtOnce = 64
 )
 
-// BenchmarkCall reports what a call of a model costs this process in processor time and in statements, without budgets and with
+// BenchmarkCall reports what a model call costs this process in processor time and in statements, without budgets and with
 // two, while the ledger has a million rows and many calls are made at once. The step that stores the answer stores the call's row in the same commit.
 func BenchmarkCall(b *testing.B, open func(ctx context.Context) (*store.DB, error)) {
 	b.Helper()

@@ -231,7 +231,7 @@ func deliveryCases() map[string]func(*testing.T, *bundle) {
 	}
 }
 
-// spendingCases are about what calls of models cost.
+// spendingCases are about what model calls cost.
 func spendingCases() map[string]func(*testing.T, *bundle) {
 	return map[string]func(*testing.T, *bundle){
 		"calls are added up":          testSpendingSums,

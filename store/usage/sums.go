@@ -65,7 +65,7 @@ func (t Table) Sums(ctx context.Context, q spending.Query) ([]spending.Sum, erro
 	return engine.All(ctx, t.Conn, query, append(calls.Args, days.Args...), scanSum(q.By))
 }
 
-// order sorts by day, then the dearest first.
+// order sorts by day, then by cost, highest first.
 func order(by []spending.Dimension, dims []string) string {
 	var keys []string
 	for i, d := range by {

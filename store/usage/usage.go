@@ -1,4 +1,4 @@
-// Package usage stores what calls of models cost, and what budgets hold and have spent.
+// Package usage stores what model calls cost, and what budgets hold and have spent.
 //
 // A call and a budget in one of its periods are both accounts in one table, so that one statement posts to all accounts that
 // a call touches. A reservation is then one statement before the call; the one that stores the call's row ends it.

@@ -76,7 +76,7 @@ func (st *Checker) reaches(caller sessions.Caller, record sessions.Record) bool 
 	}
 }
 
-// Counted bounds what the caller's tools may know of others' use of models: the calls of those sessions that they see.
+// Counted limits a query to the model calls that the caller's tools may know of: those of the sessions that they see.
 func (st *Checker) Counted(caller sessions.Caller) spending.Query {
 	q := spending.Query{MaxLevel: caller.Taint.Level()}
 	d, _ := st.Roster.Definition(caller.Agent)

@@ -61,7 +61,7 @@ func (f *JobFlags) Object() (map[string]any, error) {
 	return job, nil
 }
 
-// SentTo says what became of a message to a target, and why.
+// SentTo describes the state of a message to a target, with the error.
 func SentTo(target, state, delivery, why string) string {
 	text := strings.TrimSpace(target + " " + state)
 	if why != "" {

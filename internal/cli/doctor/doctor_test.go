@@ -599,6 +599,6 @@ func TestHowCommandsAreLimited(t *testing.T) {
 	got := together("the gateway's control group is not delegated to it")
 	require.Len(t, got, 1)
 	require.True(t, got[0].note)
-	require.Equal(t, "each command of a session has limits of its own: the gateway's control group is not delegated to it", got[0].text)
+	require.Equal(t, "each command of a session has its own limits: the gateway's control group is not delegated to it", got[0].text)
 	require.Contains(t, got[0].fix, "Delegate=yes")
 }

@@ -81,7 +81,7 @@ func (d *Doctor) components(ctx context.Context, cfg *config.Config) []finding {
 	return append(found, resting(ctx, c)...)
 }
 
-// together says whether the kernel limits all commands of a session together, in the gateway's words; an older gateway has none.
+// together says whether the kernel limits all commands of a session together, as the gateway describes it; an older gateway does not.
 func together(words string) []finding {
 	switch words {
 	case "":
@@ -89,7 +89,7 @@ func together(words string) []finding {
 	case sandbox.Together:
 		return []finding{healthy("groups", "the kernel limits memory, processes and processors of a session's commands together (cgroup v2)")}
 	}
-	return []finding{note("groups", "each command of a session has limits of its own: "+words,
+	return []finding{note("groups", "each command of a session has its own limits: "+words,
 		"on Linux with cgroup v2, give the gateway its control group: Delegate=yes in its systemd unit (docs/operations.md), then restart it")}
 }
 

@@ -39,11 +39,11 @@ func priced(cfg *config.Config, now time.Time) []finding {
 			}
 		}
 		if len(without) > 0 {
-			found = append(found, problem("budget/"+b.Name, fmt.Sprintf("refuses %s: no price in %s is known", strings.Join(without, ", "), b.Unit), "set models.prices, see: sluice models prices"))
+			found = append(found, problem("budget/"+b.Name, fmt.Sprintf("refuses %s: their price in %s is not known", strings.Join(without, ", "), b.Unit), "set models.prices, see: sluice models prices"))
 		}
 	}
 	if len(found) == 0 && listed {
-		found = append(found, note("budgets", "count list prices of "+pricelist.Dated, "compare them with your provider's, see: sluice models prices; set models.prices where they differ"))
+		found = append(found, note("budgets", "use list prices of "+pricelist.Dated, "compare them with your provider's, see: sluice models prices; set models.prices where they differ"))
 	}
 	return found
 }

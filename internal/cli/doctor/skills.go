@@ -22,7 +22,7 @@ func (d *Doctor) skills(ctx context.Context, cfg *config.Config, running bool) [
 	var found []finding
 	for _, a := range cfg.Agents.List {
 		if err := skill.CheckFolder(a.Workspace); err != nil {
-			found = append(found, problem("skills", fmt.Sprintf("agent %s has no skills: %s", a.ID, err), "put the skills into a folder "+skill.Folder(a.Workspace)+" that is no link"))
+			found = append(found, problem("skills", fmt.Sprintf("agent %s has no skills: %s", a.ID, err), "make "+skill.Folder(a.Workspace)+" a folder, not a link"))
 			continue
 		}
 		some = some || (&skill.Keeper{}).Has(a.Workspace)

@@ -21,7 +21,7 @@ import (
 type Deps struct {
 	Screen  terminal.Screen
 	Connect func() (*api.Client, error) // called when the command runs
-	// Run makes a command of what it does, and Args says how many arguments it takes.
+	// Run makes a command from its function, and Args says how many arguments it takes.
 	Run  func(do func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error
 	Args func(least, most int) cobra.PositionalArgs
 	// Interrupted is the cause of a context that a person has ended.
@@ -116,7 +116,7 @@ func (r *reader) show(ctx context.Context) error {
 		return r.screen.JSON(answer.Body)
 	}
 	if len(got.Lines) == 0 && !r.wanted.follow {
-		return r.screen.Printf("Nothing was logged that fits.")
+		return r.screen.Printf("No log lines match.")
 	}
 	return r.print(got.Lines)
 }

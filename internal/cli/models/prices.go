@@ -19,13 +19,13 @@ import (
 	"sluice/internal/spending/pricelist"
 )
 
-// PricesCommand is "sluice models prices". load reads the configuration, and run makes a command of what it does.
+// PricesCommand is "sluice models prices". load reads the configuration, and run makes a command from its function.
 func PricesCommand(s terminal.Screen, load func() (*config.Config, error), run func(do func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error, args cobra.PositionalArgs) *cobra.Command {
 	var all, asJSON bool
 	cmd := &cobra.Command{
 		Use: "prices", Short: "Show what the models of the configuration cost", Args: args,
-		Long: `Show what the models of the configuration cost: as models.prices says, otherwise the
-list price of well-known models at their own provider. This needs no gateway.`,
+		Long: `Show what the models of the configuration cost: the price in models.prices or, without
+one, the list price of a common model at its own provider. The gateway need not run.`,
 		RunE: run(func(context.Context, []string) error {
 			cfg, err := load()
 			if err != nil {
@@ -81,7 +81,7 @@ func Prices(s terminal.Screen, cfg *config.Config, all, asJSON bool) error {
 		return err
 	}
 	if !slices.ContainsFunc(out.Models, func(p price) bool { return p.Source == unknown }) {
-		return s.Printf("\nPrices are for a million tokens. List prices are those of %s: prices in models.prices count instead.", pricelist.Dated)
+		return s.Printf("\nPrices are for a million tokens. List prices are of %s; prices in models.prices take precedence.", pricelist.Dated)
 	}
 	return s.Printf("\nPrices are for a million tokens. Set models.prices for models whose price is unknown: budgets in money refuse them.")
 }

@@ -19,7 +19,7 @@ type Deps struct {
 	Screen  terminal.Screen
 	Connect func() (*api.Client, error) // called when a command runs
 	HTTP    *http.Client                // for downloads
-	// Run makes a command of what it does, and Args says how many arguments it takes.
+	// Run makes a command from its function, and Args says how many arguments it takes.
 	Run  func(do func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error
 	Args func(least, most int) cobra.PositionalArgs
 }

@@ -26,7 +26,7 @@ type budget struct {
 func budgets(d Deps) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "budgets", Short: "Show the budgets and how much of them is used", Args: d.Args(0, 0),
+		Use: "budgets", Short: "Show how much of each budget is used", Args: d.Args(0, 0),
 		RunE: d.Run(func(ctx context.Context, _ []string) error {
 			c, err := d.Connect()
 			if err != nil {
@@ -64,7 +64,7 @@ func standings(s terminal.Screen, all []budget) error {
 		return []string{b.Name, strings.TrimSpace(b.Scope + " " + b.Subject), b.amount(b.Used), b.amount(b.Limit), fmt.Sprintf("%d%%", b.Percent), until}
 	})
 	if err == nil && partial {
-		err = s.Printf("\nOnly calls that your token may see are counted: the real use is at least as much.")
+		err = s.Printf("\nOnly calls that your token may see are counted. The real use may be higher.")
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-// Package usage has the commands that show what calls of models have used and cost.
+// Package usage has the commands that show the usage and cost of model calls.
 package usage
 
 import (
@@ -20,7 +20,7 @@ import (
 type Deps struct {
 	Screen  terminal.Screen
 	Connect func() (*api.Client, error) // called when a command runs
-	// Run makes a command of what it does, and Args says how many arguments it takes.
+	// Run makes a command from its function, and Args says how many arguments it takes.
 	Run  func(do func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error
 	Args func(least, most int) cobra.PositionalArgs
 }
@@ -60,10 +60,10 @@ type flags struct {
 func Command(d Deps) *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
-		Use: "usage", Short: "Show what calls of models have used and cost", Args: d.Args(0, 0),
-		Long: `Show what calls of models have used and cost: the last 30 days, by day. Days are in UTC.
+		Use: "usage", Short: "Show the usage and cost of model calls", Args: d.Args(0, 0),
+		Long: `Show the usage and cost of the model calls of the last 30 days, by day. Days are in UTC.
 
-Costs are those of models.prices at the time of each call ("sluice models prices"). The
+Each call has the price that was valid when it was made ("sluice models prices"). The
 cost of a model without a price is unknown.`,
 		Example: `  sluice usage
   sluice usage --by agent,model --from 2026-11-01
@@ -73,11 +73,11 @@ cost of a model without a price is unknown.`,
 		RunE: d.Run(func(ctx context.Context, _ []string) error { return d.show(ctx, &f) }),
 	}
 	set := cmd.Flags()
-	set.StringVar(&f.by, "by", "day", "`what` to group by, with commas: day, agent, person, session, job, provider, model, key")
-	set.StringVar(&f.from, "from", "", "the first `day` (UTC), or a time (default: 30 days with today)")
+	set.StringVar(&f.by, "by", "day", "group by these `keys`, separated by commas: day, agent, person, session, job, provider, model, key")
+	set.StringVar(&f.from, "from", "", "the first `day` (UTC), or a time (default: 30 days, including today)")
 	set.StringVar(&f.to, "to", "", "the last `day` (UTC), or a time (default: now)")
 	set.StringVar(&f.agent, "agent", "", "only calls of this agent, by `ID`")
-	set.StringVar(&f.person, "person", "", "only calls for this `person`, as telegram:1001")
+	set.StringVar(&f.person, "person", "", "only calls for this `person`, such as telegram:1001")
 	set.StringVar(&f.session, "session", "", "only calls of this session, by `key` or ID")
 	set.StringVar(&f.job, "job", "", "only calls of this job, by `ID`; hook:NAME for a hook")
 	set.StringVar(&f.provider, "provider", "", "only calls of this `provider`")
@@ -124,7 +124,7 @@ func (d Deps) show(ctx context.Context, f *flags) error {
 // table prints sums as a table, and below it what they are together.
 func table(s terminal.Screen, got *sums, limit int) error {
 	if len(got.Rows) == 0 {
-		return s.Printf("No model was called %s.", between(got.From, got.To))
+		return s.Printf("No model calls %s.", between(got.From, got.To))
 	}
 	head := append(slices.Clone(got.By), "calls", "input", "cached", "output", "cost")
 	for i := range head {
@@ -141,7 +141,7 @@ func table(s terminal.Screen, got *sums, limit int) error {
 		return err
 	}
 	if got.More {
-		if err := s.Printf("There are more than %d rows: use --limit, or ask for less.", limit); err != nil {
+		if err := s.Printf("There are more than %d rows: raise --limit, or choose fewer calls.", limit); err != nil {
 			return err
 		}
 	}
@@ -169,10 +169,10 @@ func total(got *sums) (lines []string) {
 		lines = append(lines, fmt.Sprintf("%d failed.", failed))
 	}
 	if estimated > 0 {
-		lines = append(lines, fmt.Sprintf("%d count with the most that they may have used: their provider did not say.", estimated))
+		lines = append(lines, fmt.Sprintf("%d count with the most that they may have used: the provider did not report their usage.", estimated))
 	}
 	if unpriced > 0 {
-		lines = append(lines, "Set models.prices for models whose cost is unknown. Prices count from then on.")
+		lines = append(lines, "Set models.prices for models whose cost is unknown. Prices apply to later calls.")
 	}
 	return lines
 }

@@ -31,7 +31,7 @@ type Job struct {
 	Timezone  string          `yaml:"timezone" doc:"IANA name of the job's time zone. Default: cron.timezone."`
 	Text      string          `yaml:"text" doc:"The text to send, as Markdown. Each job has either text or prompt, or only check."`
 	Prompt    string          `yaml:"prompt" doc:"What an agent is asked. Its reply is sent."`
-	Check     string          `yaml:"check" doc:"A name from checks. At each time the job looks at it, and does something only if the check has news that the job has not seen. Without text and prompt, it sends what the check found."`
+	Check     string          `yaml:"check" doc:"A name from checks. At each of its times, the job runs the check, and does something only if the check has news that the job has not seen. Without text and prompt, it sends what the check found."`
 	Agent     string          `yaml:"agent" doc:"Agent of the prompt. Default: the default agent."`
 	Session   string          `yaml:"session" doc:"Session of the prompt: isolated (cron:<id>, empty at each time), main (the agent's main session), or a session key. Default: isolated."`
 	Model     string          `yaml:"model" chain:"true" doc:"<provider>/<model>, or a list of them, for the prompt of a job in cron.jobs, if session is isolated. Default: the agent's."`

@@ -21,7 +21,7 @@ type Budget struct {
 	Unit             string   `yaml:"unit" doc:"A currency, as in models.prices, or tokens (in and out). Default: USD."`
 	Per              string   `yaml:"per" enum:"day,week,month,total" doc:"Period after which the limit begins again. A week begins on Monday. Required."`
 	Timezone         string   `yaml:"timezone" doc:"Where the days begin, such as Europe/Berlin. Default: UTC."`
-	WarnAt           Percent  `yaml:"warnAt" doc:"Share of the limit at which the owner is told once in each period, by an alert where alerts are configured. 0%: never. Default: 80%."`
+	WarnAt           Percent  `yaml:"warnAt" doc:"Share of the limit at which the owner is notified once in each period, by an alert if alerts are configured. 0%: never. Default: 80%."`
 	AtLimit          string   `yaml:"atLimit" enum:"stop,cheaper,ask" doc:"What happens to a call that does not fit. stop: the run ends with a sentence that says so. cheaper: the next model of the chain is asked if it fits. ask: the run waits, and an owner may raise the limit for the current period; jobs, heartbeats and sub-agents stop. Default: stop."`
 	ReserveForPeople Percent  `yaml:"reserveForPeople" doc:"Share of the limit that jobs, heartbeats and sub-agents leave for people, such as 30%. Default: 0%."`
 }

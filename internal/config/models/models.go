@@ -11,7 +11,7 @@ import (
 type Models struct {
 	Default   string              `yaml:"default" chain:"true" doc:"<provider>/<model>, or a list of them: the next one answers when those before it fail (docs/models.md). offline/guide needs no provider, key or network; it is a demonstration, not an AI."`
 	Providers map[string]Provider `yaml:"providers" doc:"Providers by name. The name is the part before the / of a model."`
-	Prices    map[string]Price    `yaml:"prices" doc:"Prices by model, <provider>/<model>. Well-known models have list prices, which sluice models prices shows; these here count instead (docs/models.md#prices)."`
+	Prices    map[string]Price    `yaml:"prices" doc:"Prices by model, <provider>/<model>. They take precedence over the list prices of common models, which sluice models prices shows (docs/models.md#prices)."`
 }
 
 // Provider is one model provider.

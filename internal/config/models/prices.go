@@ -13,7 +13,7 @@ import (
 // Price is what a model costs.
 type Price struct {
 	Rates   `yaml:",inline"`
-	Changes []Rates `yaml:"changes,omitempty" doc:"What the model costs later: whole prices, each with validFrom. The latest one whose day has begun counts."`
+	Changes []Rates `yaml:"changes,omitempty" doc:"Later prices of the model, each complete and with validFrom. The latest one whose day has begun applies."`
 }
 
 // Rates are what a model costs from a day on.
@@ -25,7 +25,7 @@ type Rates struct {
 	Thinking  scalar.Amount `yaml:"thinking,omitempty" doc:"For a million tokens of reasoning. Default: as output."`
 	Picture   scalar.Amount `yaml:"picture,omitempty" doc:"For each picture of a prompt, in addition to its tokens. Default: 0."`
 	Currency  string        `yaml:"currency" doc:"Such as USD or EUR. Default: USD."`
-	ValidFrom scalar.Day    `yaml:"validFrom,omitempty" doc:"The day (UTC) from which on the price counts, such as 2026-12-01. Before, the list price counts if the model has one. Default: always."`
+	ValidFrom scalar.Day    `yaml:"validFrom,omitempty" doc:"The day (UTC) from which the price applies, such as 2026-12-01. Before that day, the list price of the model applies, if there is one. Default: always."`
 }
 
 func (m *Models) checkPrices(fault Fault) {

@@ -105,7 +105,7 @@ type requestRecord struct {
 // sentRecord is a reply to one target.
 type sentRecord struct {
 	ledger.TriggerSend
-	State ledger.SendState `json:"state" enum:"waiting,sent,replaced,failed" doc:"sent: there is a receipt; waiting: for the receipt; replaced: a fallback was sent instead"`
+	State ledger.SendState `json:"state" enum:"waiting,sent,replaced,failed" doc:"sent: there is a receipt; waiting: there is no receipt yet; replaced: a fallback was sent instead"`
 }
 
 // record shows a request with what became of it, as far as the caller may know.

@@ -134,7 +134,7 @@ type level struct {
 func (a *API) SetLevel(ctx context.Context, in *level) (*wire.Body[record], error) {
 	who := auth.CallerOf(ctx)
 	if !who.Owner() {
-		return nil, wire.Forbidden("only the owner changes the levels of nodes: use the gateway's own token")
+		return nil, wire.Forbidden("only the owner can change the levels of nodes: use the gateway's own token")
 	}
 	to, err := flow.ParseLevel(in.Body.Classification)
 	if err != nil {

@@ -262,7 +262,7 @@ type instantRecord struct {
 type deliveredRecord struct {
 	Target   string            `json:"target"`
 	Delivery ledger.DeliveryID `json:"delivery,omitempty"`
-	State    ledger.SendState  `json:"state" enum:"waiting,sent,replaced,failed" doc:"sent: there is a receipt; waiting: for the receipt; replaced: a fallback was sent instead"`
+	State    ledger.SendState  `json:"state" enum:"waiting,sent,replaced,failed" doc:"sent: there is a receipt; waiting: there is no receipt yet; replaced: a fallback was sent instead"`
 	Replaced bool              `json:"replaced,omitempty" doc:"a fallback was sent instead"`
 	Error    string            `json:"error,omitempty" doc:"why there is no receipt"`
 }

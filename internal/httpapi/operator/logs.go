@@ -39,17 +39,17 @@ type logList struct {
 	Lines []logLine `json:"lines"`
 }
 
-// List lists lines of the log. They have no label of their own, so only who may see everything sees them.
+// List lists log lines. They have no label of their own, so only callers that may see everything see them.
 func (a *LogAPI) List(ctx context.Context, in *struct {
 	Level string `query:"level" enum:"debug,info,warn,error" default:"debug" doc:"only lines of this level and above; log.level decides what is logged at all"`
-	Part  string `query:"part" maxLength:"512" doc:"only lines about this, for example telegram/default"`
+	Part  string `query:"part" maxLength:"512" doc:"only lines about this part, for example telegram/default"`
 	Words string `query:"q" maxLength:"512" doc:"only lines whose text or fields contain this"`
 	Limit int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
 	After string `query:"after" maxLength:"64" doc:"id of the last line of the previous page"`
 },
 ) (*view.Page[logList], error) {
 	if !auth.CallerOf(ctx).SeesAll() {
-		return nil, wire.Forbidden("the log is about everything; use a token whose classification is RESTRICTED")
+		return nil, wire.Forbidden("log lines have no level; use a token whose classification is RESTRICTED")
 	}
 	q := logs.Query{Part: in.Part, Words: in.Words, Limit: in.Limit, After: in.After}
 	if err := q.Level.UnmarshalText([]byte(in.Level)); err != nil {
@@ -73,7 +73,7 @@ func lineOf(l *logs.Line) logLine {
 	return out
 }
 
-// levelName is the level's name without an offset, such as that of INFO+2.
+// levelName is the level's name without an offset: INFO for INFO+2.
 func levelName(l slog.Level) string {
 	for _, named := range []slog.Level{slog.LevelError, slog.LevelWarn, slog.LevelInfo} {
 		if l >= named {

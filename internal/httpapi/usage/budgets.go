@@ -14,7 +14,7 @@ import (
 
 // Standings reads how much of budgets is used.
 type Standings interface {
-	// List has the standings of all budgets, as far as a reader of the level may know them, at most a number for each.
+	// List returns the standings of all budgets that a reader of the level may know, at most a number for each budget.
 	List(ctx context.Context, level flow.Level, limit int) ([]standing.Standing, error)
 }
 
@@ -30,15 +30,15 @@ type BudgetStanding struct {
 	Per     string     `json:"per" enum:"day,week,month,total"`
 	From    *time.Time `json:"from,omitempty" doc:"when the period began; absent: it has no beginning"`
 	Until   *time.Time `json:"until,omitempty"`
-	Limit   string     `json:"limit" doc:"an exact decimal number, with what an owner has added for this period"`
-	Used    string     `json:"used" doc:"with what is reserved for calls in progress"`
-	Held    string     `json:"reserved" doc:"of it: reserved for calls in progress"`
+	Limit   string     `json:"limit" doc:"an exact decimal number; includes what an owner has added for this period"`
+	Used    string     `json:"used" doc:"includes what is reserved for calls in progress"`
+	Held    string     `json:"reserved" doc:"the part of used that is reserved for calls in progress"`
 	Percent int        `json:"percent" doc:"of the limit, rounded up"`
-	Partial bool       `json:"partial,omitempty" doc:"only ended calls within the caller's level are counted: the real use is at least as much"`
+	Partial bool       `json:"partial,omitempty" doc:"only finished calls within the caller's level are counted; the real use may be higher"`
 }
 
 type budgetList struct {
-	Budgets []BudgetStanding `json:"budgets" doc:"the fullest subjects of each budget, at most 20"`
+	Budgets []BudgetStanding `json:"budgets" doc:"for each budget, at most 20 subjects: those that have used most of it"`
 }
 
 // Budgets answers with the budgets and how much of them is used.

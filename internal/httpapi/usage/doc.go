@@ -1,5 +1,5 @@
-// Package usage has the handlers for what calls of models have used and cost, and for the budgets.
+// Package usage has the handlers for the usage and cost of model calls, and for budgets.
 //
-// A caller sees the sums of those calls that it could find one by one: a call counts only if its own level and the level of
-// its session are within the caller's. So what is above the caller changes no number.
+// Sums count only calls that the caller may see one by one: a call counts only if its own level and the level of its session
+// are within the caller's. So nothing above the caller's level changes a number.
 package usage

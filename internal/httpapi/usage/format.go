@@ -50,7 +50,7 @@ func (u *Sums) columns() []column {
 	)
 }
 
-// tableOf is the answer as CSV: a line of names, then the rows.
+// tableOf is the answer as CSV: a header line, then the rows.
 func tableOf(u *Sums) (*Output, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)

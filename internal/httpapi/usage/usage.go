@@ -32,7 +32,7 @@ type API struct {
 }
 
 const (
-	// daysDefault is how many days are added up if a request names no beginning.
+	// daysDefault is how many days are added up if a request has no from.
 	daysDefault = 30
 	// unknown is the cost of calls whose model has no price.
 	unknown = "unknown"
@@ -42,16 +42,16 @@ const (
 
 // Input is the query of a request for sums.
 type Input struct {
-	By       string `query:"by" maxLength:"100" example:"day,model" doc:"what to group by, with commas: day, agent, person, session, job, provider, model, key; default: one sum of all"`
-	From     string `query:"from" maxLength:"40" example:"2026-11-01" doc:"the first day (UTC), or a time; default: 30 days with today"`
-	To       string `query:"to" maxLength:"40" example:"2026-11-30" doc:"the last day (UTC), or the time before which calls have begun; default: now"`
+	By       string `query:"by" maxLength:"100" example:"day,model" doc:"what to group by, separated by commas: day, agent, person, session, job, provider, model, key; default: one sum of all"`
+	From     string `query:"from" maxLength:"40" example:"2026-11-01" doc:"the first day (UTC), or a time; default: 30 days, including today"`
+	To       string `query:"to" maxLength:"40" example:"2026-11-30" doc:"the last day (UTC), or a time: only calls that began before it; default: now"`
 	Agent    string `query:"agent" maxLength:"256"`
 	Person   string `query:"person" maxLength:"256" example:"telegram:5" doc:"who spoke, as <channel>:<user id>"`
-	Session  string `query:"session" maxLength:"512" doc:"key or id; the days whose calls were removed by retention.usage count to no session"`
+	Session  string `query:"session" maxLength:"512" doc:"key or id; daily sums that remain after retention.usage belong to no session"`
 	Job      string `query:"job" maxLength:"256" doc:"the job's id, or hook:<name>"`
 	Provider string `query:"provider" maxLength:"256"`
 	Model    string `query:"model" maxLength:"512" example:"openai/gpt-5-mini" doc:"<provider>/<model>"`
-	Limit    int    `query:"limit" minimum:"1" maximum:"10000" default:"1000" doc:"rows; what is beyond it counts only in the totals"`
+	Limit    int    `query:"limit" minimum:"1" maximum:"10000" default:"1000" doc:"rows; further rows count only in the totals"`
 	Format   string `query:"format" enum:"json,csv" default:"json"`
 }
 
@@ -66,17 +66,17 @@ type TokenCounts struct {
 
 // Amounts are what some calls have used and cost together.
 type Amounts struct {
-	Calls        int         `json:"calls" doc:"that have ended"`
+	Calls        int         `json:"calls" doc:"calls that have ended"`
 	Failed       int         `json:"failed" doc:"calls without an answer"`
-	Estimated    int         `json:"estimated" doc:"calls that count with the most that they may have used, because the provider did not say"`
+	Estimated    int         `json:"estimated" doc:"calls that count with the most that they may have used, because the provider did not report their usage"`
 	Tokens       TokenCounts `json:"tokens"`
-	Pictures     int         `json:"pictures" doc:"that a price for each picture was charged for"`
-	AudioSeconds float64     `json:"audio_seconds" doc:"that a price for each minute was charged for"`
+	Pictures     int         `json:"pictures" doc:"pictures that have a price of their own"`
+	AudioSeconds float64     `json:"audio_seconds" doc:"seconds of audio that have a price of their own"`
 	Cost         string      `json:"cost" example:"1.25" doc:"an exact decimal number, or unknown if the model has no price"`
 	Currency     string      `json:"currency,omitempty" doc:"absent if the cost is unknown"`
 }
 
-// SumRow is what the calls of a group have used. Only what the request groups by is there. A group with calls in several
+// SumRow is what the calls of a group have used. It has only the fields that the request groups by. A group with calls in several
 // currencies, or with and without a price, has a row for each.
 type SumRow struct {
 	Day      string `json:"day,omitempty" example:"2026-11-26" doc:"UTC"`
@@ -93,11 +93,11 @@ type SumRow struct {
 // Sums are the answer.
 type Sums struct {
 	From   time.Time `json:"from"`
-	To     time.Time `json:"to" doc:"calls that began before it"`
+	To     time.Time `json:"to" doc:"only calls that began before it"`
 	By     []string  `json:"by"`
-	Rows   []SumRow  `json:"rows" doc:"by day, then the dearest first"`
+	Rows   []SumRow  `json:"rows" doc:"by day, then by cost, highest first"`
 	More   bool      `json:"more,omitempty" doc:"there are more rows than the limit"`
-	Totals []Amounts `json:"totals" doc:"of all rows, also those beyond the limit; one for each currency, and one for calls with an unknown cost"`
+	Totals []Amounts `json:"totals" doc:"of all rows, including those beyond the limit; one for each currency, and one for calls with an unknown cost"`
 }
 
 // Output is an answer, as JSON or CSV.
@@ -109,7 +109,7 @@ type Output struct {
 
 // Describe describes the operation in the OpenAPI document.
 func Describe(r huma.API) huma.Operation {
-	o := wire.Op(http.MethodGet, "/v1/usage", "usage", "Add up what calls of models have used and cost, as JSON or CSV")
+	o := wire.Op(http.MethodGet, "/v1/usage", "usage", "Add up the usage and cost of model calls, as JSON or CSV")
 	o.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
 		"application/json": {Schema: wire.Schema[Sums](r)},
 		"text/csv":         {Schema: &huma.Schema{Type: huma.TypeString}},
@@ -159,7 +159,7 @@ func (a *API) Get(ctx context.Context, in *Input) (*Output, error) {
 	return objectOf(&out)
 }
 
-// together adds up the sums of groups by currency, the dearest first: reading them all again would take as long as the groups.
+// together adds up the sums of groups by currency, the highest cost first: reading them all again would take as long as reading the groups.
 func together(groups []spending.Sum) []spending.Sum {
 	var all []spending.Sum
 	for i := range groups {

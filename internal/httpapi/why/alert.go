@@ -22,7 +22,7 @@ type Alerts interface {
 	Show(ctx context.Context, key string, most flow.Level) (router.Listed, []alert.Note, error)
 }
 
-// alert explains an alert by whom it was told to, and why. The name is its key or short name.
+// alert explains who was notified of an alert, and why. The name is its key or short name.
 func (c *chain) alert(name string) error {
 	if c.Alerts == nil {
 		return wire.ErrNotFound
@@ -42,10 +42,10 @@ func (c *chain) alert(name string) error {
 		Facts: []fact{{"key", x.Key}, {"short name", alert.Ref(x.Key)}, {"occurrences", strconv.Itoa(x.Occurrences)}},
 	})
 	for _, id := range x.SilencedBy {
-		c.add(step{Step: "gate", State: stopped, Text: "A silence keeps it quiet.", Facts: []fact{{"silence", id}}})
+		c.add(step{Step: "gate", State: stopped, Text: "A silence mutes it.", Facts: []fact{{"silence", id}}})
 	}
 	for _, key := range x.InhibitedBy {
-		c.add(step{Step: "gate", State: stopped, Text: "Another alert keeps it quiet.", Facts: []fact{{"alert", key}}})
+		c.add(step{Step: "gate", State: stopped, Text: "Another alert mutes it.", Facts: []fact{{"alert", key}}})
 	}
 	told := false
 	for i := len(notes) - 1; i >= 0; i-- {
@@ -59,7 +59,7 @@ func (c *chain) alert(name string) error {
 		}
 	}
 	if !told {
-		c.add(step{Step: "sent", State: waits, Text: "Nobody was told until now."})
+		c.add(step{Step: "sent", State: waits, Text: "Nobody has been notified yet."})
 	}
 	if !x.Status.Open() {
 		c.add(step{Step: "ended", At: view.Optional(x.Ended), State: ok, Text: c.out.Answer})
@@ -69,7 +69,7 @@ func (c *chain) alert(name string) error {
 
 // note explains one notification.
 func (c *chain) note(n *alert.Note) error {
-	s := step{Step: "sent", At: view.Optional(n.Created), Text: n.Target + " was told: " + cmp.Or(string(n.Reason), "its message was changed") + ".", State: ok, Label: n.Label.String()}
+	s := step{Step: "sent", At: view.Optional(n.Created), Text: n.Target + " was notified: " + cmp.Or(string(n.Reason), "its message was changed") + ".", State: ok, Label: n.Label.String()}
 	if n.Step > 0 {
 		s.Facts = append(s.Facts, fact{"step", strconv.Itoa(n.Step)})
 	}
@@ -83,7 +83,7 @@ func (c *chain) note(n *alert.Note) error {
 	case alert.NoteWaiting:
 		s.State, s.Text = waits, "It waits for the next digest of "+n.Target+"."
 	case alert.NoteFailed:
-		s.State, s.Text = failed, n.Target+" was not told."
+		s.State, s.Text = failed, n.Target+" was not notified."
 	case alert.NoteSummed:
 		s.Text = "It was in a digest of " + n.Target + "."
 	case alert.NoteQueued:
@@ -101,21 +101,21 @@ func (c *chain) note(n *alert.Note) error {
 	return err
 }
 
-// alertAnswer says in one sentence how an alert is.
+// alertAnswer says the state of an alert in one sentence.
 func alertAnswer(x *router.Listed) string {
 	switch {
 	case x.Status == alert.Acknowledged:
-		return "It was acknowledged by " + cmp.Or(x.By, "somebody") + ", so nobody else is called."
+		return "It was acknowledged by " + cmp.Or(x.By, "somebody") + ", so nobody else is notified."
 	case x.Status == alert.Resolved && x.By != "":
 		return "It was resolved by " + x.By + "."
 	case x.Status == alert.Resolved:
 		return "Its source has reported that it is over."
 	case x.Status == alert.Expired:
-		return "It was not reported again in time, so it counts as over."
+		return "It was not reported again in time, so it counts as resolved."
 	case len(x.SilencedBy) > 0:
-		return "It is open, and a silence keeps it quiet."
+		return "It is open, and a silence mutes it."
 	case len(x.InhibitedBy) > 0:
-		return "It is open, and another alert keeps it quiet."
+		return "It is open, and another alert mutes it."
 	}
 	return "It is open, and nobody has acknowledged it."
 }
@@ -126,7 +126,7 @@ func alertChanges(x *router.Listed) []change {
 		return []change{}
 	}
 	ref := alert.Ref(x.Key)
-	all := []change{{Text: "See whom it would reach now.", Command: "sluice alerts test " + ref}, {Text: "Resolve it.", Command: "sluice alerts resolve " + ref}}
+	all := []change{{Text: "See who would be notified now.", Command: "sluice alerts test " + ref}, {Text: "Resolve it.", Command: "sluice alerts resolve " + ref}}
 	if x.Status == alert.Firing {
 		all = append(all, change{Text: "Acknowledge it.", Command: "sluice alerts ack " + ref})
 	}

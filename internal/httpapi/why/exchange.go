@@ -22,14 +22,14 @@ func (c *chain) exchange(id string) error {
 	c.out.Kind, c.out.Status, c.out.Title = "exchange", string(cmp.Or(x.Outcome, announce.Outcome(x.Phase))), "request of "+from+" to "+string(x.Target.Key)
 	s := step{Step: "heard", At: view.Optional(x.Started), State: ok, Text: from + " has asked " + string(x.Target.Key) + ".", Object: &object{"exchange", x.ID}, Label: x.Label.String()}
 	if x.Blind {
-		s.Facts = append(s.Facts, fact{"no reply", "the requester may not see the target, so nothing comes back"})
+		s.Facts = append(s.Facts, fact{"no reply", "the requester may not see the target, so it gets no reply"})
 	}
 	s.Facts = append(s.Facts, fact{"reply turns", strconv.Itoa(x.Turn) + " of " + strconv.Itoa(x.MaxTurns)})
 	c.add(s)
 	if err := c.ranOf(x.First); err != nil {
 		return err
 	}
-	c.out.Answer = "It goes on: " + string(x.Phase) + "."
+	c.out.Answer = "It is in progress: " + string(x.Phase) + "."
 	if x.Phase == announce.Ended {
 		c.out.Answer = cmp.Or(x.Detail, "It has ended: "+string(x.Outcome)+".")
 		c.add(step{Step: "ended", At: view.Optional(x.Ended), State: ok, Text: c.out.Answer})

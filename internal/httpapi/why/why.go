@@ -385,12 +385,12 @@ func (c *chain) trigger(key string) error {
 
 // causeOf says why there is a trigger.
 func causeOf(t ledger.Trigger) step {
-	s := step{Step: "heard", At: view.Optional(t.Created), State: ok, Text: "A request came in at the hook " + t.Subject + "."}
+	s := step{Step: "heard", At: view.Optional(t.Created), State: ok, Text: "The hook " + t.Subject + " received a request."}
 	switch {
 	case t.By != "":
 		s.Text = "It was fired by hand, by " + t.By + "."
 	case t.Source == ledger.TriggerCron:
-		s.Text = "The schedule of the job " + t.Subject + " names this time."
+		s.Text = "It was due by the schedule of the job " + t.Subject + "."
 		s.Facts = []fact{{"time", t.Instant.Format(time.RFC3339)}}
 	}
 	return s

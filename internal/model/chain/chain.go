@@ -65,7 +65,7 @@ type Config struct {
 	Log   *slog.Logger
 	// Moved counts that a chain goes on from one model to another; nil: nobody counts.
 	Moved func(from, to string)
-	// Pictures makes pictures as large as models take.
+	// Pictures scales pictures to what models accept.
 	Pictures picture.Scaler
 	Pause    time.Duration // before another attempt with the same key, for tests; 0: half a second, and two while a model is being loaded
 }
@@ -259,8 +259,8 @@ func Moves(kind sessions.ModelErrorKind) bool {
 	return true
 }
 
-// fit is the request as a model can take it: without reasoning, without the content of pictures or with smaller ones, and not warmer than it
-// takes.
+// fit is the request with only what a model accepts: without reasoning, without pictures or with smaller ones, and with a lower
+// temperature.
 func (c *Chain) fit(e *Entry, req *sessions.Request) sessions.Request {
 	fitting := *req
 	if e.Can.Lacks&Thinking != 0 {
@@ -279,7 +279,7 @@ func (c *Chain) fit(e *Entry, req *sessions.Request) sessions.Request {
 	return fitting
 }
 
-// shrink makes a picture as large as a model takes. One that can't be made is described in words, with the reason.
+// shrink scales a picture to what a model accepts. If that fails, a description with the reason takes its place.
 func (c *Config) shrink(p *sessions.Part, limits picture.Limits) {
 	content, scaled, err := c.Pictures.Fit(p.Content, limits)
 	if err == nil && !scaled {

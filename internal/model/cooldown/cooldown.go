@@ -123,7 +123,7 @@ type Board struct {
 
 	mu      sync.Mutex
 	states  map[Place]*entry
-	loads   int            // that read the store now
+	loads   int            // that are reading the store
 	changed map[Place]bool // places that have changed since the first of them began
 }
 
@@ -145,7 +145,7 @@ func New(c Config) *Board {
 	return b
 }
 
-// Load reads the stored states. What this process finds in the meantime, or has not stored yet, counts more.
+// Load reads the stored states. States that this process finds in the meantime, or has not stored yet, take precedence.
 func (b *Board) Load(ctx context.Context) error {
 	if b.cfg.Store == nil {
 		return nil
@@ -376,13 +376,13 @@ func (b *Board) save(ctx context.Context, e *entry) {
 		return
 	}
 	if err := b.cfg.Store.PutCooldown(context.WithoutCancel(ctx), e.State); err != nil {
-		b.cfg.Log.Warn("a cooldown is not stored; it is tried again", "place", e.Place.String(), "err", err)
+		b.cfg.Log.Warn("could not store a cooldown; trying again later", "place", e.Place.String(), "err", err)
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	e.unsaved = false
-	b.change(e.Place) // a load that has read before the state was stored does not drop it
+	b.change(e.Place) // so that a load that read before the state was stored does not drop it
 }
 
 // saveAll stores the states that could not be stored before.

@@ -1,4 +1,4 @@
-// Package meter counts what calls of models cost, and keeps budgets.
+// Package meter counts what model calls cost, and enforces budgets.
 //
 // A [Meter] decorates models. Before a call that touches a budget it reserves the most that the call may cost; a call that
 // does not fit is refused and nothing is sent. After the call it posts the call's row with the real cost, or leaves that to
@@ -53,7 +53,7 @@ type Ledger interface {
 	States(ctx context.Context, accounts []spending.Account) (map[string]spending.State, error)
 	// Renew keeps reservations from counting as lost until a time.
 	Renew(ctx context.Context, calls []string, until time.Time) error
-	// Lost reads reservations whose owner has changed, and those that were not renewed in time, the oldest first.
+	// Lost reads reservations whose owner has changed or that were not renewed in time, the oldest first.
 	Lost(ctx context.Context, now time.Time, limit int) ([]*spending.Posting, error)
 }
 
@@ -248,8 +248,8 @@ func (m *Meter) opened(p *spending.Posting) {
 	m.open[p.Call.ID] = p.Until
 }
 
-// renew renews the reservations of calls that take long, so that no process settles them as lost: the step whose answer could
-// then not be stored would be repeated, and paid twice.
+// renew renews the reservations of calls that take long, so that no process settles them as lost. Otherwise the answer could not
+// be stored, and the step would be repeated and paid twice.
 func (m *Meter) renew(ctx context.Context, now time.Time) error {
 	var long []string
 	m.mu.Lock()
@@ -387,7 +387,7 @@ func (c *counted) store(ctx context.Context) {
 }
 
 // Sweep renews the reservations of this process, and posts those as spent whose calls can't end any more because their
-// processes have died. It returns their number. It is to be called every minute or so.
+// processes have died. It returns their number. Call it about every minute.
 func (m *Meter) Sweep(ctx context.Context) (int, error) {
 	now := m.Now()
 	if err := m.renew(ctx, now); err != nil {

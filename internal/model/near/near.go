@@ -1,7 +1,7 @@
 // Package near tells the owner when a budget is nearly used up: once for each budget and period.
 //
-// Alerts tell it where they are configured; they stay open until the period ends. Otherwise a message to the owner does. Both
-// have keys, so replicas and restarts repeat nothing. What is told does not say who has used the budget, nor how much.
+// If alerts are configured, this is an alert, which stays open until the period ends. Otherwise it is a message to the owner. Both
+// have keys, so replicas and restarts repeat nothing. The text does not say who has used the budget, nor how much.
 package near
 
 import (
@@ -26,7 +26,7 @@ type Watch struct {
 	Budgets func() []*spending.Budget
 	Ledger  Ledger
 	Alerts  func() bool // whether alerts tell the owner
-	// Send tells the owner something once; further calls with the same key do nothing.
+	// Send sends the owner a message once; further calls with the same key do nothing.
 	Send func(ctx context.Context, text, key string) error
 	Now  func() time.Time
 	Log  *slog.Logger
@@ -69,9 +69,9 @@ func (f *found) title() string {
 	return fmt.Sprintf("Budget %s%s: %d%% of the limit is used %s", f.Name, of, f.WarnAt, f.When())
 }
 
-const text = "At the limit, `budgets` says what happens. `sluice usage budgets` shows how full they are."
+const text = "`atLimit` in `budgets` decides what happens at the limit. `sluice usage budgets` shows how much is used."
 
-// Troubles are the budgets that are nearly used up, as alerts tell of them. The others are over: their limits may have been raised
+// Troubles returns the budgets that are nearly used up, for alerts, and those that no longer are: their limits may have been raised
 // while no gateway was running.
 func (w *Watch) Troubles(ctx context.Context) (all []trouble.Trouble, err error) {
 	budgets, err := w.find(ctx, func(*found) bool { return false })
@@ -82,14 +82,14 @@ func (w *Watch) Troubles(ctx context.Context) (all []trouble.Trouble, err error)
 	return all, err
 }
 
-// Tell tells the owner where alerts do not.
+// Tell sends the owner messages if alerts are not configured.
 func (w *Watch) Tell(ctx context.Context) {
 	if w.Alerts() {
 		return
 	}
 	budgets, err := w.find(ctx, func(f *found) bool { _, told := w.told[f.key()]; return told })
 	if err != nil && ctx.Err() == nil {
-		w.Log.Warn("it is not known which budgets are nearly used up", "err", err)
+		w.Log.Warn("could not check which budgets are nearly used up", "err", err)
 	}
 	for i := range budgets {
 		f := &budgets[i]
@@ -98,7 +98,7 @@ func (w *Watch) Tell(ctx context.Context) {
 		}
 		if err := w.Send(ctx, f.title()+". "+text, f.key()); err != nil {
 			if ctx.Err() == nil {
-				w.Log.Warn("the owner is not told that a budget is nearly used up", "budget", f.Name, "err", err)
+				w.Log.Warn("could not tell the owner that a budget is nearly used up", "budget", f.Name, "err", err)
 			}
 			continue
 		}
@@ -106,7 +106,7 @@ func (w *Watch) Tell(ctx context.Context) {
 	}
 }
 
-// keep remembers what was told, and forgets what was told of periods that have ended.
+// keep remembers a message that was stored, and forgets those of periods that have ended.
 func (w *Watch) keep(f *found) {
 	next := map[string]time.Time{f.key(): f.end}
 	for key, end := range w.told {
@@ -117,7 +117,7 @@ func (w *Watch) keep(f *found) {
 	w.told = next
 }
 
-// key names the message about a budget in its period. A limit that was changed is another one.
+// key names the message about a budget in its period. A changed limit gets another key.
 func (f *found) key() string {
 	a := f.Account("", f.start)
 	return fmt.Sprintf("near/%s/%d", a.ID, f.Warn())

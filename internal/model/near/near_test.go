@@ -129,7 +129,7 @@ func TestAMessageThatIsNotStoredIsTriedAgain(t *testing.T) {
 		return send(ctx, text, key)
 	}
 	d.Tell(t.Context())
-	require.Contains(t, d.log.String(), "the owner is not told that a budget is nearly used up")
+	require.Contains(t, d.log.String(), "could not tell the owner that a budget is nearly used up")
 	fails = false
 	d.Tell(t.Context())
 	require.Equal(t, 1, d.sends)

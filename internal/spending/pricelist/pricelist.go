@@ -1,4 +1,4 @@
-// Package pricelist knows what calls of models cost: the prices of the configuration, and public list prices of well-known
+// Package pricelist knows what model calls cost: the prices of the configuration, and public list prices of well-known
 // models where the configuration has none.
 package pricelist
 

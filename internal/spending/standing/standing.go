@@ -1,7 +1,7 @@
 // Package standing says how much of budgets is used, as far as a reader may know it.
 //
-// The accounts of a budget count calls of all levels. They are shown only to readers who see all levels. For other readers, the
-// calls that they may see are added up: no call above them changes a number that they read.
+// The accounts of a budget count calls of all levels. Only readers who see all levels see them. For other readers, the calls that
+// they may see are added up: no call above their level changes a number that they read.
 package standing
 
 import (
@@ -47,7 +47,7 @@ type Reader struct {
 	Now     func() time.Time
 }
 
-// List has the standings of all budgets, the fullest first in each, at most a number for each budget. A budget that nobody has
+// List returns the standings of all budgets, the fullest first in each, at most a number for each budget. A budget that nobody has
 // used has one standing without a subject.
 func (r *Reader) List(ctx context.Context, level flow.Level, limit int) (all []Standing, err error) {
 	for _, b := range r.Budgets() {
@@ -129,8 +129,8 @@ func (r *Reader) visible(ctx context.Context, b *spending.Budget, q spending.Que
 	return all[:min(len(all), limit)], nil
 }
 
-// Of has the standings of those budgets that the calls of an origin count to, except those of providers. The query bounds what
-// is counted: its level, and maybe an agent or a session.
+// Of returns the standings of the budgets that the calls of an origin count towards, except those of providers. The query limits
+// what is counted, by its level and perhaps an agent or a session.
 func (r *Reader) Of(ctx context.Context, o spending.Origin, q spending.Query) (all []Standing, err error) {
 	for _, b := range r.Budgets() {
 		subject, applies := b.Subject(&o, "")

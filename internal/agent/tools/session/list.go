@@ -57,7 +57,7 @@ type Tools struct {
 	Models func(name string) (sessions.Model, error)
 	// CheckModel returns an error for a model that a session with data of the level may not use.
 	CheckModel func(name string, knows flow.Level) error
-	// Spending reads what calls of models have cost; nil: session_status does not tell.
+	// Spending reads the cost of model calls; nil: session_status does not show it.
 	Spending *standing.Reader
 	Now      func() time.Time
 }

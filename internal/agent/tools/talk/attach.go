@@ -115,7 +115,7 @@ func noteHead(run sessions.RunID) string {
 	return "Files that you have attached to your reply (" + string(run) + "): "
 }
 
-// Noted is what the summary of a thread's beginning has to say so that the reply of a run keeps its files.
+// Noted returns what the summary of a thread's beginning must contain so that the reply of a run keeps its files.
 func Noted(summarized []sessions.Message, run sessions.RunID) []string {
 	paths := attachedBy(summarized, run)
 	if len(paths) == 0 {
@@ -123,7 +123,7 @@ func Noted(summarized []sessions.Message, run sessions.RunID) []string {
 	}
 	text, err := tools.JSON(attachResult{Attached: paths})
 	if err != nil {
-		return nil // paths are texts, which JSON can always say
+		return nil // paths are strings, which JSON can always encode
 	}
 	return []string{noteHead(run) + text}
 }

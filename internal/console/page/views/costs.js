@@ -1,4 +1,4 @@
-// Costs: what calls of models have used and cost, and how full the budgets are.
+// Costs: the usage and cost of model calls, and how much of each budget is used.
 
 import { json, query } from "../api.js";
 import { address, change, useAddress } from "../router.js";
@@ -46,7 +46,7 @@ function Table({ of, by }) {
     ${of.more && html`<p class="note warn">${t("costs.more", { n: limit })}</p>`}${unpriced && html`<p class="note warn">${t("costs.noprice")}</p>`}`;
 }
 
-// Group names what a row counts. It leads to what it is made of.
+// Group names what a row counts, with a link to its details.
 function Group({ by, of }) {
   if (!of) return html`<span class="soft">${t("costs.none")}</span>`;
   const leads = { agent: () => address("costs", "", { by: "model", agent: of }), model: () => address("runs", "", { model: of }), session: () => address("conversations", of) }[by];

@@ -44,7 +44,7 @@ func TestTheOwnerRaisesABudget(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]string{
 		"allow": "done",
-		"deny":  "My owner does not allow me a larger budget, so I stopped. Its next period begins on January 2 at 00:00 UTC.",
+		"deny":  "My owner does not allow me a larger budget, so I stopped. The next period begins on January 2 at 00:00 UTC.",
 	} {
 		t.Run(word, func(t *testing.T) {
 			t.Parallel()

@@ -257,7 +257,7 @@ func TestALevelThatChangesEndsTheConnection(t *testing.T) {
 	g.level = flow.Public
 	g.mu.Unlock()
 	g.adapter.Changed(ledger.Node{ID: "n1", Status: ledger.NodeApproved, Label: flow.NewLabel(flow.Public, flow.Untrusted)})
-	g.noted("the node has another level now")
+	g.noted("the level of the node was changed")
 	g.noted("PUBLIC")
 	require.NoError(t, stop())
 }

@@ -72,9 +72,9 @@ what it sends has this level.`,
 func nodesLevel(g *gateway) *cobra.Command {
 	return doing(g, &cobra.Command{
 		Use: "level NODE LEVEL", Short: "Change the level of a node", Args: arguments(2, 2),
-		Long: `Change the level of a node: public, internal, confidential or restricted. It gets
-nothing above its level, and what it sends has this level. Its connection ends,
-and it connects again.`,
+		Long: `Change the level of a node: public, internal, confidential or restricted. A node gets
+nothing above its level, and what it sends has this level. The node is disconnected
+and connects again.`,
 	}, func(args []string) (api.Request, error) {
 		return api.Request{Method: http.MethodPatch, Path: api.Path("nodes", args[0]), Body: map[string]string{"classification": strings.ToUpper(args[1])}}, nil
 	}, func(s terminal.Screen, answer api.Answer, _ []string) error {

@@ -108,7 +108,7 @@ func TestALargePictureIsScaled(t *testing.T) {
 	require.True(t, scaled)
 	require.LessOrEqual(t, len(got), 100_000)
 	_, _, err = s.Fit(encoded(t, "png", noise), picture.Limits{Bytes: 10})
-	require.ErrorContains(t, err, "does not become small enough")
+	require.ErrorContains(t, err, "can't be made small enough")
 	narrow, _, err := s.Fit(encoded(t, "png", corner(3000, 1)), picture.Limits{})
 	require.NoError(t, err)
 	head, _, err := image.DecodeConfig(bytes.NewReader(narrow))

@@ -62,9 +62,9 @@ func TestWhereGroupsAreMade(t *testing.T) {
 		"delegated by systemd":                    {"0::/system.slice/sluice.service\n", all, "", true},
 		"put into its own group, by 254 or later": {"1:name=systemd:/x\n0::/system.slice/sluice.service/gateway\n", func(folder string) bool { return strings.HasSuffix(folder, "sluice.service") }, "", false},
 		"not delegated":                           {"0::/system.slice/sluice.service\n", func(string) bool { return false }, ErrNotDelegated.Error(), false},
-		"version 1 only":                          {"4:memory:/x\n", all, "no control groups of version 2", false},
-		"version 1, and 2 without controllers":    {"4:memory:/x\n0::/\n", all, "no control groups of version 2", false},
-		"nothing":                                 {"", all, "no control groups of version 2", false},
+		"version 1 only":                          {"4:memory:/x\n", all, "no control groups (cgroup v2)", false},
+		"version 1, and 2 without controllers":    {"4:memory:/x\n0::/\n", all, "no control groups (cgroup v2)", false},
+		"nothing":                                 {"", all, "no control groups (cgroup v2)", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

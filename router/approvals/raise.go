@@ -62,7 +62,7 @@ func next(reached *spending.Reached) string {
 	if reached.Account.End.IsZero() {
 		return ""
 	}
-	return " Its next period begins on " + spending.Instant(reached.Account.End) + "."
+	return " The next period begins on " + spending.Instant(reached.Account.End) + "."
 }
 
 func awaiting(p ledger.Approval, now time.Time) error {

@@ -178,7 +178,7 @@ func TestSkills(t *testing.T) {
 		folder := filepath.Join(p.dir, "state/workspaces/main/skills")
 		require.NoError(t, os.Rename(folder, folder+"-elsewhere"))
 		require.NoError(t, os.Symlink("skills-elsewhere", folder))
-		require.Regexp(t, "(?m)^FAIL  skills             agent main has no skills: .*it is a link.*\n +fix: put the skills into a folder DIR/state/workspaces/main/skills that is no link$", p.run(t))
+		require.Regexp(t, "(?m)^FAIL  skills             agent main has no skills: .*it is a link.*\n +fix: make DIR/state/workspaces/main/skills a folder, not a link$", p.run(t))
 	})
 	t.Run("no gateway runs", func(t *testing.T) {
 		t.Parallel()

@@ -36,7 +36,7 @@ func TestRatesThatCanNotBe(t *testing.T) {
 	}
 }
 
-// Only so many things are counted apart. Beyond them the one that was quiet the longest is forgotten, and no other.
+// Only a limited number of things are counted apart. Beyond them the one that was quiet the longest is forgotten, and no other.
 func TestRateForgetsWhatWasQuietTheLongest(t *testing.T) {
 	t.Parallel()
 	const keys = 10_000

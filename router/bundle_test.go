@@ -222,7 +222,7 @@ func inGroup(group, who, id, text string, mentioned bool) adapters.Inbound {
 	return m
 }
 
-// hear gives the router a message and says what became of it.
+// hear gives the router a message and says what happened to it.
 func (b *bundle) hear(m adapters.Inbound) inbound.Admitted {
 	b.t.Helper()
 	got, err := b.Intake.Admit(context.Background(), inbound.Admission{Inbound: m})

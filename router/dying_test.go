@@ -26,7 +26,7 @@ type dying struct {
 	after   bool
 	commits int
 	dead    bool
-	busy    int // so many commits meet another's
+	busy    int // this many commits meet another's
 }
 
 func (d *dying) Commit(ctx context.Context, change ledger.Change) error {

@@ -52,7 +52,7 @@ func TestAReportThatIsLeftOutKeepsItsLabel(t *testing.T) {
 	})
 }
 
-// What became of a run is as secret as what its session has learnt in it, also where it failed: who has asked for it is told of
+// What happened to a run is as secret as what its session has learnt in it, also where it failed: who has asked for it is told of
 // neither how, nor that it failed at all.
 func TestAFailedRunIsAsSecretAsItsSession(t *testing.T) {
 	t.Parallel()

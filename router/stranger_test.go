@@ -84,7 +84,7 @@ func TestAStrangerLearnsTheirID(t *testing.T) {
 	}
 }
 
-// However many strangers ask, so many rows are made in an hour at most.
+// However many strangers ask, at most this many rows are made in an hour.
 func TestStrangersWhoAskAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -125,7 +125,7 @@ func TestDeletingStopsSubAgents(t *testing.T) {
 	})
 }
 
-// Where nobody can be told, what came of it is kept with the exchange, and the requester has its note.
+// Where nobody can be told, the result is kept with the exchange, and the requester has its note.
 func TestReportWithoutARoute(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -151,7 +151,7 @@ func (k *talk) live(id sessions.ID) bool {
 	return record.Ended.IsZero()
 }
 
-// A sub-agent's session ends so many minutes after its report; never, where that is off. The sweep comes each hour.
+// A sub-agent's session ends this many minutes after its report; never, where that is off. The sweep comes each hour.
 func TestSubAgentsAreArchived(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

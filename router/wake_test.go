@@ -235,7 +235,7 @@ func TestTextForAHeartbeatWaits(t *testing.T) {
 	}
 }
 
-// Each author has room for so many texts and bytes, and learns nothing of those of others.
+// Each author has room for this many texts and bytes, and learns nothing of those of others.
 func TestTextsForAHeartbeatAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

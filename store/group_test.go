@@ -161,7 +161,7 @@ func TestPanicOfTheEngineIsAnError(t *testing.T) {
 	})
 }
 
-// A caller whose context ends learns what became of its write: one that waits is taken back, and one that is being
+// A caller whose context ends learns what happened to its write: one that waits is taken back, and one that is being
 // written is waited for.
 func TestACallerThatGivesUpKnowsTheOutcome(t *testing.T) {
 	t.Parallel()

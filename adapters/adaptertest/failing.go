@@ -18,7 +18,7 @@ var failing = []subtest{
 	{"cut before the effect", resetBefore},
 	{"cut after the effect", resetAfter},
 	{"a conversation that is gone", refused},
-	{"a token that is not valid any more", revoked},
+	{"a token that is no longer valid", revoked},
 }
 
 // failed sends into a fault and returns the failure.

@@ -34,7 +34,7 @@ type platform struct {
 
 	mu         sync.Mutex
 	events     []json.RawMessage // number i has the id i+1
-	confirmed  int               // so many of them
+	confirmed  int               // this many of them
 	shown      []adaptertest.Shown
 	byKey      map[string]adaptertest.Shown
 	faults     []adaptertest.Fault

@@ -46,7 +46,7 @@ func (w *watcher) Complete(_ context.Context, req sessions.Request, _ func(sessi
 	return sessions.Completion{Parts: []sessions.Part{{Type: sessions.PartText, Text: "I see"}}}, nil
 }
 
-// seeing opens a session whose thread has so many pictures, one of which is not kept any more.
+// seeing opens a session whose thread has this many pictures, one of which is not kept any more.
 func seeing(t *testing.T, model sessions.Model, pictures int, taint flow.Label) *sessions.Session {
 	t.Helper()
 	ids := slices.Repeat([]sessions.MediaID{"pic"}, pictures)

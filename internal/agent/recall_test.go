@@ -15,7 +15,7 @@ import (
 	"sluice/sessions/sessiontest"
 )
 
-// recalling is a bundle whose agent recalls so many characters.
+// recalling is a bundle whose agent recalls this many characters.
 func recalling(t *testing.T, chars int) *bundle {
 	t.Helper()
 	b := remembering(t)

@@ -123,7 +123,7 @@ func TestAStoppedRunDoesNotWaitForItsTool(t *testing.T) {
 	})
 }
 
-// Of one tool only so many calls are left behind at once; other tools go on.
+// Of one tool only a limited number of calls are left behind at once; other tools go on.
 func TestCallsLeftBehindAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

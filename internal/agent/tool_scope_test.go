@@ -80,7 +80,7 @@ func TestExecReadsBelowItsLevel(t *testing.T) {
 // reportDir is where `make security-report` collects what the tests found out.
 var reportDir = flag.String("report", "", "write results into this folder")
 
-// scopeRow is what came of a script that tried to leave the scope of its session.
+// scopeRow is the result of a script that tried to leave the scope of its session.
 type scopeRow struct {
 	Script  string
 	Blocked bool

@@ -160,7 +160,7 @@ func TestAChangedSkill(t *testing.T) {
 	}
 }
 
-// The prompt has room for so many characters.
+// The prompt has room for this many characters.
 func TestTheListOfSkillsIsBounded(t *testing.T) {
 	t.Parallel()
 	b := skilled(t, flow.Bottom())

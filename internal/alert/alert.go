@@ -195,7 +195,7 @@ type Group struct {
 	Partition int
 	Epoch     int64 // of the partition's owner that writes; 0: not checked
 	Open      bool
-	Due       time.Time // when its owner looks at it next
+	Due       time.Time // when its owner handles it next
 	Earliest  time.Time // a report makes it due then, but not before
 	Label     flow.Label
 	Created   time.Time

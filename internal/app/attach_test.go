@@ -85,7 +85,7 @@ limits: { maxMediaBytes: 100000 }
 	require.Equal(t, "(I could not attach brief.txt.)", sent[0].Plain)
 }
 
-// What an agent announces after a talk with another one has its files, too. In the talk itself, files can't be attached, and the agent is told.
+// An agent can attach files to what it announces after an exchange with another agent. Within the exchange it can't, and it is told so.
 func TestAnAnnouncementHasFiles(t *testing.T) {
 	t.Parallel()
 	bots, llm := platforms(t)

@@ -120,7 +120,7 @@ func TestBackupUnderLoad(t *testing.T) {
 	}
 }
 
-// run sends messages until ctx ends, each after the answer to the one before.
+// run sends messages until ctx ends, each after the answer to the previous one.
 func (l *talk) run(ctx context.Context, g *gateway, reached chan<- struct{}) {
 	for n := 1; n <= 200 && ctx.Err() == nil; n++ { // one page of history has them
 		body := fmt.Sprintf(`{"message":"text %d"}`, n)

@@ -17,7 +17,7 @@ import (
 	"sluice/sessions/prompt"
 )
 
-// newChecks creates what looks at the checks of the configuration.
+// newChecks creates what runs the checks of the configuration.
 func (a *App) newChecks() *checks.Checks {
 	private := sync.OnceValue(web.NewPrivate)
 	public := sync.OnceValue(web.New)

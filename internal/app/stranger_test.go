@@ -26,7 +26,7 @@ func TestStrangersWordsGoElsewhereOnlyWithTheOwnersWord(t *testing.T) {
 	owner, stranger := telegramtest.User{ID: 1001, FirstName: "Ada"}, telegramtest.User{ID: 2002, FirstName: "Eve"}
 	private, group := telegramtest.Private(owner.ID), telegramtest.Group(opsGroup, "Ops")
 	const toGroup, toOwner = `call message {"message":"all is well","to":"%d"}`, `call message {"message":"look at this","to":"%d"}`
-	// say says something and waits until so many more messages stand in a conversation.
+	// say says something and waits until this many more messages stand in a conversation.
 	say := func(at telegramtest.Chat, who telegramtest.User, text string, in telegramtest.Chat, more int) {
 		t.Helper()
 		n := len(bots.Sent(in.ID))

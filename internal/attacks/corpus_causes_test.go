@@ -96,7 +96,7 @@ func (s *scene) hook(name string, payload args) string {
 	return got.ID
 }
 
-// hooks sends requests to a hook, each when the one before has been worked on and what it says has been sent, and waits
+// hooks sends requests to a hook, each when the previous one has been worked on and what it says has been sent, and waits
 // until the gateway has looked for the receipts of all of them, which it does after a while.
 func (s *scene) hooks(name string, payloads ...args) {
 	s.t.Helper()

@@ -27,7 +27,7 @@ func corpus() []attack {
 		placeAttacks(), quotedAttacks(), partAttacks(), borderAttacks(), costAttacks(), jobAttacks(), alertAttacks(), causeAttacks(), wakeAttacks(), alarmAttacks(), skillAttacks())
 }
 
-// play plays an attack and says what came of it: what was seen, and what the owner was not told.
+// play plays an attack and says the result: what was seen, and what the owner was not told.
 func (w *world) play(n int, a attack) *scene {
 	s := w.scene(n)
 	defer s.end()

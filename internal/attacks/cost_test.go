@@ -53,7 +53,7 @@ func TestCostOfTheChecks(t *testing.T) {
 	keep(t, "cost.json", rows)
 }
 
-// timed measures so many calls, one by one.
+// timed measures this many calls, one by one.
 func timed(what string, rules int, do func()) costRow {
 	const n = 20_000
 	all := make([]time.Duration, n)

@@ -13,7 +13,7 @@ import (
 // reportDir is where `make security-report` collects what the tests found out.
 var reportDir = flag.String("report", "", "write results into this folder")
 
-// attackRow is what came of an attack.
+// attackRow is the result of an attack.
 type attackRow struct {
 	Path, Name       string
 	Blocked, Advised bool
@@ -30,7 +30,7 @@ func keep(t *testing.T, name string, v any) {
 	require.NoError(t, os.WriteFile(filepath.Join(*reportDir, name), text, 0o600))
 }
 
-// benignRow is what came of ordinary work.
+// benignRow is the result of ordinary work.
 type benignRow struct {
 	Name string
 	Done bool

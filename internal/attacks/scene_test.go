@@ -173,7 +173,7 @@ func (s *scene) tellAs(token string, to sessionRow, label, text string) answer {
 	return s.as(token, http.MethodPost, "/v1/sessions/"+to.ID+"/messages", string(body))
 }
 
-// reply is what came of a turn, or why there is no answer. Over HTTP the gate is before it too: what the page may not
+// reply is the result of a turn, or why there is no answer. Over HTTP the gate is before it too: what the page may not
 // carry is looked up as the operator.
 func (s *scene) reply(a answer) string {
 	s.t.Helper()

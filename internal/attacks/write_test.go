@@ -92,7 +92,7 @@ func writeCorpus(out *strings.Builder, rows []attackRow) {
 	out.WriteString("\n")
 }
 
-// scopeRow is what came of a script that tried to leave the scope of its session.
+// scopeRow is the result of a script that tried to leave the scope of its session.
 type scopeRow struct {
 	Script  string
 	Blocked bool

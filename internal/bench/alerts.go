@@ -26,7 +26,7 @@ func alertsYAML() string {
 		"  receivers:\n" + receivers.String() + "  budget: { perTarget: 10000/1h }\n"
 }
 
-// reported are the moments at which alerts of hosts were reported; a host's next alert comes after the message about the one before.
+// reported are the moments at which alerts of hosts were reported; a host's next alert comes after the message about the previous one.
 type reported struct {
 	mu    sync.Mutex
 	at    [onCall]time.Time

@@ -161,7 +161,7 @@ func (l *agentLine) Close(turn string) {
 		err = l.conn.Publish(agentkit.CancelSubject(l.agent), text)
 	}
 	if err != nil {
-		l.log.Debug("agent not told that its turn is not wanted any more", "agent", l.agent, "run", l.run, "err", err)
+		l.log.Debug("could not tell the agent that its turn was cancelled", "agent", l.agent, "run", l.run, "err", err)
 	}
 }
 

@@ -41,7 +41,7 @@ type owner struct {
 	steps  chan step
 	change chan struct{} // gets one for each change, as far as there is room
 	board  *board
-	refuse int // so many acquisitions fail
+	refuse int // this many acquisitions fail
 }
 
 // board watches that no partition has two owners.

@@ -161,7 +161,7 @@ func TestRestartedServerGivesNoLeaseTwice(t *testing.T) {
 
 var errEnough = errors.New("enough")
 
-// leaseOnce has a lease for a moment and returns what came of it.
+// leaseOnce has a lease for a moment and returns the result.
 func leaseOnce(t *testing.T, b *bus.Bus) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -295,7 +295,7 @@ func of(approvals []child.Approval, word string) (found []child.Approval) {
 	return found
 }
 
-// judgeWords compares the owner's words with what became of them, and with the audit trail, which has one entry for each.
+// judgeWords compares the owner's words with what happened to them, and with the audit trail, which has one entry for each.
 func (c *consent) judgeWords(ctx context.Context, approvals []child.Approval) {
 	c.t.Helper()
 	entries := map[string]int{}
@@ -321,7 +321,7 @@ func (c *consent) judgeWords(ctx context.Context, approvals []child.Approval) {
 	}
 }
 
-// judgeCall looks at what became of a call, and says it in a word.
+// judgeCall looks at what happened to a call, and says it in a word.
 func (c *consent) judgeCall(ctx context.Context, w wants, about []child.Approval) string {
 	c.t.Helper()
 	require.Len(c.t, about, 1, "somebody is asked once about the call of %d", w.person)
@@ -351,7 +351,7 @@ func (c *consent) judgeCall(ctx context.Context, w wants, about []child.Approval
 	return "call ran"
 }
 
-// judgeHeld looks at what became of a message that a rule held, and says it in a word.
+// judgeHeld looks at what happened to a message that a rule held, and says it in a word.
 func (c *consent) judgeHeld(w wants, about []child.Approval, unknown []string) string {
 	c.t.Helper()
 	require.Len(c.t, about, 1, "somebody is asked once about the answer to %d", w.person)

@@ -31,7 +31,7 @@ type platform interface {
 	waitConfirmed(ctx context.Context) error
 	// shown are the bot's messages to a person as they are now, in order.
 	shown(person int64) []string
-	// settles: the bot can look up what became of a message whose answer was lost, so nothing may show twice.
+	// settles: the bot can look up what happened to a message whose answer was lost, so nothing may show twice.
 	settles() bool
 	// loseAnswers lets the next calls that post a message take effect and cuts their
 	// connections before the answer; cut cuts all connections that are open.

@@ -46,7 +46,7 @@ func (k *talk) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// sees waits until a text was printed so many times.
+// sees waits until a text was printed this many times.
 func (k *talk) sees(text string, times int) {
 	k.t.Helper()
 	deadline := time.After(patience)

@@ -88,7 +88,7 @@ func jobsRun(g *gateway) *cobra.Command {
 }
 
 func jobsRemove(g *gateway) *cobra.Command {
-	return doing(g, &cobra.Command{Use: "remove JOB", Short: "Remove a job that was made at run time; its history is kept", Args: arguments(1, 1)}, func(args []string) (api.Request, error) {
+	return doing(g, &cobra.Command{Use: "remove JOB", Short: "Remove a job that was created at run time; its history is kept", Args: arguments(1, 1)}, func(args []string) (api.Request, error) {
 		return api.Request{Method: http.MethodDelete, Path: api.Path("cron", args[0])}, nil
 	}, func(s terminal.Screen, _ api.Answer, args []string) error {
 		return s.Printf("%s is removed", terminal.Line(args[0]))
@@ -124,7 +124,7 @@ func jobsAdd(g *gateway) *cobra.Command {
 func jobsUpdate(g *gateway) *cobra.Command {
 	var f api.JobFlags
 	return f.Add(asking(g, &cobra.Command{
-		Use: "update JOB", Short: "Change a job that was made at run time", Args: arguments(1, 1),
+		Use: "update JOB", Short: "Change a job that was created at run time", Args: arguments(1, 1),
 		Example: `  sluice cron update standup --schedule "30 9 * * mon-fri"
   sluice cron update standup --set schedule=null --every 24h`,
 	}, func(args []string) (api.Request, error) {

@@ -142,7 +142,7 @@ func TestPricesInParts(t *testing.T) {
 	p, _ = l.Named("ai/gpt-4o", day(2))
 	require.NotNil(t, p, "a list price")
 	p, _ = l.Named("local/gpt-4o", day(2))
-	require.Nil(t, p, "another server may charge what it likes")
+	require.Nil(t, p, "another server may charge other prices")
 	p, _ = l.Named("offline/guide", day(2))
 	require.Zero(t, p.Input)
 	shown, err := c.YAML()

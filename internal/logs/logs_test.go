@@ -53,7 +53,7 @@ func TestLinesAreKept(t *testing.T) {
 	require.Equal(t, []logs.Field{{"g.mcp_server", "crm"}, {"g.size.w", "3"}}, lines[0].Fields)
 }
 
-// Pages follow each other, however many lines come in between, and the oldest lines give way.
+// Pages follow each other, however many lines come in between, and the oldest lines are dropped.
 func TestLinesAreBounded(t *testing.T) {
 	t.Parallel()
 	k, log := newLog()

@@ -44,7 +44,7 @@ func (r *record) String() string {
 	return r.text.String()
 }
 
-// await waits until a text was written so many times. On a busy machine that may take long: the wait ends shortly
+// await waits until a text was written this many times. On a busy machine that may take long: the wait ends shortly
 // before the time of the whole test run.
 func (r *record) await(t *testing.T, text string, times int) {
 	t.Helper()

@@ -48,8 +48,8 @@ func TestPicturesOnTheWire(t *testing.T) {
 	}
 }
 
-// A large picture goes to each model as large as it takes, as a JPEG, and the thread keeps the whole one. One that is broken goes in words, so
-// that it does not make the model refuse the others.
+// A large picture is scaled to what each model accepts, as a JPEG, and the thread keeps the original. A broken picture is described in
+// words, so that the model does not refuse the others.
 func TestPicturesAsLargeAsModelsTake(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

@@ -56,7 +56,7 @@ func (n *Node) Say(f protocol.Frame) error {
 // Errors that end [Node.Run].
 var (
 	// ErrRejected: the gateway does not know the token any more.
-	ErrRejected = errors.New("the gateway does not accept this node any more: remove its folder and pair it again")
+	ErrRejected = errors.New("the gateway no longer accepts this node: remove its folder and pair it again")
 	errPending  = errors.New("it waits for approval")
 )
 

@@ -62,8 +62,8 @@ func made(t *testing.T) map[string][]byte {
 	return all
 }
 
-// Pictures of every kind, made by the distribution's programs, become as large as asked. What is broken or too large is an error in words, and
-// takes little memory.
+// Pictures of every kind, made by the distribution's programs, are scaled as asked. A broken or too large picture is an error, and takes
+// little memory.
 func TestRealPictures(t *testing.T) {
 	var s picture.Scaler
 	for name, content := range made(t) {

@@ -183,7 +183,7 @@ func topOf(archive []byte) (top string, err error) {
 	return top, err
 }
 
-// write writes a new file of at most so many bytes.
+// write writes a new file of at most this many bytes.
 func write(root *os.Root, name string, from io.Reader, left int64) (int64, error) {
 	if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
 		return 0, fmt.Errorf("unpack %q: %w", visible.Line(name), plainPath(err))

@@ -93,7 +93,7 @@ func split(content string) (head, text string, err error) {
 	return head, text, nil
 }
 
-// cut is the beginning of a text of at most so many bytes.
+// cut is the beginning of a text of at most this many bytes.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text

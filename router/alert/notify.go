@@ -320,7 +320,7 @@ func (a *Alerts) route(ctx context.Context, plan *alert.Plan, name string) (sess
 	case name == alert.OwnerTarget:
 		target = alert.Target{Name: name, To: outbound.ToOwner}
 	case !ok:
-		return sessions.Route{}, fmt.Errorf("the configuration has no target %q any more", name)
+		return sessions.Route{}, fmt.Errorf("the configuration no longer has a target %q", name)
 	}
 	if target.Channel == "" {
 		for _, who := range s.Owners { // the page last: an owner may not look at it for days

@@ -80,7 +80,7 @@ func (w *worker) actOrPostpone(ctx context.Context, h *hushing, g alert.Group) e
 	return err
 }
 
-// postpone looks at a group again later, and changes nothing else.
+// postpone processes a group again later, and changes nothing else.
 func (w *worker) postpone(ctx context.Context, g alert.Group, pause time.Duration) error {
 	g.Revision, g.Epoch, g.Due = g.Revision+1, w.lane.Epoch(), w.all.Now().Add(pause)
 	var change ledger.Change

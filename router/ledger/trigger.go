@@ -24,7 +24,7 @@ type Trigger struct {
 	Partition int    // its owner acts when the trigger is due
 	Epoch     int64  // of the partition's owner that writes; 0: not checked
 	Status    TriggerStatus
-	Due       time.Time // when its owner looks at it next, while it is open
+	Due       time.Time // when its owner handles it next, while it is open
 	Label     flow.Label
 	TriggerDetail
 	Created time.Time

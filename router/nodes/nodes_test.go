@@ -111,7 +111,7 @@ func TestANodeHasTheLevelThatItsOwnerGaveIt(t *testing.T) {
 		}
 	}
 	_, err = r.SetLevel(t.Context(), n.ID, flow.Public, "owner")
-	require.ErrorIs(t, err, sessions.ErrNotFound, "it is no node any more")
+	require.ErrorIs(t, err, sessions.ErrNotFound, "it is no longer a node")
 	_, err = r.Revoke(t.Context(), "gone", "owner")
 	require.ErrorIs(t, err, sessions.ErrNotFound)
 	all, err := db.ListNodes(context.Background(), ledger.NodeQuery{MaxLevel: flow.Restricted})

@@ -14,7 +14,7 @@ import (
 const (
 	TypeAsk      = "sluice.exchange.ask"      // work on a request or a task
 	TypeReply    = "sluice.exchange.reply"    // answer the other side
-	TypeAnnounce = "sluice.exchange.announce" // tell the people of the session what came of it
+	TypeAnnounce = "sluice.exchange.announce" // tell the people of the session the result
 	TypeReport   = "sluice.exchange.report"   // report a task to who gave it
 )
 

@@ -39,7 +39,7 @@ const (
 	KindReply    RunKind = "reply"    // what the other side of an exchange has said
 	KindAnnounce RunKind = "announce" // say to the people of this session what came of an exchange
 	KindTask     RunKind = "task"     // a sub-agent's work
-	KindReport   RunKind = "report"   // a sub-agent says what came of its work
+	KindReport   RunKind = "report"   // a sub-agent reports the result of its work
 	KindCommand  RunKind = "command"  // a person's command that is carried out in its turn, see [Order]
 	KindNote     RunKind = "note"     // put into the session's transcript; nobody answers it
 	KindTrigger  RunKind = "trigger"  // caused without a message, such as by a job; its EventKey begins with the trigger's key

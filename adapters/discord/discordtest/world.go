@@ -44,7 +44,7 @@ type world struct {
 	people   map[string]obj      // user id to user
 	roles    map[string][]string // user id to the ids of its roles in the guild
 	hidden   bool                // its members are not shown
-	hooks    map[string]*hook    // token of an interaction to what came of it
+	hooks    map[string]*hook    // token of an interaction to the response
 }
 
 type channel struct {

@@ -7,7 +7,7 @@ type CheckList struct {
 	Checks []Check `json:"checks"`
 }
 
-// Check is something that the gateway looks at, with what it found last.
+// Check is something that the gateway reads, with what it found last.
 type Check struct {
 	Name    string    `json:"name"`
 	Source  string    `json:"source"`

@@ -37,7 +37,7 @@ type JobHistory struct {
 	Instants []JobInstant `json:"instants"`
 }
 
-// JobInstant is what became of a time of a job.
+// JobInstant is the result of a time of a job.
 type JobInstant struct {
 	Key        string    `json:"key"`
 	Instant    time.Time `json:"instant"`

@@ -23,7 +23,7 @@ type Hook struct {
 	Alert          bool     `json:"alert"`
 }
 
-// HookRequest is a request to a hook and what became of it.
+// HookRequest is a request to a hook and what happened to it.
 type HookRequest struct {
 	ID      string `json:"id"`
 	Hook    string `json:"hook"`

@@ -2,7 +2,7 @@ package api
 
 import "time"
 
-// Wake is what became of a text to a session.
+// Wake is the result of sending a text to a session.
 type Wake struct {
 	Session string `json:"session"`
 	ID      string `json:"id"`

@@ -18,7 +18,7 @@ type line struct {
 	err  error
 }
 
-// input reads what a person types, line by line. Its goroutine reads a line only after the one before was taken. It
+// input reads what a person types, line by line. Its goroutine reads a line only after the previous one was taken. It
 // ends with the input, or with the process where a read does not return.
 type input struct {
 	from    io.Reader

@@ -90,7 +90,7 @@ type Memory struct {
 
 // SubagentDefaults limit sub-agents.
 type SubagentDefaults struct {
-	ArchiveAfterMinutes int `yaml:"archiveAfterMinutes" min:"0" max:"525600" doc:"Minutes after its report when a sub-agent's session is archived: nothing works in it any more, and its transcript stays readable until retention.archived. 0: never."`
+	ArchiveAfterMinutes int `yaml:"archiveAfterMinutes" min:"0" max:"525600" doc:"Minutes after its report when a sub-agent's session is archived: nothing works in it any longer, and its transcript stays readable until retention.archived. 0: never."`
 	MaxConcurrent       int `yaml:"maxConcurrent" min:"1" max:"1000" doc:"Sub-agents that work at the same time in one gateway process; others wait."`
 	MaxChildren         int `yaml:"maxChildren" min:"1" max:"100" doc:"Sub-agents of one session that have not reported yet."`
 }

@@ -1,4 +1,4 @@
-// Package checks has the part of the configuration that says what the gateway looks at without a model.
+// Package checks has the part of the configuration for checks, which need no model.
 package checks
 
 import (

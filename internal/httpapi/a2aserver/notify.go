@@ -125,7 +125,7 @@ func (n *Notifier) reader(ctx context.Context, p *ledger.TriggerPushes) (who aut
 		return who, why, nil
 	}
 	if _, gone := n.api.agent(p.Agent); gone != nil {
-		return who, "the agent is not published any more (agents.list[].publish.a2a)", nil //nolint:nilerr // it says why
+		return who, "the agent is no longer published (agents.list[].publish.a2a)", nil //nolint:nilerr // it says why
 	}
 	who, err = n.api.Push.Tokens.Named(ctx, p.Caller)
 	level, bad := flow.ParseLevel(p.Level)

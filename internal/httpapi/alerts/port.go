@@ -41,7 +41,7 @@ type Keeper interface {
 	Silences
 }
 
-// Deliveries reads what became of messages.
+// Deliveries reads what happened to messages.
 type Deliveries interface {
 	Delivery(ctx context.Context, id ledger.DeliveryID) (ledger.Delivery, error)
 }

@@ -86,7 +86,7 @@ type RunQuery struct {
 	Agent   string    `query:"agent" maxLength:"200"`
 	Channel string    `query:"channel" maxLength:"200" doc:"on which the message came in"`
 	Text    string    `query:"q" maxLength:"512" doc:"part of what was said"`
-	Slow    int64     `query:"slow" minimum:"0" doc:"at least so many milliseconds from accepting it to its end"`
+	Slow    int64     `query:"slow" minimum:"0" doc:"at least this number of milliseconds from accepting it to its end"`
 	Since   time.Time `query:"since" doc:"only those accepted from this time on"`
 	Until   time.Time `query:"until" doc:"only those accepted before this time"`
 }

@@ -45,7 +45,7 @@ const (
 	modeHeartbeat = "next-heartbeat"
 )
 
-// wakeRecord says what became of a wake.
+// wakeRecord says what happened to a wake.
 type wakeRecord struct {
 	Session sessions.ID    `json:"session"`
 	ID      string         `json:"id" doc:"names the text"`

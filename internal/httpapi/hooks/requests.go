@@ -26,7 +26,7 @@ type Keeper interface {
 	Replay(ctx context.Context, old ledger.HookRequest, actor string) (ledger.HookRequest, error)
 }
 
-// Rows reads requests and what became of them.
+// Rows reads requests and what happened to them.
 type Rows interface {
 	HookRequest(ctx context.Context, key string) (ledger.HookRequest, error)
 	ListHookRequests(ctx context.Context, q ledger.HookQuery) ([]ledger.HookRequest, error)
@@ -108,7 +108,7 @@ type sentRecord struct {
 	State ledger.SendState `json:"state" enum:"waiting,sent,replaced,failed" doc:"sent: there is a receipt; waiting: there is no receipt yet; replaced: a fallback was sent instead"`
 }
 
-// record shows a request with what became of it, as far as the caller may know.
+// record shows a request with what happened to it, as far as the caller may know.
 func (a *API) record(ctx context.Context, r ledger.HookRequest, triggers []ledger.Trigger) (requestRecord, error) {
 	out := requestRecord{ID: r.ID, Hook: r.Hook, Label: r.Label.String(), ReplayOf: r.ReplayOf, Digest: r.Digest, Received: r.Received}
 	who := auth.CallerOf(ctx)

@@ -59,7 +59,7 @@ func textOf(at string, content json.RawMessage) (string, error) {
 	return strings.Join(texts, "\n"), nil
 }
 
-// What a new session is told of a conversation that the client keeps: so many of the newest messages, and bytes of them.
+// What a new session is told of a conversation that the client keeps: this many of the newest messages, and bytes of them.
 const (
 	earlierMessages = 40
 	earlierBytes    = 48 << 10

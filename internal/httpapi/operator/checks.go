@@ -24,7 +24,7 @@ type CheckAPI struct{ Checks Checks }
 
 type checkRecord struct {
 	Name    string     `json:"name"`
-	Source  string     `json:"source" doc:"what it looks at; of an address only the host"`
+	Source  string     `json:"source" doc:"what it checks; of an address only the host"`
 	Every   string     `json:"every" doc:"minimum time between two looks"`
 	Label   string     `json:"label" doc:"of what it finds"`
 	Value   string     `json:"value,omitempty" doc:"the last value as JSON, at most 2 KiB of it"`

@@ -241,7 +241,7 @@ func (a *JobAPI) act(ctx context.Context, id string, do func(ctx context.Context
 	return shown(do(ctx, id, who))
 }
 
-// instantRecord is what became of an instant of a job.
+// instantRecord is the result of an instant of a job.
 type instantRecord struct {
 	Key       string               `json:"key"`
 	Instant   time.Time            `json:"instant"`
@@ -297,7 +297,7 @@ type jobHistory struct {
 	Instants []instantRecord `json:"instants"`
 }
 
-// History lists what became of a job's instants, also after the job was removed. Each has its own label and its own targets.
+// History lists the results of a job's instants, also after the job was removed. Each has its own label and its own targets.
 func (a *JobAPI) History(ctx context.Context, in *struct {
 	JobPath
 	Limit int    `query:"limit" minimum:"1" maximum:"200" default:"50"`

@@ -13,7 +13,7 @@ import (
 	"sluice/internal/httpapi/wire"
 )
 
-// What one token may send: so many alerts or notes a second for long, and so many at once.
+// What one token may send: this many alerts or notes a second for long, and this many at once.
 const (
 	perSecond = 100
 	atOnce    = 5000

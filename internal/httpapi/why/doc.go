@@ -1,4 +1,4 @@
-// Package why explains what became of a message, an answer, a delivery, a run, a job's time, a request to a hook, an approval
+// Package why explains what happened to a message, an answer, a delivery, a run, a job's time, a request to a hook, an approval
 // or a stranger's silence: one chain of causes, from what the platform reported to the receipt.
 //
 // Everything in it was stored when it happened: rules are shown as they were looked at then, and what was not recorded is

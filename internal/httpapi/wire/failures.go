@@ -52,7 +52,7 @@ func (f *Failures) known(from string) string {
 	return from
 }
 
-// wait is the rest of the window for an address with so many failures.
+// wait is the rest of the window for an address with this many failures.
 func (f *Failures) wait(from string, most int) time.Duration {
 	if f.by[from] < most {
 		return 0

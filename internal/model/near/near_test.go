@@ -95,7 +95,7 @@ func TestTheOwnerIsToldOnceForEachPeriod(t *testing.T) {
 	d.fault = errors.New("the database is away")
 	d.Tell(t.Context())
 	require.Zero(t, d.sends)
-	require.Contains(t, d.log.String(), "it is not known which budgets")
+	require.Contains(t, d.log.String(), "could not check which budgets")
 	d.fault = nil
 	for range 3 {
 		d.Tell(t.Context())

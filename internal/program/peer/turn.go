@@ -134,7 +134,7 @@ func settled(s a2a.TaskState) bool {
 }
 
 // artifact takes a part of an artifact, and shows it if it goes on where the text ends that was shown. An artifact that
-// comes again, and does not say that it goes on, replaces the one before.
+// comes again, and does not say that it goes on, replaces the previous one.
 func (r *reply) artifact(e *a2a.TaskArtifactUpdateEvent) {
 	if e.Artifact == nil {
 		return

@@ -197,7 +197,7 @@ export class Drawing {
     this.settle(text, lines);
   }
 
-  // settle takes all but the last two blocks for settled: the last one grows, and may become a part of the one before.
+  // settle takes all but the last two blocks for settled: the last one grows, and may become a part of the previous one.
   settle(text, lines) {
     const done = lines.length - 2;
     if (done <= 0 || text.length > textMost) return;

@@ -117,7 +117,7 @@ export const Problem = ({ error, retry }) => html`<div class="problem" role="ale
 // Loading stands where something will be, without moving what is around it.
 export const Loading = () => html`<p class="loading" role="status">${t("part.loading")}</p>`;
 
-// Act is a button that does something in the gateway: it rests meanwhile, and says what became of it. Who may only read has
+// Act is a button that does something in the gateway: it rests meanwhile, and says what happened to it. Who may only read has
 // no such buttons; allowed says otherwise.
 export function Act({ run, done, tone = "", icon, children, small = true, title, part, disabled, allowed = acts() }) {
   const [busy, set] = useState(false);

@@ -22,7 +22,7 @@ import (
 // Jobs are the configured jobs; the configuration was checked.
 func (c *Config) Jobs() []job.Job { return c.automation(func(string, string) {}).Jobs() }
 
-// AlertPlan says who is told about alerts; nil: alerts are off. The configuration was checked.
+// AlertPlan says who is notified about alerts; nil: alerts are off. The configuration was checked.
 func (c *Config) AlertPlan() *alert.Plan {
 	return alerts.Plan(c.Alerts, c.automation(func(string, string) {}))
 }

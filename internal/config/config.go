@@ -43,7 +43,7 @@ type Config struct {
 
 	Cron    automation.Cron    `yaml:"cron" doc:"What the gateway does at certain times: docs/automation.md."`
 	Checks  checks.Checks      `yaml:"checks" doc:"Checks that need no model, by names of your choice: docs/automation.md."`
-	Alerts  alerts.Alerts      `yaml:"alerts" doc:"Who is told about alerts, in Alertmanager's words: docs/alerts.md."`
+	Alerts  alerts.Alerts      `yaml:"alerts" doc:"Who is notified about alerts, in Alertmanager's words: docs/alerts.md."`
 	Targets automation.Targets `yaml:"targets" doc:"Places for messages that nobody asked for, by names of your choice."`
 	Hooks   hooks.Hooks        `yaml:"hooks" doc:"Requests of other programs that the gateway takes in at POST /hooks/<name>, by names of your choice: docs/hooks.md."`
 	A2A     agents.A2A         `yaml:"a2a" doc:"Other agents that speak A2A: docs/a2a.md."`
@@ -206,7 +206,7 @@ type AgentToAgent struct {
 type Queue struct {
 	Mode       string `yaml:"mode" enum:"steer,followup,collect,interrupt" doc:"What happens to a message that arrives during a run. steer: it is added to the run, between two steps. followup: it becomes its own run afterwards. collect: all waiting messages become one run afterwards. interrupt: it ends the run and is handled together with the earlier messages. /queue sets the mode for one session."`
 	Cap        int    `yaml:"cap" min:"1" max:"1000" doc:"Messages that may wait behind a run."`
-	Drop       string `yaml:"drop" enum:"old,new" doc:"Which message is dropped when the queue is full, the oldest or the new one. Its sender is told."`
+	Drop       string `yaml:"drop" enum:"old,new" doc:"Which message is dropped when the queue is full, the oldest or the new one. Its sender is notified."`
 	DebounceMs int    `yaml:"debounceMs" min:"0" max:"60000" doc:"In mode collect: milliseconds without a new message before the waiting ones are handled."`
 }
 
@@ -327,7 +327,7 @@ func Age(text string) (time.Duration, error) {
 // Limits are bounds.
 type Limits struct {
 	DeliveryLife    Duration `yaml:"deliveryLife" doc:"A delivery that could not be sent within this time expires."`
-	MaxMessageBytes int      `yaml:"maxMessageBytes" min:"1024" max:"16777216" doc:"Longest text of an incoming message. The sender of a longer one is told."`
+	MaxMessageBytes int      `yaml:"maxMessageBytes" min:"1024" max:"16777216" doc:"Longest text of an incoming message. The sender of a longer one is notified."`
 	MaxMediaBytes   int      `yaml:"maxMediaBytes" min:"1024" max:"268435456" doc:"Largest file in an incoming or outgoing message. The files of one message may have twice this size together."`
 	HistoryKeep     int      `yaml:"historyKeep" min:"0" max:"1000" doc:"Messages of a group without a mention that are kept as background for the next reply."`
 	RunAttempts     int      `yaml:"runAttempts" min:"1" max:"100" doc:"How many times a run is started, if crashes interrupt it, before it counts as failed."`

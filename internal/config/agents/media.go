@@ -4,7 +4,7 @@ package agents
 type Media struct {
 	Speech Speech `yaml:"speech,omitempty" doc:"Who speaks the replies in conversations where somebody has said /voice on. The text is always sent, too."`
 
-	Transcription Transcription `yaml:"transcription" doc:"Who turns voice messages into text for the agents. Without it, agents are told that they can't hear them, and people are told once."`
+	Transcription Transcription `yaml:"transcription" doc:"Who turns voice messages into text for the agents. Without it, agents are told that they can't hear them, and people get one notice."`
 }
 
 // Transcription is a model that writes down what is said.

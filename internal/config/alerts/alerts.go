@@ -1,4 +1,4 @@
-// Package alerts has the part of the configuration that says who is told about alerts: routes, receivers and times.
+// Package alerts has the part of the configuration that says who is notified about alerts: routes, receivers and times.
 package alerts
 
 import (
@@ -14,10 +14,10 @@ import (
 	"sluice/internal/config/scalar"
 )
 
-// Alerts says who is told about alerts. The words are Alertmanager's.
+// Alerts says who is notified about alerts. The words are Alertmanager's.
 type Alerts struct {
 	Route             Route           `yaml:"route" doc:"The root of the routes. Every alert matches it. Alerts are on if it has a receiver."`
-	Receivers         []Receiver      `yaml:"receivers" doc:"Who is told."`
+	Receivers         []Receiver      `yaml:"receivers" doc:"Who is notified."`
 	TimeIntervals     []TimeInterval  `yaml:"time_intervals" doc:"Times by names of your choice."`
 	MuteTimeIntervals []string        `yaml:"mute_time_intervals" doc:"Quiet hours: names from time_intervals. In these times only critical alerts are sent; the rest comes as one digest for each target afterwards."`
 	InhibitRules      []InhibitRule   `yaml:"inhibit_rules" doc:"Alerts that keep others quiet."`
@@ -67,17 +67,17 @@ type Leaf struct {
 	Node `yaml:",inline"`
 }
 
-// Receiver is who is told: all targets at once, or one step after the other.
+// Receiver is who is notified: all targets at once, or one step after the other.
 type Receiver struct {
 	Name       string   `yaml:"name" doc:"Required."`
-	Targets    []string `yaml:"targets" doc:"All are told at once: owner, a name from targets, or <channel>:<conversation>[:<thread>]."`
+	Targets    []string `yaml:"targets" doc:"All are notified at once: owner, a name from targets, or <channel>:<conversation>[:<thread>]."`
 	Escalation []Step   `yaml:"escalation" doc:"Steps instead of targets. Acknowledging ends them."`
 }
 
 // Step is a step of an escalation.
 type Step struct {
 	Wait   scalar.Duration `yaml:"wait" doc:"Time after the step before. A step of which no target has a receipt is followed at once."`
-	Notify []string        `yaml:"notify" doc:"Required. Who is told, as targets."`
+	Notify []string        `yaml:"notify" doc:"Required. Who is notified, as targets."`
 	Repeat int             `yaml:"repeat" min:"0" max:"100" doc:"Of the last step: how often it is repeated."`
 }
 
@@ -252,7 +252,7 @@ func (r reader) receivers(p *alert.Plan) {
 		for j, step := range steps {
 			at := fmt.Sprintf("%s.escalation[%d]", path, j)
 			if len(step.Notify) == 0 {
-				r.Report(at+".notify", "is missing: say who is told")
+				r.Report(at+".notify", "is missing: say who is notified")
 			}
 			if step.Repeat > 0 && j < len(steps)-1 {
 				r.Report(at+".repeat", "only the last step can be repeated")

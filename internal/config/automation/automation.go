@@ -60,8 +60,8 @@ type Ends struct {
 
 // OnFailure says who hears of failures.
 type OnFailure struct {
-	Alert string `yaml:"alert" enum:"critical,error,warning,info" doc:"Severity of an alert with the key cron/<id>: its receiver is told in place of the owner. While alerts are off, the owner is told."`
-	After int    `yaml:"after" doc:"Number of failures in a row after which somebody is told, once until the job works again; up to 100. Default: 1."`
+	Alert string `yaml:"alert" enum:"critical,error,warning,info" doc:"Severity of an alert with the key cron/<id>: its receiver is notified in place of the owner. While alerts are off, the owner is notified."`
+	After int    `yaml:"after" doc:"Number of failures in a row after which somebody is notified, once until the job works again; up to 100. Default: 1."`
 }
 
 // Deliver says where a job's text is sent.

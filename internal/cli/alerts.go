@@ -58,7 +58,7 @@ func quietness(a api.Alert) string {
 }
 
 func alertsShow(g *gateway) *cobra.Command {
-	return asking(g, &cobra.Command{Use: "show ALERT", Short: "Show an alert, who was told and why", Long: "Show an alert, who was told and why. ALERT is a key or a short name such as al-1a2b3c4d.", Args: arguments(1, 1)}, one("alerts"), printAlert)
+	return asking(g, &cobra.Command{Use: "show ALERT", Short: "Show an alert, who was notified and why", Long: "Show an alert, who was notified and why. ALERT is a key or a short name such as al-1a2b3c4d.", Args: arguments(1, 1)}, one("alerts"), printAlert)
 }
 
 func printAlert(s terminal.Screen, a api.Alert) error {
@@ -82,7 +82,7 @@ func printAlert(s terminal.Screen, a api.Alert) error {
 		}
 	}
 	if len(a.Notifications) == 0 {
-		return s.Printf("\nNobody was told.")
+		return s.Printf("\nNobody was notified.")
 	}
 	if err := s.Printf(""); err != nil {
 		return err

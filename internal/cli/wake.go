@@ -80,7 +80,7 @@ func printWake(s terminal.Screen, w api.Wake) error {
 	case w.Job != "" && w.Next == nil:
 		return s.Printf("%s has this text already; sluice cron history %s shows what came of it", terminal.Line(w.Job), terminal.Line(w.Job))
 	case w.Job != "":
-		return s.Printf("%s is told it at %s, or at its first time after that at which it can run", terminal.Line(w.Job), instant(w.Next))
+		return s.Printf("%s gets the text at %s, or at its first later time at which it can run", terminal.Line(w.Job), instant(w.Next))
 	case w.Run == "":
 		return s.Printf("%s", terminal.Text(w.Reply))
 	}

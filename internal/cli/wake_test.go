@@ -18,7 +18,7 @@ func TestWake(t *testing.T) {
 		},
 		"wake --text look --mode next-heartbeat": {
 			asks: `POST /v1/wake {"mode":"next-heartbeat","text":"look"}`, answer: `{"session":"sess_1","id":"w1","mode":"next-heartbeat","job":"heartbeat:main","next":"2026-04-26T18:30:00Z"}`,
-			out: "heartbeat:main is told it at 2026-04-26T18:30:00Z, or at its first time after that at which it can run\n",
+			out: "heartbeat:main gets the text at 2026-04-26T18:30:00Z, or at its first later time at which it can run\n",
 		},
 		"wake --text look --mode next-heartbeat --idempotency-key w1": {
 			asks: `POST /v1/wake {"id":"w1","mode":"next-heartbeat","text":"look"}`, answer: `{"session":"sess_1","id":"w1","mode":"next-heartbeat","job":"heartbeat:main"}`,

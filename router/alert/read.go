@@ -138,7 +138,7 @@ func (a *Alerts) hush(ctx context.Context, most flow.Level) (*hushing, error) {
 		}
 		m, err := alert.Compile(s.Matchers)
 		if err != nil { // it was stored by another version; better one alert too many than all of them stuck
-			a.Log.Error("silence can't be read, its alerts are told", "silence", s.ID, "err", err)
+			a.Log.Error("silence can't be read, its alerts are sent", "silence", s.ID, "err", err)
 			continue
 		}
 		h.silences = append(h.silences, hushedBy{s, m})

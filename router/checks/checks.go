@@ -158,7 +158,7 @@ func (c *Checks) look(ctx context.Context, e *entry, row ledger.Check) (ledger.C
 	if text := told(&row, &next); text != "" {
 		c.Log.Warn("check has begun to fail or works again", "check", e.Name, "fails", next.Fails)
 		if route, err := c.Owner(ctx); err != nil {
-			c.Log.Warn("owner not told of a check", "check", e.Name, "err", err)
+			c.Log.Warn("could not notify the owner about a check", "check", e.Name, "err", err)
 		} else {
 			change.Deliver = append(change.Deliver, c.Notice(route, text))
 		}
@@ -212,7 +212,7 @@ func after(row ledger.Check, found check.Found, failure error, now time.Time) le
 func told(before, now *ledger.Check) string {
 	switch {
 	case before.Fails == 0 && now.Fails == 1:
-		return fmt.Sprintf("The check `%s` fails. `sluice checks list` shows why. You are told once when it works again.", now.Name)
+		return fmt.Sprintf("The check `%s` fails. `sluice checks list` shows why. You are notified once when it works again.", now.Name)
 	case before.Fails > 0 && now.Fails == 0:
 		return fmt.Sprintf("The check `%s` works again. It had failed %d times since %s.", now.Name, before.Fails, before.Failing.UTC().Format(time.RFC3339))
 	}

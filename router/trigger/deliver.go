@@ -271,7 +271,7 @@ func (w *worker) tellOwner(ctx context.Context, t *ledger.Trigger, tell Tell, ch
 	}
 	route, err := w.route(ctx, ledger.TriggerTarget{To: outbound.ToOwner})
 	if err != nil {
-		w.all.Log.Warn("owner not told of a failure", "trigger", t.Key, "err", err)
+		w.all.Log.Warn("could not notify the owner about a failure", "trigger", t.Key, "err", err)
 		return nil
 	}
 	notice := w.all.Composer.Notice(route, failureText(t))
@@ -303,6 +303,6 @@ func failureText(t *ledger.Trigger) string {
 		}
 		b.WriteString("\n`sluice deliveries list` shows the deliveries.")
 	}
-	b.WriteString(" You are told again only after it has worked in between.")
+	b.WriteString(" You are notified again only after it has worked in between.")
 	return b.String()
 }

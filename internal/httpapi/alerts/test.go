@@ -23,7 +23,7 @@ type wayRecord struct {
 	GroupWait      string       `json:"group_wait"`
 	GroupInterval  string       `json:"group_interval"`
 	RepeatInterval string       `json:"repeat_interval"`
-	Quiet          bool         `json:"quiet,omitempty" doc:"nothing is told at present: a time interval or quiet hours"`
+	Quiet          bool         `json:"quiet,omitempty" doc:"no notifications at present: a time interval or quiet hours"`
 	Steps          []stepRecord `json:"steps"`
 }
 

@@ -34,7 +34,7 @@ type WakeAPI struct {
 type wakeRequest struct {
 	Session string `json:"session,omitempty" doc:"key or id of the session; default main"`
 	Text    string `json:"text" doc:"what to say; in the mode now, chat commands work too"`
-	Mode    string `json:"mode,omitempty" enum:"now,next-heartbeat" doc:"now: it is worked as a message is; next-heartbeat: the next heartbeat of the session's agent is told it; default now"`
+	Mode    string `json:"mode,omitempty" enum:"now,next-heartbeat" doc:"now: the text is handled like a message; next-heartbeat: the next heartbeat of the session's agent gets it; default now"`
 	ID      string `json:"id,omitempty" maxLength:"200" doc:"names the text: the same id from the same token is the same text"`
 	Label   string `json:"label,omitempty" doc:"level of the text, or LEVEL/trust; default PUBLIC, and on the page its level"`
 }
@@ -53,7 +53,7 @@ type wakeRecord struct {
 	Run     sessions.RunID `json:"run_id,omitempty" doc:"now: the run that works on the text; absent: the gateway has answered it, see reply"`
 	Reply   string         `json:"reply,omitempty" doc:"now: the gateway's own answer, such as that of a chat command"`
 	Job     string         `json:"job,omitempty" doc:"next-heartbeat: the heartbeat's job"`
-	Next    *time.Time     `json:"next,omitempty" doc:"next-heartbeat: the heartbeat's next time; absent: the text was told, or waits until the heartbeat is resumed"`
+	Next    *time.Time     `json:"next,omitempty" doc:"next-heartbeat: the heartbeat's next time; absent: the text was given to the agent, or waits until the heartbeat is resumed"`
 }
 
 // Wake says something to a session. The text is stored when it returns; nobody waits for what the agent answers.

@@ -254,7 +254,7 @@ func alertTools() []tool {
 			return get("/v1/alerts", values("status", in.Status, "limit", number(in.Limit), "after", in.After))
 		}),
 		define("alert_show", "Shows an alert.", reads, func(in alertArgs) request { return get(at("alerts", in.Alert), nil) }),
-		define("alert_fire", "Reports that something is wrong; people are told as the configuration says.", changes, func(in fireArgs) request {
+		define("alert_fire", "Reports that something is wrong; the configuration decides who is notified.", changes, func(in fireArgs) request {
 			body := map[string]string{"key": in.Key, "title": in.Title}
 			for name, v := range map[string]string{"text": in.Text, "severity": in.Severity} {
 				if v != "" {

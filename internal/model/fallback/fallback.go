@@ -136,6 +136,6 @@ func (f *Fallback) changed(ctx context.Context, s cooldown.State, works bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellTime)
 	defer cancel()
 	if err := f.cfg.Tell(ctx, text, fmt.Sprintf("model/%s/%s/%d", s.Place, word, s.Since.UnixMilli())); err != nil {
-		f.cfg.Log.Warn("the owner is not told about a model", "place", s.Place.String(), "err", err)
+		f.cfg.Log.Warn("could not notify the owner about a model", "place", s.Place.String(), "err", err)
 	}
 }

@@ -1,4 +1,4 @@
-// Alerts: what is wrong, who was told, and what keeps it quiet.
+// Alerts: what is wrong, who was notified, and what mutes it.
 
 import { acts, call, json, post } from "../api.js";
 import { address, useAddress } from "../router.js";

@@ -60,7 +60,7 @@ func printAgent(s terminal.Screen, a api.Agent) error {
 func agentsKey(g *gateway) *cobra.Command {
 	var asJSON jsonFlag
 	cmd := &cobra.Command{
-		Use: "key", Short: "Make the key with which a program connects to the bus", Args: arguments(0, 0),
+		Use: "key", Short: "Create the key with which a program connects to the bus", Args: arguments(0, 0),
 		Long: `Make a key for a program that is an agent of kind nats. The public part belongs in
 the configuration. The program signs with the secret part, which is stored nowhere.`,
 	}

@@ -18,7 +18,7 @@ func alertsCommand(g *gateway) *cobra.Command {
 	return group("alerts", "See what needs attention, and answer for it",
 		alertsList(g), alertsShow(g), alertsFire(g),
 		alertsPost(g, "ack", "Acknowledge an alert, which stops its escalation"),
-		alertsPost(g, "resolve", "Say that an alert is over"),
+		alertsPost(g, "resolve", "Mark an alert as resolved"),
 		alertsSilence(g), silencesCommand(g), alertsTest(g))
 }
 
@@ -162,7 +162,7 @@ func alertsTest(g *gateway) *cobra.Command {
 	var f alertFlags
 	var source string
 	cmd := f.add(asking(g, &cobra.Command{
-		Use: "test [KEY]", Short: "Show whom an alert would reach, without reporting one", Args: arguments(0, 1),
+		Use: "test [KEY]", Short: "Show who would be notified of an alert, without reporting one", Args: arguments(0, 1),
 		Example: `  sluice alerts test --severity critical --set service=db`,
 	}, func(args []string) (api.Request, error) {
 		body, err := f.body(strings.Join(args, ""))

@@ -33,7 +33,7 @@ func ago(s terminal.Screen, at time.Time) string {
 }
 
 func checksRun(g *gateway) *cobra.Command {
-	return asking(g, &cobra.Command{Use: "run CHECK", Short: "Look now, and show the value", Args: arguments(1, 1)},
+	return asking(g, &cobra.Command{Use: "run CHECK", Short: "Run a check now, and show its value", Args: arguments(1, 1)},
 		func(args []string) (api.Request, error) {
 			return api.Request{Method: http.MethodPost, Path: api.Path("checks", args[0], "run")}, nil
 		},

@@ -17,7 +17,7 @@ import (
 )
 
 func hooksCommand(g *gateway, stdin io.Reader) *cobra.Command {
-	return group("hooks", "Requests of other programs, and what happened to them", hooksList(g), hooksShow(g), hooksTest(g, stdin), hooksReplay(g))
+	return group("hooks", "Requests from other programs, and what happened to them", hooksList(g), hooksShow(g), hooksTest(g, stdin), hooksReplay(g))
 }
 
 func hooksList(g *gateway) *cobra.Command {
@@ -154,7 +154,7 @@ func printHookTest(s terminal.Screen, t api.HookTest) error {
 }
 
 func hooksReplay(g *gateway) *cobra.Command {
-	return asking(g, &cobra.Command{Use: "replay HOOK REQUEST", Short: "Work a request again, as a new one", Args: arguments(2, 2)}, func(args []string) (api.Request, error) {
+	return asking(g, &cobra.Command{Use: "replay HOOK REQUEST", Short: "Process a request again, as a new one", Args: arguments(2, 2)}, func(args []string) (api.Request, error) {
 		return api.Request{Method: http.MethodPost, Path: api.Path("hooks", args[0], "requests", args[1], "replay")}, nil
 	}, func(s terminal.Screen, r api.HookRequest) error {
 		return s.Printf("%s: repeats %s", terminal.Line(r.ID), terminal.Line(r.ReplayOf))

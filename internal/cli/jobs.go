@@ -15,7 +15,7 @@ import (
 
 func jobsList(g *gateway) *cobra.Command {
 	var p page
-	cmd := asking(g, &cobra.Command{Use: "list", Short: "List jobs, those of sluice.yaml and those made at run time", Args: arguments(0, 0)}, get("/v1/cron", p.query), printJobs)
+	cmd := asking(g, &cobra.Command{Use: "list", Short: "List jobs, those of sluice.yaml and those created at run time", Args: arguments(0, 0)}, get("/v1/cron", p.query), printJobs)
 	return p.add(cmd)
 }
 
@@ -82,7 +82,7 @@ func jobsPost(g *gateway, verb, short, said string) *cobra.Command {
 }
 
 func jobsRun(g *gateway) *cobra.Command {
-	return asking(g, &cobra.Command{Use: "run JOB", Short: "Fire a job once now, also while it is paused", Args: arguments(1, 1)}, func(args []string) (api.Request, error) {
+	return asking(g, &cobra.Command{Use: "run JOB", Short: "Fire a job once now, even while it is paused", Args: arguments(1, 1)}, func(args []string) (api.Request, error) {
 		return api.Request{Method: http.MethodPost, Path: api.Path("cron", args[0], "run")}, nil
 	}, func(s terminal.Screen, t api.JobInstant) error { return s.Printf("fired: %s", terminal.Line(t.Key)) })
 }
@@ -106,7 +106,7 @@ func upcoming(j api.Job) string {
 func jobsAdd(g *gateway) *cobra.Command {
 	var f api.JobFlags
 	return f.Add(asking(g, &cobra.Command{
-		Use: "add JOB", Short: "Make a job at run time", Args: arguments(1, 1),
+		Use: "add JOB", Short: "Create a job at run time", Args: arguments(1, 1),
 		Example: `  sluice cron add standup --schedule "45 9 * * mon-fri" --text "Stand-up in 15 minutes." --to team
   sluice cron add brief --schedule "0 7 * * mon-fri" --prompt "What is new? Answer in five lines." --to owner`,
 	}, func(args []string) (api.Request, error) {

@@ -82,8 +82,8 @@ func memoryVersions(g *gateway) *cobra.Command {
 	var f memoryFlags
 	var p page
 	cmd := asking(g, &cobra.Command{
-		Use: "versions KEY", Short: "List all versions of a key: also replaced, deleted and expired ones", Args: arguments(1, 1),
-		Long: `List all versions of a key: also those that were replaced or deleted, or have expired.
+		Use: "versions KEY", Short: "List all versions of a key, including replaced, deleted and expired ones", Args: arguments(1, 1),
+		Long: `List all versions of a key, including those that were replaced or deleted, or have expired.
 They are kept as long as retention.memories says.`,
 	}, func(args []string) (api.Request, error) {
 		return api.Request{Path: "/v1/memory/versions", Query: p.with("key", args[0], "namespace", f.namespace, "audience", f.audience)}, nil

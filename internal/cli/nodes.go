@@ -87,7 +87,7 @@ and connects again.`,
 }
 
 func nodesRevoke(g *gateway) *cobra.Command {
-	return doing(g, &cobra.Command{Use: "revoke NODE", Short: "Take a node's access, and end its connection", Args: arguments(1, 1)}, func(args []string) (api.Request, error) {
+	return doing(g, &cobra.Command{Use: "revoke NODE", Short: "Revoke a node's access, and disconnect it", Args: arguments(1, 1)}, func(args []string) (api.Request, error) {
 		return api.Request{Method: http.MethodDelete, Path: api.Path("nodes", args[0])}, nil
 	}, func(s terminal.Screen, _ api.Answer, args []string) error {
 		return s.Printf("%s no longer has access", terminal.Line(args[0]))
@@ -95,7 +95,7 @@ func nodesRevoke(g *gateway) *cobra.Command {
 }
 
 func nodeCommand(d Deps, r runner, screen terminal.Screen) *cobra.Command {
-	return group("node", "Be a node of a gateway", nodePair(r, screen), nodeRun(d, r, screen))
+	return group("node", "Make this machine a node of a gateway", nodePair(r, screen), nodeRun(d, r, screen))
 }
 
 // nodeFolder is where a node keeps its state.

@@ -14,8 +14,8 @@ func alertsSilence(g *gateway) *cobra.Command {
 	var lasts, comment string
 	var match []string
 	cmd := asking(g, &cobra.Command{
-		Use: "silence [ALERT]", Short: "Keep an alert, or all that match, quiet for a time", Args: arguments(0, 1),
-		Long: "Keep an alert quiet for a time, or with --match all whose labels match. A silenced alert is listed, but nobody is notified.",
+		Use: "silence [ALERT]", Short: "Mute an alert, or all that match, for a time", Args: arguments(0, 1),
+		Long: "Mute an alert for a time, or with --match all whose labels match. A silenced alert is listed, but nobody is notified.",
 		Example: `  sluice alerts silence backup --for 2h --comment "disk is being replaced"
   sluice alerts silence --match service=db --match severity!=critical --for 30m`,
 	}, func(args []string) (api.Request, error) {

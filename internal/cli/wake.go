@@ -19,7 +19,7 @@ type wakeFlags struct{ session, text, mode, label, key string }
 func wakeCommand(d Deps, g *gateway) *cobra.Command {
 	var f wakeFlags
 	cmd := asking(g, &cobra.Command{
-		Use: "wake [--session SESSION] [--text TEXT]", Short: "Say something to a session without waiting for the reply", Args: arguments(0, 0),
+		Use: "wake [--session SESSION] [--text TEXT]", Short: "Send a text to a session without waiting for the reply", Args: arguments(0, 0),
 		Long: `Say something to a session, as a message does, without waiting for the reply. The
 command ends when the gateway has stored the text.
 

@@ -45,7 +45,7 @@ type Config struct {
 	Checks  checks.Checks      `yaml:"checks" doc:"Checks that need no model, by names of your choice: docs/automation.md."`
 	Alerts  alerts.Alerts      `yaml:"alerts" doc:"Who is notified about alerts, in Alertmanager's words: docs/alerts.md."`
 	Targets automation.Targets `yaml:"targets" doc:"Places for messages that nobody asked for, by names of your choice."`
-	Hooks   hooks.Hooks        `yaml:"hooks" doc:"Requests of other programs that the gateway takes in at POST /hooks/<name>, by names of your choice: docs/hooks.md."`
+	Hooks   hooks.Hooks        `yaml:"hooks" doc:"Requests from other programs that the gateway accepts at POST /hooks/<name>, by names of your choice: docs/hooks.md."`
 	A2A     agents.A2A         `yaml:"a2a" doc:"Other agents that speak A2A: docs/a2a.md."`
 	Nodes   automation.Nodes   `yaml:"nodes" doc:"Programs and devices that dial in: docs/nodes.md."`
 }
@@ -249,7 +249,7 @@ type WebTools struct {
 	Enabled        bool       `yaml:"enabled" doc:"Agents have web_fetch."`
 	Classification flow.Level `yaml:"classification" doc:"Highest level that may be sent to web servers, because an address can carry data, and the level of the pages, which are untrusted. A session above it gets an error that names this setting."`
 	Allow          []string   `yaml:"allow" doc:"Hosts that may be fetched: names, or patterns with *; *.example.org does not match example.org. Addresses of the machine and its network are never allowed."`
-	Deny           []string   `yaml:"deny" doc:"Hosts that may not be fetched, whatever allow says."`
+	Deny           []string   `yaml:"deny" doc:"Hosts that may not be fetched, even if allow lists them."`
 	MaxBytes       int        `yaml:"maxBytes" min:"1024" max:"16777216" doc:"Maximum bytes read of one page."`
 }
 

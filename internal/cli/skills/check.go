@@ -88,8 +88,8 @@ func (d Deps) report(all []record, names []string) error {
 
 func (d Deps) keygen() *cobra.Command {
 	return &cobra.Command{
-		Use: "keygen FILE", Short: "Make a key that signs skills", Args: d.Args(1, 1),
-		Long: `Make a key that signs skills. The private key is written to a new file; keep it secret. The
+		Use: "keygen FILE", Short: "Create a key that signs skills", Args: d.Args(1, 1),
+		Long: `Create a key that signs skills. The private key is written to a new file; keep it secret. The
 public key is printed: add it to skills.keys of the gateways that use your skills.`,
 		RunE: d.Run(func(_ context.Context, args []string) error {
 			public, private, err := ed25519.GenerateKey(rand.Reader)

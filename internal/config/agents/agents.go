@@ -28,7 +28,7 @@ type Defaults struct {
 	Verbose         string               `yaml:"verbose" enum:"off,on,full" doc:"What people see of the work on a reply. off: nothing. on: the tools that are called. full: their results too."`
 	Permission      string               `yaml:"permission" enum:"ask,auto,deny" doc:"Calls of tools that do more than read. ask: they wait for an owner's approval. auto: they run. deny: they are refused."`
 	Workspace       string               `yaml:"workspace" doc:"Folder that contains one folder for each agent, named by its id. Default: <state>/workspaces."`
-	FileAccess      FileAccess           `yaml:"fileAccess,omitempty" doc:"What a session in which others than an owner speak sees of the files that all sessions of its agent share. Default: nothing; it has its own folder alone."`
+	FileAccess      FileAccess           `yaml:"fileAccess,omitempty" doc:"What a session in which people other than an owner speak can see of the files that all sessions of its agent share. Default: nothing; the session has only its own folder."`
 
 	Sandbox   Sandbox          `yaml:"sandbox" doc:"How commands of the tool exec run, and which sessions the tools can see."`
 	Tools     Tools            `yaml:"tools" doc:"Which tools the agents have."`
@@ -125,7 +125,7 @@ type Agent struct {
 	Memory    Memory    `yaml:"memory" doc:"Keys that are not set: as in agents.defaults."`
 	Subagents Subagents `yaml:"subagents" doc:"Which agents it may start."`
 
-	Heartbeat automation.Heartbeat `yaml:"heartbeat,omitempty" doc:"How it looks by itself whether there is something to say: docs/automation.md."`
+	Heartbeat automation.Heartbeat `yaml:"heartbeat,omitempty" doc:"How the agent checks by itself whether there is something to say: docs/automation.md."`
 
 	Program `yaml:",inline"`
 

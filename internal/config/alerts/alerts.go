@@ -38,7 +38,7 @@ type Node struct {
 	GroupBy             []string        `yaml:"group_by" doc:"Labels whose values alerts of one message share; ... for all labels. Default: that of the route above, else one group for all alerts."`
 	Continue            bool            `yaml:"continue" doc:"Look at the routes below this one in the list too."`
 	GroupWait           scalar.Wait     `yaml:"group_wait" doc:"How long a new group waits for more alerts; 0s sends it at once. Default: 30s."`
-	GroupInterval       scalar.Duration `yaml:"group_interval" doc:"How long a group waits before it tells of a change. Default: 5m."`
+	GroupInterval       scalar.Duration `yaml:"group_interval" doc:"How long a group waits before it reports a change. Default: 5m."`
 	RepeatInterval      scalar.Duration `yaml:"repeat_interval" doc:"After this time a group that nobody has acknowledged is sent again. Default: 4h."`
 	MuteTimeIntervals   []string        `yaml:"mute_time_intervals" doc:"Names of times in which this route sends nothing, not even critical alerts."`
 	ActiveTimeIntervals []string        `yaml:"active_time_intervals" doc:"Names of the only times in which this route sends something."`
@@ -76,7 +76,7 @@ type Receiver struct {
 
 // Step is a step of an escalation.
 type Step struct {
-	Wait   scalar.Duration `yaml:"wait" doc:"Time after the step before. A step of which no target has a receipt is followed at once."`
+	Wait   scalar.Duration `yaml:"wait" doc:"Time after the previous step. If no target of a step has a receipt, the next step follows at once."`
 	Notify []string        `yaml:"notify" doc:"Required. Who is notified, as targets."`
 	Repeat int             `yaml:"repeat" min:"0" max:"100" doc:"Of the last step: how often it is repeated."`
 }

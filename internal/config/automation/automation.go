@@ -87,7 +87,7 @@ type Target struct {
 	To      string `yaml:"to" doc:"Required. Id of the conversation, or owner."`
 	Thread  string `yaml:"thread" doc:"Id of the thread or topic."`
 
-	Classification flow.Level `yaml:"classification,omitempty" doc:"Highest level that may be said in the conversation, by whatever way, if lower than the channel's. Default: the channel's."`
+	Classification flow.Level `yaml:"classification,omitempty" doc:"Highest level that may be said in the conversation, if lower than the channel's. Default: the channel's."`
 }
 
 const (

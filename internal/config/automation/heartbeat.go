@@ -13,8 +13,8 @@ import (
 
 // Heartbeat says how often an agent looks by itself whether there is something that its owner must know.
 type Heartbeat struct {
-	Every       scalar.Duration `yaml:"every" doc:"Time between two looks, at least 1s, for example 30m. Default: no heartbeat."`
-	ActiveHours string          `yaml:"activeHours" doc:"Times of day at which it looks, for example 08:00-22:00. They may go over midnight. Default: always."`
+	Every       scalar.Duration `yaml:"every" doc:"Time between two heartbeats, at least 1s, for example 30m. Default: no heartbeat."`
+	ActiveHours string          `yaml:"activeHours" doc:"Times of day at which heartbeats run, for example 08:00-22:00. They may go over midnight. Default: always."`
 	Timezone    string          `yaml:"timezone" doc:"IANA name of the time zone of activeHours. Default: cron.timezone."`
 	Target      string          `yaml:"target" doc:"Where the agent's reply is sent: owner, a name from targets, <channel>:<conversation>[:<thread>], or none. Default: the first owner's direct chat."`
 	Checks      []string        `yaml:"checks" doc:"Names from checks. The agent is asked only when one of them has news. Without any, it is asked each time if HEARTBEAT.md in its workspace has instructions."`

@@ -34,7 +34,7 @@ type Check struct {
 	Gateway string                     `yaml:"gateway" doc:"Count of the gateway's own rows: deadLetters, heldDeliveries, queuedDeliveries or waitingApprovals (up to 200)."`
 	Value   string                     `yaml:"value" doc:"What is compared: a CEL expression over body (parsed if it is JSON), status and headers (names in lower case). Default: body; then an answer other than 2xx is a failure."`
 	When    string                     `yaml:"when" doc:"Only changes for which this holds are news: a CEL expression over value and before (null at first). With it, the first value is news too."`
-	Every   scalar.Duration            `yaml:"every" doc:"Minimum time between two looks, at least 1s. Default: 1m."`
+	Every   scalar.Duration            `yaml:"every" doc:"Minimum time between two readings, at least 1s. Default: 1m."`
 
 	Classification flow.Level `yaml:"classification,omitempty" doc:"Level of what the check finds. Default: INTERNAL; for mcp at least the server's."`
 }

@@ -79,7 +79,7 @@ type createInput struct {
 		Persistent bool                `json:"persistent,omitempty" doc:"false: it ends five minutes after its last reply"`
 		TTL        *int64              `json:"ttl,omitempty" minimum:"1" doc:"seconds until it ends in any case; default 14400"`
 		Metadata   json.RawMessage     `json:"metadata,omitempty" doc:"any JSON object"`
-		FileAccess map[string][]string `json:"file_access,omitempty" doc:"the lists read and write: paths in the workspace that the session sees; what it may write it may read; \"\" is the whole workspace. Default: the whole workspace"`
+		FileAccess map[string][]string `json:"file_access,omitempty" doc:"the lists read and write: paths in the workspace that the session sees; it can also read what it may write; \"\" is the whole workspace. Default: the whole workspace"`
 		Agent      string              `json:"agent,omitempty" doc:"default: the default agent"`
 		Title      string              `json:"title,omitempty" maxLength:"200"`
 	}

@@ -48,7 +48,7 @@ type record struct {
 	Name           string            `json:"name"`
 	Platform       string            `json:"platform"`
 	Status         ledger.NodeStatus `json:"status"`
-	Code           string            `json:"code,omitempty" doc:"of a pending one: POST /v1/nodes/approve takes it"`
+	Code           string            `json:"code,omitempty" doc:"of a pending node, for POST /v1/nodes/approve"`
 	Classification string            `json:"classification,omitempty" doc:"highest level of what it gets, and the level of what it sends"`
 	Session        sessions.Key      `json:"session"`
 	Connected      bool              `json:"connected" doc:"to the replica that answers"`

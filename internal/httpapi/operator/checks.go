@@ -25,7 +25,7 @@ type CheckAPI struct{ Checks Checks }
 type checkRecord struct {
 	Name    string     `json:"name"`
 	Source  string     `json:"source" doc:"what it checks; of an address only the host"`
-	Every   string     `json:"every" doc:"minimum time between two looks"`
+	Every   string     `json:"every" doc:"minimum time between two readings"`
 	Label   string     `json:"label" doc:"of what it finds"`
 	Value   string     `json:"value,omitempty" doc:"the last value as JSON, at most 2 KiB of it"`
 	Before  string     `json:"before,omitempty" doc:"the value before that"`
@@ -33,7 +33,7 @@ type checkRecord struct {
 	Holds   bool       `json:"holds" doc:"its condition (when) holds for the value"`
 	Looked  *time.Time `json:"looked,omitempty" doc:"the last look, successful or not"`
 	Error   string     `json:"error,omitempty" doc:"why the last look failed"`
-	Fails   int        `json:"fails,omitempty" doc:"failed looks since the last one that succeeded"`
+	Fails   int        `json:"fails,omitempty" doc:"failed readings since the last successful one"`
 	Failing *time.Time `json:"failing,omitempty" doc:"the first of them"`
 }
 

@@ -52,7 +52,7 @@ type NotifyAPI struct {
 
 // sent is the answer to a note.
 type sent struct {
-	ID     ledger.DeliveryID     `json:"id" doc:"of the delivery: GET /v1/deliveries/{id} tells what happened to it"`
+	ID     ledger.DeliveryID     `json:"id" doc:"of the delivery: GET /v1/deliveries/{id} shows what happened to it"`
 	Status ledger.DeliveryStatus `json:"status"`
 }
 

@@ -217,8 +217,8 @@ func label(agent skill.Agent, classification string, trust bool) (flow.Label, er
 type skillChange struct {
 	Named
 	Body struct {
-		Trust          *bool  `json:"trust,omitempty" doc:"whether this content is trusted; default: as it is"`
-		Classification string `json:"classification,omitempty" enum:"PUBLIC,INTERNAL,CONFIDENTIAL,RESTRICTED" doc:"default: as it is"`
+		Trust          *bool  `json:"trust,omitempty" doc:"whether this content is trusted; default: unchanged"`
+		Classification string `json:"classification,omitempty" enum:"PUBLIC,INTERNAL,CONFIDENTIAL,RESTRICTED" doc:"default: unchanged"`
 		Digest         string `json:"digest,omitempty" maxLength:"80" doc:"the content that you have reviewed; if the content is different now, nothing changes"`
 	}
 }

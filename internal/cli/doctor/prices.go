@@ -39,7 +39,7 @@ func priced(cfg *config.Config, now time.Time) []finding {
 			}
 		}
 		if len(without) > 0 {
-			found = append(found, problem("budget/"+b.Name, fmt.Sprintf("refuses %s: their price in %s is not known", strings.Join(without, ", "), b.Unit), "set models.prices, see: sluice models prices"))
+			found = append(found, problem("budget/"+b.Name, fmt.Sprintf("refuses %s: the price in %s is not known", strings.Join(without, ", "), b.Unit), "set models.prices, see: sluice models prices"))
 		}
 	}
 	if len(found) == 0 && listed {

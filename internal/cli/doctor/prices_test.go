@@ -27,8 +27,8 @@ func TestBudgetsNeedPrices(t *testing.T) {
 		"no budget in money":         {tokens, "local/phi", "", false},
 		"a price of its own":         {money, "local/own", "", false},
 		"a list price":               {money, "ai/gpt-5, local/own", "use list prices of", true},
-		"no price":                   {money, "ai/gpt-5, local/phi, ai/new", "refuses local/phi, ai/new: their price in USD is not known", false},
-		"a price in another money":   {euro, "local/own", "refuses local/own: their price in EUR is not known", false},
+		"no price":                   {money, "ai/gpt-5, local/phi, ai/new", "refuses local/phi, ai/new: the price in USD is not known", false},
+		"a price in another money":   {euro, "local/own", "refuses local/own: the price in EUR is not known", false},
 		"a price that is not needed": {provider, "local/phi, ai/gpt-5", "use list prices of", true},
 	} {
 		cfg := &config.Config{}

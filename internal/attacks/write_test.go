@@ -107,8 +107,8 @@ func writeScope(out *strings.Builder, rows []scopeRow) {
 	}
 	fmt.Fprintf(out, `## Workspace
 
-A session that may read `+"`projects/mine`"+` and write `+"`projects/mine/out`"+` runs commands that know where everything is, and try to read other shared files, the folder of another session, the agent's instructions, the gateway's token and its
-database (`+"`TestNoCommandLeavesTheScope`"+`): %d ways, %d succeeded.
+A session that may read `+"`projects/mine`"+` and write `+"`projects/mine/out`"+` runs commands that know all paths. They try to read other shared files, the folder of another session, the agent's instructions, the gateway's token and its
+database (`+"`TestNoCommandLeavesTheScope`"+`): %d attempts, %d succeeded.
 
 | command | result |
 | --- | --- |

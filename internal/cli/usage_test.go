@@ -30,7 +30,7 @@ There are more than 2 rows: raise --limit, or choose fewer calls.
 Total from 2026-04-01 to 2026-04-30: 4 calls, 1.25 USD, 1 call with an unknown cost
 1 failed.
 1 count with the most that they may have used: the provider did not report their usage.
-Set models.prices for models whose cost is unknown. Prices count from then on.
+Set models.prices for models whose cost is unknown. Prices apply to later calls.
 `, ""}, got)
 	require.Equal(t, result{cli.ExitDone, "No model calls from 2026-03-28 to 2026-04-26T12:00:00Z.\n", ""}, execute(t, env, "usage"))
 	require.Equal(t, "day,calls\n2026-04-25,3\n", execute(t, env, "usage", "--person", "telegram:5", "--csv").out)

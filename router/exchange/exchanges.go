@@ -42,7 +42,7 @@ type Config struct {
 
 // Spending reads the cost of model calls.
 type Spending interface {
-	// RunCost is what the calls of a session's run have cost so far, one sum for each currency.
+	// RunCost is what the calls of a session's run have cost that have ended, one sum for each currency.
 	RunCost(ctx context.Context, session sessions.ID, run sessions.RunID) ([]spending.Sum, error)
 }
 

@@ -150,9 +150,9 @@ func field(s *spending.Sum, d spending.Dimension, day *int64) any {
 	return &s.Key
 }
 
-const spentOn = `SELECT currency, COUNT(*), CAST(COALESCE(SUM(spent), 0) AS BIGINT) FROM spending WHERE kind = 0 AND `
+const spentOn = `SELECT currency, COUNT(*), CAST(COALESCE(SUM(spent), 0) AS BIGINT) FROM spending WHERE kind = 0 AND held <> 1 AND `
 
-// RunCost is what the calls of a session's run have cost so far, one sum for each currency.
+// RunCost is what the calls of a session's run have cost that have ended, one sum for each currency.
 func (t Table) RunCost(ctx context.Context, session address.ID, run address.RunID) ([]spending.Sum, error) {
 	return engine.All(ctx, t.Conn, engine.Brief+spentOn+`session_id = ? AND run_id = ? GROUP BY currency ORDER BY currency`, []any{engine.Indexed(session), string(run)}, func(row engine.Row) (spending.Sum, error) {
 		var s spending.Sum

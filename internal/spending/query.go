@@ -61,7 +61,7 @@ type Query struct {
 	Limit    int        // sums, at most [SumsMax]; 0: as many
 }
 
-// SumsMax is the number of sums that one query gives: one more than a list shows at most, so that it knows whether there are more.
+// SumsMax is the number of sums that one query returns at most: one more than a list shows, so that the list knows whether there are more.
 const SumsMax = 10_001
 
 // Sum is what some calls have used together. Calls in several currencies have one sum for each.

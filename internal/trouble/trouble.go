@@ -38,7 +38,7 @@ type Trouble struct {
 	Text     string     // what to do
 	Level    flow.Level // who may know; invalid: everybody
 	Until    time.Time  // when it ends by itself: until then it stays an alert even if the replica dies; zero: not known
-	Over     bool       // it is over: the first look ends an alert that a replica which has died has left
+	Over     bool       // the problem is over: the first check ends an alert left by a replica that died
 }
 
 // Watch reports troubles. All fields are required.

@@ -72,7 +72,7 @@ func (a *Alerts) Show(ctx context.Context, key string, most flow.Level) (Listed,
 	return h.listed(rows[0], rows[0].Matched()), notes, nil
 }
 
-// Find reads an alert by its key or short name. One that the reader may not know hides no other of that name. It returns
+// Find reads an alert by its key or short name. An alert that the reader may not know does not hide others of that name. It returns
 // ErrNotFound if the reader may not know any.
 func (a *Alerts) Find(ctx context.Context, name string, most flow.Level) (alert.Alert, error) {
 	rows, err := a.Store.AlertsByKey(ctx, []string{name})

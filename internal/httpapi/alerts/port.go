@@ -72,7 +72,7 @@ type Finder interface {
 	Find(ctx context.Context, name string, most flow.Level) (alert.Alert, error)
 }
 
-// Find is an alert that the caller may know of. Of alerts above the caller, only the audit trail notes that there is one.
+// Find returns an alert that the caller may know of. An alert above the caller's level is only noted in the audit trail.
 func Find(ctx context.Context, visible *view.Visibility, from Finder, name string) (alert.Alert, error) {
 	x, err := from.Find(ctx, name, auth.CallerOf(ctx).Level)
 	if errors.Is(err, sessions.ErrNotFound) {

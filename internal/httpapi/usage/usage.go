@@ -134,7 +134,7 @@ func (a *API) Get(ctx context.Context, in *Input) (*Output, error) {
 	}
 	if out.More = len(sums) > in.Limit; out.More {
 		if in.Format == formatCSV {
-			return nil, wire.Invalid(fmt.Sprintf("limit: there are more than %d rows, and CSV can't say so: raise the limit, or ask for less", in.Limit))
+			return nil, wire.Invalid(fmt.Sprintf("limit: there are more than %d rows, and CSV can't show that: raise the limit, or choose fewer calls", in.Limit))
 		}
 		sums = sums[:in.Limit]
 	}

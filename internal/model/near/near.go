@@ -41,7 +41,7 @@ type found struct {
 	near       bool
 }
 
-// find looks at the budgets whose owner is to be told.
+// find reads which budgets are nearly used up, without those that have no warnAt and those to skip.
 func (w *Watch) find(ctx context.Context, skip func(f *found) bool) (all []found, err error) {
 	for _, b := range w.Budgets() {
 		f := found{Budget: b}

@@ -25,7 +25,7 @@ var (
 )
 
 const (
-	batches  = 7 // of each case; of statements the median counts, of memory the least
+	batches  = 7 // of each case; the median counts
 	together = 6 // messages of a batch, one after the other
 	memory   = 2 << 30
 	earlier  = 2 // messages that a conversation has before
@@ -102,6 +102,8 @@ func (b *book) measure(t *testing.T, g *gateway, database string) {
 	inGroup := run(scene{talk(group), say(group, "And now?"), together})
 	tool := run(scene{talk(private), say(private, "tool"), together})
 	// An exchange with five turns has three steps more than one whose second turn ends it.
+	// The first exchanges fill what later ones use again, so they are not measured.
+	run(exchange(1))
 	long, short := run(exchange(5)), run(exchange(1))
 	b.add(database, "direct", direct)
 	b.add(database, "group", inGroup)
@@ -131,8 +133,8 @@ func (g *gateway) run(s scene, next *int) cost {
 		bytes = append(bytes, float64(after.TotalAlloc-before.TotalAlloc)/float64(s.many))
 	}
 	counted = append(counted, g.meter.snapshot())
-	// What the gateway and its bus do in the background while a message is worked only adds to what it allocates.
-	return cost{ofStatements(counted, s.many), slices.Min(allocs), slices.Min(bytes)}
+	// Work in the background adds to what some batches allocate, and buffers that happen to be free save it in others.
+	return cost{ofStatements(counted, s.many), median(allocs), median(bytes)}
 }
 
 // ofStatements is how often each statement goes to the database for a message. Of the batches the median counts: a sweep

@@ -120,7 +120,6 @@ func TestWrongUse(t *testing.T) {
 		"status --jsn":         "sluice: unknown flag: --jsn\nUsage: sluice status [flags]\nHelp: sluice status --help\n",
 		"version now":          "sluice: unexpected argument \"now\"\nUsage: sluice version [flags]\nHelp: sluice version --help\n",
 		"serve --listen 9000":  "sluice: --listen \"9000\": use address:port, for example 127.0.0.1:8484\nUsage: sluice serve [flags]\nHelp: sluice serve --help\n",
-		"chat one two":         "sluice: unexpected argument \"two\": put texts of several words in quotes\nUsage: sluice chat [TEXT] [flags]\nHelp: sluice chat --help\n",
 		"init":                 "sluice: init asks questions and needs a terminal: use --yes for the default answers\nUsage: sluice init [flags]\nHelp: sluice init --help\n",
 		"status --config none": "sluice: find configuration: stat none: no such file or directory\nUsage: sluice status [flags]\nHelp: sluice status --help\n",
 	} {

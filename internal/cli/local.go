@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"net"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -67,7 +68,7 @@ answer with a reference such as ${TELEGRAM_TOKEN} or ${file:/path}.`,
 func chatCommand(d Deps, screen terminal.Screen, locator *api.Locator) *cobra.Command {
 	var session string
 	cmd := &cobra.Command{
-		Use: "chat [TEXT]", Short: "Talk to an agent from the terminal", Args: arguments(0, 1),
+		Use: "chat [TEXT...]", Short: "Talk to an agent from the terminal", Args: arguments(0, unlimited),
 		Long: `Talk to an agent from the terminal. With TEXT, send one message and print the
 reply.
 
@@ -85,7 +86,7 @@ end the chat.`,
 			}
 			c := &chat.Chat{Client: client, Session: session, Screen: screen, Input: d.Stdin, Terminal: d.Terminal, Signals: d.Signals}
 			if len(args) > 0 {
-				return failed(c.Once(cmd.Context(), args[0]))
+				return failed(c.Once(cmd.Context(), strings.Join(args, " ")))
 			}
 			return failed(c.Run(cmd.Context()))
 		},

@@ -248,7 +248,7 @@ func (a *App) wire() error {
 	a.voices.Send = a.router.Sender.Send
 	groups, why := sandbox.OpenGroups()
 	a.limited = sandbox.Words(why)
-	a.log.Info("limits of commands", "limited", a.limited)
+	a.log.Debug("control groups for the commands of agents", "state", a.limited) // doctor shows it
 	a.loop, err = agent.New(agent.Config{
 		Roster: a.roster, Store: a.store, Memories: a.store, Todos: a.store, Models: a.model, Choose: a.chooseModel, Now: a.now, Log: a.log, Registerer: a.registry,
 		Files: &a.files, Skills: a.skills, MediaMax: func() int64 { return int64(a.limits.Load().MaxMediaBytes) }, CommandLimits: a.commandLimits, CommandGroups: groups, Archived: a.store.ArchivedSession,

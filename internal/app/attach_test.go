@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -128,10 +127,12 @@ channels:
 
 	// An announcement that is silent has no files either.
 	talk(modeltest.Call("attach", `{"files":["sales.csv"]}`), modeltest.Say("ANNOUNCE_SKIP"))
-	require.Eventually(t, func() bool {
-		var list struct{ Exchanges []struct{ Outcome string } }
-		read(t, g.call(http.MethodGet, "/v1/exchanges", ""), http.StatusOK, &list)
-		return len(list.Exchanges) == 2 && list.Exchanges[0].Outcome == "silent"
-	}, 20*time.Second, 10*time.Millisecond)
+	_, err = bots.WaitSent(t.Context(), 1001, 2) // the answers of the two talks
+	require.NoError(t, err)
+	g.settled()
+	var list struct{ Exchanges []struct{ Outcome string } }
+	read(t, g.call(http.MethodGet, "/v1/exchanges", ""), http.StatusOK, &list)
+	require.Len(t, list.Exchanges, 2)
+	require.Equal(t, "silent", list.Exchanges[0].Outcome)
 	require.Len(t, bots.Sent(opsGroup), 3)
 }

@@ -117,14 +117,15 @@ channels:
 // settled waits until no run waits or works any more.
 func (g *gateway) settled() {
 	g.t.Helper()
-	for _, status := range []string{"running", "queued", "running"} { // a step's end begins the next one
-		for {
+	for working := true; working; { // a run's end begins the next step
+		working = false
+		for _, status := range []string{"running", "queued", "running"} {
 			var open struct{ Runs []struct{ ID string } }
 			read(g.t, g.call(http.MethodGet, "/v1/runs?status="+status, ""), http.StatusOK, &open)
-			if len(open.Runs) == 0 {
-				break
+			for _, run := range open.Runs {
+				working = true
+				read(g.t, g.call(http.MethodGet, "/v1/runs/"+run.ID+"?wait=10s", ""), http.StatusOK, nil)
 			}
-			read(g.t, g.call(http.MethodGet, "/v1/runs/"+open.Runs[0].ID+"?wait=10s", ""), http.StatusOK, nil)
 		}
 	}
 }

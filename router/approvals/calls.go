@@ -182,7 +182,7 @@ func (a *calls) question(ctx context.Context, p ledger.Approval) ([]ledger.Deliv
 	return []ledger.Delivery{d}, nil
 }
 
-// ownersChat is an owner's direct chat on the channel of a conversation; zero if there is none.
+// ownersChat returns an owner's direct chat on the channel of a conversation, or a zero route if no owner has one there.
 func (a *calls) ownersChat(ctx context.Context, near sessions.Route) (sessions.Route, error) {
 	there, err := a.by.Routes.Find(ctx, a.by.Composer.Settings(), outbound.Proactive{Channel: near.Channel, Account: near.Account, To: outbound.ToOwner})
 	if _, nobody := errors.AsType[*request.Error](err); nobody {

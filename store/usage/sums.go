@@ -41,9 +41,8 @@ func (t Table) Sums(ctx context.Context, q spending.Query) ([]spending.Sum, erro
 	var dims []string
 	calls, days := engine.Filter{}, engine.Filter{}
 	calls.Add(`kind = 0 AND held <> 1`)
-	for i, d := range q.By {
+	for i := range q.By {
 		dims = append(dims, `d`+strconv.Itoa(i))
-		_ = d
 	}
 	filter(&calls, q, `at`, 1, false)
 	filter(&days, q, `day`, dayMicros, true)

@@ -38,7 +38,7 @@ type Rows interface {
 type API struct {
 	Visible *view.Visibility
 	Rows    Rows
-	Alerts  Alerts // nil: there are none
+	Alerts  Alerts // nil if alerts are not configured
 }
 
 // state is how a step went.

@@ -41,7 +41,7 @@ func alertsList(g *gateway) *cobra.Command {
 }
 
 func printAlerts(s terminal.Screen, got api.AlertList) error {
-	return terminal.Rows(s, []string{"KEY", "SEVERITY", "STATUS", "QUIET", "TITLE", "SOURCE", "STARTED"}, got.Alerts, func(a api.Alert) []string {
+	return terminal.List(s, `No alerts found. "--status all" includes alerts that have ended.`, []string{"KEY", "SEVERITY", "STATUS", "QUIET", "TITLE", "SOURCE", "STARTED"}, got.Alerts, func(a api.Alert) []string {
 		return []string{a.Key, a.Severity, a.Status, quietness(a), terminal.Short(a.Title), a.Source, s.Ago(a.Started)}
 	})
 }

@@ -35,7 +35,7 @@ ops    first (edit)  1     queued  dlv_1     w; withheld there  1h ago
 			asks: "GET /v1/alerts?filter=a%3D%22b%22&filter=c%3Dd&limit=1", answer: `{"alerts":[` + one + `]}`, next: "a/b",
 			out: "KEY  SEVERITY  STATUS        QUIET     TITLE      SOURCE  STARTED\na/b  critical  acknowledged  silenced  Disk full  api     1h ago\nMore results: repeat the command with --after a/b\n",
 		},
-		"alerts list --status all": {asks: "GET /v1/alerts?limit=50&status=all", answer: `{"alerts":[]}`, out: "KEY  SEVERITY  STATUS  QUIET  TITLE  SOURCE  STARTED\n"},
+		"alerts list --status all": {asks: "GET /v1/alerts?limit=50&status=all", answer: `{"alerts":[]}`, out: "No alerts found. \"--status all\" includes alerts that have ended.\n"},
 		"alerts show a/b":          {asks: "GET /v1/alerts/a%2Fb", answer: one, out: shown},
 		"alerts ack a/b":           {asks: "POST /v1/alerts/a%2Fb/ack", answer: one, out: "a/b is acknowledged by operator\n"},
 		"alerts resolve a":         {asks: "POST /v1/alerts/a/resolve", answer: `{"key":"a","status":"resolved","by":"operator"}`, out: "a is resolved by operator\n"},

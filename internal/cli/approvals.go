@@ -30,7 +30,7 @@ func approvalsList(g *gateway) *cobra.Command {
 }
 
 func printApprovals(s terminal.Screen, got api.ApprovalList) error {
-	return terminal.Rows(s, []string{"ID", "STATUS", "AGENT", "TOOL", "CONTENT", "SESSION", "ASKED"}, got.Approvals, func(p api.Approval) []string {
+	return terminal.List(s, `No approvals found. "--all" includes those that have been decided.`, []string{"ID", "STATUS", "AGENT", "TOOL", "CONTENT", "SESSION", "ASKED"}, got.Approvals, func(p api.Approval) []string {
 		return []string{p.ID, p.Status, p.Agent, cmp.Or(p.Tool, "message"), terminal.Short(p.Summary()), p.Session, s.Ago(p.Created)}
 	})
 }

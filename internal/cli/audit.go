@@ -65,7 +65,7 @@ func auditList(g *gateway) *cobra.Command {
 }
 
 func printAudit(s terminal.Screen, got api.AuditPage) error {
-	return terminal.Rows(s, []string{"AT", "ACTOR", "ACTION", "OBJECT", "DETAIL"}, got.Entries, func(e api.AuditEntry) []string {
+	return terminal.List(s, "No audit entries found.", []string{"AT", "ACTOR", "ACTION", "OBJECT", "DETAIL"}, got.Entries, func(e api.AuditEntry) []string {
 		return []string{e.At.Format(time.RFC3339), e.Actor, e.Action, e.Object, terminal.Short(string(e.Detail))}
 	})
 }

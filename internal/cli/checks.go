@@ -18,7 +18,7 @@ func checksCommand(g *gateway) *cobra.Command {
 func checksList(g *gateway) *cobra.Command {
 	return asking(g, &cobra.Command{Use: "list", Short: "List the checks with what they found last", Args: arguments(0, 0)}, get("/v1/checks", nil),
 		func(s terminal.Screen, got api.CheckList) error {
-			return terminal.Rows(s, []string{"NAME", "SOURCE", "VALUE", "CHANGED", "LOOKED", "ERROR"}, got.Checks, func(c api.Check) []string {
+			return terminal.List(s, `No checks found. Add them under "checks" in the configuration.`, []string{"NAME", "SOURCE", "VALUE", "CHANGED", "LOOKED", "ERROR"}, got.Checks, func(c api.Check) []string {
 				return []string{c.Name, terminal.Line(c.Source), terminal.Short(c.Value), ago(s, c.Changed), ago(s, c.Looked), terminal.Short(c.Error)}
 			})
 		})

@@ -25,7 +25,7 @@ func deliveriesList(g *gateway) *cobra.Command {
 }
 
 func printDeliveries(s terminal.Screen, got api.DeliveryList) error {
-	err := terminal.Rows(s, []string{"ID", "STATUS", "KIND", "TO", "TEXT", "REASON", "CREATED"}, got.Deliveries, func(d api.Delivery) []string {
+	err := terminal.List(s, "No deliveries found.", []string{"ID", "STATUS", "KIND", "TO", "TEXT", "REASON", "CREATED"}, got.Deliveries, func(d api.Delivery) []string {
 		return []string{d.ID, d.Status, d.Kind, d.Route.String(), terminal.Short(d.Text), terminal.Short(d.Error), s.Ago(d.Created)}
 	})
 	if err != nil {
@@ -101,7 +101,7 @@ func runsList(g *gateway) *cobra.Command {
 }
 
 func printRuns(s terminal.Screen, got api.RunList) error {
-	return terminal.Rows(s, []string{"ID", "STATUS", "SESSION", "RESULT", "RECEIVED"}, got.Runs, func(r api.Run) []string {
+	return terminal.List(s, "No runs found.", []string{"ID", "STATUS", "SESSION", "RESULT", "RECEIVED"}, got.Runs, func(r api.Run) []string {
 		return []string{r.ID, r.Status, r.Session, terminal.Short(r.Said()), s.Ago(r.Accepted)}
 	})
 }

@@ -33,11 +33,11 @@ func hooksList(g *gateway) *cobra.Command {
 
 func printHooks(s terminal.Screen, got api.HookList) error {
 	if got.Requests != nil {
-		return terminal.Rows(s, []string{"ID", "STATUS", "RUN", "REPEATS", "ALERTS", "WHY", "RECEIVED"}, got.Requests, func(r api.HookRequest) []string {
+		return terminal.List(s, "No requests found.", []string{"ID", "STATUS", "RUN", "REPEATS", "ALERTS", "WHY", "RECEIVED"}, got.Requests, func(r api.HookRequest) []string {
 			return []string{r.ID, r.Status, r.Run, r.ReplayOf, terminal.Short(strings.Join(r.Alerts, " ")), terminal.Short(r.Why), s.Ago(r.Received)}
 		})
 	}
-	return terminal.Rows(s, []string{"NAME", "PATH", "PRESET", "SIGNATURE", "LEVEL", "AGENT", "DELIVER"}, got.Hooks, func(h api.Hook) []string {
+	return terminal.List(s, `No hooks found. Add them under "hooks" in the configuration.`, []string{"NAME", "PATH", "PRESET", "SIGNATURE", "LEVEL", "AGENT", "DELIVER"}, got.Hooks, func(h api.Hook) []string {
 		if h.Alert {
 			h.Deliver = []string{"(alerts)"}
 		}

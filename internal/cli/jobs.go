@@ -20,7 +20,7 @@ func jobsList(g *gateway) *cobra.Command {
 }
 
 func printJobs(s terminal.Screen, got api.JobList) error {
-	return terminal.Rows(s, []string{"ID", "STATE", "ORIGIN", "WHEN", "NEXT", "TO", "TEXT"}, got.Jobs, func(j api.Job) []string {
+	return terminal.List(s, `No jobs found. Add them under "cron" in the configuration, or ask an agent.`, []string{"ID", "STATE", "ORIGIN", "WHEN", "NEXT", "TO", "TEXT"}, got.Jobs, func(j api.Job) []string {
 		return []string{j.ID, j.State, j.Origin, j.When, instant(j.Next), strings.Join(j.To, ","), terminal.Short(cmp.Or(j.Fault, j.Text, j.Prompt))}
 	})
 }
@@ -56,7 +56,7 @@ func jobsHistory(g *gateway) *cobra.Command {
 }
 
 func printInstants(s terminal.Screen, got api.JobHistory) error {
-	return terminal.Rows(s, []string{"TIME", "STATUS", "BY", "RUN", "TOKENS", "DELIVERIES", "WHY"}, got.Instants, func(t api.JobInstant) []string {
+	return terminal.List(s, "No past times of this job found.", []string{"TIME", "STATUS", "BY", "RUN", "TOKENS", "DELIVERIES", "WHY"}, got.Instants, func(t api.JobInstant) []string {
 		var sent []string
 		for _, d := range t.Deliveries {
 			sent = append(sent, api.SentTo(d.Target, d.State, d.Delivery, d.Error))

@@ -47,7 +47,7 @@ func memorySearch(g *gateway) *cobra.Command {
 }
 
 func printMemories(s terminal.Screen, got api.MemoryList) error {
-	err := terminal.Rows(s, []string{"ID", "NAMESPACE", "AUDIENCE", "LEVEL", "KEY", "CONTENT", "TAGS", "SAVED"}, got.Memories, func(m api.Memory) []string {
+	err := terminal.List(s, "No memories found.", []string{"ID", "NAMESPACE", "AUDIENCE", "LEVEL", "KEY", "CONTENT", "TAGS", "SAVED"}, got.Memories, func(m api.Memory) []string {
 		return []string{m.ID, m.Namespace, m.Audience, m.Level, terminal.Short(m.Key), terminal.Short(m.Content), strings.Join(m.Tags, ","), s.Ago(m.Updated)}
 	})
 	if err != nil {
@@ -88,7 +88,7 @@ They are kept as long as retention.memories says.`,
 	}, func(args []string) (api.Request, error) {
 		return api.Request{Path: "/v1/memory/versions", Query: p.with("key", args[0], "namespace", f.namespace, "audience", f.audience)}, nil
 	}, func(s terminal.Screen, got api.MemoryVersions) error {
-		err := terminal.Rows(s, []string{"VERSION", "NAMESPACE", "AUDIENCE", "LEVEL", "STATE", "CONTENT", "SAVED", "BY SESSION"}, got.Versions, func(m api.Memory) []string {
+		err := terminal.List(s, "No versions of this key found.", []string{"VERSION", "NAMESPACE", "AUDIENCE", "LEVEL", "STATE", "CONTENT", "SAVED", "BY SESSION"}, got.Versions, func(m api.Memory) []string {
 			return []string{m.ID, m.Namespace, m.Audience, m.Level, m.State(), terminal.Short(m.Content), s.Ago(m.Updated), m.Session}
 		})
 		if err != nil {

@@ -31,7 +31,7 @@ func TestDeliveries(t *testing.T) {
 		},
 		"deliveries list --status blocked --limit 2 --after dlv_2": {
 			asks: "GET /v1/deliveries?after=dlv_2&limit=2&status=blocked", answer: `{"deliveries":[]}`, next: "dlv_0",
-			out: "ID  STATUS  KIND  TO  TEXT  REASON  CREATED\nMore results: repeat the command with --after dlv_0\n",
+			out: "No deliveries found.\nMore results: repeat the command with --after dlv_0\n",
 		},
 		"deliveries show dlv_1": {
 			asks: "GET /v1/deliveries/dlv_1", answer: deliveryAnswer,

@@ -22,7 +22,7 @@ func pairingList(g *gateway) *cobra.Command {
 }
 
 func printPairings(s terminal.Screen, got api.PairingList) error {
-	return terminal.Rows(s, []string{"CODE", "STATUS", "PERSON", "ACCOUNT", "ASKED"}, got.Pairings, func(p api.Pairing) []string {
+	return terminal.List(s, "No pairing requests found. People get a code when they write to the bot for the first time.", []string{"CODE", "STATUS", "PERSON", "ACCOUNT", "ASKED"}, got.Pairings, func(p api.Pairing) []string {
 		return []string{p.Code, p.Status, p.Person(), p.Account, s.Ago(p.Created)}
 	})
 }

@@ -33,7 +33,7 @@ func sessionsList(g *gateway) *cobra.Command {
 }
 
 func printSessions(s terminal.Screen, found []api.Session) error {
-	return terminal.Rows(s, []string{"ID", "KEY", "TITLE", "LEVEL", "STATE", "LAST ACTIVE"}, found, func(one api.Session) []string {
+	return terminal.List(s, `No sessions found. "sluice chat" starts one.`, []string{"ID", "KEY", "TITLE", "LEVEL", "STATE", "LAST ACTIVE"}, found, func(one api.Session) []string {
 		return []string{one.ID, one.Key, terminal.Short(one.Title), api.Unquoted(one.Taint), one.State(), s.Ago(one.LastActivity.Time())}
 	})
 }
@@ -280,7 +280,7 @@ func printExchange(s terminal.Screen, x api.Exchange, steps []api.Run) error {
 }
 
 func printExchanges(s terminal.Screen, got api.ExchangeList) error {
-	return terminal.Rows(s, []string{"ID", "KIND", "STATE", "FROM", "TO", "ABOUT", "STARTED"}, got.Exchanges, func(x api.Exchange) []string {
+	return terminal.List(s, "No exchanges found.", []string{"ID", "KIND", "STATE", "FROM", "TO", "ABOUT", "STARTED"}, got.Exchanges, func(x api.Exchange) []string {
 		about := cmp.Or(x.Detail, x.Name, x.Request)
 		return []string{x.ID, x.Kind, x.State(), x.Requester.String(), x.Target.String(), terminal.Short(about), s.Ago(x.Started)}
 	})

@@ -45,7 +45,7 @@ func TestSessions(t *testing.T) {
 		},
 		"sessions list --after sess_0": {
 			asks: "GET /v1/sessions?after=sess_0", answer: "[]", next: "sess_1",
-			out: "ID  KEY  TITLE  LEVEL  STATE  LAST ACTIVE\nMore results: repeat the command with --after sess_1\n",
+			out: "No sessions found. \"sluice chat\" starts one.\nMore results: repeat the command with --after sess_1\n",
 		},
 		"sessions show agent:main:main": {asks: "GET /v1/sessions/agent:main:main", answer: sessionAnswer, out: sessionShown},
 		"sessions show sess_2": {
@@ -82,7 +82,7 @@ metadata           {"a":1}
 		},
 		"sessions exchanges agent:main:main --kind send --open --limit 3": {
 			asks: "GET /v1/exchanges?kind=send&limit=3&open=true&session=agent%3Amain%3Amain", answer: `{"exchanges":[]}`,
-			out: "ID  KIND  STATE  FROM  TO  ABOUT  STARTED\n",
+			out: "No exchanges found.\n",
 		},
 		"sessions spawn main 'look at the prices'": {
 			asks: `POST /v1/sessions/main/tasks {"task":"look at the prices"}`, answer: exchangeAnswer,

@@ -50,7 +50,7 @@ func silencesList(g *gateway) *cobra.Command {
 	cmd := asking(g, &cobra.Command{Use: "list", Short: "List silences, those that end first at the top", Args: arguments(0, 0)}, func([]string) (api.Request, error) {
 		return api.Request{Path: "/v1/silences", Query: p.with("state", state)}, nil
 	}, func(s terminal.Screen, got api.SilenceList) error {
-		return terminal.Rows(s, []string{"ID", "STATE", "MATCHERS", "AUTHOR", "COMMENT", "ENDS"}, got.Silences, func(x api.Silence) []string {
+		return terminal.List(s, `No silences found. "--state all" includes silences that have ended.`, []string{"ID", "STATE", "MATCHERS", "AUTHOR", "COMMENT", "ENDS"}, got.Silences, func(x api.Silence) []string {
 			return []string{x.ID, x.State, strings.Join(x.Matchers, " "), x.Author, terminal.Short(x.Comment), instant(&x.Ends)}
 		})
 	})

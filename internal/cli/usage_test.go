@@ -47,5 +47,5 @@ func TestUsageOfBudgets(t *testing.T) {
 	require.Regexp(t, `house +gateway +under 0.0001 USD +5.00 USD +1% +2026-04-2\d`, got.out)
 	require.Regexp(t, `each +person telegram:5 +60 tokens +100 tokens +60% +-`, got.out)
 	require.Contains(t, got.out, "Only calls that your token may see are counted")
-	require.Contains(t, execute(t, answering(t, map[string]string{"/v1/budgets": `{"budgets":[]}`}), "usage", "budgets").out, "There are no budgets")
+	require.Contains(t, execute(t, answering(t, map[string]string{"/v1/budgets": `{"budgets":[]}`}), "usage", "budgets").out, "No budgets found.")
 }

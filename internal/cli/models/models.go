@@ -29,6 +29,9 @@ func List(s terminal.Screen, got api.ProviderList) error {
 			models = append(models, []string{terminal.Line(m.Name), window, strings.Join(m.Has, " "), strings.Join(m.Lacks, " ")})
 		}
 	}
+	if len(got.Providers) == 0 {
+		return s.Printf("No model providers found. Add them under \"models.providers\" in the configuration.")
+	}
 	if err := table(s, keys, "PROVIDER", "KEY", "LEVEL", "REGION", "AT", "PROBLEM"); err != nil || len(models) == 0 {
 		return err
 	}

@@ -75,7 +75,7 @@ func (d Deps) list() *cobra.Command {
 			if asJSON {
 				return d.Screen.JSON(answer.Body)
 			}
-			return terminal.Rows(d.Screen, []string{"AGENT", "SKILL", "STATE", "TRUST", "LEVEL", "SIGNED BY", "SOURCE", "DESCRIPTION"}, got.Skills, func(r record) []string {
+			return terminal.List(d.Screen, `No skills found. "sluice skills add" adds one.`, []string{"AGENT", "SKILL", "STATE", "TRUST", "LEVEL", "SIGNED BY", "SOURCE", "DESCRIPTION"}, got.Skills, func(r record) []string {
 				return []string{r.Agent, r.Name, r.State, r.Trust, r.Level, r.Signer, terminal.Short(r.Source), terminal.Short(r.Description)}
 			})
 		}),

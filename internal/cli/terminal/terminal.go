@@ -69,6 +69,14 @@ func (s Screen) Table(head []string, rows [][]string) error {
 	return w.Flush()
 }
 
+// List prints a table with one row for each of a list, or the sentence none if the list is empty.
+func List[T any](s Screen, none string, head []string, list []T, row func(T) []string) error {
+	if len(list) == 0 {
+		return s.Printf("%s", none)
+	}
+	return Rows(s, head, list, row)
+}
+
 // Rows prints a table with one row for each of a list.
 func Rows[T any](s Screen, head []string, list []T, row func(T) []string) error {
 	rows := make([][]string, len(list))

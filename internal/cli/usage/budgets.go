@@ -52,7 +52,7 @@ func budgets(d Deps) *cobra.Command {
 
 func standings(s terminal.Screen, all []budget) error {
 	if len(all) == 0 {
-		return s.Printf("There are no budgets. Set `budgets` to limit what models may cost.")
+		return s.Printf(`No budgets found. Add them under "budgets" in the configuration to limit what models may cost.`)
 	}
 	partial := false
 	err := terminal.Rows(s, []string{"BUDGET", "OF", "USED", "LIMIT", "PERCENT", "UNTIL"}, all, func(b budget) []string {

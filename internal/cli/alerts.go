@@ -27,8 +27,6 @@ func alertsList(g *gateway) *cobra.Command {
 	var filter []string
 	cmd := asking(g, &cobra.Command{
 		Use: "list", Short: "List alerts, the latest first", Args: arguments(0, 0),
-		Example: `  sluice alerts list
-  sluice alerts list --status all --filter 'severity=~"critical|error"' --filter service=db`,
 	}, func([]string) (api.Request, error) {
 		q := p.query()
 		if len(filter) > 0 {
@@ -145,7 +143,6 @@ func alertsFire(g *gateway) *cobra.Command {
 	var f alertFlags
 	cmd := f.add(asking(g, &cobra.Command{
 		Use: "fire KEY", Short: "Report an alert; the same key again is the same alert", Args: arguments(1, 1),
-		Example: `  sluice alerts fire backup --severity error --title "The backup has failed" --set service=db`,
 	}, func(args []string) (api.Request, error) {
 		body, err := f.body(args[0])
 		return api.Request{Method: http.MethodPost, Path: "/v1/alerts", Body: body}, err
@@ -163,7 +160,6 @@ func alertsTest(g *gateway) *cobra.Command {
 	var source string
 	cmd := f.add(asking(g, &cobra.Command{
 		Use: "test [KEY]", Short: "Show who would be notified of an alert, without reporting one", Args: arguments(0, 1),
-		Example: `  sluice alerts test --severity critical --set service=db`,
 	}, func(args []string) (api.Request, error) {
 		body, err := f.body(strings.Join(args, ""))
 		if source != "" && err == nil {

@@ -57,6 +57,6 @@ ops    first (edit)  1     queued  dlv_1     w; withheld there  1h ago
 			asks: "GET /v1/silences?limit=50&state=all", answer: `{"silences":[{"id":"s1","state":"active","matchers":["a=\"b\"","c=\"d\""],"author":"x","comment":"y","ends":"2026-04-26T19:03:16Z"}]}`,
 			out: "ID  STATE   MATCHERS     AUTHOR  COMMENT  ENDS\ns1  active  a=\"b\" c=\"d\"  x       y        2026-04-26T19:03:16Z\n",
 		},
-		"alerts silences expire s1": {asks: "DELETE /v1/silences/s1", out: "s1 has ended\n", noJSON: true},
+		"alerts silences expire s1": {asks: "DELETE /v1/silences/s1", out: "s1 has ended\n"},
 	})
 }

@@ -24,8 +24,6 @@ func busTail(g *gateway) *cobra.Command {
 asks, replies to, announces for or reports to whom. The command runs until it is
 interrupted. It shows the steps that your token may see. The texts are in the
 runs: sluice runs show RUN.`,
-		Example: `  sluice bus tail
-  sluice bus tail --json | jq .data.run`,
 	}
 	cmd.RunE = g.run(func(ctx context.Context, _ []string) error {
 		c, err := g.connect()

@@ -18,6 +18,7 @@ import (
 	"sluice/internal/cli/archive"
 	"sluice/internal/cli/console"
 	"sluice/internal/cli/doctor"
+	"sluice/internal/cli/examples"
 	"sluice/internal/cli/logs"
 	"sluice/internal/cli/models"
 	"sluice/internal/cli/service"
@@ -87,7 +88,9 @@ type ServeOptions struct {
 
 // Commands is the tree of all commands, for manual pages and completions. They can't be run.
 func Commands() *cobra.Command {
-	return newRoot(Deps{Stdout: io.Discard, Stderr: io.Discard, Loader: config.Loader{Getenv: os.LookupEnv}}, nil)
+	root := newRoot(Deps{Stdout: io.Discard, Stderr: io.Discard, Loader: config.Loader{Getenv: os.LookupEnv}}, nil)
+	examples.Fill(root)
+	return root
 }
 
 // Execute runs one command and returns the exit code of the process.
@@ -170,7 +173,7 @@ token from the state folder. SLUICE_STATE sets a different state folder.`,
 	root.PersistentFlags().StringVar(&locator.Config, "config", "", "configuration `file` (default: $SLUICE_CONFIG, ./sluice.yaml, $XDG_CONFIG_HOME/sluice/sluice.yaml)")
 	root.AddCommand(
 		serveCommand(d, r, locator), initCommand(d, r, locator), chatCommand(d, screen, locator), sendCommand(g), wakeCommand(d, g),
-		sessionsCommand(g), policyCommand(g), deliveriesCommand(g), runsCommand(g), agentsCommand(g), modelsCommand(g, models.PricesCommand(screen, locator.Load, until, arguments(0, 0))), usage.Command(usage.Deps{Screen: g.screen, Connect: g.connect, Run: g.run, Args: arguments}), busCommand(g), pairingCommand(g), approvalsCommand(g), memoryCommand(g), skillsCommand(g, client), cronCommand(d, g), checksCommand(g), hooksCommand(g, d.Stdin), alertsCommand(g), nodesCommand(g), nodeCommand(d, r, screen), auditCommand(g), logs.Command(logs.Deps{Screen: g.screen, Connect: g.connect, Run: g.run, Args: arguments, Interrupted: errInterrupted}), directoryCommand(g),
+		sessionsCommand(d, g), policyCommand(g), deliveriesCommand(g), runsCommand(g), agentsCommand(g), modelsCommand(g, models.PricesCommand(screen, locator.Load, until, arguments(0, 0))), usage.Command(usage.Deps{Screen: g.screen, Connect: g.connect, Run: g.run, Args: arguments}), busCommand(g), pairingCommand(g), approvalsCommand(g), memoryCommand(g), skillsCommand(g, client), cronCommand(d, g), checksCommand(g), hooksCommand(g, d.Stdin), alertsCommand(g), nodesCommand(g), nodeCommand(d, r, screen), auditCommand(g), logs.Command(logs.Deps{Screen: g.screen, Connect: g.connect, Run: g.run, Args: arguments, Interrupted: errInterrupted}), directoryCommand(g),
 		configCommand(screen, r, locator), doctorCommand(d, r, locator, screen), statusCommand(g, locator),
 	)
 	root.AddCommand(service.Version(d.Build, screen, arguments(0, 0), until), service.Command(d.Loader, locator, screen, until), archives.Backup(), archives.Restore(), archives.Migrate(func(ctx context.Context) error {
@@ -180,6 +183,7 @@ token from the state folder. SLUICE_STATE sets a different state folder.`,
 		Screen: screen, Connect: locator.Connect, Run: until,
 		Launch: d.Browser, NoArgs: arguments(0, 0), OneArg: arguments(1, 1),
 	})...)
+	examples.Show(root)
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
 		completion.Args, completion.RunE = unknownCommand, help

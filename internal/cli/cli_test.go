@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"os"
@@ -307,6 +308,18 @@ func TestDoctor(t *testing.T) {
 	require.True(t, probed)
 	require.Contains(t, got.out, "ok    version            v1\n")
 	require.Contains(t, got.out, "note  gateway            not running at http://127.0.0.1:1\n")
+
+	var out bytes.Buffer
+	d.Args, d.Stdout = []string{"doctor", "--json"}, &out
+	code := cli.Execute(t.Context(), d)
+	var report struct {
+		Findings []struct{ Part, Status, Text, Fix string }
+		Problems int
+	}
+	require.NoError(t, json.Unmarshal(out.Bytes(), &report))
+	require.Equal(t, report.Problems > 0, code == cli.ExitFailed)
+	require.Equal(t, strings.Count(got.out, "FAIL  "), report.Problems, "the same findings as in the text")
+	require.Contains(t, report.Findings, struct{ Part, Status, Text, Fix string }{Part: "version", Status: "ok", Text: "v1"})
 }
 
 // A pipe whose reader has gone is an error, not a crash.

@@ -42,8 +42,6 @@ that begins with * only narrows the other. @hourly, @daily, @weekly, @monthly an
 
 A time that a clock change skips means the first instant after the change. A time
 that occurs twice means the first occurrence.`,
-		Example: `  sluice cron next "0 7 * * mon-fri" --timezone Europe/Berlin
-  sluice cron next "30 2 * * *" --timezone America/New_York --from 2027-03-13 --count 3`,
 		RunE: r.run(func(_ context.Context, args []string) error {
 			if f.count < 1 || f.count > instantsMax {
 				return terminal.Usagef("--count %d: use 1 to %d", f.count, instantsMax)

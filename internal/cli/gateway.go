@@ -126,16 +126,21 @@ func present[T any](s terminal.Screen, answer api.Answer, asJSON jsonFlag, plain
 	return s.More(answer.Next)
 }
 
-// doing is a command that sends one request; said is what it prints when that worked. It has no --json.
+// doing is a command that sends one request; said is what it prints when that worked. With --json it prints the answer,
+// which is an empty object where the gateway has nothing to say.
 func doing(g *gateway, cmd *cobra.Command, about request, said func(s terminal.Screen, answer api.Answer, args []string) error) *cobra.Command {
+	var asJSON jsonFlag
 	cmd.RunE = g.run(func(ctx context.Context, args []string) error {
 		answer, err := g.ask(ctx, about, args)
 		if err != nil {
 			return err
 		}
+		if asJSON {
+			return g.screen.JSON(answer.Body)
+		}
 		return said(g.screen, answer, args)
 	})
-	return cmd
+	return asJSON.add(cmd)
 }
 
 // get asks for a path with query parameters; nil for none.

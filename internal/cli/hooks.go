@@ -86,8 +86,7 @@ func hooksTest(g *gateway, stdin io.Reader) *cobra.Command {
 	var kind string
 	cmd := asking(g, &cobra.Command{
 		Use: "test HOOK FILE", Short: "Show what a hook would make of a payload, without effects", Args: arguments(2, 2),
-		Long:    "Show whether a payload passes the hook's filter, and its session and prompt, or its alerts. Nothing is stored and no agent is asked. FILE may be - for standard input.",
-		Example: "  sluice hooks test github payload.json --header \"X-GitHub-Event: workflow_run\"",
+		Long: "Show whether a payload passes the hook's filter, and its session and prompt, or its alerts. Nothing is stored and no agent is asked. FILE may be - for standard input.",
 	}, func(args []string) (api.Request, error) {
 		payload, err := readPayload(args[1], stdin)
 		if err != nil {

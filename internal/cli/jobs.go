@@ -107,8 +107,6 @@ func jobsAdd(g *gateway) *cobra.Command {
 	var f api.JobFlags
 	return f.Add(asking(g, &cobra.Command{
 		Use: "add JOB", Short: "Create a job at run time", Args: arguments(1, 1),
-		Example: `  sluice cron add standup --schedule "45 9 * * mon-fri" --text "Stand-up in 15 minutes." --to team
-  sluice cron add brief --schedule "0 7 * * mon-fri" --prompt "What is new? Answer in five lines." --to owner`,
 	}, func(args []string) (api.Request, error) {
 		job, err := f.Object()
 		if err != nil {
@@ -125,8 +123,6 @@ func jobsUpdate(g *gateway) *cobra.Command {
 	var f api.JobFlags
 	return f.Add(asking(g, &cobra.Command{
 		Use: "update JOB", Short: "Change a job that was created at run time", Args: arguments(1, 1),
-		Example: `  sluice cron update standup --schedule "30 9 * * mon-fri"
-  sluice cron update standup --set schedule=null --every 24h`,
 	}, func(args []string) (api.Request, error) {
 		job, err := f.Object()
 		return api.Request{Method: http.MethodPatch, Path: api.Path("cron", args[0]), Body: job}, err

@@ -96,12 +96,15 @@ end the chat.`,
 }
 
 func doctorCommand(d Deps, r runner, locator *api.Locator, screen terminal.Screen) *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check every component and suggest fixes", Args: arguments(0, 0),
 		RunE: r.run(func(ctx context.Context, _ []string) error {
-			return (&doctor.Doctor{Screen: screen, Locator: locator, HTTP: locator.HTTP, Version: d.Version, Probe: d.Probe}).Run(ctx)
+			return (&doctor.Doctor{Screen: screen, Locator: locator, HTTP: locator.HTTP, Version: d.Version, Probe: d.Probe, JSON: asJSON}).Run(ctx)
 		}),
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")
+	return cmd
 }
 
 func configCommand(screen terminal.Screen, r runner, locator *api.Locator) *cobra.Command {

@@ -147,7 +147,6 @@ message; a line "!event NAME JSON" is an event. Messages for the node are printe
 Agents get only the tools that you allow: files of one folder, commands of a
 list, notifications. A command is given as its words; a last word * allows more
 arguments. No shell is involved.`,
-		Example: `  sluice node run --folder ~/shared --command uptime --command "git status *" --notify`,
 		RunE: r.run(func(ctx context.Context, _ []string) error {
 			dir, err := nodeFolder(f.dir)
 			if err != nil {

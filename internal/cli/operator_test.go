@@ -154,9 +154,9 @@ sluice approvals allow apr_3
 sluice approvals deny apr_3 --reason TEXT
 `,
 		},
-		"approvals allow apr_1":                   {asks: "POST /v1/approvals/apr_1/allow", answer: `{"tool":"exec"}`, out: "Allowed: exec\n", noJSON: true},
-		"approvals deny apr_2":                    {asks: "POST /v1/approvals/apr_2/deny", answer: `{"tool":""}`, out: "Denied: message\n", noJSON: true},
-		"approvals deny apr_1 --reason 'not now'": {asks: `POST /v1/approvals/apr_1/deny {"reason":"not now"}`, answer: `{"tool":"exec"}`, out: "Denied: exec\n", noJSON: true},
+		"approvals allow apr_1":                   {asks: "POST /v1/approvals/apr_1/allow", answer: `{"tool":"exec"}`, out: "Allowed: exec\n"},
+		"approvals deny apr_2":                    {asks: "POST /v1/approvals/apr_2/deny", answer: `{"tool":""}`, out: "Denied: message\n"},
+		"approvals deny apr_1 --reason 'not now'": {asks: `POST /v1/approvals/apr_1/deny {"reason":"not now"}`, answer: `{"tool":"exec"}`, out: "Denied: exec\n"},
 	})
 }
 
@@ -168,11 +168,11 @@ func TestPairing(t *testing.T) {
 			out: "CODE      STATUS    PERSON          ACCOUNT  ASKED\nABCD2345  pending   telegram:7 Bob  default  2d ago\n-         approved  slack:U1 ann    ops      -\n",
 		},
 		"pairing approve ABCD2345": {
-			asks: "POST /v1/pairings/ABCD2345/approve", answer: `{"channel":"telegram","user":{"id":"7","name":"Bob\u202e"},"note":"All direct chats\nare one session"}`, noJSON: true,
+			asks: "POST /v1/pairings/ABCD2345/approve", answer: `{"channel":"telegram","user":{"id":"7","name":"Bob\u202e"},"note":"All direct chats\nare one session"}`,
 			out: `telegram:7 Bob\u202e is admitted` + "\n\nNote: All direct chats are one session\n",
 		},
 		"pairing deny ABCD2345": {
-			asks: "POST /v1/pairings/ABCD2345/deny", answer: `{"channel":"telegram","user":{"id":"7","name":"Bob"}}`, noJSON: true,
+			asks: "POST /v1/pairings/ABCD2345/deny", answer: `{"channel":"telegram","user":{"id":"7","name":"Bob"}}`,
 			out: "telegram:7 Bob is turned down\n",
 		},
 	})
@@ -250,9 +250,9 @@ mem_0    tombstone, replaced  -        -
 			asks: "GET /v1/memory/mem_2", answer: `{"memory":{"id":"mem_2","key":"k","classification":"PUBLIC","trust":"untrusted","expires_at":"2026-05-01T00:00:00Z"}}`,
 			out: "key      k\nlevel    PUBLIC, untrusted\nexpires  2026-05-01T00:00:00Z\nstate    current\n\n\n\nVERSION  STATE  CONTENT  SAVED\n",
 		},
-		"memory delete mem_1": {asks: "DELETE /v1/memory/mem_1", noJSON: true, out: "mem_1: deleted\n"},
+		"memory delete mem_1": {asks: "DELETE /v1/memory/mem_1", out: "mem_1: deleted\n"},
 		"memory delete mem_1 --uncover": {
-			asks: "DELETE /v1/memory/mem_1?uncover=true", noJSON: true, out: "mem_1: deleted; agents now see what less confidential conversations saved under its key\n",
+			asks: "DELETE /v1/memory/mem_1?uncover=true", out: "mem_1: deleted; agents now see what less confidential conversations saved under its key\n",
 		},
 	})
 	misuse(t, map[string]string{"memory search": "expected at least 1 argument, got 0", "memory delete": "expected 1 argument, got 0"})

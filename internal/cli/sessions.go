@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -19,9 +22,9 @@ import (
 	"sluice/internal/cli/terminal"
 )
 
-func sessionsCommand(g *gateway) *cobra.Command {
+func sessionsCommand(d Deps, g *gateway) *cobra.Command {
 	return group("sessions", "List, read, change and talk to sessions",
-		sessionsList(g), sessionsShow(g), sessionsHistory(g), sessionsSend(g), sessionsPatch(g), sessionsReset(g), sessionsDelete(g), sessionsExchanges(g), sessionsSpawn(g))
+		sessionsList(g), sessionsShow(g), sessionsHistory(g), sessionsSend(g), sessionsPatch(g), sessionsReset(g), sessionsDelete(d, g), sessionsExchanges(g), sessionsSpawn(g))
 }
 
 func sessionsList(g *gateway) *cobra.Command {
@@ -118,12 +121,38 @@ func sessionsReset(g *gateway) *cobra.Command {
 	}, printSession)
 }
 
-func sessionsDelete(g *gateway) *cobra.Command {
-	return doing(g, &cobra.Command{Use: "delete SESSION", Short: "End and delete a session", Args: arguments(1, 1)}, func(args []string) (api.Request, error) {
+func sessionsDelete(d Deps, g *gateway) *cobra.Command {
+	var yes bool
+	cmd := doing(g, &cobra.Command{
+		Use: "delete SESSION", Short: "End and delete a session", Args: arguments(1, 1),
+		Long: "End a session and delete it with its transcript. At a terminal, the command asks before it does so.",
+	}, func(args []string) (api.Request, error) {
+		if d.Terminal && !yes {
+			if err := confirm(g.screen, d.Stdin, "Delete "+args[0]+" with its transcript?"); err != nil {
+				return api.Request{}, err
+			}
+		}
 		return api.Request{Method: http.MethodDelete, Path: api.Path("sessions", args[0])}, nil
 	}, func(s terminal.Screen, _ api.Answer, args []string) error {
 		return s.Printf("%s: deleted", terminal.Line(args[0]))
 	})
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return cmd
+}
+
+// confirm asks a question. Its error says that the answer was not yes.
+func confirm(s terminal.Screen, answers io.Reader, question string) error {
+	if _, err := fmt.Fprintf(s.Err, "%s [y/N] ", terminal.Line(question)); err != nil {
+		return err
+	}
+	answer, err := bufio.NewReader(io.LimitReader(answers, 100)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+		return errors.New("nothing was changed")
+	}
+	return nil
 }
 
 // patchFlags are the flags of patch: any setting by its name, and a flag for each of the older settings.
@@ -139,7 +168,6 @@ func sessionsPatch(g *gateway) *cobra.Command {
 		Long: `Change a session's settings: sendPolicy, groupActivation, queueMode, model,
 thinkingLevel, verboseLevel, temperature, maxOutputTokens, label, title and metadata
 (a JSON object). A setting that you clear follows the configuration again.`,
-		Example: "  sluice sessions patch main --set queueMode=steer --set thinkingLevel=high\n  sluice sessions patch main --clear queueMode",
 	}
 	asking(g, cmd, func(args []string) (api.Request, error) {
 		body, err := f.body(cmd.Flags().Changed)

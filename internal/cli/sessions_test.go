@@ -1,8 +1,10 @@
 package cli_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,7 +75,7 @@ metadata           {"a":1}
 		},
 		"sessions reset main": {asks: "POST /v1/sessions/main/reset", answer: sessionAnswer, out: sessionShown},
 		"sessions delete 'a b'": {
-			asks: "DELETE /v1/sessions/a%20b", noJSON: true, out: "a b: deleted\n",
+			asks: "DELETE /v1/sessions/a%20b", out: "a b: deleted\n",
 		},
 		"sessions exchanges": {
 			asks: "GET /v1/exchanges?limit=50", answer: `{"exchanges":[` + exchangeAnswer + `]}`,
@@ -171,4 +173,32 @@ func TestSessionsSendTimesOut(t *testing.T) {
 	got := execute(t, g.env(), "sessions", "send", "main", "x", "--timeout", time.Nanosecond.String())
 	require.Equal(t, cli.ExitFailed, got.code)
 	require.Equal(t, "sluice: ask the gateway: no reply within 1ns; the agent continues, and `sluice sessions history main` shows the reply later\n", got.err)
+}
+
+func TestDeletingASessionAsksAtATerminal(t *testing.T) {
+	t.Parallel()
+	const asked = "Delete a b with its transcript? [y/N] "
+	for name, c := range map[string]struct {
+		answer string
+		args   []string
+		want   result
+		sent   int
+	}{
+		"yes":           {"Y\n", nil, result{cli.ExitDone, "a b: deleted\n", asked}, 1},
+		"no":            {"n\n", nil, result{cli.ExitFailed, "", asked + "sluice: nothing was changed\n"}, 0},
+		"nothing":       {"\n", nil, result{cli.ExitFailed, "", asked + "sluice: nothing was changed\n"}, 0},
+		"end of input":  {"", nil, result{cli.ExitFailed, "", asked + "sluice: nothing was changed\n"}, 0},
+		"without doubt": {"", []string{"--yes"}, result{cli.ExitDone, "a b: deleted\n", ""}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := newGateway(t, http.StatusOK, "", "")
+			var out bytes.Buffer
+			d, stderr := deps(t, g.env(), append([]string{"sessions", "delete", "a b"}, c.args...)...)
+			d.Stdout, d.Stdin, d.Terminal = &out, strings.NewReader(c.answer), true
+			code := cli.Execute(t.Context(), d)
+			require.Equal(t, c.want, result{code, out.String(), stderr.String()})
+			require.Len(t, g.asked, c.sent)
+		})
+	}
 }

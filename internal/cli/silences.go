@@ -16,8 +16,6 @@ func alertsSilence(g *gateway) *cobra.Command {
 	cmd := asking(g, &cobra.Command{
 		Use: "silence [ALERT]", Short: "Mute an alert, or all that match, for a time", Args: arguments(0, 1),
 		Long: "Mute an alert for a time, or with --match all whose labels match. A silenced alert is listed, but nobody is notified.",
-		Example: `  sluice alerts silence backup --for 2h --comment "disk is being replaced"
-  sluice alerts silence --match service=db --match severity!=critical --for 30m`,
 	}, func(args []string) (api.Request, error) {
 		if len(args) == len(match) && len(args) == 0 || len(args) > 0 && len(match) > 0 {
 			return api.Request{}, terminal.Usagef("name either an alert or --match")

@@ -27,9 +27,6 @@ With --mode next-heartbeat, the next heartbeat of the session's agent is told th
 text, with whatever else it has to look at.
 
 Without --text, or with --text -, the text is read from standard input.`,
-		Example: `  sluice wake --text "The backup has failed: look at the log."
-  sluice wake --text "Three mails came in." --mode next-heartbeat
-  df -h | sluice wake --session agent:main:main --label INTERNAL`,
 	}, func([]string) (api.Request, error) {
 		text, err := f.read(d)
 		if err != nil {

@@ -41,9 +41,6 @@ func open(d Deps) *cobra.Command {
 		Long: `Open the web page of the gateway in a browser and sign in there, as the access
 token that this command uses. The address works once, within a minute. The browser
 stays signed in for two weeks, or until you sign out.`,
-		Example: `  sluice open
-  sluice open --print     # on a machine without a browser
-  SLUICE_URL=https://bot.example.org SLUICE_TOKEN=slt_… sluice open`,
 	}
 	cmd.Flags().BoolVar(&show, "print", false, "print the address and open no browser")
 	cmd.RunE = d.Run(func(ctx context.Context, _ []string) error {

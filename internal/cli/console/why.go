@@ -57,9 +57,6 @@ reported to the receipt, with the rules that were checked, as they were then.
 ID names a run, a delivery, an approval, a job's time (cron/…), a request to a hook
 (hook/…), a refused person (ref_…), or with --session a message. A link of the web
 page works, too.`,
-		Example: `  sluice why dlv_01a2150b046b70dd85dbd9a8a39838c3
-  sluice why run_01a2150b046b70dd85dbd9a8a39838c3 --json
-  sluice why http://127.0.0.1:8484/why/dlv_01a2150b046b70dd85dbd9a8a39838c3`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the gateway's response as JSON")
 	cmd.Flags().StringVar(&session, "session", "", "`ID` of a message's session")

@@ -6,6 +6,7 @@ package doctor
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -26,6 +27,7 @@ type Doctor struct {
 	Locator *api.Locator
 	HTTP    *http.Client
 	Version string
+	JSON    bool // print the findings as JSON
 	// Probe asks the platforms of a configuration for the profiles of its accounts.
 	Probe func(ctx context.Context, cfg *config.Config) []Probed
 }
@@ -45,6 +47,20 @@ type finding struct {
 	note bool   // worth knowing, not a problem
 }
 
+// failing is the status of a problem.
+const failing = "fail"
+
+// status is ok, note or fail.
+func (f finding) status() string {
+	switch {
+	case f.note:
+		return "note"
+	case f.fix != "":
+		return failing
+	}
+	return "ok"
+}
+
 func healthy(part, text string) finding { return finding{part: part, text: text} }
 
 func problem(part, text, fix string) finding { return finding{part: part, text: text, fix: fix} }
@@ -55,7 +71,39 @@ func note(part, text, fix string) finding {
 
 // Run checks everything and prints the findings. Its error says that there is a problem.
 func (d *Doctor) Run(ctx context.Context) error {
-	return report(d.Screen, d.examine(ctx))
+	found := d.examine(ctx)
+	if d.JSON {
+		return reportJSON(d.Screen, found)
+	}
+	return report(d.Screen, found)
+}
+
+// reportJSON prints the findings as JSON.
+func reportJSON(s terminal.Screen, found []finding) error {
+	type row struct {
+		Part   string `json:"part"`
+		Status string `json:"status"` // ok, note or fail
+		Text   string `json:"text"`
+		Fix    string `json:"fix,omitempty"`
+	}
+	out := struct {
+		Findings []row `json:"findings"`
+		Problems int   `json:"problems"`
+	}{Findings: make([]row, len(found))}
+	for i, f := range found {
+		out.Findings[i] = row{f.part, f.status(), f.text, f.fix}
+		if f.status() == failing {
+			out.Problems++
+		}
+	}
+	raw, err := json.Marshal(out)
+	if err != nil {
+		return fmt.Errorf("write findings: %w", err)
+	}
+	if err := s.JSON(raw); err != nil || out.Problems == 0 {
+		return err
+	}
+	return terminal.ErrReported
 }
 
 // examine makes all findings.
@@ -105,11 +153,11 @@ func (fs *findings) merge(f finding) {
 func report(s terminal.Screen, found []finding) error {
 	problems := 0
 	for _, f := range found {
-		mark, fix := "ok", "fix"
-		switch {
-		case f.note:
-			mark, fix = "note", "hint"
-		case f.fix != "":
+		mark, fix := f.status(), "fix"
+		switch mark {
+		case "note":
+			fix = "hint"
+		case failing:
 			mark = "FAIL"
 			problems++
 		}

@@ -58,8 +58,6 @@ func Command(d Deps) *cobra.Command {
 		Long: `Show the newest lines of the gateway's log, oldest first. The gateway keeps about
 2,000 lines since its start in memory; of several replicas, the one that answers
 shows its own. Your token must have the level RESTRICTED.`,
-		Example: `  sluice logs --level warn
-  sluice logs --follow --part telegram/default`,
 		RunE: d.Run(func(ctx context.Context, _ []string) error {
 			if w.limit < 1 || w.limit > pageMax {
 				return terminal.Usagef("--limit %d: use 1 to %d", w.limit, pageMax)

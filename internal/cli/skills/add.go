@@ -33,7 +33,7 @@ type fetched struct {
 func (d Deps) add() *cobra.Command {
 	var f struct {
 		agent, sha256, level string
-		replace, trust       bool
+		replace, trust, json bool
 	}
 	cmd := &cobra.Command{
 		Use: "add FOLDER|FILE|URL", Short: "Add a skill from a folder, a ZIP or tar file, or a URL", Args: d.Args(1, 1),
@@ -42,9 +42,6 @@ changes, agents can't use the skill until you trust it or add it again.
 
 A skill from a URL needs --sha256, or a signature with a key of skills.keys in the
 configuration. A skill is untrusted unless you say --trust, or "sluice skills trust".`,
-		Example: `  sluice skills add ./invoices
-  sluice skills add invoices.zip --trust
-  sluice skills add https://example.org/invoices.tar.gz --sha256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08`,
 		RunE: d.Run(func(ctx context.Context, args []string) error {
 			from, err := d.fetch(ctx, args[0])
 			if err != nil {
@@ -56,14 +53,15 @@ configuration. A skill is untrusted unless you say --trust, or "sluice skills tr
 					body[name] = value
 				}
 			}
-			r, _, err := call[record](ctx, d, api.Request{Method: http.MethodPost, Path: "/v1/skills", Body: body})
+			r, answer, err := call[record](ctx, d, api.Request{Method: http.MethodPost, Path: "/v1/skills", Body: body})
 			if err != nil {
 				return err
 			}
-			return d.Screen.Printf("%s: added for agent %s, %s, level %s, pinned to %s", terminal.Line(r.Name), r.Agent, r.Trust, r.Level, r.Digest)
+			return d.done(f.json, answer, "%s: added for agent %s, %s, level %s, pinned to %s", terminal.Line(r.Name), r.Agent, r.Trust, r.Level, r.Digest)
 		}),
 	}
 	agentFlag(cmd, &f.agent, "the default agent")
+	jsonFlag(cmd, &f.json)
 	cmd.Flags().StringVar(&f.sha256, "sha256", "", "`hash` that the file, or the skill's content, must have")
 	cmd.Flags().StringVar(&f.level, "classification", "", "`level` of the skill: sessions below it don't see it (default: that of the agent's workspace)")
 	cmd.Flags().BoolVar(&f.replace, "replace", false, "replace the agent's skill of the same name")

@@ -62,6 +62,19 @@ func call[T any](ctx context.Context, d Deps, r api.Request) (got T, answer api.
 	return got, answer, err
 }
 
+// jsonFlag adds the flag --json.
+func jsonFlag(cmd *cobra.Command, asJSON *bool) {
+	cmd.Flags().BoolVar(asJSON, "json", false, "print the gateway's response as JSON")
+}
+
+// done prints what has changed: the answer as JSON, or a sentence.
+func (d Deps) done(asJSON bool, answer api.Answer, format string, args ...any) error {
+	if asJSON {
+		return d.Screen.JSON(answer.Body)
+	}
+	return d.Screen.Printf(format, args...)
+}
+
 func (d Deps) list() *cobra.Command {
 	var agent string
 	var asJSON bool
@@ -81,7 +94,7 @@ func (d Deps) list() *cobra.Command {
 		}),
 	}
 	agentFlag(cmd, &agent, "all agents")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the gateway's response as JSON")
+	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
@@ -111,29 +124,32 @@ func (d Deps) show() *cobra.Command {
 		}),
 	}
 	agentFlag(cmd, &agent, "the default agent")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the gateway's response as JSON")
+	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
 func (d Deps) remove() *cobra.Command {
 	var agent string
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "remove NAME", Short: "Delete a skill of an agent", Args: d.Args(1, 1),
 		RunE: d.Run(func(ctx context.Context, args []string) error {
-			_, _, err := call[struct{}](ctx, d, api.Request{Method: http.MethodDelete, Path: api.Path("skills", args[0]), Query: api.Query("agent", agent)})
+			_, answer, err := call[struct{}](ctx, d, api.Request{Method: http.MethodDelete, Path: api.Path("skills", args[0]), Query: api.Query("agent", agent)})
 			if err != nil {
 				return err
 			}
-			return d.Screen.Printf("%s: removed", terminal.Line(args[0]))
+			return d.done(asJSON, answer, "%s: removed", terminal.Line(args[0]))
 		}),
 	}
 	agentFlag(cmd, &agent, "the default agent")
+	jsonFlag(cmd, &asJSON)
 	return cmd
 }
 
 // trust is the command that trusts a skill, or no longer does.
 func (d Deps) trust(trusted bool) *cobra.Command {
 	var agent, level, digest string
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "trust NAME", Short: "Trust a skill as it is now", Args: d.Args(1, 1),
 		Long: `Trust a skill as it is now: its instructions then count as yours, and reading them
@@ -152,14 +168,15 @@ agents can't use the skill until you trust it again.`,
 		if digest != "" {
 			body["digest"] = digest
 		}
-		r, _, err := call[record](ctx, d, api.Request{Method: http.MethodPatch, Path: api.Path("skills", args[0]), Query: api.Query("agent", agent), Body: body})
+		r, answer, err := call[record](ctx, d, api.Request{Method: http.MethodPatch, Path: api.Path("skills", args[0]), Query: api.Query("agent", agent), Body: body})
 		if err != nil {
 			return err
 		}
-		return d.Screen.Printf("%s: %s, level %s, pinned to %s", terminal.Line(r.Name), r.Trust, r.Level, r.Digest)
+		return d.done(asJSON, answer, "%s: %s, level %s, pinned to %s", terminal.Line(r.Name), r.Trust, r.Level, r.Digest)
 	})
 	agentFlag(cmd, &agent, "the default agent")
 	cmd.Flags().StringVar(&level, "classification", "", "`level` of the skill (default: as it is)")
 	cmd.Flags().StringVar(&digest, "digest", "", "change nothing unless the content has this `hash`")
+	jsonFlag(cmd, &asJSON)
 	return cmd
 }

@@ -46,10 +46,13 @@ func (s Screen) Printf(format string, args ...any) error {
 	return err
 }
 
-// JSON prints an answer of the gateway as indented JSON.
+// JSON prints an answer of the gateway as indented JSON; an empty answer as an empty object.
 func (s Screen) JSON(raw []byte) error {
 	var out bytes.Buffer
-	if err := json.Indent(&out, bytes.TrimSpace(raw), "", "  "); err != nil {
+	if raw = bytes.TrimSpace(raw); len(raw) == 0 {
+		raw = []byte("{}")
+	}
+	if err := json.Indent(&out, raw, "", "  "); err != nil {
 		return fmt.Errorf("read the gateway's response: %w", err)
 	}
 	return s.Printf("%s", visible.JSON(out.String()))

@@ -65,11 +65,6 @@ func Command(d Deps) *cobra.Command {
 
 Each call has the price that was valid when it was made ("sluice models prices"). The
 cost of a model without a price is unknown.`,
-		Example: `  sluice usage
-  sluice usage --by agent,model --from 2026-11-01
-  sluice usage --by person --from 2026-11-01 --to 2026-11-30 --csv > november.csv
-  sluice usage --by session --agent main --from 2026-11-26T08:00:00Z
-  sluice usage budgets`,
 		RunE: d.Run(func(ctx context.Context, _ []string) error { return d.show(ctx, &f) }),
 	}
 	set := cmd.Flags()

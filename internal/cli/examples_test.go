@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/cli"
@@ -25,21 +24,21 @@ func TestEachCommandHasExamplesThatItTakes(t *testing.T) {
 			check(sub)
 		}
 		if !cmd.HasSubCommands() {
-			assert.NotEmpty(t, cmd.Example, cmd.CommandPath())
+			require.NotEmpty(t, cmd.Example, cmd.CommandPath())
 		}
 		for line := range strings.Lines(cmd.Example) {
 			shown++
 			rest, ok := examples.Words(strings.TrimSpace(line), cmd.CommandPath())
 			require.True(t, ok, line)
 			require.NoError(t, cmd.ParseFlags(shellWords(rest)), line)
-			assert.NoError(t, cmd.ValidateArgs(cmd.Flags().Args()), line)
-			assert.NoError(t, cmd.ValidateRequiredFlags(), line)
+			require.NoError(t, cmd.ValidateArgs(cmd.Flags().Args()), line)
+			require.NoError(t, cmd.ValidateRequiredFlags(), line)
 		}
 	}
 	check(root)
 	all, err := os.ReadFile("examples/examples.txt")
 	require.NoError(t, err)
-	assert.Len(t, strings.FieldsFunc(string(all), func(r rune) bool { return r == '\n' }), shown, "each example belongs to one command")
+	require.Len(t, strings.FieldsFunc(string(all), func(r rune) bool { return r == '\n' }), shown, "each example belongs to one command")
 }
 
 // shellWords splits the first command of a line as a shell does.

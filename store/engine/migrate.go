@@ -43,6 +43,29 @@ func Migrate(ctx context.Context, provider *goose.Provider, log *slog.Logger) (a
 	return len(results), nil
 }
 
+// Schema is what a database says about its schema, or a program about the one that it makes.
+type Schema struct {
+	Newest int64 // migration
+	Count  int64 // of migrations
+}
+
+// Applied reads a database's [Schema]: in a query, since drivers differ.
+const Applied = `SELECT coalesce(max(version_id), 0), count(DISTINCT version_id) FROM goose_db_version WHERE is_applied AND version_id > 0`
+
+// CompatibleSince reads which migration a program must know to use a database with migrations that it does not know. Databases
+// from before this was stored have no such table.
+const CompatibleSince = `SELECT since FROM schema_compatible`
+
+// Fits says whether a program may use a database with a newer schema than its own.
+func Fits(have, known Schema, since int64, log *slog.Logger) error {
+	if since > known.Newest {
+		return NewerSchema(have.Newest, known.Newest)
+	}
+	log.Warn("a newer version of sluice has migrated the database; this one can use it",
+		"schema", have.Newest, "known", known.Newest)
+	return nil
+}
+
 // slowStep is how long a migration takes that is named alone.
 const slowStep = time.Second
 

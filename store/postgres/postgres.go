@@ -113,7 +113,7 @@ func prepareConnection(ctx context.Context, conn *pgx.Conn) error {
 func migrate(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) (err error) {
 	db := stdlib.OpenDBFromPool(pool)
 	defer func() { err = errors.Join(err, db.Close()) }()
-	provider, newest, err := newProvider(db)
+	provider, known, err := newProvider(db)
 	if err != nil {
 		return fmt.Errorf("read migrations: %w", err)
 	}
@@ -125,33 +125,34 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) (err err
 		return &engine.Unavailable{Reason: "a restore of the database is in progress or was interrupted", Fix: "wait for it, or repeat it with sluice restore", Lasting: true}
 	}
 	if there {
-		have, err := schemaVersion(ctx, pool)
-		if err != nil || have == newest {
+		have, err := appliedTo(ctx, pool)
+		if err != nil || have == known {
 			return err
 		}
-		if have > newest {
-			return engine.NewerSchema(have, newest)
+		if have.Newest > known.Newest {
+			since, err := compatibleSince(ctx, pool)
+			return errors.Join(err, engine.Fits(have, known, since, log))
 		}
 	}
 	_, err = engine.Migrate(ctx, provider, log)
 	return err
 }
 
-func newProvider(db *sql.DB) (*goose.Provider, int64, error) {
+func newProvider(db *sql.DB) (*goose.Provider, engine.Schema, error) {
 	source, err := fs.Sub(migrations, "migrations")
 	if err != nil {
-		return nil, 0, err
+		return nil, engine.Schema{}, err
 	}
 	locker, err := lock.NewPostgresSessionLocker()
 	if err != nil {
-		return nil, 0, err
+		return nil, engine.Schema{}, err
 	}
-	provider, err := goose.NewProvider(goose.DialectPostgres, db, source, goose.WithSessionLocker(locker), goose.WithGoMigrations(sealAudit()))
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, source, goose.WithSessionLocker(locker), goose.WithGoMigrations(sealAudit()), goose.WithAllowOutofOrder(true))
 	if err != nil {
-		return nil, 0, err
+		return nil, engine.Schema{}, err
 	}
 	sources := provider.ListSources()
-	return provider, sources[len(sources)-1].Version, nil
+	return provider, engine.Schema{Newest: sources[len(sources)-1].Version, Count: int64(len(sources))}, nil
 }
 
 func sealAudit() *goose.Migration {
@@ -160,12 +161,19 @@ func sealAudit() *goose.Migration {
 	}}, nil)
 }
 
-func schemaVersion(ctx context.Context, pool *pgxpool.Pool) (have int64, err error) {
-	err = pool.QueryRow(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&have)
+func appliedTo(ctx context.Context, pool *pgxpool.Pool) (have engine.Schema, err error) {
+	err = pool.QueryRow(ctx, engine.Applied).Scan(&have.Newest, &have.Count)
 	if err != nil {
-		return 0, fmt.Errorf("read schema version: %w", err)
+		return engine.Schema{}, fmt.Errorf("read schema version: %w", err)
 	}
 	return have, nil
+}
+
+func compatibleSince(ctx context.Context, pool *pgxpool.Pool) (since int64, err error) {
+	if err := pool.QueryRow(ctx, engine.CompatibleSince).Scan(&since); err != nil {
+		return 0, fmt.Errorf("read which programs the schema fits: %w", err)
+	}
+	return since, nil
 }
 
 // Workers implements [engine.Engine].

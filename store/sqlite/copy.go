@@ -8,10 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"sluice/store/engine"
 )
 
 // Schema is the newest migration that the program has.
-func Schema() int64 { return newestMigration() }
+func Schema() int64 { return known().Newest }
 
 // Copy writes the database of a state folder, as of one moment, into a new file, and returns the version of its schema. A
 // gateway may use the database meanwhile. The copy has no unused space.
@@ -32,7 +34,9 @@ func Copy(ctx context.Context, dir, to string) (schema int64, err error) {
 	if err := os.Chmod(to, 0o600); err != nil {
 		return 0, err
 	}
-	return schema, using(to, "mode=ro", func(db *sql.DB) error { return db.QueryRowContext(ctx, schemaVersion).Scan(&schema) })
+	var have engine.Schema
+	err = using(to, "mode=ro", func(db *sql.DB) error { return db.QueryRowContext(ctx, engine.Applied).Scan(&have.Newest, &have.Count) })
+	return have.Newest, err
 }
 
 // Check reads a whole copy and fails if it is damaged.

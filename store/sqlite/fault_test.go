@@ -74,6 +74,8 @@ func TestNewerSchema(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, open(t, dir).Close())
 	change(t, dir, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)`)
+	require.NoError(t, open(t, dir).Close(), "what a newer program has added is not in the way")
+	change(t, dir, `UPDATE schema_compatible SET since = 9000`)
 	_, err := sqlite.Open(t.Context(), config(dir))
 	unavailable(t, err, "schema has version 9999")
 	change(t, dir, `DELETE FROM goose_db_version WHERE version_id = 9999`)

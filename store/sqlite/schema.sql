@@ -693,6 +693,7 @@ CREATE TABLE alert_budgets (
 );
 CREATE INDEX alerts_ref ON alerts (ref) WHERE status IN ('firing', 'acknowledged');
 CREATE INDEX nodes_pending ON nodes (expires) WHERE status = 'pending';
+CREATE TABLE schema_compatible (since INTEGER NOT NULL);
 
 -- The first makes the table of statistics, the second reads it.
 ANALYZE sqlite_schema;
@@ -741,6 +742,8 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (400, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (401, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (440, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (441, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (490, 1);
+INSERT INTO schema_compatible (since) VALUES (490);
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES ('runs', 'runs_session', '1000000 500 1');
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES ('runs', 'runs_open', '100 2 1 1');
 INSERT INTO audit_heads (chain, seq, hash) VALUES (0, 0, '');

@@ -110,9 +110,9 @@ func (e *database) reader() (*statements, error) {
 // upToDate reports whether the schema is certainly the current one. In all other cases [migrate] decides. An
 // up-to-date schema is the usual case and needs no second connection.
 func (s *statements) upToDate() bool {
-	var have int64
-	err := s.query(schemaVersion, nil, func(row engine.Row) error { return row.Scan(&have) })
-	return err == nil && have == newestMigration()
+	var have engine.Schema
+	err := s.query(engine.Applied, nil, func(row engine.Row) error { return row.Scan(&have.Newest, &have.Count) })
+	return err == nil && have == known()
 }
 
 const schemaVersion = `SELECT max(version_id) FROM goose_db_version WHERE is_applied`
@@ -123,16 +123,17 @@ func migrationFiles() fs.FS {
 	return files
 }
 
-// newestMigration returns the version of the last migration.
-func newestMigration() int64 {
-	newest := int64(store.SealMigration)
+// known is the schema that the program's migrations make.
+func known() engine.Schema {
+	known := engine.Schema{Newest: store.SealMigration, Count: 1}
 	entries, _ := fs.ReadDir(migrationFiles(), ".") // embedded in the program
 	for _, entry := range entries {
 		if version, err := goose.NumericComponent(entry.Name()); err == nil {
-			newest = max(newest, version)
+			known.Newest = max(known.Newest, version)
+			known.Count++
 		}
 	}
-	return newest
+	return known
 }
 
 // prepare creates the schema or migrates it. It uses database/sql, which the migration library needs. The migrations
@@ -197,18 +198,21 @@ func dsn(path string, more string, last ...string) string {
 
 // migrate brings the schema up to date.
 func migrate(ctx context.Context, db *sql.DB, log *slog.Logger) error {
-	provider, err := goose.NewProvider(goose.DialectSQLite3, db, migrationFiles(), goose.WithGoMigrations(sealAudit()))
+	provider, err := goose.NewProvider(goose.DialectSQLite3, db, migrationFiles(), goose.WithGoMigrations(sealAudit()), goose.WithAllowOutofOrder(true))
 	if err != nil {
 		return fmt.Errorf("read migrations: %w", err)
 	}
-	newest := newestMigration()
-	var have int64
-	err = db.QueryRowContext(ctx, schemaVersion).Scan(&have)
-	switch {
-	case err == nil && have == newest:
+	var have engine.Schema
+	err = db.QueryRowContext(ctx, engine.Applied).Scan(&have.Newest, &have.Count)
+	switch known := known(); {
+	case err == nil && have == known:
 		return nil
-	case err == nil && have > newest:
-		return engine.NewerSchema(have, newest)
+	case err == nil && have.Newest > known.Newest:
+		var since int64
+		if err := db.QueryRowContext(ctx, engine.CompatibleSince).Scan(&since); err != nil {
+			return fmt.Errorf("read which programs the schema fits: %w", err)
+		}
+		return engine.Fits(have, known, since, log)
 	}
 	_, err = engine.Migrate(ctx, provider, log)
 	return err

@@ -16,11 +16,13 @@ import (
 	"sluice/internal/build"
 	"sluice/internal/cli/api"
 	"sluice/internal/cli/archive"
+	"sluice/internal/cli/complete"
 	"sluice/internal/cli/console"
 	"sluice/internal/cli/doctor"
 	"sluice/internal/cli/examples"
 	"sluice/internal/cli/logs"
 	"sluice/internal/cli/models"
+	"sluice/internal/cli/node"
 	"sluice/internal/cli/service"
 	"sluice/internal/cli/setup"
 	"sluice/internal/cli/terminal"
@@ -173,7 +175,7 @@ token from the state folder. SLUICE_STATE sets a different state folder.`,
 	root.PersistentFlags().StringVar(&locator.Config, "config", "", "configuration `file` (default: $SLUICE_CONFIG, ./sluice.yaml, $XDG_CONFIG_HOME/sluice/sluice.yaml)")
 	root.AddCommand(
 		serveCommand(d, r, locator), initCommand(d, r, locator), chatCommand(d, screen, locator), sendCommand(g), wakeCommand(d, g),
-		sessionsCommand(d, g), policyCommand(g), deliveriesCommand(g), runsCommand(g), agentsCommand(g), modelsCommand(g, models.PricesCommand(screen, locator.Load, until, arguments(0, 0))), usage.Command(usage.Deps{Screen: g.screen, Connect: g.connect, Run: g.run, Args: arguments}), busCommand(g), pairingCommand(g), approvalsCommand(g), memoryCommand(g), skillsCommand(g, client), cronCommand(d, g), checksCommand(g), hooksCommand(g, d.Stdin), alertsCommand(g), nodesCommand(g), nodeCommand(d, r, screen), auditCommand(g), logs.Command(logs.Deps{Screen: g.screen, Connect: g.connect, Run: g.run, Args: arguments, Interrupted: errInterrupted}), directoryCommand(g),
+		sessionsCommand(d, g), policyCommand(g), deliveriesCommand(g), runsCommand(g), agentsCommand(g), modelsCommand(g, models.PricesCommand(screen, locator.Load, until, arguments(0, 0))), usage.Command(usage.Deps{Screen: g.screen, Connect: g.connect, Run: g.run, Args: arguments}), busCommand(g), pairingCommand(g), approvalsCommand(g), memoryCommand(g), skillsCommand(g, client), cronCommand(d, g), checksCommand(g), hooksCommand(g, d.Stdin), alertsCommand(g), nodesCommand(g), group("node", "Make this machine a node of a gateway", node.Deps{Screen: screen, Stdin: d.Stdin, Version: d.Version, Run: r.run, Args: arguments}.Commands()...), auditCommand(g), logs.Command(logs.Deps{Screen: g.screen, Connect: g.connect, Run: g.run, Args: arguments, Interrupted: errInterrupted}), directoryCommand(g),
 		configCommand(screen, r, locator), doctorCommand(d, r, locator, screen), statusCommand(g, locator),
 	)
 	root.AddCommand(service.Version(d.Build, screen, arguments(0, 0), until), service.Command(d.Loader, locator, screen, until), archives.Backup(), archives.Restore(), archives.Migrate(func(ctx context.Context) error {
@@ -184,6 +186,9 @@ token from the state folder. SLUICE_STATE sets a different state folder.`,
 		Launch: d.Browser, NoArgs: arguments(0, 0), OneArg: arguments(1, 1),
 	})...)
 	examples.Show(root)
+	if len(d.Args) > 0 && strings.HasPrefix(d.Args[0], cobra.ShellCompRequestCmd) {
+		complete.Values(root, locator.Connect)
+	}
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
 		completion.Args, completion.RunE = unknownCommand, help

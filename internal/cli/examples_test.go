@@ -54,7 +54,7 @@ func shellWords(line string) []string {
 			quote = 0
 		case quote == 0 && r == ' ':
 			switch {
-			case !open && (word == "|" || word == ">" || word == "&&" || word == "#"):
+			case !open && (word == "|" || word == ">" || word == "&&" || word == "||" || word == "#"):
 				return found
 			case word != "" || open:
 				found = append(found, word)

@@ -111,17 +111,25 @@ func asking[T any](g *gateway, cmd *cobra.Command, about request, plain show[T])
 	return asJSON.add(cmd)
 }
 
-// present prints an answer.
+// present prints an answer. The command fails if the answer says that it has failed.
 func present[T any](s terminal.Screen, answer api.Answer, asJSON jsonFlag, plain show[T]) error {
 	got, err := api.Decode[T](answer)
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		return s.JSON(answer.Body)
+		err = s.JSON(answer.Body)
+	} else {
+		err = plain(s, got)
 	}
-	if err := plain(s, got); err != nil {
+	if err != nil {
 		return err
+	}
+	if bad, ok := any(got).(interface{ Failed() bool }); ok && bad.Failed() {
+		return terminal.ErrReported
+	}
+	if asJSON {
+		return nil
 	}
 	return s.More(answer.Next)
 }

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -321,6 +322,44 @@ func TestPolicy(t *testing.T) {
 	})
 }
 
+func TestSendWaits(t *testing.T) {
+	t.Parallel()
+	state := func(status string) string {
+		return `{"id":"dlv_1","status":"` + status + `","route":{"channel":"telegram","account":"default","conversation":"7"}}`
+	}
+	for name, c := range map[string]struct {
+		states []string
+		want   result
+	}{
+		"sent":    {[]string{"queued", "held", "sending", "sent"}, result{cli.ExitDone, "dlv_1: sent to telegram/default 7\n", ""}},
+		"failed":  {[]string{"queued", "failed"}, result{cli.ExitFailed, "dlv_1: failed to telegram/default 7\n", ""}},
+		"unknown": {[]string{"unknown"}, result{cli.ExitFailed, "dlv_1: unknown to telegram/default 7\n", ""}},
+		"late": {
+			[]string{"held"},
+			result{cli.ExitFailed, "", "sluice: dlv_1 is held: it was neither sent nor refused in time; \"sluice deliveries show\" follows it\n"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			asked := 0
+			g := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if asked > 0 && r.URL.Path != "/v1/deliveries/dlv_1" {
+					w.WriteHeader(http.StatusTeapot)
+				}
+				_, _ = w.Write([]byte(state(c.states[min(asked, len(c.states)-1)])))
+				asked++
+			}))
+			t.Cleanup(g.Close)
+			timeout := "1m"
+			if name == "late" {
+				timeout = "300ms"
+			}
+			env := map[string]string{cli.EnvURL: g.URL, cli.EnvToken: fakeToken}
+			require.Equal(t, c.want, execute(t, env, "send", "--channel", "telegram", "--to", "7", "--wait", "--timeout", timeout, "hello"))
+		})
+	}
+}
+
 func TestSend(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -329,7 +368,7 @@ func TestSend(t *testing.T) {
 	require.NoError(t, os.WriteFile(unnamed, []byte("<html>"), 0o600))
 	check(t, map[string]command{
 		"send --channel telegram --to 1001 hello": {
-			asks: `POST /v1/messages {"channel":"telegram","text":"hello","to":"1001"}`, answer: deliveryAnswer, out: "dlv_1: blocked to telegram/default 1001\n" + decisionShown,
+			asks: `POST /v1/messages {"channel":"telegram","text":"hello","to":"1001"}`, answer: deliveryAnswer, out: "dlv_1: blocked to telegram/default 1001\n" + decisionShown, code: cli.ExitFailed,
 		},
 		"send --channel telegram --to 1001 --account ops --thread 7 --label RESTRICTED --idempotency-key k1 'a b'": {
 			asks:   `POST /v1/messages {"account":"ops","channel":"telegram","key":"k1","label":"RESTRICTED","text":"a b","thread":"7","to":"1001"}`,
@@ -382,7 +421,7 @@ Deliveries: blocked 1
 	check(t, map[string]command{
 		"status": {
 			asks: "GET /v1/status", answer: `{"version":"v2","uptime":"1s"}`,
-			out: "Sluice v2: not ready, up 1s\n\nCOMPONENT  STATE\n",
+			code: cli.ExitFailed, out: "Sluice v2: not ready, up 1s\n\nCOMPONENT  STATE\n",
 		},
 	})
 }

@@ -1,17 +1,21 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"mime"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
 	"sluice/internal/cli/terminal"
+	"sluice/internal/pause"
 )
 
 // sendFlags are the flags of send.
@@ -22,7 +26,10 @@ type sendFlags struct {
 
 func sendCommand(g *gateway) *cobra.Command {
 	var f sendFlags
-	cmd := asking(g, &cobra.Command{
+	var asJSON jsonFlag
+	var wait bool
+	var timeout time.Duration
+	cmd := &cobra.Command{
 		Use: "send --channel CHANNEL --to CONVERSATION [TEXT]", Short: "Send a message through the gate", Args: arguments(0, 1),
 		Long: `Send a message through the gate, as any other message. The delivery's ID and the
 gate's decision are printed.
@@ -32,16 +39,25 @@ direct chat, or #name or @name on channels that can look up names.
 
 Up to five --button flags add buttons. Pressing one sends its VALUE to the agent,
 which never takes it as a command. Up to ten --file flags add files after the
-text; TEXT may be left out then.`,
-	}, func(args []string) (api.Request, error) {
-		body, err := f.body(strings.Join(args, ""))
-		r := api.Request{Method: http.MethodPost, Path: "/v1/messages", Body: body}
-		if f.key != "" {
-			r.Headers = map[string]string{"Idempotency-Key": f.key}
+text; TEXT may be left out then.
+
+The command fails if the gate blocks the message. With --wait it waits until the
+message was sent, and fails if it was not.`,
+	}
+	cmd.RunE = g.run(func(ctx context.Context, args []string) error {
+		answer, err := g.ask(ctx, f.request, args)
+		if err == nil && wait {
+			answer, err = g.outcome(ctx, answer, timeout)
 		}
-		return r, err
-	}, printSent)
+		if err != nil {
+			return err
+		}
+		return present(g.screen, answer, asJSON, printSent)
+	})
+	asJSON.add(cmd)
 	flags := cmd.Flags()
+	flags.BoolVar(&wait, "wait", false, "wait until the message was sent, or was not")
+	flags.DurationVar(&timeout, "timeout", time.Minute, "with --wait: wait at most this long")
 	flags.StringVar(&f.channel, "channel", "", "the `platform`, for example telegram")
 	flags.StringVar(&f.account, "account", "", "the `account` on it (default: the only one, or \"default\")")
 	flags.StringVar(&f.to, "to", "", "`ID` of the conversation, or owner")
@@ -54,7 +70,42 @@ text; TEXT may be left out then.`,
 	return cmd
 }
 
-// body is the request.
+// request sends the message.
+func (f *sendFlags) request(args []string) (api.Request, error) {
+	body, err := f.body(strings.Join(args, ""))
+	r := api.Request{Method: http.MethodPost, Path: "/v1/messages", Body: body}
+	if f.key != "" {
+		r.Headers = map[string]string{"Idempotency-Key": f.key}
+	}
+	return r, err
+}
+
+// outcome asks for a delivery until nothing more happens to it.
+func (g *gateway) outcome(ctx context.Context, answer api.Answer, timeout time.Duration) (api.Answer, error) {
+	const first, longest = 50 * time.Millisecond, time.Second
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errNoOutcome)
+	defer cancel()
+	c, err := g.connect()
+	if err != nil {
+		return answer, err
+	}
+	for pauses := pause.Doubling(first, longest, 0); ; {
+		d, err := api.Decode[api.Delivery](answer)
+		if err != nil || d.Settled() {
+			return answer, err
+		}
+		if err := pause.Wait(ctx, pauses.NextBackOff()); err != nil {
+			return answer, fmt.Errorf("%s is %s: %w", d.ID, d.Expected(), err)
+		}
+		if answer, err = c.Call(ctx, api.Request{Path: api.Path("deliveries", d.ID)}); err != nil {
+			return answer, err
+		}
+	}
+}
+
+var errNoOutcome = errors.New("it was neither sent nor refused in time; \"sluice deliveries show\" follows it")
+
+// body is the body of the request.
 func (f *sendFlags) body(text string) (map[string]any, error) {
 	if text == "" && len(f.files) == 0 {
 		return nil, terminal.UsageError{Text: "nothing to send: add a TEXT or a --file"}
@@ -116,7 +167,13 @@ func readFiles(paths []string, limit int64) (files []map[string]any, err error) 
 	return files, nil
 }
 
-func printSent(s terminal.Screen, d api.Delivery) error {
+// sent is a delivery that the command has made.
+type sent struct{ api.Delivery }
+
+// Failed reports whether the message does not go out.
+func (d sent) Failed() bool { return d.Expected() == "blocked" || d.Settled() && d.Status != "sent" }
+
+func printSent(s terminal.Screen, d sent) error {
 	if err := s.Printf("%s: %s to %s", d.ID, d.Expected(), terminal.Line(d.Route.String())); err != nil || d.Decision == nil {
 		return err
 	}

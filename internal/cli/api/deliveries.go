@@ -78,6 +78,11 @@ type Delivery struct {
 	Created  time.Time       `json:"created"`
 }
 
+// Settled reports whether nothing more happens to the delivery by itself.
+func (d Delivery) Settled() bool {
+	return d.Status != "queued" && d.Status != "held" && d.Status != "sending"
+}
+
 // Expected is the delivery's status, or the one that it will have when the gate's decision is carried out.
 func (d Delivery) Expected() string {
 	if d.Status != "queued" || d.Decision == nil {

@@ -163,6 +163,9 @@ type Status struct {
 	Deliveries map[string]int `json:"deliveries"`
 }
 
+// Failed reports whether the gateway is not ready.
+func (s Status) Failed() bool { return !s.Ready }
+
 // Component is the state of a component such as the store.
 type Component struct {
 	Name   string `json:"name"`

@@ -21,6 +21,7 @@ import (
 	"sluice/internal/bus"
 	"sluice/internal/config"
 	"sluice/internal/config/agents"
+	"sluice/internal/configfile"
 	"sluice/internal/httpapi"
 	"sluice/internal/logs"
 	"sluice/internal/mcp"
@@ -53,6 +54,9 @@ const closeTimeout = 500 * time.Millisecond
 
 // App is one gateway process. Start and Stop are for one goroutine each; Stop is idempotent.
 type App struct {
+	// Source is where the configuration comes from. It is set before Start.
+	Source configfile.Source
+
 	cfg      *config.Config
 	version  string
 	now      func() time.Time
@@ -91,6 +95,7 @@ type App struct {
 	files      workspace.Opener
 	skills     *skill.Keeper
 	limited    string // how the commands of agents are limited
+	file       *configfile.File
 	http       *httpapi.Server
 	up         atomic.Bool // Start has finished
 	stopped    bool
@@ -274,6 +279,7 @@ func (a *App) wire() error {
 		Adapters: a.channels.all, Acceptor: a.router.Intake, Leases: a.bus, Commands: commands.Menu(),
 		Now: a.now, Log: a.log, Registerer: a.registry,
 	})
+	a.file = newFile(a)
 	return a.newHTTP()
 }
 

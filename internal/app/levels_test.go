@@ -89,6 +89,11 @@ func decisions() map[string]ruling {
 		"get-skill":            {by: byNothing, tail: []string{"?agent=main"}},
 		"trust-skill":          {by: byNothing, tail: []string{"?agent=main"}, body: `{}`},
 		"remove-skill":         {by: byNothing, tail: []string{"?agent=main"}},
+		"get-config":           {by: byNothing}, // an owner who sees everything, else 403; see TestConfigIsTheOwners
+		"list-config-keys":     {by: byNothing},
+		"check-config":         {by: byNothing, body: `{"text":""}`},
+		"save-config":          {by: byNothing, body: `{"text":""}`, head: []string{"If-Match", "other"}},
+		"list-config-versions": {by: byNothing},
 		"sign-in":              {by: byNothing, body: `{}`},
 		"sign-out":             {by: byNothing},
 		"me":                   {by: byNothing},

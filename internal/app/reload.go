@@ -3,19 +3,15 @@ package app
 import (
 	"context"
 	"fmt"
-	"os"
-	"reflect"
 	"sync/atomic"
-	"time"
 
 	"sluice/internal/config"
+	"sluice/internal/configfile"
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
-
-// watchEvery is how often the configuration file is checked.
-const watchEvery = 2 * time.Second
 
 // liveGate is the gate of the current configuration.
 type liveGate struct{ atomic.Pointer[policy.Gate] }
@@ -104,11 +100,13 @@ func (a *App) adopt(cfg *config.Config) error {
 	return nil
 }
 
-// Reload applies a checked configuration at once: access, policy, agents, models, MCP servers and queues. It returns
-// the changed keys that need a restart.
-func (a *App) Reload(cfg *config.Config) (waiting []string, err error) {
+// Reload applies a checked configuration at once. It returns the changed keys that need a restart.
+func (a *App) Reload(cfg *config.Config) (waiting []string, err error) { return a.file.Apply(cfg) }
+
+// apply puts a checked configuration into effect: access, policy, agents, models, MCP servers and queues.
+func (a *App) apply(cfg *config.Config) error {
 	if err := a.adopt(cfg); err != nil {
-		return nil, err
+		return err
 	}
 	a.bus.Agents.Recheck()
 	a.roster.Configure(agentSettings(cfg, a.monitor.Load(), a.carriers))
@@ -118,77 +116,17 @@ func (a *App) Reload(cfg *config.Config) (waiting []string, err error) {
 	a.checks.Configure(cfg.CompiledChecks(nil))
 	a.router.Alerts().Configure(cfg.AlertPlan())
 	a.mcp.Configure(mcpServers(cfg))
-	return waitsForRestart(a.cfg, cfg), nil
+	return nil
 }
 
-// waitsForRestart returns the changed keys among those that are read only at the start.
-func waitsForRestart(old, next *config.Config) []string {
-	var keys []string
-	for _, k := range []struct {
-		key       string
-		old, next any
-	}{
-		{"gateway", old.Gateway, next.Gateway},
-		{"state", old.State, next.State},
-		{"store", old.Store, next.Store},
-		{"bus", old.Bus, next.Bus},
-		{"log", old.Log, next.Log},
-		{"channels.telegram.accounts", old.Channels.Telegram.Accounts, next.Channels.Telegram.Accounts},
-		{"channels.slack.accounts", old.Channels.Slack.Accounts, next.Channels.Slack.Accounts},
-		{"channels.discord.accounts", old.Channels.Discord.Accounts, next.Channels.Discord.Accounts},
-		{"channels.webchat.enabled", old.Channels.Webchat.Enabled, next.Channels.Webchat.Enabled},
-		{"limits.partitions", old.Limits.Partitions, next.Limits.Partitions},
-		{"alerts (tools of agents)", old.Alerts.Route.Receiver == "", next.Alerts.Route.Receiver == ""},
-		{"limits.maxMessageBytes", old.Limits.MaxMessageBytes, next.Limits.MaxMessageBytes},
-	} {
-		if !reflect.DeepEqual(k.old, k.next) {
-			keys = append(keys, k.key)
-		}
-	}
-	return keys
-}
-
-// watch applies the configuration file whenever it differs from the version seen last, until ctx ends. A file with faults
-// changes nothing: the last good configuration stays in effect.
-func (a *App) watch(ctx context.Context, path string, seen fileState, load func() (*config.Config, error)) {
-	ticker := time.NewTicker(watchEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		if now := stateOf(path); now != seen {
-			seen = now
-			a.reloadFile(ctx, path, load)
-		}
-	}
-}
-
-// fileState tells one version of a file from another.
-type fileState struct {
-	size     int64
-	modified time.Time
-}
-
-func stateOf(path string) fileState {
-	info, err := os.Stat(path)
-	if err != nil {
-		return fileState{} // between an editor's two renames
-	}
-	return fileState{info.Size(), info.ModTime()}
-}
-
-func (a *App) reloadFile(ctx context.Context, path string, load func() (*config.Config, error)) {
-	cfg, err := load()
-	if err == nil {
-		var waiting []string
-		if waiting, err = a.Reload(cfg); err == nil {
-			a.log.Info("configuration applied", "file", path, "wait_for_restart", waiting)
-			a.warnShared(ctx, cfg)
-			return
-		}
-	}
-	a.log.Error("configuration not applied; the last good one stays in effect", "file", path, "err", err)
+// newFile connects the configuration with its file.
+func newFile(a *App) *configfile.File {
+	return configfile.New(a.Source, a.cfg, configfile.Gateway{
+		Apply: a.apply, Warn: a.warnShared, Now: a.now, Log: a.log,
+		Redact: func(text string) string { return a.secrets.Load().Redact(text) },
+		Audit: func(ctx context.Context, by, action, object string, detail any) error {
+			entry := sessions.AuditEntry{At: a.now(), Actor: by, Action: action, Object: object, Label: flow.Top(), Detail: detail}
+			return a.store.Commit(ctx, ledger.Change{Change: sessions.Change{Audit: []sessions.AuditEntry{entry}}})
+		},
+	})
 }

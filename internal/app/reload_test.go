@@ -29,7 +29,7 @@ func TestReloadAppliesWithoutARestart(t *testing.T) {
 		return waiting
 	}
 	waiting := reload("models: { default: offline/guide }\nlimits: { partitions: 8 }\nowners: [\"webchat:owner\"]\nalerts: { route: { receiver: us }, receivers: [{ name: us, targets: [owner] }] }\n")
-	require.Equal(t, []string{"limits.partitions", "alerts (tools of agents)"}, waiting, "what waits for a restart is named")
+	require.Equal(t, []string{"limits.partitions", "alerts.route.receiver"}, waiting, "what waits for a restart is named")
 	read(t, g.call(http.MethodPost, "/v1/sessions/main/messages", `{"message":"repeat me"}`), http.StatusOK, &got)
 	require.Equal(t, "me", got.Reply, "the new model answers")
 

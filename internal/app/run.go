@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"sluice/internal/config"
+	"sluice/internal/configfile"
 )
 
 // Options say how to run a gateway.
@@ -32,9 +34,8 @@ func Run(ctx context.Context, o Options) error {
 	}
 	loader := config.System()
 	loader.Listen = o.Listen
-	load := func() (*config.Config, error) { return loader.Load(path) }
-	loaded := stateOf(path) // taken before the file is read, so that a change during the start is applied later
-	cfg, err := load()
+	seen := configfile.StampsOf(path) // taken before the file is read, so that a change during the start is applied later
+	cfg, err := loader.Load(path)
 	if err != nil {
 		return err
 	}
@@ -54,6 +55,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	a := New(cfg, o.Version, log)
 	a.secrets, log = &secrets, a.log
+	a.Source = configfile.Source{Loader: loader, Path: path}
 	if err := a.Start(ctx); err != nil {
 		if ctx.Err() != nil {
 			log.Info("stopped while it was starting")
@@ -69,11 +71,8 @@ func Run(ctx context.Context, o Options) error {
 	if err := unmapProgram(); err != nil {
 		log.Debug("program code that only the start needed stays in memory", "err", err)
 	}
-	if path == "" {
-		<-ctx.Done()
-	} else {
-		a.watch(ctx, path, loaded, load)
-	}
+	maps.Copy(seen, configfile.StampsOf("", cfg.Read()...))
+	a.file.Watch(ctx, seen)
 	log.Info("stopping")
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()

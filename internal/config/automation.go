@@ -13,6 +13,7 @@ import (
 	"sluice/internal/config/automation"
 	"sluice/internal/config/hint"
 	"sluice/internal/config/hooks"
+	"sluice/internal/config/tags"
 	"sluice/router/hook"
 	"sluice/router/job"
 	"sluice/router/ledger"
@@ -34,7 +35,7 @@ func (c *Config) automation(report func(path, text string)) automation.Reader {
 		agents, beats = append(agents, a.ID), append(beats, automation.AgentHeartbeat{Agent: a.ID, Heartbeat: a.Heartbeat})
 	}
 	return automation.Reader{
-		Cron: c.Cron, Targets: c.Targets, Channel: oneOf("no channel %q", channelNames()), Agent: oneOf("no agent %q in agents.list", agents),
+		Cron: c.Cron, Targets: c.Targets, Channel: oneOf("no channel %q", tags.Of(reflect.TypeFor[Channels]()).Names()), Agent: oneOf("no agent %q in agents.list", agents),
 		Check: oneOf("no check %q in checks", slices.Sorted(maps.Keys(c.Checks))), Heartbeats: beats, Report: report,
 		Model: func(path, ref string) {
 			c.Models.Reference(path, ref, func(path, format string, args ...any) { report(path, fmt.Sprintf(format, args...)) })
@@ -61,7 +62,7 @@ func (c *Config) ReadJob(row ledger.Job) (job.Job, error) {
 	reader := c.automation(func(path, text string) { r.add(path, "%s", text) })
 	d := decoder{report: r, expand: expander{off: true}}
 	read := reader.Made(row, func(n *yaml.Node, into *automation.Job) {
-		d.value(n, reflect.ValueOf(into).Elem(), field{}, automation.MadePath)
+		d.value(n, reflect.ValueOf(into).Elem(), tags.Field{}, automation.MadePath)
 	})
 	if len(r.faults) > 0 {
 		return read, &request.Error{Field: r.faults[0].Path, Text: r.faults[0].Text}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +16,7 @@ import (
 	"sluice/internal/config/alerts"
 	"sluice/internal/config/budgets"
 	"sluice/internal/config/hint"
-
+	"sluice/internal/config/tags"
 	"sluice/internal/pattern"
 	"sluice/policy"
 	"sluice/sessions"
@@ -158,7 +159,7 @@ func (k checker) principal(path, who string) {
 
 // channel checks a reference to a channel.
 func (k checker) channel(path, name string) {
-	known := channelNames()
+	known := tags.Of(reflect.TypeFor[Channels]()).Names()
 	k.must(name == "" || slices.Contains(known, name), path, "no channel %q: %s", name, hint.For(name, known))
 }
 

@@ -48,7 +48,12 @@ type Config struct {
 	Hooks   hooks.Hooks        `yaml:"hooks" doc:"Requests from other programs that the gateway accepts at POST /hooks/<name>, by names of your choice: docs/hooks.md."`
 	A2A     agents.A2A         `yaml:"a2a" doc:"Other agents that speak A2A: docs/a2a.md."`
 	Nodes   automation.Nodes   `yaml:"nodes" doc:"Programs and devices that dial in: docs/nodes.md."`
+
+	read []string
 }
+
+// Read are the files that references such as ${file:/path} have read.
+func (c *Config) Read() []string { return c.read }
 
 // Gateway is the HTTP server.
 type Gateway struct {

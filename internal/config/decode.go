@@ -10,6 +10,7 @@ import (
 
 	"sluice/internal/config/hint"
 	"sluice/internal/config/scalar"
+	"sluice/internal/config/tags"
 	"sluice/internal/model/chain"
 	"sluice/sessions"
 
@@ -27,10 +28,12 @@ type decoder struct {
 	nodes  int
 }
 
-func (d *decoder) root(n *yaml.Node, c *Config) { d.value(n, reflect.ValueOf(c).Elem(), field{}, "") }
+func (d *decoder) root(n *yaml.Node, c *Config) {
+	d.value(n, reflect.ValueOf(c).Elem(), tags.Field{}, "")
+}
 
 // value reads a node into v, which holds the default. A null keeps the default.
-func (d *decoder) value(n *yaml.Node, v reflect.Value, f field, path string) {
+func (d *decoder) value(n *yaml.Node, v reflect.Value, f tags.Field, path string) {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
@@ -92,19 +95,19 @@ func (d *decoder) entries(n *yaml.Node, path string, on func(key, value *yaml.No
 }
 
 func (d *decoder) structure(n *yaml.Node, v reflect.Value, path string) {
-	s := sectionOf(v.Type())
+	s := tags.Of(v.Type())
 	d.entries(n, path, func(key, value *yaml.Node) {
 		p := join(path, key.Value)
-		if f, ok := s.find(key.Value); ok {
+		if f, ok := s.Find(key.Value); ok {
 			d.locate(value, p)
-			d.value(value, v.FieldByIndex(f.index), f, p)
+			d.value(value, v.FieldByIndex(f.Index), f, p)
 			return
 		}
-		if slices.Contains(s.later, key.Value) {
+		if slices.Contains(s.Later, key.Value) {
 			d.add(p, "is not supported in this version: remove it")
 			return
 		}
-		d.add(p, "is not a key of %s: %s", or(path, "the configuration"), hint.For(key.Value, s.names()))
+		d.add(p, "is not a key of %s: %s", or(path, "the configuration"), hint.For(key.Value, s.Names()))
 	})
 }
 
@@ -119,7 +122,7 @@ func (d *decoder) table(n *yaml.Node, v reflect.Value, path string) {
 	out := reflect.MakeMap(v.Type())
 	d.entries(n, path, func(key, value *yaml.Node) {
 		e := d.element(v.Type())
-		d.value(value, e, field{}, join(path, key.Value))
+		d.value(value, e, tags.Field{}, join(path, key.Value))
 		out.SetMapIndex(reflect.ValueOf(key.Value), e)
 	})
 	v.Set(out)
@@ -135,7 +138,7 @@ func (d *decoder) sequence(n *yaml.Node, v reflect.Value, path string) {
 		p := fmt.Sprintf("%s[%d]", path, i)
 		d.places[p] = Place{item.Line, item.Column}
 		e := d.element(v.Type())
-		d.value(item, e, field{}, p)
+		d.value(item, e, tags.Field{}, p)
 		out = reflect.Append(out, e)
 	}
 	v.Set(out)
@@ -154,8 +157,8 @@ func (*decoder) element(t reflect.Type) reflect.Value {
 }
 
 // text reads a text. A chain of models may also be written as a list of their names.
-func (d *decoder) text(n *yaml.Node, v reflect.Value, f field, path string) {
-	if !f.chain || n.Kind != yaml.SequenceNode {
+func (d *decoder) text(n *yaml.Node, v reflect.Value, f tags.Field, path string) {
+	if !f.Chain || n.Kind != yaml.SequenceNode {
 		d.scalar(n, v, f, path)
 		return
 	}
@@ -164,7 +167,7 @@ func (d *decoder) text(n *yaml.Node, v reflect.Value, f field, path string) {
 	v.SetString(chain.Text(names))
 }
 
-func (d *decoder) scalar(n *yaml.Node, v reflect.Value, f field, path string) {
+func (d *decoder) scalar(n *yaml.Node, v reflect.Value, f tags.Field, path string) {
 	if n.Kind != yaml.ScalarNode {
 		d.add(path, "want %s, not %s", wanted(v, f), kindName(n))
 		return
@@ -194,11 +197,11 @@ func suits(n *yaml.Node, v reflect.Value, expanded bool) bool {
 	}
 }
 
-func (d *decoder) set(v reflect.Value, f field, path, text string) {
-	if text == "" && len(f.enum) > 0 && v.Kind() == reflect.String {
+func (d *decoder) set(v reflect.Value, f tags.Field, path, text string) {
+	if text == "" && len(f.Enum) > 0 && v.Kind() == reflect.String {
 		return // empty: the default; but an empty level is a fault
 	}
-	if len(f.enum) > 0 && !d.oneOf(f, path, text) {
+	if len(f.Enum) > 0 && !d.oneOf(f, path, text) {
 		return
 	}
 	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
@@ -221,9 +224,9 @@ func (d *decoder) set(v reflect.Value, f field, path, text string) {
 	}
 }
 
-func (d *decoder) setInt(v reflect.Value, f field, path, text string) {
+func (d *decoder) setInt(v reflect.Value, f tags.Field, path, text string) {
 	i, err := strconv.Atoi(text)
-	if err != nil || (f.min != nil && i < *f.min) || (f.max != nil && i > *f.max) {
+	if err != nil || (f.Min != nil && i < *f.Min) || (f.Max != nil && i > *f.Max) {
 		d.add(path, "want %s", wanted(v, f))
 		return
 	}
@@ -231,20 +234,20 @@ func (d *decoder) setInt(v reflect.Value, f field, path, text string) {
 }
 
 // oneOf checks a value against the allowed ones. Levels are case-insensitive.
-func (d *decoder) oneOf(f field, path, text string) bool {
-	if slices.ContainsFunc(f.enum, func(e string) bool { return e == text || (isLevel(e) && strings.EqualFold(e, text)) }) {
+func (d *decoder) oneOf(f tags.Field, path, text string) bool {
+	if slices.ContainsFunc(f.Enum, func(e string) bool { return e == text || (isLevel(e) && strings.EqualFold(e, text)) }) {
 		return true
 	}
-	d.add(path, "want %s", choices(f.enum))
+	d.add(path, "want %s", choices(f.Enum))
 	return false
 }
 
 func isLevel(s string) bool { return strings.ToUpper(s) == s }
 
 // wanted describes the values that a key accepts.
-func wanted(v reflect.Value, f field) string {
-	if len(f.enum) > 0 {
-		return choices(f.enum)
+func wanted(v reflect.Value, f tags.Field) string {
+	if len(f.Enum) > 0 {
+		return choices(f.Enum)
 	}
 	switch v.Interface().(type) {
 	case Duration:
@@ -267,12 +270,12 @@ func wanted(v reflect.Value, f field) string {
 	return "a text (put it in quotes)"
 }
 
-func wholeNumber(f field) string {
+func wholeNumber(f tags.Field) string {
 	switch {
-	case f.min != nil && f.max != nil:
-		return fmt.Sprintf("a whole number from %d to %d", *f.min, *f.max)
-	case f.min != nil:
-		return fmt.Sprintf("a whole number of at least %d", *f.min)
+	case f.Min != nil && f.Max != nil:
+		return fmt.Sprintf("a whole number from %d to %d", *f.Min, *f.Max)
+	case f.Min != nil:
+		return fmt.Sprintf("a whole number of at least %d", *f.Min)
 	}
 	return "a whole number"
 }

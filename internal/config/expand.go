@@ -13,8 +13,9 @@ const maxSecretFileBytes = 64 << 10
 // expander replaces ${VAR}, ${file:/path} and ${credential:name}, which systemd gives to a service; $${ stands for a literal ${.
 type expander struct {
 	getenv func(name string) (string, bool)
-	dir    string // base of relative paths
-	off    bool   // texts stay as they are: their authors may not read the gateway's environment and files
+	dir    string          // base of relative paths
+	files  map[string]bool // that were read
+	off    bool            // texts stay as they are: their authors may not read the gateway's environment and files
 }
 
 // reference matches an escaped brace, a complete reference, or an unterminated one.
@@ -70,6 +71,9 @@ func (e expander) lookup(ref string) (string, error) {
 func (e expander) file(path string) (string, error) {
 	if path != "" && !filepath.IsAbs(path) {
 		path = filepath.Join(e.dir, path)
+	}
+	if e.files != nil {
+		e.files[path] = true
 	}
 	data, err := readBounded(path, maxSecretFileBytes)
 	if err != nil {

@@ -17,6 +17,9 @@ func walk(t *testing.T, typ reflect.Type) {
 	t.Helper()
 	for i := range typ.NumField() {
 		f := typ.Field(i)
+		if !f.IsExported() && f.Name != "_" {
+			continue
+		}
 		if f.Name == "_" {
 			require.NotEmpty(t, f.Tag.Get("later"), "%s", typ)
 			continue

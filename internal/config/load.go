@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -64,7 +66,7 @@ func (l Loader) Find(explicit string) (string, error) {
 		}
 		return named, nil
 	}
-	for _, path := range l.usualPlaces() {
+	for _, path := range l.Places() {
 		_, err := os.Stat(path)
 		switch {
 		case err == nil:
@@ -76,7 +78,8 @@ func (l Loader) Find(explicit string) (string, error) {
 	return "", nil
 }
 
-func (l Loader) usualPlaces() []string {
+// Places are where a configuration is looked for that was not named.
+func (l Loader) Places() []string {
 	places := []string{filepath.Join(l.Dir, FileName)}
 	if dir := hostos.ConfigFolder(l.Getenv, l.Home); dir != "" {
 		places = append(places, filepath.Join(dir, FileName))
@@ -104,8 +107,9 @@ func (l Loader) Parse(file string, data []byte) (*Config, error) {
 	c := Default()
 	if root := parse(r, data); root != nil {
 		r.places[""] = Place{root.Line, root.Column}
-		d := decoder{report: r, expand: expander{getenv: l.Getenv, dir: filepath.Dir(file)}}
+		d := decoder{report: r, expand: expander{getenv: l.Getenv, dir: filepath.Dir(file), files: map[string]bool{}}}
 		d.root(root, c)
+		c.read = slices.Sorted(maps.Keys(d.expand.files))
 	}
 	if state, _ := l.Getenv(EnvState); state != "" {
 		c.State = state

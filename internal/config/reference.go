@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sluice/internal/config/scalar"
+	"sluice/internal/config/tags"
 	"sluice/policy/flow"
 )
 
@@ -42,16 +43,16 @@ func Reference() []byte {
 	b.WriteString(referenceHead)
 	root := reflect.ValueOf(*Default())
 	table(&b, "Top level", scalars(root))
-	for _, f := range sectionOf(root.Type()).fields {
-		if v := root.FieldByIndex(f.index); composite(v) {
-			describe(&b, f.name, f.doc, v)
+	for _, f := range tags.Of(root.Type()).Fields {
+		if v := root.FieldByIndex(f.Index); composite(v) {
+			describe(&b, f.Name, f.Doc, v)
 		}
 	}
 	return b.Bytes()
 }
 
 type row struct {
-	field
+	tags.Field
 	value reflect.Value
 }
 
@@ -71,17 +72,17 @@ func describe(b *bytes.Buffer, path, doc string, v reflect.Value) {
 	path += suffix
 	fmt.Fprintf(b, "## %s\n\n%s\n\n", "`"+path+"`", doc)
 	table(b, "", scalars(v))
-	for _, f := range sectionOf(v.Type()).fields {
-		if below := v.FieldByIndex(f.index); composite(below) {
-			describe(b, path+"."+f.name, f.doc, below)
+	for _, f := range tags.Of(v.Type()).Fields {
+		if below := v.FieldByIndex(f.Index); composite(below) {
+			describe(b, path+"."+f.Name, f.Doc, below)
 		}
 	}
 }
 
 func scalars(v reflect.Value) []row {
 	var rows []row
-	for _, f := range sectionOf(v.Type()).fields {
-		if x := v.FieldByIndex(f.index); !composite(x) {
+	for _, f := range tags.Of(v.Type()).Fields {
+		if x := v.FieldByIndex(f.Index); !composite(x) {
 			rows = append(rows, row{f, x})
 		}
 	}
@@ -110,14 +111,14 @@ func table(b *bytes.Buffer, title string, rows []row) {
 	}
 	b.WriteString("| key | default | meaning |\n| --- | --- | --- |\n")
 	for _, r := range rows {
-		doc := r.doc
-		if len(r.enum) > 0 {
-			doc += " One of `" + strings.Join(r.enum, "`, `") + "`."
+		doc := r.Doc
+		if len(r.Enum) > 0 {
+			doc += " One of `" + strings.Join(r.Enum, "`, `") + "`."
 		}
-		if r.min != nil {
-			doc += " " + strings.ToUpper(wholeNumber(r.field)[:1]) + wholeNumber(r.field)[1:] + "."
+		if r.Min != nil {
+			doc += " " + strings.ToUpper(wholeNumber(r.Field)[:1]) + wholeNumber(r.Field)[1:] + "."
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s |\n", r.name, shownDefault(r.value), forTable.Replace(doc))
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", r.Name, shownDefault(r.value), forTable.Replace(doc))
 	}
 	b.WriteString("\n")
 }

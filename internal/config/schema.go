@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"sluice/internal/config/scalar"
+	"sluice/internal/config/tags"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -31,15 +32,15 @@ type object = map[string]any
 // structSchema describes a struct; v holds the defaults.
 func structSchema(v reflect.Value) object {
 	properties := object{}
-	for _, f := range sectionOf(v.Type()).fields {
-		property := valueSchema(v.FieldByIndex(f.index), f)
-		property["description"] = f.doc
-		properties[f.name] = property
+	for _, f := range tags.Of(v.Type()).Fields {
+		property := valueSchema(v.FieldByIndex(f.Index), f)
+		property["description"] = f.Doc
+		properties[f.Name] = property
 	}
 	return object{"type": []string{"object", "null"}, "properties": properties, "additionalProperties": false}
 }
 
-func valueSchema(v reflect.Value, f field) object {
+func valueSchema(v reflect.Value, f tags.Field) object {
 	switch v.Interface().(type) {
 	case flow.Level, Duration, Wait, Secret, scalar.Rate:
 		return withDefault(scalarSchema("string", f), v)
@@ -62,7 +63,7 @@ func valueSchema(v reflect.Value, f field) object {
 	case reflect.Int:
 		return withDefault(orReference(intSchema(f)), v)
 	}
-	if f.chain {
+	if f.Chain {
 		return withDefault(object{"type": []string{"string", "array", "null"}, "items": object{"type": "string"}}, v)
 	}
 	return withDefault(scalarSchema("string", f), v)
@@ -70,25 +71,25 @@ func valueSchema(v reflect.Value, f field) object {
 
 func elementSchema(v reflect.Value) object {
 	var d decoder
-	return valueSchema(d.element(v.Type()), field{})
+	return valueSchema(d.element(v.Type()), tags.Field{})
 }
 
 // scalarSchema describes a text: one of the allowed values, if there is a list of them, or a text with a reference.
 // Ids that look like numbers need no quotes.
-func scalarSchema(kind string, f field) object {
-	if len(f.enum) > 0 {
-		return orReference(object{"enum": f.enum})
+func scalarSchema(kind string, f tags.Field) object {
+	if len(f.Enum) > 0 {
+		return orReference(object{"enum": f.Enum})
 	}
 	return object{"type": []string{kind, "number", "null"}}
 }
 
-func intSchema(f field) object {
+func intSchema(f tags.Field) object {
 	s := object{"type": "integer"}
-	if f.min != nil {
-		s["minimum"] = *f.min
+	if f.Min != nil {
+		s["minimum"] = *f.Min
 	}
-	if f.max != nil {
-		s["maximum"] = *f.max
+	if f.Max != nil {
+		s["maximum"] = *f.Max
 	}
 	return s
 }

@@ -17,6 +17,7 @@ import (
 	"sluice/internal/httpapi/overview"
 	"sluice/internal/httpapi/providers"
 	"sluice/internal/httpapi/senders"
+	"sluice/internal/httpapi/settings"
 	"sluice/internal/httpapi/signin"
 	"sluice/internal/httpapi/skills"
 	"sluice/internal/httpapi/usage"
@@ -52,6 +53,7 @@ type handlers struct {
 	status     *operator.StatusAPI
 	checks     *operator.CheckAPI
 	agents     *operator.AgentAPI
+	settings   *settings.API
 	providers  *providers.API
 	usage      *usage.API
 
@@ -159,6 +161,7 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 
 		checks:    &operator.CheckAPI{Checks: cfg.Checks},
 		agents:    &operator.AgentAPI{Agents: cfg.Agents},
+		settings:  &settings.API{Keeper: cfg.Settings, Tokens: tokens},
 		providers: cfg.Providers,
 		usage:     &usage.API{Visible: visible, Ledger: rows.Usage, Standings: cfg.Budgets, Now: cfg.Now},
 		notify:    &senders.NotifyAPI{Visible: visible, Targets: cfg.Targets, Outbox: gw.Outbox, Pace: pace},

@@ -10,6 +10,7 @@ import (
 	"sluice/internal/httpapi/nodes"
 	"sluice/internal/httpapi/operator"
 	"sluice/internal/httpapi/senders"
+	"sluice/internal/httpapi/settings"
 	"sluice/internal/httpapi/signin"
 	"sluice/internal/httpapi/skills"
 	"sluice/internal/httpapi/usage"
@@ -156,6 +157,11 @@ func (h *handlers) registerOperations(r *registrar) {
 	add(r, wire.Op(remove, skills.Path+"/{skill}", "remove-skill", "Delete a skill of an agent", http.StatusNoContent), h.skills.Remove)
 	add(r, wire.Op(get, "/v1/checks", "list-checks", "List the checks of the configuration with what they found last"), h.checks.List)
 	add(r, wire.Op(post, "/v1/checks/{check}/run", "run-check", "Look at a check now"), h.checks.Run)
+	add(r, wire.Op(get, settings.Path, "get-config", "Show every setting that is in effect with its value and where it comes from; secrets are left out"), h.settings.Get)
+	add(r, wire.Op(get, settings.Path+"/keys", "list-config-keys", "List the settings that there could be"), h.settings.Patterns)
+	add(r, wire.Op(post, settings.Path+"/check", "check-config", "Check a changed configuration, and show what it would do; no effects"), h.settings.Check)
+	add(r, wire.Op(put, settings.Path, "save-config", "Save a changed configuration, and put it into effect"), h.settings.Save)
+	add(r, wire.Op(get, settings.Path+"/history", "list-config-versions", "List the kept versions of the configuration, newest first"), h.settings.History)
 	add(r, wire.Op(get, "/v1/status", "status", "Get the state of the gateway"), h.status.Get)
 	add(r, wire.Op(get, "/v1/overview", "overview", "Get whether all is well, what waits for a person, and what the last day was like"), h.overview.Get)
 	r.raw(live.Describe(r), h.live.Watch)

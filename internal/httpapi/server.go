@@ -45,6 +45,7 @@ import (
 	"sluice/internal/httpapi/overview"
 	"sluice/internal/httpapi/providers"
 	"sluice/internal/httpapi/senders"
+	"sluice/internal/httpapi/settings"
 	"sluice/internal/httpapi/signin"
 	"sluice/internal/httpapi/skills"
 	"sluice/internal/httpapi/usage"
@@ -141,6 +142,7 @@ type Config struct {
 	Agents     operator.Agents
 	Providers  *providers.API
 	Skills     skills.API // without Visible
+	Settings   settings.Keeper
 	Budgets    usage.Standings
 	Logs       operator.Logs
 	Alerting   *senders.Alerting // nil: alerts are not taken in
@@ -220,6 +222,8 @@ func bodyLimit(maxBody, maxUpload int64) func(method, path string) int64 {
 			return max(openai.BodyMax, maxBody)
 		case method == http.MethodPost && path == skills.Path:
 			return max(skills.BodyMax, maxBody)
+		case strings.HasPrefix(path, settings.Path):
+			return max(settings.BodyMax, maxBody)
 		case senders.BodyMax(path) > 0:
 			return senders.BodyMax(path)
 		}

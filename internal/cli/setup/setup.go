@@ -13,10 +13,11 @@ import (
 
 	"sluice/internal/cli/terminal"
 	"sluice/internal/config"
+	"sluice/internal/settings"
 )
 
 // SecretsDir is the folder next to the configuration that holds a file for each secret.
-const SecretsDir = "sluice-secrets"
+const SecretsDir = settings.SecretsDir
 
 // Setup writes a configuration.
 type Setup struct {

@@ -156,6 +156,12 @@ func (t *Tokens) Bearer(ctx context.Context, token string) (Caller, error) {
 	return who, err
 }
 
+// SeesAll reports whether nothing is above the level of a caller's token, whatever the page shows.
+func (t *Tokens) SeesAll(ctx context.Context, who Caller) bool {
+	own, err := t.Named(ctx, who.Name)
+	return err == nil && own.SeesAll()
+}
+
 // configured reports whether the configuration has a token of this name.
 func (t *Tokens) configured(name string) bool {
 	return slices.ContainsFunc(t.known, func(c hashed) bool { return c.Name == name })

@@ -1,0 +1,253 @@
+package app_test
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/internal/app"
+	"sluice/internal/config"
+	"sluice/internal/configfile"
+	"sluice/store/sqlite/sqlitetest"
+)
+
+// fromFile starts a gateway whose configuration is a file; without a text there is none yet.
+func fromFile(t *testing.T, text string, env map[string]string) (g *gateway, path string) {
+	t.Helper()
+	g = &gateway{t: t, state: sqlitetest.Dir(t), log: newOutput()}
+	path = filepath.Join(t.TempDir(), "sluice.yaml")
+	loader := config.Loader{Dir: filepath.Dir(path), Listen: "127.0.0.1:0", Getenv: func(name string) (string, bool) {
+		if name == config.EnvState {
+			return g.state, true
+		}
+		v, ok := env[name]
+		return v, ok
+	}}
+	source := configfile.Source{Loader: loader}
+	if text != "" {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		source.Path = path
+	}
+	var err error
+	g.cfg, err = loader.Load(source.Path)
+	require.NoError(t, err)
+	g.App = app.New(g.cfg, "test", slog.New(slog.NewTextHandler(g.log, nil)))
+	g.Source = source
+	g.committed = g.Committed()
+	require.NoError(t, g.Start(t.Context()))
+	t.Cleanup(g.end)
+	return g, path
+}
+
+type shownKey struct {
+	Path, Kind, Doc string
+	Value           any
+	Set, Restart    bool
+	Source          struct {
+		From, Name string
+		Line       int
+	}
+}
+
+type shownConfig struct {
+	File, Makes, Version string
+	Keys                 []shownKey
+	Faults               []struct{ Text string }
+	Waiting              []string
+}
+
+func (c shownConfig) key(t *testing.T, path string) shownKey {
+	t.Helper()
+	for _, k := range c.Keys {
+		if k.Path == path {
+			return k
+		}
+	}
+	t.Fatalf("no key %s", path)
+	return shownKey{}
+}
+
+type effects struct {
+	OK      bool
+	Version string
+	Faults  []struct {
+		Line       int
+		Path, Text string
+	}
+	Changes []struct {
+		Path, Kind    string
+		Before, After any
+		WasSet        bool `json:"was_set"`
+		IsSet         bool `json:"is_set"`
+	}
+	Accounts []struct{ Channel, Account, Effect string }
+	Restart  []string
+	Saved    int
+}
+
+const configured = `# our gateway
+gateway: { token: the-token-of-the-owner-1 }
+
+models:
+  default: offline/echo # for now
+  providers:
+    local: { kind: openai, baseURL: "http://127.0.0.1:9/v1", apiKey: "${KEY}", models: [m] }
+agents:
+  list:
+    - id: main
+      systemPrompt: ${PROMPT}
+secrets:
+  github: { value: ghp-literal-secret, tools: ["web_fetch"] }
+`
+
+// The owner sees each setting with its source, checks a change, saves it, sees who did what, and goes back. No secret
+// is anywhere in what the gateway says.
+func TestConfigIsReadCheckedSavedAndTakenBack(t *testing.T) {
+	t.Parallel()
+	g, path := fromFile(t, configured, map[string]string{"KEY": "sk-key-of-the-model", "PROMPT": "prompt-of-the-environment"})
+	secrets := []string{"the-token-of-the-owner-1", "sk-key-of-the-model", "ghp-literal-secret", "prompt-of-the-environment", "bot-token-that-is-new"}
+	all := ""
+	ask := func(method, path, body string, status int, into any, headers ...string) {
+		t.Helper()
+		resp := g.call(method, path, body, headers...)
+		raw, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		require.Equal(t, status, resp.StatusCode, "%s %s: %s", method, path, raw)
+		all += string(raw)
+		if into != nil {
+			require.NoError(t, json.Unmarshal(raw, into), "%s", raw)
+		}
+	}
+	var shown shownConfig
+	ask(http.MethodGet, "/v1/config", "", http.StatusOK, &shown)
+	require.Equal(t, path, shown.File)
+	k := shown.key(t, "models.default")
+	require.Equal(t, []any{"offline/echo", "file", 5, false}, []any{k.Value, k.Source.From, k.Source.Line, k.Restart})
+	k = shown.key(t, "models.providers.local.apiKey")
+	require.Equal(t, []any{nil, "secret", true, "environment", "KEY"}, []any{k.Value, k.Kind, k.Set, k.Source.From, k.Source.Name})
+	k = shown.key(t, "secrets.github.value")
+	require.Equal(t, []any{nil, "secret", true, "file"}, []any{k.Value, k.Kind, k.Set, k.Source.From})
+	require.Equal(t, "${PROMPT}", shown.key(t, "agents.list[0].systemPrompt").Value, "it may be a secret")
+	require.Equal(t, "default", shown.key(t, "limits.historyKeep").Source.From)
+	require.Equal(t, "--listen", shown.key(t, "gateway.listen").Source.Name)
+	require.Equal(t, "SLUICE_STATE", shown.key(t, "state").Source.Name)
+	require.True(t, shown.key(t, "store.url").Restart)
+
+	var patterns struct{ Keys []shownKey }
+	ask(http.MethodGet, "/v1/config/keys", "", http.StatusOK, &patterns)
+	require.Equal(t, "secret", shownConfig{Keys: patterns.Keys}.key(t, "channels.telegram.accounts.<name>.token").Kind)
+	require.Equal(t, "secret", shownConfig{Keys: patterns.Keys}.key(t, "hooks.<name>.secrets[]").Kind)
+
+	var e effects
+	ask(http.MethodPost, "/v1/config/check", `{"changes":[{"path":"limits.historyKeep","value":5000},{"path":"models.colour","value":"blue"}]}`, http.StatusOK, &e)
+	require.False(t, e.OK)
+	require.Len(t, e.Faults, 2)
+	require.Equal(t, "models.colour", e.Faults[0].Path)
+	require.Equal(t, 8, e.Faults[0].Line)
+	e = effects{}
+	ask(http.MethodPost, "/v1/config/check", `{"changes":[{"path":"channels.telegram.accounts.second.token","value":"bot-token-that-is-new"},{"path":"models.default","value":"offline/guide"},{"path":"store.url","value":"${file:nowhere}"}]}`, http.StatusOK, &e)
+	require.False(t, e.OK)
+	require.Contains(t, e.Faults[len(e.Faults)-1].Text, "cannot be read")
+	change := `{"changes":[{"path":"limits.historyKeep","value":7},{"path":"models.default","value":"offline/guide"},{"path":"secrets.github.value","value":"bot-token-that-is-new"}]}`
+	e = effects{}
+	ask(http.MethodPost, "/v1/config/check", change, http.StatusOK, &e)
+	require.True(t, e.OK, "%v", e.Faults)
+	require.Len(t, e.Changes, 5, "with what follows models.default")
+	require.Equal(t, []any{"models.default", "offline/echo", "offline/guide"}, []any{e.Changes[0].Path, e.Changes[0].Before, e.Changes[0].After})
+	require.Equal(t, []any{"secrets.github.value", nil, nil, true, true}, []any{e.Changes[3].Path, e.Changes[3].Before, e.Changes[3].After, e.Changes[3].WasSet, e.Changes[3].IsSet})
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, configured, string(text), "a check changes nothing")
+	require.NoDirExists(t, filepath.Join(filepath.Dir(path), "sluice-secrets"))
+
+	ask(http.MethodPut, "/v1/config", change, http.StatusPreconditionRequired, nil)
+	ask(http.MethodPut, "/v1/config", change, http.StatusPreconditionFailed, nil, "If-Match", `"other"`)
+	ask(http.MethodPut, "/v1/config", `{"changes":[{"path":"limits.historyKeep","value":"many"}]}`, http.StatusUnprocessableEntity, nil, "If-Match", shown.Version)
+	ask(http.MethodPut, "/v1/config", `{"changes":[],"version":1,"text":""}`, http.StatusUnprocessableEntity, nil, "If-Match", shown.Version)
+	e = effects{}
+	ask(http.MethodPut, "/v1/config", change, http.StatusOK, &e, "If-Match", `"`+shown.Version+`"`)
+	require.Equal(t, 2, e.Saved, "the first version is the file as it was")
+	text, err = os.ReadFile(path)
+	require.NoError(t, err)
+	lines, before := strings.Split(string(text), "\n"), strings.Split(configured, "\n")
+	require.Equal(t, before[:4], lines[:4])
+	require.Equal(t, "  default: offline/guide # for now", lines[4])
+	require.Equal(t, before[5:12], lines[5:12])
+	require.Contains(t, lines[12], "github: { value: \"${file:sluice-secrets/secrets-github-value.")
+	require.Equal(t, []string{"limits:", "  historyKeep: 7", ""}, lines[13:])
+	require.NotContains(t, string(text), "bot-token-that-is-new")
+	var reply turnReply
+	read(t, g.call(http.MethodPost, "/v1/sessions/main/messages", `{"message":"repeat me"}`), http.StatusOK, &reply)
+	require.Equal(t, "me", reply.Reply, "it is in effect at once")
+	ask(http.MethodPut, "/v1/config", change, http.StatusPreconditionFailed, nil, "If-Match", shown.Version)
+
+	var history struct {
+		Versions []struct {
+			ID      int
+			By      string
+			Changes []struct{ Path string }
+		}
+	}
+	ask(http.MethodGet, "/v1/config/history", "", http.StatusOK, &history)
+	require.Len(t, history.Versions, 2)
+	require.Equal(t, []any{2, "operator", 5}, []any{history.Versions[0].ID, history.Versions[0].By, len(history.Versions[0].Changes)})
+	require.Equal(t, []any{1, "", 0}, []any{history.Versions[1].ID, history.Versions[1].By, len(history.Versions[1].Changes)})
+	ask(http.MethodPut, "/v1/config", `{"version":1}`, http.StatusOK, &e, "If-Match", e.Version)
+	text, err = os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, configured, string(text))
+	ask(http.MethodPost, "/v1/config/check", `{"version":99}`, http.StatusNotFound, nil)
+
+	var trail struct {
+		Entries []struct{ Action, Actor, Object string }
+	}
+	ask(http.MethodGet, "/v1/audit?action=config.save", "", http.StatusOK, &trail)
+	require.Len(t, trail.Entries, 2)
+	for _, s := range secrets {
+		require.NotContains(t, all, s)
+	}
+}
+
+// Only an owner whose token sees everything gets the configuration; for all others it is refused, and nothing of it is said.
+func TestConfigIsTheOwners(t *testing.T) {
+	t.Parallel()
+	g, _ := fromFile(t, configured, map[string]string{"KEY": "sk-key-of-the-model", "PROMPT": "hello"})
+	for _, made := range []string{`{"name":"a","role":"owner","level":"CONFIDENTIAL"}`, `{"name":"b","role":"operator","level":"RESTRICTED"}`, `{"name":"c","role":"viewer","level":"RESTRICTED"}`} {
+		var token struct{ Token string }
+		read(t, g.call(http.MethodPost, "/v1/tokens", made), http.StatusCreated, &token)
+		for _, c := range [][3]string{
+			{http.MethodGet, "/v1/config", ""}, {http.MethodGet, "/v1/config/keys", ""}, {http.MethodGet, "/v1/config/history", ""},
+			{http.MethodPost, "/v1/config/check", `{"text":""}`}, {http.MethodPut, "/v1/config", `{"text":""}`},
+		} {
+			var refused map[string]any
+			read(t, g.call(c[0], c[1], c[2], "Authorization", "Bearer "+token.Token), http.StatusForbidden, &refused)
+			require.Len(t, refused, 2)
+		}
+	}
+}
+
+// A gateway without a configuration file says so, and the first save makes one.
+func TestConfigWithoutAFile(t *testing.T) {
+	t.Parallel()
+	g, path := fromFile(t, "", nil)
+	var shown shownConfig
+	read(t, g.call(http.MethodGet, "/v1/config", ""), http.StatusOK, &shown)
+	require.Equal(t, []string{"", path, "none"}, []string{shown.File, shown.Makes, shown.Version})
+	k := shown.key(t, "gateway.token")
+	require.Equal(t, []any{true, "made"}, []any{k.Set, k.Source.From})
+	var e effects
+	read(t, g.call(http.MethodPut, "/v1/config", `{"changes":[{"path":"models.default","value":"offline/echo"}]}`, "If-Match", "none"), http.StatusOK, &e)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "models:\n  default: offline/echo\n", string(text))
+	read(t, g.call(http.MethodGet, "/v1/config", ""), http.StatusOK, &shown)
+	require.Equal(t, path, shown.File)
+	require.Equal(t, 1, e.Saved)
+}

@@ -1,0 +1,222 @@
+// Package settings says which settings of the configuration are in effect and where each comes from, changes the file
+// that has them, and keeps what it was before.
+//
+// A secret is never shown: of its value only whether it is set. A text that comes from the environment or from a file is
+// shown as it is written, ${NAME}, because it may be one.
+package settings
+
+import (
+	"crypto/sha256"
+	"encoding"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"sluice/adapters"
+	"sluice/internal/config/hint"
+	"sluice/internal/config/tags"
+)
+
+// Kind is what a value looks like.
+type Kind string
+
+// The kinds. A list has texts or numbers; a list of sections has keys of its own for each.
+const (
+	Text   Kind = "text"
+	Number Kind = "number"
+	Bool   Kind = "bool"
+	List   Kind = "list"
+	Hidden Kind = "secret"
+)
+
+// From is where a value comes from.
+type From string
+
+// The sources.
+const (
+	Default     From = "default"
+	File        From = "file"        // written in the configuration
+	Environment From = "environment" // an environment variable
+	SecretFile  From = "secret_file" // a file that the configuration names
+	Credential  From = "credential"  // a credential of systemd
+	Flag        From = "flag"        // of the command line
+	Made        From = "made"        // by the gateway itself, at its first start
+)
+
+// Source is where a value comes from.
+type Source struct {
+	From From
+	Line int    // in the configuration; 0: it is not there
+	Name string // of the variable, the file, the credential or the flag
+}
+
+// Key is a setting that is in effect.
+type Key struct {
+	Path   string
+	Kind   Kind
+	Value  any // string, int, bool or []any; nil: empty, or a secret
+	Set    bool
+	Enum   []string
+	Doc    string
+	Source Source
+	// Restart: a change takes effect at the next start.
+	Restart bool
+
+	sum [sha256.Size]byte // of the real value
+}
+
+// Pattern is a setting that there could be: <name> and [] stand for keys and places of one's choice.
+type Pattern struct {
+	Path string
+	Kind Kind
+	Enum []string
+	Doc  string
+}
+
+// KeysOf lists the keys of a configuration, which was checked, in the order of its types.
+func KeysOf(config any) []Key {
+	var w walker
+	w.walk(reflect.ValueOf(config).Elem(), tags.Field{}, "")
+	return w.keys
+}
+
+type walker struct {
+	keys []Key
+	// patterns: the elements of tables and lists are not what there is, but one that stands for any.
+	patterns bool
+}
+
+// PatternsOf lists the keys that a configuration may have; defaults is one without any section by name.
+func PatternsOf(defaults any) []Pattern {
+	w := walker{patterns: true}
+	w.walk(reflect.ValueOf(defaults).Elem(), tags.Field{}, "")
+	out := make([]Pattern, len(w.keys))
+	for i, k := range w.keys {
+		out[i] = Pattern{Path: k.Path, Kind: k.Kind, Enum: k.Enum, Doc: k.Doc}
+	}
+	return out
+}
+
+func (w *walker) walk(v reflect.Value, f tags.Field, path string) {
+	_, secret := reflect.TypeAssert[adapters.Secret](v)
+	_, text := v.Interface().(encoding.TextMarshaler)
+	switch kind := v.Kind(); {
+	case secret || text:
+		w.leaf(v, f, path)
+	case kind == reflect.Struct:
+		for _, below := range tags.Of(v.Type()).Fields {
+			w.walk(v.FieldByIndex(below.Index), below, hint.Join(path, below.Name))
+		}
+	case kind == reflect.Map && w.patterns:
+		w.walk(reflect.New(v.Type().Elem()).Elem(), tags.Field{Doc: f.Doc, Enum: f.Enum}, path+"."+anyName)
+	case kind == reflect.Map:
+		for _, name := range slices.Sorted(maps.Keys(asStrings(v))) {
+			w.walk(v.MapIndex(reflect.ValueOf(name).Convert(v.Type().Key())), tags.Field{Doc: f.Doc, Enum: f.Enum}, hint.Join(path, name))
+		}
+	case kind == reflect.Slice && listOfSections(v.Type().Elem()) && w.patterns:
+		w.walk(reflect.New(v.Type().Elem()).Elem(), tags.Field{Doc: f.Doc, Enum: f.Enum}, path+"[]")
+	case kind == reflect.Slice && listOfSections(v.Type().Elem()):
+		for i := range v.Len() {
+			w.walk(v.Index(i), tags.Field{Doc: f.Doc, Enum: f.Enum}, fmt.Sprintf("%s[%d]", path, i))
+		}
+	default:
+		w.leaf(v, f, path)
+	}
+}
+
+// listOfSections reports whether the elements of a list have keys of their own, or are secrets.
+func listOfSections(t reflect.Type) bool {
+	return t == reflect.TypeFor[adapters.Secret]() || t.Kind() == reflect.Struct && !t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
+}
+
+func asStrings(v reflect.Value) map[string]bool {
+	names := map[string]bool{}
+	for _, key := range v.MapKeys() {
+		names[key.String()] = true
+	}
+	return names
+}
+
+func (w *walker) leaf(v reflect.Value, f tags.Field, path string) {
+	k := Key{Path: path, Enum: f.Enum, Doc: f.Doc, Source: Source{From: Default}}
+	if s, ok := reflect.TypeAssert[adapters.Secret](v); ok {
+		k.Kind, k.Set, k.sum = Hidden, s != "", sha256.Sum256([]byte(s.Reveal()))
+		w.keys = append(w.keys, k)
+		return
+	}
+	k.Kind, k.Value = plain(v)
+	k.Set = k.Value != nil
+	k.sum = sha256.Sum256(fmt.Append(nil, k.Value))
+	w.keys = append(w.keys, k)
+}
+
+// plain is a value as JSON has it; nil if it is empty.
+func plain(v reflect.Value) (Kind, any) {
+	if m, ok := v.Interface().(encoding.TextMarshaler); ok {
+		raw, err := m.MarshalText()
+		if err != nil || len(raw) == 0 {
+			return Text, nil
+		}
+		return Text, string(raw)
+	}
+	switch v.Kind() {
+	case reflect.Bool:
+		return Bool, v.Bool()
+	case reflect.Int, reflect.Int64, reflect.Int32:
+		return Number, int(v.Int())
+	case reflect.Slice:
+		if v.Len() == 0 {
+			return List, nil
+		}
+		all := make([]any, v.Len())
+		for i := range all {
+			_, all[i] = plain(v.Index(i))
+		}
+		return List, all
+	}
+	if s := fmt.Sprint(v.Interface()); s != "" {
+		return Text, s
+	}
+	return Text, nil
+}
+
+// Change is how a key differs between two configurations.
+type Change struct {
+	Path          string
+	Kind          Kind
+	Before, After any  // nil: empty, or a secret
+	Was, Is       bool // whether there was a value, and whether there is one
+}
+
+// Diff lists what differs, in the order of the keys.
+func Diff(before, after []Key) []Change {
+	old, next := map[string]*Key{}, map[string]*Key{}
+	for i := range before {
+		old[before[i].Path] = &before[i]
+	}
+	var out []Change
+	for i := range after {
+		k := &after[i]
+		next[k.Path] = k
+		switch was, ok := old[k.Path]; {
+		case !ok && k.Set:
+			out = append(out, Change{Path: k.Path, Kind: k.Kind, After: k.Value, Is: true})
+		case ok && was.sum != k.sum:
+			out = append(out, Change{Path: k.Path, Kind: k.Kind, Before: was.Value, After: k.Value, Was: was.Set, Is: k.Set})
+		}
+	}
+	for i := range before {
+		if k := &before[i]; next[k.Path] == nil && k.Set {
+			out = append(out, Change{Path: k.Path, Kind: k.Kind, Before: k.Value, Was: true})
+		}
+	}
+	return out
+}
+
+// Below reports whether a path is a key, or is below it.
+func Below(path, key string) bool {
+	rest, ok := strings.CutPrefix(path, key)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}

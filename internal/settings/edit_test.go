@@ -68,7 +68,7 @@ func TestEdits(t *testing.T) {
 	require.Equal(t, "# only words\nmodels:\n  default: offline/echo\n", string(got))
 	got, err = edited([]byte(`{"models": {"default": "offline/echo"}}`), []Edit{set("models.default", `"offline/guide"`)})
 	require.NoError(t, err)
-	require.Equal(t, `{"models": {"default": "offline/guide"}}`, string(got))
+	require.Equal(t, `{"models": {"default": "offline/guide"}}`, string(got)) //nolint:testifylint // byte for byte
 	for _, bad := range []Edit{{Path: "", Remove: true}, {Path: "a..b", Remove: true}, {Path: "nothing", Remove: true}, {Path: "owners[5]", Value: json.RawMessage(`1`)}, {Path: "owners"}, {Path: "owners.x", Value: json.RawMessage(`1`)}} {
 		_, err := edited([]byte(before), []Edit{bad})
 		require.Error(t, err, bad.Path)

@@ -104,7 +104,7 @@ func (h history) add(v Version) (Version, error) {
 	if err != nil {
 		return v, fmt.Errorf("write version of the configuration: %w", err)
 	}
-	if err := writeFile(h.path(v.ID), raw, 0o600); err != nil {
+	if err := writeFile(h.path(v.ID), raw); err != nil {
 		return v, fmt.Errorf("keep version of the configuration: %w", err)
 	}
 	return v, h.prune(append(ids, v.ID))
@@ -128,7 +128,8 @@ func (h history) prune(ids []int) error {
 }
 
 // writeFile writes a file completely or not at all. What a symbolic link leads to is replaced, not the link.
-func writeFile(path string, text []byte, mode fs.FileMode) error {
+func writeFile(path string, text []byte) error {
+	mode := fs.FileMode(0o600)
 	if to, err := filepath.EvalSymlinks(path); err == nil {
 		path = to
 	}

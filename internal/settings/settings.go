@@ -118,11 +118,11 @@ type State struct {
 func (s *Settings) Read() (State, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	text, print, err := s.text()
+	text, tag, err := s.text()
 	if err != nil {
 		return State{}, err
 	}
-	out := State{File: s.path, Print: print, Keys: KeysOf(s.gateway.Running())}
+	out := State{File: s.path, Print: tag, Keys: KeysOf(s.gateway.Running())}
 	if s.path == "" && len(s.places) > 0 {
 		out.Makes = s.places[0]
 	}
@@ -216,11 +216,11 @@ type plan struct {
 
 // plan checks a draft. With keep, the secrets in it are stored in files of their own; otherwise they are only checked.
 func (s *Settings) plan(d Draft, keep bool) (p plan, err error) {
-	old, print, err := s.text()
+	old, tag, err := s.text()
 	if err != nil {
 		return p, err
 	}
-	p.Print = print
+	p.Print = tag
 	switch {
 	case d.Text != nil:
 		p.text = []byte(*d.Text)
@@ -336,16 +336,16 @@ type Saved struct {
 	ID    int    // of the version
 }
 
-// Save writes a draft and puts it into effect. print is that of the file that the draft was made for; ErrChanged if the
+// Save writes a draft and puts it into effect. tag is that of the file that the draft was made for; ErrChanged if the
 // file is another one by now. A draft with faults changes nothing: they are in the effects.
-func (s *Settings) Save(ctx context.Context, d Draft, print, by string) (out Saved, err error) {
+func (s *Settings) Save(ctx context.Context, d Draft, tag, by string) (out Saved, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old, now, err := s.text()
 	if err != nil {
 		return out, err
 	}
-	if now != print {
+	if now != tag {
 		return out, ErrChanged
 	}
 	if p, err := s.plan(d, false); err != nil || len(p.Faults) > 0 {
@@ -400,7 +400,7 @@ func (s *Settings) write(path string, text []byte) (string, error) {
 				continue
 			}
 		}
-		if err = writeFile(place, text, 0o600); err == nil {
+		if err = writeFile(place, text); err == nil {
 			return place, nil
 		}
 	}
@@ -408,17 +408,17 @@ func (s *Settings) write(path string, text []byte) (string, error) {
 }
 
 // undo writes the file again as it was.
-func (s *Settings) undo(old []byte, print string) error {
-	if print == NoFile {
+func (s *Settings) undo(old []byte, tag string) error {
+	if tag == NoFile {
 		path := s.path
 		s.path = ""
 		return os.Remove(path)
 	}
-	return writeFile(s.path, old, 0o600)
+	return writeFile(s.path, old)
 }
 
 // keep keeps a version, and before it the file as it was if somebody else has changed it.
-func (s *Settings) keep(old []byte, print string, v Version) (Version, error) {
+func (s *Settings) keep(old []byte, tag string, v Version) (Version, error) {
 	ids, err := s.history.ids()
 	if err != nil {
 		return v, err
@@ -429,7 +429,7 @@ func (s *Settings) keep(old []byte, print string, v Version) (Version, error) {
 			return v, err
 		}
 	}
-	if print != NoFile && !bytes.Equal(last.Text, old) {
+	if tag != NoFile && !bytes.Equal(last.Text, old) {
 		found := Version{At: v.At, Text: old, Changes: []Change{}}
 		if info, err := os.Stat(s.path); err == nil {
 			found.At = info.ModTime()
@@ -466,7 +466,7 @@ func (s *Settings) keepSecrets(edits []Edit) (out []Edit, written []string, err 
 			return nil, written, &WriteError{fmt.Errorf("make folder for secrets: %w", err)}
 		}
 		name := secretName(e.Path, s.now())
-		if err := writeFile(filepath.Join(folder, name), []byte(value+"\n"), 0o600); err != nil {
+		if err := writeFile(filepath.Join(folder, name), []byte(value+"\n")); err != nil {
 			return nil, written, &WriteError{fmt.Errorf("write secret: %w", err)}
 		}
 		written = append(written, filepath.Join(folder, name))

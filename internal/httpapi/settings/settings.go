@@ -28,7 +28,7 @@ type Keeper interface {
 	Read() (settings.State, error)
 	Patterns() []settings.Pattern
 	Check(d settings.Draft) (settings.Effects, error)
-	Save(ctx context.Context, d settings.Draft, print, by string) (settings.Saved, error)
+	Save(ctx context.Context, d settings.Draft, tag, by string) (settings.Saved, error)
 	History() ([]settings.Version, error)
 }
 
@@ -108,7 +108,7 @@ type configState struct {
 }
 
 // Get shows every key with its value and where it comes from.
-func (a *API) Get(ctx context.Context, _ *struct{}) (*tagged[configState], error) {
+func (a *API) Get(ctx context.Context, _ *struct{}) (*Tagged[configState], error) {
 	if err := a.ownerOnly(ctx); err != nil {
 		return nil, err
 	}
@@ -121,10 +121,11 @@ func (a *API) Get(ctx context.Context, _ *struct{}) (*tagged[configState], error
 		k := &s.Keys[i]
 		out.Keys[i] = configKey{Path: k.Path, Kind: k.Kind, Value: k.Value, Set: k.Set, Options: k.Enum, Doc: k.Doc, Source: configSource(k.Source), Restart: k.Restart}
 	}
-	return &tagged[configState]{ETag: quoted(s.Print), Body: out}, nil
+	return &Tagged[configState]{ETag: quoted(s.Print), Body: out}, nil
 }
 
-type tagged[T any] struct {
+// Tagged is an answer about a version of the file.
+type Tagged[T any] struct {
 	ETag string `header:"ETag"`
 	Body T
 }
@@ -244,7 +245,7 @@ func (a *API) Save(ctx context.Context, in *struct {
 	Match string `header:"If-Match" doc:"the version of the file that you have read; 412 if it has changed since"`
 	Body  ConfigDraft
 },
-) (*tagged[configSaved], error) {
+) (*Tagged[configSaved], error) {
 	if err := a.ownerOnly(ctx); err != nil {
 		return nil, err
 	}
@@ -264,7 +265,7 @@ func (a *API) Save(ctx context.Context, in *struct {
 	}
 	out := configSaved{ConfigEffects: effectsOf(&s.Effects), Saved: s.ID}
 	out.Version = s.Print
-	return &tagged[configSaved]{ETag: quoted(s.Print), Body: out}, nil
+	return &Tagged[configSaved]{ETag: quoted(s.Print), Body: out}, nil
 }
 
 type configVersion struct {

@@ -7,6 +7,9 @@ import (
 	"slices"
 )
 
+// RulePrefix begins the name of a configured rule in decisions.
+const RulePrefix = "policy.rules."
+
 // redacted replaces removed text.
 const redacted = "[redacted]"
 
@@ -35,7 +38,7 @@ func NewRules(rules []Rule) (*Rules, error) {
 		}
 		c, wrong := compile(i, r)
 		faults = append(faults, wrong...)
-		set.byHook[r.Hook] = append(set.byHook[r.Hook], &asked{checked: c, name: "policy.rules." + r.Name, counted: &counter{}})
+		set.byHook[r.Hook] = append(set.byHook[r.Hook], &asked{checked: c, name: RulePrefix + r.Name, counted: &counter{}})
 	}
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)

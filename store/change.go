@@ -5,6 +5,7 @@ import (
 	"sluice/sessions"
 	"sluice/store/access"
 	"sluice/store/alerts"
+	"sluice/store/allowrules"
 	"sluice/store/engine"
 	"sluice/store/nodes"
 	"sluice/store/usage"
@@ -120,6 +121,7 @@ func (b *writer) rest(c ledger.Change) {
 		})
 	}
 	b.approvals(c)
+	b.write = append(b.write, allowrules.Write(&b.Encoding, &c)...)
 	for _, id := range c.Retire {
 		b.retire(id)
 	}

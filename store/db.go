@@ -9,6 +9,7 @@ import (
 	"sluice/sessions"
 	"sluice/store/access"
 	"sluice/store/alerts"
+	"sluice/store/allowrules"
 	"sluice/store/cooldowns"
 	"sluice/store/engine"
 	"sluice/store/marks"
@@ -31,6 +32,7 @@ type DB struct {
 	runTable
 	deliveryTable
 	approvalTable
+	allowTable
 	exchangeTable
 	triggerTable
 	hookTable
@@ -72,6 +74,7 @@ type (
 	runTable       struct{ *engine.Conn }
 	deliveryTable  struct{ *engine.Conn }
 	approvalTable  struct{ *engine.Conn }
+	allowTable     = allowrules.Table     // calls that are always allowed
 	exchangeTable  struct{ *engine.Conn } // exchanges between agents, and their chains
 	triggerTable   struct{ *engine.Conn } // the instants of jobs
 	hookTable      struct{ *engine.Conn } // requests to hooks
@@ -104,7 +107,7 @@ func New(e engine.Engine, log *slog.Logger) *DB {
 	c := engine.NewConn(e, log)
 	return &DB{
 		conn: c, inboxTable: inboxTable{c, engine.NewPresence(e.Alone())}, peopleTable: peopleTable{c, engine.NewPresence(e.Alone())}, sessionTable: sessionTable{c, newRecentSessions(e.Alone())}, messageTree: messageTree{c},
-		runTable: runTable{c}, deliveryTable: deliveryTable{c}, approvalTable: approvalTable{c}, exchangeTable: exchangeTable{c}, triggerTable: triggerTable{c}, alertRows: alertRows{Conn: c}, accessTable: accessTable{Conn: c}, viewTable: viewTable{Conn: c}, hookTable: hookTable{c}, jobTable: jobTable{c}, checkTable: checkTable{c}, nodeTable: nodeTable{Conn: c},
+		runTable: runTable{c}, deliveryTable: deliveryTable{c}, approvalTable: approvalTable{c}, allowTable: allowTable{Conn: c}, exchangeTable: exchangeTable{c}, triggerTable: triggerTable{c}, alertRows: alertRows{Conn: c}, accessTable: accessTable{Conn: c}, viewTable: viewTable{Conn: c}, hookTable: hookTable{c}, jobTable: jobTable{c}, checkTable: checkTable{c}, nodeTable: nodeTable{Conn: c},
 		Table: memories.NewTable(c, e.Alone()), todoTable: todoTable{c}, mediaTable: mediaTable{c}, markTable: markTable{Conn: c}, skillTable: skillTable{Conn: c}, cooldownTable: cooldownTable{Conn: c}, usageTable: usageTable{Conn: c}, auditTable: auditTable{Conn: c},
 		cursorTable: cursorTable{c}, partitionTable: partitionTable{c}, retention: retention{c},
 	}

@@ -115,6 +115,9 @@ func decisions() map[string]ruling {
 		"get-approval":         {by: byRow},
 		"allow-approval":       {by: byRow},
 		"deny-approval":        {by: byRow, body: `{"reason":"no"}`},
+		"always-allow":         {by: byRow, body: `{"preview":true}`, more: []string{`{}`}},
+		"list-allow-rules":     {by: byNothing}, // those above the caller's level are left out, see TestAlwaysAllow
+		"end-allow-rule":       {by: byNothing},
 		"list-jobs":            {by: bySession, tail: []string{"", "?limit=1"}},
 		"add-job":              {by: byNothing, body: `{"every":"1h"}`},
 		"get-job":              {by: bySession},

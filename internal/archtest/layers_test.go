@@ -46,7 +46,7 @@ func layers() [][]string {
 		{"router/approvals", "router/commands"},
 		{"router/inbound"},
 		{"router"},
-		{"store/access", "store/alerts", "store/cooldowns", "store/marks", "store/memories", "store/nodes", "store/skills", "store/trail", "store/usage", "store/views"},
+		{"store/access", "store/alerts", "store/allowrules", "store/cooldowns", "store/marks", "store/memories", "store/nodes", "store/skills", "store/trail", "store/usage", "store/views"},
 		{"store", "store/trace", "internal/model/wire", "internal/model/chain"},
 		{"internal/model/meter", "internal/model/anthropic", "internal/model/offline", "internal/model/openai"},
 		{"internal/httpapi/wire"},
@@ -71,7 +71,7 @@ func layers() [][]string {
 		{"internal/voice", "internal/configfile"},
 		{"internal/program/programtest", "internal/backup", "internal/cli/terminal"},
 		{"internal/cli/api"},
-		{"internal/cli/archive", "internal/cli/chat", "internal/cli/complete", "internal/cli/console", "internal/cli/doctor", "internal/cli/examples", "internal/cli/logs", "internal/cli/models", "internal/cli/node", "internal/cli/service", "internal/cli/setup", "internal/cli/skills", "internal/cli/usage"},
+		{"internal/cli/archive", "internal/cli/chat", "internal/cli/complete", "internal/cli/console", "internal/cli/doctor", "internal/cli/examples", "internal/cli/logs", "internal/cli/models", "internal/cli/node", "internal/cli/policy", "internal/cli/service", "internal/cli/setup", "internal/cli/skills", "internal/cli/usage"},
 		{"internal/app", "internal/cli", "internal/config/gen", "store/sqlite/sqlitetest", "sessions/sessiontest", "internal/markdown/markdowntest", "internal/model/modeltest", "internal/sandbox/sandboxtest", "adapters/telegram/telegramtest", "adapters/slack/slacktest", "adapters/discord/discordtest"},
 		{"cmd/sluice", "examples/agents/go"},
 		{"internal/chaos/completions", "internal/chaos/child"}, // they run the program from outside

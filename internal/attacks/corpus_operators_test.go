@@ -22,6 +22,13 @@ func operatorAttacks() []attack {
 			s.tellAs(lowToken, s.open(lowToken), "PUBLIC", "/approve "+id+" allow")
 			s.undecided(id)
 		}},
+		{path: "trust", name: "HTTP: an operator always allows a call", act: func(s *scene) {
+			id := s.waits(s.open(masterToken), masterToken, call("todo_add", args{"items": []string{"ask somebody"}}))
+			if a := s.as(lowToken, http.MethodPost, "/v1/approvals/"+id+"/always", ""); a.status != http.StatusForbidden && a.status != http.StatusNotFound {
+				s.leak("always: %d %s", a.status, a.body)
+			}
+			s.undecided(id)
+		}},
 		{path: "trust", name: "HTTP: an operator lifts the owner's /send off", act: func(s *scene) {
 			row := s.open(masterToken)
 			s.read(s.patch(row, `{"send_policy":"deny"}`), nil)

@@ -10,11 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/policy"
 	"sluice/internal/cli/terminal"
 )
 
 func approvalsCommand(g *gateway) *cobra.Command {
-	return group("approvals", "Tool calls and messages that wait for approval", approvalsList(g), approvalsShow(g), approvalsAllow(g), approvalsDeny(g))
+	return group("approvals", "Tool calls and messages that wait for approval", approvalsList(g), approvalsShow(g), approvalsAllow(g), policy.Always(policyDeps(g)), approvalsDeny(g))
 }
 
 func approvalsList(g *gateway) *cobra.Command {

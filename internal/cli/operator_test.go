@@ -87,9 +87,24 @@ const heldAnswer = `{"id":"apr_2","session":"sess_1","tool":"","delivery":"dlv_1
 	"kind":"reply","text":"the plan\nis \u202esiht\udb40\udc41"},"label":"PUBLIC/trusted","status":"denied","why":"","on_timeout":"block","by":"telegram:42","reason":"not now",
 	"created":"2026-04-26T17:00:16Z","expires":"2026-04-26T17:10:16Z","decided":"2026-04-26T17:03:16Z"}`
 
+const alwaysAnswer = `{"rule":{"id":"","agent":"main","tool":"exec","args":{"command":"ls"},"yaml":"alwaysAllow:\n  tool: exec\n"},"approval":{"id":"apr_1"},"saved":false}`
+
 func TestApprovals(t *testing.T) {
 	t.Parallel()
 	check(t, map[string]command{
+		"approvals always apr_1": {
+			asks: `POST /v1/approvals/apr_1/always {"preview":true}`, answer: alwaysAnswer,
+			out: "alwaysAllow:\n  tool: exec\n\nNothing is saved yet. Add --save to save this rule and allow the call.\n",
+		},
+		"approvals always apr_1 --save": {
+			asks: `POST /v1/approvals/apr_1/always {"preview":false}`, answer: `{"rule":{"id":"alw_1","yaml":"alwaysAllow:\n  tool: exec\n"},"saved":true}`,
+			out: "alwaysAllow:\n  tool: exec\n\nSaved as alw_1. The call that waited is allowed.\n",
+		},
+		"policy allow-rules": {
+			asks: "GET /v1/policy/allow-rules", answer: `{"rules":[{"id":"alw_1","agent":"main","tool":"exec","args":{"command":"ls"},"level":"PUBLIC/trusted","by":"operator","created":"2026-04-26T18:00:16Z"}]}`,
+			out: "ID     AGENT  TOOL  ARGUMENTS         LEVEL           BY        CREATED\nalw_1  main   exec  {\"command\":\"ls\"}  PUBLIC/trusted  operator  3m ago\n",
+		},
+		"policy end-rule alw_1": {asks: "DELETE /v1/policy/allow-rules/alw_1", out: "alw_1: ended. The next call is asked about again.\n"},
 		"approvals list": {
 			asks: "GET /v1/approvals", answer: `{"approvals":[{"id":"apr_1","session":"sess_1","agent":"main","tool":"exec","args":{"command":"ls"},"status":"pending","created":"2026-04-26T18:00:16Z"}]}`,
 			out: "ID     STATUS   AGENT  TOOL  CONTENT           SESSION  ASKED\napr_1  pending  main   exec  {\"command\":\"ls\"}  sess_1   3m ago\n",

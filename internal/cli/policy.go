@@ -9,11 +9,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/policy"
 	"sluice/internal/cli/terminal"
 )
 
 func policyCommand(g *gateway) *cobra.Command {
-	return group("policy", "Ask what the policy would decide", policyCheck(g), policySimulate(g))
+	d := policyDeps(g)
+	return group("policy", "What the policy decides, and what is always allowed", policyCheck(g), policySimulate(g), policy.Rules(d), policy.EndRule(d))
+}
+
+func policyDeps(g *gateway) policy.Deps {
+	return policy.Deps{Screen: g.screen, Connect: g.connect, Run: g.run, Args: arguments}
 }
 
 func policyCheck(g *gateway) *cobra.Command {

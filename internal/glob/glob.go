@@ -37,6 +37,11 @@ func ValidName(pattern string) bool {
 	return pattern != "" && err == nil
 }
 
+// Escape makes a text a pattern for [Names] that matches only this text.
+func Escape(text string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(text)
+}
+
 // escapeSlashes makes slashes ordinary characters.
 func escapeSlashes(text string) string { return strings.ReplaceAll(text, "/", "\x1f") }
 

@@ -44,6 +44,7 @@ type handlers struct {
 	deliveries *operator.DeliveryAPI
 	media      *operator.MediaAPI
 	approvals  *operator.ApprovalAPI
+	allow      *operator.AllowAPI
 	policy     *operator.PolicyAPI
 	memories   *operator.MemoryAPI
 	pairings   *operator.PairingAPI
@@ -121,6 +122,7 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 		Visible: visible, Parts: cfg.Parts, Accounts: cfg.Accounts, Deliveries: rows.Deliveries, Tokens: tokens, Denials: trail,
 		Version: cfg.Version, Commands: cfg.Commands, Started: cfg.Now(), Now: cfg.Now,
 	}
+	asked := &operator.ApprovalAPI{Visible: visible, Rows: rows.Approvals, Approver: gw.Approver, Identity: who, Now: cfg.Now}
 	return &handlers{
 		cfg: cfg,
 
@@ -136,7 +138,8 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 
 		deliveries: &operator.DeliveryAPI{Visible: visible, Outbox: gw.Outbox, Directory: gw.Directory, Keeper: gw.Deliveries, Rows: rows.Deliveries, Names: names, Identity: who},
 		media:      &operator.MediaAPI{Visible: visible, Rows: rows.Media},
-		approvals:  &operator.ApprovalAPI{Visible: visible, Rows: rows.Approvals, Approver: gw.Approver, Identity: who, Now: cfg.Now},
+		approvals:  asked,
+		allow:      &operator.AllowAPI{Approvals: asked, Keeper: gw.Always, Rows: rows.Allow},
 		policy:     &operator.PolicyAPI{Visible: visible, Checker: gw.Checker, Simulator: gw.Simulator, Identity: who},
 		memories:   &operator.MemoryAPI{Visible: visible, Rows: rows.Memories, Now: cfg.Now},
 		pairings:   &operator.PairingAPI{Visible: visible, Pairings: gw.Pairings, Rows: rows.Pairings, Now: cfg.Now},

@@ -112,6 +112,9 @@ func (h *handlers) registerMessages(r *registrar) {
 	add(r, wire.Op(get, "/v1/approvals/{approval}", "get-approval", "Get an approval"), h.approvals.Get)
 	add(r, wire.Op(post, "/v1/approvals/{approval}/allow", "allow-approval", "Allow a tool call or a message"), h.approvals.Decide(true))
 	add(r, wire.Op(post, "/v1/approvals/{approval}/deny", "deny-approval", "Deny a tool call or a message; the model reads the reason"), h.approvals.Decide(false))
+	add(r, wire.Op(post, "/v1/approvals/{approval}/always", "always-allow", "Allow a tool call and, by a rule, those that are like it; only an owner may"), h.allow.Always)
+	add(r, wire.Op(get, "/v1/policy/allow-rules", "list-allow-rules", "List the rules that always allow tool calls, the newest first"), h.allow.List)
+	add(r, wire.Op(remove, "/v1/policy/allow-rules/{rule}", "end-allow-rule", "End a rule that always allows tool calls; the next call is asked about again", http.StatusNoContent), h.allow.End)
 	add(r, wire.Op(get, "/v1/policy/check", "check-policy", "Show what the gate would decide, with every rule that it checks; no effects"), h.policy.Check)
 	add(r, wire.Op(post, "/v1/policy/simulate", "simulate-tool-call", "Show how a tool call of a session would be decided if the caller asked for it, with every rule that is checked; no effects"), h.policy.Simulate)
 }

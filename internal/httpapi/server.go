@@ -74,6 +74,7 @@ type Gateway struct {
 	Directory       operator.Directory
 	Deliveries      operator.DeliveryKeeper
 	Approver        operator.Approver
+	Always          operator.Always
 	Pairings        operator.Pairings
 	Jobs            operator.Jobs
 	Heartbeats      conversation.Heartbeats
@@ -98,6 +99,7 @@ type Rows struct {
 	Deliveries operator.DeliveryRows
 	Media      MediaRows
 	Approvals  operator.ApprovalRows
+	Allow      operator.AllowRows
 	Memories   operator.MemoryRows
 	Pairings   operator.PairingRows
 	Audit      operator.AuditRows

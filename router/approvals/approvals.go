@@ -28,6 +28,8 @@ type Store interface {
 	// Commit applies a change in one durable transaction.
 	Commit(ctx context.Context, change ledger.Change) error
 	Approval(ctx context.Context, id ledger.ApprovalID) (ledger.Approval, error)
+	AllowRulesOf(ctx context.Context, agent, tool string) ([]ledger.AllowRule, error)
+	ListAllowRules(ctx context.Context) ([]ledger.AllowRule, error)
 	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
 	Run(ctx context.Context, id sessions.RunID) (sessions.Run, error)
 	Delivery(ctx context.Context, id ledger.DeliveryID) (ledger.Delivery, error)

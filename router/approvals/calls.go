@@ -116,6 +116,15 @@ func (a *calls) asked(ctx context.Context, message sessions.MessageID, calls []s
 		switch {
 		case errors.Is(err, sessions.ErrNotFound):
 			p = a.newApproval(id, call)
+			rule, err := a.by.answered(ctx, p)
+			if err != nil {
+				return nil, err
+			}
+			if rule != nil {
+				p = rule.answer(p, a.by.Now())
+				change.Ask, change.Audit = append(change.Ask, p), append(change.Audit, rule.entry(p))
+				break
+			}
 			change.Ask = append(change.Ask, p)
 			question, err := a.question(ctx, p)
 			if err != nil {

@@ -71,6 +71,10 @@ type Change struct {
 	Ask []Approval
 	// Approvals moves approvals from one status to another.
 	Approvals []ApprovalMove
+	// AllowRules inserts rules that always allow calls. A known id is ErrDuplicate.
+	AllowRules []AllowRule
+	// EndAllowRules removes such rules by their ids; ErrNotFound if one is missing.
+	EndAllowRules []string
 	// Retire notes that the buttons of questions were removed, or can't be; ErrConflict if that was noted before.
 	Retire []DeliveryID
 	// DenyPending denies the approvals that are still pending when their runs end.
@@ -218,6 +222,10 @@ type (
 	Approvals interface {
 		// Approval reads an approval.
 		Approval(ctx context.Context, id ApprovalID) (Approval, error)
+		// AllowRulesOf reads the rules that always allow calls of a tool by an agent, the oldest first.
+		AllowRulesOf(ctx context.Context, agent, tool string) ([]AllowRule, error)
+		// ListAllowRules reads all of these rules, the newest first.
+		ListAllowRules(ctx context.Context) ([]AllowRule, error)
 	}
 	// Exchanges reads exchanges between agents.
 	Exchanges interface {

@@ -693,6 +693,19 @@ CREATE TABLE alert_budgets (
 );
 CREATE INDEX alerts_ref ON alerts (ref) WHERE status IN ('firing', 'acknowledged');
 CREATE INDEX nodes_pending ON nodes (expires) WHERE status = 'pending';
+CREATE TABLE allow_rules (
+    id       TEXT PRIMARY KEY,
+    agent    TEXT NOT NULL,
+    tool     TEXT NOT NULL,
+    args     TEXT NOT NULL, -- a pattern
+    terms    TEXT NOT NULL,
+    level    INTEGER NOT NULL CHECK (level BETWEEN 1 AND 4),
+    trust    INTEGER NOT NULL CHECK (trust IN (0, 1)),
+    approval TEXT NOT NULL,
+    made_by  TEXT NOT NULL,
+    created  INTEGER NOT NULL
+);
+CREATE INDEX allow_rules_call ON allow_rules (agent, tool, created, id);
 CREATE TABLE schema_compatible (since INTEGER NOT NULL);
 
 -- The first makes the table of statistics, the second reads it.
@@ -742,6 +755,7 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (400, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (401, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (440, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (441, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (470, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (490, 1);
 INSERT INTO schema_compatible (since) VALUES (490);
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES ('runs', 'runs_session', '1000000 500 1');

@@ -222,6 +222,7 @@ func deliveryCases() map[string]func(*testing.T, *bundle) {
 		"check is replaced in order":      testCheckConflict,
 		"old checks are pruned":           testPruneChecks,
 		"tokens of the API":               testAPITokens,
+		"calls are always allowed":        testAllowRules,
 		"refusals are counted":            testRefusals,
 		"browsers sign in and out":        testSignIns,
 		"node is kept as it was":          testNodeRoundTrip,

@@ -57,6 +57,7 @@ type approvalRecord struct {
 
 	Rules     []string   `json:"rules,omitempty" doc:"the rules and checks that ask for it"`
 	Approvers [][]string `json:"approvers,omitempty" doc:"who may decide: a principal in every one of these lists, where an empty list means the owners; absent: the owners"`
+	Always    bool       `json:"always,omitempty" doc:"an owner can always allow calls like this one"`
 	OnTimeout string     `json:"on_timeout" enum:"block,allow" doc:"what happens without a decision in time"`
 }
 
@@ -70,6 +71,7 @@ func approvalOf(who auth.Caller, p ledger.Approval) approvalRecord {
 		r.Approvers = append(r.Approvers, view.NotNil(who))
 	}
 	r.Rules, r.OnTimeout = p.Terms.Rules, "block"
+	r.Always = p.Status == ledger.ApprovalPending && p.NeverAlways() == ""
 	if p.Terms.AllowOnTimeout {
 		r.OnTimeout = "allow"
 	}

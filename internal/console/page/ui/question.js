@@ -1,9 +1,10 @@
 // The question that waits for a decision in a conversation, above the field to write in. One is shown at a time, oldest first,
 // with all of its arguments. A button only decides about the question that it was drawn with, and none does so by a key.
 
-import { acts, json, Refused } from "../api.js";
+import { acts, json, owns, Refused } from "../api.js";
 import { onChange } from "../live.js";
 import { t, visible } from "../text.js";
+import { Always } from "./always.js";
 import { html, useEffect, useRef, useState } from "./html.js";
 import { Left, Level } from "./parts.js";
 import { say } from "./toast.js";
@@ -15,6 +16,7 @@ export function Question({ session, busy, chat, told }) {
   const [shown, setShown] = useState(null);
   const [rests, rest] = useState(false);
   const [problem, fail] = useState("");
+  const [making, always] = useState(null); // the question about which a rule is made
   const box = useRef(null);
   const latest = useRef(null);
   latest.current = shown;
@@ -75,7 +77,8 @@ export function Question({ session, busy, chat, told }) {
     <pre data-part="args" tabindex="0" role="region" aria-label=${t("inbox.args")}>${visible(JSON.stringify(shown.args ?? {}, null, 2))}</pre>
     <p data-part="who"><${Level} label=${shown.label} /> ${visible([shown.agent && t("inbox.agent", { name: shown.agent }), shown.approvers && t("inbox.deciders", { names: shown.approvers.map((l) => l.join(", ") || t("inbox.owners")).join("; ") })].filter(Boolean).join(" · "))}</p>
     ${problem && html`<p data-part="problem" class="bad" role="alert">${problem}</p>`}
-    <div class="acts" hidden=${!acts()}><button type="button" class="main" data-part="allow" disabled=${rests} onClick=${decide("allow")}>${t("inbox.allow")}</button><button type="button" class="danger" data-part="deny" disabled=${rests} onClick=${decide("deny")}>${t("inbox.deny")}</button></div>
+    <div class="acts" hidden=${!acts()}><button type="button" class="main" data-part="allow" disabled=${rests} onClick=${decide("allow")}>${t("inbox.allow")}</button><button type="button" class="danger" data-part="deny" disabled=${rests} onClick=${decide("deny")}>${t("inbox.deny")}</button>${shown.always && owns() && html`<button type="button" data-part="always" disabled=${rests} onClick=${() => always(shown)}>${t("always.button")}</button>`}</div>
+    ${making && html`<${Always} p=${making} close=${() => always(null)} after=${look} />`}
   </section>`;
 }
 

@@ -1,8 +1,9 @@
 // Inbox: what waits for a person: tool calls, held messages and people who ask to talk.
 
-import { acts, json, post, Refused } from "../api.js";
+import { acts, json, owns, post, Refused } from "../api.js";
 import { address } from "../router.js";
 import { t, visible } from "../text.js";
+import { Always } from "../ui/always.js";
 import { html, useEffect, useState } from "../ui/html.js";
 import { List } from "../ui/list.js";
 import { Age, Chip, Facts, Left, Level, Loaded, Problem, Text, useLoad, When } from "../ui/parts.js";
@@ -73,6 +74,7 @@ const who = (p) => (p.approvers ? p.approvers.map((list) => list.map(visible).jo
 export function Decide({ p, after }) {
   const [state, set] = useState({});
   const [why, setWhy] = useState("");
+  const [making, always] = useState(false);
   const decide = (verb) => async () => {
     set({ busy: true });
     try {
@@ -88,5 +90,7 @@ export function Decide({ p, after }) {
     ${state.error && html`<${Problem} error=${state.error} />`}
     <div class="acts"><button type="button" class="main" data-part="allow" disabled=${state.busy} onClick=${decide("allow")}>${t("inbox.allow")}</button>
     <button type="button" class="danger" data-part="deny" disabled=${state.busy} onClick=${decide("deny")}>${t("inbox.deny")}</button>
-    <input value=${why} onInput=${(e) => setWhy(e.target.value)} placeholder=${t("inbox.whydeny")} aria-label=${t("inbox.whydeny")} maxlength="500" /></div></div>`;
+    ${p.always && owns() && html`<button type="button" data-part="always" disabled=${state.busy} onClick=${() => always(true)}>${t("always.button")}</button>`}
+    <input value=${why} onInput=${(e) => setWhy(e.target.value)} placeholder=${t("inbox.whydeny")} aria-label=${t("inbox.whydeny")} maxlength="500" /></div>
+    ${making && html`<${Always} p=${p} close=${() => always(false)} after=${after} />`}</div>`;
 }

@@ -1,13 +1,15 @@
 // Policy: what may leave and what a tool may do, tried without any effect.
 
-import { json, query } from "../api.js";
+import { call, json, owns, query } from "../api.js";
+import { address } from "../router.js";
 import { t, visible } from "../text.js";
 import { Decision, Rules } from "../ui/decision.js";
+import { ask } from "../ui/dialog.js";
 import { html, useState } from "../ui/html.js";
-import { levels, Loaded, Problem, useLoad, Value } from "../ui/parts.js";
+import { Act, Age, levels, Loaded, Problem, useLoad, Value } from "../ui/parts.js";
 
 export default function Policy() {
-  return html`<div class="page-body two"><${TryMessage} /><${TryTool} /></div>`;
+  return html`<div class="page-body"><${Allowed} /><div class="two"><${TryMessage} /><${TryTool} /></div></div>`;
 }
 
 const useForm = (start) => {
@@ -66,4 +68,16 @@ function TryTool() {
       <button type="submit" class="main" disabled=${state.busy}>${t("policy.try")}</button></form>
     <div role="status" class="result">${state.error && html`<${Problem} error=${state.error} />`}
       ${r && html`${r.reason && html`<p>${visible(r.reason)}</p>`}<${Rules} of=${r.rules ?? r.decision?.rules} /><details><summary>${t("policy.all")}</summary><${Value} of=${r} /></details>`}</div></section>`;
+}
+
+// Allowed lists the rules that always allow tool calls.
+function Allowed() {
+  const read = useLoad(() => json("/v1/policy/allow-rules"), []);
+  return html`<section id="allowed"><h2>${t("always.list")}</h2><${Loaded} of=${read}>${({ rules }) => (rules.length ? html`<ul class="lines">${rules.map((r) => html`<li key=${r.id} class="allowed"><div><pre class="code" tabindex="0" role="region" aria-label=${t("always.rule")}>${visible(r.yaml)}</pre>
+    <p class="soft">${t("always.by", { name: visible(r.by) })} · <${Age} at=${r.created} /> · <a href=${address("inbox", r.approval)}>${t("inbox.what")}</a></p></div>
+    <${Act} allowed=${owns()} tone="danger" done=${t("always.ended")} run=${async () => {
+      if (!(await ask(t("always.endask", { tool: visible(r.tool) }), t("always.end"), { danger: true }))) return false;
+      await call("/v1/policy/allow-rules/" + encodeURIComponent(r.id), { method: "DELETE" });
+      read.again();
+    }}>${t("always.end")}<//></li>`)}</ul>` : html`<p class="soft">${t("always.none")}</p>`)}<//></section>`;
 }

@@ -1,0 +1,165 @@
+// Package policy has the commands for the rules that always allow tool calls.
+package policy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sluice/internal/cli/api"
+	"sluice/internal/cli/terminal"
+)
+
+// Deps is what the commands need.
+type Deps struct {
+	Screen  terminal.Screen
+	Connect func() (*api.Client, error) // called when a command runs
+	// Run makes a command from its function, and Args says how many arguments it takes.
+	Run  func(do func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error
+	Args func(least, most int) cobra.PositionalArgs
+}
+
+func (d Deps) call(ctx context.Context, r api.Request) (api.Answer, error) {
+	c, err := d.Connect()
+	if err != nil {
+		return api.Answer{}, err
+	}
+	return c.Call(ctx, r)
+}
+
+// asking makes a command that prints an answer, as text or as JSON.
+func (d Deps) asking(cmd *cobra.Command, about func(ctx context.Context, args []string) (api.Request, error), show func(answer api.Answer, args []string) error) *cobra.Command {
+	var asJSON bool
+	cmd.RunE = d.Run(func(ctx context.Context, args []string) error {
+		r, err := about(ctx, args)
+		if err != nil {
+			return err
+		}
+		answer, err := d.call(ctx, r)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return d.Screen.JSON(answer.Body)
+		}
+		return show(answer, args)
+	})
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the gateway's response as JSON")
+	return cmd
+}
+
+// rule is a rule that always allows calls.
+type rule struct {
+	ID, Agent, Tool, Level, By, YAML string
+	Args                             json.RawMessage
+	Created                          time.Time
+}
+
+// Always is "sluice approvals always".
+func Always(d Deps) *cobra.Command {
+	var patterns []string
+	var save bool
+	cmd := &cobra.Command{
+		Use: "always ID", Short: "Allow a tool call, and all that are like it", Args: d.Args(1, 1),
+		Long: `Allow a tool call that waits, and by a rule all calls that are like it: of the same agent and
+tool, with the same arguments, in conversations that have learned no more. Without --save the
+command shows the rule and changes nothing. Only an owner can save it.
+
+"sluice policy allow-rules" lists the rules, "sluice policy end-rule" ends one.`,
+	}
+	cmd = d.asking(cmd, func(ctx context.Context, args []string) (api.Request, error) {
+		r := api.Request{Method: http.MethodPost, Path: api.Path("approvals", args[0], "always"), Body: map[string]any{"preview": true}}
+		pattern, err := d.pattern(ctx, r, patterns)
+		if err != nil {
+			return r, err
+		}
+		body := map[string]any{"preview": !save}
+		if pattern != nil {
+			body["args"] = pattern
+		}
+		r.Body = body
+		return r, nil
+	}, func(answer api.Answer, _ []string) error {
+		got, err := api.Decode[always](answer)
+		if err != nil {
+			return err
+		}
+		if err := d.Screen.Printf("%s", terminal.Text(strings.TrimRight(got.Rule.YAML, "\n"))); err != nil {
+			return err
+		}
+		if got.Saved {
+			return d.Screen.Printf("\nSaved as %s. The call that waited is allowed.", got.Rule.ID)
+		}
+		return d.Screen.Printf("\nNothing is saved yet. Add --save to save this rule and allow the call.")
+	})
+	cmd.Flags().StringArrayVar(&patterns, "arg", nil, "let an argument vary: `NAME=PATTERN`, where * stands for any characters; may be repeated")
+	cmd.Flags().BoolVar(&save, "save", false, "save the rule, and allow the call")
+	return cmd
+}
+
+// always is the answer about a rule that is made or previewed.
+type always struct {
+	Rule  rule
+	Saved bool
+}
+
+// pattern is the pattern of a call's arguments in which some vary; nil if none do. preview asks for the exact one.
+func (d Deps) pattern(ctx context.Context, preview api.Request, vary []string) (map[string]json.RawMessage, error) {
+	if len(vary) == 0 {
+		return nil, nil
+	}
+	answer, err := d.call(ctx, preview)
+	if err != nil {
+		return nil, err
+	}
+	exact, err := api.Decode[always](answer)
+	if err != nil {
+		return nil, err
+	}
+	var pattern map[string]json.RawMessage
+	if err := json.Unmarshal(exact.Rule.Args, &pattern); err != nil {
+		return nil, fmt.Errorf("read the arguments of the call: %w", err)
+	}
+	for _, v := range vary {
+		name, value, ok := strings.Cut(v, "=")
+		if _, known := pattern[name]; !ok || !known {
+			return nil, terminal.Usagef("--arg %q: use NAME=PATTERN with the name of an argument of the call", v)
+		}
+		if pattern[name], err = json.Marshal(value); err != nil {
+			return nil, fmt.Errorf("--arg %q: %w", v, err)
+		}
+	}
+	return pattern, nil
+}
+
+// Rules is "sluice policy allow-rules".
+func Rules(d Deps) *cobra.Command {
+	return d.asking(&cobra.Command{Use: "allow-rules", Short: "List the rules that always allow tool calls", Args: d.Args(0, 0)}, func(context.Context, []string) (api.Request, error) {
+		return api.Request{Path: "/v1/policy/allow-rules"}, nil
+	}, func(answer api.Answer, _ []string) error {
+		got, err := api.Decode[struct{ Rules []rule }](answer)
+		if err != nil {
+			return err
+		}
+		if len(got.Rules) == 0 {
+			return d.Screen.Printf("No call is always allowed. \"sluice approvals always ID\" makes a rule.")
+		}
+		return terminal.Rows(d.Screen, []string{"ID", "AGENT", "TOOL", "ARGUMENTS", "LEVEL", "BY", "CREATED"}, got.Rules, func(r rule) []string {
+			return []string{r.ID, r.Agent, r.Tool, terminal.Short(string(r.Args)), r.Level, r.By, d.Screen.Ago(r.Created)}
+		})
+	})
+}
+
+// EndRule is "sluice policy end-rule".
+func EndRule(d Deps) *cobra.Command {
+	return d.asking(&cobra.Command{Use: "end-rule RULE", Short: "End a rule that always allows tool calls", Args: d.Args(1, 1)}, func(_ context.Context, args []string) (api.Request, error) {
+		return api.Request{Method: http.MethodDelete, Path: api.Path("policy", "allow-rules", args[0])}, nil
+	}, func(_ api.Answer, args []string) error {
+		return d.Screen.Printf("%s: ended. The next call is asked about again.", terminal.Line(args[0]))
+	})
+}

@@ -1,0 +1,199 @@
+package operator
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"sluice/internal/httpapi/auth"
+	"sluice/internal/httpapi/denials"
+	"sluice/internal/httpapi/view"
+	"sluice/internal/httpapi/wire"
+	"sluice/router/decider"
+	"sluice/router/ledger"
+)
+
+// Always keeps the rules that always allow calls.
+type Always interface {
+	// Always allows a call that waits and stores a rule for those that are like it. With preview nothing is stored.
+	Always(ctx context.Context, id ledger.ApprovalID, v decider.Verdict, args json.RawMessage, preview bool) (ledger.AllowRule, ledger.Approval, error)
+	// EndAlways removes a rule.
+	EndAlways(ctx context.Context, rule ledger.AllowRule, actor string) error
+}
+
+// AllowRows reads the rules.
+type AllowRows interface {
+	AllowRule(ctx context.Context, id string) (ledger.AllowRule, error)
+	ListAllowRules(ctx context.Context) ([]ledger.AllowRule, error)
+}
+
+// AllowAPI serves the rules that always allow calls.
+type AllowAPI struct {
+	Approvals *ApprovalAPI
+	Keeper    Always
+	Rows      AllowRows
+}
+
+// allowRecord is a rule as programs see it.
+type allowRecord struct {
+	ID       string            `json:"id"`
+	Agent    string            `json:"agent"`
+	Tool     string            `json:"tool"`
+	Args     json.RawMessage   `json:"args" doc:"pattern of the arguments: * stands for any characters, and alone for any value"`
+	Rules    []string          `json:"rules" doc:"the rules whose question it answers; empty: that of the agent's permission mode"`
+	Level    string            `json:"level" doc:"the rule holds for conversations that have learned at most this"`
+	Approval ledger.ApprovalID `json:"approval" doc:"the question that it was made from"`
+	By       string            `json:"by"`
+	Created  time.Time         `json:"created"`
+	YAML     string            `json:"yaml" doc:"the rule, for people"`
+}
+
+func allowOf(r ledger.AllowRule) (allowRecord, error) {
+	text, err := ruleYAML(r)
+	return allowRecord{
+		ID: r.ID, Agent: r.Agent, Tool: r.Tool, Args: r.Args, Rules: view.NotNil(r.Terms.Rules), Level: r.Label.String(), Approval: r.Approval, By: r.By, Created: r.Created.UTC(), YAML: text,
+	}, err
+}
+
+// shownRule is a rule as YAML.
+type shownRule struct {
+	Agent string   `yaml:"agent"`
+	Tool  string   `yaml:"tool"`
+	Args  any      `yaml:"args"`
+	UpTo  string   `yaml:"upTo"`            // what the conversation has learned
+	Rules []string `yaml:"rules,omitempty"` // that would ask
+}
+
+// ruleYAML is a rule as a person reads it before it is saved.
+func ruleYAML(r ledger.AllowRule) (string, error) {
+	var args any
+	dec := json.NewDecoder(bytes.NewReader(r.Args))
+	dec.UseNumber()
+	if err := dec.Decode(&args); err != nil {
+		return "", fmt.Errorf("read the arguments of rule %s: %w", r.ID, err)
+	}
+	var out bytes.Buffer
+	enc := yaml.NewEncoder(&out)
+	enc.SetIndent(2)
+	err := enc.Encode(map[string]shownRule{"alwaysAllow": {r.Agent, r.Tool, numbers(args), r.Label.String(), r.Terms.Rules}})
+	if err != nil {
+		return "", fmt.Errorf("write rule %s as YAML: %w", r.ID, err)
+	}
+	return out.String(), nil
+}
+
+// numbers are the numbers of a value as YAML shows them.
+func numbers(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
+			return n
+		}
+		return yaml.Node{Kind: yaml.ScalarNode, Tag: "!!float", Value: v.String()}
+	case []any:
+		for i := range v {
+			v[i] = numbers(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = numbers(v[name])
+		}
+	}
+	return v
+}
+
+type alwaysInput struct {
+	ApprovalPath
+	Body *struct {
+		Args    map[string]json.RawMessage `json:"args,omitempty" doc:"pattern of the arguments: the fields of this call, with * for what may differ; default: exactly those of this call"`
+		Preview bool                       `json:"preview,omitempty" doc:"show the rule, but decide and store nothing"`
+	}
+}
+
+type alwaysRecord struct {
+	Rule     allowRecord    `json:"rule"`
+	Approval approvalRecord `json:"approval"`
+	Saved    bool           `json:"saved"`
+}
+
+// Always allows a call and those that are like it. Only an owner may.
+func (a *AllowAPI) Always(ctx context.Context, in *alwaysInput) (*wire.Body[alwaysRecord], error) {
+	who := auth.CallerOf(ctx)
+	p, err := a.Approvals.find(ctx, in.Approval)
+	if err != nil {
+		return nil, err
+	}
+	if !who.Owner() {
+		return nil, wire.Forbidden("only an owner can always allow a call: allow it once, or ask the owner")
+	}
+	var args json.RawMessage
+	preview := false
+	if in.Body != nil {
+		preview = in.Body.Preview
+		if len(in.Body.Args) > 0 {
+			if args, err = json.Marshal(in.Body.Args); err != nil {
+				return nil, wire.Invalid("args: " + err.Error())
+			}
+		}
+	}
+	rule, p, err := a.Keeper.Always(ctx, p.ID, a.Approvals.Identity.Verdict(who), args, preview)
+	if err != nil {
+		return nil, err
+	}
+	shown, err := allowOf(rule)
+	if err != nil {
+		return nil, err
+	}
+	if preview {
+		shown.ID = ""
+	}
+	return wire.NewBody(alwaysRecord{shown, approvalOf(who, p), !preview}), nil
+}
+
+type allowList struct {
+	Rules []allowRecord `json:"rules"`
+}
+
+// List lists the rules, the newest first.
+func (a *AllowAPI) List(ctx context.Context, _ *struct{}) (*wire.Body[allowList], error) {
+	if err := view.NeedOperator(ctx); err != nil {
+		return nil, err
+	}
+	all, err := a.Rows.ListAllowRules(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := allowList{Rules: []allowRecord{}}
+	for _, r := range all {
+		if !auth.CallerOf(ctx).Sees(r.Label) {
+			continue
+		}
+		shown, err := allowOf(r)
+		if err != nil {
+			return nil, err
+		}
+		out.Rules = append(out.Rules, shown)
+	}
+	return wire.NewBody(out), nil
+}
+
+// End removes a rule: the next call is asked about again. Only an owner may.
+func (a *AllowAPI) End(ctx context.Context, in *struct {
+	Rule string `path:"rule" maxLength:"64"`
+},
+) (*struct{}, error) {
+	who := auth.CallerOf(ctx)
+	rule, err := a.Rows.AllowRule(ctx, in.Rule)
+	if err := a.Approvals.Visible.Check(ctx, err, denials.Object{Kind: "rule", ID: in.Rule, Label: rule.Label}); err != nil {
+		return nil, err
+	}
+	if !who.Owner() {
+		return nil, wire.Forbidden("only an owner can end a rule that always allows calls")
+	}
+	return nil, a.Keeper.EndAlways(ctx, rule, who.Actor())
+}

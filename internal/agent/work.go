@@ -19,6 +19,7 @@ import (
 	"sluice/internal/pause"
 	"sluice/internal/program"
 	"sluice/internal/spending"
+	"sluice/router/ledger"
 	runs "sluice/router/work"
 	"sluice/sessions"
 	"sluice/sessions/port"
@@ -72,7 +73,7 @@ func (l *Loop) Work(ctx context.Context, a runs.Assignment) (runs.Answer, error)
 	var err error
 	var counted context.Context
 	aside.Do(func() {
-		counted = spending.With(ctx, originOf(w.run, w.session.Record().Agent)) //nolint:fatcontext // it is set once
+		counted = spending.With(ctx, ledger.OriginOf(w.run, w.session.Record().Agent)) //nolint:fatcontext // it is set once
 		err = w.prepare(counted)
 	})
 	defer w.session.SetMonitor(nil)

@@ -230,6 +230,7 @@ func (a *App) wire() error {
 	a.mcp = mcp.New(mcp.Config{Version: a.version, Now: a.now, Log: a.log, Registerer: a.registry})
 	a.nodes = newNodes(a)
 	a.meter = &meter.Meter{Ledger: a.store, Now: a.now, Log: a.log}
+	a.voices.Meter = a.meter
 	a.fallback, a.near = newFallback(a), newNear(a)
 	err := a.adopt(a.cfg)
 	if err != nil {

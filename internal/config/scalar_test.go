@@ -111,6 +111,8 @@ func TestPrices(t *testing.T) {
 		`{ "openai/x": { input: much, output: 1 } }`:                                              "input: want an amount of money",
 		`{ "openai/x": { input: true, output: 1 } }`:                                              "input: want an amount of money such as 2.50, not true or false",
 		`{ "openai/x": { output: 1 } }`:                                                           "models.prices.openai/x.input: is missing",
+		`{ "openai/x": { input: 1, minute: 1 } }`:                                                 "models.prices.openai/x.output: is missing",
+		`{ "openai/x": { minute: dear } }`:                                                        "models.prices.openai/x.minute: want an amount of money",
 		`{ "openai/x": { input: 1 } }`:                                                            "models.prices.openai/x.output: is missing",
 		`{ "opanai/x": { input: 1, output: 1 } }`:                                                 `no provider "opanai" under models.providers: did you mean openai?`,
 		`{ medium: { input: 1, output: 1 } }`:                                                     "models.prices.medium",
@@ -129,16 +131,19 @@ func TestPricesInParts(t *testing.T) {
 	c := parsed(t, `models:
   providers: { ai: { kind: openai, apiKey: k }, local: { kind: openai, baseURL: "http://127.0.0.1:1" } }
   prices:
-    ai/large: { input: 2, output: 8, written: 2.50, thinking: 9, picture: 0.001, currency: EUR, validFrom: 2026-03-01, changes: [{ input: 1, output: 4, validFrom: 2026-12-01 }] }
+    ai/large: { input: 2, output: 8, written: 2.50, thinking: 9, picture: 0.001, minute: 0.006, currency: EUR, validFrom: 2026-03-01, changes: [{ input: 1, output: 4, validFrom: 2026-12-01 }] }
+    ai/ears: { minute: 0.003 }
 `)
 	l := c.Models.PriceList()
 	day := func(m time.Month) time.Time { return time.Date(2026, m, 1, 0, 0, 0, 0, time.UTC) }
 	p, _ := l.Named("ai/large", day(3))
-	require.Equal(t, &spending.Price{Input: 2_000_000, Output: 8_000_000, Cached: 2_000_000, Written: 2_500_000, Thinking: 9_000_000, Picture: 1000, Currency: "EUR", From: day(3)}, p)
+	require.Equal(t, &spending.Price{Input: 2_000_000, Output: 8_000_000, Cached: 2_000_000, Written: 2_500_000, Thinking: 9_000_000, Picture: 1000, Minute: 6000, Currency: "EUR", From: day(3)}, p)
 	p, _ = l.Named("ai/large", day(12))
-	require.Equal(t, &spending.Price{Input: 1_000_000, Output: 4_000_000, Cached: 1_000_000, Written: 1_000_000, Thinking: 4_000_000, Currency: "EUR", From: day(12)}, p)
+	require.Equal(t, &spending.Price{Input: 1_000_000, Output: 4_000_000, Cached: 1_000_000, Written: 1_000_000, Thinking: 4_000_000, NoMinute: true, Currency: "EUR", From: day(12)}, p)
 	p, _ = l.Named("ai/large", day(2))
 	require.Nil(t, p)
+	p, _ = l.Named("ai/ears", day(3))
+	require.Equal(t, &spending.Price{Minute: 3000, NoTokens: true, Currency: "USD"}, p)
 	p, _ = l.Named("ai/gpt-4o", day(2))
 	require.NotNil(t, p, "a list price")
 	p, _ = l.Named("local/gpt-4o", day(2))

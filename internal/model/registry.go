@@ -204,13 +204,14 @@ func checkURL(s string) error {
 	return nil
 }
 
-// Audio returns the client of a provider for recordings, with the highest level of data that may be sent to it; nil if the provider
-// takes none.
-func (r *Registry) Audio(provider string) (*openai.Audio, flow.Level) {
+// Audio returns the client of a provider for recordings, the name of its key, and the highest level of data that may be sent to it;
+// nil if the provider takes none.
+func (r *Registry) Audio(provider string) (client *openai.Audio, key string, level flow.Level) {
 	if a, ok := r.audio[provider]; ok {
-		return a, r.providers[provider].Classification
+		p := r.providers[provider]
+		return a, p.keys[0].name, p.Classification
 	}
-	return nil, flow.Level{}
+	return nil, "", flow.Level{}
 }
 
 // Model finds a model or a chain of models by its name, even one that sessions may no longer choose, because an old session

@@ -169,12 +169,16 @@ type Reached struct {
 	// Unpriced: the model has no price in the budget's currency, so that the budget can't count it.
 	Unpriced bool
 	Model    string
+	Minute   bool // the missing price is that of a minute of audio
 	// Unattended: the work is unattended, and the rest of the budget is for people.
 	Unattended bool
 }
 
 // Error implements error. It says nothing of what others have used: operators of the session's level read it in the audit trail.
 func (r *Reached) Error() string {
+	if r.Unpriced && r.Minute {
+		return fmt.Sprintf("budget %s: model %s has no price for a minute of audio in %s; set minute in models.prices", r.Budget.Name, r.Model, r.Budget.Unit)
+	}
 	if r.Unpriced {
 		return fmt.Sprintf("budget %s: model %s has no price in %s; set models.prices", r.Budget.Name, r.Model, r.Budget.Unit)
 	}

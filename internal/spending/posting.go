@@ -43,10 +43,11 @@ type Posting struct {
 const EntriesMax = 8
 
 // Plan is the reservation of a call that is about to be made: for each budget that it touches the most that it may cost.
-// The error is a *[Reached] if a budget can't count the call. Without budgets the posting has no entries.
+// The error is a *[Reached] if a budget can't count the call. Without budgets the posting has no entries, and makes no reservation.
 func (p *Posting) Plan(budgets []*Budget, price *Price, worst Amount) error {
 	call := &p.Call
 	call.Outcome, call.Assumed, call.Amount = OutcomeOpen, true, worst
+	price = price.Known(worst)
 	if price != nil {
 		call.Priced, call.Currency, call.Cost = true, price.Currency, price.Worst(worst)
 	}
@@ -57,17 +58,19 @@ func (p *Posting) Plan(budgets []*Budget, price *Price, worst Amount) error {
 		}
 		e := Entry{Account: b.Account(subject, call.Started), Unit: b.Unit, Max: b.most(call.Unattended)}
 		switch {
+		case b.Unit == Tokens && worst.Audio > 0:
+			continue // a recording has no tokens
 		case b.Unit == Tokens:
 			e.Held = int64(worst.InputTokens) + int64(worst.OutputTokens)
 		case price == nil || price.Currency != b.Unit:
-			return &Reached{Budget: b, Account: e.Account, Unpriced: true, Model: call.Provider + "/" + call.Model}
+			return &Reached{Budget: b, Account: e.Account, Unpriced: true, Model: call.Provider + "/" + call.Model, Minute: worst.Audio > 0}
 		default:
 			e.Held = int64(call.Cost)
 		}
 		p.Entries = append(p.Entries, e)
 	}
 	slices.SortFunc(p.Entries, func(a, b Entry) int { return strings.Compare(a.ID, b.ID) })
-	p.Open = 1
+	p.Open = min(len(p.Entries), 1)
 	return nil
 }
 

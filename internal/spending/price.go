@@ -21,11 +21,22 @@ type Price struct {
 	Minute        int64 // of each minute of a recording
 	Currency      string
 	From          time.Time // when it begins to hold; zero: always
+
+	// NoTokens and NoMinute: what tokens, or a minute of a recording, cost is not known.
+	NoTokens, NoMinute bool
 }
 
-// Flat is a price without special prices for parts of a prompt or a reply.
+// Known returns the price if it covers the kind of an amount, tokens or a recording; else nil.
+func (p *Price) Known(a Amount) *Price {
+	if p == nil || a.Audio > 0 && p.NoMinute || a.Audio == 0 && p.NoTokens {
+		return nil
+	}
+	return p
+}
+
+// Flat is a price of tokens without special prices for parts of a prompt or a reply.
 func Flat(input, output int64) Price {
-	return Price{Input: input, Output: output, Cached: input, Written: input, Thinking: output, Currency: DefaultCurrency}
+	return Price{Input: input, Output: output, Cached: input, Written: input, Thinking: output, Currency: DefaultCurrency, NoMinute: true}
 }
 
 // Amount is what a call has used.

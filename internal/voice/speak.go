@@ -6,15 +6,37 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"sluice/internal/markdown"
+	"sluice/internal/model/meter"
+	"sluice/internal/recording"
 	"sluice/policy/flow"
 	"sluice/router/outbound"
 )
 
 // speechMax is how much of a reply is spoken, in characters; servers refuse more. The whole reply is in the text.
 const speechMax = 4000
+
+// The most that a character of a text takes to be said. Capital letters may be spelled, and a digit of a large number is a word.
+const (
+	letterMax = time.Second / 2
+	otherMax  = time.Second
+)
+
+// longest is the most that a text takes to be said.
+func longest(text string) (d time.Duration) {
+	for _, r := range text {
+		if unicode.IsLower(r) || r == ' ' {
+			d += letterMax
+			continue
+		}
+		d += otherMax
+	}
+	return d
+}
 
 var _ outbound.Speaker = (*Voice)(nil)
 
@@ -24,7 +46,7 @@ func (v *Voice) Speaks() bool { return v.media().Speech.Provider != "" }
 // Speak implements [outbound.Speaker].
 func (v *Voice) Speak(ctx context.Context, text string, label flow.Label) (outbound.NewFile, error) {
 	s := v.media().Speech
-	server, level := v.Models.Load().Audio(s.Provider)
+	server, key, level := v.Models.Load().Audio(s.Provider)
 	switch {
 	case s.Provider == "" || server == nil:
 		return outbound.NewFile{}, errors.New("media.speech is not set")
@@ -33,7 +55,14 @@ func (v *Voice) Speak(ctx context.Context, text string, label flow.Label) (outbo
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	content, err := server.Speak(ctx, s.Model, s.Voice, spoken(text))
+	text = spoken(text)
+	var content []byte
+	call := meter.Audio{Provider: s.Provider, Key: key, Model: s.Model, Level: label.Level(), Longest: longest(text)}
+	err := v.Meter.Hear(ctx, call, func(ctx context.Context) (lasts time.Duration, err error) {
+		content, err = server.Speak(ctx, s.Model, s.Voice, text)
+		lasts, _ = recording.Length(content)
+		return lasts, err
+	})
 	if err != nil {
 		return outbound.NewFile{}, err
 	}

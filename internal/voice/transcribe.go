@@ -7,9 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"sluice/internal/config/agents"
+	"sluice/internal/model/meter"
+	"sluice/internal/model/openai"
+	"sluice/internal/recording"
 	"sluice/internal/sandbox"
+	"sluice/internal/spending"
 	"sluice/policy/flow"
 	"sluice/router/attach"
 	"sluice/router/outbound"
@@ -33,14 +38,28 @@ func (v *Voice) Transcribe(ctx context.Context, r attach.Recording) (string, err
 	if len(t.Command) > 0 {
 		return v.run(ctx, t, r)
 	}
-	server, level := v.Models.Load().Audio(t.Provider)
+	server, key, level := v.Models.Load().Audio(t.Provider)
 	if t.Provider == "" || server == nil {
 		return "", errors.Join(attach.ErrNoTranscription, v.tell(ctx, r.Route))
 	}
 	if !mayLearn(r.Label, level) {
 		return "", attach.ErrTooSecretToHear
 	}
-	return server.Transcribe(ctx, t.Model, r.Name, r.MIME, r.Content)
+	var got openai.Transcript
+	lasts, known := recording.Length(r.Content)
+	call := meter.Audio{Provider: t.Provider, Key: key, Model: t.Model, Level: r.Label.Level(), Longest: recording.Longest(r.Content)}
+	err := v.Meter.Hear(ctx, call, func(ctx context.Context) (_ time.Duration, err error) {
+		if got, err = server.Transcribe(ctx, t.Model, r.Name, r.MIME, r.Content); got.Lasts > 0 || !known {
+			return got.Lasts, err
+		}
+		return lasts, err
+	})
+	if reached, ok := errors.AsType[*spending.Reached](err); ok && reached.Unpriced {
+		return "", errors.Join(attach.ErrNoPriceToHear, err)
+	} else if ok {
+		return "", errors.Join(attach.ErrOverBudget, err)
+	}
+	return got.Text, err
 }
 
 // tell tells a conversation what is missing. The key of the message makes sure that it is told once.

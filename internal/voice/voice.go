@@ -1,7 +1,7 @@
 // Package voice turns recordings into text, and replies into recordings, as the configuration says.
 //
 // A server with OpenAI's Audio API gets only what its classification allows. A command runs in the sandbox, without network. Both have a
-// limit of time and size.
+// limit of time and size. What a server hears or says costs money and counts towards budgets; a command costs nothing.
 package voice
 
 import (
@@ -11,6 +11,7 @@ import (
 
 	"sluice/internal/config/agents"
 	"sluice/internal/model"
+	"sluice/internal/model/meter"
 	"sluice/internal/sandbox"
 	"sluice/policy"
 	"sluice/policy/flow"
@@ -27,9 +28,18 @@ type Runner interface {
 	Run(ctx context.Context, c sandbox.Config, command ...string) (sandbox.Result, error)
 }
 
+// Meter counts what calls of speech servers cost, and enforces budgets, see [meter.Meter]. It makes a call with ask, which returns
+// how long the recording lasts; 0 if that is not known.
+type Meter interface {
+	Hear(ctx context.Context, a meter.Audio, ask func(context.Context) (time.Duration, error)) error
+}
+
+var _ Meter = (*meter.Meter)(nil)
+
 // Voice hears and speaks. Its fields are set before its first use; it is safe for concurrent use.
 type Voice struct {
 	Models  *atomic.Pointer[model.Registry]
+	Meter   Meter
 	Sandbox Runner
 	Limits  func() sandbox.Limits // of a command
 	// Send tells people what is missing.

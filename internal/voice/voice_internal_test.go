@@ -3,6 +3,7 @@ package voice
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,12 +13,15 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/config/agents"
 	"sluice/internal/model"
+	"sluice/internal/model/meter"
 	"sluice/internal/sandbox"
+	"sluice/internal/spending"
 	"sluice/policy/flow"
 	"sluice/router/attach"
 	"sluice/router/ledger"
@@ -30,9 +34,90 @@ func serverAt(t *testing.T, url string) *Voice {
 	t.Helper()
 	registry, err := model.New(map[string]model.ProviderConfig{"audio": {Kind: "openai", BaseURL: url, Classification: flow.Internal}}, model.Options{})
 	require.NoError(t, err)
-	v := &Voice{Models: &atomic.Pointer[model.Registry]{}}
+	v := &Voice{Models: &atomic.Pointer[model.Registry]{}, Meter: &counter{}}
 	v.Models.Store(registry)
 	return v
+}
+
+// counter is a meter that notes the calls. With refuses, it makes none.
+type counter struct {
+	refuses error
+	calls   []meter.Audio
+	lasted  []time.Duration
+}
+
+func (c *counter) Hear(ctx context.Context, a meter.Audio, ask func(context.Context) (time.Duration, error)) error {
+	c.calls = append(c.calls, a)
+	if c.refuses != nil {
+		return c.refuses
+	}
+	lasted, err := ask(ctx)
+	c.lasted = append(c.lasted, lasted)
+	return err
+}
+
+// sound is a WAV file of a second.
+func sound() string {
+	return "RIFF\x00\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x07\x00\x01\x00\xe8\x03\x00\x00\xe8\x03\x00\x00\x01\x00\x08\x00data\xe8\x03\x00\x00" + strings.Repeat("x", 1000)
+}
+
+// What a server hears is counted: at most as long as the recording lasts, then as long as the server says.
+func TestTranscriptionsAreCounted(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		content, answer string
+		longest, lasted time.Duration
+	}{
+		"the server says it":       {sound(), `{"text":"a","usage":{"type":"duration","seconds":3}}`, time.Second, 3 * time.Second},
+		"the server says a length": {sound(), `{"text":"a","duration":2.5}`, time.Second, 2500 * time.Millisecond},
+		"as a text":                {sound(), `{"text":"a","duration":"2"}`, time.Second, 2 * time.Second},
+		"it counts tokens":         {sound(), `{"text":"a","usage":{"type":"tokens","input_tokens":14,"seconds":9}}`, time.Second, time.Second},
+		"it says nonsense":         {sound(), `{"text":"a","duration":-4,"usage":{"type":"duration","seconds":{}}}`, time.Second, time.Second},
+		"a format not known":       {"1234567890", `{"text":"a"}`, 20 * time.Millisecond, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v, _ := audio(t, map[string]string{"/v1/audio/transcriptions": test.answer})
+			v.Configure(agents.Media{Transcription: agents.Transcription{Provider: "audio", Model: "whisper"}})
+			_, err := v.Transcribe(t.Context(), attach.Recording{Content: []byte(test.content), Label: public})
+			require.NoError(t, err)
+			c := v.Meter.(*counter)
+			require.Equal(t, []meter.Audio{{Provider: "audio", Key: "key1", Model: "whisper", Level: flow.Public, Longest: test.longest}}, c.calls)
+			require.Equal(t, []time.Duration{test.lasted}, c.lasted)
+		})
+	}
+}
+
+// A recording that no budget covers leaves the gateway to no server.
+func TestWhatNoBudgetCoversIsNotHeard(t *testing.T) {
+	t.Parallel()
+	budget := &spending.Budget{Name: "house", Unit: "USD"}
+	for want, refused := range map[error]*spending.Reached{
+		attach.ErrOverBudget: {Budget: budget}, attach.ErrNoPriceToHear: {Budget: budget, Unpriced: true},
+	} {
+		v, asked := audio(t, nil)
+		v.Meter = &counter{refuses: fmt.Errorf("refused: %w", refused)}
+		v.Configure(agents.Media{Transcription: agents.Transcription{Provider: "audio", Model: "whisper"}, Speech: agents.Speech{Provider: "audio", Model: "kokoro"}})
+		_, err := v.Transcribe(t.Context(), attach.Recording{Content: []byte("sound"), Label: public})
+		require.ErrorIs(t, err, want)
+		_, err = v.Speak(t.Context(), "Hello.", public)
+		require.ErrorContains(t, err, "budget house")
+		require.Empty(t, *asked)
+	}
+}
+
+// What a server says is counted: at most half a second for each letter and a second for any other character, then as long as the recording lasts.
+func TestSpeechIsCounted(t *testing.T) {
+	t.Parallel()
+	for content, lasted := range map[string]time.Duration{sound(): time.Second, "of another format": 0} {
+		v, _ := audio(t, map[string]string{"/v1/audio/speech": content})
+		v.Configure(agents.Media{Speech: agents.Speech{Provider: "audio", Model: "kokoro", Voice: "alloy"}})
+		_, err := v.Speak(t.Context(), "**Grüße.**", public)
+		require.NoError(t, err)
+		c := v.Meter.(*counter)
+		require.Equal(t, []meter.Audio{{Provider: "audio", Key: "key1", Model: "kokoro", Level: flow.Public, Longest: 4 * time.Second}}, c.calls)
+		require.Equal(t, []time.Duration{lasted}, c.lasted)
+	}
 }
 
 // audio is a server with OpenAI's Audio API, which answers by path.

@@ -40,8 +40,8 @@ type Fetcher struct {
 type Config struct {
 	Adapters adapters.Finder
 	Settings func() *place.Settings
-	// Transcribe returns what is said in a recording. Its errors [ErrNoTranscription] and [ErrTooSecretToHear] are explained to the
-	// agent. Nil: recordings are not transcribed.
+	// Transcribe returns what is said in a recording. Its errors that this package has are explained to the
+	// agent. What the context is called for, [spending.Origin], pays for it. Nil: recordings are not transcribed.
 	Transcribe func(ctx context.Context, r Recording) (string, error)
 	// Read extracts the text of a document, see [document.Reader.Text]. Nil: agents see no documents but plain text.
 	Read func(ctx context.Context, mime string, content []byte) (document.Text, error)

@@ -28,6 +28,8 @@ type Recording struct {
 var (
 	ErrNoTranscription = errors.New("recordings are not transcribed")
 	ErrTooSecretToHear = errors.New("the recording is above the level of the server that transcribes")
+	ErrOverBudget      = errors.New("no budget covers the transcription")
+	ErrNoPriceToHear   = errors.New("a budget can't count the transcription, because its price is not known")
 )
 
 // hear writes down what is said in a recording, for the model to read.
@@ -42,7 +44,7 @@ func (f *Fetcher) hear(ctx context.Context, at *sessions.Attachment, content []b
 	case errors.Is(err, ErrTooSecretToHear):
 		at.Note = "you can't hear it: it is too confidential for the server that transcribes (classification of its provider)"
 	case err != nil:
-		at.Note = "it could not be transcribed"
+		at.Note = unheard(err)
 		f.Log.Warn("recording not transcribed", "run", string(run.ID), "channel", run.Route.Channel, "err", err)
 	case text == "":
 		at.Note = "nothing is said in it"
@@ -54,6 +56,17 @@ func (f *Fetcher) hear(ctx context.Context, at *sessions.Attachment, content []b
 		}
 		got.Texts = append(got.Texts, fmt.Sprintf("[Transcript of the %s; a machine wrote it and may be wrong]\n%s", what, clip(text)))
 	}
+}
+
+// unheard tells the agent why a recording was not transcribed. What went wrong at the server is for the operator alone.
+func unheard(err error) string {
+	switch {
+	case errors.Is(err, ErrOverBudget):
+		return "you can't hear it: the budget does not cover its transcription"
+	case errors.Is(err, ErrNoPriceToHear):
+		return "you can't hear it: there is a budget, and the price of transcriptions is not known; the owner of this gateway can set it in models.prices"
+	}
+	return "it could not be transcribed"
 }
 
 // extension is the ending of a recording's name, by which servers tell its format.

@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"sluice/adapters"
+	"sluice/internal/spending"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/queue"
+	"sluice/sessions"
 )
 
 // Speaker turns texts into recordings. It is called from many goroutines.
@@ -27,6 +31,10 @@ func (o *Outbox) voiced(ctx context.Context, d *ledger.Delivery, a adapters.Adap
 	if o.Speaker == nil {
 		return errors.New("replies can't be spoken: set media.speech")
 	}
+	ctx, err := o.paidBy(ctx, d)
+	if err != nil {
+		return err
+	}
 	file, err := o.Speaker.Speak(ctx, d.Text, d.Label)
 	if err != nil {
 		return fmt.Errorf("the reply could not be spoken: %w", err)
@@ -37,6 +45,26 @@ func (o *Outbox) voiced(ctx context.Context, d *ledger.Delivery, a adapters.Adap
 	}
 	d.Files = append(d.Files, m.ID)
 	return nil
+}
+
+// paidBy says who has caused a delivery: the run that it answers.
+func (o *Outbox) paidBy(ctx context.Context, d *ledger.Delivery) (context.Context, error) {
+	record, err := o.Store.Session(ctx, d.Session)
+	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+		return ctx, fmt.Errorf("read session: %w", err)
+	}
+	batch, err := o.Composer.Store.Batch(ctx, d.Run)
+	if err != nil {
+		return ctx, fmt.Errorf("read batch: %w", err)
+	}
+	run := sessions.Run{ID: d.Run, Session: d.Session}
+	if at := slices.IndexFunc(batch, func(r sessions.Run) bool { return r.ID == d.Run }); at >= 0 {
+		run = batch[at]
+		queue.SetSpeaker(&run, batch)
+	}
+	origin := ledger.OriginOf(&run, record.Agent)
+	origin.Partition, origin.Epoch = 0, 0 // the run has ended
+	return spending.With(ctx, origin), nil
 }
 
 // inFront are deliveries with one that is sent before them.

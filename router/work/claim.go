@@ -174,7 +174,7 @@ func (c *claimer) admit(ctx context.Context, j *job) (admittedBatch, error) {
 		if message[0].Status != sessions.RunRunning && !j.session.HasRun(message[0].ID) { // else an earlier worker has brought it in
 			whole := queue.Joined(message)
 			c.intake.readThread(ctx, &whole)
-			got := c.intake.fetch(ctx, &whole, space)
+			got := c.intake.files(ctx, j.session, &whole, space)
 			err := c.intake.admitText(j.session, &whole, got.Texts)
 			if err != nil && len(said) == 1 {
 				return b, err

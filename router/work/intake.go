@@ -1,14 +1,19 @@
 package work
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"slices"
 	"time"
 
 	"sluice/adapters"
+	"sluice/internal/spending"
 	"sluice/policy"
+	"sluice/router/attach"
+	"sluice/router/ledger"
 	"sluice/router/place"
+	"sluice/router/quota"
 	"sluice/sessions"
 )
 
@@ -23,6 +28,17 @@ type intake struct {
 	fetch    Fetch
 	now      func() time.Time
 	log      *slog.Logger
+}
+
+// files fetches the files of a message. What that costs counts to its sender. The run may not have begun, so no epoch ends the
+// calls.
+func (in *intake) files(ctx context.Context, session *sessions.Session, run *sessions.Run, space *quota.Files) attach.Fetched {
+	if len(run.Input.Attachments) > 0 {
+		o := ledger.OriginOf(run, session.Record().Agent)
+		o.Partition, o.Epoch = 0, 0
+		ctx = spending.With(ctx, o)
+	}
+	return in.fetch(ctx, run, space)
 }
 
 // admitText asks the monitor about a run's input and redacts it. The caller stores the decision with its effects.

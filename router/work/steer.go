@@ -73,7 +73,7 @@ func (b *inbox) join(ctx context.Context, said [][]sessions.Run) (bool, error) {
 	space := b.with.intake.quotas.Of(b.job.id)
 	for _, message := range said {
 		whole := queue.Joined(message)
-		got := b.with.intake.fetch(ctx, &whole, space)
+		got := b.with.intake.files(ctx, session, &whole, space)
 		if err := b.with.intake.admitText(session, &whole, got.Texts); err != nil {
 			b.refused[message[0].ID] = true // it fails in its own turn, which tells its sender
 			continue

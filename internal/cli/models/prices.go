@@ -48,6 +48,7 @@ type price struct {
 	Written  *string `json:"written"`
 	Thinking *string `json:"thinking"`
 	Picture  *string `json:"picture,omitempty"` // for each
+	Minute   *string `json:"minute,omitempty"`  // of audio
 	Currency string  `json:"currency,omitempty"`
 	Source   string  `json:"source"` // configuration, "list of <day>" or unknown
 	From     string  `json:"validFrom,omitempty"`
@@ -75,15 +76,15 @@ func Prices(s terminal.Screen, cfg *config.Config, all, asJSON bool) error {
 		}
 		return s.JSON(text)
 	}
-	if err := terminal.Rows(s, []string{"MODEL", "INPUT", "OUTPUT", "CACHED", "WRITTEN", "THINKING", "PICTURE", "CURRENCY", "FROM", "SOURCE"}, out.Models, func(p price) []string {
-		return []string{p.Model, text(p.Input), text(p.Output), text(p.Cached), text(p.Written), text(p.Thinking), text(p.Picture), p.Currency, p.From, p.Source}
+	if err := terminal.Rows(s, []string{"MODEL", "INPUT", "OUTPUT", "CACHED", "WRITTEN", "THINKING", "PICTURE", "MINUTE", "CURRENCY", "FROM", "SOURCE"}, out.Models, func(p price) []string {
+		return []string{p.Model, text(p.Input), text(p.Output), text(p.Cached), text(p.Written), text(p.Thinking), text(p.Picture), text(p.Minute), p.Currency, p.From, p.Source}
 	}); err != nil {
 		return err
 	}
 	if !slices.ContainsFunc(out.Models, func(p price) bool { return p.Source == unknown }) {
-		return s.Printf("\nPrices are for a million tokens. List prices are of %s; prices in models.prices take precedence.", pricelist.Dated)
+		return s.Printf("\nPrices are for a million tokens, a picture or a minute of audio. List prices are of %s; prices in models.prices take precedence.", pricelist.Dated)
 	}
-	return s.Printf("\nPrices are for a million tokens. Set models.prices for models whose price is unknown: budgets in money refuse them.")
+	return s.Printf("\nPrices are for a million tokens, a picture or a minute of audio. Set models.prices for models whose price is unknown: budgets in money refuse them.")
 }
 
 const unknown = "unknown"
@@ -95,6 +96,9 @@ func configured(cfg *config.Config, list *pricelist.List, now time.Time) (all []
 		for _, name := range chain.Names(ref) {
 			names[name] = true
 		}
+	}
+	for _, name := range cfg.Media.Models() {
+		names[name] = true
 	}
 	for provider, p := range cfg.Models.Providers {
 		for _, model := range p.Models {
@@ -122,9 +126,12 @@ func priceOf(name string, p *spending.Price, source pricelist.Source) price {
 	if p == nil {
 		return price{Model: name, Source: unknown}
 	}
-	out := price{
-		Model: name, Input: amount(p.Input), Output: amount(p.Output), Cached: amount(p.Cached), Written: amount(p.Written), Thinking: amount(p.Thinking),
-		Currency: p.Currency, Source: string(source),
+	out := price{Model: name, Currency: p.Currency, Source: string(source)}
+	if !p.NoTokens {
+		out.Input, out.Output, out.Cached, out.Written, out.Thinking = amount(p.Input), amount(p.Output), amount(p.Cached), amount(p.Written), amount(p.Thinking)
+	}
+	if !p.NoMinute {
+		out.Minute = amount(p.Minute)
 	}
 	if source == pricelist.FromTable {
 		out.Source = "list of " + pricelist.Dated

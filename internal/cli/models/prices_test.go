@@ -23,20 +23,25 @@ func TestPrices(t *testing.T) {
 			{Input: "0", Output: "0", ValidFrom: "2026-12-01"}, {Input: "9", Output: "9", ValidFrom: "2026-11-01"},
 		}}},
 	}
+	cfg.Media.Transcription.Provider, cfg.Media.Transcription.Model = "ai", "whisper-1"
+	cfg.Media.Speech.Provider, cfg.Media.Speech.Model = "local", "kokoro"
+	cfg.Models.Prices["local/kokoro"] = modelconfig.Price{Rates: modelconfig.Rates{Minute: "0.015"}}
 	show := func(all, asJSON bool) string {
 		var out bytes.Buffer
 		s := terminal.Screen{Out: &out, Err: &out, Now: func() time.Time { return time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC) }}
 		require.NoError(t, models.Prices(s, cfg, all, asJSON))
 		return out.String()
 	}
-	require.Equal(t, `MODEL          INPUT  OUTPUT  CACHED  WRITTEN  THINKING  PICTURE  CURRENCY  FROM        SOURCE
-ai/gpt-5-mini  0.25   2.00    0.025   0.25     2.00      -        USD       -           list of 2025-12-01
-local/other    -      -       -       -        -         -        -         -           unknown
-local/phi      0.50   1.00    0.50    0.50     1.00      0.001    USD       -           configuration
-local/phi      9.00   9.00    9.00    9.00     9.00      -        USD       2026-11-01  configuration
-local/phi      0.00   0.00    0.00    0.00     0.00      -        USD       2026-12-01  configuration
+	require.Equal(t, `MODEL          INPUT  OUTPUT  CACHED  WRITTEN  THINKING  PICTURE  MINUTE  CURRENCY  FROM        SOURCE
+ai/gpt-5-mini  0.25   2.00    0.025   0.25     2.00      -        -       USD       -           list of 2025-12-01
+ai/whisper-1   -      -       -       -        -         -        0.006   USD       -           list of 2025-12-01
+local/kokoro   -      -       -       -        -         -        0.015   USD       -           configuration
+local/other    -      -       -       -        -         -        -       -         -           unknown
+local/phi      0.50   1.00    0.50    0.50     1.00      0.001    -       USD       -           configuration
+local/phi      9.00   9.00    9.00    9.00     9.00      -        -       USD       2026-11-01  configuration
+local/phi      0.00   0.00    0.00    0.00     0.00      -        -       USD       2026-12-01  configuration
 
-Prices are for a million tokens. Set models.prices for models whose price is unknown: budgets in money refuse them.
+Prices are for a million tokens, a picture or a minute of audio. Set models.prices for models whose price is unknown: budgets in money refuse them.
 `, show(false, false))
 	require.Regexp(t, `anthropic: claude-opus-4-5 +5.00 +25.00`, show(true, false))
 	var got struct {
@@ -47,6 +52,6 @@ Prices are for a million tokens. Set models.prices for models whose price is unk
 		}
 	}
 	require.NoError(t, json.Unmarshal([]byte(show(false, true)), &got))
-	require.Nil(t, got.Models[1].Input, "an unknown price is not 0")
-	require.Equal(t, "unknown", got.Models[1].Source)
+	require.Nil(t, got.Models[3].Input, "an unknown price is not 0")
+	require.Equal(t, "unknown", got.Models[3].Source)
 }

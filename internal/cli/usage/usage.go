@@ -32,6 +32,7 @@ const unknown = "unknown"
 type amounts struct {
 	Calls, Failed, Estimated int
 	Tokens                   struct{ Input, Output, Cached int }
+	AudioSeconds             float64 `json:"audio_seconds"`
 	Cost, Currency           string
 }
 
@@ -121,7 +122,12 @@ func table(s terminal.Screen, got *sums, limit int) error {
 	if len(got.Rows) == 0 {
 		return s.Printf("No model calls %s.", between(got.From, got.To))
 	}
-	head := append(slices.Clone(got.By), "calls", "input", "cached", "output", "cost")
+	head := append(slices.Clone(got.By), "calls", "input", "cached", "output")
+	audio := slices.ContainsFunc(got.Rows, func(r row) bool { return r.AudioSeconds > 0 })
+	if audio {
+		head = append(head, "audio")
+	}
+	head = append(head, "cost")
 	for i := range head {
 		head[i] = strings.ToUpper(head[i])
 	}
@@ -130,7 +136,11 @@ func table(s terminal.Screen, got *sums, limit int) error {
 		for _, name := range got.By {
 			cells = append(cells, r.group(name))
 		}
-		return append(cells, strconv.Itoa(r.Calls), strconv.Itoa(r.Tokens.Input), cached(&r.amounts), strconv.Itoa(r.Tokens.Output), cost(&r.amounts))
+		cells = append(cells, strconv.Itoa(r.Calls), strconv.Itoa(r.Tokens.Input), cached(&r.amounts), strconv.Itoa(r.Tokens.Output))
+		if audio {
+			cells = append(cells, (time.Duration(r.AudioSeconds * float64(time.Second))).String())
+		}
+		return append(cells, cost(&r.amounts))
 	})
 	if err != nil {
 		return err

@@ -21,6 +21,16 @@ type Speech struct {
 	Voice    string `yaml:"voice" doc:"Name of the voice, such as alloy."`
 }
 
+// Models are the models that hear and speak, as <provider>/<model>. A command is no model.
+func (m Media) Models() (names []string) {
+	for _, of := range [][2]string{{m.Transcription.Provider, m.Transcription.Model}, {m.Speech.Provider, m.Speech.Model}} {
+		if of[0] != "" {
+			names = append(names, of[0]+"/"+of[1])
+		}
+	}
+	return names
+}
+
 // Check reports what is wrong with the section. openAI says whether a provider is configured and of kind openai.
 func (m Media) Check(must func(ok bool, key, format string, args ...any), openAI func(provider string) bool) {
 	const kind = "want the name of a provider of kind openai in models.providers, not %q"

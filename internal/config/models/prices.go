@@ -18,12 +18,13 @@ type Price struct {
 
 // Rates are what a model costs from a day on.
 type Rates struct {
-	Input     scalar.Amount `yaml:"input" doc:"For a million tokens of prompts."`
+	Input     scalar.Amount `yaml:"input" doc:"For a million tokens of prompts. May be left out if minute is set, as may output."`
 	Output    scalar.Amount `yaml:"output" doc:"For a million tokens of replies."`
 	Cached    scalar.Amount `yaml:"cached" doc:"For a million tokens of prompts that the provider reads from its cache. Default: as input."`
 	Written   scalar.Amount `yaml:"written,omitempty" doc:"For a million tokens of prompts that the provider writes to its cache. Default: as input."`
 	Thinking  scalar.Amount `yaml:"thinking,omitempty" doc:"For a million tokens of reasoning. Default: as output."`
 	Picture   scalar.Amount `yaml:"picture,omitempty" doc:"For each picture of a prompt, in addition to its tokens. Default: 0."`
+	Minute    scalar.Amount `yaml:"minute,omitempty" doc:"For a minute of audio that a model of media.transcription hears or a model of media.speech says. Default: unknown."`
 	Currency  string        `yaml:"currency" doc:"Such as USD or EUR. Default: USD."`
 	ValidFrom scalar.Day    `yaml:"validFrom,omitempty" doc:"The day (UTC) from which the price applies, such as 2026-12-01. Before that day, the list price of the model applies, if there is one. Default: always."`
 }
@@ -42,6 +43,9 @@ func (m *Models) checkPrices(fault Fault) {
 }
 
 func (r *Rates) check(path string, fault Fault) {
+	if r.Minute != "" && r.Input == "" && r.Output == "" {
+		return
+	}
 	fault.must(r.Input != "", path+".input", "is missing: want the price of a million tokens, such as 2.50")
 	fault.must(r.Output != "", path+".output", "is missing: want the price of a million tokens, such as 10")
 }
@@ -50,7 +54,7 @@ func (r *Rates) price() spending.Price {
 	input, output := r.Input.Millionths(0), r.Output.Millionths(0)
 	return spending.Price{
 		Input: input, Output: output, Cached: r.Cached.Millionths(input), Written: r.Written.Millionths(input), Thinking: r.Thinking.Millionths(output), Picture: r.Picture.Millionths(0),
-		Currency: r.Currency, From: r.ValidFrom.Start(),
+		Minute: r.Minute.Millionths(0), NoMinute: r.Minute == "", NoTokens: r.Input == "", Currency: r.Currency, From: r.ValidFrom.Start(),
 	}
 }
 

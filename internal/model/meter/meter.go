@@ -10,6 +10,8 @@
 // If a reservation can't be stored, the call is not made. If the end of a call can't be stored, its reservation stays until
 // [Meter.Sweep] posts it as spent: it may have cost that much. The same happens to the calls of a process that has died.
 //
+// [Meter.Hear] does the same for calls of speech servers, which cost money by the minute. They count towards no budget in tokens.
+//
 // A Meter has no goroutines.
 package meter
 
@@ -128,6 +130,7 @@ type counted struct {
 	posting spending.Posting
 	price   *spending.Price // nil: unknown
 	req     sessions.Request
+	audio   time.Duration        // the most that a recording can last; 0: it is a call with tokens
 	on      func(sessions.Chunk) // gets the parts of the answer
 	heard   bool
 	ended   bool
@@ -147,25 +150,45 @@ func (m *metered) begin(ctx context.Context, req *sessions.Request, on func(sess
 	if req.Label.Valid() {
 		c.posting.Call.Level = req.Label.Level()
 	}
-	if prices := m.meter.Settings().Prices; prices != nil {
-		c.price, _ = prices.At(m.provider, m.model, c.posting.Call.Started)
-	}
-	err := c.reserve(ctx, &c.req)
+	c.find()
+	err := c.reserve(ctx)
 	req.MaxTokens = c.req.MaxTokens
 	return c, err
+}
+
+// find finds the price of the call.
+func (c *counted) find() {
+	if prices := c.meter.Settings().Prices; prices != nil {
+		call := &c.posting.Call
+		found, _ := prices.At(call.Provider, call.Model, call.Started)
+		c.price = found.Known(spending.Amount{Audio: c.audio})
+	}
 }
 
 // left ends a call whose client has panicked.
 func (c *counted) left() {
 	if !c.ended {
-		c.end(&sessions.Completion{}, errors.New("the client of the model has panicked"))
+		c.end(nil, errors.New("the client of the model has panicked"))
 	}
 }
 
-// end notes the end of the call. It stores it, unless the caller does.
+// end notes the end of the call; without a completion, it has panicked. It stores it, unless the caller does.
 //
 //go:noinline
 func (c *counted) end(completion *sessions.Completion, err error) {
+	if completion == nil {
+		completion = &sessions.Completion{}
+	}
+	c.note(spending.Amount{Usage: completion.Usage}, err)
+	if err == nil && c.req.Kept {
+		completion.Posting = &c.posting
+		return
+	}
+	c.store(c.ctx)
+}
+
+// note notes how the call has ended, and what it has used if it has not failed.
+func (c *counted) note(used spending.Amount, err error) {
 	c.ended = true
 	if c.posting.Open > 0 {
 		c.meter.mu.Lock()
@@ -175,16 +198,11 @@ func (c *counted) end(completion *sessions.Completion, err error) {
 	call := &c.posting.Call
 	call.Latency = c.meter.Now().Sub(call.Started)
 	if err != nil {
-		c.failed(&c.req, err)
+		c.failed(err)
 	} else {
-		c.succeeded(&c.req, completion.Usage)
+		c.succeeded(used)
 	}
 	c.posting.Settle()
-	if err == nil && c.req.Kept {
-		completion.Posting = &c.posting
-		return
-	}
-	c.store(c.ctx)
 }
 
 // callID is an id that grows with time, so that rows are added at the end of the index.
@@ -199,16 +217,16 @@ func callID() string {
 // reserve reserves the most that the call may cost, if it touches budgets.
 //
 //go:noinline
-func (c *counted) reserve(ctx context.Context, req *sessions.Request) error {
+func (c *counted) reserve(ctx context.Context) error {
 	budgets := c.meter.Settings().Budgets
 	if !c.touches(budgets) {
 		return nil
 	}
-	if req.MaxTokens == 0 {
-		req.MaxTokens = outputDefault
-	}
-	if err := c.posting.Plan(budgets, c.price, WorstCase(req)); err != nil {
+	if err := c.posting.Plan(budgets, c.price, c.worst()); err != nil {
 		return refused(err)
+	}
+	if c.posting.Open == 0 {
+		return nil
 	}
 	for _, e := range c.posting.Entries {
 		if e.Held <= e.Max {
@@ -282,6 +300,17 @@ func refused(err error) error {
 	return &chain.Refused{Cheaper: ok && r.Budget.AtLimit == spending.RuleCheaper, Err: err}
 }
 
+// worst is the most that the call can use. It limits an answer that has no limit.
+func (c *counted) worst() spending.Amount {
+	if c.audio > 0 {
+		return spending.Amount{Audio: c.audio}
+	}
+	if c.req.MaxTokens == 0 {
+		c.req.MaxTokens = outputDefault
+	}
+	return WorstCase(&c.req)
+}
+
 func (c *counted) touches(budgets []*spending.Budget) bool {
 	for _, b := range budgets {
 		if _, applies := b.Subject(&c.posting.Call.Origin, c.posting.Call.Provider); applies {
@@ -305,19 +334,19 @@ func (c *counted) reached(ctx context.Context, budgets []*spending.Budget) (*spe
 }
 
 // succeeded notes what the call has used.
-func (c *counted) succeeded(req *sessions.Request, used sessions.Usage) {
+func (c *counted) succeeded(used spending.Amount) {
 	call := &c.posting.Call
 	call.Outcome = spending.OutcomeOK
-	if used == (sessions.Usage{}) {
-		c.assume(req)
+	if used == (spending.Amount{}) {
+		c.assume()
 		return
 	}
-	call.Assumed, call.Amount = false, spending.Amount{Usage: used}
+	call.Assumed, call.Amount = false, used
 	if c.price == nil {
 		return
 	}
 	if c.price.Picture > 0 {
-		call.Amount.Pictures = pictures(req)
+		call.Amount.Pictures = pictures(&c.req)
 	}
 	c.cost(c.price.Cost(call.Amount))
 }
@@ -329,22 +358,19 @@ func (c *counted) cost(m spending.Money) {
 }
 
 // assume notes the most that the call may have used, because the provider does not say.
-func (c *counted) assume(req *sessions.Request) {
+func (c *counted) assume() {
 	call := &c.posting.Call
 	if call.Assumed {
 		return // it was reserved
 	}
-	if req.MaxTokens == 0 {
-		req.MaxTokens = outputDefault
-	}
-	call.Assumed, call.Amount = true, WorstCase(req)
+	call.Assumed, call.Amount = true, c.worst()
 	if c.price != nil {
 		c.cost(c.price.Worst(call.Amount))
 	}
 }
 
 // failed notes why the call has failed. One that the provider has not taken costs nothing; any other may have cost the most.
-func (c *counted) failed(req *sessions.Request, err error) {
+func (c *counted) failed(err error) {
 	call := &c.posting.Call
 	call.Outcome = "failed"
 	if me, ok := errors.AsType[*sessions.ModelError](err); ok {
@@ -354,7 +380,7 @@ func (c *counted) failed(req *sessions.Request, err error) {
 		call.Outcome = "cancelled"
 	}
 	if c.heard || !free(err) {
-		c.assume(req)
+		c.assume()
 		return
 	}
 	call.Assumed, call.Amount = false, spending.Amount{}

@@ -12,13 +12,19 @@ import (
 	"net/http"
 	"net/textproto"
 	"net/url"
+	"strconv"
 	"strings"
+	"time"
 
 	"sluice/internal/model/wire"
+	"sluice/sessions"
 )
 
 // transcriptMax is how much of a server's response is read.
 const transcriptMax = 1 << 20
+
+// errorMax is how much of a server's error is read, to tell its kind.
+const errorMax = 4 << 10
 
 // Audio is a client of the Audio API, which many speech servers have. It is safe for concurrent use.
 type Audio struct {
@@ -30,26 +36,59 @@ type Audio struct {
 func NewAudio(cfg wire.ProviderConfig) *Audio {
 	cfg.BaseURL = strings.TrimSuffix(cmp.Or(cfg.BaseURL, DefaultBaseURL), "/")
 	cfg.APIKey = strings.TrimSpace(cfg.APIKey)
-	return &Audio{cfg, &http.Client{Transport: wire.NewTransport(), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	return &Audio{cfg, &http.Client{Transport: cfg.Transport(), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+}
+
+// Transcript is what is said in a recording.
+type Transcript struct {
+	Text string
+	// Lasts is how long the recording lasts as the server counts it; 0: it does not say.
+	Lasts time.Duration
 }
 
 // Transcribe returns what is said in a recording. It does not try again.
-func (a *Audio) Transcribe(ctx context.Context, model, name, kind string, recording []byte) (string, error) {
+func (a *Audio) Transcribe(ctx context.Context, model, name, kind string, recording []byte) (Transcript, error) {
 	body, contentType, err := form(model, name, kind, recording)
 	if err != nil {
-		return "", fmt.Errorf("transcribe: %w", err)
+		return Transcript{}, fmt.Errorf("transcribe: %w", err)
 	}
-	resp, err := a.post(ctx, "/audio/transcriptions", contentType, body)
+	resp, err := a.post(ctx, model, "/audio/transcriptions", contentType, body)
 	if err != nil {
-		return "", fmt.Errorf("transcribe: %w", err)
+		return Transcript{}, fmt.Errorf("transcribe: %w", err)
 	}
 	defer resp.Body.Close() //nolint:errcheck // only read from
-	var got struct{ Text *string }
-	if err := json.NewDecoder(io.LimitReader(resp.Body, transcriptMax)).Decode(&got); err != nil || got.Text == nil {
-		return "", errors.New("transcribe: the server's response has no text")
+	var got struct {
+		Text     *string
+		Duration seconds // of servers that answer with it without being asked
+		Usage    struct {
+			Type    string
+			Seconds seconds
+		}
 	}
-	return strings.TrimSpace(*got.Text), nil
+	if err := json.NewDecoder(io.LimitReader(resp.Body, transcriptMax)).Decode(&got); err != nil || got.Text == nil {
+		return Transcript{}, errors.New("transcribe: the server's response has no text")
+	}
+	lasts := time.Duration(got.Duration)
+	if got.Usage.Type == "duration" {
+		lasts = max(lasts, time.Duration(got.Usage.Seconds))
+	}
+	return Transcript{strings.TrimSpace(*got.Text), lasts}, nil
 }
+
+// seconds is a time as a number of seconds. Anything else counts as no time: the transcript is worth more than its length.
+type seconds time.Duration
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (s *seconds) UnmarshalJSON(text []byte) error {
+	n, err := strconv.ParseFloat(strings.Trim(string(text), `"`), 64)
+	if err == nil && n > 0 && n <= dayMax.Seconds() {
+		*s = seconds(n * float64(time.Second))
+	}
+	return nil
+}
+
+// dayMax is the longest time that a server is believed.
+const dayMax = 24 * time.Hour
 
 // speechMax is the maximum size of a recording that a server makes, in bytes.
 const speechMax = 16 << 20
@@ -60,7 +99,7 @@ func (a *Audio) Speak(ctx context.Context, model, voice, text string) ([]byte, e
 	if err != nil {
 		return nil, fmt.Errorf("speak: %w", err)
 	}
-	resp, err := a.post(ctx, "/audio/speech", "application/json", bytes.NewReader(body))
+	resp, err := a.post(ctx, model, "/audio/speech", "application/json", bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("speak: %w", err)
 	}
@@ -77,8 +116,8 @@ func (a *Audio) Speak(ctx context.Context, model, voice, text string) ([]byte, e
 	return recording, nil
 }
 
-// post sends a request. Any status but 200 is an error.
-func (a *Audio) post(ctx context.Context, path, contentType string, body io.Reader) (*http.Response, error) {
+// post sends a request. Any status but 200 is an error, a [*sessions.ModelError] of its kind.
+func (a *Audio) post(ctx context.Context, model, path, contentType string, body io.Reader) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.cfg.BaseURL+path, body)
 	if err != nil {
 		return nil, errors.New("the address of the server is not valid")
@@ -86,6 +125,9 @@ func (a *Audio) post(ctx context.Context, path, contentType string, body io.Read
 	req.Header.Set("Content-Type", contentType)
 	if a.cfg.APIKey != "" {
 		req.Header.Set("Authorization", "Bearer "+a.cfg.APIKey)
+	}
+	for name, value := range a.cfg.Headers {
+		req.Header.Set(name, value)
 	}
 	resp, err := a.client.Do(req)
 	if failed, ok := errors.AsType[*url.Error](err); ok {
@@ -95,8 +137,12 @@ func (a *Audio) post(ctx context.Context, path, contentType string, body io.Read
 		return nil, err
 	}
 	if resp.StatusCode != http.StatusOK {
-		_ = resp.Body.Close() // nothing in it is of use
-		return nil, fmt.Errorf("the server answered %d", resp.StatusCode)
+		text, err := io.ReadAll(io.LimitReader(resp.Body, errorMax))
+		if err != nil {
+			text = nil // the status is enough
+		}
+		_ = resp.Body.Close() // it was only read from
+		return nil, &sessions.ModelError{Kind: wire.KindOf(resp.StatusCode, string(text)), Model: a.cfg.Name + "/" + model, Err: fmt.Errorf("the server answered %d", resp.StatusCode)}
 	}
 	return resp, nil
 }

@@ -61,7 +61,7 @@ type Provider struct {
 // NewProvider creates a provider. It sends no request.
 func NewProvider(cfg ProviderConfig, protocol Protocol) *Provider {
 	cfg.APIKey = strings.TrimSpace(cfg.APIKey)
-	return &Provider{cfg: cfg, protocol: protocol, transport: cfg.transport()}
+	return &Provider{cfg: cfg, protocol: protocol, transport: cfg.Transport()}
 }
 
 // Level returns the highest level of data that may be sent to the provider.

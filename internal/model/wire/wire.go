@@ -57,8 +57,8 @@ const writeBuffer = 1 << 10
 // NoProxy in place of a proxy's address: requests take no proxy, whatever the environment says.
 const NoProxy = "none"
 
-// transport creates the transport to a provider.
-func (c *ProviderConfig) transport() *http.Transport {
+// Transport creates the transport to the provider.
+func (c *ProviderConfig) Transport() *http.Transport {
 	t := NewTransport()
 	if c.Connect > 0 {
 		t.DialContext = (&net.Dialer{Timeout: c.Connect, KeepAlive: keepAlive}).DialContext

@@ -20,11 +20,12 @@ const (
 	OpenAI    Vendor = "openai"
 )
 
-// Entry is a price of the table, in US dollars for a million tokens.
+// Entry is a price of the table, in US dollars for a million tokens, or for a minute of audio.
 type Entry struct {
 	Vendor                         Vendor
 	Model                          string
 	Input, Output, Cached, Written float64 // without a price of its own (0), the cache costs as much as the input
+	Minute                         float64 // of models that hear or speak, which have no price of tokens; 0: none
 }
 
 // Table is the table of list prices, the newest models of each vendor first.
@@ -34,6 +35,9 @@ func Table() []Entry { return table() }
 func (e *Entry) Price() spending.Price {
 	const million = 1_000_000
 	millionths := func(dollars float64) int64 { return int64(math.Round(dollars * million)) }
+	if e.Minute > 0 {
+		return spending.Price{Minute: millionths(e.Minute), NoTokens: true, Currency: spending.DefaultCurrency}
+	}
 	p := spending.Flat(millionths(e.Input), millionths(e.Output))
 	if e.Cached > 0 {
 		p.Cached = millionths(e.Cached)

@@ -35,5 +35,6 @@ func table() []Entry {
 		{Vendor: OpenAI, Model: "o3", Input: 2, Output: 8, Cached: 0.50},
 		{Vendor: OpenAI, Model: "o3-mini", Input: 1.10, Output: 4.40, Cached: 0.55},
 		{Vendor: OpenAI, Model: "o4-mini", Input: 1.10, Output: 4.40, Cached: 0.275},
+		{Vendor: OpenAI, Model: "whisper-1", Minute: 0.006},
 	}
 }

@@ -1,15 +1,14 @@
-package agent
+package ledger
 
 import (
 	"strings"
 
 	"sluice/internal/spending"
-	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
-// originOf says for what the models of a run are called.
-func originOf(run *sessions.Run, agent string) spending.Origin {
+// OriginOf says for what the models of a run of an agent are called.
+func OriginOf(run *sessions.Run, agent string) spending.Origin {
 	o := spending.Origin{
 		Run: run.ID, Session: run.Session, Agent: agent, Person: run.Speaker(), Partition: run.Partition, Epoch: run.Epoch,
 		Unattended: run.Kind == sessions.KindTrigger || run.Kind == sessions.KindTask || run.Kind == sessions.KindReport,
@@ -24,7 +23,7 @@ func originOf(run *sessions.Run, agent string) spending.Origin {
 func jobOf(key string) string {
 	source, rest, _ := strings.Cut(key, "/")
 	subject, _, _ := strings.Cut(rest, "/")
-	if source != string(ledger.TriggerCron) && subject != "" {
+	if source != string(TriggerCron) && subject != "" {
 		return source + ":" + subject
 	}
 	return subject

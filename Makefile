@@ -17,7 +17,7 @@ BENCHFLAGS  ?=
 MUTATEFLAGS ?=
 WHY         ?=
 
-.PHONY: help run build test lint release reproducible deploy-check module fmt bench budget fuzz mutate chaos structure security-report pictures vuln verify generate tidy clean
+.PHONY: help run build test lint release reproducible deploy-check install-check module fmt bench budget fuzz mutate chaos structure security-report pictures vuln verify generate tidy clean
 
 help: ## show the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -97,6 +97,9 @@ reproducible: $(BIN)/nfpm $(BIN)/image ## make two releases from two folders and
 
 deploy-check: ## check deploy/: the unit's hardening, the chart against Kubernetes' schemas, the rules, the proxies, install.sh
 	tools/deploycheck
+
+install-check: ## install the release in dist/ in empty Debian systems, up to the first answer: .deb, .rpm, install.sh, image (needs root)
+	tools/installcheck '$(DIST)'
 
 module: ## change the module path for go install: make module TO=github.com/somebody/sluice
 	tools/module '$(TO)'

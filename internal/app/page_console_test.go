@@ -275,7 +275,7 @@ channels: { webchat: { classification: RESTRICTED } }
 	b := newBrowser(t)
 	b.open(g.url("/overview#token=" + viewer.Token))
 	b.until(`document.querySelector(".calm, .needs")`)
-	for _, v := range []string{"overview", "inbox", "conversations", "runs", "deliveries", "people", "audit", "agents", "automation", "alerts", "memory", "logs", "costs", "access"} {
+	for _, v := range []string{"overview", "inbox", "conversations", "runs", "deliveries", "people", "audit", "agents", "automation", "alerts", "memory", "config", "logs", "costs", "access"} {
 		b.open(g.url("/" + v))
 		b.until(`document.querySelector(".row, .empty, .page-body, .problem") && !document.querySelector(".loading")`)
 		text := eval[string](b, `document.body.innerText`)

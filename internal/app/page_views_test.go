@@ -91,6 +91,9 @@ var views = []struct{ path, ready string }{
 	{"costs?by=session&days=7", `#budgets meter`},
 	{"logs", `.problem`}, // the page is not allowed to see everything
 	{"access", `table`},
+	{"config", `.setting`},
+	{"config?q=models&show=changed", `.filter.set`},
+	{"config?part=history", `.empty`},
 	{"why", `.form`},
 }
 

@@ -35,7 +35,8 @@ type Turn struct {
 	Tools       []Tool    `json:"tools,omitempty"`    // that the program may call
 	Thinking    string    `json:"thinking,omitempty"` // off, low, medium or high; empty: the program decides
 	Temperature *float32  `json:"temperature,omitempty"`
-	MaxTokens   int       `json:"maxTokens,omitempty"` // of the answer; 0: the program decides
+	MaxTokens   int       `json:"maxTokens,omitempty"`   // of the answer; 0: the program decides
+	TraceParent string    `json:"traceparent,omitempty"` // W3C Trace Context, for the spans of the program; empty: the run is not traced
 }
 
 // The roles of messages.

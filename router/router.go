@@ -14,6 +14,7 @@ import (
 	"sluice/adapters"
 	plan "sluice/internal/alert"
 	"sluice/internal/document"
+	"sluice/internal/telemetry"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/alert"
@@ -54,7 +55,7 @@ type Models interface {
 	ModelName(agent string) string
 }
 
-// Config has what a Router needs. All fields but Transcribe, Speaker, ReadDocument, Grace, SweepEvery, CachedSessions, Disk, Jobs, Alerts and Nodes are required.
+// Config has what a Router needs. All fields but Transcribe, Speaker, ReadDocument, Grace, SweepEvery, CachedSessions, Disk, Jobs, Alerts, Nodes and Tracer are required.
 type Config struct {
 	Store      *ledger.Store
 	Bus        Bus
@@ -81,8 +82,9 @@ type Config struct {
 	Sweep          func(ctx context.Context) // called by each sweep; may be nil
 	CachedSessions int                       // default 512
 
-	Refusals refused.Store // keeps whose messages were refused; nil: this is not kept
-	Spending Spending      // nil: the cost of model calls is not shown
+	Refusals refused.Store     // keeps whose messages were refused; nil: this is not kept
+	Spending Spending          // nil: the cost of model calls is not shown
+	Tracer   *telemetry.Tracer // nil: messages are not traced
 
 	Disk  quota.Disk  // space for stored files; nil: no limit
 	Hooks []hook.Hook // [hook.Hooks.Configure] replaces them
@@ -184,7 +186,7 @@ func New(c Config) (*Router, error) {
 	}
 	r.steps = steps.New(steps.Config{
 		Store: r.store, Bus: c.Bus, Wake: func(partition int, lane sessions.Lane) { r.lanes.Woken(partition, lane) },
-		Limit: func() time.Duration { return r.settings.Load().RunTimeout }, Partitions: c.Partitions, Now: c.Now, Log: c.Log, Registerer: c.Registerer,
+		Limit: func() time.Duration { return r.settings.Load().RunTimeout }, Partitions: c.Partitions, Now: c.Now, Log: c.Log, Registerer: c.Registerer, Tracer: c.Tracer,
 	})
 	r.lanes = lanes.New(lanes.Config{
 		Store: trigger.Lane{Store: r.store, In: func(partition int) bool { return r.triggers.In(partition) }}, Bus: c.Bus, Steps: r.steps,
@@ -197,7 +199,7 @@ func New(c Config) (*Router, error) {
 	r.exchanges = exchange.New(exchange.Config{
 		Store: r.store, Commit: r.lanes.Commit, Places: r.places, Invoke: c.Monitor.Invoke, Now: c.Now, Ended: r.metrics.exchanges,
 		Stopping: r.stopping.Load, HasAgent: func(agent string) bool { return c.Models.ModelName(agent) != "" },
-		Delivery: r.compose.Delivery, Spending: c.Spending,
+		Delivery: r.compose.Delivery, Spending: c.Spending, Tracer: c.Tracer,
 	})
 	r.newWork(c)
 	r.manage(c)
@@ -214,7 +216,7 @@ func (r *Router) newWork(c Config) {
 		Store: r.store, Monitor: c.Monitor, Gate: c.Gate, Composer: r.compose, Outbox: r.outbox, Receipts: r.receipts, Exchanges: r.exchanges,
 		Approvals: r.Approvals,
 		Quotas:    r.quota, Lanes: r.lanes, Steps: r.steps, Acks: r.acks, Places: r.places, Adapters: c.Adapters, Emit: c.Bus.Emit, Now: c.Now, Log: c.Log,
-		Metrics: metrics, Sent: r.sent, CachedSessions: c.CachedSessions, Fetch: files.Fetch, Speaks: speaks(c.Speaker),
+		Metrics: metrics, Sent: r.sent, CachedSessions: c.CachedSessions, Fetch: files.Fetch, Speaks: speaks(c.Speaker), Tracer: c.Tracer,
 	}
 }
 
@@ -254,7 +256,7 @@ func (r *Router) newIntake(c Config) {
 	r.Intake = &inbound.Intake{
 		Store: r.store, Buttons: r.store, Settings: r.settings.Load, Places: r.places, SinkLevel: c.Gate.SinkLevel, Commands: r.commands,
 		Pairings: r.Pairings, Composer: r.compose, Routes: r.Routes, Adapter: c.Adapters, Lanes: r.lanes, Acks: r.acks, Refused: r.refused, Emit: c.Bus.Emit,
-		Stopping: r.stopping.Load, Now: c.Now, Log: c.Log, Metrics: inbound.NewMetrics(c.Registerer),
+		Stopping: r.stopping.Load, Now: c.Now, Log: c.Log, Metrics: inbound.NewMetrics(c.Registerer), Tracer: c.Tracer,
 	}
 }
 
@@ -287,7 +289,7 @@ func (r *Router) newOutbound(c Config, decided outbound.Signal) {
 	r.Answers = &disclose.Answers{Store: r.store, Composer: r.compose, Held: r.held}
 	r.outbox = &outbound.Outbox{
 		Store: r.store, Composer: r.compose, Held: r.held, Receipts: r.receipts, Decided: decided, Lanes: r.lanes, Adapter: c.Adapters, Now: c.Now, Log: c.Log,
-		Metrics: r.sent, Speaker: c.Speaker,
+		Metrics: r.sent, Speaker: c.Speaker, Tracer: c.Tracer,
 	}
 	r.retirer = &outbound.Retirer{
 		Store: r.store, Adapter: c.Adapters, Composer: r.compose, Lanes: r.lanes, Now: c.Now, Log: c.Log, Every: r.sweepEvery, Decided: decided,

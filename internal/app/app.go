@@ -32,6 +32,7 @@ import (
 	"sluice/internal/sandbox"
 	"sluice/internal/skill"
 	"sluice/internal/supervisor"
+	"sluice/internal/telemetry"
 	"sluice/internal/voice"
 	"sluice/internal/web"
 	"sluice/internal/workspace"
@@ -73,7 +74,8 @@ type App struct {
 	gate       liveGate
 	monitor    liveMonitor
 	secrets    *liveSecrets
-	lines      *logs.Keeper // of the log
+	lines      *logs.Keeper      // of the log
+	tracer     *telemetry.Tracer // nil: traces are off
 	models     atomic.Pointer[model.Registry]
 	fallback   *fallback.Fallback
 	meter      *meter.Meter
@@ -110,7 +112,11 @@ func New(cfg *config.Config, version string, log *slog.Logger) *App {
 		rows: ledger.NewStore[*store.DB],
 	}
 	a.lines = logs.New(a.now(), func(text string) string { return a.secrets.Load().Redact(text) })
-	a.log = slog.New(quiet{a.lines.Handler(log.Handler())})
+	a.tracer = telemetry.New(telemetry.Config{
+		URL: cfg.Telemetry.OTLP.Reveal(), Headers: cfg.Telemetry.HeaderValues(), Sample: cfg.Telemetry.Sample.Number(), Version: version, Instance: a.replica,
+		Now: a.now, Log: log, Registerer: registry,
+	})
+	a.log = slog.New(quiet{a.tracer.Handler(a.lines.Handler(log.Handler()))})
 	a.voices.Models, a.voices.Sandbox, a.voices.Limits = &a.models, sandbox.New(""), a.commandLimits
 	return a
 }
@@ -145,6 +151,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 	if err := a.wire(); err != nil {
 		return err
 	}
+	a.tracer.Start()
 	a.http.Start(a.listener)
 	a.mcp.Configure(mcpServers(a.cfg))
 	a.router.Start()
@@ -246,7 +253,7 @@ func (a *App) wire() error {
 	a.router, err = router.New(router.Config{
 		Store: a.rows(a.store), Bus: a.bus, Models: models{a.roster, a.chooseModel, a.maxTemperature, a.fallback.Clear}, Gate: &a.gate, Monitor: &a.monitor, Adapters: a.channels.find, Transcribe: a.voices.Transcribe, Speaker: &a.voices, ReadDocument: documents(a.log).Text,
 		Settings: routerSettings(a.cfg), Partitions: a.cfg.Limits.Partitions, Replica: a.replica, Now: a.now, Log: a.log, Registerer: a.registry,
-		Sweep: func(ctx context.Context) { sweepCalls(ctx, a) }, Refusals: a.store, Spending: a.store, Disk: a.diskSpace, Jobs: a.cfg.Jobs(), JobReader: a.cfg, Hooks: a.cfg.ReadHooks(func(string, string) {}), Alerts: a.cfg.AlertPlan(), Nodes: a.nodes,
+		Sweep: func(ctx context.Context) { sweepCalls(ctx, a) }, Refusals: a.store, Spending: a.store, Tracer: a.tracer, Disk: a.diskSpace, Jobs: a.cfg.Jobs(), JobReader: a.cfg, Hooks: a.cfg.ReadHooks(func(string, string) {}), Alerts: a.cfg.AlertPlan(), Nodes: a.nodes,
 	})
 	if err != nil {
 		return fmt.Errorf("make router: %w", err)
@@ -318,6 +325,7 @@ func (a *App) Stop(ctx context.Context) {
 	}
 	a.carriers.stop()
 	a.stopServers(ctx)
+	a.tracer.Stop(ctx)
 }
 
 func (a *App) stopServers(ctx context.Context) {

@@ -7,6 +7,7 @@ import (
 	"sluice/internal/model"
 	"sluice/internal/model/chain"
 	"sluice/internal/model/fallback"
+	"sluice/internal/model/traced"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/router/outbound"
@@ -16,7 +17,11 @@ import (
 // newModels creates the models of a configuration. What has failed is remembered across configurations.
 func newModels(a *App, c *config.Config) (*model.Registry, error) {
 	return model.New(model.Configured(&c.Models), model.Options{Board: a.fallback.Board, Now: a.now, Log: a.log, Moved: a.fallback.Moved, Wrap: func(l chain.Link) sessions.Model {
-		return a.meter.Wrap(l.Provider, l.Key, l.Model, l.Ask)
+		asks := a.meter.Wrap(l.Provider, l.Key, l.Model, l.Ask)
+		if a.tracer.On() {
+			asks = traced.Wrap(l.Provider, l.Model, asks)
+		}
+		return asks
 	}}, c.ModelsInUse()...)
 }
 

@@ -29,7 +29,7 @@ var module = func() string {
 func layers() [][]string {
 	return [][]string{
 		{"policy/flow", "agentkit", "internal/alert/intake", "internal/aside", "internal/build", "internal/cron", "internal/expr", "internal/faultpoint", "internal/freeport", "internal/glob", "internal/hook/signature", "internal/hostos", "internal/logs", "internal/node/protocol", "internal/pattern", "internal/pause", "internal/recording", "internal/visible", "internal/archtest"},
-		{"internal/alert", "internal/node", "sessions/address"},
+		{"internal/alert", "internal/node", "internal/telemetry", "sessions/address"},
 		{"sessions/audit", "sessions/message", "sessions/prompt"},
 		{"sessions/notes", "sessions/turn", "internal/spending"},
 		{"sessions/record", "internal/spending/pricelist", "internal/spending/standing"},
@@ -48,7 +48,7 @@ func layers() [][]string {
 		{"router"},
 		{"store/access", "store/alerts", "store/allowrules", "store/cooldowns", "store/marks", "store/memories", "store/nodes", "store/skills", "store/trail", "store/usage", "store/views"},
 		{"store", "store/trace", "internal/model/wire", "internal/model/chain"},
-		{"internal/model/meter", "internal/model/anthropic", "internal/model/offline", "internal/model/openai"},
+		{"internal/model/meter", "internal/model/traced", "internal/model/anthropic", "internal/model/offline", "internal/model/openai"},
 		{"internal/httpapi/wire"},
 		{"internal/httpapi/auth"},
 		{"internal/httpapi/denials"},
@@ -61,7 +61,7 @@ func layers() [][]string {
 		{"internal/agent/tools/session", "internal/agent/tools/talk", "internal/agent/toolset"},
 		{"internal/config/scalar"},
 		{"internal/config/checks", "internal/config/automation", "internal/config/budgets"},
-		{"internal/config/access", "internal/config/agents", "internal/config/hooks", "internal/config/alerts", "internal/config/models"},
+		{"internal/config/access", "internal/config/telemetry", "internal/config/agents", "internal/config/hooks", "internal/config/alerts", "internal/config/models"},
 		{
 			"store/sqlite", "store/postgres", "store/storetest",
 			"adapters/telegram", "adapters/slack", "adapters/discord", "adapters/webchat", "adapters/template", "adapters/adaptertest", "adapters/adaptertest/wire",

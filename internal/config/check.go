@@ -49,6 +49,7 @@ func check(r *report, c *Config) {
 	c.CompiledChecks(k.expressionFault)
 	fault := func(path, text string) { k.must(false, path, "%s", text) }
 	c.Gateway.Proxy.Check("gateway.proxy", fault)
+	c.Telemetry.Check(fault)
 	automation := c.automation(fault)
 	automation.Jobs()
 	c.ReadHooks(fault)

@@ -14,32 +14,34 @@ import (
 	"sluice/internal/config/checks"
 	"sluice/internal/config/hooks"
 	"sluice/internal/config/models"
+	"sluice/internal/config/telemetry"
 	"sluice/policy/flow"
 )
 
 // Config is the whole configuration. What a [Loader] returns is complete: every
 // default is filled in and every level is valid.
 type Config struct {
-	Gateway   Gateway          `yaml:"gateway" doc:"The gateway's HTTP server: web page, API and platform callbacks."`
-	State     string           `yaml:"state" doc:"Folder for the embedded database, the bus's files and the token. $SLUICE_STATE overrides it."`
-	Store     Store            `yaml:"store" doc:"Where sessions, messages, runs and deliveries are stored."`
-	Bus       Bus              `yaml:"bus" doc:"The message bus that wakes workers and carries live events."`
-	Log       Log              `yaml:"log" doc:"The log on standard error."`
-	Owners    []string         `yaml:"owners" doc:"The gateway's owners, each <channel>:<user id>. Owners may use every command."`
-	Channels  Channels         `yaml:"channels" doc:"The chat platforms."`
-	Models    Models           `yaml:"models" doc:"Language models and their providers."`
-	Budgets   []budgets.Budget `yaml:"budgets" doc:"Limits on what models may cost: docs/budgets.md. No call is made that could exceed one."`
-	Media     agents.Media     `yaml:"media" doc:"Transcripts of recordings that people send, and spoken replies."`
-	Agents    Agents           `yaml:"agents" doc:"The agents that reply."`
-	Bindings  []Binding        `yaml:"bindings" doc:"Which agent handles which messages. The first match applies. The default agent handles messages without a match."`
-	Session   Session          `yaml:"session" doc:"How messages are grouped into sessions, and how a session's queue works."`
-	Tools     Tools            `yaml:"tools" doc:"What agents' tools may do."`
-	Skills    agents.Skills    `yaml:"skills" doc:"The skills of agents: docs/skills.md."`
-	MCP       MCP              `yaml:"mcp" doc:"MCP servers outside the gateway that provide tools to agents: docs/tools.md."`
-	Policy    Policy           `yaml:"policy" doc:"What sessions may learn, and rules for incoming text, tool calls and outgoing text: docs/policy.md."`
-	Vault     Vault            `yaml:"secrets" doc:"Values that agents use only by name, with {{secret:NAME}} in a tool's arguments. No model, message or log ever shows them."`
-	Limits    Limits           `yaml:"limits" doc:"Limits on sizes, counts and times."`
-	Retention Retention        `yaml:"retention" doc:"How long finished data is kept: docs/operations.md. In days, such as 90d; empty keeps it forever."`
+	Gateway   Gateway             `yaml:"gateway" doc:"The gateway's HTTP server: web page, API and platform callbacks."`
+	State     string              `yaml:"state" doc:"Folder for the embedded database, the bus's files and the token. $SLUICE_STATE overrides it."`
+	Store     Store               `yaml:"store" doc:"Where sessions, messages, runs and deliveries are stored."`
+	Bus       Bus                 `yaml:"bus" doc:"The message bus that wakes workers and carries live events."`
+	Log       Log                 `yaml:"log" doc:"The log on standard error."`
+	Owners    []string            `yaml:"owners" doc:"The gateway's owners, each <channel>:<user id>. Owners may use every command."`
+	Channels  Channels            `yaml:"channels" doc:"The chat platforms."`
+	Models    Models              `yaml:"models" doc:"Language models and their providers."`
+	Budgets   []budgets.Budget    `yaml:"budgets" doc:"Limits on what models may cost: docs/budgets.md. No call is made that could exceed one."`
+	Media     agents.Media        `yaml:"media" doc:"Transcripts of recordings that people send, and spoken replies."`
+	Agents    Agents              `yaml:"agents" doc:"The agents that reply."`
+	Bindings  []Binding           `yaml:"bindings" doc:"Which agent handles which messages. The first match applies. The default agent handles messages without a match."`
+	Session   Session             `yaml:"session" doc:"How messages are grouped into sessions, and how a session's queue works."`
+	Tools     Tools               `yaml:"tools" doc:"What agents' tools may do."`
+	Skills    agents.Skills       `yaml:"skills" doc:"The skills of agents: docs/skills.md."`
+	MCP       MCP                 `yaml:"mcp" doc:"MCP servers outside the gateway that provide tools to agents: docs/tools.md."`
+	Policy    Policy              `yaml:"policy" doc:"What sessions may learn, and rules for incoming text, tool calls and outgoing text: docs/policy.md."`
+	Vault     Vault               `yaml:"secrets" doc:"Values that agents use only by name, with {{secret:NAME}} in a tool's arguments. No model, message or log ever shows them."`
+	Limits    Limits              `yaml:"limits" doc:"Limits on sizes, counts and times."`
+	Telemetry telemetry.Telemetry `yaml:"telemetry" doc:"Traces of messages for an OpenTelemetry collector: docs/operations.md."`
+	Retention Retention           `yaml:"retention" doc:"How long finished data is kept: docs/operations.md. In days, such as 90d; empty keeps it forever."`
 
 	Cron    automation.Cron    `yaml:"cron" doc:"What the gateway does at certain times: docs/automation.md."`
 	Checks  checks.Checks      `yaml:"checks" doc:"Checks that need no model, by names of your choice: docs/automation.md."`

@@ -9,6 +9,7 @@ import (
 	"sluice/internal/config/alerts"
 	"sluice/internal/config/automation"
 	"sluice/internal/config/models"
+	"sluice/internal/config/telemetry"
 	"sluice/internal/hostos"
 	"sluice/policy/flow"
 )
@@ -48,9 +49,10 @@ func Default() *Config {
 			Memory:    agents.Memory{Audience: "own", MaxEntries: 200_000, MaxBytes: 256 << 20, RecallChars: 4000},
 			Subagents: agents.SubagentDefaults{ArchiveAfterMinutes: 60, MaxConcurrent: 8, MaxChildren: 5},
 		}},
-		Skills: agents.Skills{PromptChars: 4000},
-		Policy: Policy{Escalation: "ask", Clearance: flow.Restricted},
-		Alerts: alerts.Default(), Retention: Retention{Events: "90d", Runs: "90d", Deliveries: "90d", Archived: "30d", Memories: "365d", Media: "30d", Usage: "90d"},
+		Skills:    agents.Skills{PromptChars: 4000},
+		Policy:    Policy{Escalation: "ask", Clearance: flow.Restricted},
+		Telemetry: telemetry.Telemetry{Sample: "1.0"},
+		Alerts:    alerts.Default(), Retention: Retention{Events: "90d", Runs: "90d", Deliveries: "90d", Archived: "30d", Memories: "365d", Media: "30d", Usage: "90d"},
 		Limits: Limits{
 			DeliveryLife: Duration(24 * time.Hour), MaxMessageBytes: 256 << 10, MaxMediaBytes: 20 << 20,
 			HistoryKeep: 50, RunAttempts: 5, Partitions: 16,

@@ -174,7 +174,7 @@ func TestFaults(t *testing.T) {
 		"no such ears":      {"media: { transcription: { provider: ears, model: w } }", "sluice.yaml:1:37: media.transcription.provider: want the name of a provider of kind openai in models.providers, not \"ears\""},
 		"ears of no model":  {"models: { providers: { e: { kind: openai, apiKey: k } } }\nmedia: { transcription: { provider: e } }", "sluice.yaml:2:10: media.transcription.model: is missing, such as whisper-1"},
 		"model of no ears":  {"media: { transcription: { model: w } }", "sluice.yaml:1:10: media.transcription.provider: is missing: name a provider of kind openai"},
-		"far from any":      {"zzz: 1", "sluice.yaml:1:1: zzz: is not a key of the configuration: want one of gateway, state, store, bus, log, owners, channels, models, budgets, media, agents, bindings, session, tools, skills, mcp, policy, secrets, limits, retention, cron, checks, alerts, targets, hooks, a2a, nodes"},
+		"far from any":      {"zzz: 1", "sluice.yaml:1:1: zzz: is not a key of the configuration: want one of gateway, state, store, bus, log, owners, channels, models, budgets, media, agents, bindings, session, tools, skills, mcp, policy, secrets, limits, telemetry, retention, cron, checks, alerts, targets, hooks, a2a, nodes"},
 		"text for a list":   {"owners: telegram:1", "sluice.yaml:1:9: owners: want a list, not a text: write [ … ]"},
 		"number for yes":    {"channels: { webchat: { enabled: 1 } }", "sluice.yaml:1:33: channels.webchat.enabled: want true or false, not a number"},
 		"yes is a text":     {"channels: { webchat: { enabled: yes } }", "sluice.yaml:1:33: channels.webchat.enabled: want true or false, not a text"},

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"sluice/agentkit"
+	"sluice/internal/telemetry"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -116,7 +117,18 @@ type worked struct {
 }
 
 // Complete implements [sessions.Model]: it asks for the next turn.
-func (w *worked) Complete(ctx context.Context, req sessions.Request, on func(sessions.Chunk)) (c sessions.Completion, err error) {
+func (w *worked) Complete(ctx context.Context, req sessions.Request, on func(sessions.Chunk)) (sessions.Completion, error) {
+	span := telemetry.From(ctx).Child("invoke_agent", w.Agent, telemetry.Client)
+	c, err := w.complete(telemetry.With(ctx, span), req, on)
+	if err != nil {
+		span.Fail("program")
+	}
+	span.Text("gen_ai.operation.name", "invoke_agent").Text("gen_ai.agent.id", w.Agent).Text("sluice.agent.kind", w.Kind).Text("sluice.run", string(w.run.ID)).
+		Size("sluice.request.messages", len(req.Messages)).End()
+	return c, err
+}
+
+func (w *worked) complete(ctx context.Context, req sessions.Request, on func(sessions.Chunk)) (c sessions.Completion, err error) {
 	id := uuid.NewString()
 	text, err := w.encode(ctx, id, &req)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"sluice/agentkit"
+	"sluice/internal/telemetry"
 	"sluice/sessions"
 )
 
@@ -23,6 +24,7 @@ func (w *worked) encode(ctx context.Context, id string, req *sessions.Request) (
 			Thinking: string(req.Thinking), Temperature: req.Temperature, MaxTokens: req.MaxTokens, Tools: toolsOf(req.Tools),
 		},
 	}
+	e.Data.TraceParent = telemetry.From(ctx).Header()
 	if deadline, ok := ctx.Deadline(); ok {
 		e.Data.Deadline = deadline.UTC()
 	}

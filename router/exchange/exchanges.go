@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sluice/internal/spending"
+	"sluice/internal/telemetry"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
@@ -38,6 +39,7 @@ type Config struct {
 	Now      func() time.Time
 	Ended    *prometheus.CounterVec // exchanges, by kind and outcome
 	Spending Spending               // nil: reports do not say what a task has cost
+	Tracer   *telemetry.Tracer      // nil: exchanges are not traced
 }
 
 // Spending reads the cost of model calls.
@@ -59,12 +61,13 @@ type Exchanges struct {
 	now      func() time.Time
 	ended    *prometheus.CounterVec
 	spending Spending
+	tracer   *telemetry.Tracer
 }
 
 // New creates Exchanges.
 func New(c Config) *Exchanges {
 	return &Exchanges{
 		store: c.Store, commit: c.Commit, places: c.Places, settings: c.Places.Settings, invoke: c.Invoke, delivery: c.Delivery,
-		hasAgent: c.HasAgent, stopping: c.Stopping, now: c.Now, ended: c.Ended, spending: c.Spending,
+		hasAgent: c.HasAgent, stopping: c.Stopping, now: c.Now, ended: c.Ended, spending: c.Spending, tracer: c.Tracer,
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"sluice/announce"
+	"sluice/internal/telemetry"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/router/place"
@@ -56,9 +57,10 @@ func NewID() string {
 	return "xch_" + hex.EncodeToString(u[:])
 }
 
-func newChainID() string {
-	u := uuid.Must(uuid.NewV7())
-	return "chn_" + hex.EncodeToString(u[:])
+// ownDigits tell the chains that one run begins from each other.
+func ownDigits() string {
+	u := uuid.New()
+	return hex.EncodeToString(u[:6])
 }
 
 // Start stores a request and the target's run in one transaction. The end of that run starts the next step. It
@@ -124,6 +126,7 @@ func (e *Exchanges) Start(ctx context.Context, a Ask) (ledger.Exchange, error) {
 	if err != nil {
 		return ledger.Exchange{}, fmt.Errorf("store exchange: %w", err)
 	}
+	e.traced(ctx, &x, now)
 	return x, nil
 }
 
@@ -170,7 +173,7 @@ func (e *Exchanges) hasRoom(ctx context.Context, s *place.Settings, a Ask) error
 func (e *Exchanges) nextHop(ctx context.Context, s *place.Settings, a Ask) (sessions.Chain, error) {
 	chain := a.Caller.Chain
 	if chain.ID == "" {
-		chain.ID = newChainID()
+		chain.ID = telemetry.ChainID(string(a.Caller.Run), ownDigits())
 	}
 	chain.Hops = append(slices.Clone(chain.Hops), a.Caller.Session)
 	round := slices.Contains(chain.Hops, a.Target.ID)

@@ -9,6 +9,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/internal/faultpoint"
+	"sluice/internal/telemetry"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/commands"
@@ -45,7 +46,7 @@ func (i *Intake) Admit(ctx context.Context, in Admission) (Admitted, error) {
 		switch {
 		case err == nil:
 			i.Metrics.Accepted.WithLabelValues(in.Route.Channel, string(got.Outcome)).Inc()
-			i.Metrics.Seconds.Observe(i.Now().Sub(started).Seconds())
+			telemetry.Observe(i.Metrics.Seconds, i.Now().Sub(started).Seconds(), i.traced(in, got, started))
 			return got, nil
 		case errors.Is(err, sessions.ErrDuplicate):
 			if got, err = i.repeated(ctx, in); err == nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sluice/adapters"
+	"sluice/internal/telemetry"
 	"sluice/policy/flow"
 	"sluice/router/approvals"
 	"sluice/router/commands"
@@ -95,7 +96,7 @@ type Workers interface {
 	Begin(change *ledger.Change, record sessions.Record) *work.Begun
 }
 
-// Intake accepts events. All fields are required. It is safe for concurrent use.
+// Intake accepts events. All fields but Tracer are required. It is safe for concurrent use.
 type Intake struct {
 	Store     Store
 	Buttons   ButtonStore
@@ -116,6 +117,7 @@ type Intake struct {
 	Now       func() time.Time
 	Log       *slog.Logger
 	Metrics   *Metrics
+	Tracer    *telemetry.Tracer // nil: events are not traced
 }
 
 var _ adapters.Acceptor = (*Intake)(nil)

@@ -5,6 +5,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/internal/faultpoint"
+	"sluice/internal/telemetry"
 	"sluice/policy"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
@@ -21,6 +22,7 @@ type Begun struct {
 	to     adapters.Adapter
 	parts  []part
 	judged []sessions.AuditEntry
+	traced telemetry.Parent
 }
 
 // Begin adds the answer to a batch of runs to the change that ends the runs. If nothing waits in the answer's conversation
@@ -63,7 +65,7 @@ func (o *Outbox) begin(ctx context.Context, d ledger.Delivery, end *ending) *Beg
 	if !ok {
 		return nil
 	}
-	b := &Begun{worker: &worker{out: o, lane: lane.Lane}, lane: lane, queued: d, intent: d, to: a}
+	b := &Begun{worker: &worker{out: o, lane: lane.Lane}, lane: lane, queued: d, intent: d, to: a, traced: traceAnswer(o.Tracer, end.runs, telemetry.From(ctx))}
 	begun := false
 	defer func() {
 		if !begun {
@@ -103,7 +105,9 @@ func (b *Begun) Stored() {
 		if w.lane.Stopping() {
 			return lanes.Rest{}, w.handBack(b.intent)
 		}
-		wait, err := w.postAll(w.lane.Context(), b.intent, b.to, b.parts)
+		span := spanOf(w.lane.Context(), w, &b.intent, b.traced)
+		wait, err := w.postAll(telemetry.With(w.lane.Context(), span), b.intent, b.to, b.parts)
+		endDelivery(span, err)
 		return lanes.Rest{Wait: wait}, err
 	}, w.turn)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"sluice/internal/telemetry"
 	"sluice/policy"
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -26,7 +27,9 @@ func (w *worker) judge(ctx context.Context, d *ledger.Delivery, end *ending) ([]
 		return nil, err
 	}
 	leaving.Effects = true
+	span := telemetry.From(ctx).Child("gate", "", telemetry.Internal)
 	decision := w.out.Composer.Gate.Decide(leaving)
+	span.Text("sluice.delivery", string(d.ID)).Text("sluice.decision", string(decision.Action)).Size("messaging.message.body.size", len(leaving.Text)).End()
 	if decision.Action == policy.Hold {
 		if err := w.out.Held.AllowedBefore(ctx, *d, &decision); err != nil {
 			return nil, err

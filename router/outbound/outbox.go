@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sluice/adapters"
+	"sluice/internal/telemetry"
 	"sluice/policy"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
@@ -35,7 +36,7 @@ type OutboxStore interface {
 	Media(ctx context.Context, id sessions.MediaID) (ledger.Media, error)
 }
 
-// Outbox creates the workers that send. All fields but Speaker are required.
+// Outbox creates the workers that send. All fields but Speaker and Tracer are required.
 type Outbox struct {
 	Store    OutboxStore
 	Composer *Composer
@@ -47,7 +48,8 @@ type Outbox struct {
 	Now      func() time.Time
 	Log      *slog.Logger
 	Metrics  *Metrics
-	Speaker  Speaker // nil: replies are not spoken
+	Speaker  Speaker           // nil: replies are not spoken
+	Tracer   *telemetry.Tracer // nil: deliveries are not traced
 }
 
 // Worker is the worker of a conversation's lane.
@@ -84,7 +86,7 @@ func (w *worker) turn() (lanes.Rest, error) {
 		if late, err := w.catchUp(ctx, d); late {
 			return lanes.Rest{Again: true}, err
 		}
-		wait, err := w.deliver(ctx, d)
+		wait, err := traced(ctx, w, d)
 		if err != nil || wait > 0 {
 			return lanes.Rest{Wait: wait}, err
 		}

@@ -8,6 +8,7 @@ import (
 	"sluice/adapters"
 	"sluice/internal/faultpoint"
 	"sluice/internal/pause"
+	"sluice/internal/telemetry"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -32,7 +33,7 @@ func (w *worker) postAll(ctx context.Context, d ledger.Delivery, a adapters.Adap
 		if err := w.date(ctx, &d); err != nil {
 			return 0, err
 		}
-		receipt, err := w.post(ctx, a, &d, parts[i])
+		receipt, err := postTraced(ctx, w, a, &d, parts[i])
 		if err != nil {
 			return w.failed(ctx, a, d, adapters.AsFailure(err))
 		}
@@ -102,7 +103,7 @@ func (w *worker) sent(ctx context.Context, d ledger.Delivery) error {
 		w.out.Decided.Raise() // its question may have been decided during the send
 	}
 	w.out.Metrics.Deliveries.WithLabelValues(d.Route.Channel, string(ledger.DeliverySent)).Inc()
-	w.out.Metrics.DeliverySeconds.Observe(d.Finished.Sub(d.Created).Seconds())
+	telemetry.Observe(w.out.Metrics.DeliverySeconds, d.Finished.Sub(d.Created).Seconds(), telemetry.From(ctx).Text("sluice.delivery.status", string(ledger.DeliverySent)))
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sluice/announce"
+	"sluice/internal/telemetry"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -27,7 +28,8 @@ type Message struct {
 	Type        string    `json:"type"`
 	Subject     string    `json:"subject"` // id of the session that works the step
 	Time        time.Time `json:"time"`
-	ContentType string    `json:"datacontenttype"` // always "application/json"
+	ContentType string    `json:"datacontenttype"`       // always "application/json"
+	TraceParent string    `json:"traceparent,omitempty"` // of the exchange, if traces are on: CloudEvents' extension for distributed tracing
 	Data        StepData  `json:"data"`
 }
 
@@ -45,7 +47,7 @@ type StepData struct {
 }
 
 // encode makes the message of a step. limit is how long a run may take; 0: any time.
-func encode(run sessions.Run, x ledger.Exchange, limit time.Duration) ([]byte, error) {
+func encode(run sessions.Run, x ledger.Exchange, limit time.Duration, tracer *telemetry.Tracer) ([]byte, error) {
 	to, from := x.Target, x.Requester
 	if run.Session == x.Requester.Session && run.Kind == sessions.KindReply {
 		to, from = from, to
@@ -57,6 +59,9 @@ func encode(run sessions.Run, x ledger.Exchange, limit time.Duration) ([]byte, e
 		Data: StepData{
 			Exchange: x.ID, Chain: run.Chain.ID, Phase: x.Phase, Turn: x.Turn, From: from, To: to, Run: run.ID, Label: run.Label,
 		},
+	}
+	if trace := telemetry.TraceOf(string(run.ID), run.Chain.ID); tracer.On() {
+		m.TraceParent = tracer.Header(tracer.Exchange(trace, x.ID))
 	}
 	if from.Session != "" {
 		m.Source = "/sessions/" + string(from.Session)

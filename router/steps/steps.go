@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"sluice/internal/telemetry"
 	"sluice/router/ledger"
 	"sluice/router/queue"
 	"sluice/sessions"
@@ -36,7 +37,7 @@ type Store interface {
 	Exchange(ctx context.Context, id string) (ledger.Exchange, error)
 }
 
-// Config has the dependencies of Steps. All fields are required.
+// Config has the dependencies of Steps. All fields but Tracer are required.
 type Config struct {
 	Store      Store
 	Bus        Bus
@@ -46,6 +47,7 @@ type Config struct {
 	Now        func() time.Time
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
+	Tracer     *telemetry.Tracer // nil: messages do not name their trace
 }
 
 // Steps publishes the steps that commits create, and knows which ones the bus has delivered here. It is safe for concurrent
@@ -102,7 +104,7 @@ func (s *Steps) Changed(change ledger.Change) {
 }
 
 func (s *Steps) publish(run sessions.Run, x ledger.Exchange, id string) {
-	text, err := encode(run, x, s.Limit())
+	text, err := encode(run, x, s.Limit(), s.Tracer)
 	if err != nil { // its types can all be encoded
 		s.Log.Error("step not published", "run", run.ID, "err", err)
 		return

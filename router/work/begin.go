@@ -3,6 +3,7 @@ package work
 import (
 	"time"
 
+	"sluice/internal/telemetry"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
 	"sluice/router/place"
@@ -83,7 +84,8 @@ func isStored(session *sessions.Session, record sessions.Record) bool {
 // Stored begins the work.
 func (b *Begun) Stored() {
 	b.job.session.Saved(b.pending)
-	b.worker.of.claims.queued.Observe(b.started.Sub(b.job.batch[0].Accepted).Seconds())
+	c := b.worker.of.claims
+	telemetry.Observe(c.queued, b.started.Sub(b.job.batch[0].Accepted).Seconds(), c.traces.waited(b.job.batch))
 	b.lane.Start(func() (lanes.Rest, error) { return b.worker.drive(b.job, false) }, b.worker.turn)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sluice/internal/faultpoint"
+	"sluice/internal/telemetry"
 	"sluice/policy/flow"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
@@ -56,6 +57,7 @@ type claimer struct {
 	mayRise  func(record sessions.Record, route sessions.Route, label flow.Label) bool
 	now      func() time.Time
 	queued   prometheus.Observer // seconds from a run's commit to its start
+	traces   traces
 }
 
 // claim starts the batch of a job. It returns false if the batch has ended instead, or with an error.
@@ -147,7 +149,7 @@ func (c *claimer) start(ctx context.Context, j *job) error {
 		c.ends.emitEnd(r.runs, sessions.Event{Type: sessions.EventFailed, Text: r.why.Public, Label: taintOf(j)})
 	}
 	if j.batch = b.runs; len(j.batch) > 0 {
-		c.queued.Observe(now.Sub(j.batch[0].Accepted).Seconds())
+		telemetry.Observe(c.queued, now.Sub(j.batch[0].Accepted).Seconds(), c.traces.waited(j.batch))
 	}
 	return nil
 }

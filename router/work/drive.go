@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sluice/internal/aside"
+	"sluice/internal/telemetry"
 	"sluice/router/lanes"
 	"sluice/router/place"
 	"sluice/sessions"
@@ -29,6 +30,7 @@ type driver struct {
 	now       func() time.Time
 	log       *slog.Logger
 	seconds   prometheus.Observer // from a run's start to its end
+	traces    traces
 }
 
 // drive lets the agent work and stores the result. Most goroutines of a busy gateway spend most of their time here,
@@ -51,13 +53,15 @@ func (d *driver) drive(ctx context.Context, j *job) error {
 		}
 	}()
 	show.begin()
+	span := d.traces.begin(j)
 	result := &worked{err: context.Cause(runCtx), show: show}
 	if result.err == nil {
 		a := &Assignment{Session: j.session, Run: run, Emit: show.emit, Inbox: d.steering.of(j, run), Approver: d.approvals.Of(j.session, &j.record, run)}
-		d.perform(runCtx, a, result)
+		d.perform(telemetry.With(runCtx, span), a, result)
 	}
 	j.lane.EndRun()
-	err := d.conclude(ctx, runCtx, j, result)
+	status, err := d.conclude(telemetry.With(ctx, span), runCtx, j, result)
+	result.traced(span, status)
 	whole = true
 	return err
 }
@@ -69,30 +73,30 @@ type worked struct {
 	show   *show
 }
 
-// conclude stores the result of the agent's work.
-func (d *driver) conclude(ctx, runCtx context.Context, j *job, w *worked) error {
+// conclude stores the result of the agent's work. The run is still running if it continues later.
+func (d *driver) conclude(ctx, runCtx context.Context, j *job, w *worked) (sessions.RunStatus, error) {
 	preview, err := w.show.close(), w.err
 	if ctx.Err() != nil {
-		return d.ends.handBack(j.batch, context.Cause(ctx))
+		return sessions.RunRunning, d.ends.handBack(j.batch, context.Cause(ctx))
 	}
 	if awaited, ok := errors.AsType[*AwaitedError](err); ok && runCtx.Err() == nil {
 		j.aside = awaited.AtMost
 		d.log.Info("run waits for an approval", "run", string(j.batch[0].ID), "session", string(j.id))
-		return d.ends.handBack(j.batch, awaited)
+		return sessions.RunRunning, d.ends.handBack(j.batch, awaited)
 	}
 	if isStale(err) && runCtx.Err() == nil {
-		return fmt.Errorf("work run: %w", err) // it continues from its stored state once the store is available
+		return sessions.RunRunning, fmt.Errorf("work run: %w", err) // it continues from its stored state once the store is available
 	}
-	d.seconds.Observe(d.now().Sub(j.batch[0].Started).Seconds())
+	telemetry.Observe(d.seconds, d.now().Sub(j.batch[0].Started).Seconds(), telemetry.From(ctx))
 	if err != nil {
 		why := workError(runCtx, err)
 		if why.Status == sessions.RunTimeout && j.record.Key.SubAgent() {
 			limit, setting := d.bound(&j.batch[0])
 			why = &sessions.WorkError{Status: why.Status, Err: why.Err, Public: fmt.Sprintf("the task did not end within %s (%s)", limit, setting)}
 		}
-		return d.ends.finishFailed(ctx, j, why, preview...)
+		return why.Status, d.ends.finishFailed(ctx, j, why, preview...)
 	}
-	return d.ends.finish(ctx, j, answered{w.answer, preview, w.show})
+	return sessions.RunDone, d.ends.finish(ctx, j, answered{w.answer, preview, w.show})
 }
 
 // isStale reports whether an error means that the state in memory is outdated.

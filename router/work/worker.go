@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/adapters"
+	"sluice/internal/telemetry"
 	"sluice/router/lanes"
 	"sluice/router/outbound"
 	"sluice/router/place"
@@ -18,7 +19,7 @@ import (
 // unavailable do not count.
 const opensMax = 8
 
-// Config has the dependencies of Workers. All fields but Speaks and CachedSessions are required.
+// Config has the dependencies of Workers. All fields but Tracer, Speaks and CachedSessions are required.
 type Config struct {
 	Store     Store
 	Agent     Agent
@@ -41,6 +42,8 @@ type Config struct {
 	Log       *slog.Logger
 	Metrics   *Metrics
 	Sent      *outbound.Metrics
+
+	Tracer *telemetry.Tracer // nil: runs are not traced
 
 	Speaks func() bool // whether replies can be spoken; nil: they can't
 
@@ -79,10 +82,10 @@ func New(c Config) *Workers {
 		store: c.Store, lanes: c.Lanes, steps: c.Steps, settings: settings, now: c.Now, cache: cache,
 		claims: &claimer{
 			store: c.Store, lanes: c.Lanes, agent: c.Agent, cache: cache, intake: in, shows: show, ends: end, settings: settings,
-			mayRise: c.Monitor.MayRise, now: c.Now, queued: c.Metrics.QueueSeconds,
+			mayRise: c.Monitor.MayRise, now: c.Now, queued: c.Metrics.QueueSeconds, traces: traces{c.Tracer},
 		},
 		drives: &driver{
-			store: c.Store, agent: c.Agent, shows: show, approvals: c.Approvals, ends: end, settings: settings, now: c.Now, log: c.Log, seconds: c.Metrics.RunSeconds,
+			store: c.Store, agent: c.Agent, shows: show, approvals: c.Approvals, ends: end, settings: settings, now: c.Now, log: c.Log, seconds: c.Metrics.RunSeconds, traces: traces{c.Tracer},
 			orders:   &orders{agent: c.Agent, sinkLevel: c.Gate.SinkLevel, now: c.Now},
 			steering: &steering{store: c.Store, intake: in, settings: settings, now: c.Now, steered: c.Metrics.Steered},
 		},

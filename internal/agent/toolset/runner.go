@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sluice/internal/agent/tools"
+	"sluice/internal/telemetry"
 	"sluice/sessions"
 )
 
@@ -28,9 +29,12 @@ func newToolRunner(log *slog.Logger, now func() time.Time, reg prometheus.Regist
 // errors.
 func (r *toolRunner) guarded(name string, run tools.Func) tools.Func {
 	return func(ctx context.Context, caller sessions.Caller, args json.RawMessage) (sessions.ToolResult, error) {
-		return r.leftovers.do(ctx, name, caller.Run, func() (sessions.ToolResult, error) {
-			return attempt(r, name, caller.Run, func() (sessions.ToolResult, error) { return run(ctx, caller, args) })
+		within, span := begin(ctx, name, caller.Run)
+		result, err := r.leftovers.do(within, name, caller.Run, func() (sessions.ToolResult, error) {
+			return attempt(r, name, caller.Run, func() (sessions.ToolResult, error) { return run(within, caller, args) })
 		})
+		end(span, len(args), &result, err)
+		return result, err
 	}
 }
 
@@ -40,13 +44,31 @@ func (r *toolRunner) guardedPlan(name string, plan sessions.SubAgent) sessions.S
 		p, err := attempt(r, name, caller.Run, func() (sessions.SubAgentPlan, error) { return plan(ctx, caller, args) })
 		if start := p.Start; start != nil {
 			p.Start = func(ctx context.Context, child sessions.Record) (sessions.ToolResult, error) {
-				return r.leftovers.do(ctx, name, caller.Run, func() (sessions.ToolResult, error) {
-					return attempt(r, name, caller.Run, func() (sessions.ToolResult, error) { return start(ctx, child) })
+				within, span := begin(ctx, name, caller.Run)
+				result, err := r.leftovers.do(within, name, caller.Run, func() (sessions.ToolResult, error) {
+					return attempt(r, name, caller.Run, func() (sessions.ToolResult, error) { return start(within, child) })
 				})
+				end(span, len(args), &result, err)
+				return result, err
 			}
 		}
 		return p, err
 	}
+}
+
+// begin begins the span of a call, if its run is traced.
+func begin(ctx context.Context, name string, run sessions.RunID) (context.Context, *telemetry.Span) {
+	span := telemetry.From(ctx).Child("execute_tool", name, telemetry.Internal)
+	span.Text("gen_ai.operation.name", "execute_tool").Text("gen_ai.tool.name", name).Text("sluice.run", string(run))
+	return telemetry.With(ctx, span), span
+}
+
+// end ends the span of a call. It has the sizes of the arguments and the result.
+func end(span *telemetry.Span, args int, result *sessions.ToolResult, err error) {
+	if err != nil || result.Failed {
+		span.Fail("tool")
+	}
+	span.Size("sluice.tool.arguments_bytes", args).Size("sluice.tool.result_bytes", len(result.Text)).End()
 }
 
 // attempt does a tool's work and turns a panic or an internal fault into a failed call.

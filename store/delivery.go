@@ -156,8 +156,7 @@ func (db deliveryTable) RunDelivery(ctx context.Context, run sessions.RunID) (le
 	return engine.Single(ctx, db.Conn, `SELECT `+deliveryColumns+` FROM deliveries WHERE run_id = ? AND `+previews, []any{string(run)}, scanDelivery)
 }
 
-// WithheldAnswer implements [ledger.Store]. The first statement repeats the condition of the index of withheld
-// deliveries.
+// WithheldAnswer implements [ledger.Store].
 func (db deliveryTable) WithheldAnswer(ctx context.Context, session sessions.ID, run sessions.RunID) (ledger.Delivery, error) {
 	const answer = ` AND run_id = ? AND kind IN ('reply', 'command') AND idempotency = '' LIMIT 1`
 	d, err := engine.Single(ctx, db.Conn, `SELECT `+deliveryColumns+` FROM deliveries WHERE status IN ('held', 'blocked', 'expired')`+answer, []any{string(run)}, scanDelivery)

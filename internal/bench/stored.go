@@ -68,7 +68,7 @@ func (b *bench) measurePast(ctx context.Context, store string, p gatewayParams, 
 	}
 	name := fmt.Sprintf("%s with %d sessions, %d messages stored: ", store, b.people(), b.people()*2*turns)
 	s.addTo(&b.report, store, name)
-	return nil
+	return b.measureLists(ctx, g, name)
 }
 
 // pastRound measures a gateway while known people ask again.

@@ -400,7 +400,6 @@ CREATE INDEX runs_leader ON runs (leader) WHERE leader <> '';
 CREATE INDEX deliveries_asks ON deliveries (seq) WHERE asks <> '';
 CREATE INDEX events_telling ON events (accepted) WHERE run_id = '' AND (session_id <> '' OR notice_id <> '');
 CREATE INDEX media_created ON media (created);
-CREATE INDEX deliveries_withheld ON deliveries (run_id) WHERE status IN ('held', 'blocked', 'expired');
 CREATE INDEX exchanges_key ON exchanges (request_key) WHERE request_key <> '';
 CREATE INDEX exchanges_telling ON exchanges (ended, id) WHERE ended > 0 AND chain <> '';
 CREATE INDEX chains_started ON chains (started, id);
@@ -707,6 +706,7 @@ CREATE TABLE allow_rules (
 );
 CREATE INDEX allow_rules_call ON allow_rules (agent, tool, created, id);
 CREATE TABLE schema_compatible (since INTEGER NOT NULL);
+CREATE INDEX deliveries_run ON deliveries (run_id, seq);
 
 -- The first makes the table of statistics, the second reads it.
 ANALYZE sqlite_schema;
@@ -757,6 +757,7 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (440, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (441, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (470, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (490, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (501, 1);
 INSERT INTO schema_compatible (since) VALUES (490);
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES ('runs', 'runs_session', '1000000 500 1');
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES ('runs', 'runs_open', '100 2 1 1');

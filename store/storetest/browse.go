@@ -251,3 +251,31 @@ func testReady(t *testing.T, b *bundle) {
 	b.refuse(sessions.ErrConflict, moveRun(sessions.RunQueued, newRun("sess_1")))
 	require.NoError(t, b.Ready(b.ctx)) // a refused change is not the database's fault
 }
+
+// What many later rows follow is found as quickly as what is new: the deliveries of a run, and what a search in a past
+// time selects.
+func testPastDeliveries(t *testing.T, b *bundle) {
+	old := newDelivery("c|telegram|default|7|")
+	old.Run, old.Text, old.Status, old.Created = "run_old", "needle", ledger.DeliverySent, at(0)
+	again := newDelivery("c|telegram|default|7|")
+	again.Run, again.ResendOf, again.Status, again.Created = "run_old", old.ID, ledger.DeliverySent, at(100*60)
+	later := make([]ledger.Delivery, 20_100)
+	for i := range later {
+		later[i] = newDelivery("c|telegram|default|8|")
+		later[i].Run, later[i].Status, later[i].Created = "run_new", ledger.DeliverySent, at(60*60)
+	}
+	b.commit(ledger.Change{Deliver: []ledger.Delivery{old}})
+	b.commit(ledger.Change{Deliver: later})
+	b.commit(ledger.Change{Deliver: []ledger.Delivery{again}})
+	list := func(q ledger.Query) (ids []ledger.DeliveryID) {
+		q.MaxLevel = flow.Restricted
+		found, err := b.ListDeliveries(b.ctx, q)
+		require.NoError(t, err)
+		for _, d := range found {
+			ids = append(ids, d.ID)
+		}
+		return ids
+	}
+	require.Equal(t, []ledger.DeliveryID{again.ID, old.ID}, list(ledger.Query{QueryFilter: ledger.QueryFilter{Run: "run_old"}}))
+	require.Equal(t, []ledger.DeliveryID{old.ID}, list(ledger.Query{Until: at(1), QueryFilter: ledger.QueryFilter{Text: "needle"}}))
+}

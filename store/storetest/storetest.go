@@ -182,6 +182,7 @@ func deliveryCases() map[string]func(*testing.T, *bundle) {
 		"deliveries that are held":        testHeld,
 		"questions that are decided":      testDecidedQuestions,
 		"answers that are withheld":       testWithheldAnswer,
+		"deliveries of the past":          testPastDeliveries,
 		"delivery read before a try":      testDeliveryStale,
 		"lane is in order":                testLane,
 		"waiting lanes":                   testWaitingLanes,

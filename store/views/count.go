@@ -27,7 +27,7 @@ func CountDeliveries(ctx context.Context, c *engine.Conn, q ledger.Query, f engi
 }
 
 func (l list) count(ctx context.Context, c *engine.Conn, q *ledger.Query, f engine.Filter, limit int) (int, error) {
-	if err := l.period(ctx, c, &f, q); err != nil {
+	if _, err := l.period(ctx, c, &f, q); err != nil {
 		return 0, err
 	}
 	return Count(ctx, c, l.table, f, limit)

@@ -58,31 +58,35 @@ func runFilter(f *engine.Filter, q *ledger.Query) (search bool) {
 // deliveryFilter is [runFilter] for deliveries.
 func deliveryFilter(f *engine.Filter, q *ledger.Query) (search bool) {
 	f.AddIf(q.Kind != "", `kind = ?`, q.Kind)
-	f.AddIf(q.Run != "", `run_id = ?`, string(q.Run))
 	f.AddIf(q.Account != "", `route LIKE ? ESCAPE '\'`, contains(jsonField("account", q.Account)))
 	f.AddIf(q.To != "", `route LIKE ? ESCAPE '\'`, contains(jsonField("conversation", q.To)))
 	f.AddIf(q.Rule != "", `decision LIKE ? ESCAPE '\'`, contains(jsonField("rule", q.Rule)+`,"matched":true`))
 	f.AddIf(q.Text != "", `lower(body) LIKE lower(?) ESCAPE '\'`, contains(q.Text))
-	return q.Kind != "" || q.Run != "" || q.Account != "" || q.To != "" || q.Rule != "" || q.Text != "" || q.Channel != ""
+	if q.Run != "" { // of which there are few
+		f.Add(`run_id = ?`, string(q.Run))
+		return false
+	}
+	return q.Kind != "" || q.Account != "" || q.To != "" || q.Rule != "" || q.Text != "" || q.Channel != ""
 }
 
-// period limits a filter to the rows of a time, without an index of times.
-func (l list) period(ctx context.Context, c *engine.Conn, f *engine.Filter, q *ledger.Query) error {
+// period limits a filter to the rows of a time, without an index of times. No row that the filter selects has the number
+// end or a higher one.
+func (l list) period(ctx context.Context, c *engine.Conn, f *engine.Filter, q *ledger.Query) (end int64, err error) {
 	if !q.Since.IsZero() {
 		first, err := l.firstSince(ctx, c, q.Since.Add(-disorder))
 		if err != nil {
-			return err
+			return 0, err
 		}
 		f.Add(`seq >= ? AND `+l.at+` >= ?`, first, engine.Micros(q.Since))
 	}
-	if !q.Until.IsZero() {
-		end, err := l.firstSince(ctx, c, q.Until.Add(disorder))
-		if err != nil {
-			return err
-		}
-		f.Add(`seq < ? AND `+l.at+` < ?`, end, engine.Micros(q.Until))
+	if q.Until.IsZero() {
+		return math.MaxInt64, nil
 	}
-	return nil
+	if end, err = l.firstSince(ctx, c, q.Until.Add(disorder)); err != nil {
+		return 0, err
+	}
+	f.Add(`seq < ? AND `+l.at+` < ?`, end, engine.Micros(q.Until))
+	return end, nil
 }
 
 // firstSince finds the number of the first row of a time by halving: rows are numbered in the order of their times, but for
@@ -122,7 +126,8 @@ func Deliveries[T any](ctx context.Context, c *engine.Conn, q ledger.Query, f en
 }
 
 func page[T any](ctx context.Context, c *engine.Conn, l list, q ledger.Query, f engine.Filter, search bool, columns string, scan func(engine.Row) (T, error)) ([]T, error) {
-	if err := l.period(ctx, c, &f, &q); err != nil {
+	end, err := l.period(ctx, c, &f, &q)
+	if err != nil {
 		return nil, err
 	}
 	read := func(f engine.Filter, b *ledger.Bound) ([]T, error) {
@@ -139,6 +144,7 @@ func page[T any](ctx context.Context, c *engine.Conn, l list, q ledger.Query, f 
 	if err != nil {
 		return nil, err
 	}
+	start = min(start, end)
 	for range windowsMax {
 		low := max(0, start-windowRows)
 		within := engine.Filter{}

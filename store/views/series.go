@@ -16,7 +16,7 @@ import (
 func (db Table) RunsSince(ctx context.Context, most flow.Level, since time.Time, limit int) ([]ledger.RunPoint, error) {
 	f := engine.Filter{}
 	f.Within(most, "runs", "session_id")
-	if err := runs().period(ctx, db.Conn, &f, &ledger.Query{Since: since}); err != nil {
+	if _, err := runs().period(ctx, db.Conn, &f, &ledger.Query{Since: since}); err != nil {
 		return nil, err
 	}
 	return engine.All(ctx, db.Conn, `SELECT kind, status, input_tokens, output_tokens, accepted, started, finished FROM runs`+f.Where()+` ORDER BY seq DESC`+engine.Limit(limit), f.Args,
@@ -35,7 +35,7 @@ func (db Table) RunsSince(ctx context.Context, most flow.Level, since time.Time,
 func (db Table) DeliveriesSince(ctx context.Context, most flow.Level, since time.Time, limit int) ([]ledger.DeliveryPoint, error) {
 	f := engine.Filter{}
 	f.Within(most, "deliveries", "session_id")
-	if err := deliveries().period(ctx, db.Conn, &f, &ledger.Query{Since: since}); err != nil {
+	if _, err := deliveries().period(ctx, db.Conn, &f, &ledger.Query{Since: since}); err != nil {
 		return nil, err
 	}
 	return engine.All(ctx, db.Conn, `SELECT status, created FROM deliveries`+f.Where()+` ORDER BY seq DESC`+engine.Limit(limit), f.Args,

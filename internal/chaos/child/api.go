@@ -77,19 +77,32 @@ func (p *Process) page(ctx context.Context, what string, query url.Values) ([]Ro
 }
 
 func (p *Process) get(ctx context.Context, what string, query url.Values) (map[string]json.RawMessage, error) {
-	resp, err := p.ask(ctx, "/v1/"+what, query)
+	body, err := p.Get(ctx, "/v1/"+what, query)
+	if err != nil {
+		return nil, err
+	}
+	var page map[string]json.RawMessage
+	if err := json.Unmarshal(body, &page); err != nil {
+		return nil, fmt.Errorf("read page: %w", err)
+	}
+	return page, nil
+}
+
+// Get returns the body of a successful answer.
+func (p *Process) Get(ctx context.Context, path string, query url.Values) ([]byte, error) {
+	resp, err := p.ask(ctx, path, query)
 	if err != nil {
 		return nil, err
 	}
 	defer resp.Body.Close() //nolint:errcheck // nothing is written
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, fmt.Errorf("read the answer: %w", err)
+	}
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("the gateway answered %s", resp.Status)
+		return nil, fmt.Errorf("the gateway answered %s: %.200s", resp.Status, body)
 	}
-	var page map[string]json.RawMessage
-	if err := json.NewDecoder(resp.Body).Decode(&page); err != nil {
-		return nil, fmt.Errorf("read page: %w", err)
-	}
-	return page, nil
+	return body, nil
 }
 
 // ask sends a GET request to the gateway. The caller closes the body.

@@ -215,7 +215,7 @@ func (c *chain) runItself(run sessions.Run) error {
 		return err
 	}
 	sent, err := c.Rows.ListDeliveries(c.ctx, ledger.Query{
-		MaxLevel: auth.CallerOf(c.ctx).Level, Since: run.Accepted, Until: c.end(run), QueryFilter: ledger.QueryFilter{Run: run.ID}, Limit: deliveriesMax,
+		MaxLevel: auth.CallerOf(c.ctx).Level, QueryFilter: ledger.QueryFilter{Run: run.ID}, Limit: deliveriesMax,
 	})
 	if err != nil {
 		return err
@@ -237,14 +237,6 @@ func (c *chain) runItself(run sessions.Run) error {
 
 // deliveriesMax is how many deliveries of a run are explained with it.
 const deliveriesMax = 20
-
-// end is until when deliveries of a run are looked for.
-func (c *chain) end(run sessions.Run) time.Time {
-	if run.Finished.IsZero() {
-		return time.Time{}
-	}
-	return run.Finished.Add(time.Hour)
-}
 
 // silence says why nothing was sent for a run.
 func (c *chain) silence(run sessions.Run) {

@@ -64,7 +64,7 @@ func (m *seeing) Complete(ctx context.Context, req sessions.Request, on func(ses
 func (m *seeing) show(ctx context.Context, shown, inWords *sessions.Request, on func(sessions.Chunk)) (sessions.Completion, error) {
 	completion, err := m.Model.Complete(ctx, *shown, on)
 	refused, ok := errors.AsType[*sessions.ModelError](err)
-	if !ok || refused.Kind != sessions.ModelRefused {
+	if !ok || refused.Kind != sessions.ModelRefused || errors.Is(err, port.ErrDeclined) {
 		return completion, err
 	}
 	completion, err = m.Model.Complete(ctx, *inWords, on)

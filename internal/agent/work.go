@@ -334,6 +334,9 @@ func (w *work) ended(ctx context.Context, err error) error {
 	if !ok {
 		return err
 	}
+	if errors.Is(err, port.ErrDeclined) {
+		return failed(err, "My model declined to answer this.")
+	}
 	if w.program != nil {
 		return programFailed(me)
 	}

@@ -3,6 +3,7 @@ package port
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -131,6 +132,10 @@ const (
 	ModelBilling     ModelErrorKind = "billing"          // the key's account has no money or quota left
 	ModelRefused     ModelErrorKind = "refused"          // any other 4xx: the request itself is wrong
 )
+
+// ErrDeclined is the cause of a [ModelRefused] if the model, or a filter of its provider, has declined to say anything. The provider
+// may charge for the prompt.
+var ErrDeclined = errors.New("the model declined to answer")
 
 // ModelError is why a completion failed.
 type ModelError struct {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"sluice/internal/model/wire"
@@ -56,6 +57,7 @@ type answer struct {
 	fail   wire.Fail
 	blocks []*block
 	usage  sessions.Usage
+	read   int // tokens of the prompt that were neither read from the cache nor written to it
 	stop   string
 }
 
@@ -78,21 +80,35 @@ func (a *answer) Event(_ string, data []byte) (end bool, err error) {
 	}
 	switch e.Type {
 	case "message_start":
-		u := e.Message.Usage
-		a.usage = sessions.Usage{InputTokens: u.Input + u.CacheWrite + u.CacheRead, CachedTokens: u.CacheRead, OutputTokens: u.Output}
+		a.count(e.Message.Usage)
 	case "content_block_start":
 		return false, a.begin(e)
 	case "content_block_delta":
 		a.delta(e)
 	case "message_delta":
 		a.stop = cmp.Or(e.Delta.StopReason, a.stop)
-		a.usage.OutputTokens = max(a.usage.OutputTokens, e.Usage.Output)
+		a.count(e.Usage) // of the whole answer; many servers only repeat the output
 	case "message_stop":
+		if a.stop == "refusal" && !slices.ContainsFunc(a.blocks, (*block).speaks) {
+			return false, a.fail(sessions.ModelRefused, port.ErrDeclined)
+		}
 		return true, nil
 	case "error":
 		return false, a.failed(e)
 	}
 	return false, nil
+}
+
+// speaks reports whether a block is a part of the answer that somebody reads or that a tool gets.
+func (b *block) speaks() bool {
+	return b.part.Type == sessions.PartText && b.text.Len() > 0 || b.part.Type == sessions.PartToolCall
+}
+
+// count notes what the answer has used so far. The parts of a prompt may come in different events.
+func (a *answer) count(u usage) {
+	a.read, a.usage.CachedTokens, a.usage.WrittenTokens = max(a.read, u.Input), max(a.usage.CachedTokens, u.CacheRead), max(a.usage.WrittenTokens, u.CacheWrite)
+	a.usage.InputTokens = a.read + a.usage.CachedTokens + a.usage.WrittenTokens
+	a.usage.OutputTokens = max(a.usage.OutputTokens, u.Output)
 }
 
 // Whole implements [wire.Answer]: message_stop is the only end.

@@ -393,7 +393,7 @@ func free(err error) bool {
 		return true
 	}
 	me, ok := errors.AsType[*sessions.ModelError](err)
-	if !ok {
+	if !ok || errors.Is(err, port.ErrDeclined) {
 		return false
 	}
 	switch me.Kind {

@@ -305,6 +305,7 @@ func TestFailedCalls(t *testing.T) {
 		{fails: kind(sessions.ModelOverflow), free: true},
 		{fails: kind(sessions.ModelAuth), free: true},
 		{fails: kind(sessions.ModelRefused), free: true},
+		{fails: &sessions.ModelError{Kind: sessions.ModelRefused, Err: port.ErrDeclined}},
 		{fails: kind(port.ModelLoading), free: true},
 		{fails: kind(sessions.ModelUnavailable)},
 		{fails: kind(sessions.ModelCut)},

@@ -38,6 +38,9 @@ type chunk struct {
 		PromptTokensDetails struct {
 			CachedTokens int `json:"cached_tokens"`
 		} `json:"prompt_tokens_details"`
+		CompletionTokensDetails struct {
+			ReasoningTokens int `json:"reasoning_tokens"`
+		} `json:"completion_tokens_details"`
 	} `json:"usage"`
 	Error *failure `json:"error"`
 }
@@ -82,6 +85,9 @@ func (a *answer) Event(_ string, data []byte) (end bool, err error) {
 		if a.finish == "" && a.text.Len() == 0 && len(a.calls) == 0 {
 			return false, a.fail(sessions.ModelCut, errors.New("the stream ended without an answer"))
 		}
+		if a.finish == "content_filter" && a.text.Len() == 0 && len(a.calls) == 0 {
+			return false, a.fail(sessions.ModelRefused, port.ErrDeclined)
+		}
 		return true, nil
 	}
 	var c chunk
@@ -94,6 +100,7 @@ func (a *answer) Event(_ string, data []byte) (end bool, err error) {
 	if c.Usage != nil {
 		a.usage = sessions.Usage{
 			InputTokens: c.Usage.PromptTokens, OutputTokens: c.Usage.CompletionTokens, CachedTokens: c.Usage.PromptTokensDetails.CachedTokens,
+			ThinkingTokens: c.Usage.CompletionTokensDetails.ReasoningTokens,
 		}
 	}
 	for _, choice := range c.Choices {

@@ -47,22 +47,36 @@ another path. Only you can read the file.
 
 Secrets are not shown while you type them. Each is stored in its own file in the
 folder ` + setup.SecretsDir + ` next to the configuration. To keep a secret somewhere else,
-answer with a reference such as ${TELEGRAM_TOKEN} or ${file:/path}.`,
-		RunE: r.run(func(context.Context, []string) error {
+answer with a reference such as ${TELEGRAM_TOKEN} or ${file:/path}. Each answer is
+checked, and the platform is asked whether it knows the token.`,
+		RunE: r.run(func(ctx context.Context, _ []string) error {
 			path := locator.Config
 			if path == "" {
 				path = config.FileName
 			}
 			s := &setup.Setup{
 				Screen: terminal.Screen{Out: d.Stdout, Err: d.Stderr, Now: d.Now}, Input: d.Stdin, Terminal: d.Terminal, Secret: d.Secret, Typing: d.Typing,
-				Loader: d.Loader, Path: path, Force: force,
+				Loader: d.Loader, Path: path, Force: force, Probe: d.profile,
 			}
-			return s.Run(yes)
+			return s.Run(ctx, yes)
 		}),
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "ask nothing: use web chat and the offline demo model")
 	cmd.Flags().BoolVar(&force, "force", false, "write over existing files")
 	return cmd
+}
+
+// profile asks a platform for the profile of the account on one channel.
+func (d Deps) profile(ctx context.Context, cfg *config.Config, channel string) (string, error) {
+	if d.Probe == nil {
+		return "", nil
+	}
+	for _, p := range d.Probe(ctx, cfg) {
+		if p.Channel == channel || p.Channel == "channels" {
+			return p.Name, p.Err
+		}
+	}
+	return "", nil
 }
 
 func chatCommand(d Deps, screen terminal.Screen, locator *api.Locator) *cobra.Command {

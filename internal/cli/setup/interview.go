@@ -3,6 +3,7 @@ package setup
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"sluice/internal/cli/terminal"
 	"sluice/internal/config"
 )
 
@@ -30,11 +32,15 @@ type interviewer struct {
 	secret func() (string, error) // nil: in is read
 	typing Typing                 // nil: in and secret are read
 	check  func(answers) error    // whether the gateway would take the answers so far
+	probe  func(got answers, channel string) (profile string, err error)
 }
 
 // interview asks for all answers.
-func (s *Setup) interview(got *answers) (err error) {
-	i := &interviewer{out: s.Screen.Out, in: bufio.NewReader(s.Input), secret: s.Secret, check: s.check}
+func (s *Setup) interview(ctx context.Context, got *answers) (err error) {
+	i := &interviewer{
+		out: s.Screen.Out, in: bufio.NewReader(s.Input), secret: s.Secret, check: s.check,
+		probe: func(got answers, channel string) (string, error) { return s.profile(ctx, got, channel) },
+	}
 	if s.Typing != nil {
 		if i.typing, err = s.Typing(); err != nil {
 			return fmt.Errorf("use the terminal: %w", err)
@@ -83,6 +89,7 @@ func unique(names []string) (unique []string) {
 // secretQuestion asks for a secret that a channel needs.
 type secretQuestion struct {
 	text   string
+	key    string // of the configuration
 	answer *string
 }
 
@@ -90,42 +97,81 @@ type secretQuestion struct {
 func channelQuestions(got *answers, channel string) (secrets []secretQuestion, owner string) {
 	switch channel {
 	case "telegram":
-		return []secretQuestion{{"Telegram bot token (from @BotFather)", &got.Telegram}},
+		return []secretQuestion{{"Telegram bot token (from @BotFather)", "token", &got.Telegram}},
 			"Your Telegram user ID (@userinfobot tells you; Enter to pair later)"
 	case "slack":
-		return []secretQuestion{{"Slack bot token (xoxb-...)", &got.SlackBot}, {"Slack app-level token (xapp-...)", &got.SlackApp}},
+		return []secretQuestion{{"Slack bot token (xoxb-...)", "botToken", &got.SlackBot}, {"Slack app-level token (xapp-...)", "appToken", &got.SlackApp}},
 			"Your Slack member ID (profile menu, Copy member ID; Enter to pair later)"
 	}
-	return []secretQuestion{{"Discord bot token", &got.Discord}},
+	return []secretQuestion{{"Discord bot token", "token", &got.Discord}},
 		"Your Discord user ID (turn on developer mode, then Copy User ID; Enter to pair later)"
 }
 
-// channel asks for what a channel needs until the gateway would take it.
+// channel asks for what a channel needs, until the platform knows the tokens and the gateway would take the rest.
 func (i *interviewer) channel(got *answers, name string) error {
-	before := got.Owners
 	secrets, who := channelQuestions(got, name)
-	for {
-		got.Owners = slices.Clone(before)
-		for _, s := range secrets {
-			var err error
-			if *s.answer, err = i.askSecret(s.text); err != nil {
+	for known := false; !known; {
+		for _, q := range secrets {
+			err := i.until(got, func(path string) bool {
+				return strings.HasPrefix(path, "channels."+name) && strings.HasSuffix(path, "."+q.key)
+			}, func() (err error) {
+				*q.answer, err = i.askSecret(q.text)
+				return err
+			})
+			if err != nil {
 				return err
 			}
 		}
-		owner, err := i.ask(who, "")
-		if err != nil {
+		var err error
+		if known, err = i.known(got, name); err != nil {
 			return err
 		}
+	}
+	before := got.Owners
+	return i.until(got, func(path string) bool { return strings.HasPrefix(path, "owners") }, func() error {
+		owner, err := i.ask(who, "")
+		got.Owners = slices.Clone(before)
 		if owner != "" {
 			got.Owners = append(got.Owners, name+":"+owner)
 		}
-		err = i.check(*got)
+		return err
+	})
+}
+
+// known asks the platform who the bot is. If the platform does not say, the person decides whether to keep the tokens.
+func (i *interviewer) known(got *answers, channel string) (bool, error) {
+	profile, err := i.probe(*got, channel)
+	if err == nil {
+		if profile != "" {
+			fmt.Fprintf(i.out, "  The bot is %s.\n", terminal.Line(profile))
+		}
+		return true, nil
+	}
+	fmt.Fprintf(i.out, "  Not confirmed: %s\n", terminal.Line(err.Error()))
+	keep, err := i.ask("Use it anyway (yes or no)", "no")
+	return strings.HasPrefix(strings.ToLower(keep), "y"), err
+}
+
+// until repeats a question until the configuration has no fault at the paths that the answer is about.
+func (i *interviewer) until(got *answers, about func(path string) bool, question func() error) error {
+	for {
+		if err := question(); err != nil {
+			return err
+		}
+		err := i.check(*got)
 		faults, ok := errors.AsType[config.Faults](err)
 		if !ok {
 			return err
 		}
+		wrong := false
 		for _, f := range faults {
-			fmt.Fprintf(i.out, "%s: %s\n", f.Path, f.Text)
+			if about(f.Path) {
+				wrong = true
+				fmt.Fprintf(i.out, "%s: %s\n", f.Path, f.Text)
+			}
+		}
+		if !wrong { // the faults are about what is asked next
+			return nil
 		}
 	}
 }
@@ -145,15 +191,20 @@ func (i *interviewer) model(got *answers) (err error) {
 		got.APIKey, err = i.askSecret("Anthropic API key")
 	case "local":
 		model = "llama3.2"
-		got.BaseURL, err = i.ask("URL of the server's Chat Completions API", "http://127.0.0.1:11434/v1")
+		err = i.until(got, func(path string) bool { return strings.HasSuffix(path, ".baseURL") }, func() (err error) {
+			got.BaseURL, err = i.ask("URL of the server's Chat Completions API", "http://127.0.0.1:11434/v1")
+			return err
+		})
 	default:
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	got.Model, err = i.ask("Model", model)
-	return err
+	return i.until(got, func(path string) bool { return strings.HasPrefix(path, "models.default") }, func() (err error) {
+		got.Model, err = i.ask("Model", model)
+		return err
+	})
 }
 
 // provider asks until the model provider is known.

@@ -4,6 +4,7 @@
 package setup
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -29,10 +30,12 @@ type Setup struct {
 	Loader   config.Loader
 	Path     string // of the configuration
 	Force    bool   // files that exist are written over
+	// Probe asks a platform for the profile of the account on one channel; nil: tokens are not tried.
+	Probe func(ctx context.Context, cfg *config.Config, channel string) (profile string, err error)
 }
 
 // Run asks the questions and writes the files. yes takes the default answers instead.
-func (s *Setup) Run(yes bool) error {
+func (s *Setup) Run(ctx context.Context, yes bool) error {
 	if _, err := os.Lstat(s.Path); err == nil && !s.Force {
 		return fmt.Errorf("%s already exists: use --force to write over it", s.Path)
 	}
@@ -41,7 +44,7 @@ func (s *Setup) Run(yes bool) error {
 		if !s.Terminal {
 			return terminal.UsageError{Text: "init asks questions and needs a terminal: use --yes for the default answers"}
 		}
-		if err := s.interview(&got); err != nil {
+		if err := s.interview(ctx, &got); err != nil {
 			return err
 		}
 	}
@@ -81,6 +84,22 @@ func (s *Setup) write(got answers) (kept []string, err error) {
 		return kept, err
 	}
 	return kept, s.writeFile(s.Path, text)
+}
+
+// profile asks a platform who the bot is. Empty: it was not asked.
+func (s *Setup) profile(ctx context.Context, got answers, channel string) (string, error) {
+	if s.Probe == nil {
+		return "", nil
+	}
+	text, err := got.yaml()
+	if err != nil {
+		return "", err
+	}
+	cfg, err := s.Loader.Parse(s.Path, text)
+	if err != nil {
+		return "", err
+	}
+	return s.Probe(ctx, cfg, channel)
 }
 
 // check reports whether the gateway would take a configuration with these answers.

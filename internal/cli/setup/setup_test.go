@@ -2,6 +2,7 @@ package setup_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -41,7 +42,7 @@ func answering(t *testing.T, typed, secrets string) *person {
 // wrote runs the questions and returns the configuration.
 func (p *person) wrote(t *testing.T) string {
 	t.Helper()
-	require.NoError(t, p.Run(false), p.out.String())
+	require.NoError(t, p.Run(t.Context(), false), p.out.String())
 	text, err := os.ReadFile(p.Path)
 	require.NoError(t, err)
 	return string(text)
@@ -102,7 +103,7 @@ Wrote DIR/sluice.yaml. Start the gateway with: sluice serve --config DIR/sluice.
 // A mistake is told at once, with its place, and the channel is asked about again.
 func TestAMistakeIsAskedAboutAgain(t *testing.T) {
 	t.Parallel()
-	p := answering(t, "telegram\nada\n1001\n\n", "1:abc\n1:abc\n")
+	p := answering(t, "telegram\nada\n1001\n\n", "1:abc\n")
 	require.Contains(t, p.wrote(t), `"telegram:1001"`)
 	require.Contains(t, p.out.String(), "owners[1]: ")
 }
@@ -111,7 +112,7 @@ func TestYesAsksNothing(t *testing.T) {
 	t.Parallel()
 	p := answering(t, "", "")
 	p.Terminal = false
-	require.NoError(t, p.Run(true))
+	require.NoError(t, p.Run(t.Context(), true))
 	require.Equal(t, "Wrote "+p.Path+". Start the gateway with: sluice serve --config "+p.Path+"\n", p.out.String())
 	_, err := p.Loader.Load(p.Path)
 	require.NoError(t, err)
@@ -122,7 +123,7 @@ func TestQuestionsNeedATerminal(t *testing.T) {
 	p := answering(t, "\n\n", "")
 	p.Terminal = false
 	var usage terminal.UsageError
-	require.ErrorAs(t, p.Run(false), &usage)
+	require.ErrorAs(t, p.Run(t.Context(), false), &usage)
 	require.EqualError(t, usage, "init asks questions and needs a terminal: use --yes for the default answers")
 	require.NoFileExists(t, p.Path)
 }
@@ -132,13 +133,13 @@ func TestAnEndedInputWritesNothing(t *testing.T) {
 	t.Parallel()
 	for _, typed := range []string{"", "telegram\n", "telegram\n1001\n", "\nlocal\n", "\nlocal\nhttp://127.0.0.1:1/v1\n"} {
 		p := answering(t, typed, "1:abc\n")
-		require.ErrorContains(t, p.Run(false), "read answer: EOF", typed)
+		require.ErrorContains(t, p.Run(t.Context(), false), "read answer: EOF", typed)
 		require.NoFileExists(t, p.Path)
 		require.NoDirExists(t, filepath.Join(filepath.Dir(p.Path), setup.SecretsDir))
 	}
 	p := answering(t, "telegram\n", "")
 	p.Secret = func() (string, error) { return "", errors.New("the terminal is gone") }
-	require.ErrorContains(t, p.Run(false), "read answer: the terminal is gone")
+	require.ErrorContains(t, p.Run(t.Context(), false), "read answer: the terminal is gone")
 	p = answering(t, "telegram\n1:abc\n1001\n\n", "")
 	p.Secret = nil // no terminal can hide them
 	require.Contains(t, p.wrote(t), "telegram-token")
@@ -175,11 +176,11 @@ func TestFilesAreKept(t *testing.T) {
 
 	again := answering(t, "\n\n", "")
 	again.Path = first.Path
-	require.EqualError(t, again.Run(false), first.Path+" already exists: use --force to write over it")
+	require.EqualError(t, again.Run(t.Context(), false), first.Path+" already exists: use --force to write over it")
 
 	other := answering(t, "slack,telegram\nU1\n1001\n\n", "xoxb-1\nxapp-1\n2:def")
 	other.Path = filepath.Join(dir, "other.yaml")
-	require.EqualError(t, other.Run(false), filepath.Join(dir, "sluice-secrets", "telegram-token")+" already exists: use --force to write over it")
+	require.EqualError(t, other.Run(t.Context(), false), filepath.Join(dir, "sluice-secrets", "telegram-token")+" already exists: use --force to write over it")
 	require.NoFileExists(t, other.Path)
 	require.NoFileExists(t, filepath.Join(dir, "sluice-secrets", "slack-bot-token"), "what the attempt wrote is removed")
 	kept, err := os.ReadFile(filepath.Join(dir, "sluice-secrets", "telegram-token"))
@@ -201,25 +202,54 @@ func TestAFolderThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	p := answering(t, "\n\n", "")
 	p.Path = filepath.Join(t.TempDir(), "none", "sluice.yaml")
-	require.ErrorContains(t, p.Run(false), "write file: ")
+	require.ErrorContains(t, p.Run(t.Context(), false), "write file: ")
 
 	p = answering(t, "telegram\n1\n\n", "1:abc")
 	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(p.Path), setup.SecretsDir), nil, 0o600))
-	require.ErrorContains(t, p.Run(false), "make folder for secrets: ")
+	require.ErrorContains(t, p.Run(t.Context(), false), "make folder for secrets: ")
 
 	p = answering(t, "\n\n", "")
 	p.Force = true
 	require.NoError(t, os.MkdirAll(filepath.Join(p.Path, "below"), 0o700))
-	require.ErrorContains(t, p.Run(false), "replace file: ")
+	require.ErrorContains(t, p.Run(t.Context(), false), "replace file: ")
 }
 
-func TestNothingIsWrittenThatTheGatewayWouldRefuse(t *testing.T) {
+func TestAWrongAddressIsAskedAboutAgain(t *testing.T) {
 	t.Parallel()
-	p := answering(t, "\nlocal\nnowhere\nx\n", "")
-	var faults config.Faults
-	require.ErrorAs(t, p.Run(false), &faults)
-	require.Contains(t, faults.Error(), "models.providers.local.baseURL: ")
-	require.NoFileExists(t, p.Path)
+	p := answering(t, "\nlocal\nnowhere\nhttp://127.0.0.1:1/v1\nx\n", "")
+	require.Contains(t, p.wrote(t), `baseURL: "http://127.0.0.1:1/v1"`)
+	require.Contains(t, p.out.String(), "models.providers.local.baseURL: ")
+}
+
+// The platform is asked whether it knows a token. A person without a network can keep it.
+func TestTokensAreTried(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		typed, secrets string
+		shows, wants   string
+	}{
+		"known":              {"telegram\n1001\n\n", "1:abc\n", "  The bot is Plan\\u202e (@plan_bot).\n", "1:abc"},
+		"unknown":            {"telegram\n\n1001\n\n", "1:typo\n1:abc\n", "  Not confirmed: Telegram does not know this token\nUse it anyway (yes or no) [no]: ", "1:abc"},
+		"kept":               {"telegram\nyes\n1001\n\n", "1:typo\n", "  Not confirmed: Telegram does not know this token\n", "1:typo"},
+		"the shape is first": {"telegram\n1001\n\n", "typo\n1:abc\n", "channels.telegram.accounts.default.token: ", "1:abc"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := answering(t, c.typed, c.secrets)
+			p.Probe = func(_ context.Context, cfg *config.Config, channel string) (string, error) {
+				require.Equal(t, "telegram", channel)
+				if cfg.Channels.Telegram.Accounts["default"].Token != "1:abc" {
+					return "", errors.New("Telegram does not know this token")
+				}
+				return "Plan\u202e (@plan_bot)", nil
+			}
+			p.wrote(t)
+			require.Contains(t, p.out.String(), c.shows)
+			token, err := os.ReadFile(filepath.Join(filepath.Dir(p.Path), setup.SecretsDir, "telegram-token"))
+			require.NoError(t, err)
+			require.Equal(t, c.wants+"\n", string(token))
+		})
+	}
 }
 
 // keyboard is a terminal that was taken over.
@@ -257,12 +287,12 @@ func TestATerminalThatIsTakenOver(t *testing.T) {
 
 	p = answering(t, "", "")
 	p.Typing = func() (setup.Typing, error) { return nil, errors.New("no such device") }
-	require.EqualError(t, p.Run(false), "use the terminal: no such device")
+	require.EqualError(t, p.Run(t.Context(), false), "use the terminal: no such device")
 
 	p = answering(t, "", "")
 	k = &keyboard{answers: []string{"", ""}, fails: errors.New("restore failed")}
 	p.Typing = func() (setup.Typing, error) { return k, nil }
-	require.EqualError(t, p.Run(false), "restore failed")
+	require.EqualError(t, p.Run(t.Context(), false), "restore failed")
 	require.NoFileExists(t, p.Path)
 }
 

@@ -179,3 +179,37 @@ func TestARunThatAsksForMoreIsStopped(t *testing.T) {
 		require.Equal(t, ledger.ByGateway, p.By)
 	})
 }
+
+// Where no owner has a chat, the run stops at once: nobody would see the question.
+func TestABudgetWithNobodyToAsk(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, func(b *bundle) { b.settings.Owners = []string{"elsewhere:owner"} })
+		spendingMore(b)
+		begun := time.Now()
+		said := b.said(b.ended(b.hear(in("ann", "1", "work")).Run))
+		require.Equal(t, "My budget does not cover this, and my owner has no chat in which I could ask for more, so I stopped. My owner can raise the limit in `budgets`. The next period begins on January 2 at 00:00 UTC.", said)
+		require.Less(t, time.Since(begun), time.Minute)
+		require.Empty(t, b.approvals(ledger.ApprovalPending))
+	})
+}
+
+// Without an owner on the channel, one is asked on another.
+func TestTheOwnerIsAskedOnAnotherChannel(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, func(b *bundle) {
+			b.settings.Owners = []string{"other:owner"}
+			b.settings.Channels["other"] = b.settings.Channels["test"]
+		})
+		spendingMore(b)
+		heard := b.hear(in("ann", "1", "work"))
+		b.await(1)
+		synctest.Wait()
+		require.Contains(t, b.chat.texts("owner")[0], "May I have 40 tokens more for budget house today?")
+		p := b.onlyApproval(ledger.ApprovalPending)
+		_, err := b.Approvals.DecideApproval(t.Context(), p.ID, decider.Verdict{Allow: true, Owner: true, Actor: "operator"})
+		require.NoError(t, err)
+		require.Equal(t, "done", b.said(b.ended(heard.Run)))
+	})
+}

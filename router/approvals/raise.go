@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -34,7 +36,14 @@ func (a *calls) Raise(ctx context.Context, reached *spending.Reached) (string, e
 		p, err := a.by.Store.Approval(ctx, id)
 		switch {
 		case errors.Is(err, sessions.ErrNotFound):
-			return "", a.askForMore(ctx, a.newRaise(id, raise))
+			route, err := a.whereToAsk(ctx)
+			if err != nil {
+				return "", err
+			}
+			if route.IsZero() {
+				return "My budget does not cover this, and my owner has no chat in which I could ask for more, so I stopped. My owner can raise the limit in `budgets`." + next(reached), nil
+			}
+			return "", a.askForMore(ctx, a.newRaise(id, raise), route)
 		case err != nil:
 			return "", fmt.Errorf("read approval: %w", err)
 		case p.Status == ledger.ApprovalPending && !p.Expires.After(a.by.Now()):
@@ -95,31 +104,41 @@ func (a *calls) newRaise(id ledger.ApprovalID, raise spending.Raise) ledger.Appr
 	}
 }
 
-// askForMore stores the question and sends it to an owner: here if an owner has caused the run in a direct chat, else in an
-// owner's direct chat. It names only the budget, so it has the label of the gateway's own texts.
-func (a *calls) askForMore(ctx context.Context, p ledger.Approval) error {
-	route := a.run.Route
-	if route.IsZero() {
-		route = a.record.Route
+// whereToAsk is the conversation in which an owner is asked: the run's if an owner has caused it in a direct chat, else an owner's
+// direct chat on the same channel, else one on another channel. It is zero if no owner can be asked: nobody would see the question,
+// and the run would wait for nothing.
+func (a *calls) whereToAsk(ctx context.Context) (sessions.Route, error) {
+	near := a.run.Route
+	if near.IsZero() {
+		near = a.record.Route
 	}
-	if route.ChatType != sessions.Direct || !a.run.Input.Owner {
-		var err error
-		if route, err = a.ownersChat(ctx, route); err != nil {
-			return err
+	if near.ChatType == sessions.Direct && a.run.Input.Owner {
+		return near, nil
+	}
+	route, failed := a.ownersChat(ctx, near)
+	for _, channel := range slices.Sorted(maps.Keys(a.by.Composer.Settings().Channels)) {
+		if channel == near.Channel || !route.IsZero() {
+			continue
 		}
+		var err error
+		route, err = a.ownersChat(ctx, sessions.Route{Channel: channel})
+		failed = errors.Join(failed, err)
 	}
-	change := ledger.Change{Ask: []ledger.Approval{p}}
-	if route.IsZero() {
-		a.by.unasked(p)
-	} else {
-		raise := p.Terms.Raise
-		d := a.by.Composer.Notice(route, fmt.Sprintf("May I have %s? What is left is not enough for what I am working on.\n\n%s", raise, outbound.SilenceMeans(p)))
-		d.Session, d.Run = p.Session, p.Run
-		d.AskAbout(p.ID)
-		d.Answers("+"+raise.Shown+" "+raise.When, "No")
-		change.Deliver = []ledger.Delivery{d}
+	if !route.IsZero() {
+		return route, nil
 	}
-	err := a.by.Lanes.Commit(ctx, change)
+	return route, failed
+}
+
+// askForMore stores the question and sends it to an owner. It names only the budget, so it has the label of the gateway's own
+// texts.
+func (a *calls) askForMore(ctx context.Context, p ledger.Approval, route sessions.Route) error {
+	raise := p.Terms.Raise
+	d := a.by.Composer.Notice(route, fmt.Sprintf("May I have %s? What is left is not enough for what I am working on.\n\n%s", raise, outbound.SilenceMeans(p)))
+	d.Session, d.Run = p.Session, p.Run
+	d.AskAbout(p.ID)
+	d.Answers("+"+raise.Shown+" "+raise.When, "No")
+	err := a.by.Lanes.Commit(ctx, ledger.Change{Ask: []ledger.Approval{p}, Deliver: []ledger.Delivery{d}})
 	switch {
 	case errors.Is(err, sessions.ErrDuplicate): // another run has asked at the same moment: look again
 		return &work.AwaitedError{AtMost: time.Millisecond}

@@ -3,7 +3,6 @@ package cli
 import (
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,18 +17,10 @@ func checksCommand(g *gateway) *cobra.Command {
 func checksList(g *gateway) *cobra.Command {
 	return asking(g, &cobra.Command{Use: "list", Short: "List the checks with what they found last", Args: arguments(0, 0)}, get("/v1/checks", nil),
 		func(s terminal.Screen, got api.CheckList) error {
-			return terminal.List(s, `No checks found. Add them under "checks" in the configuration.`, []string{"NAME", "SOURCE", "VALUE", "CHANGED", "LOOKED", "ERROR"}, got.Checks, func(c api.Check) []string {
-				return []string{c.Name, terminal.Line(c.Source), terminal.Short(c.Value), ago(s, c.Changed), ago(s, c.Looked), terminal.Short(c.Error)}
+			return terminal.List(s, `No checks found. Add them under "checks" in the configuration.`, []string{"NAME", "SOURCE", "VALUE", "CHANGED", "CHECKED", "ERROR"}, got.Checks, func(c api.Check) []string {
+				return []string{c.Name, terminal.Line(c.Source), terminal.Short(c.Value), s.Ago(c.Changed), s.Ago(c.Looked), terminal.Short(c.Error)}
 			})
 		})
-}
-
-// ago is a time that may be missing.
-func ago(s terminal.Screen, at time.Time) string {
-	if at.IsZero() {
-		return ""
-	}
-	return s.Ago(at)
 }
 
 func checksRun(g *gateway) *cobra.Command {
@@ -46,7 +37,7 @@ func checksRun(g *gateway) *cobra.Command {
 			if c.Fails > 0 {
 				fails = strconv.Itoa(c.Fails)
 			}
-			return s.Pairs("name", c.Name, "source", c.Source, "every", c.Every, "label", c.Label, "value", c.Value, "before", c.Before, "changed", ago(s, c.Changed),
-				"condition holds", holds, "error", c.Error, "failed looks", fails)
+			return s.Pairs("name", c.Name, "source", c.Source, "every", c.Every, "label", c.Label, "value", c.Value, "before", c.Before, "changed", s.Ago(c.Changed),
+				"condition holds", holds, "error", c.Error, "failures", fails)
 		})
 }

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -65,7 +66,8 @@ page works, too.`,
 		if err != nil {
 			return err
 		}
-		answer, err := c.Call(ctx, api.Request{Path: api.Path("why", idOf(args[0])), Query: api.Query("session", session)})
+		id, of := named(args[0])
+		answer, err := c.Call(ctx, api.Request{Path: api.Path("why", id), Query: api.Query("session", cmp.Or(session, of))})
 		if err != nil {
 			return err
 		}
@@ -81,15 +83,16 @@ page works, too.`,
 	return cmd
 }
 
-// idOf is the id in a link of the page, or the text itself.
-func idOf(text string) string {
-	if _, id, ok := strings.Cut(text, "/why/"); ok {
-		id, _, _ = strings.Cut(id, "?")
-		if plain, err := url.PathUnescape(id); err == nil {
-			return plain
-		}
+// named is the id in a link of the page, with the session that it names, or the text itself.
+func named(text string) (id, session string) {
+	link, err := url.Parse(text)
+	if err != nil {
+		return text, ""
 	}
-	return text
+	if _, id, ok := strings.Cut(link.Path, "/why/"); ok {
+		return id, link.Query().Get("session")
+	}
+	return text, ""
 }
 
 func printWhy(s terminal.Screen, e explanation) error {
@@ -138,7 +141,7 @@ func printStep(s terminal.Screen, n int, one step) error {
 		if r.Matched {
 			matched = "matched: " + r.Action
 		}
-		if err := s.Printf("     rule %s %s %s", terminal.Line(r.Rule), terminal.Line(matched), terminal.Line(r.Detail)); err != nil {
+		if err := s.Printf("     rule %s", strings.TrimSpace(terminal.Line(r.Rule+" "+matched+" "+r.Detail))); err != nil {
 			return err
 		}
 	}

@@ -55,7 +55,7 @@ type Models interface {
 	ModelName(agent string) string
 }
 
-// Config has what a Router needs. All fields but Transcribe, Speaker, ReadDocument, Grace, SweepEvery, CachedSessions, Disk, Jobs, Alerts, Nodes and Tracer are required.
+// Config has what a Router needs. All fields but Transcribe, Speaker, ReadDocument, Grace, SweepEvery, CachedSessions, Disk, Full, Jobs, Alerts, Nodes and Tracer are required.
 type Config struct {
 	Store      *ledger.Store
 	Bus        Bus
@@ -86,9 +86,10 @@ type Config struct {
 	Spending Spending          // nil: the cost of model calls is not shown
 	Tracer   *telemetry.Tracer // nil: messages are not traced
 
-	Disk  quota.Disk  // space for stored files; nil: no limit
-	Hooks []hook.Hook // [hook.Hooks.Configure] replaces them
-	Jobs  []job.Job   // [job.Source.Configure] replaces them
+	Disk  quota.Disk   // space for stored files; nil: no limit
+	Full  func() error // why nothing new is taken in at the moment, such as a [quota.FullError]; nil: never
+	Hooks []hook.Hook  // [hook.Hooks.Configure] replaces them
+	Jobs  []job.Job    // [job.Source.Configure] replaces them
 	// JobReader reads jobs that are made at run time; replaced with Jobs. nil if no jobs are made at run time.
 	JobReader job.Reader
 	Alerts    *plan.Plan // nil: alerts are off; [alert.Alerts.Configure] replaces it
@@ -256,7 +257,7 @@ func (r *Router) newIntake(c Config) {
 	r.Intake = &inbound.Intake{
 		Store: r.store, Buttons: r.store, Settings: r.settings.Load, Places: r.places, SinkLevel: c.Gate.SinkLevel, Commands: r.commands,
 		Pairings: r.Pairings, Composer: r.compose, Routes: r.Routes, Adapter: c.Adapters, Lanes: r.lanes, Acks: r.acks, Refused: r.refused, Emit: c.Bus.Emit,
-		Stopping: r.stopping.Load, Now: c.Now, Log: c.Log, Metrics: inbound.NewMetrics(c.Registerer), Tracer: c.Tracer,
+		Stopping: r.stopping.Load, Now: c.Now, Log: c.Log, Metrics: inbound.NewMetrics(c.Registerer), Tracer: c.Tracer, Full: c.Full,
 	}
 }
 
@@ -335,7 +336,7 @@ func (r *Router) newTriggers(c Config) {
 		Report: func(job string, err error) { c.Log.Error("job", "job", job, "err", err) }, Alerts: r.alerts,
 	}
 	r.hooks = &hook.Hooks{
-		Store: r.store, Lanes: r.lanes, Stopping: r.stopping.Load, Partitions: c.Partitions, Now: c.Now, Metrics: hook.NewMetrics(c.Registerer), Alerts: r.alerts,
+		Store: r.store, Lanes: r.lanes, Stopping: r.stopping.Load, Full: c.Full, Partitions: c.Partitions, Now: c.Now, Metrics: hook.NewMetrics(c.Registerer), Alerts: r.alerts,
 	}
 	r.triggers = &trigger.Triggers{
 		Sources: map[ledger.TriggerSource]trigger.Source{ledger.TriggerCron: r.jobSource, ledger.TriggerHook: r.hooks},

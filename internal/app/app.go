@@ -22,6 +22,7 @@ import (
 	"sluice/internal/config"
 	"sluice/internal/config/agents"
 	"sluice/internal/configfile"
+	"sluice/internal/hostos"
 	"sluice/internal/httpapi"
 	"sluice/internal/logs"
 	"sluice/internal/mcp"
@@ -34,6 +35,7 @@ import (
 	"sluice/internal/supervisor"
 	"sluice/internal/telemetry"
 	"sluice/internal/voice"
+	"sluice/internal/watermark"
 	"sluice/internal/web"
 	"sluice/internal/workspace"
 	"sluice/policy"
@@ -95,6 +97,9 @@ type App struct {
 	limits     atomic.Pointer[config.Limits] // the limits in effect
 	notify     atomic.Pointer[agents.Push]   // where notifications of tasks may go
 	files      workspace.Opener
+	space      workspace.Disk  // measures a disk
+	disk       *watermark.Disk // of the state
+	trail      *trailWatch
 	skills     *skill.Keeper
 	limited    string // how the commands of agents are limited
 	file       *configfile.File
@@ -109,7 +114,7 @@ func New(cfg *config.Config, version string, log *slog.Logger) *App {
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	a := &App{
 		cfg: cfg, version: version, now: time.Now, registry: registry, replica: replicaName(), secrets: &liveSecrets{},
-		rows: ledger.NewStore[*store.DB],
+		rows: ledger.NewStore[*store.DB], space: hostos.Space,
 	}
 	a.lines = logs.New(a.now(), func(text string) string { return a.secrets.Load().Redact(text) })
 	a.tracer = telemetry.New(telemetry.Config{
@@ -246,14 +251,14 @@ func (a *App) wire() error {
 	if a.channels, err = newChannels(a); err != nil {
 		return fmt.Errorf("configure channels: %w", err)
 	}
-	a.files.Marks, a.files.Quota = a.store, workspace.NewQuota(a.bounds, nil, a.now)
-	a.carriers = newCarriers(a)
+	a.files.Marks, a.files.Quota = a.store, workspace.NewQuota(a.bounds, a.space, a.now)
+	a.disk, a.trail, a.carriers = newDisk(a), newTrailWatch(a), newCarriers(a)
 	a.roster = roster.New(agentSettings(a.cfg, a.monitor.Load(), a.carriers))
 	a.skills = &skill.Keeper{Pins: a.store, Settings: func() skill.Settings { return a.roster.Settings().Skills }, Now: a.now}
 	a.router, err = router.New(router.Config{
 		Store: a.rows(a.store), Bus: a.bus, Models: models{a.roster, a.chooseModel, a.maxTemperature, a.fallback.Clear}, Gate: &a.gate, Monitor: &a.monitor, Adapters: a.channels.find, Transcribe: a.voices.Transcribe, Speaker: &a.voices, ReadDocument: documents(a.log).Text,
 		Settings: routerSettings(a.cfg), Partitions: a.cfg.Limits.Partitions, Replica: a.replica, Now: a.now, Log: a.log, Registerer: a.registry,
-		Sweep: func(ctx context.Context) { sweepCalls(ctx, a) }, Refusals: a.store, Spending: a.store, Tracer: a.tracer, Disk: a.diskSpace, Jobs: a.cfg.Jobs(), JobReader: a.cfg, Hooks: a.cfg.ReadHooks(func(string, string) {}), Alerts: a.cfg.AlertPlan(), Nodes: a.nodes,
+		Sweep: func(ctx context.Context) { sweepCalls(ctx, a) }, Refusals: a.store, Spending: a.store, Tracer: a.tracer, Disk: a.diskSpace, Full: takesIn(a), Jobs: a.cfg.Jobs(), JobReader: a.cfg, Hooks: a.cfg.ReadHooks(func(string, string) {}), Alerts: a.cfg.AlertPlan(), Nodes: a.nodes,
 	})
 	if err != nil {
 		return fmt.Errorf("make router: %w", err)

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 
+	"sluice/adapters"
 	"sluice/internal/model/near"
 	"sluice/internal/trouble"
 	"sluice/internal/workspace"
@@ -20,6 +21,18 @@ func (a *App) Token() string { return a.token }
 // Troubles are what is wrong with the gateway.
 func (a *App) Troubles(ctx context.Context) ([]trouble.Trouble, error) {
 	return a.selfLook().troubles(ctx)
+}
+
+// SetSpace replaces what measures disks, before Start.
+func (a *App) SetSpace(space workspace.Disk) { a.space = space }
+
+// VerifyTrail verifies the audit trail, as the gateway does once a day.
+func (a *App) VerifyTrail(ctx context.Context) { a.trail.check(ctx) }
+
+// WorkingPlace is where an owner can be reached.
+func WorkingPlace(owners []string, states []adapters.State, avoid string) string {
+	p, _ := workingPlace(owners, states, avoid)
+	return p.Channel + "/" + p.Account
 }
 
 // NewNear is a watch over budgets, as another replica has it.

@@ -128,6 +128,9 @@ func (a *App) components(ctx context.Context) []operator.Health {
 	if !a.up.Load() {
 		parts = append(parts, part("gateway", errStarting))
 	}
+	if full := takesIn(a); full != nil {
+		parts = append(parts, part("disk", full()))
+	}
 	for _, s := range a.supervisor.States() {
 		p := operator.Health{Kind: "channels", Level: a.gate.SinkLevel(sessions.Route{Channel: s.Channel, Account: s.Account}), Name: s.Channel + "/" + s.Account, OK: s.Status == adapters.Connected || s.Status == adapters.Standby}
 		if p.Detail = s.Detail; !p.OK && p.Detail == "" {

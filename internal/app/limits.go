@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"sluice/internal/sandbox"
+	"sluice/internal/watermark"
 	"sluice/internal/workspace"
 	"sluice/router/quota"
 )
@@ -25,6 +26,27 @@ func (a *App) diskSpace(bytes int64) error {
 		return &quota.FullError{Text: err.Error()}
 	}
 	return err
+}
+
+// newDisk watches the disk of the state.
+func newDisk(a *App) *watermark.Disk {
+	return &watermark.Disk{Folder: a.cfg.State, Space: a.space, Now: a.now, Marks: func() watermark.Marks {
+		l := a.limits.Load()
+		return watermark.Marks{Warn: int64(l.DiskWarnBytes), Stop: int64(l.DiskStopBytes)}
+	}}
+}
+
+// takesIn returns why no new messages are taken in at the moment. With PostgreSQL, they need no space here.
+func takesIn(a *App) func() error {
+	if a.cfg.Store.URL.Reveal() != "" {
+		return nil
+	}
+	return func() error {
+		if err := a.disk.Full(); err != nil {
+			return &quota.FullError{Text: err.Error()}
+		}
+		return nil
+	}
 }
 
 // commandLimits returns the current limits for commands of the tool exec.

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
+
+	"github.com/dustin/go-humanize"
 
 	"sluice/internal/agent/roster"
 	"sluice/internal/alert"
@@ -13,6 +16,7 @@ import (
 	"sluice/internal/config"
 	"sluice/internal/httpapi/operator"
 	"sluice/internal/trouble"
+	"sluice/internal/watermark"
 	"sluice/internal/workspace"
 	"sluice/policy/flow"
 	"sluice/store"
@@ -22,10 +26,14 @@ import (
 func (a *App) watchTroubles() (stop func()) {
 	w := &trouble.Watch{
 		On: func() bool { return alertsOn(a) }, Look: a.selfLook().troubles, Report: a.router.Alerts().Receive, Now: a.now, Log: a.log,
+		Tell: func(ctx context.Context, t *trouble.Trouble, text, key string) error {
+			return tellElsewhere(ctx, a, t, text, key)
+		},
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
 	watching.Go(func() { w.Run(ctx) })
+	watching.Go(func() { a.trail.run(ctx) })
 	return func() {
 		cancel()
 		watching.Wait()
@@ -36,28 +44,35 @@ func (a *App) watchTroubles() (stop func()) {
 type selfLook struct {
 	components func(ctx context.Context) []operator.Health
 	space      func(bytes int64) error // nil: the disk of the store has so much space beyond the reserve
+	stops      func() error            // why no new messages are taken in; nil: never
 	limits     func() *config.Limits
 	quota      *workspace.Quota
 	roster     *roster.Roster
 	store      *store.DB
 	models     func() []trouble.Trouble // keys and models that do not work
 	budgets    func(ctx context.Context) ([]trouble.Trouble, error)
+	disk       *watermark.Disk
+	lost       func() []string // replicas
+	trail      *trailWatch
 }
 
 func (a *App) selfLook() *selfLook {
-	return &selfLook{a.components, a.diskSpace, a.limits.Load, a.files.Quota, a.roster, a.store, a.fallback.Troubles, a.near.Troubles}
+	return &selfLook{a.components, a.diskSpace, takesIn(a), a.limits.Load, a.files.Quota, a.roster, a.store, a.fallback.Troubles, a.near.Troubles, a.disk, a.bus.Lost, a.trail}
 }
 
 // troubles are what is wrong with this replica now. The texts say nothing that only an operator should read: alerts go to chats.
 func (l *selfLook) troubles(ctx context.Context) ([]trouble.Trouble, error) {
 	var all []trouble.Trouble
 	for _, p := range l.components(ctx) {
-		if p.OK {
+		if p.OK || p.Name == "disk" { // see fullDisk
 			continue
 		}
 		t := trouble.Trouble{
 			Name: p.Name, Severity: alert.Error, Title: p.Name + " does not work", Level: p.Level,
 			Text: "`sluice status` and `sluice doctor` say why.",
+		}
+		if p.Kind == "channels" {
+			t.Avoid, _, _ = strings.Cut(p.Name, "/")
 		}
 		if p.Optional {
 			t.Severity = alert.Warning
@@ -67,6 +82,8 @@ func (l *selfLook) troubles(ctx context.Context) ([]trouble.Trouble, error) {
 	if t, full := l.fullDisk(); full {
 		all = append(all, t)
 	}
+	all = append(all, l.lostReplicas()...)
+	all = append(all, l.trail.troubles()...)
 	near, err := l.nearLimits(ctx)
 	if err != nil {
 		return nil, err
@@ -79,15 +96,29 @@ func (l *selfLook) troubles(ctx context.Context) ([]trouble.Trouble, error) {
 	return slices.Concat(all, near, spent, dead, l.models()), err
 }
 
-// fullDisk warns when the free space is less than twice the reserve. Below the reserve, files are refused.
+// lostReplicas reports replicas that have ended without a farewell, until others have come for them.
+func (l *selfLook) lostReplicas() (all []trouble.Trouble) {
+	for _, name := range l.lost() {
+		all = append(all, trouble.Trouble{
+			Name: "replica/" + name, Severity: alert.Error, Title: "A replica is gone: " + name,
+			Text: "It has stopped without an orderly end, or can't be reached. The others do its work. Start it again, or look at its log.",
+		})
+	}
+	return all
+}
+
+// fullDisk warns when the disk is filling. Below the reserve, files are refused; below the last mark, messages.
 func (l *selfLook) fullDisk() (trouble.Trouble, bool) {
 	machine, _ := os.Hostname() // empty: all machines have one alert
 	t := trouble.Trouble{Name: "disk/" + machine, Text: "Free space in the state folder, or set shorter times in `retention`."}
-	switch reserve := int64(l.limits().ReserveBytes); {
+	free, low := l.disk.Low()
+	switch {
+	case l.stops != nil && l.stops() != nil:
+		t.Severity, t.Title = alert.Critical, "The disk is nearly full: new messages are not taken in (limits.diskStopBytes)"
 	case l.space(0) != nil:
 		t.Severity, t.Title = alert.Critical, "The disk is full: files are refused (limits.reserveBytes)"
-	case l.space(reserve) != nil:
-		t.Severity, t.Title = alert.Warning, "The disk is filling: less than twice limits.reserveBytes is free"
+	case low:
+		t.Severity, t.Title = alert.Warning, "The disk is filling: "+humanize.IBytes(uint64(free))+" are free (limits.diskWarnBytes)"
 	default:
 		return t, false
 	}

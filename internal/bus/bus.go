@@ -64,6 +64,7 @@ type Bus struct {
 
 	*courier // of steps
 	Agents   *Agents
+	Lost     func() []string // the replicas that fell silent without a farewell, until others have come for them
 	roster   *roster
 	owned    *owned
 
@@ -87,6 +88,7 @@ func Start(ctx context.Context, cfg Config) (*Bus, error) {
 		cfg: cfg, metrics: newMetrics(cfg.Registerer), held: map[string]*lease{}, repair: make(chan struct{}, 1),
 		roster: newRoster(cfg.Replica, cfg.Now), owned: newOwned(cfg.Log),
 	}
+	b.Lost = b.roster.lostReplicas
 	b.gather = gatherer{
 		publish: b.publishEvent, now: cfg.Now,
 		embed: func() { // more events wait than can be kept here

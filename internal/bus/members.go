@@ -13,6 +13,7 @@ import (
 const (
 	memberSubject = "sluice.members"
 	memberTTL     = 5 * time.Second // a replica that was silent for this long is gone
+	lostMax       = 100             // lost replicas that are remembered
 	farewell      = "-"             // prefix for the name of a replica that leaves
 )
 
@@ -23,6 +24,7 @@ type roster struct {
 
 	mu      sync.Mutex
 	seen    map[string]time.Time // when each replica was last heard
+	lost    []string             // replicas that fell silent without a farewell and that nobody has replaced, at most lostMax
 	changed chan struct{}        // closed and replaced when the replicas change, or when this one leaves
 	leaving bool
 }
@@ -64,6 +66,9 @@ func (r *roster) heard(message string) {
 	before := len(r.seen)
 	switch {
 	case !leaves:
+		if _, known := r.seen[name]; !known {
+			r.replace(name)
+		}
 		r.seen[name] = r.now()
 	case name != r.self:
 		delete(r.seen, name)
@@ -79,9 +84,40 @@ func (r *roster) forget() {
 	for name, seen := range r.seen {
 		if name != r.self && r.now().Sub(seen) > memberTTL {
 			delete(r.seen, name)
+			if len(r.lost) < lostMax {
+				r.lost = append(r.lost, name)
+			}
 		}
 	}
 	r.notify(before)
+}
+
+// replace takes a replica that has come for the one that was lost: for itself, for one of its machine, or for the first one. The
+// caller holds mu.
+func (r *roster) replace(name string) {
+	if len(r.lost) == 0 {
+		return
+	}
+	i := max(slices.IndexFunc(r.lost, func(lost string) bool { return machineOf(lost) == machineOf(name) }), 0)
+	if same := slices.Index(r.lost, name); same >= 0 {
+		i = same
+	}
+	r.lost = slices.Delete(r.lost, i, i+1)
+}
+
+// machineOf is a replica's name without what tells it from other processes of its machine.
+func machineOf(replica string) string {
+	if i := strings.LastIndexByte(replica, '-'); i > 0 {
+		return replica[:i]
+	}
+	return replica
+}
+
+// lostReplicas are the replicas that fell silent without a farewell, until others have come for them.
+func (r *roster) lostReplicas() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.lost)
 }
 
 // notify wakes all waiting goroutines if the number of replicas has changed. The caller holds mu.

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -69,6 +70,36 @@ func TestSilentReplicasAreForgotten(t *testing.T) {
 	require.False(t, r.leave())
 	_, _, leaving = r.mine(0)
 	require.True(t, leaving)
+}
+
+// A replica that falls silent is lost until it, one of its machine or another one comes. One that says farewell is not lost.
+func TestLostReplicas(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(0, 0)
+	r := newRoster("a-1", func() time.Time { return now })
+	silence := func() {
+		now = now.Add(memberTTL + 1)
+		r.forget()
+	}
+	for _, name := range []string{"a-1", "b-1", "c-1", "d-1"} {
+		r.heard(name)
+	}
+	r.heard(farewell + "d-1")
+	require.Empty(t, r.lostReplicas())
+	silence()
+	require.ElementsMatch(t, []string{"b-1", "c-1"}, r.lostReplicas())
+	r.heard("c-2")
+	require.Equal(t, []string{"b-1"}, r.lostReplicas(), "it was started again")
+	r.heard("e-1")
+	require.Empty(t, r.lostReplicas(), "another one has replaced it")
+	silence()
+	r.heard("e-1")
+	require.Equal(t, []string{"c-2"}, r.lostReplicas(), "it was only slow")
+	for i := range 3 * lostMax {
+		r.heard("x-" + strconv.Itoa(i))
+	}
+	silence()
+	require.LessOrEqual(t, len(r.lostReplicas()), lostMax)
 }
 
 func closed(c <-chan struct{}) bool {

@@ -56,7 +56,7 @@ func Default() *Config {
 		Limits: Limits{
 			DeliveryLife: Duration(24 * time.Hour), MaxMessageBytes: 256 << 10, MaxMediaBytes: 20 << 20,
 			HistoryKeep: 50, RunAttempts: 5, Partitions: 16,
-			WorkspaceBytes: 5 << 30, SessionBytes: 1 << 30, ReserveBytes: 1 << 30, CommandMemory: 1 << 30, CommandProcesses: 256,
+			WorkspaceBytes: 5 << 30, SessionBytes: 1 << 30, ReserveBytes: 1 << 30, DiskWarnBytes: 2 << 30, DiskStopBytes: 256 << 20, CommandMemory: 1 << 30, CommandProcesses: 256,
 		},
 	}
 }

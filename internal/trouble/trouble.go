@@ -25,6 +25,8 @@ const (
 	again  = 5 * time.Minute  // between two reports of a trouble that lasts
 	lasts  = 4 * again        // after which an alert expires that is not reported again
 	within = 10 * time.Second // for one look and its reports
+
+	tellEach = time.Hour // in which the owner is told at most once that a trouble begins, and once that it ends, over all replicas
 )
 
 // Source is the source of the alerts, and the first part of their keys.
@@ -39,13 +41,18 @@ type Trouble struct {
 	Level    flow.Level // who may know; invalid: everybody
 	Until    time.Time  // when it ends by itself: until then it stays an alert even if the replica dies; zero: not known
 	Over     bool       // the problem is over: the first check ends an alert left by a replica that died
+	Told     bool       // somebody else tells the owner if there are no alerts
+	Avoid    string     // the channel that does not work: the owner is told on another one as well
 }
 
 // Watch reports troubles. All fields are required.
 type Watch struct {
-	On     func() bool // whether alerts are configured; otherwise the gateway does not look
+	On     func() bool // whether alerts are configured; otherwise the owner is told directly
 	Look   func(ctx context.Context) ([]Trouble, error)
 	Report func(ctx context.Context, reports []alert.Incoming) error
+	// Tell tells the owner once for each key, on a channel that works. It is used without alerts, and for a trouble of a channel,
+	// which may be the one on which its alert is sent.
+	Tell   func(ctx context.Context, t *Trouble, text, key string) error
 	Now    func() time.Time
 	Log    *slog.Logger
 
@@ -79,10 +86,6 @@ func (w *Watch) look(ctx context.Context) {
 			w.Log.Error("the look at the gateway's own troubles failed", "err", fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 		}
 	}()
-	if !w.On() {
-		w.seen = nil
-		return
-	}
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	troubles, err := w.Look(ctx)
@@ -90,23 +93,59 @@ func (w *Watch) look(ctx context.Context) {
 		w.Log.Warn("the gateway's own troubles are not known", "err", err)
 		return
 	}
-	next, reports := w.changed(troubles)
-	if len(reports) > 0 {
+	on := w.On()
+	next, news := w.changed(troubles)
+	var reports []alert.Incoming
+	for _, n := range news {
+		reports = append(reports, n.report)
+	}
+	if on && len(reports) > 0 {
 		if err := w.Report(ctx, reports); err != nil {
 			w.Log.Warn("the gateway's own troubles are not reported", "err", err)
 			return // the next look reports them
 		}
 	}
+	if err := w.tell(ctx, news, on); err != nil {
+		w.Log.Warn("the owner is not told of the gateway's own troubles", "err", err)
+		return // the next look tells
+	}
 	w.seen = next
 }
 
+// news is what has changed about a trouble.
+type news struct {
+	trouble Trouble
+	report  alert.Incoming
+	again   bool // it was reported before, and lasts
+}
+
+// tell tells the owner directly: without alerts of everything that begins or ends, with alerts of the troubles of channels.
+func (w *Watch) tell(ctx context.Context, all []news, alerts bool) error {
+	for i := range all {
+		n := &all[i]
+		t := &n.trouble
+		if n.again || t.Over || alerts && t.Avoid == "" || !alerts && t.Told {
+			continue
+		}
+		text, word := t.Title+". "+t.Text, "begins"
+		if n.report.Action == alert.Resolve {
+			text, word = "Over: "+t.Title+".", "ends"
+		}
+		key := fmt.Sprintf("%s/%s/%s/%d", Source, t.Name, word, w.Now().Unix()/int64(tellEach/time.Second))
+		if err := w.Tell(ctx, t, text, key); err != nil {
+			return fmt.Errorf("tell of %s: %w", t.Name, err)
+		}
+	}
+	return nil
+}
+
 // changed is what is known after a look, and what to report.
-func (w *Watch) changed(troubles []Trouble) (next map[string]*known, reports []alert.Incoming) {
+func (w *Watch) changed(troubles []Trouble) (next map[string]*known, all []news) {
 	next = map[string]*known{}
 	for _, t := range troubles {
 		if t.Over {
 			if w.seen == nil {
-				reports = append(reports, w.report(&t, alert.Resolve))
+				all = append(all, news{t, w.report(&t, alert.Resolve), false})
 			}
 			continue
 		}
@@ -115,17 +154,17 @@ func (w *Watch) changed(troubles []Trouble) (next map[string]*known, reports []a
 			now.reported = was.reported
 			if was.reported.IsZero() || was.Severity != t.Severity || w.Now().Sub(was.reported) >= again {
 				now.reported = w.Now()
-				reports = append(reports, w.report(&t, alert.Fire))
+				all = append(all, news{t, w.report(&t, alert.Fire), !was.reported.IsZero()})
 			}
 		}
 		next[t.Name] = &now
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.seen)) {
 		if was := w.seen[name]; next[name] == nil && !was.reported.IsZero() {
-			reports = append(reports, w.report(&was.Trouble, alert.Resolve))
+			all = append(all, news{was.Trouble, w.report(&was.Trouble, alert.Resolve), false})
 		}
 	}
-	return next, reports
+	return next, all
 }
 
 func (w *Watch) report(t *Trouble, action alert.Action) alert.Incoming {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -22,6 +23,7 @@ type house struct {
 	mu       sync.Mutex // of what follows: the watch has its own goroutine
 	troubles []Trouble
 	told     []string
+	direct   []string // what the owner was told directly
 	last     alert.Incoming
 	fault    error
 	on       bool
@@ -46,6 +48,12 @@ func newHouse() *house {
 				panic("broken")
 			}
 			return slices.Clone(h.troubles), nil
+		},
+		Tell: func(_ context.Context, _ *Trouble, text, key string) error {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.direct = append(h.direct, key+": "+text)
+			return h.fault
 		},
 		Report: func(_ context.Context, reports []alert.Incoming) error {
 			h.mu.Lock()
@@ -120,10 +128,42 @@ func TestTroublesBecomeAlerts(t *testing.T) {
 		wait(Every)
 		told("resolve sluice/budget/house")
 
+		require.Empty(t, h.direct)
+	})
+}
+
+// Without alerts, the owner is told when a trouble begins and when it ends; with alerts, of a channel that does not work, because
+// its alert may be sent there.
+func TestTheOwnerIsToldDirectly(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse()
 		h.on = false
-		looks := h.looks
-		wait(again)
-		require.Equal(t, looks, h.looks, "without alerts nothing is looked at")
+		hour := strconv.FormatInt(time.Now().Unix()/3600, 10)
+		h.troubles = []Trouble{{Name: "disk/a", Title: "Full", Text: "Free space."}, {Name: "model/x", Title: "Away", Told: true}}
+		look := func(want ...string) {
+			t.Helper()
+			h.look(t.Context())
+			require.Equal(t, want, h.direct)
+			h.direct = nil
+		}
+		look()
+		h.fault = errors.New("the database is away")
+		look("sluice/disk/a/begins/" + hour + ": Full. Free space.")
+		h.fault = nil
+		look("sluice/disk/a/begins/" + hour + ": Full. Free space.")
+		look()
+		time.Sleep(again)
+		look()
+		h.troubles = nil
+		look("sluice/disk/a/ends/" + hour + ": Over: Full.")
+		require.Empty(t, h.told)
+
+		h.on = true
+		h.troubles = []Trouble{{Name: "disk/a", Title: "Full"}, {Name: "telegram/default", Title: "Deaf", Text: "Look.", Avoid: "telegram"}}
+		look()
+		look("sluice/telegram/default/begins/" + hour + ": Deaf. Look.")
+		require.Equal(t, []string{"fire sluice/disk/a", "fire sluice/telegram/default"}, h.told)
 	})
 }
 

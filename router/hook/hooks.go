@@ -42,7 +42,8 @@ type Hooks struct {
 	Store      Store
 	Lanes      Lanes
 	Stopping   func() bool
-	Partitions int // the same on all replicas
+	Full       func() error // why no requests are accepted at the moment; nil: never
+	Partitions int          // the same on all replicas
 	Now        func() time.Time
 	Metrics    *Metrics
 	Alerts     Alerts

@@ -59,6 +59,11 @@ func (h *Hooks) Receive(ctx context.Context, in Arrival) (Accepted, error) {
 	if h.Stopping() {
 		return Accepted{}, request.ErrStopping
 	}
+	if h.Full != nil {
+		if err := h.Full(); err != nil {
+			return Accepted{}, err
+		}
+	}
 	hook, ok := h.Find(in.Hook)
 	if !ok {
 		return Accepted{}, &Refusal{Unknown, "no hook has this name: check hooks in the gateway's configuration"}

@@ -30,10 +30,15 @@ func (i *Intake) Accept(ctx context.Context, in adapters.Inbound) error {
 }
 
 // Admit takes one inbound event. When it returns without an error, every effect of the event is durable; a repeated
-// event changes nothing. Errors: [request.ErrStopping], [request.ErrBusy], a *[request.Error], or the store's.
+// event changes nothing. Errors: [request.ErrStopping], [request.ErrBusy], a *[request.Error], what [Intake.Full] says, or the store's.
 func (i *Intake) Admit(ctx context.Context, in Admission) (Admitted, error) {
 	if i.Stopping() {
 		return Admitted{}, request.ErrStopping
+	}
+	if i.Full != nil {
+		if err := i.Full(); err != nil { // before anything is written; platforms keep their events
+			return Admitted{}, err
+		}
 	}
 	started := i.Now()
 	in.Quotations = usertext.CutQuotations(in.Quotations, usertext.MaxQuoted)

@@ -96,7 +96,7 @@ type Workers interface {
 	Begin(change *ledger.Change, record sessions.Record) *work.Begun
 }
 
-// Intake accepts events. All fields but Tracer are required. It is safe for concurrent use.
+// Intake accepts events. All fields but Full and Tracer are required. It is safe for concurrent use.
 type Intake struct {
 	Store     Store
 	Buttons   ButtonStore
@@ -114,6 +114,7 @@ type Intake struct {
 	Workers   Workers
 	Emit      func(event sessions.Event) // publishes a live event
 	Stopping  func() bool                // whether the gateway accepts no new events
+	Full      func() error               // why no new events are accepted at the moment; nil: never
 	Now       func() time.Time
 	Log       *slog.Logger
 	Metrics   *Metrics

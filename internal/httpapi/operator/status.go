@@ -22,7 +22,7 @@ const readyTimeout = 3 * time.Second
 
 // Health is the state of one part of the gateway.
 type Health struct {
-	Name   string `json:"name" doc:"store, bus, <channel>/<account>, or mcp/<server>"`
+	Name   string `json:"name" doc:"store, bus, disk, <channel>/<account>, or mcp/<server>"`
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail,omitempty" doc:"what is wrong, and what to do"`
 	// Optional: the gateway is ready without this part.

@@ -101,7 +101,7 @@ func (f *Fallback) Troubles() (all []trouble.Trouble) {
 		}
 		t := trouble.Trouble{
 			Name: "model/" + s.Place.String(), Severity: alert.Warning, Title: title(&s),
-			Text: "The gateway tries it again automatically; `sluice models list` shows when.",
+			Text: "The gateway tries it again automatically; `sluice models list` shows when.", Told: true,
 		}
 		if s.Blocked() {
 			t.Severity, t.Text = alert.Error, remedy(&s)

@@ -77,7 +77,7 @@ func (w *Watch) Troubles(ctx context.Context) (all []trouble.Trouble, err error)
 	budgets, err := w.find(ctx, func(*found) bool { return false })
 	for i := range budgets {
 		f := &budgets[i]
-		all = append(all, trouble.Trouble{Name: "budget/" + f.Name, Severity: alert.Warning, Title: f.title(), Text: text, Until: f.end, Over: !f.near})
+		all = append(all, trouble.Trouble{Name: "budget/" + f.Name, Severity: alert.Warning, Title: f.title(), Text: text, Until: f.end, Over: !f.near, Told: true})
 	}
 	return all, err
 }

@@ -1,0 +1,169 @@
+package app_test
+
+import (
+	"database/sql"
+	"io"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	_ "modernc.org/sqlite" // opens the database beside the gateway
+
+	"sluice/adapters"
+	"sluice/adapters/telegram/telegramtest"
+	"sluice/internal/alert"
+	"sluice/internal/app"
+	"sluice/internal/model/modeltest"
+	"sluice/internal/trouble"
+	"sluice/store/sqlite/sqlitetest"
+	"sluice/store/storetest"
+)
+
+// onDisk starts a gateway whose disk has so many free bytes of 100 GiB.
+func onDisk(t *testing.T, text string) (*gateway, *atomic.Int64) {
+	t.Helper()
+	free := &atomic.Int64{}
+	free.Store(50 << 30)
+	g := &gateway{t: t, state: sqlitetest.Dir(t), log: newOutput()}
+	g.cfg = load(t, g.state, text)
+	g.App = app.New(g.cfg, "test", slog.New(slog.NewTextHandler(g.log, nil)))
+	g.SetSpace(func(string) (int64, int64, error) { return free.Load(), 100 << 30, nil })
+	require.NoError(t, g.Start(t.Context()))
+	t.Cleanup(g.end)
+	return g, free
+}
+
+func (g *gateway) trouble(prefix string) (found trouble.Trouble) {
+	g.t.Helper()
+	all, err := g.Troubles(g.t.Context())
+	require.NoError(g.t, err)
+	for _, one := range all {
+		if len(one.Name) >= len(prefix) && one.Name[:len(prefix)] == prefix {
+			found = one
+		}
+	}
+	return found
+}
+
+// A disk that fills: the owner is warned, then nothing new is taken in, and nothing is lost. It continues by itself.
+func TestADiskThatFills(t *testing.T) {
+	t.Parallel()
+	bots, models := platforms(t)
+	g, free := onDisk(t, `owners: ["telegram:1001"]
+`+withModels(models)+`channels: { telegram: { accounts: { default: { token: "`+bots.Token()+`", apiBase: "`+bots.URL()+`" } } } }
+`)
+	ready := func() (int, string) {
+		resp := g.call(http.MethodGet, "/readyz", "")
+		body, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		return resp.StatusCode, string(body)
+	}
+	require.Empty(t, g.trouble("disk/"))
+	free.Store(1500 << 20)
+	warned := g.trouble("disk/")
+	require.Equal(t, alert.Warning, warned.Severity)
+	require.Equal(t, "The disk is filling: 1.5 GiB are free (limits.diskWarnBytes)", warned.Title)
+	status, _ := ready()
+	require.Equal(t, http.StatusOK, status)
+
+	free.Store(200 << 20)
+	require.Eventually(t, func() bool { status, _ := ready(); return status == http.StatusServiceUnavailable }, patience, 50*time.Millisecond)
+	_, body := ready()
+	require.Contains(t, body, "limits.diskStopBytes")
+	require.Equal(t, alert.Critical, g.trouble("disk/").Severity)
+	owner := telegramtest.User{ID: 1001, FirstName: "Ada"}
+	bots.Say(telegramtest.Private(1001), owner, "hello")
+	resp := g.call(http.MethodPost, "/v1/sessions", `{"agent":"main"}`)
+	require.Equal(t, http.StatusCreated, resp.StatusCode)
+	var made struct{ ID string }
+	read(t, resp, http.StatusCreated, &made)
+	resp = g.call(http.MethodPost, "/v1/sessions/"+made.ID+"/messages", `{"message":"hi"}`)
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusInsufficientStorage, resp.StatusCode, string(text))
+	require.Contains(t, string(text), "nearly full")
+	require.Empty(t, models.Requests())
+	require.Empty(t, bots.Sent(1001))
+
+	models.Enqueue(modeltest.Say("Hello."))
+	free.Store(10 << 30)
+	_, err = bots.WaitSent(t.Context(), 1001, 1)
+	require.NoError(t, err, "Telegram has kept the message")
+	require.Eventually(t, func() bool { status, _ := ready(); return status == http.StatusOK }, patience, 50*time.Millisecond)
+	require.Len(t, bots.Sent(1001), 1)
+}
+
+// With PostgreSQL, messages need no space on the gateway's disk: the owner is warned, and files are refused.
+func TestADiskThatFillsBesidePostgreSQL(t *testing.T) {
+	t.Parallel()
+	bots, models := platforms(t)
+	g, free := onDisk(t, `owners: ["telegram:1001"]
+store: { url: "`+storetest.Postgres(t)+`" }
+`+withModels(models)+`channels: { telegram: { accounts: { default: { token: "`+bots.Token()+`", apiBase: "`+bots.URL()+`" } } } }
+`)
+	free.Store(1 << 20)
+	require.Equal(t, alert.Warning, g.trouble("disk/").Severity)
+	bots.Say(telegramtest.Private(1001), telegramtest.User{ID: 1001, FirstName: "Ada"}, "hello")
+	_, err := bots.WaitSent(t.Context(), 1001, 1)
+	require.NoError(t, err)
+	resp := g.call(http.MethodGet, "/readyz", "")
+	require.Equal(t, http.StatusOK, resp.StatusCode)
+}
+
+// A changed audit trail is a trouble of everybody.
+func TestABrokenTrail(t *testing.T) {
+	t.Parallel()
+	g := start(t, "")
+	g.VerifyTrail(t.Context())
+	require.Empty(t, g.trouble("audit"))
+	resp := g.call(http.MethodPost, "/v1/messages", `{"channel":"webchat","to":"local","text":"hi"}`)
+	require.Equal(t, http.StatusAccepted, resp.StatusCode)
+	g.VerifyTrail(t.Context())
+	require.Empty(t, g.trouble("audit"))
+	g.end() // it locks the database
+	raw, err := sql.Open("sqlite", filepath.Join(g.state, "sluice.db"))
+	require.NoError(t, err)
+	rows, err := raw.QueryContext(t.Context(), "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name LIKE 'audit%'")
+	require.NoError(t, err)
+	var triggers []string
+	for rows.Next() {
+		var name string
+		require.NoError(t, rows.Scan(&name))
+		triggers = append(triggers, name)
+	}
+	require.NoError(t, rows.Close())
+	require.NotEmpty(t, triggers)
+	for _, name := range triggers {
+		_, err = raw.ExecContext(t.Context(), "DROP TRIGGER "+name)
+		require.NoError(t, err)
+	}
+	_, err = raw.ExecContext(t.Context(), "UPDATE audit SET actor = 'nobody' WHERE seq = 1")
+	require.NoError(t, err)
+	require.NoError(t, raw.Close())
+	g.begin()
+	g.VerifyTrail(t.Context())
+	found := g.trouble("audit")
+	require.Equal(t, alert.Critical, found.Severity)
+	require.False(t, found.Level.Valid(), "everybody may know")
+	g.log.await(t, "the audit trail is not as it was written")
+}
+
+func TestTheOwnerIsToldOnAChannelThatWorks(t *testing.T) {
+	t.Parallel()
+	state := func(channel, account string, status adapters.Status) adapters.State {
+		return adapters.State{Channel: channel, Account: account, Status: status}
+	}
+	all := []adapters.State{
+		state("webchat", "default", adapters.Connected), state("telegram", "old", adapters.Retrying), state("telegram", "main", adapters.Standby),
+		state("slack", "work", adapters.Connected), state("discord", "x", adapters.Deaf),
+	}
+	owners := []string{"webchat:local", "discord:7", "telegram:1001", "slack:U1"}
+	require.Equal(t, "telegram/main", app.WorkingPlace(owners, all, ""))
+	require.Equal(t, "slack/work", app.WorkingPlace(owners, all, "telegram"))
+	require.Equal(t, "webchat/default", app.WorkingPlace(owners[:3], all, "telegram"))
+	require.Equal(t, "/", app.WorkingPlace(owners[1:3], all, "telegram"))
+}

@@ -1,0 +1,81 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"sluice/internal/alert"
+	"sluice/internal/trouble"
+	"sluice/router/ledger"
+)
+
+const (
+	// trailFirst is when the audit trail is verified after a start, and trailEach is the time between two verifications. Each
+	// reads the whole trail, page by page.
+	trailFirst, trailEach = 5 * time.Minute, 24 * time.Hour
+)
+
+// trailWatch verifies the audit trail regularly. It keeps the heads of the last verification, so that it also notices an end
+// that was cut off together with its head.
+type trailWatch struct {
+	verify func(ctx context.Context, kept []ledger.AuditHead) (ledger.AuditReport, error)
+	log    *slog.Logger
+
+	mu     sync.Mutex
+	heads  []ledger.AuditHead
+	faults []ledger.AuditFault
+}
+
+func newTrailWatch(a *App) *trailWatch { return &trailWatch{verify: a.store.VerifyAudit, log: a.log} }
+
+// run verifies until ctx ends.
+func (w *trailWatch) run(ctx context.Context) {
+	timer := time.NewTimer(trailFirst)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+			w.check(ctx)
+			timer.Reset(trailEach)
+		}
+	}
+}
+
+// check verifies once.
+func (w *trailWatch) check(ctx context.Context) {
+	w.mu.Lock()
+	kept := w.heads
+	w.mu.Unlock()
+	report, err := w.verify(ctx, kept)
+	if err != nil {
+		if ctx.Err() == nil {
+			w.log.Warn("the audit trail could not be verified", "err", err)
+		}
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.faults = report.Faults; len(w.faults) == 0 {
+		w.heads = report.Heads
+		return
+	}
+	f := w.faults[0]
+	w.log.Error("the audit trail is not as it was written", "chain", f.Chain, "entry", f.Seq, "kind", string(f.Kind), "faults", len(w.faults))
+}
+
+// troubles is what the last verification has found.
+func (w *trailWatch) troubles() []trouble.Trouble {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.faults) == 0 {
+		return nil
+	}
+	return []trouble.Trouble{{
+		Name: "audit", Severity: alert.Critical, Title: "The audit trail is not as it was written",
+		Text: "Somebody has changed or removed entries in the database. `sluice audit verify` names the first one of each chain.",
+	}}
+}

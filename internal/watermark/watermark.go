@@ -1,0 +1,82 @@
+// Package watermark watches the free space of a disk: below one mark the owner is warned, and below another one the gateway
+// takes in no new messages, so that the disk is never full in the middle of a write.
+package watermark
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/dustin/go-humanize"
+)
+
+const (
+	// every is the time between two looks of [Disk.Full], which is called for each message.
+	every = time.Second
+	// warnShare and stopShare are the largest part of a disk that a mark may have: 1/5 and 1/40.
+	warnShare, stopShare = 5, 40
+)
+
+// Marks are free bytes. 0: no mark.
+type Marks struct{ Warn, Stop int64 }
+
+// Disk is a disk with its marks. It is safe for concurrent use. All fields are required.
+type Disk struct {
+	Folder string // on the disk
+	Marks  func() Marks
+	Space  func(folder string) (free, total int64, err error)
+	Now    func() time.Time
+
+	mu      sync.Mutex
+	at      time.Time // of the last look
+	stopped bool
+	full    *FullError // while stopped
+}
+
+// FullError says that the disk is below the mark at which nothing new is taken in.
+type FullError struct{ Free, Mark int64 }
+
+// Error implements error.
+func (e *FullError) Error() string {
+	return fmt.Sprintf("the gateway's disk is nearly full: %s are free, and new messages are taken in again at %s (limits.diskStopBytes)",
+		humanize.IBytes(uint64(max(e.Free, 0))), humanize.IBytes(uint64(e.Mark)))
+}
+
+// Full is a *[FullError] while nothing new is taken in. It looks at the disk once a second. A disk that can't be read is not
+// full: the store says what is wrong with it.
+func (d *Disk) Full() error {
+	now := d.Now()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if since := now.Sub(d.at); since >= every || since < 0 || d.at.IsZero() {
+		d.look(now)
+	}
+	if d.full != nil {
+		return d.full
+	}
+	return nil
+}
+
+// Low reports whether the free space is below the mark at which the owner is warned.
+func (d *Disk) Low() (free int64, low bool) {
+	free, total, err := d.Space(d.Folder)
+	return free, err == nil && free < min(d.Marks().Warn, total/warnShare)
+}
+
+// look measures the disk. Once stopped, there must be a quarter more space than the mark. The caller holds mu.
+func (d *Disk) look(now time.Time) {
+	d.at = now
+	free, total, err := d.Space(d.Folder)
+	if err != nil {
+		d.stopped, d.full = false, nil
+		return
+	}
+	mark := min(d.Marks().Stop, total/stopShare)
+	if d.stopped {
+		mark += mark / 4
+	}
+	if d.stopped, d.full = free < mark, nil; d.stopped {
+		base := min(d.Marks().Stop, total/stopShare)
+		d.full = &FullError{Free: free, Mark: base + base/4}
+	}
+}

@@ -618,3 +618,28 @@ func TestSharedShortName(t *testing.T) {
 		require.Equal(t, alert.Firing, mustAlert(b, "one").Status)
 	})
 }
+
+// What is told once does not come back after a person has resolved it, until its time is over. What has ended by itself does.
+func TestAnAlertThatIsToldOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, alerting(nil, alert.Step{Notify: []string{"ann"}}))
+		period := func(days int) alert.Incoming {
+			in := firing("budget", alert.Warning)
+			in.Once, in.Ends = true, time.Date(2000, 1, 1+days, 0, 0, 0, 0, time.UTC)
+			return in
+		}
+		b.report(period(1))
+		over := period(1)
+		over.Action = alert.Resolve
+		b.report(over)
+		b.report(period(1))
+		require.Equal(t, alert.Firing, mustAlert(b, "budget").Status, "there was room for a while")
+		_, err := b.Router.Alerts().Obey(t.Context(), router_alert.Order{Action: alert.Resolve, Name: "budget", Actor: "test:owner", MaxLevel: flow.Restricted})
+		require.NoError(t, err)
+		b.report(period(1))
+		require.Equal(t, alert.Resolved, mustAlert(b, "budget").Status)
+		b.report(period(2))
+		require.Equal(t, alert.Firing, mustAlert(b, "budget").Status, "the next period")
+	})
+}

@@ -119,6 +119,8 @@ type Incoming struct {
 	Started      time.Time  // zero: now
 	// Ends is when the alert expires unless it is reported again. Zero: never by itself, so the sender resolves it.
 	Ends time.Time
+	// Once: if a person has resolved the alert, a report with the same Ends does not open it again.
+	Once bool
 }
 
 // Reported is what another program says about an alert, as a report.

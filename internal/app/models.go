@@ -34,18 +34,18 @@ func newFallback(a *App) *fallback.Fallback {
 		Audit: func(ctx context.Context, e sessions.AuditEntry) error {
 			return a.router.Owner().Commit(ctx, ledger.Change{Change: sessions.Change{Audit: []sessions.AuditEntry{e}}})
 		},
-		Tell: func(ctx context.Context, text, key string) error { return tellOwner(ctx, a, text, key) },
+		Tell: func(ctx context.Context, text, key string) error { return tellOwner(ctx, a, text, key, flow.Bottom()) },
 	})
 }
 
 // tellOwner sends the owner a message once, if there is an owner; further calls with the same key do nothing.
-func tellOwner(ctx context.Context, a *App, text, key string) error {
+func tellOwner(ctx context.Context, a *App, text, key string, label flow.Label) error {
 	t, ok := a.target("owner")
 	if !ok {
 		return nil
 	}
 	_, err := a.router.Sender.Send(ctx, outbound.Proactive{
-		Channel: t.Channel, Account: t.Account, To: t.To, Thread: t.Thread, Text: text, Label: flow.Bottom(), Actor: "gateway", Idempotency: key,
+		Channel: t.Channel, Account: t.Account, To: t.To, Thread: t.Thread, Text: text, Label: label, Actor: "gateway", Idempotency: key,
 	})
 	return err
 }

@@ -25,6 +25,11 @@ budgets: [{ name: house, scope: gateway, limit: 5.00, per: total, warnAt: 60% }]
 	_, err := bots.WaitSent(t.Context(), 1001, 1)
 	require.NoError(t, err)
 	told := func() (texts []string) {
+		below, err := g.Store().ListDeliveries(t.Context(), ledger.Query{MaxLevel: flow.Public, Limit: 100})
+		require.NoError(t, err)
+		for _, d := range below {
+			require.NotContains(t, d.Text, "Budget", "calls of all levels use a budget")
+		}
 		found, err := g.Store().ListDeliveries(t.Context(), ledger.Query{MaxLevel: flow.Restricted, Limit: 100})
 		require.NoError(t, err)
 		for _, d := range found {
@@ -61,6 +66,7 @@ budgets: [{ name: house, scope: gateway, limit: 5.00, per: total, warnAt: 60% }]
 	for _, f := range found {
 		if f.Name == "budget/house" {
 			require.Equal(t, title, f.Title)
+			require.Equal(t, flow.Internal, f.Level, "of the owner's chat")
 			return
 		}
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 
 	"sluice/internal/config"
@@ -9,6 +10,8 @@ import (
 	"sluice/internal/model/near"
 	"sluice/internal/spending"
 	"sluice/internal/spending/standing"
+	"sluice/policy/flow"
+	"sluice/sessions"
 )
 
 // meterSettings are what model calls cost under a configuration.
@@ -19,8 +22,20 @@ func meterSettings(c *config.Config) *meter.Settings {
 // newNear creates the watch over budgets that are nearly used up.
 func newNear(a *App) *near.Watch {
 	return &near.Watch{
-		Budgets: func() []*spending.Budget { return a.meter.Settings().Budgets }, Ledger: a.store, Alerts: func() bool { return alertsOn(a) }, Send: func(ctx context.Context, text, key string) error { return tellOwner(ctx, a, text, key) }, Now: a.now, Log: a.log,
+		Budgets: func() []*spending.Budget { return a.meter.Settings().Budgets }, Ledger: a.store, Alerts: func() bool { return alertsOn(a) }, Level: func() flow.Level { return ownersLevel(a) },
+		Send: func(ctx context.Context, text, key string, level flow.Level) error {
+			return tellOwner(ctx, a, text, key, flow.NewLabel(level, flow.Trusted))
+		}, Now: a.now, Log: a.log,
 	}
+}
+
+// ownersLevel is the highest level of the chat in which the owner is told something.
+func ownersLevel(a *App) flow.Level {
+	t, ok := a.target("owner")
+	if !ok {
+		return flow.Restricted
+	}
+	return a.gate.SinkLevel(sessions.Route{Channel: t.Channel, Account: cmp.Or(t.Account, "default"), ChatType: sessions.Direct, Conversation: sessions.ConversationID(t.To)})
 }
 
 // standings reads how much of budgets is used.

@@ -40,6 +40,7 @@ type Trouble struct {
 	Text     string     // what to do
 	Level    flow.Level // who may know; invalid: everybody
 	Until    time.Time  // when it ends by itself: until then it stays an alert even if the replica dies; zero: not known
+	Once     bool       // once somebody has resolved the alert, the trouble is not told again before Until
 	Over     bool       // the problem is over: the first check ends an alert left by a replica that died
 	Told     bool       // somebody else tells the owner if there are no alerts
 	Avoid    string     // the channel that does not work: the owner is told on another one as well
@@ -172,9 +173,13 @@ func (w *Watch) report(t *Trouble, action alert.Action) alert.Incoming {
 	if !level.Valid() {
 		level = flow.Public
 	}
+	ends := later(w.Now(), t.Until).Add(lasts)
+	if t.Once {
+		ends = t.Until // reports with the same end are about the same trouble
+	}
 	return alert.Incoming{
 		Action: action, Key: Source + "/" + t.Name, Severity: t.Severity, Title: t.Title, Text: t.Text, Source: Source,
-		Labels: map[string]string{"trouble": t.Name}, Label: flow.NewLabel(level, flow.Trusted), Ends: later(w.Now(), t.Until).Add(lasts),
+		Labels: map[string]string{"trouble": t.Name}, Label: flow.NewLabel(level, flow.Trusted), Ends: ends, Once: t.Once,
 	}
 }
 

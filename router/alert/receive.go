@@ -296,6 +296,9 @@ func reported(was alert.Alert, in alert.Incoming, now time.Time) (alert.Alert, b
 		}
 		return next, true
 	}
+	if in.Once && was.Status == alert.Resolved && was.By != "" && was.Ends.Equal(in.Ends) {
+		return was, false
+	}
 	next := alert.Alert{
 		Key: in.Key, Revision: was.Revision + 1, Status: alert.Firing, Severity: cmp.Or(in.Severity, alert.Warning), Source: in.Source, Label: in.Label,
 		Started: in.Started, Ends: in.Ends, Updated: now,

@@ -121,6 +121,8 @@ type Board struct {
 	cfg   Config
 	empty atomic.Bool // there is no state: the way of every call while all works
 
+	writing sync.Mutex // one state is stored or removed at a time, in the order of memory; taken before mu
+
 	mu      sync.Mutex
 	states  map[Place]*entry
 	loads   int            // that are reading the store
@@ -133,6 +135,11 @@ type entry struct {
 	probing time.Time // when this process sent the probe; zero: no probe is under way
 	mine    bool      // this process has the probe, and may send it again
 	unsaved bool      // the store does not have the state yet
+}
+
+// same reports whether another entry has the same state; a load makes new entries.
+func (e *entry) same(other *entry) bool {
+	return other != nil && other.Step == e.Step && other.Since.Equal(e.Since) && other.Until.Equal(e.Until)
 }
 
 // New creates a board. Load reads what is stored.
@@ -305,22 +312,31 @@ func (b *Board) Worked(ctx context.Context, p Place) {
 	}
 }
 
+// of is the state of a place; nil: it has none.
+func (b *Board) of(p Place) *entry {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.states[p]
+}
+
 // drop removes the state of a place, in the store first; false if the place has no state.
 func (b *Board) drop(ctx context.Context, p Place) (bool, error) {
-	b.mu.Lock()
-	e := b.states[p]
-	b.mu.Unlock()
+	e := b.of(p)
 	if e == nil {
 		return false, nil
 	}
+	b.writing.Lock()
+	defer b.writing.Unlock()
 	if b.cfg.Store != nil {
 		if err := b.cfg.Store.DropCooldown(ctx, p); err != nil {
 			return false, err
 		}
 	}
 	b.mu.Lock()
-	delete(b.states, p)
-	b.change(p)
+	if e.same(b.states[p]) { // else it has failed again, and that is about to be stored
+		delete(b.states, p)
+		b.change(p)
+	}
 	b.mu.Unlock()
 	b.tell(ctx, e.State, true)
 	return true, nil
@@ -373,6 +389,11 @@ func (b *Board) Failed(ctx context.Context, p Place, mark string, failure *sessi
 // save stores a state. If that fails, this process knows it all the same, and [Board.Watch] tries again.
 func (b *Board) save(ctx context.Context, e *entry) {
 	if b.cfg.Store == nil {
+		return
+	}
+	b.writing.Lock()
+	defer b.writing.Unlock()
+	if !e.same(b.of(e.Place)) { // it was dropped or replaced: its row must not come back
 		return
 	}
 	if err := b.cfg.Store.PutCooldown(context.WithoutCancel(ctx), e.State); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -26,6 +27,7 @@ type rows struct {
 	fault      error
 	during     func() // called after a read, before its result is used
 	putting    func() // called before a state is stored
+	dropping   func() // called before a state is removed
 }
 
 var _ cooldown.Store = (*rows)(nil)
@@ -60,6 +62,9 @@ func (r *rows) PutCooldown(_ context.Context, s cooldown.State) error {
 }
 
 func (r *rows) DropCooldown(_ context.Context, p cooldown.Place) error {
+	if r.dropping != nil {
+		r.dropping()
+	}
 	return r.do(func() { delete(r.states, p) })
 }
 
@@ -272,4 +277,46 @@ func TestAStateThatIsNotStoredIsStoredLater(t *testing.T) {
 			watching.Wait()
 		})
 	}
+}
+
+// A model works again while its failure is being stored: the row does not come back after it was removed.
+func TestAStoredFailureIsRemovedByASuccess(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		stored := newRows()
+		one := cooldown.New(cooldown.Config{Store: stored, Now: time.Now})
+		done := make(chan struct{})
+		stored.putting = func() {
+			go func() {
+				defer close(done)
+				one.Worked(t.Context(), place)
+			}()
+			for range 1000 {
+				runtime.Gosched()
+			}
+		}
+		one.Failed(t.Context(), place, "mark", overloaded())
+		<-done
+		require.Empty(t, one.List())
+		require.Empty(t, stored.states)
+	}
+}
+
+// A model fails again while its success is being stored: the new failure stays.
+func TestAFailureDuringASuccessStays(t *testing.T) {
+	t.Parallel()
+	stored := newRows()
+	one := cooldown.New(cooldown.Config{Store: stored, Now: time.Now})
+	one.Failed(t.Context(), place, "mark", overloaded())
+	var failing sync.WaitGroup
+	stored.dropping = func() {
+		stored.dropping = nil
+		failing.Go(func() { one.Failed(t.Context(), place, "another key", overloaded()) })
+		for range 1000 {
+			runtime.Gosched()
+		}
+	}
+	one.Worked(t.Context(), place)
+	failing.Wait()
+	require.Len(t, one.List(), len(stored.states), "the row and the memory agree")
 }

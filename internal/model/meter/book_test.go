@@ -19,7 +19,8 @@ type book struct {
 	rows     []spending.Call             // calls that have ended
 	posts    int
 	renewals int
-	fault    error // of the next postings
+	fault    error  // of the next postings
+	missed   func() // called after a posting did not fit
 }
 
 func newBook() *book {
@@ -42,6 +43,9 @@ func (b *book) Post(ctx context.Context, p *spending.Posting) error {
 	}
 	for _, e := range p.Entries {
 		if state, ok := b.states[e.ID]; ok && state.Used()+e.Held+e.Spent-state.Extra > e.Max {
+			if b.missed != nil {
+				b.missed()
+			}
 			return sessions.ErrConflict
 		}
 	}

@@ -41,6 +41,8 @@ const (
 	settleTimeout = 10 * time.Second
 	// outputDefault bounds answers under a budget where neither the agent nor the session does.
 	outputDefault = 8192
+	// reserveTries is how often a reservation is tried for which there is room whenever that is read.
+	reserveTries = 5
 	// sweepMax is how many lost calls one sweep reads.
 	sweepMax = 500
 	// lease is how long a reservation lasts unless it is renewed. [Meter.Sweep] renews it when half of it is over.
@@ -242,18 +244,24 @@ func (c *counted) reserve(ctx context.Context) error {
 		break // an owner has raised the limit
 	}
 	c.posting.Until = c.posting.Call.Started.Add(lease)
-	switch err := c.meter.Ledger.Post(ctx, &c.posting); {
-	case errors.Is(err, sessions.ErrConflict):
+	for try := 1; ; try++ {
+		err := c.meter.Ledger.Post(ctx, &c.posting)
+		if err == nil {
+			c.meter.opened(&c.posting)
+			return nil
+		}
+		if !errors.Is(err, sessions.ErrConflict) {
+			return fmt.Errorf("reserve for a call of %s/%s: %w", c.posting.Call.Provider, c.posting.Call.Model, err)
+		}
 		reached, err := c.reached(ctx, budgets)
 		if err != nil {
 			return err
 		}
-		return refused(reached)
-	case err != nil:
-		return fmt.Errorf("reserve for a call of %s/%s: %w", c.posting.Call.Provider, c.posting.Call.Model, err)
+		if reached.Short > 0 || try == reserveTries {
+			return refused(reached)
+		}
+		// Another call has given back since: there is room by now.
 	}
-	c.meter.opened(&c.posting)
-	return nil
 }
 
 // opened notes a reservation, to renew it.

@@ -493,3 +493,28 @@ func TestPicturesCount(t *testing.T) {
 	require.Equal(t, 1, call.Amount.Pictures)
 	require.EqualValues(t, 100*tokenIn+10*tokenOut+500*1000, call.Cost)
 }
+
+// Another call gives back between a reservation that does not fit and the look at what is left: there is room, so the call is made.
+func TestRoomThatComesLateIsUsed(t *testing.T) {
+	t.Parallel()
+	budget := house(most(request()) + 10)
+	d := newDesk(t, budget)
+	account := budget.Account("", noon)
+	d.book.states[account.ID] = spending.State{Held: 11}
+	missed := 0
+	d.book.missed = func() {
+		missed++
+		d.book.states[account.ID] = spending.State{}
+	}
+	_, err := d.ask(request())
+	require.NoError(t, err)
+	require.Equal(t, 1, missed)
+
+	d = newDesk(t, budget) // and if it is gone again each time, the call is refused in the end
+	d.book.missed = func() { missed++ }
+	d.book.states[account.ID] = spending.State{Held: 11}
+	_, err = d.ask(request())
+	_, refused := errors.AsType[*spending.Reached](err)
+	require.True(t, refused)
+	require.Equal(t, 2, missed)
+}

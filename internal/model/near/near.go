@@ -1,7 +1,7 @@
 // Package near tells the owner when a budget is nearly used up: once for each budget and period.
 //
 // If alerts are configured, this is an alert, which stays open until the period ends. Otherwise it is a message to the owner. Both
-// have keys, so replicas and restarts repeat nothing. The text does not say who has used the budget, nor how much.
+// have keys, so replicas and restarts repeat nothing. Both have the level of the owner's chat. The text does not say who has used the budget, nor how much.
 package near
 
 import (
@@ -13,6 +13,7 @@ import (
 	"sluice/internal/alert"
 	"sluice/internal/spending"
 	"sluice/internal/trouble"
+	"sluice/policy/flow"
 )
 
 // Ledger reads how full budgets are.
@@ -26,8 +27,10 @@ type Watch struct {
 	Budgets func() []*spending.Budget
 	Ledger  Ledger
 	Alerts  func() bool // whether alerts tell the owner
-	// Send sends the owner a message once; further calls with the same key do nothing.
-	Send func(ctx context.Context, text, key string) error
+	// Level is the owner's own: calls of all levels have used a budget, so others are not told.
+	Level func() flow.Level
+	// Send sends the owner a message of a level once; further calls with the same key do nothing.
+	Send func(ctx context.Context, text, key string, level flow.Level) error
 	Now  func() time.Time
 	Log  *slog.Logger
 
@@ -77,7 +80,7 @@ func (w *Watch) Troubles(ctx context.Context) (all []trouble.Trouble, err error)
 	budgets, err := w.find(ctx, func(*found) bool { return false })
 	for i := range budgets {
 		f := &budgets[i]
-		all = append(all, trouble.Trouble{Name: "budget/" + f.Name, Severity: alert.Warning, Title: f.title(), Text: text, Until: f.end, Over: !f.near, Told: true})
+		all = append(all, trouble.Trouble{Name: "budget/" + f.Name, Severity: alert.Warning, Title: f.title(), Text: text, Level: w.Level(), Until: f.end, Once: true, Over: !f.near, Told: true})
 	}
 	return all, err
 }
@@ -96,7 +99,7 @@ func (w *Watch) Tell(ctx context.Context) {
 		if !f.near {
 			continue
 		}
-		if err := w.Send(ctx, f.title()+". "+text, f.key()); err != nil {
+		if err := w.Send(ctx, f.title()+". "+text, f.key(), w.Level()); err != nil {
 			if ctx.Err() == nil {
 				w.Log.Warn("could not tell the owner that a budget is nearly used up", "budget", f.Name, "err", err)
 			}

@@ -13,6 +13,7 @@ import (
 	"sluice/internal/model/near"
 	"sluice/internal/spending"
 	"sluice/internal/trouble"
+	"sluice/policy/flow"
 )
 
 // desk is a watch over budgets, with a ledger in memory.
@@ -42,7 +43,11 @@ func newDesk() *desk {
 	d.Watch = near.Watch{
 		Budgets: func() []*spending.Budget { return d.budgets }, Ledger: d, Alerts: func() bool { return d.alerts }, Now: func() time.Time { return d.now },
 		Log: slog.New(slog.NewTextHandler(&d.log, nil)),
-		Send: func(_ context.Context, text, key string) error {
+		Level: func() flow.Level { return flow.Internal },
+		Send: func(_ context.Context, text, key string, level flow.Level) error {
+			if level != flow.Internal {
+				return errors.New("others may not know it")
+			}
 			d.sends++
 			if d.fault == nil {
 				d.said[key] = text
@@ -122,11 +127,11 @@ func TestAMessageThatIsNotStoredIsTriedAgain(t *testing.T) {
 	d := newDesk()
 	d.spent["house 02"] = 900
 	send, fails := d.Send, true
-	d.Send = func(ctx context.Context, text, key string) error {
+	d.Send = func(ctx context.Context, text, key string, level flow.Level) error {
 		if fails {
 			return errors.New("no room")
 		}
-		return send(ctx, text, key)
+		return send(ctx, text, key, level)
 	}
 	d.Tell(t.Context())
 	require.Contains(t, d.log.String(), "could not tell the owner that a budget is nearly used up")

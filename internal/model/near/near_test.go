@@ -42,7 +42,7 @@ func newDesk() *desk {
 	}
 	d.Watch = near.Watch{
 		Budgets: func() []*spending.Budget { return d.budgets }, Ledger: d, Alerts: func() bool { return d.alerts }, Now: func() time.Time { return d.now },
-		Log: slog.New(slog.NewTextHandler(&d.log, nil)),
+		Log:   slog.New(slog.NewTextHandler(&d.log, nil)),
 		Level: func() flow.Level { return flow.Internal },
 		Send: func(_ context.Context, text, key string, level flow.Level) error {
 			if level != flow.Internal {

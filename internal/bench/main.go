@@ -97,6 +97,7 @@ func parts() []part {
 		{"http", measureHTTP},
 		{"alone", measureAlone},
 		{"lanes", measureLanes},
+		{"fair", measureFair},
 		{"long", measureLong},
 		{"waiting", measureWaiting},
 		{"stored", measureStored},

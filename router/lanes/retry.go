@@ -30,3 +30,19 @@ func Patiently(ctx context.Context, do func() error) error {
 
 // OutagePause is the pause after n failures in a row while the database is unavailable.
 func OutagePause(n int) time.Duration { return min(Backoff(n), outagePause) }
+
+// FinishWithin is how long a call may go on after its partition was released. A call that is cut leaves open whether the
+// message arrived, and the release waits that long anyway.
+const FinishWithin = 2 * time.Second
+
+// UntilAnswered bounds a call to a platform.
+func UntilAnswered(ctx context.Context, bound time.Duration) (call context.Context, end func()) {
+	call, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	timer := time.AfterFunc(bound, func() { cancel(context.DeadlineExceeded) })
+	stop := context.AfterFunc(ctx, func() { timer.Reset(FinishWithin) })
+	return call, func() {
+		stop()
+		timer.Stop()
+		cancel(nil)
+	}
+}

@@ -109,8 +109,8 @@ func (w *worker) sent(ctx context.Context, d ledger.Delivery) error {
 
 // post sends one part; the first part replaces the text of the preview, if there is one.
 func (w *worker) post(ctx context.Context, a adapters.Adapter, d *ledger.Delivery, p part) (adapters.Receipt, error) {
-	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
-	defer cancel()
+	ctx, end := lanes.UntilAnswered(ctx, sendTimeout)
+	defer end()
 	out := outboundOf(*d, p)
 	if p.file != "" {
 		return w.postFile(ctx, a, out, *d, p.file)

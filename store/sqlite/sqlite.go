@@ -115,8 +115,6 @@ func (s *statements) upToDate() bool {
 	return err == nil && have == known()
 }
 
-const schemaVersion = `SELECT max(version_id) FROM goose_db_version WHERE is_applied`
-
 // migrationFiles are the migrations that are SQL.
 func migrationFiles() fs.FS {
 	files, _ := fs.Sub(migrations, "migrations") // the path is valid

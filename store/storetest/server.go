@@ -32,23 +32,28 @@ read word
 
 // newServer creates a cluster and starts it. Without durable it turns off fsync, for speed.
 func newServer(bin string, durable bool) (*Server, error) {
-	dir, err := os.MkdirTemp("", "sluice-pg-") // a short path: a socket's path may have 107 bytes
+	s, err := newFolder(bin)
 	if err != nil {
-		return nil, fmt.Errorf("make folder: %w", err)
+		return nil, err
 	}
-	s := &Server{bin: bin, dir: dir}
-	s.options = "-c listen_addresses='' -c max_connections=200 -c unix_socket_directories='" + dir + "'"
 	if !durable {
 		s.options += " -c fsync=off -c full_page_writes=off"
 	}
-	if err := s.lend(); err != nil {
-		return nil, err
-	}
-	initdb := s.command("initdb", "-D", filepath.Join(dir, "data"), "-U", "sluice", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+	initdb := s.command("initdb", "-D", filepath.Join(s.dir, "data"), "-U", "sluice", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
 	if said, err := initdb.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("make cluster: %w\n%s", err, said)
 	}
 	return s, s.start()
+}
+
+// newFolder is a server without a cluster.
+func newFolder(bin string) (*Server, error) {
+	dir, err := os.MkdirTemp("", "sluice-pg-") // a short path: a socket's path may have 107 bytes
+	if err != nil {
+		return nil, fmt.Errorf("make folder: %w", err)
+	}
+	s := &Server{bin: bin, dir: dir, options: "-c listen_addresses='' -c max_connections=200 -c unix_socket_directories='" + dir + "'"}
+	return s, s.lend()
 }
 
 // lend gives the folder to another user: PostgreSQL refuses to run as root.

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"sluice/adapters/telegram/telegramtest"
+)
+
+const (
+	quietAsks  = 200                   // questions of the quiet person, alone and beside each flood
+	quietEvery = 20 * time.Millisecond // the pause after each answer
+	floodEvery = 10 * time.Millisecond // a message of a flood
+)
+
+// floods are what one source sends without waiting for answers.
+var floods = []struct {
+	name string
+	send func(g *gateway, i int)
+}{
+	{"one stranger", func(g *gateway, i int) { g.say(firstPerson+1, question+strconv.Itoa(i)) }},
+	{"one group", func(g *gateway, i int) {
+		speaker := int64(firstPerson + 10 + i%20)
+		g.fake.Say(telegramtest.Group(-500, "flood"), telegramtest.User{ID: speaker, FirstName: "Person"}, "@test0_bot "+question+strconv.Itoa(i))
+	}},
+	{"one agent, in 100 chats", func(g *gateway, i int) { g.say(int64(firstPerson+100+i%100), question+strconv.Itoa(i)) }},
+}
+
+// measureFair measures how long a quiet person waits, alone and beside somebody who sends 100 messages a second.
+func measureFair(ctx context.Context, b *bench) error {
+	for _, flood := range floods {
+		var alone, beside, ratios []float64
+		for range b.rounds {
+			before, during, err := b.beside(ctx, flood.send)
+			if err != nil {
+				return err
+			}
+			alone, beside = append(alone, inMilliseconds(before)), append(beside, inMilliseconds(during))
+			ratios = append(ratios, float64(during)/float64(before))
+		}
+		name := "SQLite, model over HTTP: a quiet person's answer, p99, "
+		b.report.add(name+"alone", "", milliseconds, alone...)
+		b.report.add(name+"beside 100 messages/s of "+flood.name, "", milliseconds, beside...)
+		b.report.add(name+"beside "+flood.name+" / alone", "≤ 2", ratio, ratios...)
+	}
+	return nil
+}
+
+// beside returns the quiet person's p99 alone and beside a flood.
+func (b *bench) beside(ctx context.Context, send func(*gateway, int)) (alone, during time.Duration, err error) {
+	m, err := newHTTPModel()
+	if err != nil {
+		return 0, 0, err
+	}
+	defer m.close()
+	g, err := b.newGateway(gatewayParams{model: overHTTP, modelURL: m.url})
+	if err != nil {
+		return 0, 0, err
+	}
+	defer g.close()
+	g.config.Channels += "    groupPolicy: open\n"
+	if _, err := g.start(ctx); err != nil {
+		return 0, 0, err
+	}
+	if _, err := g.quiet(ctx, quietAsks/10); err != nil { // warm
+		return 0, 0, err
+	}
+	if alone, err = g.quiet(ctx, quietAsks); err != nil {
+		return 0, 0, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	var flood sync.WaitGroup
+	flood.Go(func() {
+		ticker := time.NewTicker(floodEvery)
+		defer ticker.Stop()
+		for i := 0; ; i++ {
+			select {
+			case <-ticker.C:
+				send(g, i)
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	during, err = g.quiet(ctx, quietAsks)
+	stop()
+	flood.Wait()
+	return alone, during, err
+}
+
+// quiet lets one person ask again and again, with pauses, and returns the p99 of the times until the answers.
+func (g *gateway) quiet(ctx context.Context, n int) (time.Duration, error) {
+	arrived := make(chan struct{}, 1)
+	g.onAnswer(func(chat int64) {
+		if chat == firstPerson {
+			select {
+			case arrived <- struct{}{}:
+			default:
+			}
+		}
+	})
+	times := make([]time.Duration, 0, n)
+	for i := range n {
+		began := time.Now()
+		g.say(firstPerson, question+strconv.Itoa(i))
+		timer := time.NewTimer(answerWithin)
+		select {
+		case <-arrived:
+			times = append(times, time.Since(began))
+		case <-timer.C:
+			return 0, errNoAnswer
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		}
+		timer.Reset(quietEvery)
+		<-timer.C
+	}
+	slices.Sort(times)
+	return quantile(times, 0.99), nil
+}

@@ -183,11 +183,11 @@ func (d *Decision) hold(name string, r Rule) {
 	if timeout == 0 {
 		timeout = ApprovalTimeout
 	}
-	lapse := r.OnTimeout == Allow
+	allow := r.OnTimeout == Allow
 	if d.Terms == nil {
-		d.Terms = &sessions.Terms{Timeout: timeout, AllowOnTimeout: lapse}
+		d.Terms = &sessions.Terms{Timeout: timeout, AllowOnTimeout: allow}
 	}
-	d.Terms.Timeout, d.Terms.AllowOnTimeout = min(d.Terms.Timeout, timeout), d.Terms.AllowOnTimeout && lapse
+	d.Terms.Timeout, d.Terms.AllowOnTimeout = min(d.Terms.Timeout, timeout), d.Terms.AllowOnTimeout && allow
 	d.Terms.Approvers, d.Terms.Rules = append(d.Terms.Approvers, r.Approvers), append(d.Terms.Rules, name)
 }
 

@@ -198,12 +198,12 @@ func TestWhatSilenceMeansForACall(t *testing.T) {
 // What nobody decided about while the gateway was down is decided by silence when it is back.
 func TestSilenceWhileTheGatewayIsDown(t *testing.T) {
 	t.Parallel()
-	for lapse, want := range map[bool]string{true: "call_1 true ", false: "call_1 false it was not approved in time"} {
+	for allow, want := range map[bool]string{true: "call_1 true ", false: "call_1 false it was not approved in time"} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				b := newBundle(t)
-				askingOn(b, sessions.Terms{Timeout: time.Minute, AllowOnTimeout: lapse})
+				askingOn(b, sessions.Terms{Timeout: time.Minute, AllowOnTimeout: allow})
 				heard := b.hear(in("owner", "1", "clean up"))
 				b.await(1)
 				b.stop()

@@ -32,7 +32,7 @@ type scope int
 
 const (
 	allCalls      scope = iota // up to the first one whose sub-agent is not prepared
-	unaskedCalls               // of these, those before the first one that a person must decide about
+	freeCalls                  // of these, those before the first one that a person must decide about
 	subAgentCalls              // those of sub-agent tools that come first, before one that lacks a confirmation
 )
 
@@ -91,7 +91,7 @@ func (s calls) outside(which scope, d decision, confirmed map[string]Confirmatio
 	case d.tool.SubAgent != nil && d.child == nil && !first:
 		return true
 	}
-	return which == unaskedCalls && d.child == nil && asks()
+	return which == freeCalls && d.child == nil && asks()
 }
 
 // allOpen refuses confirmations and sub-agents of calls that are not open.

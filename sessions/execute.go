@@ -83,7 +83,7 @@ func (s *Session) ConfirmAndExecuteTools(ctx context.Context, caller Caller, con
 // decide about. A caller that then waits for the decision has run everything that needs none, and of the calls still
 // open only the first may have started. Without a call to run it returns [ErrNoToolCall].
 func (s *Session) ExecuteUntilApproval(ctx context.Context, caller Caller, confirmations []Confirmation, subAgents ...*PendingSubAgentToolCall) (allRejected bool, err error) {
-	decisions, err := s.calls.decide(ctx, unaskedCalls, confirmations, subAgents)
+	decisions, err := s.calls.decide(ctx, freeCalls, confirmations, subAgents)
 	if err != nil {
 		return false, err
 	}

@@ -182,7 +182,7 @@ func (a *calls) question(ctx context.Context, p ledger.Approval) ([]ledger.Deliv
 		}
 	}
 	if route.IsZero() {
-		a.by.unasked(p)
+		a.by.warnNobodyAsked(p)
 		return nil, nil
 	}
 	d := a.by.Composer.Delivery(ledger.KindNotice, route, questionText(p), p.Label)
@@ -203,8 +203,8 @@ func (a *calls) ownersChat(ctx context.Context, near sessions.Route) (sessions.R
 	return there, nil
 }
 
-// unasked notes that a question has no recipient.
-func (d *Approvals) unasked(p ledger.Approval) {
+// warnNobodyAsked logs that a question has no recipient.
+func (d *Approvals) warnNobodyAsked(p ledger.Approval) {
 	d.Log.Warn("a run waits for approval, but its question has no recipient; sluice approvals list shows it", "approval", string(p.ID), "session", string(p.Session))
 }
 

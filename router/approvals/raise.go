@@ -47,7 +47,7 @@ func (a *calls) Raise(ctx context.Context, reached *spending.Reached) (string, e
 		case err != nil:
 			return "", fmt.Errorf("read approval: %w", err)
 		case p.Status == ledger.ApprovalPending && !p.Expires.After(a.by.Now()):
-			if err := a.lapse(ctx, p); err != nil {
+			if err := a.expire(ctx, p); err != nil {
 				return "", err
 			}
 			if p.Run == a.run.ID {
@@ -78,8 +78,8 @@ func awaiting(p ledger.Approval, now time.Time) error {
 	return &work.AwaitedError{AtMost: max(p.Expires.Sub(now), time.Millisecond)}
 }
 
-// lapse stores that nobody has answered in time.
-func (a *calls) lapse(ctx context.Context, p ledger.Approval) error {
+// expire stores that nobody has answered in time.
+func (a *calls) expire(ctx context.Context, p ledger.Approval) error {
 	reason, now := ledger.GatewaySays(ledger.TooLate), a.by.Now()
 	err := a.by.Lanes.Commit(ctx, ledger.Change{
 		Approvals: []ledger.ApprovalMove{p.Move(ledger.ApprovalDenied, reason, ledger.ByGateway, now)},

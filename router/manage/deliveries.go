@@ -66,7 +66,7 @@ func (l *Deliveries) DiscardDelivery(ctx context.Context, id ledger.DeliveryID, 
 		return d, &request.Error{Text: fmt.Sprintf("the delivery is %s: it can't be discarded", from)}
 	}
 	d.Status, d.Finished, d.Epoch = ledger.DeliveryDiscarded, l.Now(), 0
-	var unask []ledger.ApprovalMove
+	var denials []ledger.ApprovalMove
 	if from == ledger.DeliveryHeld {
 		p, err := l.ApprovalOf(ctx, d)
 		if err != nil {
@@ -76,15 +76,15 @@ func (l *Deliveries) DiscardDelivery(ctx context.Context, id ledger.DeliveryID, 
 			if err := decider.Check(ctx, l.Store, by, p); err != nil {
 				return d, err
 			}
-			unask = append(unask, p.Move(ledger.ApprovalDenied, ledger.GatewaySays("the message was discarded"), by.Actor, l.Now()))
+			denials = append(denials, p.Move(ledger.ApprovalDenied, ledger.GatewaySays("the message was discarded"), by.Actor, l.Now()))
 		}
 	}
-	return d, l.change(ctx, from, d, "delivery.discard", by.Actor, unask...)
+	return d, l.change(ctx, from, d, "delivery.discard", by.Actor, denials...)
 }
 
-func (l *Deliveries) change(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, action, actor string, unask ...ledger.ApprovalMove) error {
+func (l *Deliveries) change(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, action, actor string, denials ...ledger.ApprovalMove) error {
 	err := l.Lanes.Commit(ctx, ledger.Change{
-		Deliveries: []ledger.DeliveryMove{{From: from, Delivery: d}}, Approvals: unask,
+		Deliveries: []ledger.DeliveryMove{{From: from, Delivery: d}}, Approvals: denials,
 		Change: sessions.Change{Audit: []sessions.AuditEntry{{At: l.Now(), Actor: actor, Action: action, Object: string(d.ID), Session: d.Session, Label: d.Label}}},
 	})
 	if err != nil {

@@ -67,11 +67,11 @@ func ShownBy(id ledger.ApprovalID) string { return "`sluice approvals show " + s
 
 // SilenceMeans says what happens if nobody decides in time.
 func SilenceMeans(p ledger.Approval) string {
-	lapse := "no"
+	counts := "no"
 	if p.Terms.AllowOnTimeout {
-		lapse = "yes"
+		counts = "yes"
 	}
-	return fmt.Sprintf("No answer within %s counts as a %s.", durationText(p.Expires.Sub(p.Created)), lapse)
+	return fmt.Sprintf("No answer within %s counts as a %s.", durationText(p.Expires.Sub(p.Created)), counts)
 }
 
 // durationText is a duration in words if it is a whole number of hours or minutes.

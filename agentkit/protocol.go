@@ -135,10 +135,10 @@ func RunsSubject(agent string) string { return "sluice.agent." + agent + ".runs"
 // OutSubject is where the frames of a run go. It is the reply subject of its turns.
 func OutSubject(agent, run string) string { return "sluice.agent." + agent + ".out." + run }
 
-// CancelSubject is where all instances of an agent are told of turns that are not wanted any more: a [Cancel].
+// CancelSubject is where all instances of an agent are told of turns that are no longer wanted: a [Cancel].
 func CancelSubject(agent string) string { return "sluice.agent." + agent + ".cancel" }
 
-// Cancel says that a turn is not wanted any more.
+// Cancel says that a turn is no longer wanted.
 type Cancel struct {
 	Run  string `json:"run"`
 	Turn string `json:"turn"`

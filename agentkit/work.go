@@ -13,8 +13,8 @@ import (
 )
 
 // Handler works a turn and returns the answer, in Markdown. An error ends the run: its text is for the owner of the gateway,
-// people get a notice. If the same turn may succeed later, wrap the error with [Retry]. ctx ends when the answer is not
-// wanted any more. Handlers of several runs run at the same time.
+// people get a notice. If the same turn may succeed later, wrap the error with [Retry]. ctx ends when the answer is no
+// longer wanted. Handlers of several runs run at the same time.
 type Handler func(ctx context.Context, w *Work) (answer string, err error)
 
 // Retry marks an error after which the gateway asks again.

@@ -101,7 +101,7 @@ func (p *PendingSubAgentToolCall) label() flow.Label {
 
 // PendingSubAgentToolCalls prepares a child session for each of the open calls of sub-agent tools that come first, before
 // any other open call: a child knows what the calls before it have taught its parent. It gives nil if another call comes
-// first. Asked again, it gives the same ones; one that is refused by then, and is not complete, does not start any more.
+// first. Asked again, it gives the same ones; one that is refused by then, and is not complete, does not start.
 //
 // A call takes effect when its child starts. So it is decided about, judged by the [Monitor] and stored before it is given,
 // as [Session.ConfirmAndExecuteTools] does with other calls; one that is refused is complete. A call that a person

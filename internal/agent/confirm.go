@@ -27,7 +27,7 @@ func (w *work) confirm(ctx context.Context, asked []sessions.CallToConfirm, conf
 	return err
 }
 
-// applyDenials refuses calls that somebody has denied, even if they need no approval any more.
+// applyDenials refuses calls that somebody has denied, even if they no longer need an approval.
 func (w *work) applyDenials(ctx context.Context, calls []sessions.Part, confirmations []sessions.Confirmation) error {
 	if w.approver == nil {
 		return nil

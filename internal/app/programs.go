@@ -31,7 +31,7 @@ func newCarriers(a *App) carriers {
 	return carriers{a.bus.Agents, command.New(command.Config{Sandbox: sandbox.New(""), Host: sandbox.Host{}, Limits: a.commandLimits}), peer.New(a.now), a.now}
 }
 
-// stop ends connections that no run uses any more.
+// stop ends connections that no run uses.
 func (c carriers) stop() {
 	if c.peers != nil {
 		c.peers.Close()

@@ -46,7 +46,7 @@ func standings(a *App) *standing.Reader {
 // alertsOn reports whether alerts are configured.
 func alertsOn(a *App) bool { return a.router.Alerts().Plan() != nil }
 
-// sweepCalls posts reservations as spent whose calls can't end any more, and tells the owner of budgets that are nearly used up.
+// sweepCalls posts reservations as spent whose calls can no longer end, and tells the owner of budgets that are nearly used up.
 func sweepCalls(ctx context.Context, a *App) {
 	n, err := a.meter.Sweep(ctx)
 	switch {

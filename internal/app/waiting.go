@@ -125,7 +125,7 @@ func (w *waiting) begin() {
 
 // stop ends the HTTP server and leaves the listener to the next one.
 func (w *waiting) stop() error {
-	w.serve.Do(func() {}) // it does not start any more
+	w.serve.Do(func() {}) // it no longer starts
 	err := w.server.Close()
 	w.wg.Wait()
 	if w.handle != nil {

@@ -46,7 +46,7 @@ func (a *Agents) connections() ([]*server.ConnInfo, error) {
 	return slices.DeleteFunc(all.Conns, func(c *server.ConnInfo) bool { return !nkeys.IsValidPublicUserKey(c.AuthorizedUser) }), nil
 }
 
-// Recheck disconnects the programs whose key is not in the configuration any more.
+// Recheck disconnects the programs whose key is no longer in the configuration.
 func (a *Agents) Recheck() {
 	found, err := a.connections()
 	if err != nil {

@@ -132,7 +132,7 @@ func (r *roster) wake() {
 	r.changed = make(chan struct{})
 }
 
-// leave makes this replica own no partitions any more, and reports whether this is the first call.
+// leave makes this replica give up its partitions, and reports whether this is the first call.
 func (r *roster) leave() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

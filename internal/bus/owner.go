@@ -18,8 +18,8 @@ type Owner interface {
 	// Acquire is called when this replica has taken the partition, before any wake for it. An error gives the
 	// partition back. ctx is cancelled when the lease is lost or the bus stops.
 	Acquire(ctx context.Context, partition int) error
-	// Release is called when the partition was lost or must be handed over. It returns when no work of the partition
-	// runs here any more.
+	// Release is called when the partition was lost or must be handed over. It returns when all work of the partition
+	// has ended here.
 	Release(ctx context.Context, partition int)
 	// Woken is called for each wake of an owned partition. It must not block.
 	Woken(partition int, lane sessions.Lane)

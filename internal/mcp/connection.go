@@ -121,7 +121,7 @@ func (c *connection) change() {
 func (c *connection) close() {
 	c.cancel(context.Canceled)
 	c.made.startClose()
-	_ = c.session.Close() // its error is not needed any more
+	_ = c.session.Close() // its error is no longer needed
 	<-c.ended
 	c.made.end()
 }

@@ -83,7 +83,7 @@ func (p *program) pipes() (theirs []*os.File, err error) {
 func closeAll(files []*os.File) {
 	for _, f := range files {
 		if f != nil {
-			_ = f.Close() // a pipe that is not needed any more
+			_ = f.Close() // a pipe that is no longer needed
 		}
 	}
 }

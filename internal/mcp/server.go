@@ -34,7 +34,7 @@ type server struct {
 	triedOnce sync.Once
 
 	mu      sync.Mutex
-	retired bool        // the server was replaced or removed: it has no connection any more, and the metric belongs to its successor
+	retired bool        // the server was replaced or removed: it no longer has a connection, and the metric belongs to its successor
 	conn    *connection // nil while not connected
 	tools   []sessions.Tool
 	state   State

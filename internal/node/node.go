@@ -55,7 +55,7 @@ func (n *Node) Say(f protocol.Frame) error {
 
 // Errors that end [Node.Run].
 var (
-	// ErrRejected: the gateway does not know the token any more.
+	// ErrRejected: the gateway no longer knows the token.
 	ErrRejected = errors.New("the gateway no longer accepts this node: remove its folder and pair it again")
 	errPending  = errors.New("it waits for approval")
 )

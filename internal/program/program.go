@@ -36,7 +36,7 @@ type Line interface {
 	Send(ctx context.Context, turn []byte, at string) error
 	// Next returns the next frame. Its error is [ErrAbsent], an [*EndedError], [ErrFlood], or that of ctx.
 	Next(ctx context.Context) ([]byte, error)
-	// Close ends the way. The program is told that the turn is not wanted any more, unless it is empty.
+	// Close ends the way. The program is told that the turn is no longer wanted, unless it is empty.
 	Close(turn string)
 }
 

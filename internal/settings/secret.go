@@ -42,7 +42,7 @@ func secretName(path string, at time.Time) string {
 
 var ofSave = regexp.MustCompile(`\.\d{8}T\d{6}\.\d{6}$`)
 
-// sweep removes the secrets of earlier saves that no kept version names any more.
+// sweep removes the secrets of earlier saves that no kept version names.
 func (s *Settings) sweep(current []byte) error {
 	folder := filepath.Join(filepath.Dir(s.file()), SecretsDir)
 	files, err := os.ReadDir(folder)

@@ -28,7 +28,7 @@ type Origin struct {
 	Unattended bool   // nobody waits for it: a job, a heartbeat, a sub-agent
 
 	// Partition and Epoch are those of the session's owner. With an epoch, a call is lost as soon as the partition has another
-	// owner: the old one can store nothing of it any more.
+	// owner: the old one can no longer store anything of it.
 	Partition int
 	Epoch     int64
 }

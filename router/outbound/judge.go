@@ -49,7 +49,7 @@ func (w *worker) judge(ctx context.Context, d *ledger.Delivery, end *ending) ([]
 	return []sessions.AuditEntry{entry}, nil
 }
 
-// redact redacts a delivery's texts. A delivery that is partly sent can't be changed any more.
+// redact redacts a delivery's texts. A delivery that is partly sent can no longer be changed.
 func redact(d *ledger.Delivery, decision *policy.Decision) {
 	if !decision.Redacts() {
 		return

@@ -132,7 +132,7 @@ func (s *Steps) forget(session sessions.ID, run sessions.RunID, st *step) {
 	}
 }
 
-// Stepped takes a message from the bus. ack tells the bus that it is not needed any more. It does not block.
+// Stepped takes a message from the bus. ack tells the bus that it is no longer needed. It does not block.
 func (s *Steps) Stepped(partition int, text []byte, ack func()) {
 	s.came.Inc()
 	var m Message

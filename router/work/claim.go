@@ -70,7 +70,7 @@ func (c *claimer) claim(ctx context.Context, j *job) (started bool, err error) {
 	if err != nil && (j.lane.Failures() < opensMax || errors.Is(err, sessions.ErrUnavailable) || ctx.Err() != nil) {
 		return false, fmt.Errorf("open session: %w", err)
 	}
-	if err != nil { // the rows can't be read any more, and nobody should wait for ever
+	if err != nil { // the rows can no longer be read, and nobody should wait for ever
 		return false, c.ends.finishFailed(ctx, j, asWorkError(fmt.Errorf("open session: %w", err)))
 	}
 	j.session = session

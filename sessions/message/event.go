@@ -47,7 +47,7 @@ type EventType string
 const (
 	EventUser     EventType = "message.user"    // somebody wrote; Text and Sender
 	EventNotice   EventType = "message.notice"  // the gateway's own word to the session's conversation
-	EventDecided  EventType = "message.decided" // the question of the notice Delivery is decided: its buttons do nothing any more; Text says how
+	EventDecided  EventType = "message.decided" // the question of the notice Delivery is decided: its buttons no longer do anything; Text says how
 	EventStarted  EventType = "run.started"     // the model is thinking
 	EventDelta    EventType = "text.delta"      // Text was added to the answer
 	EventThinking EventType = "thinking.delta"  // Text was added to the reasoning

@@ -16,7 +16,7 @@ import (
 	"sluice/sessions/audit"
 )
 
-// ErrMemoryFull: what was to be remembered does not fit into its audience at its level any more.
+// ErrMemoryFull: what was to be remembered no longer fits into its audience at its level.
 var ErrMemoryFull = errors.New("memory is full")
 
 // The bounds of a memory.
@@ -56,13 +56,13 @@ type Memory struct {
 	Run       address.RunID
 	Created   time.Time // of the first version, if the versions between were neither deleted nor expired
 	Updated   time.Time // of this version
-	Expires   time.Time // it is not there any more from then on; zero: never
+	Expires   time.Time // it ends then; zero: never
 	Deleted   bool      // a tombstone, which has a key and nothing else
 	Ended     time.Time // another version took its place, or none; zero: it is the current one
 	Ending    MemoryEnding
 }
 
-// MemoryEnding says why a version is not the current one any more.
+// MemoryEnding says why a version is no longer the current one.
 type MemoryEnding string
 
 // The endings; empty for a current version.
@@ -70,7 +70,7 @@ const (
 	MemoryReplaced  MemoryEnding = "replaced"  // by a later save
 	MemoryDeleted   MemoryEnding = "deleted"   // its tombstone stands behind it
 	MemoryExpired   MemoryEnding = "expired"   // by its own time
-	MemoryUncovered MemoryEnding = "uncovered" // a tombstone that does not cover what is lower any more
+	MemoryUncovered MemoryEnding = "uncovered" // a tombstone that no longer covers what is lower
 )
 
 // MemoryScope is what a reader may see: of one key in one audience the current version

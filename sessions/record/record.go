@@ -71,7 +71,7 @@ type Record struct {
 	Created      time.Time
 	LastActivity time.Time
 	Ended        time.Time // reset, deleted or archived; zero while it lives
-	Archived     bool      // set with Ended: nothing works in it any more, and its transcript stays readable
+	Archived     bool      // set with Ended: nothing works in it from then on, and its transcript stays readable
 }
 
 // Readable reports whether a session's transcript may still be read: it lives or is archived.

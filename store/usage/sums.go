@@ -82,7 +82,7 @@ func limit(n int) int {
 	return n
 }
 
-// filter selects rows. A day's row counts if the day begins within the time: its calls have no times of their own any more.
+// filter selects rows. A day's row counts if the day begins within the time: the times of its calls are no longer stored.
 func filter(f *engine.Filter, q spending.Query, at string, unit int64, day bool) {
 	f.AddIf(!q.Since.IsZero(), at+` >= ?`, floor(engine.Micros(q.Since), unit))
 	f.AddIf(!q.Until.IsZero(), at+` < ?`, ceil(engine.Micros(q.Until), unit))

@@ -179,7 +179,7 @@ func (t Table) Renew(ctx context.Context, calls []string, until time.Time) error
 const lost = `SELECT id, at, run_id, session_id, agent, person, job, unattended, partition_no, epoch, provider, key_name, model, level, currency, priced, reserved
 	FROM spending c WHERE kind = 0 AND held <> 0 AND held = 1 AND (ends < ? OR epoch > 0 AND NOT EXISTS (SELECT 1 FROM partitions p WHERE p.id = c.partition_no AND p.epoch = c.epoch)) ORDER BY at`
 
-// Lost reads reservations whose calls can't end any more, the oldest first.
+// Lost reads reservations whose calls can no longer end, the oldest first.
 func (t Table) Lost(ctx context.Context, now time.Time, limit int) ([]*spending.Posting, error) {
 	return engine.All(ctx, t.Conn, lost+engine.Limit(limit), []any{engine.Micros(now)}, func(row engine.Row) (*spending.Posting, error) {
 		p := &spending.Posting{Open: 1}

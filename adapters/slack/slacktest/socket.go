@@ -13,7 +13,7 @@ import (
 type socket struct {
 	srv  *Server
 	ws   *websocket.Conn
-	done chan struct{} // closed when nothing is read any more
+	done chan struct{} // closed when nothing more is read
 
 	leaving    bool // the server has announced that it will close; guarded by the server's mu
 	lost       bool // it sends and receives nothing; guarded by the server's mu

@@ -56,7 +56,7 @@ func BadEntities() *Fault {
 // Blocked answers that the user has blocked the bot.
 func Blocked() *Fault { return APIError(403, "Forbidden: bot was blocked by the user") }
 
-// Revoked answers that the token is not valid any more.
+// Revoked answers that the token is no longer valid.
 func Revoked() *Fault { return APIError(401, "Unauthorized") }
 
 // Conflict answers that another poller uses the token.

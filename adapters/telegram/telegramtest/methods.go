@@ -225,7 +225,7 @@ func (b *Bot) replace(req *request, edited *Message) (Message, []byte, *apiError
 	return *m, b.messageJSON(c.Chat, m), nil
 }
 
-// Delete removes a message that the bot sent, so that it can't be edited any more.
+// Delete removes a message that the bot sent, so that it can no longer be edited.
 func (b *Bot) Delete(chatID, messageID int64) {
 	b.srv.mu.Lock()
 	defer b.srv.mu.Unlock()

@@ -86,7 +86,7 @@ func (s *Server) BotFor(token string) *Bot { return s.bots[token] }
 // Drop cuts all connections that are open.
 func (s *Server) Drop() { s.net.Drop() }
 
-// Deafen lets nothing through the connections that are open any more.
+// Deafen lets nothing more through the connections that are open.
 func (s *Server) Deafen() { s.net.Deafen() }
 
 // Close ends every connection and waits for all goroutines. It is idempotent.

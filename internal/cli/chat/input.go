@@ -27,7 +27,7 @@ type input struct {
 	reading bool
 
 	kept []string // typed while an answer arrived
-	end  error    // why no line comes any more; nil while some may
+	end  error    // why no more lines come; nil while some may
 }
 
 func newInput(from io.Reader) *input {

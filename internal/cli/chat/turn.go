@@ -26,7 +26,7 @@ type turn struct {
 
 	interrupts int
 	stopped    bool     // the gateway was asked to stop the run
-	left       bool     // nothing is waited for any more
+	left       bool     // it no longer waits for anything
 	asked      []string // approvals that were shown and may be open
 }
 

@@ -117,7 +117,7 @@ func (n *Notifier) Fire(ctx context.Context, t *ledger.Trigger) (trigger.Effect,
 	return trigger.Effect{Wait: sentLook, Stored: func() { n.send(key, next, body) }}, nil
 }
 
-// reader is who the notification is for, or says why it is for nobody any more. It is the caller who has registered it, with
+// reader is who the notification is for, or says why it has no reader. It is the caller who has registered it, with
 // the rights that they have now, and those that an address has.
 func (n *Notifier) reader(ctx context.Context, p *ledger.TriggerPushes) (who auth.Caller, why string, err error) {
 	settings := n.api.Push.Settings()

@@ -75,7 +75,7 @@ func (a *EventAPI) Watch(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// pump shows what arrives until the caller goes or may not see it any more, the server stops, or the channel closes because the
+// pump shows what arrives until the caller goes or may no longer see it, the server stops, or the channel closes because the
 // caller is too slow: they reconnect then, and resume.
 func pump[T any](ctx context.Context, arrives <-chan T, show func(T) error, beat func() error) {
 	beats := time.NewTicker(wire.Heartbeat)

@@ -226,7 +226,7 @@ func (a *API) Logout(ctx context.Context, _ *struct{}) (*LoggedOut, error) {
 	return out, a.end(ctx, who.SignIn, "access.sign_out")
 }
 
-// end ends a sign-in with its streams. Nothing of the request depends on them any more.
+// end ends a sign-in with its streams. Nothing of the request depends on them then.
 func (a *API) end(ctx context.Context, id, action string) error {
 	err := a.cfg.Store.Commit(ctx, ledger.Change{
 		AccessChange: ledger.AccessChange{EndSignIns: []string{id}},

@@ -420,7 +420,7 @@ func (c *counted) store(ctx context.Context) {
 	}
 }
 
-// Sweep renews the reservations of this process, and posts those as spent whose calls can't end any more because their
+// Sweep renews the reservations of this process, and posts those as spent whose calls can no longer end because their
 // processes have died. It returns their number. Call it about every minute.
 func (m *Meter) Sweep(ctx context.Context) (int, error) {
 	now := m.Now()

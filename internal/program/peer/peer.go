@@ -256,7 +256,7 @@ func (l *line) Close(turn string) {
 	if turn != "" && l.task != "" && !l.over {
 		ctx, cancel := context.WithTimeout(context.Background(), cancelTime)
 		defer cancel()
-		_, _ = l.client.CancelTask(ctx, &a2a.TaskIDParams{ID: l.task}) // its answer is not wanted any more, whatever becomes of it
+		_, _ = l.client.CancelTask(ctx, &a2a.TaskIDParams{ID: l.task}) // its answer is no longer wanted, whatever becomes of it
 	}
 	_ = l.client.Destroy() // has nothing to close
 }

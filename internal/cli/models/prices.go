@@ -55,7 +55,7 @@ type price struct {
 }
 
 type prices struct {
-	Dated  string  `json:"dated"` // the day of the table
+	Dated  string  `json:"dated"` // the day on which all prices of the table were public
 	Models []price `json:"models"`
 }
 
@@ -66,7 +66,7 @@ func Prices(s terminal.Screen, cfg *config.Config, all, asJSON bool) error {
 	if all {
 		for _, e := range pricelist.Table() {
 			p := e.Price()
-			out.Models = append(out.Models, priceOf(string(e.Vendor)+": "+e.Model, &p, pricelist.FromTable))
+			out.Models = append(out.Models, priceOf(string(e.Vendor)+": "+e.Model, &p, pricelist.FromTable, e.Vendor))
 		}
 	}
 	if asJSON {
@@ -82,7 +82,7 @@ func Prices(s terminal.Screen, cfg *config.Config, all, asJSON bool) error {
 		return err
 	}
 	if !slices.ContainsFunc(out.Models, func(p price) bool { return p.Source == unknown }) {
-		return s.Printf("\nPrices are for a million tokens, a picture or a minute of audio. List prices are of %s; prices in models.prices take precedence.", pricelist.Dated)
+		return s.Printf("\nPrices are for a million tokens, a picture or a minute of audio. Prices in models.prices take precedence over list prices.")
 	}
 	return s.Printf("\nPrices are for a million tokens, a picture or a minute of audio. Set models.prices for models whose price is unknown: budgets in money refuse them.")
 }
@@ -112,17 +112,18 @@ func configured(cfg *config.Config, list *pricelist.List, now time.Time) (all []
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		p, source := list.Named(name, now)
-		all = append(all, priceOf(name, p, source))
+		provider, _, _ := strings.Cut(name, "/")
+		all = append(all, priceOf(name, p, source, list.Vendors[provider]))
 		for i := range list.Own[name] {
 			if later := &list.Own[name][i]; later.From.After(now) {
-				all = append(all, priceOf(name, later, pricelist.FromConfiguration))
+				all = append(all, priceOf(name, later, pricelist.FromConfiguration, ""))
 			}
 		}
 	}
 	return all
 }
 
-func priceOf(name string, p *spending.Price, source pricelist.Source) price {
+func priceOf(name string, p *spending.Price, source pricelist.Source, vendor pricelist.Vendor) price {
 	if p == nil {
 		return price{Model: name, Source: unknown}
 	}
@@ -134,7 +135,7 @@ func priceOf(name string, p *spending.Price, source pricelist.Source) price {
 		out.Minute = amount(p.Minute)
 	}
 	if source == pricelist.FromTable {
-		out.Source = "list of " + pricelist.Dated
+		out.Source = "list of " + vendor.Dated()
 	}
 	if p.Picture > 0 {
 		out.Picture = amount(p.Picture)

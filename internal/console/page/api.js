@@ -119,11 +119,14 @@ export async function file(id) {
   return (await call("/v1/media/" + encodeURIComponent(id), { headers: { Accept: "*/*" } })).blob();
 }
 
-// save gives a file to the browser as a download.
-export async function save(f) {
+// save gives a stored file to the browser as a download, and saveAnswer what the gateway answers.
+export const save = async (f) => give(await file(f.id), f.name);
+export const saveAnswer = async (path, name, type) => give(await (await call(path, { headers: { Accept: type } })).blob(), name);
+
+function give(content, name) {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(await file(f.id));
-  link.download = f.name;
+  link.href = URL.createObjectURL(content);
+  link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60000);
 }

@@ -56,6 +56,11 @@ func TestTheTableHasEachModelOnce(t *testing.T) {
 	t.Parallel()
 	_, err := time.Parse(time.DateOnly, pricelist.Dated)
 	require.NoError(t, err)
+	for _, vendor := range []pricelist.Vendor{pricelist.Anthropic, pricelist.OpenAI} {
+		_, err := time.Parse(time.DateOnly, vendor.Dated())
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, vendor.Dated(), pricelist.Dated)
+	}
 	seen := map[string]bool{}
 	for _, e := range pricelist.Table() {
 		require.False(t, seen[string(e.Vendor)+e.Model], e.Model)

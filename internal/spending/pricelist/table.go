@@ -1,14 +1,31 @@
 package pricelist
 
-// Dated is the day on which the prices of the table were public.
+// Dated is the day on which all prices of the table were public.
 const Dated = "2025-12-01"
 
+// Dated is the day on which a vendor's prices of the table were public.
+func (v Vendor) Dated() string {
+	if v == Anthropic {
+		return "2026-10-24"
+	}
+	return Dated
+}
+
 // table has public list prices in US dollars for a million tokens, of the providers' own APIs: standard service, prompts of
-// usual length, no discounts for batches. The sources are the providers' pages with prices (claude.com/pricing,
-// openai.com/api/pricing). Models whose price depends on the length of the prompt, or whose price was not certain on that day,
+// usual length, no discounts for batches. The sources are the providers' pages with prices
+// (platform.claude.com/docs/en/about-claude/pricing, openai.com/api/pricing). Models whose price depends on the length of the prompt, or whose price was not certain on that day,
 // are left out. Written is the price of prompts that are written to the cache for five minutes.
 func table() []Entry {
 	return []Entry{
+		{Vendor: Anthropic, Model: "claude-fable-5-1", Input: 10, Output: 50, Cached: 0.25, Written: 12.50},
+		{Vendor: Anthropic, Model: "claude-fable-5", Input: 10, Output: 50, Cached: 1, Written: 12.50},
+		{Vendor: Anthropic, Model: "claude-opus-5-5", Input: 4, Output: 20, Cached: 0.20, Written: 5},
+		{Vendor: Anthropic, Model: "claude-opus-5", Input: 5, Output: 25, Cached: 0.50, Written: 6.25},
+		{Vendor: Anthropic, Model: "claude-opus-4-8", Input: 5, Output: 25, Cached: 0.50, Written: 6.25},
+		{Vendor: Anthropic, Model: "claude-opus-4-7", Input: 5, Output: 25, Cached: 0.50, Written: 6.25},
+		{Vendor: Anthropic, Model: "claude-opus-4-6", Input: 5, Output: 25, Cached: 0.50, Written: 6.25},
+		{Vendor: Anthropic, Model: "claude-sonnet-5-5", Input: 2, Output: 10, Cached: 0.10, Written: 2.50},
+		{Vendor: Anthropic, Model: "claude-sonnet-5", Input: 2, Output: 10, Cached: 0.20, Written: 2.50},
 		{Vendor: Anthropic, Model: "claude-opus-4-5", Input: 5, Output: 25, Cached: 0.50, Written: 6.25},
 		{Vendor: Anthropic, Model: "claude-opus-4-1", Input: 15, Output: 75, Cached: 1.50, Written: 18.75},
 		{Vendor: Anthropic, Model: "claude-opus-4", Input: 15, Output: 75, Cached: 1.50, Written: 18.75},

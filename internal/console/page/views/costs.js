@@ -1,15 +1,17 @@
 // Costs: the usage and cost of model calls, and how much of each budget is used.
 
-import { json, query } from "../api.js";
+import { json, query, saveAnswer } from "../api.js";
 import { address, change, useAddress } from "../router.js";
 import { exact, language, number, t, visible } from "../text.js";
 import { html } from "../ui/html.js";
 import { Loaded, useLoad } from "../ui/parts.js";
+import { toast } from "../ui/toast.js";
 import { Field } from "./policy.js";
 
 const groups = ["day", "agent", "model", "person", "session", "job"];
 const ranges = [1, 7, 30, 365]; // days, with today
 const limit = 500;
+const limitCSV = 10000; // the most that the gateway gives
 
 export default function Costs() {
   const at = useAddress();
@@ -21,7 +23,8 @@ export default function Costs() {
   return html`<div class="page-body"><form class="form" onSubmit=${(e) => e.preventDefault()}>
       <${Field} text=${t("costs.range")}><select value=${days} onChange=${(e) => change({ days: e.target.value })}>${ranges.map((n) => html`<option value=${n} selected=${n === days}>${t("costs.days", { n })}</option>`)}</select><//>
       <${Field} text=${t("costs.by")}><select value=${by} onChange=${(e) => change({ by: e.target.value })}>${groups.map((g) => html`<option value=${g} selected=${g === by}>${t("costs." + g)}</option>`)}</select><//>
-      ${Object.entries(only).filter(([, v]) => v).map(([k, v]) => html`<button type="button" class="small" onClick=${() => change({ [k]: "" })}>${t("costs." + k)}: ${visible(v)} ✕<span class="unseen"> ${t("costs.all")}</span></button>`)}</form>
+      ${Object.entries(only).filter(([, v]) => v).map(([k, v]) => html`<button type="button" class="small" onClick=${() => change({ [k]: "" })}>${t("costs." + k)}: ${visible(v)} ✕<span class="unseen"> ${t("costs.all")}</span></button>`)}
+      <button type="button" class="small" id="csv" onClick=${() => saveAnswer("/v1/usage" + query({ by, from, limit: limitCSV, format: "csv", ...only }), `usage-${by}-${from}.csv`, "text/csv").catch((e) => toast(e.message, "bad"))}>${t("costs.csv")}</button></form>
     <section><h2>${t("costs.spent")}</h2><${Loaded} of=${read}>${(u) => html`<${Table} of=${u} by=${by} />`}<//></section>
     <${Budgets} /></div>`;
 }

@@ -87,9 +87,9 @@ release: $(BIN)/nfpm $(BIN)/image ## make the files of a release in dist/: archi
 	go run ./internal/release -out '$(DIST)' -nfpm $(BIN)/nfpm -image $(BIN)/image $(RELEASEFLAGS)
 
 reproducible: $(BIN)/nfpm $(BIN)/image ## make two releases from two folders and compare them bit by bit (RELEASEFLAGS='-targets linux/amd64' for a part)
-	@work=$$(mktemp -d); trap 'rm -rf "$$work"' EXIT; \
+	@work=$$(mktemp -d); trap 'rm -rf "$$work"' EXIT; commit=$$(git rev-parse HEAD); \
 	for copy in one two; do \
-		git clone -q . "$$work/$$copy/sluice"; \
+		git clone -q . "$$work/$$copy/sluice"; git -C "$$work/$$copy/sluice" checkout -q "$$commit"; \
 		(cd "$$work/$$copy/sluice" && go run ./internal/release -out "$$work/$$copy/dist" -nfpm $(BIN)/nfpm -image $(BIN)/image $(RELEASEFLAGS)); \
 		touch "$$work/$$copy/dist"; \
 	done; \

@@ -17,7 +17,7 @@ BENCHFLAGS  ?=
 MUTATEFLAGS ?=
 WHY         ?=
 
-.PHONY: help run build test lint release reproducible deploy-check install-check module fmt bench budget fuzz mutate chaos structure security-report pictures vuln verify generate tidy clean
+.PHONY: help run build test lint release reproducible deploy-check install-check compose-check module fmt bench budget fuzz mutate chaos structure security-report pictures vuln verify generate tidy clean
 
 help: ## show the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -100,6 +100,9 @@ deploy-check: ## check deploy/: the unit's hardening, the chart against Kubernet
 
 install-check: ## install the release in dist/ in empty Debian systems, up to the first answer: .deb, .rpm, install.sh, image (needs root)
 	tools/installcheck '$(DIST)'
+
+compose-check: ## start the services of deploy/compose as processes with the image in dist/, up to the first answer (needs root)
+	tools/composecheck '$(DIST)'
 
 module: ## change the module path for go install: make module TO=github.com/somebody/sluice
 	tools/module '$(TO)'

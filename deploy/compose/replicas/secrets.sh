@@ -4,7 +4,7 @@ set -eu
 cd "$(dirname "$0")"
 umask 077
 mkdir -p secrets
-random() { head -c 24 /dev/urandom | od -An -tx1 | tr -d ' \n'; }
+random() { printf s; head -c 24 /dev/urandom | od -An -tx1 | tr -d ' \n'; } # NATS may take what begins with a digit for a number
 for name in token postgres nats; do
 	[ -s "secrets/$name" ] || random >"secrets/$name"
 done

@@ -114,3 +114,15 @@ func selected(rows []sessions.Message, head, stop sessions.MessageID) (path []se
 	slices.Reverse(path)
 	return path, id == stop, nil
 }
+
+// SessionMessages reads the messages of a session in the order in which they were stored, with all branches and summaries, from
+// after a message.
+func (db messageTree) SessionMessages(ctx context.Context, id sessions.ID, after sessions.MessageID, limit int) ([]sessions.Message, error) {
+	seq := int64(0)
+	if after != "" {
+		if err := db.One(ctx, `SELECT seq FROM messages WHERE id = ? AND session_id = ?`, []any{string(after), string(id)}, &seq); err != nil {
+			return nil, fmt.Errorf("read place of message: %w", err)
+		}
+	}
+	return engine.All(ctx, db.Conn, `SELECT `+messageColumns+` FROM messages WHERE session_id = ? AND seq > ? ORDER BY seq`+engine.Limit(limit), []any{string(id), seq}, scanMessage)
+}

@@ -31,6 +31,7 @@ import (
 	"sluice/internal/model/meter"
 	"sluice/internal/model/near"
 	"sluice/internal/sandbox"
+	"sluice/internal/selfcheck"
 	"sluice/internal/skill"
 	"sluice/internal/supervisor"
 	"sluice/internal/telemetry"
@@ -99,7 +100,7 @@ type App struct {
 	files      workspace.Opener
 	space      workspace.Disk  // measures a disk
 	disk       *watermark.Disk // of the state
-	trail      *trailWatch
+	trail      *selfcheck.Trail
 	skills     *skill.Keeper
 	limited    string // how the commands of agents are limited
 	file       *configfile.File
@@ -252,7 +253,7 @@ func (a *App) wire() error {
 		return fmt.Errorf("configure channels: %w", err)
 	}
 	a.files.Marks, a.files.Quota = a.store, workspace.NewQuota(a.bounds, a.space, a.now)
-	a.disk, a.trail, a.carriers = newDisk(a), newTrailWatch(a), newCarriers(a)
+	a.disk, a.trail, a.carriers = newDisk(a), &selfcheck.Trail{Verify: a.store.VerifyAudit, Log: a.log}, newCarriers(a)
 	a.roster = roster.New(agentSettings(a.cfg, a.monitor.Load(), a.carriers))
 	a.skills = &skill.Keeper{Pins: a.store, Settings: func() skill.Settings { return a.roster.Settings().Skills }, Now: a.now}
 	a.router, err = router.New(router.Config{

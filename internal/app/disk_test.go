@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite" // opens the database beside the gateway
 
-	"sluice/adapters"
 	"sluice/adapters/telegram/telegramtest"
 	"sluice/internal/alert"
 	"sluice/internal/app"
@@ -150,20 +149,4 @@ func TestABrokenTrail(t *testing.T) {
 	require.Equal(t, alert.Critical, found.Severity)
 	require.False(t, found.Level.Valid(), "everybody may know")
 	g.log.await(t, "the audit trail is not as it was written")
-}
-
-func TestTheOwnerIsToldOnAChannelThatWorks(t *testing.T) {
-	t.Parallel()
-	state := func(channel, account string, status adapters.Status) adapters.State {
-		return adapters.State{Channel: channel, Account: account, Status: status}
-	}
-	all := []adapters.State{
-		state("webchat", "default", adapters.Connected), state("telegram", "old", adapters.Retrying), state("telegram", "main", adapters.Standby),
-		state("slack", "work", adapters.Connected), state("discord", "x", adapters.Deaf),
-	}
-	owners := []string{"webchat:local", "discord:7", "telegram:1001", "slack:U1"}
-	require.Equal(t, "telegram/main", app.WorkingPlace(owners, all, ""))
-	require.Equal(t, "slack/work", app.WorkingPlace(owners, all, "telegram"))
-	require.Equal(t, "webchat/default", app.WorkingPlace(owners[:3], all, "telegram"))
-	require.Equal(t, "/", app.WorkingPlace(owners[1:3], all, "telegram"))
 }

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 
-	"sluice/adapters"
 	"sluice/internal/model/near"
 	"sluice/internal/trouble"
 	"sluice/internal/workspace"
@@ -27,13 +26,7 @@ func (a *App) Troubles(ctx context.Context) ([]trouble.Trouble, error) {
 func (a *App) SetSpace(space workspace.Disk) { a.space = space }
 
 // VerifyTrail verifies the audit trail, as the gateway does once a day.
-func (a *App) VerifyTrail(ctx context.Context) { a.trail.check(ctx) }
-
-// WorkingPlace is where an owner can be reached.
-func WorkingPlace(owners []string, states []adapters.State, avoid string) string {
-	p, _ := workingPlace(owners, states, avoid)
-	return p.Channel + "/" + p.Account
-}
+func (a *App) VerifyTrail(ctx context.Context) { a.trail.Check(ctx) }
 
 // NewNear is a watch over budgets, as another replica has it.
 func (a *App) NewNear() *near.Watch { return newNear(a) }

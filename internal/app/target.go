@@ -2,14 +2,12 @@ package app
 
 import (
 	"context"
-	"slices"
 
-	"sluice/adapters"
 	"sluice/adapters/webchat"
 	"sluice/internal/httpapi/senders"
+	"sluice/internal/selfcheck"
 	"sluice/internal/trouble"
 	"sluice/policy/flow"
-	"sluice/router/outbound"
 	"sluice/sessions"
 )
 
@@ -30,7 +28,7 @@ func (a *App) target(name string) (senders.Target, bool) {
 // tellElsewhere sends the owner a message about a trouble on a channel that works: another one than the one that the trouble is
 // about. Without such a channel it does nothing.
 func tellElsewhere(ctx context.Context, a *App, t *trouble.Trouble, text, key string) error {
-	p, ok := workingPlace(a.cfg.Owners, a.supervisor.States(), t.Avoid)
+	p, ok := selfcheck.WorkingPlace(a.cfg.Owners, a.supervisor.States(), t.Avoid, webchat.Route().Channel)
 	if !ok {
 		return nil
 	}
@@ -40,22 +38,4 @@ func tellElsewhere(ctx context.Context, a *App, t *trouble.Trouble, text, key st
 	}
 	_, err := a.router.Sender.Send(ctx, p)
 	return err
-}
-
-// workingPlace is where an owner can be reached: the first owner on a channel with a connected account, but the page only if
-// there is no other.
-func workingPlace(owners []string, states []adapters.State, avoid string) (p outbound.Proactive, ok bool) {
-	for _, who := range owners {
-		channel, _, parsed := sessions.ParsePrincipal(who)
-		if !parsed || channel == avoid || ok && p.Channel != webchat.Route().Channel {
-			continue
-		}
-		i := slices.IndexFunc(states, func(s adapters.State) bool {
-			return s.Channel == channel && (s.Status == adapters.Connected || s.Status == adapters.Standby)
-		})
-		if i >= 0 {
-			p, ok = outbound.Proactive{Channel: channel, Account: states[i].Account, To: outbound.ToOwner}, true
-		}
-	}
-	return p, ok
 }

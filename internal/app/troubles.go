@@ -3,18 +3,16 @@ package app
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/dustin/go-humanize"
 
 	"sluice/internal/agent/roster"
 	"sluice/internal/alert"
 	"sluice/internal/check"
 	"sluice/internal/config"
 	"sluice/internal/httpapi/operator"
+	"sluice/internal/selfcheck"
 	"sluice/internal/trouble"
 	"sluice/internal/watermark"
 	"sluice/internal/workspace"
@@ -33,7 +31,7 @@ func (a *App) watchTroubles() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
 	watching.Go(func() { w.Run(ctx) })
-	watching.Go(func() { a.trail.run(ctx) })
+	watching.Go(func() { a.trail.Run(ctx) })
 	return func() {
 		cancel()
 		watching.Wait()
@@ -53,7 +51,7 @@ type selfLook struct {
 	budgets    func(ctx context.Context) ([]trouble.Trouble, error)
 	disk       *watermark.Disk
 	lost       func() []string // replicas
-	trail      *trailWatch
+	trail      *selfcheck.Trail
 }
 
 func (a *App) selfLook() *selfLook {
@@ -64,7 +62,7 @@ func (a *App) selfLook() *selfLook {
 func (l *selfLook) troubles(ctx context.Context) ([]trouble.Trouble, error) {
 	var all []trouble.Trouble
 	for _, p := range l.components(ctx) {
-		if p.OK || p.Name == "disk" { // see fullDisk
+		if p.OK || p.Name == "disk" { // see [selfcheck.Disk]
 			continue
 		}
 		t := trouble.Trouble{
@@ -79,11 +77,11 @@ func (l *selfLook) troubles(ctx context.Context) ([]trouble.Trouble, error) {
 		}
 		all = append(all, t)
 	}
-	if t, full := l.fullDisk(); full {
+	if t, full := selfcheck.Disk(l.disk, l.stops, func() error { return l.space(0) }); full {
 		all = append(all, t)
 	}
-	all = append(all, l.lostReplicas()...)
-	all = append(all, l.trail.troubles()...)
+	all = append(all, selfcheck.LostReplicas(l.lost())...)
+	all = append(all, l.trail.Troubles()...)
 	near, err := l.nearLimits(ctx)
 	if err != nil {
 		return nil, err
@@ -94,35 +92,6 @@ func (l *selfLook) troubles(ctx context.Context) ([]trouble.Trouble, error) {
 	}
 	dead, err := l.deadLetters(ctx)
 	return slices.Concat(all, near, spent, dead, l.models()), err
-}
-
-// lostReplicas reports replicas that have ended without a farewell, until others have come for them.
-func (l *selfLook) lostReplicas() (all []trouble.Trouble) {
-	for _, name := range l.lost() {
-		all = append(all, trouble.Trouble{
-			Name: "replica/" + name, Severity: alert.Error, Title: "A replica is gone: " + name,
-			Text: "It has stopped without an orderly end, or can't be reached. The others do its work. Start it again, or look at its log.",
-		})
-	}
-	return all
-}
-
-// fullDisk warns when the disk is filling. Below the reserve, files are refused; below the last mark, messages.
-func (l *selfLook) fullDisk() (trouble.Trouble, bool) {
-	machine, _ := os.Hostname() // empty: all machines have one alert
-	t := trouble.Trouble{Name: "disk/" + machine, Text: "Free space in the state folder, or set shorter times in `retention`."}
-	free, low := l.disk.Low()
-	switch {
-	case l.stops != nil && l.stops() != nil:
-		t.Severity, t.Title = alert.Critical, "The disk is nearly full: new messages are not taken in (limits.diskStopBytes)"
-	case l.space(0) != nil:
-		t.Severity, t.Title = alert.Critical, "The disk is full: files are refused (limits.reserveBytes)"
-	case low:
-		t.Severity, t.Title = alert.Warning, "The disk is filling: "+humanize.IBytes(uint64(free))+" are free (limits.diskWarnBytes)"
-	default:
-		return t, false
-	}
-	return t, true
 }
 
 // deadLetters reports deliveries that have failed, at the lowest level at which there are any.

@@ -48,7 +48,7 @@ func layers() [][]string {
 		{"router"},
 		{"store/access", "store/alerts", "store/allowrules", "store/cooldowns", "store/marks", "store/memories", "store/nodes", "store/skills", "store/trail", "store/usage", "store/views"},
 		{"store", "store/trace", "internal/model/wire", "internal/model/chain"},
-		{"internal/model/meter", "internal/model/traced", "internal/model/anthropic", "internal/model/offline", "internal/model/openai"},
+		{"internal/model/meter", "internal/selfcheck", "internal/transcript", "internal/model/traced", "internal/model/anthropic", "internal/model/offline", "internal/model/openai"},
 		{"internal/httpapi/wire"},
 		{"internal/httpapi/auth"},
 		{"internal/httpapi/denials"},

@@ -107,7 +107,7 @@ func (b *Begun) Stored() {
 		}
 		span := spanOf(w.lane.Context(), w, &b.intent, b.traced)
 		wait, err := w.postAll(telemetry.With(w.lane.Context(), span), b.intent, b.to, b.parts)
-		endDelivery(span, err)
+		span.End()
 		return lanes.Rest{Wait: wait}, err
 	}, w.turn)
 }

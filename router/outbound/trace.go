@@ -13,9 +13,8 @@ import (
 // traced is deliver in a span.
 func traced(ctx context.Context, w *worker, d ledger.Delivery) (time.Duration, error) {
 	span := spanOf(ctx, w, &d, telemetry.Parent{})
-	wait, err := w.deliver(telemetry.With(ctx, span), d)
-	endDelivery(span, err)
-	return wait, err
+	defer span.End()
+	return w.deliver(telemetry.With(ctx, span), d)
 }
 
 // spanOf begins the span of a delivery below a span; zero: below the first one of its trace.
@@ -50,14 +49,6 @@ func traceOf(ctx context.Context, w *worker, d *ledger.Delivery) telemetry.Trace
 		chain = batch[0].Chain.ID
 	}
 	return telemetry.TraceOf(string(d.Run), chain)
-}
-
-// endDelivery ends the span of a delivery's attempt.
-func endDelivery(span *telemetry.Span, err error) {
-	if err != nil {
-		span.Fail("store")
-	}
-	span.End()
 }
 
 // traceAnswer is the trace of an answer whose runs are known.

@@ -1,4 +1,4 @@
-package app
+package selfcheck
 
 import (
 	"context"
@@ -17,21 +17,19 @@ const (
 	trailFirst, trailEach = 5 * time.Minute, 24 * time.Hour
 )
 
-// trailWatch verifies the audit trail regularly. It keeps the heads of the last verification, so that it also notices an end
-// that was cut off together with its head.
-type trailWatch struct {
-	verify func(ctx context.Context, kept []ledger.AuditHead) (ledger.AuditReport, error)
-	log    *slog.Logger
+// Trail verifies the audit trail regularly. It keeps the heads of the last verification, so that it also notices an end
+// that was cut off together with its head. It is safe for concurrent use; all exported fields are required.
+type Trail struct {
+	Verify func(ctx context.Context, kept []ledger.AuditHead) (ledger.AuditReport, error)
+	Log    *slog.Logger
 
 	mu     sync.Mutex
 	heads  []ledger.AuditHead
 	faults []ledger.AuditFault
 }
 
-func newTrailWatch(a *App) *trailWatch { return &trailWatch{verify: a.store.VerifyAudit, log: a.log} }
-
-// run verifies until ctx ends.
-func (w *trailWatch) run(ctx context.Context) {
+// Run verifies until ctx ends.
+func (w *Trail) Run(ctx context.Context) {
 	timer := time.NewTimer(trailFirst)
 	defer timer.Stop()
 	for {
@@ -39,21 +37,21 @@ func (w *trailWatch) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
-			w.check(ctx)
+			w.Check(ctx)
 			timer.Reset(trailEach)
 		}
 	}
 }
 
-// check verifies once.
-func (w *trailWatch) check(ctx context.Context) {
+// Check verifies once.
+func (w *Trail) Check(ctx context.Context) {
 	w.mu.Lock()
 	kept := w.heads
 	w.mu.Unlock()
-	report, err := w.verify(ctx, kept)
+	report, err := w.Verify(ctx, kept)
 	if err != nil {
 		if ctx.Err() == nil {
-			w.log.Warn("the audit trail could not be verified", "err", err)
+			w.Log.Warn("the audit trail could not be verified", "err", err)
 		}
 		return
 	}
@@ -64,11 +62,11 @@ func (w *trailWatch) check(ctx context.Context) {
 		return
 	}
 	f := w.faults[0]
-	w.log.Error("the audit trail is not as it was written", "chain", f.Chain, "entry", f.Seq, "kind", string(f.Kind), "faults", len(w.faults))
+	w.Log.Error("the audit trail is not as it was written", "chain", f.Chain, "entry", f.Seq, "kind", string(f.Kind), "faults", len(w.faults))
 }
 
-// troubles is what the last verification has found.
-func (w *trailWatch) troubles() []trouble.Trouble {
+// Troubles is what the last verification has found.
+func (w *Trail) Troubles() []trouble.Trouble {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.faults) == 0 {

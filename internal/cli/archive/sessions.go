@@ -1,0 +1,149 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"sluice/internal/backup"
+	"sluice/internal/cli/terminal"
+	"sluice/internal/config"
+	"sluice/internal/transcript"
+	"sluice/policy/flow"
+	"sluice/sessions"
+)
+
+// Export is `sluice export`.
+func (c *Commands) Export() *cobra.Command {
+	var to, agent, level string
+	cmd := &cobra.Command{
+		Use: "export", Short: "Write sessions with their messages as JSON lines", Args: cobra.NoArgs,
+		Long: `Write the sessions that exist, and archived ones, with all their messages as JSON lines.
+The gateway may run. Run this on the gateway's machine.
+
+Labels are kept. Runs, deliveries, memories, the content of attachments and the files of
+workspaces are not exported: use sluice backup to copy everything.
+
+Without --to, the lines go to standard output.`,
+		RunE: c.Run(func(ctx context.Context, _ []string) error {
+			highest := flow.Restricted
+			if level != "" {
+				if err := highest.UnmarshalText([]byte(level)); err != nil {
+					return terminal.Usagef("--level: %s", err)
+				}
+			}
+			return c.export(ctx, to, agent, highest)
+		}),
+	}
+	cmd.Flags().StringVar(&to, "to", "", "the `file` to write to")
+	cmd.Flags().StringVar(&agent, "agent", "", "only the sessions of this agent, by its `id`")
+	cmd.Flags().StringVar(&level, "level", "", "only sessions up to this `level`; default: RESTRICTED, which is all")
+	return cmd
+}
+
+func (c *Commands) export(ctx context.Context, to, agent string, level flow.Level) (err error) {
+	cfg, err := c.config()
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(cfg.State); cfg.Store.URL == "" && err != nil {
+		return fmt.Errorf("the gateway has no state yet: %w", err)
+	}
+	db, done, err := backup.OpenCopy(ctx, cfg.State, cfg.Store.URL.Reveal())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	if to == "" || to == "-" {
+		_, err := transcript.Export(ctx, db, c.Screen.Out, c.Version, c.Now(), agent, level)
+		return err
+	}
+	file, err := backup.NewFile(to)
+	if err != nil {
+		return err
+	}
+	n, err := transcript.Export(ctx, db, file, c.Version, c.Now(), agent, level)
+	if err != nil {
+		return errors.Join(err, file.Drop())
+	}
+	if err := file.Keep(); err != nil {
+		return err
+	}
+	return c.Screen.Printf("%s: %d sessions with %d messages", to, n.Sessions, n.Messages)
+}
+
+// Import is `sluice import`.
+func (c *Commands) Import() *cobra.Command {
+	var renames []string
+	cmd := &cobra.Command{
+		Use: "import FILE", Short: "Read sessions that sluice export has written", Args: cobra.ExactArgs(1),
+		Long: `Read sessions with their messages from a file that sluice export has written; - reads
+standard input. With SQLite, stop the gateway first; with PostgreSQL it may run.
+
+Sessions and messages that are stored already stay as they are, so an import can be
+repeated, and one that was interrupted continues. A line that does not fit ends the
+import with its number. The session keeps its label.`,
+		RunE: c.Run(func(ctx context.Context, args []string) error { return c.load(ctx, args[0], renames) }),
+	}
+	cmd.Flags().StringArrayVar(&renames, "agent", nil, "`OLD=NEW`: sessions of agent OLD belong to agent NEW here; may be repeated")
+	return cmd
+}
+
+func (c *Commands) load(ctx context.Context, name string, renames []string) (err error) {
+	cfg, err := c.config()
+	if err != nil {
+		return err
+	}
+	o := transcript.Options{
+		Rename:    map[string]string{},
+		HasAgent:  func(id string) bool { return slices.ContainsFunc(cfg.Agents.List, func(a config.Agent) bool { return a.ID == id }) },
+		Partition: func(id sessions.ID) int { return sessions.SessionLane(id).Partition(cfg.Limits.Partitions) },
+	}
+	for _, r := range renames {
+		old, now, ok := strings.Cut(r, "=")
+		if !ok || !o.HasAgent(now) {
+			return terminal.Usagef("--agent %q: want OLD=NEW, where NEW is an agent of the configuration", r)
+		}
+		o.Rename[old] = now
+	}
+	in := io.Reader(os.Stdin)
+	if name != "-" {
+		file, err := os.Open(filepath.Clean(name))
+		if err != nil {
+			return err
+		}
+		defer file.Close() //nolint:errcheck // it was only read
+		in = file
+	}
+	if err := os.MkdirAll(cfg.State, 0o700); err != nil {
+		return err
+	}
+	db, err := backup.OpenStore(ctx, cfg.State, cfg.Store.URL.Reveal())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := db.FixPartitions(ctx, cfg.Limits.Partitions); err != nil {
+		return err
+	}
+	n, err := transcript.Import(ctx, in, db, o)
+	if err != nil {
+		return fmt.Errorf("%w\n%d new sessions with %d new messages were read before it", err, n.Sessions, n.Messages)
+	}
+	return c.Screen.Printf("%d new sessions with %d new messages", n.Sessions, n.Messages)
+}
+
+func (c *Commands) config() (*config.Config, error) {
+	path, loader, err := c.Locator.Find()
+	if err != nil {
+		return nil, terminal.UsageError{Text: err.Error()}
+	}
+	return loader.Load(path)
+}

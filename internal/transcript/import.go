@@ -1,0 +1,292 @@
+package transcript
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"sluice/router/ledger"
+	"sluice/sessions"
+)
+
+const (
+	lineMax  = 64 << 20 // bytes of a line
+	batchMax = 4 << 20  // bytes of the lines of one commit
+)
+
+// Target is a store that sessions are imported into.
+type Target interface {
+	Commit(ctx context.Context, change ledger.Change) error
+	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
+	SessionByKey(ctx context.Context, key sessions.Key) (sessions.Record, error)
+	Message(ctx context.Context, session sessions.ID, id sessions.MessageID) (sessions.Message, error)
+}
+
+// Options say how sessions are imported. All fields but Rename are required.
+type Options struct {
+	Rename    map[string]string // agents by their name in the file
+	HasAgent  func(agent string) bool
+	Partition func(id sessions.ID) int
+}
+
+// LineError says which line does not fit.
+type LineError struct {
+	Line int
+	Err  error
+}
+
+// Error implements error.
+func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+
+// Unwrap gives the cause.
+func (e *LineError) Unwrap() error { return e.Err }
+
+// Import reads sessions into a store. Known sessions and messages are left as they are. It stops at the first line that does
+// not fit, with a *[LineError]: the whole sessions before it are imported, and of its own session what was read. Counted
+// is what is new.
+func Import(ctx context.Context, from io.Reader, to Target, o Options) (Counts, error) {
+	i := &importing{Options: o, to: to}
+	in := bufio.NewReaderSize(from, 1<<16)
+	for !i.ended {
+		i.line++
+		text, err := readLine(in)
+		if errors.Is(err, io.EOF) {
+			err = errors.New("the file ends here, but its last line is missing: it is cut off")
+		}
+		if err == nil {
+			err = i.take(ctx, text)
+		}
+		if err != nil {
+			if ctx.Err() != nil {
+				return i.new, context.Cause(ctx)
+			}
+			return i.new, &LineError{i.line, err}
+		}
+	}
+	return i.new, nil
+}
+
+// readLine reads a line without its end.
+func readLine(in *bufio.Reader) ([]byte, error) {
+	var text []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		if text = append(text, part...); len(text) > lineMax {
+			return nil, fmt.Errorf("it has more than %d bytes", lineMax)
+		}
+		if err == nil || errors.Is(err, io.EOF) && len(text) > 0 {
+			return bytes.TrimSpace(text), nil
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return nil, err
+		}
+	}
+}
+
+// importing is an import.
+type importing struct {
+	Options
+	to    Target
+	line  int
+	seen  Counts // in the file
+	new   Counts
+	ended bool
+
+	session *session // the current one; nil before the first
+	open    bool     // its head is not stored yet
+	change  ledger.Change
+	batch   map[sessions.MessageID]bool // in change
+	bytes   int
+}
+
+// take handles a line.
+func (i *importing) take(ctx context.Context, text []byte) error {
+	var l line
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&l); err != nil {
+		return fmt.Errorf("it can't be read: %w", err)
+	}
+	switch {
+	case i.line == 1 && l.Sluice == nil:
+		return errors.New("it is not the beginning of an export of Sluice")
+	case i.line == 1 && l.Sluice.Format != Format:
+		return fmt.Errorf("the file has format %d, and this program reads %d", l.Sluice.Format, Format)
+	case i.line == 1:
+		return nil
+	case l.Session != nil:
+		if err := i.close(ctx); err != nil {
+			return err
+		}
+		i.seen.Sessions++
+		return i.begin(ctx, l.Session)
+	case l.Message != nil:
+		i.seen.Messages++
+		return i.add(ctx, l.Message, len(text))
+	case l.End != nil:
+		if err := i.close(ctx); err != nil {
+			return err
+		}
+		if got := (end{i.seen.Sessions, i.seen.Messages}); got != *l.End {
+			return fmt.Errorf("lines are missing: the export had %d sessions and %d messages, and the file has %d and %d", l.End.Sessions, l.End.Messages, got.Sessions, got.Messages)
+		}
+		i.ended = true
+		return nil
+	}
+	return errors.New("it is neither a session nor a message")
+}
+
+// begin checks a session, and creates it unless it is stored.
+func (i *importing) begin(ctx context.Context, s *session) error {
+	if err := i.check(s); err != nil {
+		return err
+	}
+	i.session, i.batch = s, map[sessions.MessageID]bool{}
+	have, err := i.to.Session(ctx, s.ID)
+	switch {
+	case err == nil && (have.Key != s.Key || have.Agent != s.Agent):
+		return fmt.Errorf("session %s is stored here with the key %s", s.ID, have.Key)
+	case err == nil:
+		i.open = have.Head == "" && (s.Head != "" || !s.Archived.IsZero() && !have.Archived) // an import was broken off
+		return nil
+	case !errors.Is(err, sessions.ErrNotFound):
+		return fmt.Errorf("read session: %w", err)
+	}
+	if s.Archived.IsZero() {
+		if other, err := i.to.SessionByKey(ctx, s.Key); err == nil {
+			return fmt.Errorf("the key %s belongs to another session here (%s): reset or delete that one first", s.Key, other.ID)
+		} else if !errors.Is(err, sessions.ErrNotFound) {
+			return fmt.Errorf("read session of key %s: %w", s.Key, err)
+		}
+	}
+	i.open = true
+	i.new.Sessions++
+	i.change.Create = []sessions.Record{s.record(i.Partition(s.ID))}
+	return nil
+}
+
+// check checks a session, and gives it its agent here.
+func (i *importing) check(s *session) error {
+	if _, err := sessions.ParseID(string(s.ID)); err != nil {
+		return fmt.Errorf("the id %q can't be used: %w", s.ID, err)
+	}
+	if name, ok := i.Rename[s.Agent]; ok {
+		if rest, ok := strings.CutPrefix(string(s.Key), "agent:"+s.Agent+":"); ok {
+			s.Key = sessions.Key("agent:" + name + ":" + rest)
+		}
+		s.Agent = name
+	}
+	if _, err := sessions.ParseKey(string(s.Key)); err != nil {
+		return fmt.Errorf("the key %q can't be used: %w", s.Key, err)
+	}
+	if !i.HasAgent(s.Agent) {
+		return fmt.Errorf("there is no agent %q here: add it to the configuration, or name another one with --agent %s=NAME", s.Agent, s.Agent)
+	}
+	if !s.Taint.Valid() || !s.Clearance.Valid() {
+		return errors.New("the session has no valid label")
+	}
+	return nil
+}
+
+// add adds a message unless it is stored.
+func (i *importing) add(ctx context.Context, m *message, size int) error {
+	switch {
+	case i.session == nil:
+		return errors.New("a message stands before the first session")
+	case m.ID == "" || m.Role == "":
+		return errors.New("the message has no id or no role")
+	case !m.Label.Valid():
+		return errors.New("the message has no valid label")
+	}
+	for p := range m.Parts {
+		if !m.Parts[p].Label.Valid() {
+			return errors.New("a part of the message has no valid label")
+		}
+	}
+	if known, err := i.has(ctx, m.ID); known || err != nil {
+		return err
+	}
+	if m.Parent != "" {
+		if known, err := i.has(ctx, m.Parent); err != nil || !known {
+			return errors.Join(err, fmt.Errorf("the message answers %s, which is not in the session", m.Parent))
+		}
+	}
+	i.change.Messages = append(i.change.Messages, sessions.StoredMessage{Session: i.session.ID, Message: m.stored()})
+	i.batch[m.ID] = true
+	i.new.Messages++
+	if i.bytes += size; i.bytes >= batchMax || len(i.batch) >= messagesPage {
+		return i.commit(ctx)
+	}
+	return nil
+}
+
+// has reports whether the current session has a message.
+func (i *importing) has(ctx context.Context, id sessions.MessageID) (bool, error) {
+	if i.batch[id] {
+		return true, nil
+	}
+	if len(i.change.Create) > 0 { // nothing of it is stored
+		return false, nil
+	}
+	_, err := i.to.Message(ctx, i.session.ID, id)
+	if errors.Is(err, sessions.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read message: %w", err)
+	}
+	return true, nil
+}
+
+func (i *importing) commit(ctx context.Context) error {
+	if len(i.change.Create) == 0 && len(i.change.Messages) == 0 {
+		return nil
+	}
+	err := i.to.Commit(ctx, i.change)
+	i.change, i.bytes = ledger.Change{}, 0
+	clear(i.batch)
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	return nil
+}
+
+// close stores the rest of the current session, and then its head.
+func (i *importing) close(ctx context.Context) error {
+	if i.session == nil {
+		return nil
+	}
+	if err := i.commit(ctx); err != nil {
+		return err
+	}
+	s := i.session
+	if i.session = nil; !i.open {
+		return nil
+	}
+	r, err := i.to.Session(ctx, s.ID)
+	if err != nil {
+		return fmt.Errorf("read session: %w", err)
+	}
+	r.Head, r.Compacted, r.Usage, r.ContextSize, r.AbortedLast, r.LastActivity = s.Head, s.Compacted, s.Usage, s.ContextSize, s.AbortedLast, s.LastActivity
+	for _, id := range []sessions.MessageID{s.Head, s.Compacted} {
+		if id == "" {
+			continue
+		}
+		if _, err := i.to.Message(ctx, s.ID, id); err != nil {
+			return fmt.Errorf("session %s: its message %s is missing: %w", s.ID, id, err)
+		}
+	}
+	change := ledger.Change{Change: sessions.Change{Save: []sessions.Record{r}}}
+	if !s.Archived.IsZero() && r.Ended.IsZero() {
+		change.End = []sessions.End{{ID: s.ID, At: s.Archived, Archive: true}}
+	}
+	if err := i.to.Commit(ctx, change); err != nil {
+		return fmt.Errorf("store head of session %s: %w", s.ID, err)
+	}
+	return nil
+}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -27,7 +27,7 @@ const (
 )
 
 // BenchmarkCall reports what a model call costs this process in processor time and in statements, without budgets and with
-// two, while the ledger has a million rows and many calls are made at once. The step that stores the answer stores the call's row in the same commit.
+// two, while the ledger has a million rows, one call after the other and many at once. The step that stores the answer stores the call's row in the same commit.
 func BenchmarkCall(b *testing.B, open func(ctx context.Context) (*store.DB, error)) {
 	b.Helper()
 	var statements atomic.Int64
@@ -41,30 +41,41 @@ func BenchmarkCall(b *testing.B, open func(ctx context.Context) (*store.DB, erro
 		{Name: "house", Scope: spending.ScopeGateway, Limit: 1 << 60, Unit: "USD", Per: spending.PerDay},
 		{Name: "each", Scope: spending.ScopePerson, Limit: 1 << 60, Unit: spending.Tokens, Per: spending.PerDay},
 	}} {
-		b.Run(name, func(b *testing.B) {
+		run := func(b *testing.B, atOnce int) {
 			m := &meter.Meter{Ledger: db, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
 			m.Configure(&meter.Settings{Prices: &pricelist.List{Own: prices}, Budgets: budgets})
 			model := m.Wrap("p", "key1", "m", quick{})
 			ctx := spending.With(b.Context(), spending.Origin{Run: "run_1", Session: "ses_1", Agent: "main", Person: "telegram:5"})
 			statements.Store(0)
 			before := processor()
-			b.SetParallelism(callsAtOnce / runtime.GOMAXPROCS(0))
-			b.RunParallel(func(p *testing.PB) {
-				for p.Next() {
-					completion, err := model.Complete(ctx, sessions.Request{System: "You help.", MaxTokens: 100, Label: flow.Bottom(), Kept: true}, func(sessions.Chunk) {})
-					if err == nil {
-						err = db.Commit(ctx, ledger.Change{Change: sessions.Change{Postings: []*spending.Posting{completion.Posting}}})
+			var calls atomic.Int64
+			var all sync.WaitGroup
+			for range atOnce {
+				all.Go(func() {
+					for calls.Add(1) <= int64(b.N) {
+						if err := one(ctx, db, model); err != nil {
+							b.Error(err)
+							return
+						}
 					}
-					if err != nil {
-						b.Error(err)
-						return
-					}
-				}
-			})
+				})
+			}
+			all.Wait()
 			b.ReportMetric(float64(processor()-before)/float64(b.N)/float64(time.Millisecond), "cpu-ms/call")
 			b.ReportMetric(float64(statements.Load())/float64(b.N), "statements/call")
-		})
+		}
+		b.Run(name+", alone", func(b *testing.B) { run(b, 1) })
+		b.Run(name, func(b *testing.B) { run(b, callsAtOnce) })
 	}
+}
+
+// one makes a call, and stores its row as the step that stores the answer does.
+func one(ctx context.Context, db *store.DB, model sessions.Model) error {
+	completion, err := model.Complete(ctx, sessions.Request{System: "You help.", MaxTokens: 100, Label: flow.Bottom(), Kept: true}, func(sessions.Chunk) {})
+	if err != nil {
+		return err
+	}
+	return db.Commit(ctx, ledger.Change{Change: sessions.Change{Postings: []*spending.Posting{completion.Posting}}})
 }
 
 // quick is a model that answers at once.

@@ -164,9 +164,12 @@ func strictness(a Action) int {
 	return slices.Index([]Action{Allow, Redact, Hold, Block}, a)
 }
 
+// Stricter reports whether an action stops more than another.
+func Stricter(a, than Action) bool { return strictness(a) > strictness(than) }
+
 // tighten makes a decision at least as strict as an action.
 func (d *Decision) tighten(action Action, reason string) {
-	if d.Action == "" || strictness(action) > strictness(d.Action) {
+	if d.Action == "" || Stricter(action, d.Action) {
 		d.Action, d.Reason = action, reason
 	}
 }

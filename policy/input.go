@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"encoding/json"
 	"time"
 
 	"sluice/sessions"
@@ -67,6 +68,12 @@ type ToolInput struct {
 	Reads  string         `cel:"reads"`
 	Writes string         `cel:"writes"`
 	Sink   int            `cel:"sink"` // level of the destination outside the gateway; 0: none
+}
+
+// ArgsOf are the arguments of a call. Those that are not an object have no fields; the tool refuses them.
+func ArgsOf(args json.RawMessage) (fields map[string]any) {
+	_ = json.Unmarshal(args, &fields)
+	return fields
 }
 
 // OutputInput is the destination of a text.

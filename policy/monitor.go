@@ -299,7 +299,7 @@ func (m *Monitor) input(c *Call) Input {
 	if c.Tool.Remote != nil {
 		in.Tool.Server = c.Tool.Remote.Server
 	}
-	_ = json.Unmarshal(c.Args, &in.Tool.Args) // arguments that are not an object have no fields; the tool refuses them
+	in.Tool.Args = ArgsOf(c.Args)
 	if c.Tool.Flow.Writes == sessions.FlowAgent {
 		in.Agent = invocation(&in.Tool)
 	}

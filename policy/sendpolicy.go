@@ -27,7 +27,10 @@ type SendMatch struct {
 	RawKeyPrefix string // of the session's whole key
 }
 
-const ruleOverride = "override" // the session's own word, among the rules that a decision looked at
+const (
+	ruleOverride = "override"           // the session's own word, among the rules that a decision looked at
+	sendDefault  = "sendPolicy.default" // what holds if no rule matches
+)
 
 // SendPolicy is the compiled send policy. Its zero value allows everything.
 type SendPolicy struct {
@@ -93,8 +96,8 @@ func (p *SendPolicy) decide(e *Egress, d *Decision) {
 	if d.Action == "" {
 		d.Action = Allow
 	}
-	d.addCheck("sendPolicy.default", true, d.Action, "")
-	d.Reason = "session.sendPolicy.default"
+	d.addCheck(sendDefault, true, d.Action, "")
+	d.Reason = "session." + sendDefault
 	if d.Action == Block {
 		d.Reason += " forbids what no rule allows; add an allow rule, or send /send on in the session"
 	} else {

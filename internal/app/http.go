@@ -22,6 +22,7 @@ import (
 	"sluice/internal/httpapi/operator"
 	"sluice/internal/web"
 	"sluice/policy"
+	"sluice/router/backtest"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -43,17 +44,17 @@ func (a *App) newHTTP() error {
 	a.http = httpapi.New(httpapi.Config{
 		Gateway: httpapi.Gateway{
 			Resolver: a.router.Sessions(), Sessions: a.router.Sessions(), Turns: a.router.Intake, Work: a.router.Sessions(), Gate: a.router.Answers,
-			SendPermissions: a.router.SendPermissions(), Checker: a.router.Sender, Outbox: a.router.Sender, Directory: a.router.Routes, Deliveries: a.router.Deliveries(), Tasks: a.router.Exchanges(),
+			SendPermissions: a.router.SendPermissions(), Checker: a.router.Sender, Past: &backtest.Past{Store: a.store, Composer: a.router.Sender.Composer, Now: a.now}, Outbox: a.router.Sender, Directory: a.router.Routes, Deliveries: a.router.Deliveries(), Tasks: a.router.Exchanges(),
 			Approver: a.router.Approvals, Always: a.router.Approvals, Pairings: a.router.Pairings, Jobs: a.router.Jobs, Heartbeats: a.router.Jobs, Events: a.bus, Live: bus.Everything{Bus: a.bus}, Steps: a.bus, Simulator: simulator{a.loop}, Nodes: a.nodes, Hooks: a.router.Hooks(), Alerts: a.router.Alerts(),
 		},
 		Rows: httpapi.Rows{
-			Sessions: a.store, Runs: a.store, Deliveries: a.store, Media: a.store, Exchanges: a.store, Approvals: a.store, Allow: a.store,
+			Sessions: a.store, Runs: a.store, Deliveries: a.store, Media: a.store, Exchanges: a.store, Approvals: a.store, Allow: a.store, Policies: a.store,
 			Memories: a.store, Pairings: a.store, Audit: a.store, Hooks: a.store, Denials: a.store, Access: a.store, Overview: a.store, Live: a.store, Why: a.store, Usage: a.store,
 		},
 		Models: conversation.Models{Default: a.roster.ModelName, Check: a.chooseModel, MaxTemperature: a.maxTemperature},
 		Files:  conversation.Files{Space: a.roster.Space, Level: a.roster.FileLevel, Opener: &a.files},
 		Parts:  a.components, Accounts: a.supervisor.States, Callback: a.callback,
-		Page: console.Handler(a.cfg.Channels.Webchat.Enabled), PageRoute: webchat.Route(), PagePerson: sessions.Peer{ID: webchat.Person, Name: "You"},
+		Rules: func() []policy.ListedRule { return a.gate.Load().Listed() }, Proposal: a.file.Proposal, Page: console.Handler(a.cfg.Channels.Webchat.Enabled), PageRoute: webchat.Route(), PagePerson: sessions.Peer{ID: webchat.Person, Name: "You"},
 		Targets: a.target, Published: faces.models, Peers: faces.peers, Push: a.push(), PublicURL: a.cfg.Gateway.PublicURL, Checks: a.checks, Agents: listedAgents{a.roster, a.bus.Agents, a.log}, Providers: a.fallback.API(), Settings: a.file, Budgets: standings(a), Logs: a.lines, Alerting: a.alerting(), Skills: skillHandlers(a.skills, a.roster),
 		Metrics: promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{EnableOpenMetrics: a.tracer.On()}),
 		Tokens:  credentials, Proxy: trustedProxy(a.cfg.Gateway.Proxy), SinkLevel: a.gate.SinkLevel, Hosts: hosts, MaxBody: int64(a.cfg.Limits.MaxMessageBytes)*6 + bodySpare,

@@ -118,6 +118,8 @@ func decisions() map[string]ruling {
 		"always-allow":         {by: byRow, body: `{"preview":true}`, more: []string{`{}`}},
 		"list-allow-rules":     {by: byNothing}, // those above the caller's level are left out, see TestAlwaysAllow
 		"end-allow-rule":       {by: byNothing},
+		"get-policy":           {by: bySession, tail: []string{"?session={id}"}},
+		"backtest-policy":      {by: byRow, body: `{"policy":"{ name: a, hook: PRE_OUTPUT, action: block }"}`, more: []string{`{"policy":"{ name: a, hook: PRE_TOOL_CALL, action: require_approval }"}`}},
 		"list-jobs":            {by: bySession, tail: []string{"", "?limit=1"}},
 		"add-job":              {by: byNothing, body: `{"every":"1h"}`},
 		"get-job":              {by: bySession},

@@ -1,9 +1,11 @@
 package app_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 )
@@ -97,4 +99,58 @@ func (g *gateway) statusOf(approval string) string {
 	var p struct{ Status string }
 	read(g.t, g.call(http.MethodGet, "/v1/approvals/"+approval, ""), http.StatusOK, &p)
 	return p.Status
+}
+
+// The view shows the matrix, the rules with their counts, and the flow; a proposed rule is tried on the past, and its rows are
+// a click away. What it shows of messages and rules is text.
+func TestPagePolicy(t *testing.T) {
+	t.Parallel()
+	g := start(t, `models: { default: offline/echo }
+session: { sendPolicy: { rules: [ { match: { channel: webchat, chatType: group }, action: deny }, { match: { channel: webchat, to: "<img src=x onerror=alert(1)>" }, action: deny } ] } }
+policy: { rules: [ { name: look, hook: PRE_OUTPUT, when: 'text.contains("figures")', action: require_approval, message: "<script>alert(1)</script>" } ] }
+`)
+	for _, text := range append(hostile, "the figures", "hello") {
+		body, err := json.Marshal(map[string]string{"channel": "webchat", "to": "local", "text": text})
+		require.NoError(t, err)
+		read(t, g.call(http.MethodPost, "/v1/messages", string(body)), http.StatusAccepted, nil)
+	}
+	g.policyOnce(t, "policy.rules.look", 1) // from /send off on, no rule is looked at
+	read(t, g.call(http.MethodPost, "/v1/sessions/main/messages", `{"message":"/send off"}`), http.StatusOK, nil)
+	b := newBrowser(t)
+	b.watch()
+	b.open(g.url("/policy#token=" + g.Token()))
+	b.until(`document.querySelector("#matrix tbody tr:nth-child(2)") && document.querySelector("#rules tbody tr") && document.querySelector("#flow path")`)
+	require.Equal(t, 1, eval[int](b, `[...document.querySelectorAll("#matrix tbody tr:first-child td")].filter((c) => c.querySelector(".chip").dataset.status === "block" && c.querySelector("code").textContent === "sendPolicy.rules[0]").length`), "groups")
+	require.Contains(t, eval[string](b, `document.querySelector("#matrix tbody tr:nth-child(2)").textContent`), "override")
+	require.NotEqual(t, "0", eval[string](b, `[...document.querySelectorAll("#rules tr")].find((r) => r.textContent.includes("policy.rules.look")).querySelector("td.end").textContent`))
+	require.Empty(t, b.obstacles(everything))
+	b.picture("policy")
+	b.dark(true)
+	require.Empty(t, b.obstacles(colours))
+	b.picture("policy-dark")
+	b.dark(false)
+
+	eval[bool](b, `(() => { const box = document.querySelector("#past textarea"); box.value = "name: all\nhook: PRE_OUTPUT\nwhen: text.contains(\"alert\")\naction: block\n"; box.dispatchEvent(new Event("input", { bubbles: true })); return true; })()`)
+	b.do(chromedp.Focus(chromedp.CSS("#past button.main")))
+	b.keys(kb.Enter) // by the keyboard
+	b.until(`document.querySelector("#past .lines li")`)
+	require.Contains(t, eval[string](b, `document.querySelector("#past .result").textContent`), "It would have stopped")
+	require.Regexp(t, "^/deliveries/dlv_", eval[string](b, `new URL(document.querySelector("#past .lines a").href).pathname`))
+	require.Empty(t, b.obstacles(everything))
+	b.do(chromedp.ScrollIntoView(chromedp.CSS("#past")))
+	b.picture("policy-past")
+	b.phone(320, 640)
+	require.False(t, eval[bool](b, `document.documentElement.scrollWidth > innerWidth`))
+	b.picture("policy-320")
+	b.phone(1200, 800)
+
+	b.open(g.url("/policy?rule=look"))
+	b.until(`document.querySelectorAll("#rules tbody tr").length === 1`)
+	b.sound()
+	b.open(g.url("/policy"))
+	b.until(`document.querySelector("#past textarea") && document.querySelector("#rules tbody tr") && document.querySelector("#allowed p")`) // nothing moves any more
+	eval[bool](b, `(() => { const box = document.querySelector("#past textarea"); box.value = "name: ["; box.dispatchEvent(new Event("input", { bubbles: true })); return true; })()`)
+	b.click("#past button.main")
+	b.until(`document.querySelector("#past .problem")`)
+	b.sound()
 }

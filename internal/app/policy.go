@@ -11,11 +11,7 @@ import (
 
 // newGate creates the gate from the configured levels, send policy and rules.
 func newGate(c *config.Config, hooks *policy.Rules, nodeLevel func(sessions.ConversationID) flow.Level) (*policy.Gate, error) {
-	var rules []policy.SendRule
-	for _, r := range c.Session.SendPolicy.Rules {
-		rules = append(rules, policy.SendRule{Match: policy.SendMatch(r.Match), Action: action(r.Action)})
-	}
-	send, err := policy.NewSendPolicy(action(c.Session.SendPolicy.Default), rules)
+	send, err := c.Session.SendPolicy.Compiled()
 	if err != nil {
 		return nil, err
 	}
@@ -58,15 +54,4 @@ func lower(a, b flow.Level) flow.Level {
 		return b
 	}
 	return flow.Min(a, b)
-}
-
-// action converts a configured action; an unknown one is rejected where it is used.
-func action(word string) policy.Action {
-	switch word {
-	case "allow":
-		return policy.Allow
-	case "deny":
-		return policy.Block
-	}
-	return policy.Action(word)
 }

@@ -89,7 +89,7 @@ func TestTheCommandsThereAre(t *testing.T) {
 		"node", "node pair", "node run", "nodes", "nodes approve", "nodes level", "nodes list", "nodes revoke",
 		"open",
 		"pairing", "pairing approve", "pairing deny", "pairing list", "pairing revoke",
-		"policy", "policy allow-rules", "policy check", "policy end-rule", "policy simulate",
+		"policy", "policy allow-rules", "policy backtest", "policy check", "policy end-rule", "policy simulate",
 		"restore",
 		"runs", "runs list", "runs show",
 		"send", "serve", "service", "service install", "service status", "service uninstall",

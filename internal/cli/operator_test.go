@@ -89,6 +89,22 @@ const heldAnswer = `{"id":"apr_2","session":"sess_1","tool":"","delivery":"dlv_1
 
 const alwaysAnswer = `{"rule":{"id":"","agent":"main","tool":"exec","args":{"command":"ls"},"yaml":"alwaysAllow:\n  tool: exec\n"},"approval":{"id":"apr_1"},"saved":false}`
 
+func TestPolicyBacktest(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "rule.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("name: a\n"), 0o600))
+	check(t, map[string]command{
+		"policy backtest " + file: {
+			asks: `POST /v1/policy/backtest {"policy":"name: a\n"}`, answer: `{"deliveries":14,"calls":1,"bound":"rows","count":{"block":2,"hold":1},"more":true,"untried":["rules of X: nothing is stored"],"changed":[{"kind":"delivery","delivery":"dlv_1","was":"allow","would":"block","text":"the figures","route":{"channel":"telegram","account":"default","conversation":"1001"},"at":"2026-04-26T18:00:16Z"},{"kind":"call","run":"run_1","tool":"exec","text":"{}","was":"allow","would":"hold","at":"2026-04-26T17:03:16Z"}]}`,
+			out: "It would have stopped 2, asked about 1.\n14 messages and 1 tool call were checked. Older ones were not checked.\nnot tried: rules of X: nothing is stored\n\nID     WAS    WOULD BE  WHAT                   TEXT         WHEN\ndlv_1  allow  block     telegram/default 1001  the figures  3m ago\nrun_1  allow  hold      exec                   {}           1h ago\nOnly the newest 100 are listed.\n",
+		},
+		"policy backtest " + file + " --since 2026-04-26T12:00:00Z": {
+			asks: `POST /v1/policy/backtest {"policy":"name: a\n","since":"2026-04-26T12:00:00Z"}`, answer: `{"deliveries":0,"calls":0,"bound":"none","count":{},"changed":[]}`,
+			out: "It would have changed nothing.\n0 messages and 0 tool calls were checked. That is all that is stored.\n",
+		},
+	})
+}
+
 func TestApprovals(t *testing.T) {
 	t.Parallel()
 	check(t, map[string]command{

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/url"
 
@@ -13,9 +14,10 @@ import (
 	"sluice/internal/cli/terminal"
 )
 
-func policyCommand(g *gateway) *cobra.Command {
+func policyCommand(g *gateway, stdin io.Reader) *cobra.Command {
 	d := policyDeps(g)
-	return group("policy", "What the policy decides, and what is always allowed", policyCheck(g), policySimulate(g), policy.Rules(d), policy.EndRule(d))
+	d.Stdin = stdin
+	return group("policy", "What the policy decides, and what is always allowed", policyCheck(g), policySimulate(g), policy.Backtest(d), policy.Rules(d), policy.EndRule(d))
 }
 
 func policyDeps(g *gateway) policy.Deps {

@@ -56,3 +56,20 @@ func (p Policy) PolicyRules() []policy.Rule {
 
 // hook accepts any case, as levels do.
 func (r Rule) hook() policy.Hook { return policy.Hook(strings.ToUpper(r.Hook)) }
+
+// Compiled converts the send policy.
+func (s SendPolicy) Compiled() (*policy.SendPolicy, error) {
+	rules := make([]policy.SendRule, len(s.Rules))
+	for i, r := range s.Rules {
+		rules[i] = policy.SendRule{Match: policy.SendMatch(r.Match), Action: sendAction(r.Action)}
+	}
+	return policy.NewSendPolicy(sendAction(s.Default), rules)
+}
+
+// sendAction converts a configured action; an unknown one is rejected where it is used.
+func sendAction(word string) policy.Action {
+	if word == "deny" {
+		return policy.Block
+	}
+	return policy.Action(word)
+}

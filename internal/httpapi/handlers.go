@@ -15,6 +15,7 @@ import (
 	"sluice/internal/httpapi/openai"
 	"sluice/internal/httpapi/operator"
 	"sluice/internal/httpapi/overview"
+	"sluice/internal/httpapi/policies"
 	"sluice/internal/httpapi/providers"
 	"sluice/internal/httpapi/senders"
 	"sluice/internal/httpapi/settings"
@@ -46,6 +47,7 @@ type handlers struct {
 	approvals  *operator.ApprovalAPI
 	allow      *operator.AllowAPI
 	policy     *operator.PolicyAPI
+	policies   *policies.API
 	memories   *operator.MemoryAPI
 	pairings   *operator.PairingAPI
 	audit      *operator.AuditAPI
@@ -141,6 +143,7 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 		approvals:  asked,
 		allow:      &operator.AllowAPI{Approvals: asked, Keeper: gw.Always, Rows: rows.Allow},
 		policy:     &operator.PolicyAPI{Visible: visible, Checker: gw.Checker, Simulator: gw.Simulator, Identity: who},
+		policies:   &policies.API{Visible: visible, Checker: gw.Checker, Rules: cfg.Rules, Parse: cfg.Proposal, Past: gw.Past, Rows: rows.Policies},
 		memories:   &operator.MemoryAPI{Visible: visible, Rows: rows.Memories, Now: cfg.Now},
 		pairings:   &operator.PairingAPI{Visible: visible, Pairings: gw.Pairings, Rows: rows.Pairings, Now: cfg.Now},
 		jobs:       &operator.JobAPI{Visible: visible, Jobs: gw.Jobs},

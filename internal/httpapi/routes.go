@@ -115,6 +115,8 @@ func (h *handlers) registerMessages(r *registrar) {
 	add(r, wire.Op(post, "/v1/approvals/{approval}/always", "always-allow", "Allow a tool call and, by a rule, those that are like it; only an owner may"), h.allow.Always)
 	add(r, wire.Op(get, "/v1/policy/allow-rules", "list-allow-rules", "List the rules that always allow tool calls, the newest first"), h.allow.List)
 	add(r, wire.Op(remove, "/v1/policy/allow-rules/{rule}", "end-allow-rule", "End a rule that always allows tool calls; the next call is asked about again", http.StatusNoContent), h.allow.End)
+	add(r, wire.Op(get, "/v1/policy", "get-policy", "Get what may be sent where, the rules with how often each has applied, and which level may go to which channel"), h.policies.Get)
+	add(r, wire.Op(post, "/v1/policy/backtest", "backtest-policy", "Try a proposed policy against what is stored: what it would have stopped; no effects"), h.policies.Backtest)
 	add(r, wire.Op(get, "/v1/policy/check", "check-policy", "Show what the gate would decide, with every rule that it checks; no effects"), h.policy.Check)
 	add(r, wire.Op(post, "/v1/policy/simulate", "simulate-tool-call", "Show how a tool call of a session would be decided if the caller asked for it, with every rule that is checked; no effects"), h.policy.Simulate)
 }

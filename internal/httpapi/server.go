@@ -43,6 +43,7 @@ import (
 	"sluice/internal/httpapi/openai"
 	"sluice/internal/httpapi/operator"
 	"sluice/internal/httpapi/overview"
+	"sluice/internal/httpapi/policies"
 	"sluice/internal/httpapi/providers"
 	"sluice/internal/httpapi/senders"
 	"sluice/internal/httpapi/settings"
@@ -53,6 +54,7 @@ import (
 	"sluice/internal/httpapi/why"
 	"sluice/internal/httpapi/wire"
 	"sluice/internal/workspace"
+	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/trigger"
 	"sluice/sessions"
@@ -78,7 +80,8 @@ type Gateway struct {
 	Pairings        operator.Pairings
 	Jobs            operator.Jobs
 	Heartbeats      conversation.Heartbeats
-	Checker         operator.PolicyChecker
+	Checker         Checker
+	Past            policies.Past
 	Simulator       operator.Simulator
 	Nodes           nodes.Nodes
 	Hooks           Hooks
@@ -91,6 +94,12 @@ type Hooks interface {
 	hooks.Keeper
 }
 
+// Checker says what the gate would decide.
+type Checker interface {
+	operator.PolicyChecker
+	policies.Checker
+}
+
 // Rows is what the API reads from the store, by kind.
 type Rows struct {
 	Sessions   conversation.SessionRows
@@ -99,6 +108,7 @@ type Rows struct {
 	Deliveries operator.DeliveryRows
 	Media      MediaRows
 	Approvals  operator.ApprovalRows
+	Policies   policies.Rows
 	Allow      operator.AllowRows
 	Memories   operator.MemoryRows
 	Pairings   operator.PairingRows
@@ -139,7 +149,9 @@ type Config struct {
 	Accounts   func() []adapters.State
 	Callback   func(channel, account string) (http.Handler, bool)
 	Page       http.Handler
-	Targets    senders.Targets // places for notes
+	Rules      func() []policy.ListedRule                 // of the gate
+	Proposal   func(text string) (policy.Proposal, error) // reads a proposed policy
+	Targets    senders.Targets                            // places for notes
 	Checks     operator.Checks
 	Agents     operator.Agents
 	Providers  *providers.API

@@ -1,8 +1,10 @@
 package ledger
 
 import (
+	"encoding/json"
 	"time"
 
+	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -21,4 +23,15 @@ type RunPoint struct {
 type DeliveryPoint struct {
 	Status  DeliveryStatus
 	Created time.Time
+}
+
+// ToolCall is a tool call of the past.
+type ToolCall struct {
+	Session sessions.ID
+	Run     sessions.RunID
+	ID      string // in its message
+	Tool    string
+	Args    json.RawMessage
+	Label   flow.Label
+	Made    time.Time
 }

@@ -224,6 +224,7 @@ func deliveryCases() map[string]func(*testing.T, *bundle) {
 		"old checks are pruned":           testPruneChecks,
 		"tokens of the API":               testAPITokens,
 		"calls are always allowed":        testAllowRules,
+		"tool calls of the past are read": testToolCalls,
 		"refusals are counted":            testRefusals,
 		"browsers sign in and out":        testSignIns,
 		"node is kept as it was":          testNodeRoundTrip,

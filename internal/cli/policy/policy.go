@@ -1,11 +1,14 @@
-// Package policy has the commands for the rules that always allow tool calls.
+// Package policy has the commands for rules: those that always allow tool calls, and those that are tried on the past.
 package policy
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -19,6 +22,7 @@ import (
 type Deps struct {
 	Screen  terminal.Screen
 	Connect func() (*api.Client, error) // called when a command runs
+	Stdin   io.Reader
 	// Run makes a command from its function, and Args says how many arguments it takes.
 	Run  func(do func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error
 	Args func(least, most int) cobra.PositionalArgs
@@ -162,4 +166,110 @@ func EndRule(d Deps) *cobra.Command {
 	}, func(_ api.Answer, args []string) error {
 		return d.Screen.Printf("%s: ended. The next call is asked about again.", terminal.Line(args[0]))
 	})
+}
+
+// proposedMax is the longest proposed policy, in bytes.
+const proposedMax = 64 << 10
+
+// tried is what a proposed policy would have decided.
+type tried struct {
+	Deliveries, Calls int
+	Bound             string
+	Count             map[string]int
+	Changed           []changed
+	More              bool
+	Untried           []string
+}
+
+// changed is a message or a tool call that it would have decided otherwise.
+type changed struct {
+	Delivery, Run, Tool, Text, Was, Would string
+	At                                    time.Time
+	Route                                 api.Route
+}
+
+// Backtest is "sluice policy backtest".
+func Backtest(d Deps) *cobra.Command {
+	var since string
+	cmd := d.asking(&cobra.Command{
+		Use: "backtest FILE", Short: "Show what a proposed policy would have stopped", Args: d.Args(1, 1),
+		Long: `Show what a proposed policy would have stopped among the messages and tool calls that are
+stored. FILE has YAML: a rule, a list of rules, or policy.rules and session.sendPolicy as in
+sluice.yaml; - reads standard input. Rules are added to those in force, and a send policy
+replaces the present one. Nothing changes.`,
+	}, func(_ context.Context, args []string) (api.Request, error) {
+		text, err := d.read(args[0])
+		if err != nil {
+			return api.Request{}, err
+		}
+		body := map[string]string{"policy": text}
+		if since != "" {
+			body["since"] = since
+		}
+		return api.Request{Method: http.MethodPost, Path: "/v1/policy/backtest", Body: body}, nil
+	}, func(answer api.Answer, _ []string) error {
+		got, err := api.Decode[tried](answer)
+		if err != nil {
+			return err
+		}
+		return d.report(got)
+	})
+	cmd.Flags().StringVar(&since, "since", "", "look only at what happened since this `time`, for example 2026-04-26T12:00:00Z")
+	return cmd
+}
+
+// read reads a proposed policy.
+func (d Deps) read(name string) (string, error) {
+	from := d.Stdin
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return "", fmt.Errorf("read the proposed policy: %w", err)
+		}
+		defer file.Close() //nolint:errcheck // it was only read
+		from = file
+	}
+	text, err := io.ReadAll(io.LimitReader(from, proposedMax+1))
+	if err != nil {
+		return "", fmt.Errorf("read the proposed policy: %w", err)
+	}
+	if len(text) > proposedMax {
+		return "", fmt.Errorf("the proposed policy has more than %d bytes", proposedMax)
+	}
+	return string(text), nil
+}
+
+func (d Deps) report(got tried) error {
+	said := []string{}
+	for _, action := range [][2]string{{"block", "stopped"}, {"hold", "asked about"}, {"redact", "redacted"}, {"allow", "allowed"}} {
+		if n := got.Count[action[0]]; n > 0 {
+			said = append(said, fmt.Sprintf("%s %d", action[1], n))
+		}
+	}
+	result := "It would have changed nothing."
+	if len(said) > 0 {
+		result = "It would have " + strings.Join(said, ", ") + "."
+	}
+	bound := map[string]string{"none": "That is all that is stored.", "rows": "Older ones were not checked.", "time": "It stopped after 5 seconds."}[got.Bound]
+	if err := d.Screen.Printf("%s\n%s and %s were checked. %s", result, terminal.Plural(got.Deliveries, "message", "messages"), terminal.Plural(got.Calls, "tool call", "tool calls"), bound); err != nil {
+		return err
+	}
+	for _, what := range got.Untried {
+		if err := d.Screen.Printf("not tried: %s", terminal.Line(what)); err != nil {
+			return err
+		}
+	}
+	if len(got.Changed) == 0 {
+		return nil
+	}
+	if err := d.Screen.Printf(""); err != nil {
+		return err
+	}
+	err := terminal.Rows(d.Screen, []string{"ID", "WAS", "WOULD BE", "WHAT", "TEXT", "WHEN"}, got.Changed, func(c changed) []string {
+		return []string{cmp.Or(c.Delivery, c.Run), c.Was, c.Would, cmp.Or(c.Tool, c.Route.String()), terminal.Short(c.Text), d.Screen.Ago(c.At)}
+	})
+	if err == nil && got.More {
+		err = d.Screen.Printf("Only the newest 100 are listed.")
+	}
+	return err
 }

@@ -1,0 +1,53 @@
+package storetest
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/policy/flow"
+	"sluice/router/ledger"
+	"sluice/sessions"
+)
+
+func testToolCalls(t *testing.T, b *bundle) {
+	secretive, open := newSession("agent:main:secret"), newSession("agent:main:open")
+	secretive.Taint = flow.NewLabel(flow.Confidential, flow.Trusted)
+	b.create(secretive)
+	b.create(open)
+	say := func(to sessions.Record, minute int, label flow.Label, parts ...sessions.Part) {
+		m := newMessage("", "")
+		m.Role, m.Parts, m.Label, m.Created, m.Run = sessions.RoleAssistant, parts, label, at(minute), "run_1"
+		b.commit(ledger.Change{Change: sessions.Change{Messages: []sessions.StoredMessage{{Session: to.ID, Message: m}}}})
+	}
+	call := func(id, tool string, label flow.Label) sessions.Part {
+		return sessions.Part{Type: sessions.PartToolCall, CallID: id, Tool: tool, Args: json.RawMessage(`{"a":"` + id + `"}`), Label: label}
+	}
+	public := flow.Bottom()
+	say(open, 1, public, call("c1", "read", public), call("c2", "write", public))
+	say(secretive, 2, public, call("c3", "read", public))
+	say(open, 3, secret, call("c4", "exec", secret))
+	say(open, 4, public, sessions.TextPart(`"type":"toolCall"`, public))
+
+	ids := func(most flow.Level, rows int) (all []string, more bool) {
+		calls, more, err := b.ToolCalls(b.ctx, most, rows)
+		require.NoError(t, err)
+		for _, c := range calls {
+			all = append(all, c.ID)
+		}
+		return all, more
+	}
+	all, more := ids(flow.Restricted, 100)
+	require.Equal(t, []string{"c4", "c3", "c1", "c2"}, all, "the newest message first")
+	require.False(t, more)
+	all, more = ids(flow.Public, 100)
+	require.Equal(t, []string{"c1", "c2"}, all, "neither a label nor a session above the level")
+	require.False(t, more)
+	all, more = ids(flow.Restricted, 2)
+	require.Equal(t, []string{"c4"}, all)
+	require.True(t, more)
+	calls, _, err := b.ToolCalls(b.ctx, flow.Public, 100)
+	require.NoError(t, err)
+	require.Equal(t, ledger.ToolCall{Session: open.ID, Run: "run_1", ID: "c1", Tool: "read", Args: json.RawMessage(`{"a":"c1"}`), Label: public, Made: at(1)}, calls[0])
+}

@@ -175,6 +175,10 @@ func (p *pair) judgeOnce() {
 func TestFrozenOwner(t *testing.T) {
 	t.Parallel()
 	postgres := storetest.NewServer(t)
+	frozen := takenWithin
+	if *long {
+		frozen = 30 * time.Second
+	}
 	for _, name := range []string{"telegram", "slack socket", "discord"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -182,7 +186,7 @@ func TestFrozenOwner(t *testing.T) {
 			p.talk(10, false)
 			require.NoError(t, p.process.Freeze())
 			p.talk(10, false)
-			p.pause(takenWithin)
+			p.pause(frozen)
 			p.talk(5, false)
 			require.NoError(t, p.process.Thaw())
 			p.talk(10, false)

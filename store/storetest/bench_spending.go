@@ -42,6 +42,7 @@ func BenchmarkCall(b *testing.B, open func(ctx context.Context) (*store.DB, erro
 		{Name: "each", Scope: spending.ScopePerson, Limit: 1 << 60, Unit: spending.Tokens, Per: spending.PerDay},
 	}} {
 		run := func(b *testing.B, atOnce int) {
+			b.Helper()
 			m := &meter.Meter{Ledger: db, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
 			m.Configure(&meter.Settings{Prices: &pricelist.List{Own: prices}, Budgets: budgets})
 			model := m.Wrap("p", "key1", "m", quick{})

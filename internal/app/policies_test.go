@@ -3,6 +3,7 @@ package app_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -156,4 +157,27 @@ func TestBacktest(t *testing.T) {
 		g.backtest(http.StatusUnprocessableEntity, wrong)
 	}
 	g.backtest(http.StatusForbidden, "{ name: a, hook: PRE_OUTPUT, action: block }", "Authorization", "Bearer "+g.tokenOf("viewer", "RESTRICTED"))
+}
+
+// Why shows the rules as they were when they decided, whatever the configuration says now.
+func TestWhyShowsRulesAsTheyWere(t *testing.T) {
+	t.Parallel()
+	g := start(t, "models: { default: offline/echo }\npolicy: { rules: [ { name: figures, hook: PRE_OUTPUT, when: 'text.contains(\"figures\")', action: block, message: as it was } ] }\n")
+	var sent struct{ ID string }
+	read(t, g.call(http.MethodPost, "/v1/messages", `{"channel":"webchat","to":"local","text":"the figures"}`), http.StatusAccepted, &sent)
+	g.policyOnce(t, "policy.rules.figures", 1)
+	why := func() string {
+		text, err := io.ReadAll(g.call(http.MethodGet, "/v1/why/"+sent.ID, "").Body)
+		require.NoError(t, err)
+		return string(text)
+	}
+	g.soon(func() bool { return strings.Contains(why(), `"status":"blocked"`) })
+	before := why()
+	require.Contains(t, before, `"rule":"policy.rules.figures","matched":true,"action":"block"`)
+	require.Contains(t, before, "as it was")
+	next := load(t, g.state, "models: { default: offline/echo }\npolicy: { rules: [ { name: other, hook: PRE_OUTPUT, when: 'text.contains(\"figures\")', action: block, message: as it is } ] }\n")
+	next.Gateway = g.cfg.Gateway
+	_, err := g.Reload(next)
+	require.NoError(t, err)
+	require.Equal(t, before, why())
 }

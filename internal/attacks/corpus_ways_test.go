@@ -102,6 +102,18 @@ func wayAttacks() []attack {
 				}
 			}
 		}},
+		{path: "L5", name: "HTTP: a proposed policy is tried on what others have said and called", act: func(s *scene) {
+			s.grouped()
+			s.as(masterToken, http.MethodPost, "/v1/messages", `{"channel":"telegram","to":"`+s.groupID()+`","text":"`+s.secret+`","label":"CONFIDENTIAL"}`)
+			s.do(s.high(), call("memory_save", args{"key": "plan", "content": s.secret}))
+			all := `{"policy":"[{ name: out, hook: PRE_OUTPUT, action: block }, { name: in, hook: PRE_TOOL_CALL, action: block }]"}`
+			s.unseen("backtest", s.as(lowToken, http.MethodPost, "/v1/policy/backtest", all).body)
+			s.unseen("backtest on the page", s.as(masterToken, http.MethodPost, "/v1/policy/backtest", all, "Sluice-Client", "page").body)
+			found := `{"policy":"{ name: out, hook: PRE_OUTPUT, when: 'text.contains(\"` + s.secret + `\")', action: block }"}`
+			if a := s.as(lowToken, http.MethodPost, "/v1/policy/backtest", found); !strings.Contains(a.body, `"count":{}`) {
+				s.leak("backtest: rows with the secret are counted: %s", a.body)
+			}
+		}},
 		{path: "L5", name: "names of models in errors and rows", act: func(s *scene) {
 			low, high := s.low(), s.high()
 			s.do(high, call("session_status", args{"model": s.secret + "/m"}), call("sessions_spawn", args{"task": "x", "model": s.secret + "/m"}), call("sessions_spawn", args{"task": "x", "agentId": s.secret}))

@@ -69,7 +69,8 @@ type App struct {
 	replica  string
 	rows     func(*store.DB) *ledger.Store // the store as the router sees it
 
-	token      string
+	token      atomic.Pointer[string] // of the API
+	reader     atomic.Pointer[string] // of programs that read the bus
 	listener   net.Listener
 	store      *store.DB
 	bus        *bus.Bus
@@ -145,9 +146,11 @@ func (a *App) Start(ctx context.Context) (err error) {
 	if a.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", a.cfg.Gateway.Listen); err != nil {
 		return fmt.Errorf("listen on %s (is another gateway running? change gateway.listen or use --listen): %w", a.cfg.Gateway.Listen, err)
 	}
-	if a.token, err = apiToken(a.cfg); err != nil {
+	token, err := apiToken(a.cfg)
+	if err != nil {
 		return err
 	}
+	a.setToken(a.cfg, token)
 	if err := a.openStoreAndBus(ctx); err != nil {
 		return err
 	}
@@ -187,7 +190,7 @@ func (a *App) awaitTools(ctx context.Context) {
 // openStoreAndBus starts both in parallel; each takes a part of the start's time. If one of their servers is
 // unavailable it waits, until ctx ends.
 func (a *App) openStoreAndBus(ctx context.Context) error {
-	w := newWaiting(a.listener, a.log, a.token, a.version)
+	w := newWaiting(a.listener, a.log, *a.token.Load(), a.version)
 	soon := time.AfterFunc(waitShown, w.begin)
 	defer soon.Stop()
 	g, ctx := errgroup.WithContext(ctx)
@@ -206,7 +209,7 @@ func (a *App) openStoreAndBus(ctx context.Context) error {
 func (a *App) startBus(ctx context.Context) error {
 	metrics := prometheus.NewRegistry() // for this attempt
 	b, err := bus.Start(ctx, bus.Config{
-		URL: a.cfg.Bus.URL.Reveal(), Dir: a.cfg.State, Listen: a.cfg.Bus.Listen, Reader: busReader(a.cfg, a.token), Agent: a.agentOf, Partitions: a.cfg.Limits.Partitions, Replica: a.replica,
+		URL: a.cfg.Bus.URL.Reveal(), Dir: a.cfg.State, Listen: a.cfg.Bus.Listen, Reader: func() string { return *a.reader.Load() }, Agent: a.agentOf, Partitions: a.cfg.Limits.Partitions, Replica: a.replica,
 		Now: a.now, Log: a.log, Registerer: metrics,
 	})
 	if err == nil {
@@ -227,6 +230,13 @@ func busReader(c *config.Config, token string) string {
 		return ""
 	}
 	return token
+}
+
+// setToken puts a token into effect, except for the callers of the API.
+func (a *App) setToken(c *config.Config, token string) {
+	reader := busReader(c, token)
+	a.token.Store(&token)
+	a.reader.Store(&reader)
 }
 
 // replicaName tells this process from all others, including the previous one.
@@ -290,7 +300,7 @@ func (a *App) wire() error {
 	a.checks = a.newChecks()
 	a.router.JobSource().Checks, a.router.JobSource().Instructions = a.checks, a.heartbeatInstructions
 	a.supervisor = supervisor.New(supervisor.Config{
-		Adapters: a.channels.all, Acceptor: a.router.Intake, Leases: a.bus, Commands: commands.Menu(),
+		Adapters: a.channels.all(), Acceptor: a.router.Intake, Leases: a.bus, Commands: commands.Menu(),
 		Now: a.now, Log: a.log, Registerer: a.registry,
 	})
 	a.file = newFile(a)
@@ -372,4 +382,4 @@ func (a *App) closeStore(ctx context.Context) error {
 }
 
 // Addr returns the address on which the gateway serves.
-func (a *App) Addr() net.Addr { return a.listener.Addr() }
+func (a *App) Addr() net.Addr { return a.http.Addr() }

@@ -23,13 +23,16 @@ func fromFile(t *testing.T, text string, env map[string]string) (g *gateway, pat
 	t.Helper()
 	g = &gateway{t: t, state: sqlitetest.Dir(t), log: newOutput()}
 	path = filepath.Join(t.TempDir(), "sluice.yaml")
-	loader := config.Loader{Dir: filepath.Dir(path), Listen: "127.0.0.1:0", Getenv: func(name string) (string, bool) {
+	loader := config.Loader{Dir: filepath.Dir(path), Getenv: func(name string) (string, bool) {
 		if name == config.EnvState {
 			return g.state, true
 		}
 		v, ok := env[name]
 		return v, ok
 	}}
+	if !strings.Contains(text, "listen:") {
+		loader.Listen = "127.0.0.1:0"
+	}
 	source := configfile.Source{Loader: loader}
 	if text != "" {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
@@ -223,8 +226,11 @@ func TestConfigIsTheOwners(t *testing.T) {
 		var token struct{ Token string }
 		read(t, g.call(http.MethodPost, "/v1/tokens", made), http.StatusCreated, &token)
 		for _, c := range [][3]string{
-			{http.MethodGet, "/v1/config", ""}, {http.MethodGet, "/v1/config/keys", ""}, {http.MethodGet, "/v1/config/history", ""},
-			{http.MethodPost, "/v1/config/check", `{"text":""}`}, {http.MethodPut, "/v1/config", `{"text":""}`},
+			{http.MethodGet, "/v1/config", ""},
+			{http.MethodGet, "/v1/config/keys", ""},
+			{http.MethodGet, "/v1/config/history", ""},
+			{http.MethodPost, "/v1/config/check", `{"text":""}`},
+			{http.MethodPut, "/v1/config", `{"text":""}`},
 		} {
 			var refused map[string]any
 			read(t, g.call(c[0], c[1], c[2], "Authorization", "Bearer "+token.Token), http.StatusForbidden, &refused)

@@ -15,7 +15,7 @@ import (
 func (a *App) Store() *store.DB { return a.store }
 
 // Token is the HTTP API's token.
-func (a *App) Token() string { return a.token }
+func (a *App) Token() string { return *a.token.Load() }
 
 // Troubles are what is wrong with the gateway.
 func (a *App) Troubles(ctx context.Context) ([]trouble.Trouble, error) {

@@ -15,6 +15,7 @@ import (
 	"sluice/adapters/webchat"
 	"sluice/internal/agent"
 	"sluice/internal/bus"
+	"sluice/internal/config"
 	"sluice/internal/console"
 	"sluice/internal/httpapi"
 	"sluice/internal/httpapi/a2aserver"
@@ -32,11 +33,7 @@ import (
 const bodySpare = 64 << 10
 
 func (a *App) newHTTP() error {
-	hosts, err := a.hosts()
-	if err != nil {
-		return err
-	}
-	credentials, err := a.credentials()
+	access, err := accessOf(a.cfg, *a.token.Load())
 	if err != nil {
 		return err
 	}
@@ -57,7 +54,7 @@ func (a *App) newHTTP() error {
 		Rules: func() []policy.ListedRule { return a.gate.Load().Listed() }, Proposal: a.file.Proposal, Page: console.Handler(a.cfg.Channels.Webchat.Enabled), PageRoute: webchat.Route(), PagePerson: sessions.Peer{ID: webchat.Person, Name: "You"},
 		Targets: a.target, Published: faces.models, Peers: faces.peers, Push: a.push(), PublicURL: a.cfg.Gateway.PublicURL, Checks: a.checks, Agents: listedAgents{a.roster, a.bus.Agents, a.log}, Providers: a.fallback.API(), Settings: a.file, Budgets: standings(a), Logs: a.lines, Alerting: a.alerting(), Skills: skillHandlers(a.skills, a.roster),
 		Metrics: promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{EnableOpenMetrics: a.tracer.On()}),
-		Tokens:  credentials, Proxy: trustedProxy(a.cfg.Gateway.Proxy), SinkLevel: a.gate.SinkLevel, Hosts: hosts, MaxBody: int64(a.cfg.Limits.MaxMessageBytes)*6 + bodySpare,
+		Access:  access, SinkLevel: a.gate.SinkLevel, MaxBody: int64(a.cfg.Limits.MaxMessageBytes)*6 + bodySpare,
 		MaxUpload: int64(a.cfg.Limits.MaxMessageBytes)*6 + 2*int64(a.cfg.Limits.MaxMediaBytes)*4/3 + bodySpare, // base64 makes files longer
 		Version:   a.version, Commands: a.limited, Now: a.now, Log: a.log, Registerer: a.registry,
 	})
@@ -94,12 +91,12 @@ func (s simulator) Simulate(ctx context.Context, c operator.Simulated) (policy.S
 }
 
 // hosts returns the names under which others may call the gateway.
-func (a *App) hosts() ([]string, error) {
-	hosts := append([]string(nil), a.cfg.Gateway.AllowedHosts...)
-	if host, _, err := net.SplitHostPort(a.cfg.Gateway.Listen); err == nil && host != "" {
+func hosts(g config.Gateway) ([]string, error) {
+	hosts := append([]string(nil), g.AllowedHosts...)
+	if host, _, err := net.SplitHostPort(g.Listen); err == nil && host != "" {
 		hosts = append(hosts, host)
 	}
-	if public := a.cfg.Gateway.PublicURL; public != "" {
+	if public := g.PublicURL; public != "" {
 		u, err := url.Parse(public)
 		if err != nil {
 			return nil, fmt.Errorf("read gateway.publicURL: %w", err)

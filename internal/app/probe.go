@@ -26,13 +26,16 @@ type Probed struct {
 // that uses them.
 func Probe(ctx context.Context, cfg *config.Config, version string) []Probed {
 	a := New(cfg, version, slog.New(slog.DiscardHandler))
-	c := &channels{byName: map[[2]string]adapters.Adapter{}}
-	if err := c.addPlatforms(a); err != nil {
+	c := &channels{}
+	accounts, err := c.of(a, cfg)
+	if err != nil {
 		return []Probed{{Channel: "channels", Err: err}}
 	}
-	probed := make([]Probed, len(c.all))
+	c.byName.Store(&accounts)
+	all := c.all()
+	probed := make([]Probed, len(all))
 	var wg sync.WaitGroup
-	for i, adapter := range c.all {
+	for i, adapter := range all {
 		wg.Go(func() { probed[i] = probe(ctx, adapter) })
 	}
 	wg.Wait()

@@ -76,7 +76,7 @@ func (a *App) adopt(cfg *config.Config) error {
 	if err != nil {
 		return fmt.Errorf("configure models: %w", err)
 	}
-	secrets, err := newSecrets(cfg, a.token)
+	secrets, err := newSecrets(cfg, *a.token.Load())
 	if err != nil {
 		return fmt.Errorf("configure secrets: %w", err)
 	}
@@ -103,14 +103,39 @@ func (a *App) adopt(cfg *config.Config) error {
 // Reload applies a checked configuration at once. It returns the changed keys that need a restart.
 func (a *App) Reload(cfg *config.Config) (waiting []string, err error) { return a.file.Apply(cfg) }
 
-// apply puts a checked configuration into effect: access, policy, agents, models, MCP servers and queues.
+// apply puts a checked configuration into effect, or changes nothing: access, accounts, the address, policy, agents, models,
+// MCP servers and queues.
 func (a *App) apply(cfg *config.Config) error {
-	if err := a.adopt(cfg); err != nil {
+	token, err := apiToken(cfg)
+	if err != nil {
 		return err
 	}
+	access, err := accessOf(cfg, token)
+	if err != nil {
+		return err
+	}
+	accounts, err := a.channels.of(a, cfg)
+	if err != nil {
+		return fmt.Errorf("configure channels: %w", err)
+	}
+	was := a.file.Running().Gateway.Listen
+	if was != cfg.Gateway.Listen {
+		if err := a.http.Move(context.Background(), cfg.Gateway.Listen); err != nil {
+			return err
+		}
+		a.log.Info("the gateway listens on another address", "was", was, "is", a.Addr().String())
+	}
+	before := *a.token.Load()
+	a.setToken(cfg, token)
+	if err := a.adopt(cfg); err != nil {
+		a.setToken(a.file.Running(), before)
+		return err
+	}
+	a.http.Configure(context.Background(), access)
 	a.bus.Agents.Recheck()
 	a.roster.Configure(agentSettings(cfg, a.monitor.Load(), a.carriers))
 	a.router.Configure(routerSettings(cfg))
+	a.channels.put(accounts, a.supervisor)
 	a.router.JobSource().Configure(cfg.Jobs(), cfg)
 	a.router.Hooks().Configure(cfg.ReadHooks(func(string, string) {}))
 	a.checks.Configure(cfg.CompiledChecks(nil))

@@ -125,7 +125,7 @@ func (a *App) greet(o Options, path string) {
 	}
 	fmt.Fprintf(o.Stdout, "Sluice %s is ready (%s, state in %s).\n\n", a.version, where, a.cfg.State)
 	if o.Private {
-		fmt.Fprintf(o.Stdout, "  Open  %s#token=%s\n\n", a.pageURL(), a.token) // browsers do not send the fragment to servers
+		fmt.Fprintf(o.Stdout, "  Open  %s#token=%s\n\n", a.pageURL(), *a.token.Load()) // browsers do not send the fragment to servers
 		return
 	}
 	token := "it is gateway.token in the configuration"

@@ -13,6 +13,7 @@ import (
 
 	"sluice/internal/config"
 	"sluice/internal/config/access"
+	"sluice/internal/httpapi"
 	"sluice/internal/httpapi/auth"
 	"sluice/policy/flow"
 )
@@ -42,12 +43,21 @@ func apiToken(c *config.Config) (string, error) {
 	return token, nil
 }
 
+// accessOf says who may call the HTTP API, and by which names. token is the gateway's own.
+func accessOf(c *config.Config, token string) (httpapi.Access, error) {
+	names, err := hosts(c.Gateway)
+	if err != nil {
+		return httpapi.Access{}, err
+	}
+	tokens, err := credentials(c.Gateway, token)
+	return httpapi.Access{Tokens: tokens, Proxy: trustedProxy(c.Gateway.Proxy), Hosts: names}, err
+}
+
 // credentials returns all tokens of the HTTP API.
-func (a *App) credentials() ([]auth.Credential, error) {
-	g := a.cfg.Gateway
-	all := []auth.Credential{{Token: a.token, Level: g.Classification, Role: auth.RoleOwner}}
+func credentials(g config.Gateway, token string) ([]auth.Credential, error) {
+	all := []auth.Credential{{Token: token, Level: g.Classification, Role: auth.RoleOwner}}
 	for i, t := range g.Tokens {
-		if t.Token.Reveal() == a.token { // not a configured one
+		if t.Token.Reveal() == token { // not a configured one
 			return nil, fmt.Errorf("gateway.tokens[%d].token is the same as in the file %s; choose another one", i, tokenFile)
 		}
 		all = append(all, auth.Credential{Name: t.Name, Token: t.Token.Reveal(), Level: t.Classification, Role: auth.ParseRole(t.Role)})

@@ -38,7 +38,7 @@ func openHall(t *testing.T) *hall {
 	require.NoError(t, err)
 	h := &hall{url: "nats://" + addr, keys: map[string]string{}}
 	h.Bus, err = bus.Start(context.Background(), bus.Config{
-		Dir: t.TempDir(), Listen: addr, Reader: readerToken, Agent: h.agentOf, Partitions: partitions, Replica: "one", Now: time.Now,
+		Dir: t.TempDir(), Listen: addr, Reader: func() string { return readerToken }, Agent: h.agentOf, Partitions: partitions, Replica: "one", Now: time.Now,
 		Registerer: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)

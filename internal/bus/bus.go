@@ -32,10 +32,10 @@ const (
 
 // Config has the dependencies of a Bus.
 type Config struct {
-	URL    string // "nats://a,nats://b"; empty: an embedded server
-	Dir    string // state folder, for the files of the embedded server
-	Listen string // address at which the embedded server accepts readers; empty: nowhere
-	Reader string // the readers' password or token; empty: there are no readers
+	URL    string        // "nats://a,nats://b"; empty: an embedded server
+	Dir    string        // state folder, for the files of the embedded server
+	Listen string        // address at which the embedded server accepts readers; empty: nowhere
+	Reader func() string // the readers' password or token now; empty: there are no readers
 	// Agent returns whose public nkey this is: the program of that agent may connect. Nil: no programs.
 	Agent      func(nkey string) (id string, ok bool)
 	Partitions int

@@ -25,8 +25,9 @@ const (
 // see all messages and what JetStream knows of its streams; they can't publish, nor change or take anything. A program
 // sees and writes its own subjects alone.
 type door struct {
-	own, reader string
-	agent       func(nkey string) (id string, ok bool) // whose public key this is
+	own    string
+	reader func() string                          // empty: there are no readers
+	agent  func(nkey string) (id string, ok bool) // whose public key this is
 }
 
 var _ server.Authentication = door{}
@@ -42,7 +43,7 @@ func (d door) Check(c server.ClientAuthentication) bool {
 	case o.Username == ownUser && same(given, d.own):
 		c.RegisterUser(&server.User{Username: ownUser})
 		return true
-	case same(given, d.reader):
+	case d.reader != nil && same(given, d.reader()):
 		c.RegisterUser(&server.User{Username: "reader", Permissions: readers()})
 		return true
 	case o.Nkey != "" && d.agent != nil && signed(o.Nkey, o.Sig, c.GetNonce()):

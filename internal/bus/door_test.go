@@ -24,7 +24,7 @@ func listening(t *testing.T) (*bus.Bus, *owner, string) {
 	addr, err := freeport.Addr()
 	require.NoError(t, err)
 	b, err := bus.Start(t.Context(), bus.Config{
-		Dir: t.TempDir(), Listen: addr, Reader: readerToken, Partitions: partitions, Replica: "one", Now: time.Now,
+		Dir: t.TempDir(), Listen: addr, Reader: func() string { return readerToken }, Partitions: partitions, Replica: "one", Now: time.Now,
 		Registerer: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
@@ -99,7 +99,7 @@ func TestAnAddressInUseIsAnError(t *testing.T) {
 	t.Parallel()
 	_, _, url := listening(t)
 	_, err := bus.Start(t.Context(), bus.Config{
-		Dir: t.TempDir(), Listen: url[len("nats://"):], Reader: readerToken, Partitions: partitions, Replica: "two", Now: time.Now,
+		Dir: t.TempDir(), Listen: url[len("nats://"):], Reader: func() string { return readerToken }, Partitions: partitions, Replica: "two", Now: time.Now,
 		Registerer: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler),
 	})
 	require.ErrorContains(t, err, url[len("nats://"):])

@@ -205,10 +205,7 @@ func StampsOf(path string, others ...string) Stamps {
 
 // atStart are the keys that are read only at the start, with everything below them.
 var atStart = []string{
-	"gateway.listen", "gateway.token", "gateway.classification", "gateway.tokens", "gateway.publicURL", "gateway.allowedHosts", "gateway.proxy",
-	"state", "store", "bus", "log", "telemetry",
-	"channels.telegram.accounts", "channels.slack.accounts", "channels.discord.accounts", "channels.webchat.enabled",
-	"limits.partitions", "limits.maxMessageBytes",
+	"gateway.publicURL", "state", "store", "bus", "log", "telemetry", "channels.webchat.enabled", "limits.partitions", "limits.maxMessageBytes",
 }
 
 // alerting is the key whose presence gives agents their tools for alerts, at the start.

@@ -138,7 +138,7 @@ func serveAlerts(t *testing.T, b *board) http.Handler {
 		c.Alerting = &senders.Alerting{Alerts: b, Silences: b, Tree: func() senders.Tree {
 			return senders.Tree{Receivers: []string{"ops", "oncall"}, ResolveTimeout: 5 * time.Minute, Original: "route: { receiver: ops }\n"}
 		}}
-		c.Tokens = append(c.Tokens, auth.Credential{Name: "shift", Token: "shift-token", Level: flow.Internal, Role: auth.RoleOperator})
+		c.Access.Tokens = append(c.Access.Tokens, auth.Credential{Name: "shift", Token: "shift-token", Level: flow.Internal, Role: auth.RoleOperator})
 	})
 }
 

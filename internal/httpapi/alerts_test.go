@@ -51,7 +51,7 @@ func newAlerting(t *testing.T) alerting {
 	a.http = serveSenders(t, newGateway(), func(c *httpapi.Config) {
 		useRows(c, db)
 		c.Gateway.Alerts = a.alerts
-		c.Tokens = append(c.Tokens, auth.Credential{Name: "shift", Token: "shift-token", Level: flow.Internal, Role: auth.RoleOperator})
+		c.Access.Tokens = append(c.Access.Tokens, auth.Credential{Name: "shift", Token: "shift-token", Level: flow.Internal, Role: auth.RoleOperator})
 		c.SinkLevel = func(r sessions.Route) flow.Level {
 			if r.Channel == "telegram" {
 				return flow.Confidential

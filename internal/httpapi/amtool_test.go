@@ -42,7 +42,7 @@ func TestAmtoolDrivesTheGateway(t *testing.T) {
 		c.Alerting = &senders.Alerting{Alerts: b, Silences: b, Tree: func() senders.Tree {
 			return senders.Tree{Receivers: []string{"ops"}, ResolveTimeout: 5 * time.Minute, Original: "route: { receiver: ops }\nreceivers: [{ name: ops }]\n"}
 		}}
-		c.Tokens = append(c.Tokens, auth.Credential{Name: "shift", Token: "shift-token", Level: flow.Internal, Role: auth.RoleOperator})
+		c.Access.Tokens = append(c.Access.Tokens, auth.Credential{Name: "shift", Token: "shift-token", Level: flow.Internal, Role: auth.RoleOperator})
 	}))
 	t.Cleanup(gateway.Close)
 	at, err := url.Parse(gateway.URL)

@@ -41,7 +41,7 @@ func serveTrail(t *testing.T) (*trail, http.Handler) {
 	a.add(sessions.Record{ID: "sess_000000000001", Key: "agent:main:main"})
 	return a, newServer(t, a.gateway, func(c *httpapi.Config) {
 		c.Rows.Audit, c.Rows.Sessions = a, a
-		c.Tokens = append(c.Tokens, auth.Credential{Name: "low", Token: "low", Level: flow.Internal, Role: auth.RoleViewer})
+		c.Access.Tokens = append(c.Access.Tokens, auth.Credential{Name: "low", Token: "low", Level: flow.Internal, Role: auth.RoleViewer})
 	}).Handler()
 }
 

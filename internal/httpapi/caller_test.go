@@ -14,7 +14,7 @@ import (
 
 // withTokens also admits callers with one of these tokens.
 func withTokens(more ...auth.Credential) func(*httpapi.Config) {
-	return func(c *httpapi.Config) { c.Tokens = append(c.Tokens, more...) }
+	return func(c *httpapi.Config) { c.Access.Tokens = append(c.Access.Tokens, more...) }
 }
 
 // TestAReaderOnlyLooks: what changes something is refused before anything is looked at.

@@ -439,8 +439,8 @@ func newServer(t *testing.T, g *gateway, settings ...func(*httpapi.Config)) *htt
 		PageRoute:  sessions.Route{Channel: "webchat", Account: "default", ChatType: sessions.Direct, Conversation: "local"},
 		PagePerson: sessions.Peer{ID: "local"},
 		Metrics:    http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "metrics") }),
-		Tokens:     []auth.Credential{{Token: token, Level: flow.Restricted, Role: auth.RoleOwner}},
-		SinkLevel:  func(sessions.Route) flow.Level { return flow.Restricted }, Hosts: []string{"gateway.example"}, MaxBody: 1000, Version: "test",
+		Access:     httpapi.Access{Tokens: []auth.Credential{{Token: token, Level: flow.Restricted, Role: auth.RoleOwner}}, Hosts: []string{"gateway.example"}},
+		SinkLevel:  func(sessions.Route) flow.Level { return flow.Restricted }, MaxBody: 1000, Version: "test",
 		Now: func() time.Time { return clock }, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
 	}
 	for _, set := range settings {

@@ -24,7 +24,7 @@ import (
 type guard struct {
 	tokens   *auth.Tokens
 	denials  *denials.Trail
-	hosts    []string                 // names under which others may call the gateway, without port
+	hosts    func() []string          // names under which others may call the gateway, without port
 	isOpen   func(*http.Request) bool // reports whether a request needs no token of the API
 	maxBytes func(method, path string) int64
 	log      *slog.Logger
@@ -112,7 +112,7 @@ func secure(h http.Header) {
 
 // foreign refuses a request for another host (DNS rebinding), or from a page of another site or of another port of this host.
 func (g *guard) foreign(r *http.Request) *wire.Error {
-	if !ownHost(r.Host, g.hosts) {
+	if !ownHost(r.Host, g.hosts()) {
 		return wire.NewError(http.StatusMisdirectedRequest, "unknown_host", "this gateway does not serve the host "+wire.Printable(r.Host)+"; add it to gateway.allowedHosts or set gateway.publicURL")
 	}
 	if site := r.Header.Get("Sec-Fetch-Site"); (site == "cross-site" || site == "same-site") && !g.visits(r) {

@@ -19,7 +19,7 @@ func TestLogsAreListed(t *testing.T) {
 	kept := logs.New(time.Unix(1, 0), func(text string) string { return text })
 	h := newServer(t, newGateway(), func(c *httpapi.Config) {
 		c.Logs = kept
-		c.Tokens = append(c.Tokens, auth.Credential{Name: "low", Token: "low", Level: flow.Internal, Role: auth.RoleOwner})
+		c.Access.Tokens = append(c.Access.Tokens, auth.Credential{Name: "low", Token: "low", Level: flow.Internal, Role: auth.RoleOwner})
 	}).Handler()
 	log := slog.New(kept.Handler(slog.NewTextHandler(discard{}, nil)))
 	for i := range 3 {

@@ -23,7 +23,7 @@ func serveSenders(t *testing.T, g *gateway, settings ...func(*httpapi.Config)) h
 		c.Targets = func(name string) (senders.Target, bool) {
 			return senders.Target{Channel: "telegram", Account: "work", To: "1001", Thread: "7"}, name == "ops"
 		}
-		c.Tokens = append(c.Tokens,
+		c.Access.Tokens = append(c.Access.Tokens,
 			auth.Credential{Name: "prometheus", Token: "prometheus-token", Level: flow.Internal, Role: auth.RoleSender},
 			auth.Credential{Name: "board", Token: "board-token", Level: flow.Internal, Role: auth.RoleViewer},
 		)
@@ -135,7 +135,7 @@ func TestASenderOnlySends(t *testing.T) {
 func TestBasicIsForSendersOnly(t *testing.T) {
 	t.Parallel()
 	h := serveSenders(t, newGateway(), func(c *httpapi.Config) {
-		c.Tokens = append(c.Tokens, auth.Credential{Name: "other", Token: "a/second-token", Level: flow.Public, Role: auth.RoleOperator})
+		c.Access.Tokens = append(c.Access.Tokens, auth.Credential{Name: "other", Token: "a/second-token", Level: flow.Public, Role: auth.RoleOperator})
 	})
 	require.Equal(t, http.StatusAccepted, call(h, "POST", "/notify/ops", "x", plainText, basic).Code)
 	require.Equal(t, http.StatusUnauthorized, call(h, "POST", "/notify/ops", "x", plainText, "Authorization: Basic YW55Om5v").Code)

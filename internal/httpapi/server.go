@@ -19,13 +19,11 @@ package httpapi
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -135,7 +133,14 @@ type MediaRows interface {
 	view.MediaInfo
 }
 
-// Config is what a Server needs. All fields but Hosts and Alerting are required.
+// Access is who may call, and by which names. It can change while the server runs.
+type Access struct {
+	Tokens []auth.Credential // the gateway's own is the first
+	Proxy  auth.Proxy        // whose headers are trusted
+	Hosts  []string          // further Host names that requests may carry, without port
+}
+
+// Config is what a Server needs. All fields but Alerting are required.
 type Config struct {
 	Gateway    Gateway
 	Rows       Rows
@@ -163,10 +168,8 @@ type Config struct {
 	PageRoute  sessions.Route    // of everyone who speaks over the API or on the page
 	PagePerson sessions.Peer     // the owner there
 	Metrics    http.Handler
-	Tokens     []auth.Credential
-	Proxy      auth.Proxy                            // whose headers are trusted
+	Access     Access
 	SinkLevel  func(route sessions.Route) flow.Level // the highest level that may be said by a route
-	Hosts      []string                              // further Host names that requests may carry, without port
 	MaxBody    int64                                 // bytes of a request's body
 	MaxUpload  int64                                 // bytes of the body of a request that may carry files
 	Version    string
@@ -185,14 +188,19 @@ const (
 // Server is the HTTP server. Start and Stop are for one goroutine; Stop is idempotent.
 type Server struct {
 	handler http.Handler
-	http    *http.Server
 	tasks   *a2aserver.Notifier
 	denials *denials.Trail
+	tokens  *auth.Tokens
+	hosts   atomic.Pointer[[]string]
 	keeper  *auth.Keeper
 	log     *slog.Logger
 
+	ending     context.Context
 	endStreams context.CancelFunc
 	serving    sync.WaitGroup
+
+	mu    sync.Mutex
+	doors []*door // the last one is open
 }
 
 // New makes a server; it serves nothing before Start.
@@ -202,23 +210,21 @@ func New(cfg Config) *Server {
 		denials: denials.New(denials.Config{Store: cfg.Rows.Denials, Now: cfg.Now, Log: cfg.Log, Registerer: cfg.Registerer}),
 	}
 	tokens := auth.NewTokens(auth.Config{
-		Credentials: cfg.Tokens, PageLevel: func() flow.Level { return cfg.SinkLevel(cfg.PageRoute) }, Rows: cfg.Rows.Access, Proxy: cfg.Proxy, Now: cfg.Now,
+		Credentials: cfg.Access.Tokens, PageLevel: func() flow.Level { return cfg.SinkLevel(cfg.PageRoute) }, Rows: cfg.Rows.Access, Proxy: cfg.Access.Proxy, Now: cfg.Now,
 	})
+	s.tokens = tokens
+	s.hosts.Store(&cfg.Access.Hosts)
 	s.keeper = auth.NewKeeper(tokens, cfg.Rows.Access, cfg.Log)
 	ending, end := context.WithCancel(context.Background())
-	s.endStreams = end
+	s.ending, s.endStreams = ending, end
 	api := newRegistrar(cfg.Version, cfg.Log, bodyLimit(cfg.MaxBody, cfg.MaxUpload))
 	h := newHandlers(ending, &cfg, tokens, s.denials)
 	h.register(api)
 	s.tasks = a2aserver.NewNotifier(h.a2a)
-	g := &guard{tokens: tokens, denials: s.denials, hosts: cfg.Hosts, isOpen: api.isOpen, maxBytes: bodyLimit(cfg.MaxBody, cfg.MaxUpload), log: cfg.Log}
+	g := &guard{tokens: tokens, denials: s.denials, hosts: func() []string { return *s.hosts.Load() }, isOpen: api.isOpen, maxBytes: bodyLimit(cfg.MaxBody, cfg.MaxUpload), log: cfg.Log}
 	checked := g.protect(wire.Strict(api.mux, api.OpenAPI(), refuse))
 	api.mux.Handle(mcpserver.Path, mcpserver.New(mcpserver.Config{API: checked, Ending: ending, MaxBody: cfg.MaxBody, Version: cfg.Version, Log: cfg.Log}))
 	s.handler = wire.Pace(wire.Count(checked, cfg.Registerer, cfg.Log), cfg.Registerer, cfg.Log)
-	s.http = &http.Server{
-		Handler: s.handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: headerMax,
-		ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug),
-	}
 	return s
 }
 
@@ -248,27 +254,8 @@ func bodyLimit(maxBody, maxUpload int64) func(method, path string) int64 {
 // Notifications are the triggers of clients that want to be notified of the ends of their tasks.
 func (s *Server) Notifications() trigger.Source { return s.tasks }
 
-// Start serves on a listener, which Stop closes.
-func (s *Server) Start(l net.Listener) {
-	s.denials.Start()
-	s.keeper.Start()
-	s.serving.Go(func() {
-		if err := s.http.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
-			s.log.Error("http server ended", "err", err)
-		}
-	})
-}
-
-// Stop ends the streams, lets other requests finish within ctx, and waits until the server has ended.
-func (s *Server) Stop(ctx context.Context) error {
-	s.endStreams()
-	err := s.http.Shutdown(ctx)
-	if err != nil {
-		err = errors.Join(fmt.Errorf("stop http server: %w", err), s.http.Close())
-	}
-	s.serving.Wait()
-	s.tasks.Stop()
-	s.keeper.Stop(ctx)
-	s.denials.Stop(ctx)
-	return err
+// Configure puts other tokens, proxies and names into effect.
+func (s *Server) Configure(ctx context.Context, access Access) {
+	s.hosts.Store(&access.Hosts)
+	s.tokens.Configure(ctx, access.Tokens, access.Proxy)
 }

@@ -248,7 +248,7 @@ func TestStreamsEndWithTheAccess(t *testing.T) {
 func TestATrustedProxyNamesPeople(t *testing.T) {
 	t.Parallel()
 	_, h := entrance(t, nil, func(c *httpapi.Config) {
-		c.Proxy = auth.Proxy{From: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}, Header: "X-Forwarded-Email", People: []auth.Person{
+		c.Access.Proxy = auth.Proxy{From: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}, Header: "X-Forwarded-Email", People: []auth.Person{
 			{User: "ann@example.org", Level: flow.Restricted, Role: auth.RoleOwner}, {User: "*@example.org", Level: flow.Internal, Role: auth.RoleViewer},
 		}}
 	})
@@ -280,7 +280,7 @@ func TestAccessTakenElsewhereEndsSoon(t *testing.T) {
 		k := auth.NewKeeper(tokens, nobody{}, nil)
 		k.Start()
 		defer k.Stop(t.Context())
-		ctx, release := tokens.Live().Watch(t.Context(), auth.Caller{Name: "gone", Made: true})
+		ctx, release := tokens.Live().Watch(t.Context(), auth.Caller{Name: "gone"})
 		defer release()
 		begun := time.Now()
 		<-ctx.Done()

@@ -43,7 +43,7 @@ func TestStepsAreFollowed(t *testing.T) {
 	g.records[string(secret.ID)] = secret
 	_, w := started(t, g, func(c *httpapi.Config) {
 		c.Gateway.Steps = b
-		c.Tokens[0].Level = flow.Internal
+		c.Access.Tokens[0].Level = flow.Internal
 	})
 	b.publish(t, "run_1", "", mainID, flow.Confidential)        // above the caller
 	b.publish(t, "run_2", secret.ID, mainID, flow.Public)       // of a session above the caller

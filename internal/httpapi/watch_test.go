@@ -20,7 +20,7 @@ import (
 )
 
 // forInternal limits the tests' token to INTERNAL.
-func forInternal(c *httpapi.Config) { c.Tokens[0].Level = flow.Internal }
+func forInternal(c *httpapi.Config) { c.Access.Tokens[0].Level = flow.Internal }
 
 func at(l flow.Level) flow.Label { return flow.NewLabel(l, flow.Trusted) }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -44,22 +45,57 @@ type Config struct {
 // Supervisor runs one goroutine per account. While this replica receives for the account, there is a second one that
 // watches its events, and for a moment a third one that publishes the menu. Stop waits for all of them.
 type Supervisor struct {
-	cfg      Config
+	cfg    Config
+	ctx    context.Context // of all accounts; nil before Start
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu       sync.Mutex
 	accounts []*account
-	cancel   context.CancelFunc
-	wg       sync.WaitGroup
+
 	up       *prometheus.GaugeVec
 	deaf     *prometheus.GaugeVec
 	restarts *prometheus.CounterVec
 }
 
-// account is a supervised adapter with its state.
+// account is a supervised account with its state.
 type account struct {
-	adapter adapters.Adapter
-	intake  *intake
+	channel, name string
+	intake        *intake
+	stop          context.CancelFunc // ends the account; nil before Start
+	ended         chan struct{}      // closed when it has ended
+
 	mu      sync.Mutex
+	adapter adapters.Adapter
+	again   context.CancelFunc // ends the current run, so that the next one has the new adapter; nil: nothing runs
 	state   adapters.State
 	deaf    bool // the log says that the account is deaf
+}
+
+// with is the adapter of the next run.
+func (a *account) with() adapters.Adapter {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.adapter
+}
+
+// run begins a run: its adapter, and a context that also ends when the account gets another adapter.
+func (a *account) run(ctx context.Context) (context.Context, context.CancelFunc, adapters.Adapter) {
+	ctx, cancel := context.WithCancel(ctx)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.again = cancel
+	return ctx, cancel, a.adapter
+}
+
+// replace gives an account another adapter, and ends the run with the one before. The account keeps its lease.
+func (a *account) replace(adapter adapters.Adapter) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.adapter = adapter
+	if a.again != nil {
+		a.again()
+	}
 }
 
 // New creates a Supervisor; nothing runs before Start.
@@ -78,28 +114,76 @@ func New(cfg Config) *Supervisor {
 	}
 	cfg.Registerer.MustRegister(s.up, s.deaf, s.restarts)
 	for _, a := range cfg.Adapters {
-		acc := &account{adapter: a, intake: newIntake(cfg.Acceptor, cfg.Now)}
-		acc.state = adapters.State{Channel: a.Channel(), Account: a.Account(), Status: adapters.Connecting, Since: cfg.Now()}
-		s.accounts = append(s.accounts, acc)
+		s.accounts = append(s.accounts, s.account(a))
 	}
 	return s
 }
 
+func (s *Supervisor) account(a adapters.Adapter) *account {
+	acc := &account{channel: a.Channel(), name: a.Account(), adapter: a, intake: newIntake(s.cfg.Acceptor, s.cfg.Now), ended: make(chan struct{})}
+	acc.state = adapters.State{Channel: acc.channel, Account: acc.name, Status: adapters.Connecting, Since: s.cfg.Now()}
+	return acc
+}
+
 // Start starts all accounts. It does not wait for them to connect.
 func (s *Supervisor) Start() {
-	ctx, cancel := context.WithCancel(context.Background())
-	s.cancel = cancel
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ctx, s.cancel = context.WithCancel(context.Background())
 	for _, acc := range s.accounts {
-		s.wg.Go(func() {
-			name := "adapter." + acc.adapter.Channel() + "." + acc.adapter.Account()
-			standby := func() { s.set(acc, adapters.Standby, "another replica serves the account") }
-			err := s.cfg.Leases.Lease(ctx, name, standby, func(ctx context.Context) error { return s.hold(ctx, acc) })
-			if err != nil && ctx.Err() == nil {
-				s.cfg.Log.Error("account is no longer supervised", "channel", acc.adapter.Channel(), "account", acc.adapter.Account(), "err", err)
-			}
-			s.set(acc, adapters.Stopped, "")
-		})
+		s.start(acc)
 	}
+}
+
+func (s *Supervisor) start(acc *account) {
+	ctx, cancel := context.WithCancel(s.ctx)
+	acc.stop = cancel
+	s.wg.Go(func() {
+		defer close(acc.ended)
+		name := "adapter." + acc.channel + "." + acc.name
+		standby := func() { s.set(acc, adapters.Standby, "another replica serves the account") }
+		err := s.cfg.Leases.Lease(ctx, name, standby, func(ctx context.Context) error { return s.hold(ctx, acc) })
+		if err != nil && ctx.Err() == nil {
+			s.cfg.Log.Error("account is no longer supervised", "channel", acc.channel, "account", acc.name, "err", err)
+		}
+		s.set(acc, adapters.Stopped, "")
+	})
+}
+
+// Put starts an account, or gives it another adapter: the run with the one before ends first, and the account keeps its
+// lease. It is called between Start and Stop.
+func (s *Supervisor) Put(a adapters.Adapter) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if acc := s.find(a.Channel(), a.Account()); acc != nil {
+		acc.replace(a)
+		return
+	}
+	acc := s.account(a)
+	s.accounts = append(s.accounts, acc)
+	s.start(acc)
+}
+
+// Remove ends an account and waits for it.
+func (s *Supervisor) Remove(channel, name string) {
+	s.mu.Lock()
+	acc := s.find(channel, name)
+	s.accounts = slices.DeleteFunc(s.accounts, func(a *account) bool { return a == acc })
+	s.mu.Unlock()
+	if acc != nil {
+		acc.stop()
+		<-acc.ended
+		s.deaf.DeleteLabelValues(channel, name)
+		s.up.DeleteLabelValues(channel, name)
+	}
+}
+
+func (s *Supervisor) find(channel, name string) *account {
+	i := slices.IndexFunc(s.accounts, func(a *account) bool { return a.channel == channel && a.name == name })
+	if i < 0 {
+		return nil
+	}
+	return s.accounts[i]
 }
 
 // Stop ends all accounts and waits for them. It is idempotent.
@@ -112,8 +196,11 @@ func (s *Supervisor) Stop() {
 
 // States returns the state of each account. An adapter that knows more than the supervisor is asked directly.
 func (s *Supervisor) States() []adapters.State {
-	states := make([]adapters.State, 0, len(s.accounts))
-	for _, acc := range s.accounts {
+	s.mu.Lock()
+	all := slices.Clone(s.accounts)
+	s.mu.Unlock()
+	states := make([]adapters.State, 0, len(all))
+	for _, acc := range all {
 		states = append(states, acc.current())
 	}
 	return states
@@ -121,10 +208,10 @@ func (s *Supervisor) States() []adapters.State {
 
 // Acceptor returns the acceptor for an account's callbacks, or nil if there is no such account.
 func (s *Supervisor) Acceptor(channel, name string) adapters.Acceptor {
-	for _, acc := range s.accounts {
-		if acc.adapter.Channel() == channel && acc.adapter.Account() == name {
-			return acc.intake
-		}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if acc := s.find(channel, name); acc != nil {
+		return acc.intake
 	}
 	return nil
 }
@@ -166,36 +253,48 @@ func (a *account) heard(st adapters.State) adapters.State {
 
 // hold runs an account, with restarts, while this replica has its lease.
 func (s *Supervisor) hold(ctx context.Context, acc *account) error {
-	labels := []string{acc.adapter.Channel(), acc.adapter.Account()}
+	labels := []string{acc.channel, acc.name}
 	defer s.up.WithLabelValues(labels...).Set(0)
 	defer s.set(acc, adapters.Connecting, "waiting for the account's lease")
-	s.setMenu(ctx, acc)
 	stop := s.watch(ctx, acc)
 	defer stop()
 	pauses := pause.Doubling(firstBackoff, backoffMax, 0)
-	for {
+	for menu := true; ctx.Err() == nil; {
+		run, end, adapter := acc.run(ctx)
+		if menu {
+			s.setMenu(run, acc, adapter)
+		}
+		began := s.cfg.Now()
 		s.set(acc, adapters.Connecting, "")
 		s.up.WithLabelValues(labels...).Set(1)
-		started := s.cfg.Now()
-		err := runGuarded(ctx, acc.adapter, acc.intake)
+		err := runGuarded(run, adapter, acc.intake)
 		s.up.WithLabelValues(labels...).Set(0)
-		if ctx.Err() != nil {
-			return nil
+		if run.Err() == nil {
+			if s.cfg.Now().Sub(began) > healthyAfter {
+				pauses.Reset()
+			}
+			s.failed(run, acc, adapters.AsFailure(orEnded(err)), pauses.NextBackOff())
 		}
-		if s.cfg.Now().Sub(started) > healthyAfter {
+		if menu = run.Err() != nil; menu { // it was stopped, or has another adapter
 			pauses.Reset()
+			acc.intake.restart()
+		} else {
+			s.restarts.WithLabelValues(labels...).Inc()
 		}
-		f := adapters.AsFailure(orEnded(err))
-		if f.Kind == adapters.Auth {
-			return s.giveUp(ctx, acc, f)
-		}
-		wait := max(pauses.NextBackOff(), f.RetryAfter)
-		s.retryIn(acc, f, wait)
-		if pause.Wait(ctx, wait) != nil {
-			return nil
-		}
-		s.restarts.WithLabelValues(labels...).Inc()
+		end()
 	}
+	return nil
+}
+
+// failed waits for the next try of an account. One that can't sign in waits until it has another adapter.
+func (s *Supervisor) failed(run context.Context, acc *account, f *adapters.Failure, backoff time.Duration) {
+	if f.Kind == adapters.Auth {
+		s.giveUp(run, acc, f)
+		return
+	}
+	wait := max(backoff, f.RetryAfter)
+	s.retryIn(acc, f, wait)
+	_ = pause.Wait(run, wait) // the caller looks at run
 }
 
 var errEnded = errors.New("it ended unexpectedly")
@@ -208,17 +307,16 @@ func orEnded(err error) error {
 }
 
 // giveUp shows the account as failed until the configuration changes.
-func (s *Supervisor) giveUp(ctx context.Context, acc *account, f *adapters.Failure) error {
+func (s *Supervisor) giveUp(ctx context.Context, acc *account, f *adapters.Failure) {
 	s.set(acc, adapters.Failed, f.Err.Error())
 	s.cfg.Log.Error("account is stopped until its configuration is fixed",
-		"channel", acc.adapter.Channel(), "account", acc.adapter.Account(), "err", f.Err)
+		"channel", acc.channel, "account", acc.name, "err", f.Err)
 	<-ctx.Done()
-	return nil
 }
 
 func (s *Supervisor) retryIn(acc *account, f *adapters.Failure, wait time.Duration) {
 	s.cfg.Log.Warn("account ended; starting it again",
-		"channel", acc.adapter.Channel(), "account", acc.adapter.Account(), "err", f.Err, "retry_in", wait.String())
+		"channel", acc.channel, "account", acc.name, "err", f.Err, "retry_in", wait.String())
 	s.set(acc, adapters.Retrying, f.Err.Error())
 	acc.mu.Lock()
 	acc.state.Restarts++
@@ -235,8 +333,8 @@ func (s *Supervisor) set(acc *account, status adapters.Status, detail string) {
 }
 
 // setMenu publishes the chat commands. If the platform refuses, the account works without a menu.
-func (s *Supervisor) setMenu(ctx context.Context, acc *account) {
-	setter, ok := acc.adapter.(adapters.CommandSetter)
+func (s *Supervisor) setMenu(ctx context.Context, acc *account, adapter adapters.Adapter) {
+	setter, ok := adapter.(adapters.CommandSetter)
 	if !ok || len(s.cfg.Commands) == 0 {
 		return
 	}
@@ -244,7 +342,7 @@ func (s *Supervisor) setMenu(ctx context.Context, acc *account) {
 		ctx, cancel := context.WithTimeout(ctx, menuTimeout)
 		defer cancel()
 		if err := setter.SetCommands(ctx, s.cfg.Commands); err != nil && ctx.Err() == nil {
-			s.cfg.Log.Warn("command menu not set", "channel", acc.adapter.Channel(), "account", acc.adapter.Account(), "err", err)
+			s.cfg.Log.Warn("command menu not set", "channel", acc.channel, "account", acc.name, "err", err)
 		}
 	})
 }

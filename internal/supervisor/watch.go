@@ -39,7 +39,7 @@ func (s *Supervisor) watch(ctx context.Context, acc *account) (stop func()) {
 
 // askBacklog asks the platform how many events wait, if the platform supports it and the account is connected.
 func (a *account) askBacklog(ctx context.Context, taken int) (now int) {
-	b, ok := a.adapter.(adapters.Backlogger)
+	b, ok := a.with().(adapters.Backlogger)
 	if st := a.current().Status; !ok || st != adapters.Connected && st != adapters.Deaf {
 		return taken
 	}

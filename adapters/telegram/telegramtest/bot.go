@@ -67,7 +67,21 @@ func newBot(s *Server, token string, index int) *Bot {
 }
 
 // Token is the bot's token.
-func (b *Bot) Token() string { return b.token }
+func (b *Bot) Token() string {
+	b.srv.mu.Lock()
+	defer b.srv.mu.Unlock()
+	return b.token
+}
+
+// Rotate gives the bot another token; the one before is invalid at once.
+func (b *Bot) Rotate(token string) {
+	b.srv.mu.Lock()
+	defer b.srv.mu.Unlock()
+	delete(b.srv.bots, b.token)
+	b.token = token
+	b.srv.bots[token] = b
+	b.interruptPoll(&apiError{Code: 401, Description: "Unauthorized"})
+}
 
 // Join makes a chat with its topics known to the bot, so that it may send there.
 func (b *Bot) Join(c Chat, topics ...int64) {

@@ -98,7 +98,7 @@ func (b *Bot) getFile(req *request) ([]byte, *apiError) {
 // download serves /bot<token>/<path>, the way to a file's content.
 func (s *Server) download(w http.ResponseWriter, path string) {
 	token, path, _ := strings.Cut(strings.TrimPrefix(path, "/bot"), "/")
-	bot := s.bots[token]
+	bot := s.BotFor(token)
 	if bot == nil || bot.isRevoked() {
 		writeError(w, apiError{Code: 401, Description: "Unauthorized"})
 		return

@@ -78,7 +78,7 @@ func (b *Bot) sendMessage(method string, req *request) ([]byte, *apiError) {
 
 // compose checks the text as far as that needs no state.
 func (b *Bot) compose(method string, req *request) (*Message, *apiError) {
-	m := &Message{Token: b.token, Chat: req.ChatID.ID, Thread: req.MessageThreadID, Text: req.Text, ParseMode: req.ParseMode, Silent: req.DisableNotification, At: time.Now()}
+	m := &Message{Token: b.Token(), Chat: req.ChatID.ID, Thread: req.MessageThreadID, Text: req.Text, ParseMode: req.ParseMode, Silent: req.DisableNotification, At: time.Now()}
 	if req.ReplyParameters != nil {
 		m.ReplyTo = req.ReplyParameters.MessageID
 	}

@@ -81,7 +81,11 @@ func NewServer(opts Options) (*Server, error) {
 func (s *Server) URL() string { return s.url }
 
 // BotFor is the bot with this token, or nil.
-func (s *Server) BotFor(token string) *Bot { return s.bots[token] }
+func (s *Server) BotFor(token string) *Bot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bots[token]
+}
 
 // Drop cuts all connections that are open.
 func (s *Server) Drop() { s.net.Drop() }
@@ -110,7 +114,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		writeError(w, apiError{Code: 404, Description: "Not Found"})
 		return
 	}
-	bot := s.bots[token]
+	bot := s.BotFor(token)
 	if bot == nil {
 		writeError(w, apiError{Code: 401, Description: "Unauthorized"})
 		return

@@ -43,8 +43,6 @@ type Caller struct {
 	Page bool
 	// SignIn is the sign-in of the browser that makes the request; empty: the request carries a token itself.
 	SignIn string
-	// Made: the token was made at run time, so it can be revoked at any moment.
-	Made bool
 }
 
 // proxied begins the name of a person whom a trusted proxy has named.

@@ -9,7 +9,7 @@ import (
 // ErrEnded is the cause of a context whose caller has signed out, or whose token was revoked.
 var ErrEnded = errors.New("the caller has signed out, or the token was revoked")
 
-// Live has the requests of callers who can lose their access at any moment. They end with it, wherever it was taken.
+// Live has the requests of all callers: each can lose their access at any moment. They end with it, wherever it was taken.
 type Live struct {
 	still func(ctx context.Context, who Caller) error
 
@@ -24,9 +24,6 @@ type watched struct {
 
 // Watch returns a context that ends when the caller loses their access. The function releases it.
 func (l *Live) Watch(ctx context.Context, who Caller) (context.Context, func()) {
-	if who.SignIn == "" && !who.Made {
-		return ctx, func() {}
-	}
 	ctx, end := context.WithCancelCause(ctx)
 	w := &watched{who, end}
 	l.mu.Lock()

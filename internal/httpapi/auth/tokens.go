@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"sluice/policy/flow"
@@ -48,12 +49,19 @@ type Config struct {
 	Now         func() time.Time
 }
 
-// Tokens know who may call the API.
+// Tokens know who may call the API. Safe for concurrent use.
 type Tokens struct {
+	configured atomic.Pointer[configured]
+	secret     [sha256.Size]byte
+	cfg        Config
+	live       *Live
+	uses       *Uses
+}
+
+// configured is what the configuration says of who may call.
+type configured struct {
 	known []hashed
-	cfg   Config
-	live  *Live
-	uses  *Uses
+	proxy Proxy
 }
 
 // hashed is a credential with its token hashed, so that comparing takes the same time whatever the token's length or beginning.
@@ -66,10 +74,33 @@ type hashed struct {
 func NewTokens(cfg Config) *Tokens {
 	t := &Tokens{cfg: cfg, uses: newUses(cfg.Now)}
 	t.live = &Live{still: t.still, open: map[*watched]struct{}{}}
-	for _, c := range cfg.Credentials {
-		t.known = append(t.known, hashed{sha256.Sum256([]byte(c.Token)), Caller{Name: c.Name, Level: c.Level, Role: c.Role}})
+	t.set(cfg.Credentials, cfg.Proxy)
+	if known := t.known(); len(known) > 0 {
+		t.secret = known[0].sum
 	}
 	return t
+}
+
+func (t *Tokens) set(credentials []Credential, proxy Proxy) {
+	c := &configured{proxy: proxy}
+	for _, one := range credentials {
+		c.known = append(c.known, hashed{sha256.Sum256([]byte(one.Token)), Caller{Name: one.Name, Level: one.Level, Role: one.Role}})
+	}
+	t.configured.Store(c)
+}
+
+func (t *Tokens) known() []hashed { return t.configured.Load().known }
+
+// Configure puts other tokens and proxies into effect. The requests and streams of those who lose their access, or whose
+// access changes, end; so do those of whoever a proxy has named.
+func (t *Tokens) Configure(ctx context.Context, credentials []Credential, proxy Proxy) {
+	before := t.known()
+	t.set(credentials, proxy)
+	after := t.known()
+	t.live.End(func(who Caller) bool {
+		return who.Proxied() || who.SignIn == "" && slices.ContainsFunc(before, func(c hashed) bool { return c.Name == who.Name && !slices.Contains(after, c) })
+	})
+	t.live.Recheck(ctx)
 }
 
 // Live knows the requests that end when their callers lose their access.
@@ -78,18 +109,14 @@ func (t *Tokens) Live() *Live { return t.live }
 // Uses knows when tokens and sign-ins were last used.
 func (t *Tokens) Uses() *Uses { return t.uses }
 
-// Secret is the same in every replica that has the same first token.
-func (t *Tokens) Secret() [sha256.Size]byte {
-	if len(t.known) == 0 {
-		return [sha256.Size]byte{}
-	}
-	return t.known[0].sum
-}
+// Secret is the same in every replica that was started with the same first token.
+func (t *Tokens) Secret() [sha256.Size]byte { return t.secret }
 
 // Configured are the callers of the configured tokens, the gateway's own first.
 func (t *Tokens) Configured() []Caller {
-	all := make([]Caller, len(t.known))
-	for i, c := range t.known {
+	known := t.known()
+	all := make([]Caller, len(known))
+	for i, c := range known {
 		all[i] = c.Caller
 	}
 	return all
@@ -125,7 +152,7 @@ func (t *Tokens) identify(r *http.Request, basic bool) (Caller, error) {
 	if who, err := t.signedIn(r); !errors.Is(err, ErrUnknown) {
 		return who, err
 	}
-	return t.cfg.Proxy.person(r)
+	return t.configured.Load().proxy.person(r)
 }
 
 // Sum is the hash under which a secret is stored, in hexadecimal. Secrets are random and long, so they need no salt.
@@ -137,20 +164,20 @@ func Sum(secret string) string {
 // Bearer finds whose token it is. It compares with every configured token, also after one fits.
 func (t *Tokens) Bearer(ctx context.Context, token string) (Caller, error) {
 	got := sha256.Sum256([]byte(strings.TrimSpace(token)))
-	found := -1
-	for i, c := range t.known {
+	known, found := t.known(), -1
+	for i, c := range known {
 		if subtle.ConstantTimeCompare(got[:], c.sum[:]) == 1 {
 			found = i
 		}
 	}
 	if found >= 0 {
-		return t.known[found].Caller, nil
+		return known[found].Caller, nil
 	}
 	if !strings.HasPrefix(strings.TrimSpace(token), MadePrefix) {
 		return Caller{}, ErrUnknown // only what looks like a token of a row costs a look into the store
 	}
 	who, err := t.made(t.cfg.Rows.TokenBySum(ctx, hex.EncodeToString(got[:])))
-	if err == nil && t.configured(who.Name) { // added after the token was made: a name must not give one token the role of the other
+	if err == nil && t.taken(who.Name) { // added after the token was made: a name must not give one token the role of the other
 		return Caller{}, ErrUnknown
 	}
 	return who, err
@@ -162,9 +189,9 @@ func (t *Tokens) SeesAll(ctx context.Context, who Caller) bool {
 	return err == nil && own.SeesAll()
 }
 
-// configured reports whether the configuration has a token of this name.
-func (t *Tokens) configured(name string) bool {
-	return slices.ContainsFunc(t.known, func(c hashed) bool { return c.Name == name })
+// taken reports whether the configuration has a token of this name.
+func (t *Tokens) taken(name string) bool {
+	return slices.ContainsFunc(t.known(), func(c hashed) bool { return c.Name == name })
 }
 
 // MadePrefix begins every token that the gateway makes at run time.
@@ -180,7 +207,7 @@ func (t *Tokens) made(row ledger.APIToken, err error) (Caller, error) {
 	case !row.Expires.IsZero() && !row.Expires.After(t.cfg.Now()):
 		return Caller{}, ErrUnknown
 	}
-	return Caller{Name: row.Name, Level: row.Level, Role: Role(row.Role), Made: true}, nil
+	return Caller{Name: row.Name, Level: row.Level, Role: Role(row.Role)}, nil
 }
 
 // Named finds what the bearer of a token may see and do now; an empty name means the gateway's own token.
@@ -191,7 +218,7 @@ func (t *Tokens) Named(ctx context.Context, name string) (Caller, error) {
 
 // named also returns the print of the token.
 func (t *Tokens) named(ctx context.Context, name string) (Caller, string, error) {
-	for _, c := range t.known {
+	for _, c := range t.known() {
 		if c.Name == name {
 			return c.Caller, printOf(hex.EncodeToString(c.sum[:])), nil
 		}
@@ -206,9 +233,12 @@ func (t *Tokens) named(ctx context.Context, name string) (Caller, string, error)
 
 // still returns nil as long as a caller may go on, and ErrUnknown after they have lost their access.
 func (t *Tokens) still(ctx context.Context, who Caller) error {
-	if who.SignIn != "" {
+	switch {
+	case who.SignIn != "":
 		_, err := t.session(ctx, who.SignIn)
 		return err
+	case who.Proxied(): // the proxy decides
+		return nil
 	}
 	_, err := t.Named(ctx, who.Name)
 	return err

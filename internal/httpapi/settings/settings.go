@@ -256,7 +256,8 @@ func (a *API) Save(ctx context.Context, in *struct {
 	if in.Match == "" {
 		return nil, wire.NewError(http.StatusPreconditionRequired, "precondition_required", "send the version of the file that you have read in the header If-Match")
 	}
-	s, err := a.Keeper.Save(ctx, d, strings.Trim(in.Match, `"`), auth.CallerOf(ctx).Actor())
+	// The save may take the caller's own access, which ends the request: it is completed all the same.
+	s, err := a.Keeper.Save(context.WithoutCancel(ctx), d, strings.Trim(in.Match, `"`), auth.CallerOf(ctx).Actor())
 	if err != nil {
 		return nil, problem(err)
 	}

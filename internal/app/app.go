@@ -33,6 +33,7 @@ import (
 	"sluice/internal/sandbox"
 	"sluice/internal/selfcheck"
 	"sluice/internal/skill"
+	"sluice/internal/starting"
 	"sluice/internal/supervisor"
 	"sluice/internal/telemetry"
 	"sluice/internal/voice"
@@ -90,7 +91,7 @@ type App struct {
 	roster     *roster.Roster
 	loop       *agent.Loop
 	router     *router.Router
-	channels   *channels
+	channels   *supervisor.Accounts
 	nodes      *nodeParts // nil: nodes are disabled
 	supervisor *supervisor.Supervisor
 	mcp        *mcp.Servers
@@ -190,19 +191,19 @@ func (a *App) awaitTools(ctx context.Context) {
 // openStoreAndBus starts both in parallel; each takes a part of the start's time. If one of their servers is
 // unavailable it waits, until ctx ends.
 func (a *App) openStoreAndBus(ctx context.Context) error {
-	w := newWaiting(a.listener, a.log, *a.token.Load(), a.version)
-	soon := time.AfterFunc(waitShown, w.begin)
+	w := starting.New(a.listener, a.log, *a.token.Load(), a.version)
+	soon := time.AfterFunc(starting.Shown, w.Begin)
 	defer soon.Stop()
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
-		return w.until(ctx, "store", func() (err error) {
+		return w.Until(ctx, "store", func() (err error) {
 			a.store, err = a.openStore(ctx)
 			return err
 		})
 	})
-	g.Go(func() error { return w.until(ctx, "bus", func() error { return a.startBus(ctx) }) })
+	g.Go(func() error { return w.Until(ctx, "bus", func() error { return a.startBus(ctx) }) })
 	err := g.Wait()
-	return errors.Join(err, w.stop())
+	return errors.Join(err, w.Stop())
 }
 
 // startBus starts the bus. An embedded bus either starts at once or never.
@@ -218,7 +219,7 @@ func (a *App) startBus(ctx context.Context) error {
 	}
 	err = fmt.Errorf("start bus: %w", err)
 	if a.cfg.Bus.URL.Reveal() == "" {
-		return fatalError{err}
+		return starting.FatalError{Err: err}
 	}
 	return err
 }
@@ -259,7 +260,7 @@ func (a *App) wire() error {
 	if err != nil {
 		return err
 	}
-	if a.channels, err = newChannels(a); err != nil {
+	if a.channels, err = newAccounts(a); err != nil {
 		return fmt.Errorf("configure channels: %w", err)
 	}
 	a.files.Marks, a.files.Quota = a.store, workspace.NewQuota(a.bounds, a.space, a.now)
@@ -267,7 +268,7 @@ func (a *App) wire() error {
 	a.roster = roster.New(agentSettings(a.cfg, a.monitor.Load(), a.carriers))
 	a.skills = &skill.Keeper{Pins: a.store, Settings: func() skill.Settings { return a.roster.Settings().Skills }, Now: a.now}
 	a.router, err = router.New(router.Config{
-		Store: a.rows(a.store), Bus: a.bus, Models: models{a.roster, a.chooseModel, a.maxTemperature, a.fallback.Clear}, Gate: &a.gate, Monitor: &a.monitor, Adapters: a.channels.find, Transcribe: a.voices.Transcribe, Speaker: &a.voices, ReadDocument: documents(a.log).Text,
+		Store: a.rows(a.store), Bus: a.bus, Models: models{a.roster, a.chooseModel, a.maxTemperature, a.fallback.Clear}, Gate: &a.gate, Monitor: &a.monitor, Adapters: a.channels.Find, Transcribe: a.voices.Transcribe, Speaker: &a.voices, ReadDocument: documents(a.log).Text,
 		Settings: routerSettings(a.cfg), Partitions: a.cfg.Limits.Partitions, Replica: a.replica, Now: a.now, Log: a.log, Registerer: a.registry,
 		Sweep: func(ctx context.Context) { sweepCalls(ctx, a) }, Refusals: a.store, Spending: a.store, Tracer: a.tracer, Disk: a.diskSpace, Full: takesIn(a), Jobs: a.cfg.Jobs(), JobReader: a.cfg, Hooks: a.cfg.ReadHooks(func(string, string) {}), Alerts: a.cfg.AlertPlan(), Nodes: a.nodes,
 	})
@@ -300,7 +301,7 @@ func (a *App) wire() error {
 	a.checks = a.newChecks()
 	a.router.JobSource().Checks, a.router.JobSource().Instructions = a.checks, a.heartbeatInstructions
 	a.supervisor = supervisor.New(supervisor.Config{
-		Adapters: a.channels.all(), Acceptor: a.router.Intake, Leases: a.bus, Commands: commands.Menu(),
+		Adapters: a.channels.All(), Acceptor: a.router.Intake, Leases: a.bus, Commands: commands.Menu(),
 		Now: a.now, Log: a.log, Registerer: a.registry,
 	})
 	a.file = newFile(a)

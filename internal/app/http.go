@@ -108,7 +108,7 @@ func hosts(g config.Gateway) ([]string, error) {
 
 // callback handles a platform's requests for an account.
 func (a *App) callback(channel, account string) (http.Handler, bool) {
-	found, ok := a.channels.find(channel, account)
+	found, ok := a.channels.Find(channel, account)
 	if !ok {
 		return nil, false
 	}

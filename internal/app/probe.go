@@ -10,6 +10,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/internal/config"
+	"sluice/internal/supervisor"
 )
 
 // probeTimeout bounds the questions to one platform.
@@ -26,13 +27,13 @@ type Probed struct {
 // that uses them.
 func Probe(ctx context.Context, cfg *config.Config, version string) []Probed {
 	a := New(cfg, version, slog.New(slog.DiscardHandler))
-	c := &channels{}
-	accounts, err := c.of(a, cfg)
+	c := &supervisor.Accounts{}
+	accounts, err := configured(c, a, cfg)
 	if err != nil {
 		return []Probed{{Channel: "channels", Err: err}}
 	}
-	c.byName.Store(&accounts)
-	all := c.all()
+	c.Set(accounts)
+	all := c.All()
 	probed := make([]Probed, len(all))
 	var wg sync.WaitGroup
 	for i, adapter := range all {

@@ -114,7 +114,7 @@ func (a *App) apply(cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	accounts, err := a.channels.of(a, cfg)
+	accounts, err := configured(a.channels, a, cfg)
 	if err != nil {
 		return fmt.Errorf("configure channels: %w", err)
 	}
@@ -135,7 +135,7 @@ func (a *App) apply(cfg *config.Config) error {
 	a.bus.Agents.Recheck()
 	a.roster.Configure(agentSettings(cfg, a.monitor.Load(), a.carriers))
 	a.router.Configure(routerSettings(cfg))
-	a.channels.put(accounts, a.supervisor)
+	a.channels.Put(accounts, a.supervisor)
 	a.router.JobSource().Configure(cfg.Jobs(), cfg)
 	a.router.Hooks().Configure(cfg.ReadHooks(func(string, string) {}))
 	a.checks.Configure(cfg.CompiledChecks(nil))

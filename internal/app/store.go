@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"sluice/internal/starting"
 	"sluice/store"
 	"sluice/store/engine"
 	"sluice/store/postgres"
@@ -26,7 +27,7 @@ func (a *App) openStore(ctx context.Context) (*store.DB, error) {
 	fault, away := errors.AsType[*engine.Unavailable](err)
 	err = fmt.Errorf("open store: %w", err)
 	if a.cfg.Store.URL.Reveal() == "" || !away || fault.Lasting {
-		return nil, fatalError{err} // waiting repairs neither a file nor a schema
+		return nil, starting.FatalError{Err: err} // waiting repairs neither a file nor a schema
 	}
 	return nil, err
 }

@@ -68,7 +68,7 @@ func layers() [][]string {
 			"internal/agent", "internal/bus", "internal/config", "internal/console", "internal/httpapi",
 			"internal/mcp", "internal/model", "internal/supervisor",
 		},
-		{"internal/voice", "internal/configfile"},
+		{"internal/voice", "internal/configfile", "internal/starting"},
 		{"internal/program/programtest", "internal/backup", "internal/cli/terminal"},
 		{"internal/cli/api"},
 		{"internal/cli/archive", "internal/cli/chat", "internal/cli/complete", "internal/cli/console", "internal/cli/doctor", "internal/cli/examples", "internal/cli/logs", "internal/cli/models", "internal/cli/node", "internal/cli/policy", "internal/cli/service", "internal/cli/setup", "internal/cli/skills", "internal/cli/usage"},

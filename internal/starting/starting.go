@@ -1,4 +1,5 @@
-package app
+// Package starting serves HTTP while the gateway's store and bus are missing, and tries to reach them.
+package starting
 
 import (
 	"context"
@@ -19,21 +20,24 @@ import (
 )
 
 const (
-	// waitShown is how long a start may wait before the HTTP server reports it.
-	waitShown = 300 * time.Millisecond
+	// Shown is how long a start may wait before the HTTP server reports it.
+	Shown = 300 * time.Millisecond
 	// waitFirst and waitMax bound the pause between tries to reach a component.
 	waitFirst, waitMax = 250 * time.Millisecond, 5 * time.Second
 )
 
-// fatalError is a start failure that waiting does not fix.
-type fatalError struct{ error }
+// FatalError is a start failure that waiting does not fix.
+type FatalError struct{ Err error }
+
+// Error implements error.
+func (e FatalError) Error() string { return e.Err.Error() }
 
 // Unwrap returns the cause.
-func (e fatalError) Unwrap() error { return e.error }
+func (e FatalError) Unwrap() error { return e.Err }
 
-// waiting serves while the gateway's store and bus are missing. It is not ready and says why: in the log once per
-// reason, and over HTTP. Its goroutine is that of its HTTP server; stop waits for it.
-type waiting struct {
+// Waiting serves while the gateway's store and bus are missing. It is not ready and says why: in the log once per
+// reason, and over HTTP. Its goroutine is that of its HTTP server; Stop waits for it.
+type Waiting struct {
 	log     *slog.Logger
 	token   string
 	version string
@@ -46,8 +50,9 @@ type waiting struct {
 	parts map[string]string // what is wrong with each missing component; empty: not known yet
 }
 
-func newWaiting(l net.Listener, log *slog.Logger, token, version string) *waiting {
-	w := &waiting{log: log, token: token, version: version, parts: map[string]string{}}
+// New makes a Waiting; nothing is served before Begin.
+func New(l net.Listener, log *slog.Logger, token, version string) *Waiting {
+	w := &Waiting{log: log, token: token, version: version, parts: map[string]string{}}
 	w.handle, _ = l.(*net.TCPListener) // gateway.listen is always TCP
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { fmt.Fprintln(rw, "ok") })
@@ -68,7 +73,7 @@ func newWaiting(l net.Listener, log *slog.Logger, token, version string) *waitin
 }
 
 // hasToken reports whether a caller has the gateway's token. Other callers learn only which components are missing.
-func (w *waiting) hasToken(r *http.Request) bool {
+func (w *Waiting) hasToken(r *http.Request) bool {
 	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	return ok && w.token != "" && subtle.ConstantTimeCompare([]byte(given), []byte(w.token)) == 1
 }
@@ -79,7 +84,7 @@ type waitingHealth struct {
 	Parts   []operator.Health `json:"parts"`
 }
 
-func (w *waiting) health(known bool) waitingHealth {
+func (w *Waiting) health(known bool) waitingHealth {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	h := waitingHealth{Parts: []operator.Health{}}
@@ -94,7 +99,7 @@ func (w *waiting) health(known bool) waitingHealth {
 	return h
 }
 
-func (w *waiting) reasons() string {
+func (w *Waiting) reasons() string {
 	var texts []string
 	for _, p := range w.health(true).Parts {
 		texts = append(texts, p.Name+": "+p.Detail)
@@ -102,15 +107,15 @@ func (w *waiting) reasons() string {
 	return strings.Join(texts, "; ")
 }
 
-func (w *waiting) answer(rw http.ResponseWriter, body any) {
+func (w *Waiting) answer(rw http.ResponseWriter, body any) {
 	rw.Header().Set("Content-Type", "application/json")
 	rw.Header().Set("Retry-After", "1")
 	rw.WriteHeader(http.StatusServiceUnavailable)
 	_ = json.NewEncoder(rw).Encode(body) // the client has disconnected
 }
 
-// begin starts the HTTP server. The listener stays open when it ends.
-func (w *waiting) begin() {
+// Begin starts the HTTP server. The listener stays open when it ends.
+func (w *Waiting) Begin() {
 	w.serve.Do(func() {
 		if w.handle == nil {
 			return
@@ -123,8 +128,8 @@ func (w *waiting) begin() {
 	})
 }
 
-// stop ends the HTTP server and leaves the listener to the next one.
-func (w *waiting) stop() error {
+// Stop ends the HTTP server and leaves the listener to the next one.
+func (w *Waiting) Stop() error {
 	w.serve.Do(func() {}) // it no longer starts
 	err := w.server.Close()
 	w.wg.Wait()
@@ -140,8 +145,8 @@ type sharedListener struct{ *net.TCPListener }
 // Close implements [net.Listener].
 func (l sharedListener) Close() error { return l.SetDeadline(time.Unix(1, 0)) }
 
-// until retries opening a component until it works, ctx ends, or it fails with a fatalError.
-func (w *waiting) until(ctx context.Context, name string, open func() error) error {
+// Until retries opening a component until it works, ctx ends, or it fails with a FatalError.
+func (w *Waiting) Until(ctx context.Context, name string, open func() error) error {
 	w.note(name, "it is being opened")
 	defer func() {
 		w.mu.Lock()
@@ -158,14 +163,14 @@ func (w *waiting) until(ctx context.Context, name string, open func() error) err
 			}
 			return nil
 		}
-		if fatal := (fatalError{}); errors.As(err, &fatal) {
-			return fatal.error
+		if fatal := (FatalError{}); errors.As(err, &fatal) {
+			return fatal.Err
 		}
 		if ctx.Err() != nil {
 			return err
 		}
 		w.note(name, err.Error())
-		w.begin()
+		w.Begin()
 		if said == "" { // /readyz reports it at the same time as the log
 			w.log.Warn("not ready: the start waits", "part", name, "reason", err.Error())
 			said = err.Error()
@@ -176,7 +181,7 @@ func (w *waiting) until(ctx context.Context, name string, open func() error) err
 	}
 }
 
-func (w *waiting) note(name, why string) {
+func (w *Waiting) note(name, why string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.parts[name] = why

@@ -46,6 +46,7 @@ type options struct {
 	alerts   int
 
 	remembered int
+	yearPeople int
 }
 
 func parse(args []string) (options, error) {
@@ -60,6 +61,7 @@ func parse(args []string) (options, error) {
 	flags.IntVar(&o.stored, "sessions", 100_000, "sessions stored beforehand")
 	flags.IntVar(&o.remembered, "memories", 100_000, "memories that are searched")
 	flags.IntVar(&o.messages, "messages", 1_000_000, "messages stored beforehand")
+	flags.IntVar(&o.yearPeople, "year-people", 20, "people whose traffic of a year is stored")
 	flags.IntVar(&o.jobs, "jobs", 10_000, "jobs that are each due once a minute")
 	flags.IntVar(&o.alerts, "alerts", 1000, "alerts that are reported in a minute")
 	if err := flags.Parse(args); err != nil {
@@ -105,6 +107,7 @@ func parts() []part {
 		{"jobs", measureJobs},
 		{"alerts", measureAlerts},
 		{"postgres", measurePostgres},
+		{"year", measureYear},
 	}
 }
 

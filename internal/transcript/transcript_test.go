@@ -170,7 +170,9 @@ func TestWhatDoesNotFit(t *testing.T) {
 		changed[line-1] = text + "\n"
 		return strings.Join(changed, "")
 	}
-	without := func(line int) string { return strings.Join(append(append([]string{}, lines[:line-1]...), lines[line:]...), "") }
+	without := func(line int) string {
+		return strings.Join(append(append([]string{}, lines[:line-1]...), lines[line:]...), "")
+	}
 	for _, c := range []struct {
 		file string
 		line int

@@ -53,9 +53,9 @@ type Watch struct {
 	Report func(ctx context.Context, reports []alert.Incoming) error
 	// Tell tells the owner once for each key, on a channel that works. It is used without alerts, and for a trouble of a channel,
 	// which may be the one on which its alert is sent.
-	Tell   func(ctx context.Context, t *Trouble, text, key string) error
-	Now    func() time.Time
-	Log    *slog.Logger
+	Tell func(ctx context.Context, t *Trouble, text, key string) error
+	Now  func() time.Time
+	Log  *slog.Logger
 
 	seen map[string]*known
 }

@@ -102,8 +102,10 @@ func (c *Commands) load(ctx context.Context, name string, renames []string) (err
 		return err
 	}
 	o := transcript.Options{
-		Rename:    map[string]string{},
-		HasAgent:  func(id string) bool { return slices.ContainsFunc(cfg.Agents.List, func(a config.Agent) bool { return a.ID == id }) },
+		Rename: map[string]string{},
+		HasAgent: func(id string) bool {
+			return slices.ContainsFunc(cfg.Agents.List, func(a config.Agent) bool { return a.ID == id })
+		},
 		Partition: func(id sessions.ID) int { return sessions.SessionLane(id).Partition(cfg.Limits.Partitions) },
 	}
 	for _, r := range renames {

@@ -91,6 +91,7 @@ var views = []struct{ path, ready string }{
 	{"costs?by=session&days=7", `#budgets meter`},
 	{"logs", `.problem`}, // the page is not allowed to see everything
 	{"access", `table`},
+	{"skills", `.empty`},
 	{"config", `.setting`},
 	{"config?q=models&show=changed", `.filter.set`},
 	{"config?part=history", `.empty`},

@@ -11,7 +11,7 @@ import { Icon } from "./ui/icon.js";
 import { Level, Problem } from "./ui/parts.js";
 
 // groups are the views of the rail, in order. Each is a file of views/.
-const groups = [["overview", "inbox"], ["conversations", "runs", "deliveries"], ["policy", "people", "audit", "why"], ["agents", "automation", "alerts", "memory"], ["config", "logs", "costs", "access"]];
+const groups = [["overview", "inbox"], ["conversations", "runs", "deliveries"], ["policy", "people", "audit", "why"], ["agents", "skills", "automation", "alerts", "memory"], ["config", "logs", "costs", "access"]];
 const views = groups.flat();
 const onPhone = ["overview", "inbox", "conversations", "deliveries"];
 

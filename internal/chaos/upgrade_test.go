@@ -25,7 +25,7 @@ import (
 )
 
 // lastRelease is the commit of the version before this one. Whoever makes a release changes it to the release's commit.
-const lastRelease = "f86c35da"
+const lastRelease = "29780cd9"
 
 // previous builds the last release, once for all runs: the binary stays in .bin. It needs the history of the repository.
 var previous = sync.OnceValues(func() (string, error) {

@@ -79,6 +79,9 @@ func (b *bench) measureLists(ctx context.Context, g *gateway, name string) error
 	for _, one := range all[:3] {
 		b.report.add(name+"/v1/"+one.path, "", milliseconds, one.ms)
 	}
+	if err := b.measurePage(ctx, g, name); err != nil {
+		return err
+	}
 	return g.stop()
 }
 

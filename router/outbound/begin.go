@@ -65,7 +65,7 @@ func (o *Outbox) begin(ctx context.Context, d ledger.Delivery, end *ending) *Beg
 	if !ok {
 		return nil
 	}
-	b := &Begun{worker: &worker{out: o, lane: lane.Lane}, lane: lane, queued: d, intent: d, to: a, traced: traceAnswer(o.Tracer, end.runs, telemetry.From(ctx))}
+	b := &Begun{worker: &worker{out: o, lane: lane.Lane}, lane: lane, queued: d, intent: d, to: a, traced: telemetry.From(ctx).Parent()}
 	begun := false
 	defer func() {
 		if !begun {
@@ -105,7 +105,10 @@ func (b *Begun) Stored() {
 		if w.lane.Stopping() {
 			return lanes.Rest{}, w.handBack(b.intent)
 		}
-		span := spanOf(w.lane.Context(), w, &b.intent, b.traced)
+		var span *telemetry.Span
+		if b.traced != (telemetry.Parent{}) {
+			span = spanOf(w.lane.Context(), w, &b.intent, b.traced)
+		}
 		wait, err := w.postAll(telemetry.With(w.lane.Context(), span), b.intent, b.to, b.parts)
 		span.End()
 		return lanes.Rest{Wait: wait}, err

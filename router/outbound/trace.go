@@ -7,7 +7,6 @@ import (
 	"sluice/adapters"
 	"sluice/internal/telemetry"
 	"sluice/router/ledger"
-	"sluice/sessions"
 )
 
 // traced is deliver in a span.
@@ -49,17 +48,6 @@ func traceOf(ctx context.Context, w *worker, d *ledger.Delivery) telemetry.Trace
 		chain = batch[0].Chain.ID
 	}
 	return telemetry.TraceOf(string(d.Run), chain)
-}
-
-// traceAnswer is the trace of an answer whose runs are known.
-func traceAnswer(t *telemetry.Tracer, batch []sessions.Run, within *telemetry.Span) telemetry.Parent {
-	if !t.On() || len(batch) == 0 {
-		return telemetry.Parent{}
-	}
-	if within != nil {
-		return within.Parent()
-	}
-	return t.Root(telemetry.TraceOf(string(batch[0].ID), batch[0].Chain.ID))
 }
 
 // postTraced is post in a span.

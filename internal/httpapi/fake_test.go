@@ -473,5 +473,3 @@ func call(h http.Handler, method, path, body string, headers ...string) *httptes
 	h.ServeHTTP(w, r)
 	return w
 }
-
-func (g *gateway) Channels() []string { return []string{"webchat"} }

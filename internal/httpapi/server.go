@@ -78,7 +78,7 @@ type Gateway struct {
 	Pairings        operator.Pairings
 	Jobs            operator.Jobs
 	Heartbeats      conversation.Heartbeats
-	Checker         Checker
+	Checker         operator.PolicyChecker
 	Past            policies.Past
 	Simulator       operator.Simulator
 	Nodes           nodes.Nodes
@@ -90,12 +90,6 @@ type Gateway struct {
 type Hooks interface {
 	hooks.Hooks
 	hooks.Keeper
-}
-
-// Checker says what the gate would decide.
-type Checker interface {
-	operator.PolicyChecker
-	policies.Checker
 }
 
 // Rows is what the API reads from the store, by kind.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -114,6 +115,11 @@ func (p *Past) Try(ctx context.Context, most flow.Level, since time.Time, propos
 		t.Changed = t.Changed[:foundMax]
 	}
 	return t.Report, nil
+}
+
+// Channels are those that messages can be sent through, by name.
+func (p *Past) Channels() []string {
+	return slices.Sorted(maps.Keys(p.Composer.Settings().Channels))
 }
 
 // trial is one run of Try.

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -184,11 +182,6 @@ func (o *Sender) checkedRoute(ctx context.Context, s *place.Settings, c Check) (
 		Channel: c.Channel, Account: cmp.Or(c.Account, "default"), ChatType: cmp.Or(c.ChatType, sessions.Direct),
 		Conversation: sessions.ConversationID(c.To), Thread: sessions.ThreadID(c.Thread),
 	}, nil
-}
-
-// Channels are those that messages can be sent through, by name.
-func (o *Sender) Channels() []string {
-	return slices.Sorted(maps.Keys(o.Composer.Settings().Channels))
 }
 
 func checkedSession(ctx context.Context, compose *Composer, c Check, route sessions.Route) (sessions.Record, error) {

@@ -33,12 +33,12 @@ const (
 // Checker says what the gate would decide about a message.
 type Checker interface {
 	CheckPolicy(ctx context.Context, c outbound.Check) (policy.Decision, error)
-	// Channels are those that messages can be sent through.
-	Channels() []string
 }
 
 // Past tries a proposed policy against what is stored.
 type Past interface {
+	// Channels are those that messages can be sent through.
+	Channels() []string
 	Try(ctx context.Context, most flow.Level, since time.Time, p policy.Proposal) (backtest.Report, error)
 }
 
@@ -120,7 +120,7 @@ func (a *API) Get(ctx context.Context, in *struct {
 ) (*wire.Body[policyRecord], error) {
 	out := policyRecord{Matrix: []matrixRow{}, Rules: []ruleRecord{}, Channels: []flowRecord{}}
 	var channels []string
-	for _, c := range a.Checker.Channels() {
+	for _, c := range a.Past.Channels() {
 		if (in.Channel == "" || in.Channel == c) && a.Visible.ChannelSeen(ctx, c, "") {
 			channels = append(channels, c)
 			out.Channels = append(out.Channels, flowRecord{c, a.Visible.ChannelLevel(c, "").String()})

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -126,17 +127,9 @@ func TestABrokenTrail(t *testing.T) {
 	g.end() // it locks the database
 	raw, err := sql.Open("sqlite", filepath.Join(g.state, "sluice.db"))
 	require.NoError(t, err)
-	rows, err := raw.QueryContext(t.Context(), "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name LIKE 'audit%'")
-	require.NoError(t, err)
-	var triggers []string
-	for rows.Next() {
-		var name string
-		require.NoError(t, rows.Scan(&name))
-		triggers = append(triggers, name)
-	}
-	require.NoError(t, rows.Close())
-	require.NotEmpty(t, triggers)
-	for _, name := range triggers {
+	var triggers string
+	require.NoError(t, raw.QueryRowContext(t.Context(), "SELECT group_concat(name) FROM sqlite_master WHERE type = 'trigger' AND tbl_name LIKE 'audit%'").Scan(&triggers))
+	for _, name := range strings.Split(triggers, ",") {
 		_, err = raw.ExecContext(t.Context(), "DROP TRIGGER "+name)
 		require.NoError(t, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -178,7 +179,7 @@ func (y *year) fill(ctx context.Context, db *store.DB) error {
 // yearTurn are the rows of a message and its reply, as they are once it is sent.
 func yearTurn(person int, id sessions.ID, label flow.Label, at time.Time) ledger.Change {
 	question, reply := strings.Repeat("How is the weather? ", 4), strings.Repeat("It rains in the mountains, and the sun shines at the sea. ", 6)
-	route := sessions.Route{Channel: "telegram", Account: "default", ChatType: sessions.Direct, Conversation: sessions.ConversationID(fmt.Sprint(person)), Peer: sessions.UserID(fmt.Sprint(person))}
+	route := sessions.Route{Channel: "telegram", Account: "default", ChatType: sessions.Direct, Conversation: sessions.ConversationID(strconv.Itoa(person)), Peer: sessions.UserID(strconv.Itoa(person))}
 	lane := route.Lane()
 	run := sessions.Run{
 		ID: sessions.NewRunID(), Session: id, Kind: sessions.KindMessage, Status: sessions.RunDone, Input: sessions.Input{Text: question, Sender: sessions.Peer{ID: route.Peer}},

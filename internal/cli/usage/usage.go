@@ -138,7 +138,7 @@ func table(s terminal.Screen, got *sums, limit int) error {
 		}
 		cells = append(cells, strconv.Itoa(r.Calls), strconv.Itoa(r.Tokens.Input), cached(&r.amounts), strconv.Itoa(r.Tokens.Output))
 		if audio {
-			cells = append(cells, (time.Duration(r.AudioSeconds * float64(time.Second))).String())
+			cells = append(cells, time.Duration(r.AudioSeconds*float64(time.Second)).String())
 		}
 		return append(cells, cost(&r.amounts))
 	})

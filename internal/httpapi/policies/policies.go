@@ -255,7 +255,7 @@ func matchOf(m policy.SendMatch) map[string]string {
 	return all
 }
 
-// counts counts how often each rule has applied: in the newest deliveries, which have their decisions, and for all other
+// counts returns how often each rule has applied: in the newest deliveries, which have their decisions, and for all other
 // decisions in the newest entries of the audit trail.
 func (a *API) counts(ctx context.Context, l *lookedRecord) (map[string]*appliedRecord, error) {
 	counts, level := map[string]*appliedRecord{}, auth.CallerOf(ctx).Level

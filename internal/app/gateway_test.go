@@ -136,10 +136,12 @@ func TestReadinessNamesWhatIsWrong(t *testing.T) {
 	}
 	read(t, g.call(http.MethodGet, "/readyz", ""), http.StatusServiceUnavailable, &ready)
 	require.False(t, ready.Ready)
-	require.True(t, ready.Parts[0].OK)
-	require.Equal(t, "telegram/default", ready.Parts[2].Name)
-	require.False(t, ready.Parts[2].OK)
-	require.Contains(t, ready.Parts[2].Detail, "token")
+	for _, part := range ready.Parts {
+		require.Equal(t, part.Name != "telegram/default", part.OK, part.Name)
+		if !part.OK {
+			require.Contains(t, part.Detail, "token")
+		}
+	}
 }
 
 func TestSecondGatewayOnTheSameStateIsRefused(t *testing.T) {

@@ -17,6 +17,7 @@ func TestNotReadyWhileItStarts(t *testing.T) {
 	require.NoError(t, err)
 	cfg.State, cfg.Gateway.Token = t.TempDir(), "token"
 	a := New(cfg, "test", slog.New(slog.DiscardHandler))
+	a.setToken(cfg, "token")
 	require.NoError(t, a.openStoreAndBus(t.Context()))
 	defer a.Stop(t.Context())
 	require.NoError(t, a.wire())

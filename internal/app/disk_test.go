@@ -62,6 +62,7 @@ func TestADiskThatFills(t *testing.T) {
 		require.NoError(t, err)
 		return resp.StatusCode, string(body)
 	}
+	require.Eventually(t, func() bool { status, _ := ready(); return status == http.StatusOK }, patience, 50*time.Millisecond, "Telegram is connected")
 	require.Empty(t, g.trouble("disk/"))
 	free.Store(1500 << 20)
 	warned := g.trouble("disk/")
@@ -110,7 +111,7 @@ store: { url: "`+storetest.Postgres(t)+`" }
 	bots.Say(telegramtest.Private(1001), telegramtest.User{ID: 1001, FirstName: "Ada"}, "hello")
 	_, err := bots.WaitSent(t.Context(), 1001, 1)
 	require.NoError(t, err)
-	resp := g.call(http.MethodGet, "/readyz", "")
+	resp := g.call(http.MethodGet, "/readyz", "") // Telegram is connected: it has sent a message
 	require.Equal(t, http.StatusOK, resp.StatusCode)
 }
 

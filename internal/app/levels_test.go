@@ -70,8 +70,8 @@ func decisions() map[string]ruling {
 		"get-memory":           {by: bySession},
 		"delete-memory":        {by: bySession},
 		"get-media":            {by: byRow},
-		"list-agents":          {by: byNothing}, // they are in the configuration
-		"get-agent":            {by: byNothing},
+		"list-agents":          {by: byRow, tail: []string{"?calls=true"}}, // they are in the configuration, but their calls have levels
+		"get-agent":            {by: byRow, tail: []string{"?calls=true"}},
 		"list-checks":          {by: byNothing}, // their levels are in the configuration, see TestChecksAreShownUpToTheirLevel
 		"run-check":            {by: byNothing},
 		"status":               {by: byRow},
@@ -217,7 +217,7 @@ func TestEveryOperationHasADecision(t *testing.T) {
 
 // ids puts the things' ids where a path, a query or a body names them.
 func (o things) ids() *strings.Replacer {
-	return strings.NewReplacer("{id}", string(o.session.ID), "{run}", string(o.run.ID), "{response}", "resp_"+strings.TrimPrefix(string(o.run.ID), "run_"), "{exchange}", o.exchange.ID, "{delivery}", string(o.delivery.ID),
+	return strings.NewReplacer("{agent}", "main", "{id}", string(o.session.ID), "{run}", string(o.run.ID), "{response}", "resp_"+strings.TrimPrefix(string(o.run.ID), "run_"), "{exchange}", o.exchange.ID, "{delivery}", string(o.delivery.ID),
 		"{media}", string(o.media.ID), "{approval}", string(o.approval.ID), "{memory}", string(o.memory.ID), "{key}", o.memory.Key, "{job}", o.job.ID, "{code}", o.pairing.Code, "{path}", "a.txt", "{target}", "ops", "{name}", "ci", "{request}", o.request.ID,
 		"{alert}", o.alert.Key, "{silence}", o.silence.ID, "{silenceID}", o.silence.ID)
 }

@@ -166,7 +166,7 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 		status: status, overview: &overview.API{Visible: visible, Status: status, Rows: rows.Overview, Now: cfg.Now},
 
 		checks:    &operator.CheckAPI{Checks: cfg.Checks},
-		agents:    &operator.AgentAPI{Agents: cfg.Agents},
+		agents:    &operator.AgentAPI{Agents: cfg.Agents, Calls: rows.Usage, Now: cfg.Now},
 		settings:  &settings.API{Keeper: cfg.Settings, Tokens: tokens},
 		providers: cfg.Providers,
 		usage:     &usage.API{Visible: visible, Ledger: rows.Usage, Standings: cfg.Budgets, Now: cfg.Now},

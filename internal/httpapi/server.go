@@ -111,7 +111,7 @@ type Rows struct {
 	Overview   overview.Rows
 	Live       live.Rows
 	Why        why.Rows
-	Usage      usage.Ledger
+	Usage      UsageRows
 }
 
 // AccessStore has the tokens and sign-ins.
@@ -119,6 +119,12 @@ type AccessStore interface {
 	auth.Rows
 	auth.UseStore
 	signin.Store
+}
+
+// UsageRows reads the calls of models, added up or one by one.
+type UsageRows interface {
+	usage.Ledger
+	operator.CallRows
 }
 
 // MediaRows reads files, whole or without their content.

@@ -118,6 +118,10 @@ func (crowded) Sums(_ context.Context, q spending.Query) ([]spending.Sum, error)
 	return slices.Repeat([]spending.Sum{{Calls: 1}}, min(cmp.Or(q.Limit, spending.SumsMax), spending.SumsMax)), nil
 }
 
+func (crowded) CallsSince(_ context.Context, _ flow.Level, _ time.Time, limit int) ([]spending.CallPoint, error) {
+	return slices.Repeat([]spending.CallPoint{{Agent: "main", Started: clock}}, limit), nil
+}
+
 // The largest list says too that there are more rows, and its totals count them.
 func TestUsageBeyondTheLargestLimit(t *testing.T) {
 	t.Parallel()

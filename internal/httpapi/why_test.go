@@ -62,6 +62,7 @@ type explained struct {
 	Kind, Status, Title, Answer string
 	Change                      []struct{ Text, Command string }
 	Steps                       []struct{ Step, State, Text string }
+	Links                       struct{ Page, API, CLI string }
 }
 
 // states are the steps of an explanation with their states.
@@ -146,7 +147,9 @@ func TestWhyExplainsEveryKind(t *testing.T) {
 		code, _ = a.why(id, asShift)
 		require.Equal(t, http.StatusNotFound, code, "%s is above the caller", id)
 	}
-	_, got := a.why("apr_tool")
+	_, got := a.why("cron/brief/x")
+	require.Equal(t, []string{"/why/cron%2Fbrief%2Fx", "/v1/why/cron%2Fbrief%2Fx", "sluice why cron/brief/x"}, []string{got.Links.Page, got.Links.API, got.Links.CLI})
+	_, got = a.why("apr_tool")
 	require.Equal(t, "sluice approvals allow apr_tool", got.Change[0].Command)
 	_, got = a.why("apr_msg")
 	require.Empty(t, got.Change, "it is decided")

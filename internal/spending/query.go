@@ -77,6 +77,16 @@ type Sum struct {
 	Currency string // empty: their price is unknown
 }
 
+// CallPoint is what one call was like, without what it was about.
+type CallPoint struct {
+	Agent   string
+	Started time.Time
+	Latency time.Duration
+	Failed  bool
+	Input   int // tokens
+	Output  int
+}
+
 // Counted adds a call to sums, one for each currency.
 func Counted(sums []Sum, c *Call) []Sum {
 	i := slices.IndexFunc(sums, func(s Sum) bool { return s.Currency == c.Currency })

@@ -87,6 +87,25 @@ func testSpendingSums(t *testing.T, b *bundle) {
 	require.Equal(t, []spending.Sum{{Session: string(low.ID), Calls: 1, Amount: amount(1), Cost: 1500, Currency: "USD"}},
 		list(spending.Query{By: []spending.Dimension{spending.BySession}, MaxLevel: flow.Internal}))
 
+	// So it is with calls one by one.
+	recent := func(most flow.Level, since, limit int) (all []spending.CallPoint) {
+		got, err := b.CallsSince(b.ctx, most, at(since), limit)
+		require.NoError(t, err)
+		for _, p := range got {
+			p.Started = p.Started.UTC()
+			all = append(all, p)
+		}
+		return all
+	}
+	point := spending.CallPoint{Agent: "main", Started: at(0).UTC(), Latency: time.Second, Input: 10, Output: 5}
+	failed := point
+	failed.Agent, failed.Started, failed.Failed = "coder", at(60).UTC(), true
+	secret := point
+	secret.Started = at(3 * 86400).UTC()
+	require.Equal(t, []spending.CallPoint{secret, failed, failed}, recent(flow.Restricted, 1, 10), "newest first")
+	require.Equal(t, []spending.CallPoint{secret, failed}, recent(flow.Restricted, 0, 2))
+	require.Equal(t, []spending.CallPoint{point}, recent(flow.Internal, 0, 10))
+
 	// When their rows have become a day, they are as hidden as before.
 	seen := spending.Query{By: []spending.Dimension{spending.ByDay, spending.ByAgent}, MaxLevel: flow.Internal}
 	everything := seen
@@ -116,6 +135,9 @@ func testSpendingRetention(t *testing.T, b *bundle) {
 	cost, err := b.RunCost(b.ctx, open.Session, open.Run)
 	require.NoError(t, err)
 	require.Equal(t, []spending.Sum{{Calls: 1}, {Calls: 2, Cost: 3000, Currency: "USD"}}, cost, "a call that has not ended does not count: its end would count again")
+	ended, err := b.CallsSince(b.ctx, flow.Restricted, at(-1), 10)
+	require.NoError(t, err)
+	require.Len(t, ended, 3)
 	before, err := b.Sums(b.ctx, spending.Query{By: by, MaxLevel: flow.Restricted})
 	require.NoError(t, err)
 	require.Len(t, before, 3)

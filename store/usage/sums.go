@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/internal/spending"
+	"sluice/policy/flow"
 	"sluice/sessions/address"
 	"sluice/store/engine"
 )
@@ -147,6 +148,23 @@ func field(s *spending.Sum, d spending.Dimension, day *int64) any {
 		return &s.Model
 	}
 	return &s.Key
+}
+
+// CallsSince reads what the newest calls that began since a time and have ended were like, at most limit, newest first. Those
+// above the level do not exist.
+func (t Table) CallsSince(ctx context.Context, most flow.Level, since time.Time, limit int) ([]spending.CallPoint, error) {
+	f := engine.Filter{}
+	f.Add(`kind = 0 AND held <> 1`)
+	f.Add(`at >= ?`, engine.Micros(since))
+	f.Within(most, `spending`, `session_id`)
+	return engine.All(ctx, t.Conn, `SELECT agent, at, latency, outcome, input, output FROM spending`+f.Where()+` ORDER BY at DESC`+engine.Limit(limit), f.Args, func(row engine.Row) (spending.CallPoint, error) {
+		var p spending.CallPoint
+		var at, latency int64
+		var outcome string
+		err := row.Scan(&p.Agent, &at, &latency, &outcome, &p.Input, &p.Output)
+		p.Started, p.Latency, p.Failed = engine.FromMicros(at), time.Duration(latency)*time.Microsecond, spending.Outcome(outcome) != spending.OutcomeOK
+		return p, err
+	})
 }
 
 const spentOn = `SELECT currency, COUNT(*), CAST(COALESCE(SUM(spent), 0) AS BIGINT) FROM spending WHERE kind = 0 AND held <> 1 AND `

@@ -24,6 +24,7 @@ export class Chat {
     this.users = new Map(); // run → entry of the message
     this.answers = new Map(); // run → entry of its answer, during the run
     this.seen = new Set(); // ids of deliveries and files that are shown
+    this.results = new Map(); // call → its result, while the call is older than what is shown
     this.unsent = new Map(); // id → entry that has no run yet
     this.state = "connecting"; // connecting, connected, away, withheld, missing
     this.above = false; // the session has learned something that may not be shown here
@@ -62,7 +63,7 @@ export class Chat {
 
   async reload() {
     const [session, history, running, queued] = await Promise.all([
-      json(this.path), json(this.path + "/history?limit=100"), json(this.path + "/runs?status=running&limit=5"), json(this.path + "/runs?status=queued&limit=50"),
+      json(this.path), json(this.path + "/history?limit=" + Math.min(500, Math.max(100, this.entries.length))), json(this.path + "/runs?status=running&limit=5"), json(this.path + "/runs?status=queued&limit=50"),
     ]);
     this.session = session;
     this.show(history, running.runs.reverse(), queued.runs.reverse());
@@ -77,13 +78,18 @@ export class Chat {
     this.users.clear();
     this.answers.clear();
     this.seen.clear();
+    this.results.clear();
     for (const m of history.messages) this.stored(m, before);
-    this.older = history.next ?? "";
-    this.truncated = Boolean(history.truncated) && !this.older;
+    this.reachesBack(history);
     for (const run of queued) if (!this.users.has(run.id)) this.users.set(run.id, this.user(run.input, { under: { text: t("chat.waiting") }, run: run.id, created: run.accepted }));
     for (const run of running) this.think(run.id, partial.get(run.id));
     this.entries.push(...kept);
     this.changed();
+  }
+
+  // reachesBack notes where a part of the history begins, if there is more before it.
+  reachesBack(history) {
+    this.older = (history.truncated && history.messages[0]?.id) || "";
   }
 
   // readOlder puts older messages above the ones that are shown.
@@ -91,16 +97,19 @@ export class Chat {
     if (!this.older || this.reading) return;
     this.reading = true;
     try {
-      const history = await json(this.path + "/history?limit=100&before=" + encodeURIComponent(this.older));
+      const from = this.older, history = await json(this.path + "/history?limit=100&before=" + encodeURIComponent(from));
+      if (from !== this.older) return; // the conversation was read again meanwhile
       const newer = this.entries;
       this.entries = [];
       for (const m of history.messages) this.stored(m, new Map());
-      this.older = history.next ?? "";
+      this.reachesBack(history);
       this.entries.push(...newer);
+      this.changed();
+    } catch {
+      this.soon(); // the thread has changed, or the gateway does not answer
     } finally {
       this.reading = false;
     }
-    this.changed();
   }
 
   stored(m, before) {
@@ -127,6 +136,7 @@ export class Chat {
         const same = before.get(m.id);
         if (same && same.text === m.text && same.tools.length === tools.length) return void this.entries.push(same);
         this.add("assistant", { ...facts, text: m.text, tools, thinking, ended: true, files });
+        for (const tool of tools) if (this.results.has(tool.id)) this.result(m.run, this.results.get(tool.id));
       }
     }
   }
@@ -142,6 +152,7 @@ export class Chat {
       tool.label = p.label;
       return;
     }
+    this.results.set(p.callId, p);
   }
 
   add(kind, facts) {

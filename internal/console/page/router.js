@@ -10,7 +10,7 @@ export function here() {
   return { view: view || "overview", id, tab, query: new URLSearchParams(location.search) };
 }
 
-function decoded(part) {
+export function decoded(part) {
   try {
     return decodeURIComponent(part);
   } catch {

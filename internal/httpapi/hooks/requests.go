@@ -85,6 +85,7 @@ func (a *API) find(ctx context.Context, name string) (*routing.Hook, error) {
 // requestRecord is a request as programs see it.
 type requestRecord struct {
 	ID       string               `json:"id"`
+	Key      string               `json:"key" doc:"for GET /v1/why/{id}"`
 	Hook     string               `json:"hook"`
 	Status   ledger.TriggerStatus `json:"status,omitempty" doc:"what happened to it: waiting, filtered, running, delivering, ok, failed, undelivered or withdrawn; absent if that is no longer stored or is above the caller's level"`
 	Why      string               `json:"why,omitempty" doc:"why it went no further"`
@@ -110,7 +111,7 @@ type sentRecord struct {
 
 // record shows a request with what happened to it, as far as the caller may know.
 func (a *API) record(ctx context.Context, r ledger.HookRequest, triggers []ledger.Trigger) (requestRecord, error) {
-	out := requestRecord{ID: r.ID, Hook: r.Hook, Label: r.Label.String(), ReplayOf: r.ReplayOf, Digest: r.Digest, Received: r.Received}
+	out := requestRecord{ID: r.ID, Key: r.Key, Hook: r.Hook, Label: r.Label.String(), ReplayOf: r.ReplayOf, Digest: r.Digest, Received: r.Received}
 	who := auth.CallerOf(ctx)
 	for _, t := range triggers {
 		if t.Key != r.Key || !who.Sees(t.Label) {

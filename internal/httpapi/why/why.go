@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -111,8 +112,27 @@ func (a *API) Get(ctx context.Context, in *Input) (*wire.Body[Explanation], erro
 	if err := c.explain(in.ID, sessions.ID(in.Session)); err != nil {
 		return nil, err
 	}
-	c.out.Links = links{"/why/" + in.ID, "/v1/why/" + in.ID, "sluice why " + in.ID}
+	c.out.Links = linksOf(in.ID, in.Session)
 	return wire.NewBody(c.out), nil
+}
+
+// linksOf are the ways to the explanation of an id. Ids of jobs' times, of requests to hooks and of alerts have slashes, and
+// an alert's key may have any character.
+func linksOf(id, session string) links {
+	path, query, command := "/why/"+url.PathEscape(id), "", "sluice why "+shellWord(id)
+	if session != "" {
+		query, command = "?session="+url.QueryEscape(session), command+" --session "+shellWord(session)
+	}
+	return links{path + query, "/v1" + path + query, command}
+}
+
+// shellWord writes a text as one word of a shell's command line.
+func shellWord(text string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@%+"
+	if strings.Trim(text, plain) == "" {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // chain puts an explanation together for one caller.

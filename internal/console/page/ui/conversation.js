@@ -3,15 +3,16 @@
 import { Chat } from "../chat.js";
 import { json, post } from "../api.js";
 import { address, change, useAddress } from "../router.js";
-import { bytes, clock, day, exact, number, t, visible } from "../text.js";
+import { clock, day, exact, number, t, visible } from "../text.js";
 import { Composer } from "./composer.js";
 import { Files } from "./files.js";
 import { cls, html, useEffect, useLayoutEffect, useReducer, useRef, useState } from "./html.js";
 import { Icon } from "./icon.js";
 import { Growing, Markdown } from "./markdown-view.js";
-import { Act, Copy, Level, Problem, Text, untrusted } from "./parts.js";
+import { Act, Copy, Level, Problem, untrusted } from "./parts.js";
 import { Question } from "./question.js";
 import { Settings } from "./settings.js";
+import { Tool } from "./tool.js";
 import { Graph, Steps } from "./trace.js";
 import { Component } from "preact";
 import { nameOf } from "../views/conversations.js";
@@ -91,12 +92,11 @@ function Log({ chat }) {
   let shownDay = "";
   return html`<div id="log" class="chat-log" ref=${box} role="log" aria-live="off" aria-label=${t("chat.messages")} tabindex="0" onScroll=${scrolled}><ol class="entries">
     ${chat.older && html`<li class="older"><button type="button" class="small" onClick=${older}>${t("chat.older")}</button></li>`}
-    ${chat.truncated && html`<li class="older soft">${t("chat.truncated")}</li>`}
     ${count === 0 && chat.state !== "connecting" && html`<li class="welcome"><p>${t("chat.empty")}</p>${suggestions.map((k) => html`<button type="button" class="small" onClick=${() => chat.say(t(k))}>${t(k)}</button>`)}</li>`}
-    ${chat.entries.map((e, i) => {
+    ${chat.entries.flatMap((e, i) => { // one flat list: only then do keys tell which entries stay when older ones come above them
       const d = day(e.created), fresh = d !== shownDay;
       shownDay = d;
-      return html`${fresh && html`<li class="day" key=${"day" + d}><span>${d}</span></li>`}<${Entry} key=${e.key} entry=${e} chat=${chat} last=${i >= count - 2} />`;
+      return [fresh && html`<li class="day" key=${"day" + e.key}><span>${d}</span></li>`, html`<${Entry} key=${e.key} entry=${e} chat=${chat} last=${i >= count - 2} />`];
     })}</ol></div>`;
 }
 
@@ -139,11 +139,3 @@ class Entry extends Component {
 }
 
 const by = (e) => (e.kind === "user" ? (e.sender?.name ? visible(e.sender.name) : e.sender?.id && e.sender.id !== "local" ? visible(e.sender.id) : t("chat.you")) : e.kind === "agent" ? visible(e.sender?.name ?? "") : e.model ? visible(e.model) : t("chat.agent"));
-
-// Tool shows a call in one line, with its arguments and its result behind it.
-function Tool({ of: one }) {
-  const size = one.result !== undefined ? bytes(one.result.length) : "";
-  return html`<details class=${"tool " + one.state} data-call=${one.id}><summary><span class="tool-name">${visible(one.name)}</span> <span class="soft">${t("chat.tool." + one.state)} ${size}</span></summary>
-    ${one.args !== undefined && html`<${Text} code text=${typeof one.args === "string" ? one.args : JSON.stringify(one.args, null, 2)} label=${t("inbox.args")} />`}
-    ${one.result !== undefined && html`<p class="soft">${t("chat.result")} <${Level} label=${one.label} /></p><${Text} code text=${one.result} label=${t("chat.result")} />`}</details>`;
-}

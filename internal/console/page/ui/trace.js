@@ -12,7 +12,7 @@ export function Steps({ session }) {
   const read = useLoad(() => json(`/v1/sessions/${encodeURIComponent(session)}/runs?limit=50`), [session]);
   return html`<div class="page-body inner"><${Loaded} of=${read}>${({ runs }) => runs.length === 0 ? html`<p class="empty">${t("runs.empty")}</p>` : html`<ol class="lines">${runs.map((r) => html`<li key=${r.id}>
     <${Chip} status=${r.status} /> <a href=${address("runs", r.id)}>${oneLine(r.input).slice(0, 90) || r.kind}</a> <${Level} short label=${r.label} />
-    <span class="soft">${visible(r.model ?? "")} ${took(r) !== null && t("runs.tookv", { v: span(took(r)) })} ${waited(r) > 1000 && t("runs.waitedv", { v: span(waited(r)) })} ${tokens(r.usage)} ${r.attempts > 1 && t("runs.tries", { n: r.attempts })} · <${Age} at=${r.accepted} /></span>
+    <span class="soft">${visible(r.model ?? "")} ${took(r) !== null && t("runs.tookv", { v: span(took(r)) })} ${waited(r) > 1000 && t("runs.waitedv", { v: span(waited(r)) })} ${tokens(r.usage)} ${r.attempts > 1 && t("runs.tries", { n: r.attempts })} · <${Age} at=${r.accepted} /></span> <a href=${address("why", r.id)}>${t("why.button")}</a>
     ${r.error && html`<p class="note bad">${visible(r.error)}</p>`}</li>`)}</ol>`}<//></div>`;
 }
 
@@ -24,7 +24,7 @@ export function Graph({ session }) {
   }, [session]);
   return html`<div class="page-body inner"><${Loaded} of=${read}>${({ id, exchanges }) => exchanges.length === 0 ? html`<p class="empty">${t("graph.empty")}</p>` : html`<${Drawing} id=${id} exchanges=${exchanges} />
     <ol class="lines">${exchanges.map((x) => html`<li key=${x.id}><${Chip} status=${x.phase === "ended" ? x.outcome : x.phase} /> ${x.kind === "spawn" ? t("graph.spawn") : t("graph.send")} <a href=${address("conversations", other(x, id).session)}>${partyName(other(x, id))}</a> <${Level} short label=${x.label} />
-      <span class="soft">${t("graph.turns", { n: x.turn, max: number(x.max_turns) })} · <${Age} at=${x.started} /></span><p>${oneLine(x.request)}</p>${x.reply && html`<p class="soft">${oneLine(x.reply)}</p>`}${x.detail && html`<p class="note">${visible(x.detail)}</p>`}</li>`)}</ol>`}<//></div>`;
+      <span class="soft">${t("graph.turns", { n: x.turn, max: number(x.max_turns) })} · <${Age} at=${x.started} /></span> <a href=${address("why", x.id)}>${t("why.button")}</a><p>${oneLine(x.request)}</p>${x.reply && html`<p class="soft">${oneLine(x.reply)}</p>`}${x.detail && html`<p class="note">${visible(x.detail)}</p>`}</li>`)}</ol>`}<//></div>`;
 }
 
 const other = (x, id) => (x.requester.session === id ? x.target : x.requester);

@@ -26,7 +26,7 @@ export default function Alerts() {
       { text: t("alerts.quiet"), width: "minmax(5rem, .6fr)", cell: (a) => (a.silenced_by?.length ? t("alerts.silenced") : a.inhibited_by?.length ? t("alerts.inhibited") : "") },
       { text: t("col.age"), width: "4rem", on: "age", end: true, cell: (a) => html`<${Age} at=${a.started} />` },
     ]}
-    rowName=${(a) => a.title || a.key} empty=${html`<p>${t("alerts.empty")}</p>`} detail=${Alert} />`;
+    why=${(a) => address("why", a.key)} rowName=${(a) => a.title || a.key} empty=${html`<p>${t("alerts.empty")}</p>`} detail=${Alert} />`;
 }
 
 function Alert({ id, row, refresh }) {

@@ -48,7 +48,7 @@ function Job({ id, refresh }) {
       [t("automation.checks"), j.checks?.map(visible).join(", ")], [t("automation.origin"), j.place ? visible(j.place) : t("automation.made")], [t("automation.maker"), j.maker && visible(j.maker)]]} />
     <h3>${t("automation.history")}</h3>${instants.length ? html`<ol class="lines">${instants.map((i) => html`<li key=${i.key}><${Chip} status=${i.status} /> <time dateTime=${i.instant} title=${exact(i.instant)}>${new Date(i.instant).toLocaleDateString()} ${minute(i.instant)}</time>
       ${i.missed > 1 && html` <span class="soft">${t("automation.missed", { n: i.missed })}</span>`} ${i.run && html`<a href=${address("runs", i.run)}>${t("col.run")}</a>`} ${i.deliveries?.map((d) => html` ${d.delivery ? html`<a href=${address("deliveries", d.delivery)}>${visible(d.target)}</a>` : visible(d.target)} <${Chip} status=${d.state} />${d.error && html` <span class="soft">${visible(d.error)}</span>`}`)}
-      <span class="soft">${tokens({ inputTokens: i.input_tokens, outputTokens: i.output_tokens })} ${i.why && visible(i.why)}</span></li>`)}</ol>` : html`<p class="soft">${t("automation.never")}</p>`}`}<//>`;
+      <span class="soft">${tokens({ inputTokens: i.input_tokens, outputTokens: i.output_tokens })} ${i.why && visible(i.why)}</span> <a href=${address("why", i.key)}>${t("why.button")}</a></li>`)}</ol>` : html`<p class="soft">${t("automation.never")}</p>`}`}<//>`;
 }
 
 function Hooks() {
@@ -66,7 +66,7 @@ function Requests({ hook }) {
   const path = `/v1/hooks/${encodeURIComponent(hook)}/requests`;
   const read = useLoad(() => json(path + "?limit=50"), [hook]);
   return html`<section><h2>${t("hooks.requestsof", { name: visible(hook) })}</h2><${Loaded} of=${read}>${({ requests }) => requests.length ? html`<ul class="lines">${requests.map((r) => html`<li key=${r.id}>
-    <details><summary><${Chip} status=${r.status ?? "unknown"} /> <${Age} at=${r.received} /> <code>${r.id}</code> <span class="soft">${r.why && visible(r.why)}</span></summary><${Request} path=${path + "/" + encodeURIComponent(r.id)} again=${read.again} /></details></li>`)}</ul>` : html`<p class="soft">${t("hooks.none")}</p>`}<//></section>`;
+    <details><summary><${Chip} status=${r.status ?? "unknown"} /> <${Age} at=${r.received} /> <code>${r.id}</code> <span class="soft">${r.why && visible(r.why)}</span></summary><${Request} path=${path + "/" + encodeURIComponent(r.id)} again=${read.again} /></details>${r.status && html`<a href=${address("why", r.key)}>${t("why.button")}</a>`}</li>`)}</ul>` : html`<p class="soft">${t("hooks.none")}</p>`}<//></section>`;
 }
 
 function Request({ path, again }) {

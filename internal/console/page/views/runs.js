@@ -2,11 +2,12 @@
 
 import { json, post } from "../api.js";
 import { address } from "../router.js";
-import { number, span, t, visible } from "../text.js";
-import { html } from "../ui/html.js";
+import { clock, exact, number, span, t, visible } from "../text.js";
+import { html, useState } from "../ui/html.js";
 import { List } from "../ui/list.js";
 import { Markdown } from "../ui/markdown-view.js";
 import { Act, Age, Chip, Facts, Level, Loaded, Place, useLoad, When } from "../ui/parts.js";
+import { Tool } from "../ui/tool.js";
 import { oneLine } from "./deliveries.js";
 
 export const statuses = ["queued", "running", "done", "failed", "timeout", "aborted", "dropped"];
@@ -42,7 +43,42 @@ function Run({ id, row, refresh }) {
       ${["queued", "running"].includes(r.status) && html`<${Act} tone="danger" icon="stop" done=${t("runs.stopped")} run=${async () => { await post(`/v1/sessions/${encodeURIComponent(r.session)}/runs/${encodeURIComponent(r.id)}/cancel`); read.again(); refresh(); }}>${t("runs.stop")}<//>`}</div>
     ${r.input && html`<h3>${t("col.input")}</h3><section class="said"><${Markdown} text=${r.input} /></section>`}
     ${r.reply && html`<h3>${t("runs.reply")}</h3><section class="said"><${Markdown} text=${r.reply} /></section>`}
+    ${r.started && html`<${Steps} key=${r.id} run=${r} />`}
     <${Facts} of=${[[t("col.id"), html`<code>${r.id}</code>`], [t("col.kind"), r.kind], [t("col.model"), visible(r.model ?? "")], [t("col.waited"), waited(r) !== null && span(waited(r))], [t("col.took"), took(r) !== null && span(took(r))],
       [t("col.tokens"), tokens(r.usage)], [t("col.tries"), number(r.attempts)], [t("col.to"), html`<${Place} of=${r.route} />`], [t("runs.leader"), r.leader && html`<a href=${address("runs", r.leader)}>${r.leader}</a>`],
       [t("runs.accepted"), html`<${When} at=${r.accepted} />`], [t("runs.started"), r.started && html`<${When} at=${r.started} />`], [t("col.finished"), r.finished && html`<${When} at=${r.finished} />`]]} />`}<//>`;
+}
+
+// Steps shows what a run did, as its conversation has it: calls of models, and tools with their results.
+function Steps({ run }) {
+  const [open, set] = useState(false);
+  return html`<details data-part="steps" onToggle=${(e) => set(e.target.open)}><summary>${t("runs.steps")}</summary>${open && html`<${StepList} run=${run} />`}</details>`;
+}
+
+function StepList({ run }) {
+  const read = useLoad(() => json(`/v1/sessions/${encodeURIComponent(run.session)}/history?limit=500`), [run.id, run.status]);
+  return html`<${Loaded} of=${read}>${({ messages }) => {
+    const steps = stepsOf(messages.filter((m) => m.run === run.id), run.started);
+    return steps.length === 0 ? html`<p class="soft">${t("runs.nosteps")}</p>` : html`<ol class="lines">${steps.map((s) => html`<li key=${s.id}>${s.model !== undefined ? html`<strong>${visible(s.model)}</strong> ${oneLine(s.text)}` : html`<${Tool} of=${s} />`} ${s.at && html`<span class="soft">${t("runs.tookv", { v: span(s.took) })} · <time dateTime=${s.at} title=${exact(s.at)}>${clock(s.at)}</time></span>`}</li>`)}</ol>`;
+  }}<//>`;
+}
+
+// stepsOf are the steps in a run's messages. Each takes from the end of what came before it to its own; calls of tools that run
+// together end together.
+function stepsOf(messages, started) {
+  const steps = [];
+  let before = started;
+  for (const m of messages) {
+    const times = { at: m.created, took: Date.parse(m.created) - Date.parse(before) };
+    if (m.role === "assistant") {
+      steps.push({ id: m.id, model: m.model ?? "", text: m.text, ...times });
+      for (const p of m.parts ?? []) if (p.type === "toolCall") steps.push({ id: p.callId, name: p.tool, args: p.args, state: "running" });
+    }
+    for (const p of m.role === "toolResult" ? m.parts ?? [] : []) {
+      const call = steps.find((s) => s.id === p.callId);
+      if (call) Object.assign(call, { result: p.text ?? "", state: p.error ? "failed" : "done", label: p.label, ...times });
+    }
+    if (m.role === "assistant" || m.role === "toolResult") before = m.created;
+  }
+  return steps;
 }

@@ -1,7 +1,7 @@
 // Why: one chain of causes, from the platform's event to the receipt, as it was then.
 
 import { json } from "../api.js";
-import { address, go, useAddress } from "../router.js";
+import { address, decoded, go, useAddress } from "../router.js";
 import { clock, exact, span, t, visible } from "../text.js";
 import { Rules } from "../ui/decision.js";
 import { cls, html, useState } from "../ui/html.js";
@@ -16,19 +16,26 @@ export default function Why() {
   return html`<div class="page-body why">${at.id ? html`<${Chain} key=${at.id} id=${at.id} session=${at.query.get("session") ?? ""} />` : html`<${Ask} />`}</div>`;
 }
 
+// named is the object that a link leads to, or the text itself: an id, which may have slashes.
+function named(text) {
+  if (!/^(https?:\/)?\//.test(text) || !URL.canParse(text, location.origin)) return { id: text };
+  const link = new URL(text, location.origin);
+  return { id: decoded(link.pathname.split("/").at(-1)), session: link.searchParams.get("session") };
+}
+
 // Ask takes an id, or a link to any object of the page.
 function Ask() {
   const [text, set] = useState("");
   const open = (e) => {
     e.preventDefault();
-    const id = decodeURIComponent(text.trim().split("?")[0].split("/").at(-1));
-    if (id) go(address("why", id));
+    const { id, session } = named(text.trim());
+    if (id) go(address("why", id, { session }));
   };
   return html`<form class="form card" onSubmit=${open}><label class="field"><span>${t("why.id")}</span><input value=${text} onInput=${(e) => set(e.target.value)} autofocus /><small>${t("why.idhint")}</small></label><button type="submit" class="main">${t("why.ask")}</button></form>`;
 }
 
 function Chain({ id, session }) {
-  const read = useLoad(() => json("/v1/why/" + id.split("/").map(encodeURIComponent).join("/") + (session && "?session=" + encodeURIComponent(session))), [id, session]);
+  const read = useLoad(() => json("/v1/why/" + encodeURIComponent(id) + (session && "?session=" + encodeURIComponent(session))), [id, session]);
   return html`<${Loaded} of=${read}>${(w) => html`
     <header class="detail-head"><h2>${visible(w.title)}</h2><p><${Chip} status=${w.status} /> <code>${w.id}</code></p></header>
     <p class="answer">${visible(w.answer)}</p>

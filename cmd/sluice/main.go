@@ -43,7 +43,7 @@ func run(signals <-chan os.Signal, built build.Info) int {
 		Args: os.Args[1:], Version: built.Version, Build: built, Now: time.Now, Loader: config.System(),
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Terminal: term.IsTerminal(stdin) && term.IsTerminal(stdout),
-		Secret:   func() (string, error) { data, err := term.ReadPassword(stdin); return string(data), err },
+		Secret:   hidden(stdin),
 		Typing:   func() (cli.Typing, error) { return takeTerminal(stdin) },
 		Serve: func(ctx context.Context, o cli.ServeOptions) error {
 			return app.Run(ctx, app.Options{ConfigPath: o.ConfigPath, Listen: o.Listen, Version: o.Version, Stdout: o.Stdout, Private: private(stdout), Stderr: o.Stderr})
@@ -61,6 +61,17 @@ func run(signals <-chan os.Signal, built build.Info) int {
 		Browser: console.Browser,
 		Signals: signals, Exit: os.Exit,
 	})
+}
+
+// hidden reads a line of a terminal without showing it; nil if standard input is none.
+func hidden(stdin int) func() (string, error) {
+	if !term.IsTerminal(stdin) {
+		return nil
+	}
+	return func() (string, error) {
+		data, err := term.ReadPassword(stdin)
+		return string(data), err
+	}
 }
 
 // private reports whether only a person sees the output. Container output is stored even if it is a terminal.

@@ -1,12 +1,14 @@
 package app_test
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -338,4 +340,59 @@ func TestConsoleConfig(t *testing.T) {
 		require.False(t, eval[bool](b, `(document.documentElement.outerHTML + JSON.stringify(localStorage) + JSON.stringify(sessionStorage)).includes(`+quoted(secret)+`)`))
 	}
 	b.sound()
+}
+
+// A secret's file that changes on disk is in use without anything else: the old token no longer works, the new one does.
+func TestRunWatchesTheFilesOfSecrets(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path, secret := filepath.Join(dir, "sluice.yaml"), filepath.Join(dir, "token")
+	require.NoError(t, os.WriteFile(secret, []byte("first-token\n"), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte("gateway: { listen: 127.0.0.1:0, token: \"${file:token}\" }\nstate: "+dir+"/state\nmodels: { default: offline/echo }\n"), 0o600))
+	ctx, cancel := context.WithCancel(t.Context())
+	out, logged := newOutput(), newOutput()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- app.Run(ctx, app.Options{ConfigPath: path, Version: "test", Stdout: out, Stderr: logged})
+	}()
+	out.await(t, "is ready")
+	out.mu.Lock()
+	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(out.text.String())
+	out.mu.Unlock()
+	status := func(token string) int {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+"/v1/status", http.NoBody)
+		require.NoError(t, err)
+		req.Header.Set("Authorization", "Bearer "+token)
+		resp, err := http.DefaultClient.Do(req)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		return resp.StatusCode
+	}
+	require.Equal(t, []int{http.StatusOK, http.StatusUnauthorized}, []int{status("first-token"), status("the-second-token")})
+	require.NoError(t, os.WriteFile(secret, []byte("the-second-token\n"), 0o600))
+	logged.await(t, "configuration applied")
+	require.Equal(t, []int{http.StatusUnauthorized, http.StatusOK}, []int{status("first-token"), status("the-second-token")})
+	cancel()
+	require.NoError(t, <-ended)
+	require.NotContains(t, logged.text.String(), "the-second-token")
+}
+
+// The owner may open the gateway to other machines and lower a level, and the audit trail says who did.
+func TestASaveThatOpensTheGatewayIsInTheAuditTrail(t *testing.T) {
+	t.Parallel()
+	const token = "the-token-of-the-owner-1"
+	g, path := fromFile(t, "gateway: { listen: \"127.0.0.1:0\", token: "+token+" }\nmodels: { default: offline/echo }\nchannels: { webchat: { classification: CONFIDENTIAL } }\n", nil)
+	g.put(token, `[{"path":"gateway.listen","value":"0.0.0.0:0"},{"path":"channels.webchat.classification","value":"PUBLIC"}]`)
+	require.True(t, strings.HasPrefix(g.Addr().String(), "[::]") || strings.HasPrefix(g.Addr().String(), "0.0.0.0"), g.Addr().String())
+	var trail struct {
+		Entries []struct {
+			Actor, Object string
+			Label         string
+			Detail        struct{ Keys []string }
+		}
+	}
+	read(t, g.call(http.MethodGet, "/v1/audit?action=config.save", "", "Authorization", "Bearer "+token), http.StatusOK, &trail)
+	require.Len(t, trail.Entries, 1)
+	require.Equal(t, []string{"operator", path}, []string{trail.Entries[0].Actor, trail.Entries[0].Object})
+	require.ElementsMatch(t, []string{"gateway.listen", "channels.webchat.classification"}, trail.Entries[0].Detail.Keys)
 }

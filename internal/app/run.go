@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -34,7 +33,9 @@ func Run(ctx context.Context, o Options) error {
 	}
 	loader := config.System()
 	loader.Listen = o.Listen
-	seen := configfile.StampsOf(path) // taken before the file is read, so that a change during the start is applied later
+	// Taken before anything is read, and without the files that the configuration names, which Watch therefore reads again
+	// at once: a change during the start is applied later.
+	seen := configfile.StampsOf(path)
 	cfg, err := loader.Load(path)
 	if err != nil {
 		return err
@@ -71,7 +72,6 @@ func Run(ctx context.Context, o Options) error {
 	if err := unmapProgram(); err != nil {
 		log.Debug("program code that only the start needed stays in memory", "err", err)
 	}
-	maps.Copy(seen, configfile.StampsOf("", cfg.Read()...))
 	a.file.Watch(ctx, seen)
 	log.Info("stopping")
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)

@@ -176,7 +176,7 @@ token from the state folder. SLUICE_STATE sets a different state folder.`,
 	root.AddCommand(
 		serveCommand(d, r, locator), initCommand(d, r, locator), chatCommand(d, screen, locator), sendCommand(g), wakeCommand(d, g),
 		sessionsCommand(d, g), policyCommand(g, d.Stdin), deliveriesCommand(g), runsCommand(g), agentsCommand(g), modelsCommand(g, models.PricesCommand(screen, locator.Load, until, arguments(0, 0))), usage.Command(usage.Deps{Screen: g.screen, Connect: g.connect, Run: g.run, Args: arguments}), busCommand(g), pairingCommand(g), approvalsCommand(g), memoryCommand(g), skillsCommand(g, client), cronCommand(d, g), checksCommand(g), hooksCommand(g, d.Stdin), alertsCommand(g), nodesCommand(g), group("node", "Make this machine a node of a gateway", node.Deps{Screen: screen, Stdin: d.Stdin, Version: d.Version, Run: r.run, Args: arguments}.Commands()...), auditCommand(g), logs.Command(logs.Deps{Screen: g.screen, Connect: g.connect, Run: g.run, Args: arguments, Interrupted: errInterrupted}), directoryCommand(g),
-		configCommand(screen, r, locator), doctorCommand(d, r, locator, screen), statusCommand(g, locator),
+		configCommand(d, g, locator), doctorCommand(d, r, locator, screen), statusCommand(g, locator),
 	)
 	root.AddCommand(service.Version(d.Build, screen, arguments(0, 0), until), service.Command(d.Loader, locator, screen, until), archives.Backup(), archives.Restore(), archives.Export(), archives.Import(), archives.Migrate(func(ctx context.Context) error {
 		return d.Migrate(ctx, ServeOptions{ConfigPath: locator.Config, Version: d.Version, Stdout: d.Stdout, Stderr: d.Stderr})

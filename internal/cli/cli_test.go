@@ -76,7 +76,7 @@ func TestTheCommandsThereAre(t *testing.T) {
 		"bus", "bus tail",
 		"chat",
 		"checks", "checks list", "checks run",
-		"config", "config check", "config schema", "config show",
+		"config", "config check", "config history", "config list", "config rollback", "config schema", "config set", "config show", "config unset",
 		"cron", "cron add", "cron history", "cron list", "cron next", "cron pause", "cron remove", "cron resume", "cron run", "cron show", "cron update",
 		"deliveries", "deliveries discard", "deliveries list", "deliveries retry", "deliveries show",
 		"directory", "doctor", "export",

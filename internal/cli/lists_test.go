@@ -16,6 +16,8 @@ func TestEmptyListsSaySo(t *testing.T) {
 		"approvals list":           `{"approvals":[]}`,
 		"audit list":               `{"entries":[]}`,
 		"checks list":              `{"checks":[]}`,
+		"config history":           `{"versions":[]}`,
+		"config list":              `{"keys":[]}`,
 		"cron list":                `{"jobs":[]}`,
 		"cron history morning":     `{"instants":[]}`,
 		"deliveries list":          `{"deliveries":[]}`,

@@ -9,6 +9,7 @@ import (
 
 	"sluice/internal/cli/api"
 	"sluice/internal/cli/chat"
+	"sluice/internal/cli/configure"
 	"sluice/internal/cli/doctor"
 	"sluice/internal/cli/setup"
 	"sluice/internal/cli/terminal"
@@ -121,7 +122,8 @@ func doctorCommand(d Deps, r runner, locator *api.Locator, screen terminal.Scree
 	return cmd
 }
 
-func configCommand(screen terminal.Screen, r runner, locator *api.Locator) *cobra.Command {
+func configCommand(d Deps, g *gateway, locator *api.Locator) *cobra.Command {
+	screen, r := g.screen, g.runner
 	check := &cobra.Command{
 		Use: "check [FILE]", Short: "Check a configuration and list every mistake with its place", Args: arguments(0, 1),
 		RunE: r.run(func(_ context.Context, args []string) error {
@@ -158,5 +160,7 @@ func configCommand(screen terminal.Screen, r runner, locator *api.Locator) *cobr
 			return err
 		}),
 	}
-	return group("config", "Check and show the configuration", check, schema, show)
+	group := group("config", "Check, show and change the configuration", check, schema, show)
+	group.AddCommand(configure.Commands(configure.Deps{Screen: screen, Connect: g.connect, Stdin: d.Stdin, Terminal: d.Terminal, Secret: d.Secret, Run: g.run, Args: arguments})...)
+	return group
 }

@@ -1,13 +1,10 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -128,7 +125,7 @@ func sessionsDelete(d Deps, g *gateway) *cobra.Command {
 		Long: "End a session and delete it with its transcript. At a terminal, the command asks before it does so.",
 	}, func(args []string) (api.Request, error) {
 		if d.Terminal && !yes {
-			if err := confirm(g.screen, d.Stdin, "Delete "+args[0]+" with its transcript?"); err != nil {
+			if err := g.screen.Confirm(d.Stdin, "Delete "+args[0]+" with its transcript?"); err != nil {
 				return api.Request{}, err
 			}
 		}
@@ -138,21 +135,6 @@ func sessionsDelete(d Deps, g *gateway) *cobra.Command {
 	})
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return cmd
-}
-
-// confirm asks a question. Its error says that the answer was not yes.
-func confirm(s terminal.Screen, answers io.Reader, question string) error {
-	if _, err := fmt.Fprintf(s.Err, "%s [y/N] ", terminal.Line(question)); err != nil {
-		return err
-	}
-	answer, err := bufio.NewReader(io.LimitReader(answers, 100)).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("read the answer: %w", err)
-	}
-	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
-		return errors.New("nothing was changed")
-	}
-	return nil
 }
 
 // patchFlags are the flags of patch: any setting by its name, and a flag for each of the older settings.

@@ -104,10 +104,10 @@ func (l Loader) Load(path string) (*Config, error) {
 func (l Loader) Parse(file string, data []byte) (*Config, error) {
 	r := newReport(file)
 	r.lines = strings.Split(string(data), "\n")
-	c := Default()
+	c, gave := Default(), &given{values: map[string]string{}}
 	if root := parse(r, data); root != nil {
 		r.places[""] = Place{root.Line, root.Column}
-		d := decoder{report: r, expand: expander{getenv: l.Getenv, dir: filepath.Dir(file), files: map[string]bool{}}}
+		d := decoder{report: r, expand: expander{getenv: l.Getenv, dir: filepath.Dir(file), files: map[string]bool{}, gave: gave}}
 		d.root(root, c)
 		c.read = slices.Sorted(maps.Keys(d.expand.files))
 	}
@@ -119,6 +119,9 @@ func (l Loader) Parse(file string, data []byte) (*Config, error) {
 	}
 	c.complete(l.Home)
 	check(r, c)
+	for i := range r.faults {
+		r.faults[i].Text = gave.hide(r.faults[i].Text)
+	}
 	if err := r.err(); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -428,4 +429,23 @@ mcp:
 	require.Len(t, c.Secrets(), 3)
 	require.False(t, c.Tools.Web.Enabled)
 	require.Equal(t, flow.Public, c.Tools.Web.Classification)
+}
+
+// What a reference gives may be a secret: errors show the reference. All references of a file together are bounded.
+func TestErrorsShowReferences(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "hush"), []byte("hush-of-a-\"file\"\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "long"), bytes.Repeat([]byte("x"), 60<<10), 0o600))
+	l := config.Loader{Home: dir, Getenv: func(name string) (string, bool) { return "hush-of-the-environment", name == "HUSH" }}
+	file := filepath.Join(dir, "sluice.yaml")
+	_, err := l.Parse(file, []byte("gateway: { listen: \"${HUSH}\" }\nmodels: { default: \"a ${HUSH} b\" }\nowners: [\"${file:hush}\"]\n"))
+	require.Error(t, err)
+	require.NotContains(t, err.Error(), "hush-of")
+	require.Contains(t, err.Error(), "${HUSH}")
+	require.Contains(t, err.Error(), "${file:hush}")
+	_, err = l.Parse(file, []byte("agents: { list: [{ id: a, systemPrompt: \""+strings.Repeat("${file:long}", 4)+"\" }] }\n"))
+	require.NoError(t, err)
+	_, err = l.Parse(file, []byte("agents: { list: [{ id: a, systemPrompt: \""+strings.Repeat("${file:long}", 200)+"\" }] }\n"))
+	require.ErrorContains(t, err, "the references of the file give more than 8388608 bytes together")
 }

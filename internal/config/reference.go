@@ -25,6 +25,7 @@ Without a file, it runs with its embedded database and bus.
 | ` + "`sluice init`" + ` | write a file with comments |
 | ` + "`sluice config check`" + ` | list every error with its position |
 | ` + "`sluice config show`" + ` | print the configuration with all defaults; secrets are hidden |
+| ` + "`sluice config list`, `set`, `unset`, `history`, `rollback`" + ` | show and change the settings of a running gateway ([operations](operations.md#change-the-configuration)); so does the page under Config |
 | ` + "`sluice config schema`" + ` | print the JSON Schema for editors, [sluice.schema.json](sluice.schema.json) |
 
 - In a value, ` + "`${NAME}`" + ` is replaced by an environment variable, ` + "`${file:/path}`" + ` by the content

@@ -36,23 +36,34 @@ func edited(text []byte, edits []Edit) ([]byte, error) {
 		if text, err = editOne(text, steps, value); err != nil {
 			return nil, fmt.Errorf("%s: %w", e.Path, err)
 		}
+		if len(text) > fileBytesMax { // each edit reads the whole text
+			return nil, fmt.Errorf("%s: the file would have %d bytes, the maximum is %d", e.Path, len(text), fileBytesMax)
+		}
 	}
 	return text, nil
 }
 
 // nodeOf makes a node of a JSON value. JSON is YAML, but what is made of it is written as people write YAML.
 func nodeOf(raw json.RawMessage) (*yaml.Node, error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var value any
-	if err := d.Decode(&value); err != nil {
-		return nil, errors.New("the value is missing, or it is not JSON; to take the key out of the file, set remove")
+	value, err := decoded(raw)
+	if err != nil {
+		return nil, err
 	}
 	var n yaml.Node
 	if err := n.Encode(withNumbers(value)); err != nil {
 		return nil, fmt.Errorf("write value: %w", err)
 	}
 	return &n, nil
+}
+
+// decoded reads a JSON value; numbers stay as they are written.
+func decoded(raw json.RawMessage) (value any, err error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&value); err != nil {
+		return nil, errors.New("the value is missing, or it is not JSON; to take the key out of the file, set remove")
+	}
+	return value, nil
 }
 
 // withNumbers gives whole numbers the type of YAML.

@@ -2,8 +2,10 @@ package settings
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -72,5 +74,59 @@ func TestEdits(t *testing.T) {
 	for _, bad := range []Edit{{Path: "", Remove: true}, {Path: "a..b", Remove: true}, {Path: "nothing", Remove: true}, {Path: "owners[5]", Value: json.RawMessage(`1`)}, {Path: "owners"}, {Path: "owners.x", Value: json.RawMessage(`1`)}} {
 		_, err := edited([]byte(before), []Edit{bad})
 		require.Error(t, err, bad.Path)
+	}
+}
+
+// Secrets are found wherever they stand in a value, and however their path is written; references stay.
+func TestSecretsInValues(t *testing.T) {
+	t.Parallel()
+	shapes := ShapesOf([]Pattern{{Path: "a.<name>.token", Kind: Hidden}, {Path: "hooks.<name>.secrets[]", Kind: Hidden}, {Path: "list[].token", Kind: Hidden}, {Path: "a.<name>.text", Kind: Text}})
+	for path, value := range map[string]string{
+		"a.x.token":           `"S"`,
+		`["a"]["x.y"].token`:  `"S"`,
+		"a":                   `{"x":{"token":"S","text":"shown"},"y":{"token":"${file:kept}"},"z":{"token":""}}`,
+		"hooks.h.secrets":     `["S","${KEPT}"]`,
+		"hooks.h.secrets[1]":  `"S"`,
+		"list":                `[{"name":"shown","token":"S"},{"n":1.50}]`,
+		"a.x.text":            `"shown"`,
+		"nothing.of.the.kind": `"shown"`,
+	} {
+		got, err := decoded(json.RawMessage(value))
+		require.NoError(t, err)
+		var found []string
+		got, err = shapes.Replace(path, got, func(_, secret string) (string, error) {
+			found = append(found, secret)
+			return "${file:it}", nil
+		})
+		require.NoError(t, err)
+		raw, err := json.Marshal(got)
+		require.NoError(t, err)
+		require.JSONEq(t, strings.ReplaceAll(value, `"S"`, `"${file:it}"`), string(raw), path)
+		require.Len(t, found, strings.Count(value, `"S"`), path)
+	}
+	of, ok := shapes.Find("a.x.text")
+	require.True(t, ok)
+	require.Equal(t, Text, of.Kind)
+	_, ok = shapes.Find("a..x")
+	require.False(t, ok)
+}
+
+// The file of a secret has a plain name, whatever the key is called, and those of one change differ.
+func TestNamesOfSecretFiles(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 4, 26, 18, 3, 16, 0, time.UTC)
+	for _, path := range []string{"a.token", `a["../../x"].token`, `a["/etc/x"].token`, `a["..\\x"].token`, `a["x\x00y"].token`, "a." + strings.Repeat("b", 300) + ".token", `["..."]`} {
+		name := secretName(path, at)
+		require.Regexp(t, `^[A-Za-z0-9-]*\.20260426T180316\.000000$`, name, path)
+		require.Less(t, len(name), 130)
+		require.True(t, ofSave.MatchString(name))
+	}
+	s := New(Gateway{Running: func() any { return &struct{}{} }}, filepath.Join(t.TempDir(), "sluice.yaml"), nil, t.TempDir(), func() time.Time { return at })
+	var written []string
+	for _, path := range []string{"a.b.token", `a["b"].token`, `a["b "].token`} {
+		_, file, err := s.keepSecret(path, "of "+path, written)
+		require.NoError(t, err)
+		require.NotContains(t, written, file[0])
+		written = append(written, file...)
 	}
 }

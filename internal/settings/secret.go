@@ -17,18 +17,6 @@ import (
 	"sluice/internal/config/hint"
 )
 
-// secretValue is the text of an edit that may be a secret: neither a reference nor empty.
-func secretValue(e Edit) (string, bool) {
-	var text string
-	if e.Remove || json.Unmarshal(e.Value, &text) != nil {
-		return "", false
-	}
-	if strings.HasPrefix(text, "${") && strings.HasSuffix(text, "}") {
-		return "", false
-	}
-	return text, text != ""
-}
-
 var odd = regexp.MustCompile(`[^A-Za-z0-9-]+`)
 
 // secretName names the file of a secret: after its key, and the time.
@@ -65,27 +53,66 @@ func (s *Settings) sweep(current []byte) error {
 	return nil
 }
 
-// isSecret reports whether a path names a secret.
-func isSecret(patterns [][]step, path string) bool {
-	steps, err := stepsOf(path)
-	return err == nil && slices.ContainsFunc(patterns, func(p []step) bool {
-		return slices.EqualFunc(p, steps, func(p, s step) bool {
-			return p.list == s.list && (p.list || p.key == s.key || p.key == anyName)
-		})
-	})
-}
-
 // anyName stands for a key of one's choice in a pattern.
 const anyName = "<name>"
 
-// secretsOf are the places of secrets in a configuration.
-func secretsOf(config any) (out [][]step) {
-	for _, p := range PatternsOf(config) {
-		if steps, err := stepsOf(strings.ReplaceAll(p.Path, "[]", "[0]")); err == nil && p.Kind == Hidden {
-			out = append(out, steps)
+// Shapes find the pattern of a path.
+type Shapes []shape
+
+type shape struct {
+	Pattern
+	steps []step
+}
+
+// ShapesOf are the shapes of patterns.
+func ShapesOf(patterns []Pattern) (out Shapes) {
+	for _, p := range patterns {
+		if steps, err := stepsOf(strings.ReplaceAll(p.Path, "[]", "[0]")); err == nil {
+			out = append(out, shape{p, steps})
 		}
 	}
 	return out
+}
+
+// Find returns the pattern of a path, however the path is written.
+func (s Shapes) Find(path string) (Pattern, bool) {
+	steps, err := stepsOf(path)
+	if err != nil {
+		return Pattern{}, false
+	}
+	for _, one := range s {
+		if slices.EqualFunc(one.steps, steps, func(p, s step) bool {
+			return p.list == s.list && (p.list || p.key == s.key || p.key == anyName)
+		}) {
+			return one.Pattern, true
+		}
+	}
+	return Pattern{}, false
+}
+
+// Replace replaces each secret in a value of JSON that is to stand at a path. References to secrets stay.
+func (s Shapes) Replace(path string, value any, with func(path, secret string) (string, error)) (any, error) {
+	var err error
+	switch v := value.(type) {
+	case string:
+		reference := strings.HasPrefix(v, "${") && strings.HasSuffix(v, "}")
+		if of, ok := s.Find(path); ok && of.Kind == Hidden && v != "" && !reference {
+			return with(path, v)
+		}
+	case []any:
+		for i := range v {
+			if v[i], err = s.Replace(fmt.Sprintf("%s[%d]", path, i), v[i], with); err != nil {
+				return nil, err
+			}
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if v[key], err = s.Replace(hint.Join(path, key), v[key], with); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return value, nil
 }
 
 // flat takes the sections in edits apart, so that each edit is about one key.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,10 +24,16 @@ const SecretsDir = "sluice-secrets"
 // NoFile is the print of a configuration that has no file.
 const NoFile = "none"
 
-// secretBytesMax and fileBytesMax are as much as the configuration reads.
+// SecretBytesMax and fileBytesMax are as much as the configuration reads.
 const (
-	secretBytesMax = 64 << 10
+	SecretBytesMax = 64 << 10
 	fileBytesMax   = 1 << 20
+)
+
+// editsMax is how many keys one change may have, with those of the sections in it; faultsMax how many errors it is told.
+const (
+	editsMax  = 1000
+	faultsMax = 100
 )
 
 // Errors of a save.
@@ -235,6 +242,10 @@ func (s *Settings) plan(d Draft, keep bool) (p plan, err error) {
 		p.text = v.Text
 	default:
 		edits := flat(d.Edits)
+		if len(edits) > editsMax {
+			p.Faults = Faults{{Text: fmt.Sprintf("the change has %d keys, the maximum is %d: change the file, or make several changes", len(edits), editsMax)}}
+			return p, nil
+		}
 		if keep {
 			if edits, p.secrets, err = s.keepSecrets(edits); err != nil {
 				return p, err
@@ -287,6 +298,9 @@ func (s *Settings) faults(err error) Faults {
 	faults, ok := errors.AsType[Faults](err)
 	if !ok {
 		faults = Faults{{Text: err.Error()}}
+	}
+	if more := len(faults) - faultsMax; more > 0 {
+		faults = append(faults[:faultsMax:faultsMax], Fault{Text: fmt.Sprintf("and %d more errors", more)})
 	}
 	for i := range faults {
 		faults[i].Text = s.gateway.Redact(faults[i].Text)
@@ -451,29 +465,54 @@ func (s *Settings) History() ([]Version, error) {
 // keepSecrets stores the secrets of edits in files of their own, and puts references to them in their places. Each
 // secret gets a new file, so that going back to an older version finds the older secret.
 func (s *Settings) keepSecrets(edits []Edit) (out []Edit, written []string, err error) {
-	secrets := secretsOf(s.gateway.Running())
-	folder := filepath.Join(filepath.Dir(s.file()), SecretsDir)
+	shapes := ShapesOf(PatternsOf(s.gateway.Running()))
 	for _, e := range edits {
-		value, ok := secretValue(e)
-		if !ok || !isSecret(secrets, e.Path) {
+		if e.Remove {
 			out = append(out, e)
 			continue
 		}
-		if len(value) > secretBytesMax {
-			return nil, written, Faults{{Path: e.Path, Text: fmt.Sprintf("the secret has %d bytes, the maximum is %d", len(value), secretBytesMax)}}
+		value, err := decoded(e.Value)
+		if err != nil {
+			return nil, written, Faults{{Path: e.Path, Text: err.Error()}}
 		}
-		if err := os.MkdirAll(folder, 0o700); err != nil {
-			return nil, written, &WriteError{fmt.Errorf("make folder for secrets: %w", err)}
+		before := len(written)
+		value, err = shapes.Replace(e.Path, value, func(path, secret string) (string, error) {
+			name, file, err := s.keepSecret(path, secret, written)
+			written = append(written, file...)
+			return "${file:" + SecretsDir + "/" + name + "}", err
+		})
+		if err != nil {
+			return nil, written, err
 		}
-		name := secretName(e.Path, s.now())
-		if err := writeFile(filepath.Join(folder, name), []byte(value+"\n")); err != nil {
-			return nil, written, &WriteError{fmt.Errorf("write secret: %w", err)}
+		if len(written) > before {
+			if e.Value, err = json.Marshal(value); err != nil {
+				return nil, written, fmt.Errorf("%s: %w", e.Path, err)
+			}
 		}
-		written = append(written, filepath.Join(folder, name))
-		e.Value = []byte(`"${file:` + SecretsDir + "/" + name + `}"`)
 		out = append(out, e)
 	}
 	return out, written, nil
+}
+
+// keepSecret stores a secret in a file that none of the others has.
+func (s *Settings) keepSecret(path, secret string, others []string) (name string, written []string, err error) {
+	if len(secret) > SecretBytesMax {
+		return "", nil, Faults{{Path: path, Text: fmt.Sprintf("the secret has %d bytes, the maximum is %d", len(secret), SecretBytesMax)}}
+	}
+	folder := filepath.Join(filepath.Dir(s.file()), SecretsDir)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", nil, &WriteError{fmt.Errorf("make folder for secrets: %w", err)}
+	}
+	at := s.now()
+	name = secretName(path, at)
+	for n := 2; slices.Contains(others, filepath.Join(folder, name)); n++ {
+		name = secretName(fmt.Sprintf("%s-%d", path, n), at)
+	}
+	file := filepath.Join(folder, name)
+	if err := writeFile(file, []byte(secret+"\n")); err != nil {
+		return "", nil, &WriteError{fmt.Errorf("write secret: %w", err)}
+	}
+	return name, []string{file}, nil
 }
 
 func removeAll(paths []string) error {

@@ -7,6 +7,7 @@
 package terminal
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
@@ -135,6 +136,21 @@ func (s Screen) Ago(at time.Time) string {
 		return fmt.Sprintf("%dh ago", int(d.Hours()))
 	}
 	return fmt.Sprintf("%dd ago", int(d.Hours()/24))
+}
+
+// Confirm asks a question. Its error says that the answer was not yes.
+func (s Screen) Confirm(answers io.Reader, question string) error {
+	if _, err := fmt.Fprintf(s.Err, "%s [y/N] ", Line(question)); err != nil {
+		return err
+	}
+	answer, err := bufio.NewReader(io.LimitReader(answers, 100)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+		return errors.New("nothing was changed")
+	}
+	return nil
 }
 
 // Line shows a text on one line, with hidden and control characters as numbers.

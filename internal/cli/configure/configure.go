@@ -1,0 +1,264 @@
+// Package configure has the commands that show and change the settings of a running gateway.
+package configure
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sluice/internal/cli/api"
+	"sluice/internal/cli/terminal"
+	"sluice/internal/settings"
+)
+
+// Deps is what the commands need.
+type Deps struct {
+	Screen   terminal.Screen
+	Connect  func() (*api.Client, error) // called when a command runs
+	Stdin    io.Reader
+	Terminal bool                   // somebody can be asked
+	Secret   func() (string, error) // reads a line without showing it; nil: from Stdin
+	// Run makes a command from its function, and Args says how many arguments it takes.
+	Run  func(do func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error
+	Args func(least, most int) cobra.PositionalArgs
+}
+
+// Commands are those below "sluice config" that need a running gateway.
+func Commands(d Deps) []*cobra.Command {
+	return []*cobra.Command{list(d), set(d), unset(d), history(d), rollback(d)}
+}
+
+const asJSONHelp = "print the gateway's response as JSON"
+
+func (d Deps) call(ctx context.Context, r api.Request) (api.Answer, error) {
+	c, err := d.Connect()
+	if err != nil {
+		return api.Answer{}, err
+	}
+	return c.Call(ctx, r)
+}
+
+// key is a setting in effect.
+type key struct {
+	Path, Doc string
+	Kind      settings.Kind
+	Value     any
+	Set       bool
+	Restart   bool
+	Source    struct {
+		From settings.From
+		Line int
+		Name string
+	}
+}
+
+type fault struct {
+	Line       int
+	Path, Text string
+}
+
+func (f fault) String() string {
+	text := strings.TrimPrefix(f.Path+": "+f.Text, ": ")
+	if f.Line > 0 {
+		text = fmt.Sprintf("line %d: %s", f.Line, text)
+	}
+	return text
+}
+
+// state is what is in effect. Keys are as the gateway sent them.
+type state struct {
+	File, Makes string
+	Keys        []json.RawMessage
+	Faults      []fault
+	Waiting     []string
+}
+
+func list(d Deps) *cobra.Command {
+	var changed, asJSON bool
+	cmd := &cobra.Command{
+		Use: "list [WORDS...]", Short: "List the settings of the running gateway, with where each comes from", Args: d.Args(0, 100),
+		Long: `List the settings that are in effect, with their values, where each value comes from,
+and whether a change needs a restart. With WORDS, list only the settings whose name or
+description has all of them. Secrets are never shown, only whether they are set.`,
+		RunE: d.Run(func(ctx context.Context, words []string) error {
+			answer, err := d.call(ctx, api.Request{Path: "/v1/config"})
+			if err != nil {
+				return err
+			}
+			got, err := api.Decode[state](answer)
+			if err != nil {
+				return err
+			}
+			raw, keys, err := chosen(got.Keys, words, changed)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return d.filtered(answer.Body, raw)
+			}
+			return d.show(got, keys)
+		}),
+	}
+	cmd.Flags().BoolVar(&changed, "changed", false, "list only settings that are not at their defaults")
+	cmd.Flags().BoolVar(&asJSON, "json", false, asJSONHelp)
+	return cmd
+}
+
+// chosen are the settings that have all words, as they were sent and as they were read.
+func chosen(all []json.RawMessage, words []string, changed bool) (raw []json.RawMessage, keys []key, err error) {
+	raw = []json.RawMessage{}
+	for _, one := range all {
+		var k key
+		if err := json.Unmarshal(one, &k); err != nil {
+			return nil, nil, fmt.Errorf("read the gateway's response: %w", err)
+		}
+		text := strings.ToLower(k.Path + " " + k.Doc)
+		lacks := func(word string) bool { return !strings.Contains(text, strings.ToLower(word)) }
+		if changed && k.Source.From == settings.Default || slices.ContainsFunc(words, lacks) {
+			continue
+		}
+		raw, keys = append(raw, one), append(keys, k)
+	}
+	return raw, keys, nil
+}
+
+// filtered prints an answer with these settings.
+func (d Deps) filtered(body []byte, keys []json.RawMessage) error {
+	var whole map[string]any
+	if err := json.Unmarshal(body, &whole); err != nil {
+		return fmt.Errorf("read the gateway's response: %w", err)
+	}
+	whole["keys"] = keys
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(whole); err != nil {
+		return fmt.Errorf("write the settings: %w", err)
+	}
+	return d.Screen.JSON(out.Bytes())
+}
+
+func (d Deps) show(got state, keys []key) error {
+	err := terminal.List(d.Screen, "No settings found.", []string{"SETTING", "VALUE", "SOURCE", "RESTART"}, keys, func(k key) []string {
+		restart := ""
+		if k.Restart {
+			restart = "yes"
+		}
+		return []string{k.Path, terminal.Short(written(k.Kind, k.Value, k.Set)), k.source(), restart}
+	})
+	if err != nil {
+		return err
+	}
+	var notes []string
+	switch {
+	case got.File != "":
+		notes = append(notes, "File: "+got.File)
+	case got.Makes != "":
+		notes = append(notes, "There is no configuration file. The first change makes "+got.Makes+".")
+	}
+	if len(got.Faults) > 0 {
+		notes = append(notes, "The file has errors. The last valid configuration stays in effect:")
+		for _, f := range got.Faults {
+			notes = append(notes, "  "+f.String())
+		}
+	}
+	if len(got.Waiting) > 0 {
+		notes = append(notes, "Changed, and in effect after the next start: "+strings.Join(got.Waiting, ", "))
+	}
+	for i, note := range notes {
+		if i == 0 {
+			note = "\n" + terminal.Line(note)
+		} else {
+			note = terminal.Line(note)
+		}
+		if err := d.Screen.Printf("%s", note); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// written is a value as a text; of a secret only that there is one.
+func written(kind settings.Kind, value any, isSet bool) string {
+	switch list, ok := value.([]any); {
+	case kind == settings.Hidden && isSet:
+		return "(secret)"
+	case value == nil:
+		return ""
+	case ok:
+		texts := make([]string, len(list))
+		for i, one := range list {
+			texts[i] = fmt.Sprint(one)
+		}
+		return strings.Join(texts, ", ")
+	}
+	return fmt.Sprint(value)
+}
+
+// source says where a value comes from.
+func (k *key) source() string {
+	from := map[settings.From]string{
+		settings.Default: "default", settings.File: "file", settings.Environment: "environment", settings.SecretFile: "file",
+		settings.Credential: "credential", settings.Flag: "flag", settings.Made: "made by the gateway",
+	}
+	text := cmp.Or(from[k.Source.From], string(k.Source.From))
+	if k.Source.Name != "" && k.Source.From != settings.Made {
+		text += " " + k.Source.Name
+	}
+	if k.Source.Line > 0 {
+		text += fmt.Sprintf(", line %d", k.Source.Line)
+	}
+	return text
+}
+
+// version is the file as somebody has left it.
+type version struct {
+	ID      int
+	At      time.Time
+	By      string
+	Back    int `json:"back_to"`
+	Changes []change
+}
+
+func history(d Deps) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "history", Short: "List the versions of the configuration that are kept, newest first", Args: d.Args(0, 0),
+		Long: `List the versions of the configuration that are kept, with who saved each and which
+settings changed. "sluice config rollback VERSION" goes back to one.`,
+		RunE: d.Run(func(ctx context.Context, _ []string) error {
+			answer, err := d.call(ctx, api.Request{Path: "/v1/config/history"})
+			if err != nil {
+				return err
+			}
+			got, err := api.Decode[struct{ Versions []version }](answer)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return d.Screen.JSON(answer.Body)
+			}
+			return terminal.List(d.Screen, "No versions found. The first change keeps one.", []string{"VERSION", "SAVED", "BY", "CHANGED"}, got.Versions, func(v version) []string {
+				paths := make([]string, len(v.Changes))
+				for i, c := range v.Changes {
+					paths[i] = c.Path
+				}
+				what := strings.Join(paths, ", ")
+				if v.Back > 0 {
+					what = strings.TrimSuffix(fmt.Sprintf("back to version %d: %s", v.Back, what), ": ")
+				}
+				return []string{fmt.Sprint(v.ID), d.Screen.Ago(v.At), cmp.Or(v.By, "outside of the gateway"), terminal.Short(what)}
+			})
+		}),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, asJSONHelp)
+	return cmd
+}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -31,36 +32,63 @@ type Agents struct {
 	conn   *nats.Conn                             // nil: the bus is not open to programs
 	server *server.Server                         // nil: a cluster, whose accounts decide who connects
 	agent  func(nkey string) (id string, ok bool) // see [Config]
+	reader func() string                          // see [Config]
 	log    *slog.Logger
+
+	mu   sync.Mutex
+	read string // the readers' password when connections were last looked at
 }
 
-// connections are those of programs to the embedded server, by their keys.
-func (a *Agents) connections() ([]*server.ConnInfo, error) {
-	if a.server == nil || a.agent == nil {
+// all are the connections to the embedded server.
+func (a *Agents) all() ([]*server.ConnInfo, error) {
+	if a.server == nil {
 		return nil, nil
 	}
 	all, err := a.server.Connz(&server.ConnzOptions{Username: true, Limit: clientsMax + 1})
 	if err != nil {
 		return nil, fmt.Errorf("list the connections to the bus: %w", err)
 	}
-	return slices.DeleteFunc(all.Conns, func(c *server.ConnInfo) bool { return !nkeys.IsValidPublicUserKey(c.AuthorizedUser) }), nil
+	return all.Conns, nil
 }
 
-// Recheck disconnects the programs whose key is no longer in the configuration.
+func ofProgram(c *server.ConnInfo) bool { return nkeys.IsValidPublicUserKey(c.AuthorizedUser) }
+
+// connections are those of programs to the embedded server, by their keys.
+func (a *Agents) connections() ([]*server.ConnInfo, error) {
+	if a.agent == nil {
+		return nil, nil
+	}
+	all, err := a.all()
+	return slices.DeleteFunc(all, func(c *server.ConnInfo) bool { return !ofProgram(c) }), err
+}
+
+// Recheck disconnects the programs whose key is no longer in the configuration and, if the readers' password has changed, all
+// readers.
 func (a *Agents) Recheck() {
-	found, err := a.connections()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := ""
+	if a.reader != nil {
+		now = a.reader()
+	}
+	found, err := a.all()
 	if err != nil {
-		a.log.Warn("programs whose key was removed stay connected until the gateway restarts", "err", err)
+		a.log.Warn("programs and readers that lost their access stay connected until the gateway restarts", "err", err)
 		return
 	}
 	for _, c := range found {
-		if _, ok := a.agent(c.AuthorizedUser); ok {
+		if ofProgram(c) && a.agent != nil {
+			if _, ok := a.agent(c.AuthorizedUser); ok {
+				continue
+			}
+		} else if own, err := a.conn.GetClientID(); now == a.read || err == nil && c.Cid == own {
 			continue
 		}
 		if err := a.server.DisconnectClientByID(c.Cid); err != nil {
-			a.log.Debug("connection of a program has ended already", "err", err)
+			a.log.Debug("connection has ended already", "err", err)
 		}
 	}
+	a.read = now
 }
 
 // known are how many programs of each agent are connected to the embedded server; nil: it is not known.

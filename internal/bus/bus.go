@@ -105,7 +105,10 @@ func Start(ctx context.Context, cfg Config) (*Bus, error) {
 		ctx: b.ctx, solo: b.solo(), embed: b.embed, conn: func() *nats.Conn { return b.conn }, js: func() jetstream.JetStream { return b.js }, background: b.background, damaged: b.damaged,
 		owned: b.owned, dropped: b.metrics.dropped.WithLabelValues("step"), log: cfg.Log,
 	})
-	b.Agents = &Agents{agent: cfg.Agent, log: cfg.Log}
+	b.Agents = &Agents{agent: cfg.Agent, reader: cfg.Reader, log: cfg.Log}
+	if cfg.Reader != nil {
+		b.Agents.read = cfg.Reader()
+	}
 	b.soft, b.endSoft = context.WithCancel(context.Background())
 	if b.solo() && cfg.Listen == "" {
 		return b, nil

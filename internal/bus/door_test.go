@@ -2,8 +2,10 @@ package bus_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,6 +52,38 @@ func TestReadersNeedTheToken(t *testing.T) {
 		require.NoError(t, err, name)
 		conn.Close()
 	}
+}
+
+// Readers are disconnected when their password changes, and let in with the new one.
+func TestReadersLeaveWithTheirToken(t *testing.T) {
+	t.Parallel()
+	addr, err := freeport.Addr()
+	require.NoError(t, err)
+	var token atomic.Value
+	token.Store(readerToken)
+	b, err := bus.Start(t.Context(), bus.Config{
+		Dir: t.TempDir(), Listen: addr, Reader: func() string { return token.Load().(string) }, Partitions: partitions, Replica: "one", Now: time.Now, //nolint:forcetypeassert // it is a text
+		Registerer: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { b.Stop(context.Background()) })
+	closed := make(chan struct{}, 2)
+	dial := func(as nats.Option) *nats.Conn {
+		conn, err := nats.Connect("nats://"+addr, as, nats.NoReconnect(), nats.ClosedHandler(func(*nats.Conn) { closed <- struct{}{} }))
+		require.NoError(t, err)
+		t.Cleanup(conn.Close)
+		return conn
+	}
+	first, second := dial(nats.Token(readerToken)), dial(nats.UserInfo("gateway", readerToken))
+	b.Agents.Recheck()
+	require.NoError(t, errors.Join(first.Flush(), second.Flush()))
+	token.Store("another-token-of-readers")
+	b.Agents.Recheck()
+	receive(t, closed)
+	receive(t, closed)
+	third := dial(nats.Token("another-token-of-readers"))
+	b.Agents.Recheck()
+	require.NoError(t, errors.Join(third.Flush(), b.Ready()))
 }
 
 // A reader sees each step once, and can neither take one, nor publish, nor change a stream.

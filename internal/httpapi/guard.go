@@ -66,6 +66,7 @@ func (g *guard) protect(next http.Handler) http.Handler {
 // admit stores the caller in the request, or says why the request is refused. The request ends when the caller loses their
 // access; the function releases it.
 func (g *guard) admit(r *http.Request) (*http.Request, func(), *wire.Error) {
+	current := g.tokens.Current()
 	who, err := g.tokens.Identify(r, senders.Serves(r.URL.Path))
 	switch {
 	case errors.Is(err, auth.ErrUnknown):
@@ -81,6 +82,10 @@ func (g *guard) admit(r *http.Request) (*http.Request, func(), *wire.Error) {
 		return r, nil, wire.Forbidden("the token " + who.Name + " has the role viewer and may only read; use a token with another role")
 	}
 	ctx, release := g.tokens.Live().Watch(r.Context(), who)
+	if !current() { // a change of the configuration has not ended this request: it was not watched yet
+		release()
+		return g.admit(r)
+	}
 	return auth.Admit(r.WithContext(ctx), who), release, nil
 }
 

@@ -72,8 +72,8 @@ func (a *Accounts) All() []adapters.Adapter {
 	return out
 }
 
-// Put replaces the accounts of the configuration. Those that are new start, those that are gone end, and those that have
-// changed get their new adapter under their lease.
+// Put replaces the accounts of the configuration. Those that are gone end, then those that are new start, because an account
+// may have got another name; those that have changed get their new adapter under their lease.
 func (a *Accounts) Put(next Set, running *Supervisor) {
 	before := *a.now.Load()
 	for name, one := range before {
@@ -82,14 +82,14 @@ func (a *Accounts) Put(next Set, running *Supervisor) {
 		}
 	}
 	a.now.Store(&next)
-	for name, one := range next {
-		if before[name] != one {
-			running.Put(one.adapter)
-		}
-	}
 	for name := range before {
 		if next[name] == nil {
 			running.Remove(name.channel, name.account)
+		}
+	}
+	for name, one := range next {
+		if before[name] != one {
+			running.Put(one.adapter)
 		}
 	}
 }

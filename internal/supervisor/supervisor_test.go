@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -199,5 +200,53 @@ func TestAccountsOwnWordCounts(t *testing.T) {
 		require.Equal(t, adapters.Connected, state.Status)
 		require.Equal(t, "bot", state.Self.Username)
 		require.Equal(t, "test", state.Channel)
+	})
+}
+
+// poller takes the events of one bot; two at a time would take some twice.
+type poller struct {
+	*account
+	name string
+}
+
+func (p poller) Account() string { return p.name }
+
+// always gives every lease.
+type always struct{}
+
+func (always) Lease(ctx context.Context, _ string, _ func(), hold func(context.Context) error) error {
+	return hold(ctx)
+}
+
+// An account that gets another name ends before it starts under the new one.
+func TestARenamedAccountIsPolledOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var polling, most atomic.Int32
+		bot := &account{run: func(ctx context.Context, _ int) error {
+			most.Store(max(most.Load(), polling.Add(1)))
+			defer polling.Add(-1)
+			<-ctx.Done()
+			time.Sleep(time.Second) // the platform answers late
+			return nil
+		}}
+		var now supervisor.Accounts
+		named := func(name string) supervisor.Set {
+			set := supervisor.Set{}
+			require.NoError(t, supervisor.Open(&now, set, "test", map[string]string{name: "the token"}, func(name, _ string) (adapters.Adapter, error) {
+				return poller{bot, name}, nil
+			}))
+			return set
+		}
+		now.Set(named("old"))
+		s := supervisor.New(supervisor.Config{Adapters: now.All(), Leases: always{}, Now: time.Now, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+		s.Start()
+		defer s.Stop()
+		synctest.Wait()
+		now.Put(named("new"), s)
+		synctest.Wait()
+		require.Equal(t, 2, bot.count())
+		require.Equal(t, int32(1), most.Load())
+		require.Equal(t, "new", s.States()[0].Account)
 	})
 }

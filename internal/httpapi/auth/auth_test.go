@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"context"
 	"net/http"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 
 	"sluice/internal/httpapi/auth"
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -117,4 +119,57 @@ func TestTheZeroCallerSeesNothing(t *testing.T) {
 	require.False(t, auth.Caller{}.Sees(flow.Bottom()))
 	require.Equal(t, auth.Caller{}, auth.CallerOf(t.Context()))
 	require.Empty(t, auth.RequestOf(t.Context()).Operation())
+}
+
+// What a caller does ends when the configuration changes what the caller may see or do, also in a browser that was signed in,
+// and when a configured token takes the name of the caller's. Others go on.
+func TestWhatChangedCallersDoEnds(t *testing.T) {
+	t.Parallel()
+	page := flow.Confidential
+	own := auth.Credential{Token: "own", Level: flow.Restricted, Role: auth.RoleOwner}
+	ops := func(level flow.Level) auth.Credential {
+		return auth.Credential{Name: "ops", Token: "ops-token", Level: level, Role: auth.RoleViewer}
+	}
+	rows := &signedIn{}
+	tokens := auth.NewTokens(auth.Config{
+		Credentials: []auth.Credential{own, ops(flow.Confidential)}, PageLevel: func() flow.Level { return page }, Rows: rows, Now: time.Now,
+	})
+	var err error
+	rows.print, err = tokens.Print(t.Context(), "ops")
+	require.NoError(t, err)
+	watch := func(who auth.Caller) context.Context {
+		ctx, release := tokens.Live().Watch(t.Context(), who)
+		t.Cleanup(release)
+		return ctx
+	}
+	browser := auth.Caller{Name: "ops", SignIn: "s1", Page: true, Level: flow.Confidential, Role: auth.RoleViewer}
+	owner, signed, made := watch(auth.Caller{Level: flow.Restricted, Role: auth.RoleOwner}), watch(browser), watch(auth.Caller{Name: "late", Level: flow.Restricted})
+	current := tokens.Current()
+	late := auth.Credential{Name: "late", Token: "late-token", Level: flow.Public, Role: auth.RoleViewer}
+	tokens.Configure(t.Context(), []auth.Credential{own, ops(flow.Confidential), late}, auth.Proxy{})
+	require.False(t, current())
+	require.ErrorIs(t, context.Cause(made), auth.ErrEnded)
+	require.NoError(t, signed.Err())
+	tokens.Configure(t.Context(), []auth.Credential{own, ops(flow.Internal), late}, auth.Proxy{})
+	require.ErrorIs(t, context.Cause(signed), auth.ErrEnded, "the same token sees less now")
+	browser.Level = flow.Internal
+	signed = watch(browser)
+	page = flow.Public
+	tokens.Configure(t.Context(), []auth.Credential{own, ops(flow.Internal), late}, auth.Proxy{})
+	require.ErrorIs(t, context.Cause(signed), auth.ErrEnded, "the page shows less now")
+	require.NoError(t, owner.Err())
+}
+
+// signedIn has one browser, which was signed in with the token ops.
+type signedIn struct {
+	auth.Rows
+	print string
+}
+
+func (s *signedIn) SignIn(context.Context, string) (ledger.SignIn, error) {
+	return ledger.SignIn{ID: "s1", Token: "ops", Print: s.print, Expires: time.Now().Add(time.Hour)}, nil
+}
+
+func (*signedIn) TokenNamed(_ context.Context, name string) (ledger.APIToken, error) {
+	return ledger.APIToken{Name: name, Level: flow.Restricted, Role: "operator"}, nil
 }

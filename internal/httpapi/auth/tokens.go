@@ -92,15 +92,31 @@ func (t *Tokens) set(credentials []Credential, proxy Proxy) {
 func (t *Tokens) known() []hashed { return t.configured.Load().known }
 
 // Configure puts other tokens and proxies into effect. The requests and streams of those who lose their access, or whose
-// access changes, end; so do those of whoever a proxy has named.
+// access changes, end, also those of browsers that were signed in with the token; so do those of whoever a proxy has named.
 func (t *Tokens) Configure(ctx context.Context, credentials []Credential, proxy Proxy) {
 	before := t.known()
 	t.set(credentials, proxy)
 	after := t.known()
 	t.live.End(func(who Caller) bool {
-		return who.Proxied() || who.SignIn == "" && slices.ContainsFunc(before, func(c hashed) bool { return c.Name == who.Name && !slices.Contains(after, c) })
+		return who.Proxied() || find(before, who.Name) != find(after, who.Name) || who.Page && !flow.CanFlow(who.Level, t.cfg.PageLevel())
 	})
-	t.live.Recheck(ctx)
+	limited, done := context.WithTimeout(ctx, recheckEvery) // the keeper looks again
+	defer done()
+	t.live.Recheck(limited)
+}
+
+// find is the credential of a name; the zero value if there is none.
+func find(known []hashed, name string) hashed {
+	if i := slices.IndexFunc(known, func(c hashed) bool { return c.Name == name }); i >= 0 {
+		return known[i]
+	}
+	return hashed{}
+}
+
+// Current returns a function that reports whether the tokens and proxies of now are still in effect.
+func (t *Tokens) Current() func() bool {
+	now := t.configured.Load()
+	return func() bool { return t.configured.Load() == now }
 }
 
 // Live knows the requests that end when their callers lose their access.

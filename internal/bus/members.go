@@ -24,13 +24,14 @@ type roster struct {
 
 	mu      sync.Mutex
 	seen    map[string]time.Time // when each replica was last heard
+	came    map[string]time.Time // when those of seen came that have not replaced a lost one
 	lost    []string             // replicas that fell silent without a farewell and that nobody has replaced, at most lostMax
 	changed chan struct{}        // closed and replaced when the replicas change, or when this one leaves
 	leaving bool
 }
 
 func newRoster(self string, now func() time.Time) *roster {
-	return &roster{self: self, now: now, seen: map[string]time.Time{}, changed: make(chan struct{})}
+	return &roster{self: self, now: now, seen: map[string]time.Time{}, came: map[string]time.Time{}, changed: make(chan struct{})}
 }
 
 // mine reports whether this replica owns a partition: the one with the highest hash does (rendezvous hashing), so
@@ -66,12 +67,13 @@ func (r *roster) heard(message string) {
 	before := len(r.seen)
 	switch {
 	case !leaves:
-		if _, known := r.seen[name]; !known {
-			r.replace(name)
+		if _, known := r.seen[name]; !known && !r.replace(name) {
+			r.came[name] = r.now()
 		}
 		r.seen[name] = r.now()
 	case name != r.self:
 		delete(r.seen, name)
+		delete(r.came, name)
 	}
 	r.notify(before)
 }
@@ -84,7 +86,8 @@ func (r *roster) forget() {
 	for name, seen := range r.seen {
 		if name != r.self && r.now().Sub(seen) > memberTTL {
 			delete(r.seen, name)
-			if len(r.lost) < lostMax {
+			delete(r.came, name)
+			if !r.replaced(seen) && len(r.lost) < lostMax {
 				r.lost = append(r.lost, name)
 			}
 		}
@@ -92,17 +95,30 @@ func (r *roster) forget() {
 	r.notify(before)
 }
 
-// replace takes a replica that has come for the one that was lost: for itself, for one of its machine, or for the first one. The
-// caller holds mu.
-func (r *roster) replace(name string) {
+// replaced takes a replica that came after another one was last heard for that one: it was started again before its silence was
+// noticed. The caller holds mu.
+func (r *roster) replaced(heard time.Time) bool {
+	for name, came := range r.came {
+		if came.After(heard) {
+			delete(r.came, name)
+			return true
+		}
+	}
+	return false
+}
+
+// replace takes a replica that has come for the one that was lost: for itself, for one of its machine, or for the first one. It
+// returns false if none was lost. The caller holds mu.
+func (r *roster) replace(name string) bool {
 	if len(r.lost) == 0 {
-		return
+		return false
 	}
 	i := max(slices.IndexFunc(r.lost, func(lost string) bool { return machineOf(lost) == machineOf(name) }), 0)
 	if same := slices.Index(r.lost, name); same >= 0 {
 		i = same
 	}
 	r.lost = slices.Delete(r.lost, i, i+1)
+	return true
 }
 
 // machineOf is a replica's name without what tells it from other processes of its machine.

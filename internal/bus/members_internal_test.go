@@ -102,6 +102,24 @@ func TestLostReplicas(t *testing.T) {
 	require.LessOrEqual(t, len(r.lostReplicas()), lostMax)
 }
 
+// A replica that was killed and is back before its silence was noticed is not lost.
+func TestKilledReplicaThatIsBackSoonIsNotLost(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(0, 0)
+	r := newRoster("a-1", func() time.Time { return now })
+	r.heard("a-1")
+	r.heard("b-1")
+	now = now.Add(memberTTL / 2)
+	r.heard("b-2") // started again
+	now = now.Add(memberTTL/2 + 1)
+	r.forget()
+	require.Empty(t, r.lostReplicas())
+	r.heard("b-2")
+	now = now.Add(memberTTL + 1)
+	r.forget()
+	require.Equal(t, []string{"b-2"}, r.lostReplicas(), "nobody has come for this one")
+}
+
 func closed(c <-chan struct{}) bool {
 	select {
 	case <-c:

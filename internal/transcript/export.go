@@ -45,7 +45,7 @@ func Export(ctx context.Context, from Source, to io.Writer, version string, now 
 				return n, fmt.Errorf("list sessions: %w", err)
 			}
 			for i := range page {
-				if err := exportOne(ctx, from, out, &page[i], &n); err != nil {
+				if err := exportOne(ctx, from, out, &page[i], level, &n); err != nil {
 					return n, err
 				}
 				q.After = page[i].ID
@@ -61,9 +61,9 @@ func Export(ctx context.Context, from Source, to io.Writer, version string, now 
 	return n, buffered.Flush()
 }
 
-func exportOne(ctx context.Context, from Source, out *json.Encoder, r *sessions.Record, n *Counts) error {
+func exportOne(ctx context.Context, from Source, out *json.Encoder, r *sessions.Record, level flow.Level, n *Counts) error {
 	n.Sessions++
-	if err := out.Encode(line{Session: sessionOf(r)}); err != nil {
+	if err := out.Encode(line{Session: sessionOf(r, level)}); err != nil {
 		return err
 	}
 	after := sessions.MessageID("")
@@ -73,6 +73,9 @@ func exportOne(ctx context.Context, from Source, out *json.Encoder, r *sessions.
 			return fmt.Errorf("read messages of %s: %w", r.ID, err)
 		}
 		for i := range page {
+			if !page[i].Label.FlowsTo(level) {
+				return fmt.Errorf("session %s has learnt something above %s during the export: repeat it", r.ID, level)
+			}
 			if err := out.Encode(line{Message: messageOf(&page[i])}); err != nil {
 				return err
 			}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"strings"
 
+	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -97,8 +98,10 @@ type importing struct {
 	new   Counts
 	ended bool
 
-	session *session // the current one; nil before the first
-	open    bool     // its head is not stored yet
+	session *session   // the current one; nil before the first
+	stored  flow.Label // what the current session has learnt, in the store
+	taint   flow.Label // the same with what is about to be stored
+	open    bool       // its head is not stored yet
 	change  ledger.Change
 	batch   map[sessions.MessageID]bool // in change
 	bytes   int
@@ -152,6 +155,7 @@ func (i *importing) begin(ctx context.Context, s *session) error {
 	case err == nil && (have.Key != s.Key || have.Agent != s.Agent):
 		return fmt.Errorf("session %s is stored here with the key %s", s.ID, have.Key)
 	case err == nil:
+		i.stored, i.taint = have.Taint, have.Taint
 		i.open = have.Head == "" && (s.Head != "" || !s.Archived.IsZero() && !have.Archived) // an import was broken off
 		return nil
 	case !errors.Is(err, sessions.ErrNotFound):
@@ -164,7 +168,7 @@ func (i *importing) begin(ctx context.Context, s *session) error {
 			return fmt.Errorf("read session of key %s: %w", s.Key, err)
 		}
 	}
-	i.open = true
+	i.open, i.stored, i.taint = true, s.Taint, s.Taint
 	i.new.Sessions++
 	i.change.Create = []sessions.Record{s.record(i.Partition(s.ID))}
 	return nil
@@ -183,6 +187,9 @@ func (i *importing) check(s *session) error {
 	}
 	if _, err := sessions.ParseKey(string(s.Key)); err != nil {
 		return fmt.Errorf("the key %q can't be used: %w", s.Key, err)
+	}
+	if owner := s.Key.Agent(); owner != "" && owner != s.Agent {
+		return fmt.Errorf("the key %s is one of agent %s, and the session is one of %s", s.Key, owner, s.Agent)
 	}
 	if !i.HasAgent(s.Agent) {
 		return fmt.Errorf("there is no agent %q here: add it to the configuration, or name another one with --agent %s=NAME", s.Agent, s.Agent)
@@ -207,6 +214,7 @@ func (i *importing) add(ctx context.Context, m *message, size int) error {
 		if !m.Parts[p].Label.Valid() {
 			return errors.New("a part of the message has no valid label")
 		}
+		m.Label = m.Label.Join(m.Parts[p].Label)
 	}
 	if known, err := i.has(ctx, m.ID); known || err != nil {
 		return err
@@ -218,6 +226,7 @@ func (i *importing) add(ctx context.Context, m *message, size int) error {
 	}
 	i.change.Messages = append(i.change.Messages, sessions.StoredMessage{Session: i.session.ID, Message: m.stored()})
 	i.batch[m.ID] = true
+	i.taint = i.taint.Join(m.Label)
 	i.new.Messages++
 	if i.bytes += size; i.bytes >= batchMax || len(i.batch) >= messagesPage {
 		return i.commit(ctx)
@@ -247,12 +256,35 @@ func (i *importing) commit(ctx context.Context) error {
 	if len(i.change.Create) == 0 && len(i.change.Messages) == 0 {
 		return nil
 	}
+	if err := i.raise(ctx); err != nil {
+		return err
+	}
 	err := i.to.Commit(ctx, i.change)
 	i.change, i.bytes = ledger.Change{}, 0
 	clear(i.batch)
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
+	return nil
+}
+
+// raise adds to the change that the session has learnt its messages. A session that exists may have learnt less than the file's,
+// and the labels of a file may not fit together.
+func (i *importing) raise(ctx context.Context) error {
+	if i.taint == i.stored {
+		return nil
+	}
+	if len(i.change.Create) > 0 {
+		i.change.Create[0].Taint = i.taint
+	} else {
+		r, err := i.to.Session(ctx, i.session.ID)
+		if err != nil {
+			return fmt.Errorf("read session: %w", err)
+		}
+		r.Taint = r.Taint.Join(i.taint)
+		i.change.Save = []sessions.Record{r}
+	}
+	i.stored = i.taint
 	return nil
 }
 

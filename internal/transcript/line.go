@@ -38,8 +38,8 @@ type text struct {
 	Label flow.Label `json:"label"`
 }
 
-func textOf(t flow.Text) *text {
-	if t.Empty() {
+func textOf(t flow.Text, level flow.Level) *text {
+	if t.Empty() || !t.Label().FlowsTo(level) {
 		return nil
 	}
 	return &text{t.Raw(), t.Label()}
@@ -86,11 +86,12 @@ type session struct {
 	Archived     time.Time              `json:"archived,omitzero"`
 }
 
-func sessionOf(r *sessions.Record) *session {
+// sessionOf leaves out the texts above a level: a caller may have given a session a title above what it has learnt.
+func sessionOf(r *sessions.Record, level flow.Level) *session {
 	s := &session{
 		ID: r.ID, Key: r.Key, Agent: r.Agent, SpawnedBy: r.SpawnedBy, Taint: r.Taint, Clearance: r.Clearance, SendPolicy: r.SendPolicy, Activation: r.Activation,
-		Model: textOf(r.Model), Thinking: r.ThinkingLevel, Verbose: r.VerboseLevel, Temperature: r.Temperature, MaxTokens: r.MaxTokens, Voice: r.Voice, QueueMode: r.QueueMode,
-		Head: r.Head, Compacted: r.Compacted, Title: textOf(r.Title), Label: textOf(r.Label), Metadata: r.Metadata, FileAccess: r.FileAccess, Persistent: r.Persistent, TTL: r.TTL,
+		Model: textOf(r.Model, level), Thinking: r.ThinkingLevel, Verbose: r.VerboseLevel, Temperature: r.Temperature, MaxTokens: r.MaxTokens, Voice: r.Voice, QueueMode: r.QueueMode,
+		Head: r.Head, Compacted: r.Compacted, Title: textOf(r.Title, level), Label: textOf(r.Label, level), Metadata: r.Metadata, FileAccess: r.FileAccess, Persistent: r.Persistent, TTL: r.TTL,
 		Usage: r.Usage, ContextSize: r.ContextSize, AbortedLast: r.AbortedLast, Created: r.Created.UTC(), LastActivity: r.LastActivity.UTC(),
 	}
 	if !r.Route.IsZero() {
@@ -133,16 +134,23 @@ type message struct {
 
 func messageOf(m *sessions.Message) *message {
 	out := &message{ID: m.ID, Parent: m.Parent, Run: m.Run, Role: m.Role, Parts: m.Parts, Label: m.Label, Model: m.Model, Usage: m.Usage, Created: m.Created.UTC(), Sender: m.Sender}
-	for i := range out.Parts {
-		if a := out.Parts[i].Attachment; a != nil && a.Media != "" {
-			without := *a // its content is not exported
-			without.Media = ""
-			out.Parts[i].Attachment = &without
-		}
-	}
+	out.leaveContents()
 	return out
 }
 
+// leaveContents removes the references to the contents of attachments: they are not exported, and a file must not name those of
+// another session here.
+func (m *message) leaveContents() {
+	for i := range m.Parts {
+		if a := m.Parts[i].Attachment; a != nil && a.Media != "" {
+			without := *a
+			without.Media = ""
+			m.Parts[i].Attachment = &without
+		}
+	}
+}
+
 func (m *message) stored() sessions.Message {
+	m.leaveContents()
 	return sessions.Message{ID: m.ID, Parent: m.Parent, Run: m.Run, Role: m.Role, Parts: m.Parts, Label: m.Label, Model: m.Model, Usage: m.Usage, Created: m.Created, Sender: m.Sender}
 }

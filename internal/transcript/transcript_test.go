@@ -209,3 +209,56 @@ func TestWhatDoesNotFit(t *testing.T) {
 	require.ErrorContains(t, err, "line 2: the key")
 	require.ErrorContains(t, err, "belongs to another session here")
 }
+
+// A session has learnt what its messages say, whatever the file says of it, and also if it was here before.
+func TestLabelsOnlyRise(t *testing.T) {
+	t.Parallel()
+	all := stores(t)
+	fill(t, all["sqlite"])
+	lines := strings.SplitAfter(export(t, all["sqlite"]), "\n")
+	secret, low := flow.NewLabel(flow.Confidential, flow.Untrusted), flow.Bottom()
+	lower := func(line string) string { return strings.ReplaceAll(line, secret.String(), low.String()) }
+	var head struct{ Session struct{ ID sessions.ID } }
+	require.NoError(t, json.Unmarshal([]byte(lines[1]), &head))
+	taint := func() flow.Label {
+		r, err := all["postgres"].Session(t.Context(), head.Session.ID)
+		require.NoError(t, err)
+		return r.Taint
+	}
+	read := func(lines []string) {
+		_, err := transcript.Import(t.Context(), strings.NewReader(strings.Join(lines, "")), all["postgres"], options("main", "ops"))
+		require.ErrorContains(t, err, "cut off")
+	}
+	begun := append([]string{}, lines[:700]...)
+	for i := range begun {
+		begun[i] = lower(begun[i])
+	}
+	read(begun)
+	require.Equal(t, low, taint())
+	read(lines[:1203])
+	require.Equal(t, secret, taint(), "it was here before")
+
+	lines[1203] = lower(lines[1203])
+	read(lines[:2500])
+	require.NoError(t, json.Unmarshal([]byte(lines[1203]), &head))
+	require.Equal(t, secret, taint(), "it is new")
+}
+
+// An export up to a level has no text above it, and a session of one agent can't take a key of another one.
+func TestTextsAboveTheLevel(t *testing.T) {
+	t.Parallel()
+	for _, db := range stores(t) {
+		id := sessions.NewID()
+		require.NoError(t, db.Commit(t.Context(), ledger.Change{Change: sessions.Change{Create: []sessions.Record{{
+			ID: id, Key: "agent:main:main", Agent: "main", Partition: sessions.SessionLane(id).Partition(16), Taint: flow.Bottom(), Clearance: flow.Restricted,
+			Title: flow.NewText("Ferry", flow.NewLabel(flow.Confidential, flow.Trusted)), Created: began, LastActivity: began,
+		}}}}))
+		var out bytes.Buffer
+		_, err := transcript.Export(t.Context(), db, &out, "v1", began, "", flow.Internal)
+		require.NoError(t, err)
+		require.Contains(t, out.String(), "agent:main:main")
+		require.NotContains(t, out.String(), "Ferry")
+		_, err = transcript.Import(t.Context(), strings.NewReader(strings.Replace(out.String(), "agent:main:main", "agent:ops:main", 1)), db, options("main", "ops"))
+		require.ErrorContains(t, err, "is one of agent ops")
+	}
+}

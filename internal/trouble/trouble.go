@@ -64,6 +64,7 @@ type Watch struct {
 type known struct {
 	Trouble
 	reported time.Time // zero: not yet
+	untold   bool      // it was reported, but the owner could not be told
 }
 
 // Run looks until ctx ends.
@@ -106,10 +107,7 @@ func (w *Watch) look(ctx context.Context) {
 			return // the next look reports them
 		}
 	}
-	if err := w.tell(ctx, news, on); err != nil {
-		w.Log.Warn("the owner is not told of the gateway's own troubles", "err", err)
-		return // the next look tells
-	}
+	w.tell(ctx, news, on, next)
 	w.seen = next
 }
 
@@ -117,11 +115,12 @@ func (w *Watch) look(ctx context.Context) {
 type news struct {
 	trouble Trouble
 	report  alert.Incoming
-	again   bool // it was reported before, and lasts
+	again   bool // it was told before, and lasts as bad as it was
 }
 
-// tell tells the owner directly: without alerts of everything that begins or ends, with alerts of the troubles of channels.
-func (w *Watch) tell(ctx context.Context, all []news, alerts bool) error {
+// tell tells the owner directly: without alerts of everything that begins, changes how bad it is, or ends; with alerts of the
+// troubles of channels. What can't be told is told by the next look; it holds up nothing else.
+func (w *Watch) tell(ctx context.Context, all []news, alerts bool, next map[string]*known) {
 	for i := range all {
 		n := &all[i]
 		t := &n.trouble
@@ -131,13 +130,19 @@ func (w *Watch) tell(ctx context.Context, all []news, alerts bool) error {
 		text, word := t.Title+". "+t.Text, "begins"
 		if n.report.Action == alert.Resolve {
 			text, word = "Over: "+t.Title+".", "ends"
+		} else if t.Severity != "" {
+			word += "/" + string(t.Severity)
 		}
 		key := fmt.Sprintf("%s/%s/%s/%d", Source, t.Name, word, w.Now().Unix()/int64(tellEach/time.Second))
 		if err := w.Tell(ctx, t, text, key); err != nil {
-			return fmt.Errorf("tell of %s: %w", t.Name, err)
+			w.Log.Warn("the owner is not told of the gateway's own troubles", "trouble", t.Name, "err", err)
+			if k := next[t.Name]; k != nil {
+				k.untold = true
+			} else {
+				next[t.Name] = w.seen[t.Name] // the next look ends it again
+			}
 		}
 	}
-	return nil
 }
 
 // changed is what is known after a look, and what to report.
@@ -153,9 +158,9 @@ func (w *Watch) changed(troubles []Trouble) (next map[string]*known, all []news)
 		now := known{Trouble: t}
 		if was := w.seen[t.Name]; was != nil {
 			now.reported = was.reported
-			if was.reported.IsZero() || was.Severity != t.Severity || w.Now().Sub(was.reported) >= again {
+			if was.reported.IsZero() || was.untold || was.Severity != t.Severity || w.Now().Sub(was.reported) >= again {
 				now.reported = w.Now()
-				all = append(all, news{t, w.report(&t, alert.Fire), !was.reported.IsZero()})
+				all = append(all, news{t, w.report(&t, alert.Fire), !was.reported.IsZero() && !was.untold && was.Severity == t.Severity})
 			}
 		}
 		next[t.Name] = &now

@@ -159,11 +159,42 @@ func TestTheOwnerIsToldDirectly(t *testing.T) {
 		look("sluice/disk/a/ends/" + hour + ": Over: Full.")
 		require.Empty(t, h.told)
 
+		h.troubles = []Trouble{{Name: "disk/a", Severity: alert.Warning, Title: "Filling", Text: "Free space."}}
+		look()
+		look("sluice/disk/a/begins/warning/" + hour + ": Filling. Free space.")
+		h.troubles[0].Severity, h.troubles[0].Title = alert.Critical, "Nothing is taken in"
+		look("sluice/disk/a/begins/critical/" + hour + ": Nothing is taken in. Free space.")
+		h.troubles = nil
+		look("sluice/disk/a/ends/" + hour + ": Over: Nothing is taken in.")
+
 		h.on = true
 		h.troubles = []Trouble{{Name: "disk/a", Title: "Full"}, {Name: "telegram/default", Title: "Deaf", Text: "Look.", Avoid: "telegram"}}
 		look()
 		look("sluice/telegram/default/begins/" + hour + ": Deaf. Look.")
 		require.Equal(t, []string{"fire sluice/disk/a", "fire sluice/telegram/default"}, h.told)
+	})
+}
+
+// An owner who can't be told of one trouble is told of the others, and their alerts are sent.
+func TestWhatCannotBeToldHoldsUpNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse()
+		deaf := Trouble{Name: "discord/default", Title: "Deaf", Text: "Look.", Avoid: "discord"}
+		h.troubles = []Trouble{deaf}
+		h.look(t.Context())
+		away := h.Watch.Tell
+		h.Watch.Tell = func(context.Context, *Trouble, string, string) error { return errors.New("nobody there") }
+		h.look(t.Context())
+		h.troubles = []Trouble{deaf, {Name: "disk/a", Title: "Full"}}
+		h.look(t.Context())
+		h.look(t.Context())
+		require.Contains(t, h.told, "fire sluice/disk/a")
+		h.Watch.Tell = away
+		h.look(t.Context())
+		require.Len(t, h.direct, 1)
+		h.look(t.Context())
+		require.Len(t, h.direct, 1)
 	})
 }
 

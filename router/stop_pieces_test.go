@@ -1,0 +1,42 @@
+package router_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/adapters"
+)
+
+// unhurried is a chat whose calls take a second.
+type unhurried struct{ *chat }
+
+func (s unhurried) Send(ctx context.Context, out adapters.Outbound) (adapters.Receipt, error) {
+	select {
+	case <-time.After(time.Second):
+		return s.chat.Send(ctx, out)
+	case <-ctx.Done():
+		return adapters.Receipt{}, &adapters.Failure{Kind: adapters.Transient, Err: context.Cause(ctx)}
+	}
+}
+
+// A piece that is being sent when the gateway stops is sent to its end; the next gateway sends the next ones, and nothing comes
+// twice.
+func TestPiecesOfAStoppedGatewayComeOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, func(b *bundle) {
+			b.chat.piece = 5
+			b.adapter = unhurried{b.chat}
+		})
+		b.hear(in("ann", "1", "hello world"))
+		time.Sleep(time.Second / 2)
+		b.restart()
+		time.Sleep(time.Minute)
+		require.Equal(t, "echo: hello world", strings.Join(b.chat.texts("ann"), ""))
+	})
+}

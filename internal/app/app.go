@@ -315,6 +315,9 @@ func (a *App) Stop(ctx context.Context) {
 		return
 	}
 	a.stopped = true
+	if a.file != nil {
+		a.file.Stop()
+	}
 	if a.unwatch != nil {
 		a.unwatch()
 	}

@@ -220,6 +220,50 @@ func TestConfigIsReadCheckedSavedAndTakenBack(t *testing.T) {
 	}
 }
 
+// While the file has faults, or is not what runs, a text from the environment is still shown as it was written.
+func TestABrokenFileShowsNoSecret(t *testing.T) {
+	t.Parallel()
+	g, path := fromFile(t, configured, map[string]string{"KEY": "sk-key-of-the-model", "PROMPT": "prompt-of-the-environment"})
+	for _, text := range []string{"models: [", "models: { default: nobody/x }\n"} {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		for _, c := range [][3]string{{http.MethodGet, "/v1/config", ""}, {http.MethodPost, "/v1/config/check", `{"text":"agents: { list: [ { id: main, systemPrompt: other } ] }"}`}} {
+			raw, err := io.ReadAll(g.call(c[0], c[1], c[2]).Body)
+			require.NoError(t, err)
+			require.NotContains(t, string(raw), "prompt-of-the-environment", c[1])
+			require.Contains(t, string(raw), "${PROMPT}", c[1])
+		}
+	}
+}
+
+// Secrets in lists, and those that are digits alone, are kept in files of their own, too.
+func TestSecretsInListsAreKeptInFiles(t *testing.T) {
+	t.Parallel()
+	const own = "the-token-of-the-owner-1"
+	g, path := fromFile(t, "gateway: { token: "+own+" }\nmodels: { default: offline/echo }\n", nil)
+	g.put(own, `[{"path":"gateway.tokens","value":[{"name":"ops","token":"token-of-operators-1","role":"operator","classification":"INTERNAL"}]},{"path":"secrets.pin","value":{"value":123456789012,"tools":["web_fetch"]}}]`)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NotContains(t, string(text), "token-of-operators-1")
+	require.NotContains(t, string(text), "123456789012")
+	require.Equal(t, http.StatusOK, g.call(http.MethodGet, "/v1/status", "", "Authorization", "Bearer token-of-operators-1").StatusCode)
+}
+
+// A save that was applied is in the audit trail even if its version can't be kept.
+func TestASaveIsAuditedWithoutItsHistory(t *testing.T) {
+	t.Parallel()
+	g, path := fromFile(t, configured, map[string]string{"KEY": "sk-key-of-the-model", "PROMPT": "hello"})
+	require.NoError(t, os.WriteFile(filepath.Join(g.state, "config-history"), nil, 0o600))
+	var shown shownConfig
+	read(t, g.call(http.MethodGet, "/v1/config", ""), http.StatusOK, &shown)
+	read(t, g.call(http.MethodPut, "/v1/config", `{"changes":[{"path":"limits.historyKeep","value":7}]}`, "If-Match", shown.Version), http.StatusInternalServerError, nil)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "historyKeep: 7", "it is in effect")
+	var trail struct{ Entries []struct{ Action string } }
+	read(t, g.call(http.MethodGet, "/v1/audit?action=config.save", ""), http.StatusOK, &trail)
+	require.Len(t, trail.Entries, 1)
+}
+
 // Only an owner whose token sees everything gets the configuration; for all others it is refused, and nothing of it is said.
 func TestConfigIsTheOwners(t *testing.T) {
 	t.Parallel()

@@ -14,6 +14,9 @@ import (
 // Store is the gateway's, so that tests can put things there that take an agent long to make.
 func (a *App) Store() *store.DB { return a.store }
 
+// SetUp says whether the start has finished.
+func (a *App) SetUp(up bool) { a.up.Store(up) }
+
 // Token is the HTTP API's token.
 func (a *App) Token() string { return *a.token.Load() }
 

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -106,6 +107,9 @@ func (a *App) Reload(cfg *config.Config) (waiting []string, err error) { return 
 // apply puts a checked configuration into effect, or changes nothing: access, accounts, the address, policy, agents, models,
 // MCP servers and queues.
 func (a *App) apply(cfg *config.Config) error {
+	if !a.up.Load() { // the start goes on with the configuration that it has read
+		return fmt.Errorf("try again in a moment: %w", errStarting)
+	}
 	token, err := apiToken(cfg)
 	if err != nil {
 		return err
@@ -129,6 +133,9 @@ func (a *App) apply(cfg *config.Config) error {
 	a.setToken(cfg, token)
 	if err := a.adopt(cfg); err != nil {
 		a.setToken(a.file.Running(), before)
+		if was != cfg.Gateway.Listen {
+			err = errors.Join(err, a.http.Move(context.Background(), was))
+		}
 		return err
 	}
 	a.http.Configure(context.Background(), access)

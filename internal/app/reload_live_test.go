@@ -216,3 +216,21 @@ func TestTokensChangeWithoutARestart(t *testing.T) {
 	wait(operators)
 	require.Equal(t, []int{http.StatusUnauthorized, http.StatusOK}, []int{status("token-of-operators-1"), status("token-of-operators-2")})
 }
+
+// While the gateway starts or stops, a configuration is refused: half of the gateway would have it, and what it starts would
+// have no owner.
+func TestNoConfigurationIsAppliedInAStartOrAStop(t *testing.T) {
+	t.Parallel()
+	const base = "gateway: { token: the-token-of-the-owner-1 }\nmodels: { default: offline/echo }\n"
+	g, path := fromFile(t, base, nil)
+	require.NoError(t, os.WriteFile(path, []byte(base+"channels: { telegram: { accounts: { default: { token: \"1:abc\", apiBase: \"http://127.0.0.1:1\" } } } }\n"), 0o600))
+	next, err := g.Source.Loader.Load(path)
+	require.NoError(t, err)
+	g.SetUp(false)
+	_, err = g.Reload(next)
+	require.ErrorContains(t, err, "starting")
+	g.SetUp(true)
+	g.end()
+	_, err = g.Reload(next)
+	require.ErrorContains(t, err, "stopping")
+}

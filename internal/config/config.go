@@ -51,8 +51,12 @@ type Config struct {
 	A2A     agents.A2A         `yaml:"a2a" doc:"Other agents that speak A2A: docs/a2a.md."`
 	Nodes   automation.Nodes   `yaml:"nodes" doc:"Programs and devices that dial in: docs/nodes.md."`
 
-	read []string
+	read    []string
+	written map[string]string
 }
+
+// Written are the texts that have references such as ${NAME} as they are written, by the paths of their keys.
+func (c *Config) Written() map[string]string { return c.written }
 
 // Read are the files that references such as ${file:/path} have read.
 func (c *Config) Read() []string { return c.read }

@@ -24,8 +24,9 @@ const maxNodes = 100_000
 // continues after a fault, and never converts between text and numbers.
 type decoder struct {
 	*report
-	expand expander
-	nodes  int
+	expand  expander
+	written map[string]string // see [Config.Written]; nil: nobody asks
+	nodes   int
 }
 
 func (d *decoder) root(n *yaml.Node, c *Config) {
@@ -176,6 +177,9 @@ func (d *decoder) scalar(n *yaml.Node, v reflect.Value, f tags.Field, path strin
 	if err != nil {
 		d.add(path, "%s", err)
 		return
+	}
+	if text != n.Value && d.written != nil {
+		d.written[path] = n.Value
 	}
 	if !suits(n, v, text != n.Value) {
 		d.add(path, "want %s, not %s", wanted(v, f), kindName(n))

@@ -107,9 +107,9 @@ func (l Loader) Parse(file string, data []byte) (*Config, error) {
 	c, gave := Default(), &given{values: map[string]string{}}
 	if root := parse(r, data); root != nil {
 		r.places[""] = Place{root.Line, root.Column}
-		d := decoder{report: r, expand: expander{getenv: l.Getenv, dir: filepath.Dir(file), files: map[string]bool{}, gave: gave}}
+		d := decoder{report: r, written: map[string]string{}, expand: expander{getenv: l.Getenv, dir: filepath.Dir(file), files: map[string]bool{}, gave: gave}}
 		d.root(root, c)
-		c.read = slices.Sorted(maps.Keys(d.expand.files))
+		c.read, c.written = slices.Sorted(maps.Keys(d.expand.files)), d.written
 	}
 	if state, _ := l.Getenv(EnvState); state != "" {
 		c.State = state

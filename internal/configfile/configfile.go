@@ -45,6 +45,7 @@ type File struct {
 	started *config.Config
 
 	applying sync.Mutex // one configuration at a time
+	stopped  bool       // guarded by applying
 	mu       sync.Mutex
 	running  *config.Config
 }
@@ -112,7 +113,19 @@ func (f *File) Apply(c *config.Config) (waiting []string, err error) {
 	return f.apply(c)
 }
 
+// Stop waits for a configuration that is being applied. No other one is applied afterwards.
+func (f *File) Stop() {
+	f.applying.Lock()
+	defer f.applying.Unlock()
+	f.stopped = true
+}
+
+var errStopped = errors.New("the gateway is stopping: it is applied at the next start")
+
 func (f *File) apply(c *config.Config) (waiting []string, err error) {
+	if f.stopped {
+		return nil, errStopped
+	}
 	if err := f.gateway.Apply(c); err != nil {
 		return nil, err
 	}

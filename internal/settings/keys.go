@@ -79,7 +79,29 @@ type Pattern struct {
 func KeysOf(config any) []Key {
 	var w walker
 	w.walk(reflect.ValueOf(config).Elem(), tags.Field{}, "")
+	if c, ok := config.(interface{ Written() map[string]string }); ok {
+		hide(w.keys, c.Written())
+	}
 	return w.keys
+}
+
+// hide shows texts that come from the environment or from files as they are written.
+func hide(keys []Key, written map[string]string) {
+	for i := range keys {
+		k := &keys[i]
+		if k.Kind == Text && len(k.Enum) == 0 && k.Value != nil {
+			if text, ok := written[k.Path]; ok {
+				k.Value = text
+			}
+		}
+		if list, ok := k.Value.([]any); ok {
+			for j := range list {
+				if text, ok := written[fmt.Sprintf("%s[%d]", k.Path, j)]; ok {
+					list[j] = text
+				}
+			}
+		}
+	}
 }
 
 type walker struct {

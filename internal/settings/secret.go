@@ -93,6 +93,11 @@ func (s Shapes) Find(path string) (Pattern, bool) {
 // Replace replaces each secret in a value of JSON that is to stand at a path. References to secrets stay.
 func (s Shapes) Replace(path string, value any, with func(path, secret string) (string, error)) (any, error) {
 	var err error
+	if digits, ok := value.(json.Number); ok { // a secret without quotes
+		if of, ok := s.Find(path); ok && of.Kind == Hidden {
+			return with(path, digits.String())
+		}
+	}
 	switch v := value.(type) {
 	case string:
 		reference := strings.HasPrefix(v, "${") && strings.HasSuffix(v, "}")

@@ -369,24 +369,23 @@ func (s *Settings) Save(ctx context.Context, d Draft, tag, by string) (out Saved
 	if err != nil || len(p.Faults) > 0 {
 		return Saved{Effects: p.Effects}, errors.Join(err, removeAll(p.secrets))
 	}
-	path := s.path
-	if path, err = s.write(path, p.text); err != nil {
+	before := s.path
+	if s.path, err = s.write(before, p.text); err != nil {
+		s.path = before
 		return out, errors.Join(err, removeAll(p.secrets))
 	}
-	s.path = path
 	if err := s.gateway.Apply(ctx, p.config); err != nil { // it was checked; for example the new address is in use
 		p.Faults = s.faults(err)
-		return Saved{Effects: p.Effects}, errors.Join(s.undo(old, now), removeAll(p.secrets))
+		err = errors.Join(s.undo(old, now), removeAll(p.secrets))
+		s.path = before
+		return Saved{Effects: p.Effects}, err
 	}
 	v, err := s.keep(old, now, Version{At: s.now(), By: by, Back: d.Version, Changes: p.Changes, Text: p.text})
-	if err != nil {
-		return out, err
-	}
-	if err := s.sweep(p.text); err != nil {
-		return out, err
+	if err == nil {
+		err = s.sweep(p.text)
 	}
 	out = Saved{Effects: p.Effects, Print: printOf(p.text), ID: v.ID}
-	return out, s.gateway.Audit(ctx, by, "config.save", s.path, map[string]any{"version": v.ID, "back_to": d.Version, "keys": pathsOf(p.Changes)})
+	return out, errors.Join(err, s.gateway.Audit(ctx, by, "config.save", s.path, map[string]any{"version": v.ID, "back_to": d.Version, "keys": pathsOf(p.Changes)}))
 }
 
 func pathsOf(changes []Change) []string {
@@ -424,9 +423,7 @@ func (s *Settings) write(path string, text []byte) (string, error) {
 // undo writes the file again as it was.
 func (s *Settings) undo(old []byte, tag string) error {
 	if tag == NoFile {
-		path := s.path
-		s.path = ""
-		return os.Remove(path)
+		return os.Remove(s.path)
 	}
 	return writeFile(s.path, old)
 }

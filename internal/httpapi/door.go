@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"slices"
 	"syscall"
+
+	"sluice/router/request"
 )
 
 // doorsMax bounds the addresses on which requests still run that began before the server has moved. The oldest is closed
@@ -56,6 +58,9 @@ func (s *Server) Addr() net.Addr {
 func (s *Server) Move(ctx context.Context, address string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.ending.Err() != nil { // Stop would not know the new door, and wait for it
+		return request.ErrStopping
+	}
 	old := s.doors[len(s.doors)-1]
 	l, err := listen(ctx, address)
 	if errors.Is(err, syscall.EADDRINUSE) && samePort(old.listener.Addr(), address) { // the same port on more or fewer addresses

@@ -55,6 +55,7 @@ func ogg(content []byte) (time.Duration, bool) {
 	var total uint64
 	packets := map[uint32][]byte{} // by stream: the beginning of a packet that goes on in its next page
 	opus := map[uint32]int{}       // the number of packets of each stream
+	room := len(content)           // for the sizes of parts: pages that lie over each other have more of them than the file has bytes
 	for {
 		at := bytes.Index(content, []byte("OggS"))
 		if at < 0 {
@@ -66,6 +67,9 @@ func ogg(content []byte) (time.Duration, bool) {
 		}
 		stream := binary.LittleEndian.Uint32(content[14:])
 		table := content[header : header+int(content[header-1])]
+		if room -= len(table); room < 0 {
+			return 0, false
+		}
 		body := content[header+len(table):]
 		content = content[4:] // a damaged page may hide others
 		packet := packets[stream]
@@ -73,7 +77,7 @@ func ogg(content []byte) (time.Duration, bool) {
 			part := body[:min(int(size), len(body))]
 			body = body[len(part):]
 			if len(packet) < len("OpusHead") {
-				packet = append(packet, part...)
+				packet = append(packet, part[:min(len(part), len("OpusHead"))]...)
 			}
 			if size == segmentMax {
 				continue // the packet goes on

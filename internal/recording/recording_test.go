@@ -80,6 +80,19 @@ func TestOtherFormats(t *testing.T) {
 	require.Greater(t, recording.Longest(load(t, "voice.webm")), 2500*time.Millisecond)
 }
 
+// Pages that lie over each other are not counted again and again.
+func TestOverlappingPages(t *testing.T) { //nolint:paralleltest // it counts allocations
+	const pages = 1 << 18
+	first := append([]byte("OggS"), make([]byte, 23)...)
+	copy(first[14:], "gSOg") // the stream of all the others
+	first[26] = 1
+	content := append(append(first, 8), "OpusHead"...)
+	content = append(content, bytes.Repeat([]byte("OggS"), pages)...)
+	var known bool
+	require.LessOrEqual(t, testing.AllocsPerRun(1, func() { _, known = recording.Length(content) }), float64(2*len(content)))
+	require.False(t, known)
+}
+
 // Whatever people send, the answer is a length.
 func FuzzLength(f *testing.F) {
 	for _, name := range []string{"voice.ogg", "voice.mp3", "voice.m4a", "voice.wav", "voice.flac", "voice.webm"} {

@@ -151,7 +151,7 @@ func (s *Supervisor) start(acc *account) {
 }
 
 // Put starts an account, or gives it another adapter: the run with the one before ends first, and the account keeps its
-// lease. It is called between Start and Stop.
+// lease. Before Start it only notes the account, and after Stop nothing starts.
 func (s *Supervisor) Put(a adapters.Adapter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +161,9 @@ func (s *Supervisor) Put(a adapters.Adapter) {
 	}
 	acc := s.account(a)
 	s.accounts = append(s.accounts, acc)
-	s.start(acc)
+	if s.ctx != nil && s.ctx.Err() == nil {
+		s.start(acc)
+	}
 }
 
 // Remove ends an account and waits for it.
@@ -170,7 +172,7 @@ func (s *Supervisor) Remove(channel, name string) {
 	acc := s.find(channel, name)
 	s.accounts = slices.DeleteFunc(s.accounts, func(a *account) bool { return a == acc })
 	s.mu.Unlock()
-	if acc != nil {
+	if acc != nil && acc.stop != nil {
 		acc.stop()
 		<-acc.ended
 		s.deaf.DeleteLabelValues(channel, name)
@@ -188,9 +190,11 @@ func (s *Supervisor) find(channel, name string) *account {
 
 // Stop ends all accounts and waits for them. It is idempotent.
 func (s *Supervisor) Stop() {
+	s.mu.Lock()
 	if s.cancel != nil {
 		s.cancel()
 	}
+	s.mu.Unlock()
 	s.wg.Wait()
 }
 

@@ -103,6 +103,27 @@ func held() leases {
 
 func status(s *supervisor.Supervisor) adapters.Status { return s.States()[0].Status }
 
+// A configuration that is applied while the gateway starts, or stops, changes the accounts and starts nothing by itself.
+func TestAccountsThatComeBeforeTheStart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := held()
+		s := supervisor.New(supervisor.Config{Leases: l, Now: time.Now, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+		a := &account{run: func(ctx context.Context, _ int) error { <-ctx.Done(); return nil }}
+		s.Put(a)
+		s.Remove(a.Channel(), a.Account())
+		s.Put(a)
+		s.Start()
+		synctest.Wait()
+		require.Equal(t, 1, a.count())
+		s.Stop()
+		s.Remove(a.Channel(), a.Account())
+		s.Put(a)
+		synctest.Wait()
+		require.Equal(t, 1, a.count())
+	})
+}
+
 // An account that ends is started again with growing pauses, also after a panic; one that worked for long starts over.
 func TestAccountIsStartedAgain(t *testing.T) {
 	t.Parallel()

@@ -192,6 +192,18 @@ func TestTheTraceFollowsFromTheRows(t *testing.T) {
 	require.Nil(t, newBundle(t, 0).Message("run_1", time.Now()))
 }
 
+// A name that is cut within a letter spoils no batch.
+func TestNamesStayText(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, 1)
+		b.Start()
+		b.Message("run_1", time.Now()).Text("gen_ai.response.model", strings.Repeat("x", 127)+"ü").End()
+		b.Stop(t.Context())
+		require.Equal(t, strings.Repeat("x", 127), b.fake.spans()[0].GetAttributes()[0].GetValue().GetStringValue())
+	})
+}
+
 // Without traces nothing is allocated.
 func TestOffIsFree(t *testing.T) { //nolint:paralleltest // it counts allocations
 	off := telemetry.New(telemetry.Config{})

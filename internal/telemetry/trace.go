@@ -209,7 +209,8 @@ const (
 // textMax bounds the values of properties, which are ids and words.
 const textMax = 128
 
-func cut(text string) string { return text[:min(len(text), textMax)] }
+// cut bounds a text. What is not UTF-8 would make a collector refuse the whole batch.
+func cut(text string) string { return strings.ToValidUTF8(text[:min(len(text), textMax)], "") }
 
 // Text sets a property to an id, a name from the configuration, or a status word: never to what somebody has said, and never to
 // an error's text. Empty values are left out.

@@ -19,6 +19,7 @@ func TestShellsCompleteValues(t *testing.T) {
 		"/v1/status":     `{"accounts":[{"channel":"telegram","account":"a"},{"channel":"telegram","account":"b"}],"parts":[{"name":"store"}]}`,
 		"/v1/providers":  `{"models":[{"name":"openai/gpt"}],"providers":[{"name":"openai","classification":"INTERNAL"}]}`,
 		"/v1/deliveries": `<html>`,
+		"/v1/memory":     `{"memories":[{"id":"m1","key":"$(reboot)a"},{"id":"m2","key":"$(reboot)b"},{"id":"--all","key":"plan"}]}`,
 		"/v1/nodes":      `{"nodes":[{"id":"laptop","code":"ABCD2345","status":"pending","platform":"linux"}]}`,
 	}
 	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -37,6 +38,8 @@ func TestShellsCompleteValues(t *testing.T) {
 		"send --channel ''":                       "telegram\n" + noFiles,
 		"send --channel telegram --account ''":    "a\ttelegram\nb\ttelegram\n" + noFiles,
 		"models check ''":                         "openai\tINTERNAL\n" + noFiles,
+		"memory versions ''":                      "plan\n" + noFiles, // nothing that a shell would run
+		"memory delete ''":                        "m1\t$(reboot)a\nm2\t$(reboot)b\n" + noFiles,
 		"nodes approve ''":                        "ABCD2345\tlinux\n" + noFiles,
 		"nodes level laptop ''":                   "PUBLIC\nINTERNAL\nCONFIDENTIAL\nRESTRICTED\n" + noFiles,
 		"policy check --chat-type g":              "group\n" + noFiles,

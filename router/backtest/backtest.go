@@ -48,7 +48,7 @@ type Bound string
 // The bounds.
 const (
 	ByRows Bound = "rows" // the newest rows were looked at
-	ByTime Bound = "time" // it took too long
+	ByTime Bound = "time" // it took too long: of the rows that were read, the oldest were tried
 	ByNone Bound = "none" // all that is stored was looked at
 )
 
@@ -108,6 +108,13 @@ func (p *Past) Try(ctx context.Context, most flow.Level, since time.Time, propos
 		tries, t.Since = append(tries, one), r.at
 	}
 	for _, one := range slices.Backward(tries) {
+		if ctx.Err() != nil {
+			return t.Report, ctx.Err()
+		}
+		if !p.Now().Before(t.ends) { // the newest stay untried
+			t.Bound = ByTime
+			break
+		}
 		one()
 	}
 	slices.Reverse(t.Changed)

@@ -47,6 +47,16 @@ func testToolCalls(t *testing.T, b *bundle) {
 	all, more = ids(flow.Restricted, 2)
 	require.Equal(t, []string{"c4"}, all)
 	require.True(t, more)
+	say(open, 5, public, sessions.TextPart("nothing", public))
+	for range 3 {
+		say(secretive, 6, public, call("c5", "read", public))
+	}
+	all, more = ids(flow.Public, 3)
+	require.Equal(t, []string{"c1", "c2"}, all, "what is above the level does not count")
+	require.False(t, more)
+	all, more = ids(flow.Public, 2)
+	require.Empty(t, all)
+	require.True(t, more)
 	calls, _, err := b.ToolCalls(b.ctx, flow.Public, 100)
 	require.NoError(t, err)
 	require.Equal(t, ledger.ToolCall{Session: open.ID, Run: "run_1", ID: "c1", Tool: "read", Args: json.RawMessage(`{"a":"c1"}`), Label: public, Made: at(1)}, calls[0])

@@ -2,6 +2,8 @@ package views
 
 import (
 	"context"
+	"errors"
+	"strconv"
 
 	"sluice/policy/flow"
 	"sluice/router/ledger"
@@ -9,30 +11,24 @@ import (
 	"sluice/store/engine"
 )
 
-// ToolCalls reads the tool calls in the newest messages of the database, of which at most rows are looked through; the
-// newest message first. more says that there are older ones.
+// ToolCalls reads the tool calls in the newest messages that a reader may see, of which at most rows are looked through; the
+// newest message first. more says that there are older messages.
 func (db Table) ToolCalls(ctx context.Context, most flow.Level, rows int) (calls []ledger.ToolCall, more bool, err error) {
-	var last int64
-	if err := db.One(ctx, `SELECT COALESCE(MAX(seq), 0) FROM messages`, nil, &last); err != nil {
+	seen := engine.Filter{}
+	seen.Within(most, "messages", "session_id")
+	var last int64 // that is not looked at
+	err = db.One(ctx, `SELECT seq FROM messages`+seen.Where()+` ORDER BY seq DESC`+engine.Limit(1)+` OFFSET `+strconv.Itoa(rows), seen.Args, &last)
+	if more = err == nil; err != nil && !errors.Is(err, sessions.ErrNotFound) {
 		return nil, false, err
 	}
-	seen, within, older := engine.Filter{}, engine.Filter{}, engine.Filter{}
-	seen.Within(most, "messages", "session_id")
+	seen.Add(`seq > ?`, last)
 	seen.Add(`role = 'assistant'`)
 	seen.Add(`parts LIKE '%"type":"toolCall"%'`)
-	within.Add(`seq > ?`, last-int64(rows))
-	older.Add(`seq <= ?`, last-int64(rows))
-	f := seen.And(within)
-	found, err := engine.All(ctx, db.Conn, `SELECT session_id, run_id, parts, level, trust, created FROM messages`+f.Where()+` ORDER BY seq DESC`+engine.Limit(rows), f.Args, scanCalls)
-	if err != nil {
-		return nil, false, err
-	}
+	found, err := engine.All(ctx, db.Conn, `SELECT session_id, run_id, parts, level, trust, created FROM messages`+seen.Where()+` ORDER BY seq DESC`+engine.Limit(rows), seen.Args, scanCalls)
 	for _, group := range found {
 		calls = append(calls, group...)
 	}
-	f = seen.And(older)
-	n, err := Count(ctx, db.Conn, "messages", f, 1)
-	return calls, n > 0, err
+	return calls, more, err
 }
 
 // scanCalls reads the tool calls of a message.

@@ -186,13 +186,16 @@ func (c completer) ask(ctx context.Context, from source) (values, about []string
 	return values, about, nil
 }
 
-// offered are the values that begin with what was typed, each once, with their descriptions. A value with hidden
-// characters is left out: it can't be typed.
+// unsafe are characters that a shell would act on: bash writes what several values begin with without quotes.
+const unsafe = "$`\"'\\;&|<>(){}!*?~"
+
+// offered are the values that begin with what was typed, each once, with their descriptions. Agents and strangers have named
+// some of them: a value with hidden characters, or that a shell or the command would read as something else, is left out.
 func offered(values, about []string, typed string) []cobra.Completion {
 	var found []cobra.Completion
 	var seen []string
 	for i, value := range values {
-		if value == "" || terminal.Line(value) != value || !strings.HasPrefix(strings.ToLower(value), strings.ToLower(typed)) || slices.Contains(seen, value) {
+		if value == "" || value[0] == '-' || strings.ContainsAny(value, unsafe) || terminal.Line(value) != value || !strings.HasPrefix(strings.ToLower(value), strings.ToLower(typed)) || slices.Contains(seen, value) {
 			continue
 		}
 		seen = append(seen, value)

@@ -24,7 +24,7 @@ type attack struct {
 // corpus is all of them, in their order.
 func corpus() []attack {
 	return slices.Concat(taskAttacks(), modelAttacks(), memoryAttacks(), hiddenAttacks(), fieldAttacks(), chatAttacks(), stateAttacks(), labelAttacks(), wayAttacks(), settingAttacks(), wordAttacks(), toldAttacks(), operatorAttacks(),
-		placeAttacks(), quotedAttacks(), partAttacks(), borderAttacks(), costAttacks(), jobAttacks(), alertAttacks(), causeAttacks(), wakeAttacks(), alarmAttacks(), skillAttacks())
+		placeAttacks(), quotedAttacks(), partAttacks(), borderAttacks(), costAttacks(), jobAttacks(), alertAttacks(), causeAttacks(), wakeAttacks(), alarmAttacks(), skillAttacks(), configAttacks())
 }
 
 // play plays an attack and says the result: what was seen, and what the owner was not told.

@@ -22,6 +22,7 @@ import (
 	"sluice/adapters/telegram/telegramtest"
 	"sluice/internal/app"
 	"sluice/internal/config"
+	"sluice/internal/configfile"
 	"sluice/internal/model/modeltest"
 	"sluice/store/sqlite/sqlitetest"
 )
@@ -71,6 +72,7 @@ type world struct {
 	*app.App
 	t        testing.TB
 	state    string
+	file     string // the configuration
 	log      *record
 	watch    *watch
 	telegram *telegramtest.Server
@@ -172,7 +174,9 @@ func newWorld(t testing.TB, policy string) *world {
 	require.NoError(t, os.WriteFile(path, []byte(w.settings(policy)), 0o600))
 	cfg, err := config.System().Load(path)
 	require.NoError(t, err)
+	w.file = path
 	w.App = app.New(cfg, "test", slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	w.Source = configfile.Source{Loader: config.System(), Path: path}
 	require.NoError(t, w.Start(t.Context()))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)

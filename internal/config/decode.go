@@ -136,6 +136,9 @@ func (d *decoder) sequence(n *yaml.Node, v reflect.Value, path string) {
 	}
 	out := reflect.MakeSlice(v.Type(), 0, len(n.Content))
 	for i, item := range n.Content {
+		if d.nodes > maxNodes {
+			return
+		}
 		p := fmt.Sprintf("%s[%d]", path, i)
 		d.places[p] = Place{item.Line, item.Column}
 		e := d.element(v.Type())

@@ -40,13 +40,14 @@ func (e expander) value(text string) (string, error) {
 		if ref == "$${" {
 			return "${"
 		}
+		if failed != nil {
+			return ""
+		}
 		value, err := e.lookup(ref)
 		if err == nil {
 			err = e.gave.add(value, ref)
 		}
-		if err != nil && failed == nil {
-			failed = err
-		}
+		failed = err
 		return value
 	})
 	return out, failed

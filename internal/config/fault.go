@@ -76,10 +76,13 @@ func (r *report) place(path string) Place {
 
 func parent(path string) string { return path[:max(0, strings.LastIndexAny(path, ".["))] }
 
-// err returns nil if there are no faults.
-func (r *report) err() error {
+// err returns nil if there are no faults. They show references in the place of what those gave.
+func (r *report) err(gave *given) error {
 	if len(r.faults) == 0 {
 		return nil
+	}
+	for i := range r.faults {
+		r.faults[i].Text = gave.hide(r.faults[i].Text)
 	}
 	slices.SortStableFunc(r.faults, func(a, b Fault) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))

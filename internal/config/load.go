@@ -109,6 +109,9 @@ func (l Loader) Parse(file string, data []byte) (*Config, error) {
 		r.places[""] = Place{root.Line, root.Column}
 		d := decoder{report: r, written: map[string]string{}, expand: expander{getenv: l.Getenv, dir: filepath.Dir(file), files: map[string]bool{}, gave: gave}}
 		d.root(root, c)
+		if d.nodes > maxNodes {
+			return nil, r.err(gave) // the rest would take long, and says nothing more
+		}
 		c.read, c.written = slices.Sorted(maps.Keys(d.expand.files)), d.written
 	}
 	if state, _ := l.Getenv(EnvState); state != "" {
@@ -119,10 +122,7 @@ func (l Loader) Parse(file string, data []byte) (*Config, error) {
 	}
 	c.complete(l.Home)
 	check(r, c)
-	for i := range r.faults {
-		r.faults[i].Text = gave.hide(r.faults[i].Text)
-	}
-	if err := r.err(); err != nil {
+	if err := r.err(gave); err != nil {
 		return nil, err
 	}
 	return c, nil

@@ -15,11 +15,11 @@ const (
 	argsPatternMax = 16 << 10
 	// argsDepthMax is how deep objects and lists may be nested in arguments that are compared with a pattern.
 	argsDepthMax = 32
-	// anyValue is the pattern of any value: a text, a number, an object.
+	// anyValue matches any value: a string, a number, an object.
 	anyValue = "*"
 )
 
-// ExactArgs is the pattern for [ArgsMatch] of arguments that matches only them.
+// ExactArgs returns a pattern for [ArgsMatch] that matches only these arguments.
 func ExactArgs(args json.RawMessage) (json.RawMessage, error) {
 	if _, err := decodeArgs(args); err != nil {
 		return nil, err
@@ -39,16 +39,16 @@ func CheckArgsPattern(pattern json.RawMessage) error {
 	var wrong error
 	mapValue(v, func(text string) string {
 		if text != "" && !glob.ValidName(text) {
-			wrong = fmt.Errorf("%q is not a pattern; put a backslash before * ? [ and ] where they mean themselves", text)
+			wrong = fmt.Errorf("%q is not a pattern: put a backslash before a literal * ? [ or ]", text)
 		}
 		return text
 	})
 	return wrong
 }
 
-// ArgsMatch reports whether the arguments of a call match a pattern: both have the same fields, and each text matches
-// the text of the pattern, in which * stands for any characters. The pattern "*" also matches any other value.
-// Arguments that programs could read in two ways, because a field is there twice, match nothing.
+// ArgsMatch reports whether the arguments of a call match a pattern: both have the same fields, and each string matches
+// the string of the pattern, in which * matches any characters. The pattern "*" matches any value. Arguments with a
+// duplicate field, which programs could read in two ways, match nothing.
 func ArgsMatch(pattern, args json.RawMessage) bool {
 	want, err := decodeArgs(pattern)
 	if err != nil {
@@ -92,7 +92,7 @@ func valueMatches(want, got any) bool {
 	return want == got
 }
 
-// decodeArgs reads an object in which no field is there twice.
+// decodeArgs reads an object without duplicate fields.
 func decodeArgs(text json.RawMessage) (map[string]any, error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()

@@ -6,8 +6,8 @@ import (
 	"sluice/policy/flow"
 )
 
-// Proposal is what is tried against the past: rules that would be added, and a send policy that would replace the
-// present one; nil: it stays. It belongs to one trial: its rates count what it decides about.
+// Proposal is a policy for a backtest: rules that are added to the configured ones, and a send policy that replaces the
+// configured one; nil: the configured one stays. It belongs to one backtest, because its rates count.
 type Proposal struct {
 	Rules *Rules
 	Send  *SendPolicy
@@ -51,12 +51,12 @@ type ListedRule struct {
 	Rule   Rule
 }
 
-// Narrow reports whether the rule names more than a channel and a kind of chat.
+// Narrow reports whether the rule matches on more than a channel and a kind of chat.
 func (r ListedRule) Narrow() bool {
 	return r.Match != nil && *r.Match != (SendMatch{Channel: r.Match.Channel, ChatType: r.Match.ChatType})
 }
 
-// Listed lists the rules in the order in which they are looked at.
+// Listed lists the rules in the order in which they are evaluated.
 func (g *Gate) Listed() (all []ListedRule) {
 	for _, group := range []struct {
 		rules  []compiledRule

@@ -188,7 +188,7 @@ func TestABudgetWithNobodyToAsk(t *testing.T) {
 		spendingMore(b)
 		begun := time.Now()
 		said := b.said(b.ended(b.hear(in("ann", "1", "work")).Run))
-		require.Equal(t, "My budget does not cover this, and my owner has no chat in which I could ask for more, so I stopped. My owner can raise the limit in `budgets`. The next period begins on January 2 at 00:00 UTC.", said)
+		require.Equal(t, "My budget does not cover this, and I can't reach my owner to ask for more, so I stopped. My owner can raise the limit in `budgets`. The next period begins on January 2 at 00:00 UTC.", said)
 		require.Less(t, time.Since(begun), time.Minute)
 		require.Empty(t, b.approvals(ledger.ApprovalPending))
 	})

@@ -98,7 +98,7 @@ func TestAlwaysAllow(t *testing.T) {
 	}
 }
 
-// A rule holds for no conversation that knows more than the first one did, and is hidden from who may not see its arguments.
+// A rule does not apply in conversations of a higher level, and is hidden from callers who may not see its arguments.
 func TestAlwaysAllowRaisesNothing(t *testing.T) {
 	t.Parallel()
 	_, models := platforms(t)

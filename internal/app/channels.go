@@ -22,7 +22,7 @@ func newAccounts(a *App) (*supervisor.Accounts, error) {
 	return c, err
 }
 
-// configured returns the adapters of a configuration's accounts. Those whose settings are the same as now are the same.
+// configured returns the adapters of a configuration's accounts. Accounts with unchanged settings keep their adapters.
 func configured(c *supervisor.Accounts, a *App, cfg *config.Config) (supervisor.Set, error) {
 	all, of := supervisor.Set{}, cfg.Channels
 	return all, errors.Join(

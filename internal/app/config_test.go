@@ -264,7 +264,7 @@ func TestASaveIsAuditedWithoutItsHistory(t *testing.T) {
 	require.Len(t, trail.Entries, 1)
 }
 
-// Only an owner whose token sees everything gets the configuration; for all others it is refused, and nothing of it is said.
+// Only an owner whose token sees everything gets the configuration. Others are refused, and learn nothing of it.
 func TestConfigIsTheOwners(t *testing.T) {
 	t.Parallel()
 	g, _ := fromFile(t, configured, map[string]string{"KEY": "sk-key-of-the-model", "PROMPT": "hello"})

@@ -49,7 +49,7 @@ func (g *gateway) trouble(prefix string) (found trouble.Trouble) {
 	return found
 }
 
-// A disk that fills: the owner is warned, then nothing new is taken in, and nothing is lost. It continues by itself.
+// A disk that fills: the owner is warned, then new messages are refused, and nothing is lost. The gateway continues by itself.
 func TestADiskThatFills(t *testing.T) {
 	t.Parallel()
 	bots, models := platforms(t)
@@ -142,5 +142,5 @@ func TestABrokenTrail(t *testing.T) {
 	found := g.trouble("audit")
 	require.Equal(t, alert.Critical, found.Severity)
 	require.False(t, found.Level.Valid(), "everybody may know")
-	g.log.await(t, "the audit trail is not as it was written")
+	g.log.await(t, "the audit trail was changed")
 }

@@ -126,7 +126,7 @@ func (a *App) components(ctx context.Context) []operator.Health {
 	if !a.up.Load() {
 		parts = append(parts, part("gateway", errStarting))
 	}
-	if full := takesIn(a); full != nil {
+	if full := diskFull(a); full != nil {
 		parts = append(parts, part("disk", full()))
 	}
 	for _, s := range a.supervisor.States() {

@@ -36,8 +36,9 @@ func newDisk(a *App) *watermark.Disk {
 	}}
 }
 
-// takesIn returns why no new messages are taken in at the moment. With PostgreSQL, they need no space here.
-func takesIn(a *App) func() error {
+// diskFull returns a function that says why new messages are refused at the moment. It is nil with PostgreSQL, where messages
+// need no space on this disk.
+func diskFull(a *App) func() error {
 	if a.cfg.Store.URL.Reveal() != "" {
 		return nil
 	}

@@ -71,7 +71,7 @@ func TestPageAlwaysAllows(t *testing.T) {
 	b.sound()
 }
 
-// Who is no owner sees no button that always allows.
+// Only an owner sees the button that always allows.
 func TestPageOffersAlwaysToOwnersOnly(t *testing.T) {
 	t.Parallel()
 	_, models := platforms(t)

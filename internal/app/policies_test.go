@@ -117,8 +117,8 @@ policy: { rules: [ { name: figures, hook: PRE_OUTPUT, when: 'text.contains("figu
 	require.Empty(t, got.Channels)
 }
 
-// A proposed policy is tried against the past: what it would have stopped is listed, nothing changes, and only what the
-// caller may see counts.
+// A proposed policy is tested on the past: what it would have decided differently is listed, nothing changes, and only what
+// the caller may see counts.
 func TestBacktest(t *testing.T) {
 	t.Parallel()
 	_, models := platforms(t)

@@ -75,7 +75,7 @@ func TestRunWatchesItsFile(t *testing.T) {
 	}()
 	out.await(t, "is ready")
 	write("models: { default: nowhere/model, colour: blue }\n")
-	logged.await(t, "the last good one stays in effect")
+	logged.await(t, "the last valid one stays in effect")
 	logged.await(t, "sluice.yaml:3:") // the fault's place is told
 	write("agents: { list: [{ id: main, systemPrompt: '{{.Nobody}}' }] }\n")
 	logged.await(t, "sluice.yaml:3:44: agents.list[0].systemPrompt: ")

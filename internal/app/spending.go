@@ -29,7 +29,7 @@ func newNear(a *App) *near.Watch {
 	}
 }
 
-// ownersLevel is the highest level of the chat in which the owner is told something.
+// ownersLevel returns the level of the chat in which the owner is notified.
 func ownersLevel(a *App) flow.Level {
 	t, ok := a.target("owner")
 	if !ok {

@@ -25,16 +25,16 @@ func (a *App) target(name string) (senders.Target, bool) {
 	return found, name == "owner" && found.Channel != ""
 }
 
-// tellElsewhere sends the owner a message about a trouble on a channel that works: another one than the one that the trouble is
-// about. Without such a channel it does nothing.
-func tellElsewhere(ctx context.Context, a *App, t *trouble.Trouble, text, key string) error {
+// tellOnWorkingChannel sends the owner a message about a trouble, on a working channel that the trouble is not about. If there
+// is no such channel, it does nothing.
+func tellOnWorkingChannel(ctx context.Context, a *App, t *trouble.Trouble, text, key string) error {
 	p, ok := selfcheck.WorkingPlace(a.cfg.Owners, a.supervisor.States(), t.Avoid, webchat.Route().Channel)
 	if !ok {
 		return nil
 	}
 	p.Text, p.Label, p.Actor, p.Idempotency = text, flow.Bottom(), "gateway", key
 	if t.Level.Valid() && t.Level != flow.Public {
-		p.Text = "A part of the gateway has a problem, or had one: `sluice status` and `sluice doctor` say which."
+		p.Text = "A part of the gateway has or had a problem: see `sluice status` and `sluice doctor`."
 	}
 	_, err := a.router.Sender.Send(ctx, p)
 	return err

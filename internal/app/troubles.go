@@ -25,7 +25,7 @@ func (a *App) watchTroubles() (stop func()) {
 	w := &trouble.Watch{
 		On: func() bool { return alertsOn(a) }, Look: a.selfLook().troubles, Report: a.router.Alerts().Receive, Now: a.now, Log: a.log,
 		Tell: func(ctx context.Context, t *trouble.Trouble, text, key string) error {
-			return tellElsewhere(ctx, a, t, text, key)
+			return tellOnWorkingChannel(ctx, a, t, text, key)
 		},
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -42,7 +42,7 @@ func (a *App) watchTroubles() (stop func()) {
 type selfLook struct {
 	components func(ctx context.Context) []operator.Health
 	space      func(bytes int64) error // nil: the disk of the store has so much space beyond the reserve
-	stops      func() error            // why no new messages are taken in; nil: never
+	stops      func() error            // why new messages are refused; nil: never
 	limits     func() *config.Limits
 	quota      *workspace.Quota
 	roster     *roster.Roster
@@ -55,7 +55,7 @@ type selfLook struct {
 }
 
 func (a *App) selfLook() *selfLook {
-	return &selfLook{a.components, a.diskSpace, takesIn(a), a.limits.Load, a.files.Quota, a.roster, a.store, a.fallback.Troubles, a.near.Troubles, a.disk, a.bus.Lost, a.trail}
+	return &selfLook{a.components, a.diskSpace, diskFull(a), a.limits.Load, a.files.Quota, a.roster, a.store, a.fallback.Troubles, a.near.Troubles, a.disk, a.bus.Lost, a.trail}
 }
 
 // troubles are what is wrong with this replica now. The texts say nothing that only an operator should read: alerts go to chats.

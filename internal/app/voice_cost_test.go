@@ -47,7 +47,7 @@ budgets: [`+budgets+`]
 
 const minutes = `, audio/ears: { minute: 0.60 }, audio/mouth: { minute: 1.20 }`
 
-// What is heard and said is a row of the ledger, with who has caused it, and counts towards budgets.
+// Transcriptions and spoken replies are rows of the ledger with their cause, and count towards budgets.
 func TestRecordingsCostMoney(t *testing.T) {
 	t.Parallel()
 	g, bots, asked, voice := voiced(t, `{ name: house, scope: gateway, limit: 50, per: day }, { name: each, scope: person, limit: 100000, unit: tokens, per: day }`, minutes)
@@ -89,7 +89,7 @@ func TestRecordingsCostMoney(t *testing.T) {
 	require.Contains(t, string(csv), "audio_seconds,cost,currency\naudio/mouth,1,0,0,0,0,0,0,0,0,3,0.06,USD\n")
 }
 
-// What no budget covers is not heard, and the agent is told why; the message is answered all the same.
+// A recording that no budget covers is not transcribed, and the agent is told why. The message is answered anyway.
 func TestRecordingsThatNoBudgetCovers(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ budget, prices, says string }{

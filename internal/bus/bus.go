@@ -35,7 +35,7 @@ type Config struct {
 	URL    string        // "nats://a,nats://b"; empty: an embedded server
 	Dir    string        // state folder, for the files of the embedded server
 	Listen string        // address at which the embedded server accepts readers; empty: nowhere
-	Reader func() string // the readers' password or token now; empty: there are no readers
+	Reader func() string // returns the current password or token of readers; empty: no readers
 	// Agent returns whose public nkey this is: the program of that agent may connect. Nil: no programs.
 	Agent      func(nkey string) (id string, ok bool)
 	Partitions int
@@ -64,7 +64,7 @@ type Bus struct {
 
 	*courier // of steps
 	Agents   *Agents
-	Lost     func() []string // the replicas that fell silent without a farewell, until others have come for them
+	Lost     func() []string // the replicas that fell silent without saying farewell, until others replace them
 	roster   *roster
 	owned    *owned
 

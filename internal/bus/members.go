@@ -13,7 +13,7 @@ import (
 const (
 	memberSubject = "sluice.members"
 	memberTTL     = 5 * time.Second // a replica that was silent for this long is gone
-	lostMax       = 100             // lost replicas that are remembered
+	lostMax       = 100             // remembered lost replicas
 	farewell      = "-"             // prefix for the name of a replica that leaves
 )
 
@@ -24,8 +24,8 @@ type roster struct {
 
 	mu      sync.Mutex
 	seen    map[string]time.Time // when each replica was last heard
-	came    map[string]time.Time // when those of seen came that have not replaced a lost one
-	lost    []string             // replicas that fell silent without a farewell and that nobody has replaced, at most lostMax
+	came    map[string]time.Time // when the replicas in seen came that have not replaced a lost one
+	lost    []string             // replicas that fell silent without saying farewell and were not replaced, at most lostMax
 	changed chan struct{}        // closed and replaced when the replicas change, or when this one leaves
 	leaving bool
 }
@@ -95,8 +95,8 @@ func (r *roster) forget() {
 	r.notify(before)
 }
 
-// replaced takes a replica that came after another one was last heard for that one: it was started again before its silence was
-// noticed. The caller holds mu.
+// replaced reports whether a replica came after another one was last heard, and so replaces it: it was started again before its
+// silence was noticed. The caller holds mu.
 func (r *roster) replaced(heard time.Time) bool {
 	for name, came := range r.came {
 		if came.After(heard) {
@@ -107,8 +107,8 @@ func (r *roster) replaced(heard time.Time) bool {
 	return false
 }
 
-// replace takes a replica that has come for the one that was lost: for itself, for one of its machine, or for the first one. It
-// returns false if none was lost. The caller holds mu.
+// replace removes the lost replica that a new replica replaces: itself, else one of the same machine, else the first one. It
+// returns false if no replica was lost. The caller holds mu.
 func (r *roster) replace(name string) bool {
 	if len(r.lost) == 0 {
 		return false
@@ -121,7 +121,7 @@ func (r *roster) replace(name string) bool {
 	return true
 }
 
-// machineOf is a replica's name without what tells it from other processes of its machine.
+// machineOf returns a replica's name without the part that identifies the process.
 func machineOf(replica string) string {
 	if i := strings.LastIndexByte(replica, '-'); i > 0 {
 		return replica[:i]
@@ -129,7 +129,7 @@ func machineOf(replica string) string {
 	return replica
 }
 
-// lostReplicas are the replicas that fell silent without a farewell, until others have come for them.
+// lostReplicas returns the replicas that fell silent without saying farewell and were not replaced.
 func (r *roster) lostReplicas() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

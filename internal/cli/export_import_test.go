@@ -54,8 +54,8 @@ func TestSessionsAreExportedAndImported(t *testing.T) {
 
 	got = execute(t, target, "import", file)
 	require.Equal(t, cli.ExitFailed, got.code)
-	require.Contains(t, got.err, `line 4: there is no agent "old" here`)
-	require.Contains(t, got.err, "1 new sessions with 1 new messages were read before it")
+	require.Contains(t, got.err, `line 4: there is no agent "old"`)
+	require.Contains(t, got.err, "1 new sessions with 1 new messages were imported before this error")
 	require.Equal(t, cli.ExitUsage, execute(t, target, "import", file, "--agent", "old=nobody").code)
 	for _, want := range []string{"1 new sessions with 1 new messages", "0 new sessions with 0 new messages"} {
 		got = execute(t, target, "import", file, "--agent", "old=main")

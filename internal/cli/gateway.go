@@ -134,8 +134,8 @@ func present[T any](s terminal.Screen, answer api.Answer, asJSON jsonFlag, plain
 	return s.More(answer.Next)
 }
 
-// doing is a command that sends one request; said is what it prints when that worked. With --json it prints the answer,
-// which is an empty object where the gateway has nothing to say.
+// doing is a command that sends one request and prints a sentence with said if the request succeeds. With --json it prints
+// the response, which is an empty object if the response has no body.
 func doing(g *gateway, cmd *cobra.Command, about request, said func(s terminal.Screen, answer api.Answer, args []string) error) *cobra.Command {
 	var asJSON jsonFlag
 	cmd.RunE = g.run(func(ctx context.Context, args []string) error {

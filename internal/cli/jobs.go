@@ -56,7 +56,7 @@ func jobsHistory(g *gateway) *cobra.Command {
 }
 
 func printInstants(s terminal.Screen, got api.JobHistory) error {
-	return terminal.List(s, "No past times of this job found.", []string{"TIME", "STATUS", "BY", "RUN", "TOKENS", "DELIVERIES", "WHY"}, got.Instants, func(t api.JobInstant) []string {
+	return terminal.List(s, "No history found. The job has not been due yet.", []string{"TIME", "STATUS", "BY", "RUN", "TOKENS", "DELIVERIES", "WHY"}, got.Instants, func(t api.JobInstant) []string {
 		var sent []string
 		for _, d := range t.Deliveries {
 			sent = append(sent, api.SentTo(d.Target, d.State, d.Delivery, d.Error))

@@ -49,7 +49,7 @@ another path. Only you can read the file.
 Secrets are not shown while you type them. Each is stored in its own file in the
 folder ` + setup.SecretsDir + ` next to the configuration. To keep a secret somewhere else,
 answer with a reference such as ${TELEGRAM_TOKEN} or ${file:/path}. Each answer is
-checked, and the platform is asked whether it knows the token.`,
+checked at once, and the platform is asked whether the token is valid.`,
 		RunE: r.run(func(ctx context.Context, _ []string) error {
 			path := locator.Config
 			if path == "" {

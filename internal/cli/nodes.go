@@ -26,7 +26,7 @@ type nodeList struct{ Nodes []nodeRecord }
 
 func nodesList(g *gateway) *cobra.Command {
 	return asking(g, &cobra.Command{Use: "list", Short: "List nodes, and programs that wait for approval", Args: arguments(0, 0)}, get("/v1/nodes", nil), func(s terminal.Screen, got nodeList) error {
-		return terminal.List(s, `No nodes found. "sluice node" on another machine asks to become one.`, []string{"NODE", "STATUS", "CODE", "LEVEL", "PLATFORM", "CONNECTED", "CREATED"}, got.Nodes, func(n nodeRecord) []string {
+		return terminal.List(s, `No nodes found. To add one, run "sluice node pair" on another machine.`, []string{"NODE", "STATUS", "CODE", "LEVEL", "PLATFORM", "CONNECTED", "CREATED"}, got.Nodes, func(n nodeRecord) []string {
 			connected := "no"
 			if n.Connected {
 				connected = "yes"

@@ -96,11 +96,11 @@ func TestPolicyBacktest(t *testing.T) {
 	check(t, map[string]command{
 		"policy backtest " + file: {
 			asks: `POST /v1/policy/backtest {"policy":"name: a\n"}`, answer: `{"deliveries":14,"calls":1,"bound":"rows","count":{"block":2,"hold":1},"more":true,"untried":["rules of X: nothing is stored"],"changed":[{"kind":"delivery","delivery":"dlv_1","was":"allow","would":"block","text":"the figures","route":{"channel":"telegram","account":"default","conversation":"1001"},"at":"2026-04-26T18:00:16Z"},{"kind":"call","run":"run_1","tool":"exec","text":"{}","was":"allow","would":"hold","at":"2026-04-26T17:03:16Z"}]}`,
-			out: "It would have stopped 2, asked about 1.\n14 messages and 1 tool call were checked. Older ones were not checked.\nnot tried: rules of X: nothing is stored\n\nID     WAS    WOULD BE  WHAT                   TEXT         WHEN\ndlv_1  allow  block     telegram/default 1001  the figures  3m ago\nrun_1  allow  hold      exec                   {}           1h ago\nOnly the newest 100 are listed.\n",
+			out: "It would have stopped 2, asked about 1.\n14 messages and 1 tool call were checked. Older ones were not checked.\nnot tested: rules of X: nothing is stored\n\nID     WAS    WOULD BE  WHAT                   TEXT         WHEN\ndlv_1  allow  block     telegram/default 1001  the figures  3m ago\nrun_1  allow  hold      exec                   {}           1h ago\nOnly the newest 100 are listed.\n",
 		},
 		"policy backtest " + file + " --since 2026-04-26T12:00:00Z": {
 			asks: `POST /v1/policy/backtest {"policy":"name: a\n","since":"2026-04-26T12:00:00Z"}`, answer: `{"deliveries":0,"calls":0,"bound":"none","count":{},"changed":[]}`,
-			out: "It would have changed nothing.\n0 messages and 0 tool calls were checked. That is all that is stored.\n",
+			out: "No decision would have been different.\n0 messages and 0 tool calls were checked. Nothing older is stored.\n",
 		},
 	})
 }
@@ -110,17 +110,17 @@ func TestApprovals(t *testing.T) {
 	check(t, map[string]command{
 		"approvals always apr_1": {
 			asks: `POST /v1/approvals/apr_1/always {"preview":true}`, answer: alwaysAnswer,
-			out: "alwaysAllow:\n  tool: exec\n\nNothing is saved yet. Add --save to save this rule and allow the call.\n",
+			out: "alwaysAllow:\n  tool: exec\n\nNot saved yet. Add --save to save this rule and allow the call.\n",
 		},
 		"approvals always apr_1 --save": {
 			asks: `POST /v1/approvals/apr_1/always {"preview":false}`, answer: `{"rule":{"id":"alw_1","yaml":"alwaysAllow:\n  tool: exec\n"},"saved":true}`,
-			out: "alwaysAllow:\n  tool: exec\n\nSaved as alw_1. The call that waited is allowed.\n",
+			out: "alwaysAllow:\n  tool: exec\n\nSaved as alw_1. The waiting call is allowed.\n",
 		},
 		"policy allow-rules": {
 			asks: "GET /v1/policy/allow-rules", answer: `{"rules":[{"id":"alw_1","agent":"main","tool":"exec","args":{"command":"ls"},"level":"PUBLIC/trusted","by":"operator","created":"2026-04-26T18:00:16Z"}]}`,
 			out: "ID     AGENT  TOOL  ARGUMENTS         LEVEL           BY        CREATED\nalw_1  main   exec  {\"command\":\"ls\"}  PUBLIC/trusted  operator  3m ago\n",
 		},
-		"policy end-rule alw_1": {asks: "DELETE /v1/policy/allow-rules/alw_1", out: "alw_1: ended. The next call is asked about again.\n"},
+		"policy end-rule alw_1": {asks: "DELETE /v1/policy/allow-rules/alw_1", out: "alw_1: ended. The next call needs approval again.\n"},
 		"approvals list": {
 			asks: "GET /v1/approvals", answer: `{"approvals":[{"id":"apr_1","session":"sess_1","agent":"main","tool":"exec","args":{"command":"ls"},"status":"pending","created":"2026-04-26T18:00:16Z"}]}`,
 			out: "ID     STATUS   AGENT  TOOL  CONTENT           SESSION  ASKED\napr_1  pending  main   exec  {\"command\":\"ls\"}  sess_1   3m ago\n",
@@ -367,7 +367,7 @@ func TestSendWaits(t *testing.T) {
 		"unknown": {[]string{"unknown"}, result{cli.ExitFailed, "dlv_1: unknown to telegram/default 7\n", ""}},
 		"late": {
 			[]string{"held"},
-			result{cli.ExitFailed, "", "sluice: dlv_1 is held: it was neither sent nor refused in time; \"sluice deliveries show\" follows it\n"},
+			result{cli.ExitFailed, "", "sluice: dlv_1 is held: the message was neither sent nor refused in time; \"sluice deliveries show\" shows its status\n"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

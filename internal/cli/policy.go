@@ -17,7 +17,7 @@ import (
 func policyCommand(g *gateway, stdin io.Reader) *cobra.Command {
 	d := policyDeps(g)
 	d.Stdin = stdin
-	return group("policy", "What the policy decides, and what is always allowed", policyCheck(g), policySimulate(g), policy.Backtest(d), policy.Rules(d), policy.EndRule(d))
+	return group("policy", "Check, simulate and backtest the policy, and list what is always allowed", policyCheck(g), policySimulate(g), policy.Backtest(d), policy.Rules(d), policy.EndRule(d))
 }
 
 func policyDeps(g *gateway) policy.Deps {

@@ -41,8 +41,8 @@ Up to five --button flags add buttons. Pressing one sends its VALUE to the agent
 which never takes it as a command. Up to ten --file flags add files after the
 text; TEXT may be left out then.
 
-The command fails if the gate blocks the message. With --wait it waits until the
-message was sent, and fails if it was not.`,
+The command fails if the gate blocks the message. With --wait, it waits until the
+message is sent, and fails if that does not happen.`,
 	}
 	cmd.RunE = g.run(func(ctx context.Context, args []string) error {
 		answer, err := g.ask(ctx, f.request, args)
@@ -56,7 +56,7 @@ message was sent, and fails if it was not.`,
 	})
 	asJSON.add(cmd)
 	flags := cmd.Flags()
-	flags.BoolVar(&wait, "wait", false, "wait until the message was sent, or was not")
+	flags.BoolVar(&wait, "wait", false, "wait until the message is sent, refused or has failed")
 	flags.DurationVar(&timeout, "timeout", time.Minute, "with --wait: wait at most this long")
 	flags.StringVar(&f.channel, "channel", "", "the `platform`, for example telegram")
 	flags.StringVar(&f.account, "account", "", "the `account` on it (default: the only one, or \"default\")")
@@ -80,7 +80,7 @@ func (f *sendFlags) request(args []string) (api.Request, error) {
 	return r, err
 }
 
-// outcome asks for a delivery until nothing more happens to it.
+// outcome polls a delivery until it is settled.
 func (g *gateway) outcome(ctx context.Context, answer api.Answer, timeout time.Duration) (api.Answer, error) {
 	const first, longest = 50 * time.Millisecond, time.Second
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errNoOutcome)
@@ -103,7 +103,7 @@ func (g *gateway) outcome(ctx context.Context, answer api.Answer, timeout time.D
 	}
 }
 
-var errNoOutcome = errors.New("it was neither sent nor refused in time; \"sluice deliveries show\" follows it")
+var errNoOutcome = errors.New("the message was neither sent nor refused in time; \"sluice deliveries show\" shows its status")
 
 // body is the body of the request.
 func (f *sendFlags) body(text string) (map[string]any, error) {

@@ -122,7 +122,7 @@ func sessionsDelete(d Deps, g *gateway) *cobra.Command {
 	var yes bool
 	cmd := doing(g, &cobra.Command{
 		Use: "delete SESSION", Short: "End and delete a session", Args: arguments(1, 1),
-		Long: "End a session and delete it with its transcript. At a terminal, the command asks before it does so.",
+		Long: "End a session and delete it with its transcript. At a terminal, the command asks for confirmation.",
 	}, func(args []string) (api.Request, error) {
 		if d.Terminal && !yes {
 			if err := g.screen.Confirm(d.Stdin, "Delete "+args[0]+" with its transcript?"); err != nil {
@@ -133,7 +133,7 @@ func sessionsDelete(d Deps, g *gateway) *cobra.Command {
 	}, func(s terminal.Screen, _ api.Answer, args []string) error {
 		return s.Printf("%s: deleted", terminal.Line(args[0]))
 	})
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation")
 	return cmd
 }
 

@@ -55,11 +55,11 @@ type Config struct {
 	written map[string]string
 }
 
-// Written are the texts that have references such as ${NAME} as they are written, by the paths of their keys.
+// Written returns the texts with references such as ${NAME} as they are written, by the paths of their keys.
 func (c *Config) Written() map[string]string { return c.written }
 
-// Read are the files that references such as ${file:/path} have read.
-func (c *Config) Read() []string { return c.read }
+// FilesRead returns the files that were read through references such as ${file:/path}.
+func (c *Config) FilesRead() []string { return c.read }
 
 // Gateway is the HTTP server.
 type Gateway struct {
@@ -348,8 +348,8 @@ type Limits struct {
 	SessionBytes   Bytes `yaml:"sessionBytes" doc:"The same for the files of one session. It also limits, separately, the stored attachments of a session."`
 	ReserveBytes   Bytes `yaml:"reserveBytes" doc:"Free space on the disk of the workspaces (by default the disk of the state) that session files may not use, so that messages can still be received and answered. With SQLite, stored attachments leave the same space on the disk of the state. A tenth of the disk if the disk is smaller than ten times this."`
 
-	DiskWarnBytes Bytes `yaml:"diskWarnBytes" doc:"Free space on the disk of the state below which the owner is warned. A fifth of the disk if the disk is smaller than five times this. 0: never."`
-	DiskStopBytes Bytes `yaml:"diskStopBytes" doc:"With SQLite: free space on the disk of the state below which no new messages are taken in, so that nothing is half written. Platforms keep them; programs get an error. At a quarter more, it continues by itself. A fortieth of the disk if the disk is smaller than forty times this. 0: never."`
+	DiskWarnBytes Bytes `yaml:"diskWarnBytes" doc:"Free space on the disk of the state folder below which the owner is warned, at most a fifth of the disk. 0: never."`
+	DiskStopBytes Bytes `yaml:"diskStopBytes" doc:"With SQLite: free space on the disk of the state folder below which no new messages are accepted, so that nothing is half written, at most a fortieth of the disk. Platforms keep the messages; programs get an error. The gateway continues when there is a quarter more space than this. 0: never."`
 
 	CommandMemory    Bytes `yaml:"commandMemory" doc:"Memory for a command of the tool exec and everything it starts, together."`
 	CommandProcesses int   `yaml:"commandProcesses" min:"8" max:"32768" doc:"Processes and threads of a command of the tool exec at the same time."`

@@ -23,8 +23,8 @@ type expander struct {
 	getenv func(name string) (string, bool)
 	dir    string          // base of relative paths
 	files  map[string]bool // that were read
-	gave   *given          // what the references gave
-	off    bool            // texts stay as they are: their authors may not read the gateway's environment and files
+	gave   *given          // the values of the references
+	off    bool            // nothing is expanded: the authors of the text may not read the gateway's environment and files
 }
 
 // reference matches an escaped brace, a complete reference, or an unterminated one.

@@ -78,7 +78,7 @@ func (l Loader) Find(explicit string) (string, error) {
 	return "", nil
 }
 
-// Places are where a configuration is looked for that was not named.
+// Places returns the paths where a configuration is searched if none was named.
 func (l Loader) Places() []string {
 	places := []string{filepath.Join(l.Dir, FileName)}
 	if dir := hostos.ConfigFolder(l.Getenv, l.Home); dir != "" {

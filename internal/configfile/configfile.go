@@ -1,7 +1,7 @@
-// Package configfile connects the configuration file with the running gateway: it notices changes of the file and of the
-// files with secrets that it names, and lets the owner look at it and change it (package settings).
+// Package configfile connects the configuration file with the running gateway. It applies changes of the file and of the files
+// with secrets that the file names, and lets the owner read and change the configuration (package settings).
 //
-// Goroutines: none of its own; Watch is the caller's.
+// It starts no goroutines; the caller runs Watch.
 package configfile
 
 import (
@@ -21,7 +21,7 @@ import (
 // every is how often the files are checked.
 const every = 2 * time.Second
 
-// Source is where the configuration comes from. The zero value is a gateway without a file that finds no place for one.
+// Source is where the configuration comes from. The zero value is a gateway without a file, and without a place for one.
 type Source struct {
 	Loader config.Loader
 	Path   string // empty: no file
@@ -91,7 +91,7 @@ func (f *File) parse(file string, text []byte) (any, error) {
 	return c, err
 }
 
-// overrides are the keys that the environment, the command line or the gateway itself decides.
+// overrides are the keys whose values come from the environment, the command line or the gateway itself.
 func (f *File) overrides(c any) map[string]settings.Source {
 	out := map[string]settings.Source{}
 	if state, _ := f.source.Loader.Getenv(config.EnvState); state != "" {
@@ -106,7 +106,7 @@ func (f *File) overrides(c any) map[string]settings.Source {
 	return out
 }
 
-// Apply puts a configuration into effect that was checked, and returns the changed keys that wait for a restart.
+// Apply puts a checked configuration into effect, and returns the changed keys that need a restart.
 func (f *File) Apply(c *config.Config) (waiting []string, err error) {
 	f.applying.Lock()
 	defer f.applying.Unlock()
@@ -151,9 +151,9 @@ func (f *File) save(ctx context.Context, c *config.Config) error {
 	return nil
 }
 
-// Watch applies the file whenever it, or a file that it names, has changed since it was read, until ctx ends. A file with
-// faults changes nothing: the last good configuration stays in effect, and the file is tried again, because a file that it
-// names may be what is missing. seen is the state of the files before they were read for the start.
+// Watch applies the file whenever it or a file that it names changes, until ctx ends. A file with faults changes nothing: the
+// last valid configuration stays in effect, and Watch tries the file again, because only a file that it names may be missing.
+// seen is the state of the files before they were read for the start.
 func (f *File) Watch(ctx context.Context, seen Stamps) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -164,7 +164,7 @@ func (f *File) Watch(ctx context.Context, seen Stamps) {
 		case <-ticker.C:
 		}
 		path := f.Path()
-		now := StampsOf(path, f.Running().Read()...)
+		now := StampsOf(path, f.Running().FilesRead()...)
 		if path == "" || maps.Equal(now, seen) && failed == "" {
 			continue
 		}
@@ -175,12 +175,12 @@ func (f *File) Watch(ctx context.Context, seen Stamps) {
 			failed = ""
 		case err.Error() != failed:
 			failed = err.Error()
-			f.gateway.Log.Error("configuration not applied; the last good one stays in effect", "file", path, "err", err)
+			f.gateway.Log.Error("configuration not applied; the last valid one stays in effect", "file", path, "err", err)
 		}
 	}
 }
 
-// read applies the file as it is now, if it says anything new.
+// read applies the file if its configuration differs from the running one.
 func (f *File) read(ctx context.Context, path string) error {
 	f.applying.Lock()
 	defer f.applying.Unlock()
@@ -197,7 +197,7 @@ func (f *File) read(ctx context.Context, path string) error {
 	return nil
 }
 
-// Stamps tell one version of files from another.
+// Stamps identify a version of files.
 type Stamps map[string]stamp
 
 type stamp struct {
@@ -205,7 +205,7 @@ type stamp struct {
 	modified time.Time
 }
 
-// StampsOf are those of files; a file that is missing, for example between an editor's two renames, has none.
+// StampsOf returns the stamps of files. A missing file, for example between two renames of an editor, has none.
 func StampsOf(path string, others ...string) Stamps {
 	out := Stamps{}
 	for _, p := range append(others, path) {
@@ -216,12 +216,12 @@ func StampsOf(path string, others ...string) Stamps {
 	return out
 }
 
-// atStart are the keys that are read only at the start, with everything below them.
+// atStart are the keys that, with everything below them, are read only at the start.
 var atStart = []string{
 	"gateway.publicURL", "state", "store", "bus", "log", "telemetry", "channels.webchat.enabled", "limits.partitions", "limits.maxMessageBytes",
 }
 
-// alerting is the key whose presence gives agents their tools for alerts, at the start.
+// alerting is the key whose presence at the start gives agents their tools for alerts.
 const alerting = "alerts.route.receiver"
 
 // Waits reports whether a change takes effect only at the next start.

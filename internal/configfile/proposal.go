@@ -17,8 +17,8 @@ const proposedMax = 50
 var errNoRule = errors.New("has no rule: give a rule, a list of rules, or policy.rules and session.sendPolicy as in sluice.yaml")
 
 // Proposal reads a proposed policy: one rule, a list of rules, or a document with policy.rules and session.sendPolicy, as
-// in sluice.yaml. References to the environment and to files are refused, because anybody who may try a policy would
-// read them.
+// in sluice.yaml. References to the environment and to files are refused, because they would show their values to everybody
+// who may test a policy.
 func (f *File) Proposal(text string) (policy.Proposal, error) {
 	var p policy.Proposal
 	var root yaml.Node
@@ -82,7 +82,7 @@ func plain(node *yaml.Node) error {
 	return nil
 }
 
-// around is the document of a proposal, with the agents of the running configuration, which rules may name.
+// around returns the document of a proposal, with the agents of the running configuration, which rules may name.
 func (f *File) around(root *yaml.Node) (map[string]any, error) {
 	document := map[string]any{}
 	switch {
@@ -112,7 +112,7 @@ func (f *File) around(root *yaml.Node) (map[string]any, error) {
 	return document, nil
 }
 
-// value is what a mapping has for a key; nil: nothing.
+// value returns the value of a key in a mapping; nil if there is none.
 func value(node *yaml.Node, key string) *yaml.Node {
 	if node == nil || node.Kind != yaml.MappingNode {
 		return nil

@@ -21,7 +21,7 @@ import (
 const soon = 3 * time.Second
 
 // A file that the configuration names is watched as the configuration itself: its new content is in use without anything
-// else. While it is missing, the last good configuration stays in effect.
+// else. While it is missing, the last valid configuration stays in effect.
 func TestASecretsFileThatChangesIsInUse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestASecretsFileThatChangesIsInUse(t *testing.T) {
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		var watching sync.WaitGroup
-		watching.Go(func() { f.Watch(ctx, configfile.StampsOf(path, started.Read()...)) })
+		watching.Go(func() { f.Watch(ctx, configfile.StampsOf(path, started.FilesRead()...)) })
 		look := func() { time.Sleep(soon); synctest.Wait() }
 
 		look()
@@ -58,7 +58,7 @@ func TestASecretsFileThatChangesIsInUse(t *testing.T) {
 		require.NoError(t, os.Remove(secret))
 		look()
 		require.Len(t, tokens, 1)
-		require.Contains(t, log.String(), "the last good one stays in effect")
+		require.Contains(t, log.String(), "the last valid one stays in effect")
 		require.Contains(t, log.String(), "cannot be read")
 		write(secret, "the-third-one\n")
 		look()

@@ -13,11 +13,11 @@ import (
 	"sluice/router/request"
 )
 
-// doorsMax bounds the addresses on which requests still run that began before the server has moved. The oldest is closed
-// with what runs on it.
+// doorsMax bounds the old addresses on which requests from before a move still run. Beyond it, the oldest address is closed and
+// its requests end.
 const doorsMax = 8
 
-// door is an address on which the server serves, or has served.
+// door is the current or an old address of the server.
 type door struct {
 	listener net.Listener
 	http     *http.Server
@@ -32,7 +32,7 @@ func (s *Server) Start(l net.Listener) {
 	s.open(l)
 }
 
-// open serves on another listener from now on. The caller holds the lock.
+// open makes a listener the current one. The caller holds the lock.
 func (s *Server) open(l net.Listener) {
 	d := &door{l, &http.Server{
 		Handler: s.handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: headerMax,
@@ -46,15 +46,15 @@ func (s *Server) open(l net.Listener) {
 	})
 }
 
-// Addr is the address on which the server serves.
+// Addr returns the current address.
 func (s *Server) Addr() net.Addr {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.doors[len(s.doors)-1].listener.Addr()
 }
 
-// Move serves on another address. Nobody can connect to the old one any more; requests and streams that run on it go on. If
-// the new address can't be used, the server stays where it is.
+// Move serves on another address and closes the old one for new connections; its requests and streams continue. If the server
+// can't listen on the new address, nothing changes.
 func (s *Server) Move(ctx context.Context, address string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +86,7 @@ func (s *Server) Move(ctx context.Context, address string) error {
 	return err
 }
 
-// leave waits until nothing runs on an address any more, or the server stops.
+// leave waits until the last request on an old address has ended, or the server stops.
 func (s *Server) leave(d *door) {
 	if err := d.http.Shutdown(s.ending); err != nil {
 		return // Stop ends it
@@ -110,7 +110,7 @@ func samePort(a net.Addr, address string) bool {
 	return err == nil && failed == nil && one == other
 }
 
-// Stop ends the streams, lets other requests finish within ctx, and waits until the server has ended.
+// Stop ends the streams, lets other requests finish within ctx, and waits for the end of the server.
 func (s *Server) Stop(ctx context.Context) error {
 	s.endStreams()
 	s.mu.Lock()

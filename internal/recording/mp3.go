@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// mp3 adds up the frames of a file. Bytes between them are passed over, as decoders do.
+// mp3 adds up the frames of a file, and skips bytes between them, as decoders do.
 func mp3(content []byte) (time.Duration, bool) {
 	content = content[min(tag(content), len(content)):]
 	const framesMin = 2 // one may be a coincidence
@@ -28,7 +28,7 @@ func mp3(content []byte) (time.Duration, bool) {
 	return total, frames >= framesMin
 }
 
-// tag is the size of the ID3 tag that a file begins with.
+// tag returns the size of the ID3 tag at the beginning of a file.
 func tag(content []byte) int {
 	const head = 10
 	if len(content) < head || string(content[:3]) != "ID3" {
@@ -41,7 +41,7 @@ func tag(content []byte) int {
 	return head + size
 }
 
-// The rates of MPEG audio: kilobits of a second by their number, for version 1 and for the others, and samples of a second of
+// The rates of MPEG audio: kilobits per second by index, for version 1 and for the other versions, and samples per second of
 // version 1.
 var (
 	layer1v1 = [...]int{0, 32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448}
@@ -52,7 +52,7 @@ var (
 	hertz    = [...]int{44_100, 48_000, 32_000}
 )
 
-// frame is the size of the frame of MPEG audio at the beginning, and how long it lasts; 0 if there is none.
+// frame returns the size and the length of the MPEG audio frame at the beginning; 0 if there is none.
 func frame(b []byte) (size int, length time.Duration) {
 	version, layer, rate, speed := b[1]>>3&3, b[1]>>1&3, int(b[2]>>4), int(b[2]>>2&3)
 	if b[0] != 0xff || b[1]&0xe0 != 0xe0 || version == 1 || layer == 0 || rate == 0 || rate == 15 || speed == 3 {

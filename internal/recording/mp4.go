@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// aacFrame is how many samples a frame of AAC has, which most of these files have.
+// aacFrame is the number of samples in a frame of AAC, the codec of most of these files.
 const aacFrame = 1024
 
-// mp4 reads the index of a file: for each track, how long its parts last. A file in fragments has no index of all parts.
+// mp4 reads the index of a file, which has the lengths of the parts of each track. A fragmented file has no complete index.
 func mp4(content []byte) (longest time.Duration, known bool) {
 	moov, ok := box(content, "moov")
 	if _, fragments := box(moov, "mvex"); !ok || fragments {

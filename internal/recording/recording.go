@@ -1,4 +1,4 @@
-// Package recording says how long recordings last, given their content. It decodes no sound.
+// Package recording computes the length of recordings from their content, without decoding the sound.
 package recording
 
 import (
@@ -7,15 +7,14 @@ import (
 	"time"
 )
 
-// slowest is how many bytes a second of a recording has at least, of formats that are not read here: less than the codecs for
-// speech that phones and browsers use.
+// slowest is the assumed minimum of bytes per second, for formats that this package does not read: less than the codecs for
+// speech in phones and browsers produce.
 const slowest = 500
 
-// opusRate is how many samples a second of Opus has.
+// opusRate is the number of samples per second of Opus.
 const opusRate = 48_000
 
-// Length is how long a recording lasts. It is not known for formats other than Ogg with Opus, MP3, WAV, FLAC, and MP4 whose
-// index is at hand.
+// Length returns the length of a recording. It is known for Ogg with Opus, MP3, WAV, FLAC, and MP4 with an index.
 func Length(content []byte) (length time.Duration, known bool) {
 	switch {
 	case bytes.HasPrefix(content, []byte("OggS")):
@@ -30,8 +29,7 @@ func Length(content []byte) (length time.Duration, known bool) {
 	return mp3(content)
 }
 
-// Longest is the most that a recording can last. What people send may be damaged on purpose, so frames are counted where that
-// is possible.
+// Longest returns the maximum length of a recording. A header may lie on purpose, so frames are counted where possible.
 func Longest(content []byte) time.Duration {
 	if length, known := Length(content); known {
 		return length
@@ -39,7 +37,7 @@ func Longest(content []byte) time.Duration {
 	return time.Duration(len(content)) * time.Second / slowest
 }
 
-// samples is the time that samples last; false if that makes no sense.
+// samples converts a number of samples to a time; false if the result makes no sense.
 func samples(n, rate uint64) (time.Duration, bool) {
 	const daysMax = 30 * 24 * 3600 // in seconds
 	if rate == 0 || n == 0 || n/rate > daysMax {
@@ -53,7 +51,7 @@ func samples(n, rate uint64) (time.Duration, bool) {
 func ogg(content []byte) (time.Duration, bool) {
 	const header, segmentMax = 27, 255
 	var total uint64
-	packets := map[uint32][]byte{} // by stream: the beginning of a packet that goes on in its next page
+	packets := map[uint32][]byte{} // by stream: the beginning of a packet that continues on the next page
 	opus := map[uint32]int{}       // the number of packets of each stream
 	room := len(content)           // for the sizes of parts: pages that lie over each other have more of them than the file has bytes
 	for {
@@ -80,7 +78,7 @@ func ogg(content []byte) (time.Duration, bool) {
 				packet = append(packet, part[:min(len(part), len("OpusHead"))]...)
 			}
 			if size == segmentMax {
-				continue // the packet goes on
+				continue // the packet continues on the next page
 			}
 			if opus[stream] == 0 && !bytes.HasPrefix(packet, []byte("OpusHead")) {
 				return 0, false // another codec

@@ -66,7 +66,7 @@ func TestALieAboutTheLengthChangesNothing(t *testing.T) {
 	})
 }
 
-// What is not known is counted as long as its bytes can last.
+// Unknown formats count with the longest time that their bytes can last.
 func TestOtherFormats(t *testing.T) {
 	t.Parallel()
 	for name, content := range map[string][]byte{
@@ -93,7 +93,7 @@ func TestOverlappingPages(t *testing.T) { //nolint:paralleltest // it counts all
 	require.False(t, known)
 }
 
-// Whatever people send, the answer is a length.
+// Any input has a length.
 func FuzzLength(f *testing.F) {
 	for _, name := range []string{"voice.ogg", "voice.mp3", "voice.m4a", "voice.wav", "voice.flac", "voice.webm"} {
 		content, err := os.ReadFile(filepath.Join("testdata", name))

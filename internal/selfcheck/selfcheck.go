@@ -1,5 +1,5 @@
-// Package selfcheck finds what is wrong with a gateway: a disk that fills, a replica that is gone, an audit trail that was changed;
-// and where its owner can be told. Its one goroutine is that of [Trail.Run], which its caller owns.
+// Package selfcheck finds problems of the gateway: a disk that fills, a lost replica, a changed audit trail. It also finds a
+// channel on which its owner can be notified. Its only goroutine is that of [Trail.Run], which its caller owns.
 package selfcheck
 
 import (
@@ -16,25 +16,26 @@ import (
 	"sluice/sessions"
 )
 
-// LostReplicas reports replicas that have ended without a farewell, until others have come for them.
+// LostReplicas reports replicas that ended without saying farewell, until others have replaced them.
 func LostReplicas(names []string) (all []trouble.Trouble) {
 	for _, name := range names {
 		all = append(all, trouble.Trouble{
-			Name: "replica/" + name, Severity: alert.Error, Title: "A replica is gone: " + name,
-			Text: "It has stopped without an orderly end, or can't be reached. The others do its work. Start it again, or look at its log.",
+			Name: "replica/" + name, Severity: alert.Error, Title: "A replica is lost: " + name,
+			Text: "It has crashed, or can't be reached. The other replicas have taken over its work. Look at its log, and start it again.",
 		})
 	}
 	return all
 }
 
-// Disk warns when the disk is filling. stops says why no new messages are taken in, and may be nil; files says why no files are. Below the reserve, files are refused; below the last mark, messages.
+// Disk warns when the disk is filling. stops returns why new messages are refused, and may be nil; files returns why files are
+// refused.
 func Disk(d *watermark.Disk, stops, files func() error) (trouble.Trouble, bool) {
 	machine, _ := os.Hostname() // empty: all machines have one alert
-	t := trouble.Trouble{Name: "disk/" + machine, Text: "Free space in the state folder, or set shorter times in `retention`."}
+	t := trouble.Trouble{Name: "disk/" + machine, Text: "Free space on the disk of the state folder, or shorten the times in `retention`."}
 	free, low := d.Low()
 	switch {
 	case stops != nil && stops() != nil:
-		t.Severity, t.Title = alert.Critical, "The disk is nearly full: new messages are not taken in (limits.diskStopBytes)"
+		t.Severity, t.Title = alert.Critical, "The disk is nearly full: new messages are refused (limits.diskStopBytes)"
 	case files() != nil:
 		t.Severity, t.Title = alert.Critical, "The disk is full: files are refused (limits.reserveBytes)"
 	case low:

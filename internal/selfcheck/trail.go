@@ -17,8 +17,8 @@ const (
 	trailFirst, trailEach = 5 * time.Minute, 24 * time.Hour
 )
 
-// Trail verifies the audit trail regularly. It keeps the heads of the last verification, so that it also notices an end
-// that was cut off together with its head. It is safe for concurrent use; all exported fields are required.
+// Trail verifies the audit trail regularly. It keeps the heads of the last verification, so that it also notices if the end
+// of a chain was removed together with its head. It is safe for concurrent use; all exported fields are required.
 type Trail struct {
 	Verify func(ctx context.Context, kept []ledger.AuditHead) (ledger.AuditReport, error)
 	Log    *slog.Logger
@@ -62,10 +62,10 @@ func (w *Trail) Check(ctx context.Context) {
 		return
 	}
 	f := w.faults[0]
-	w.Log.Error("the audit trail is not as it was written", "chain", f.Chain, "entry", f.Seq, "kind", string(f.Kind), "faults", len(w.faults))
+	w.Log.Error("the audit trail was changed", "chain", f.Chain, "entry", f.Seq, "kind", string(f.Kind), "faults", len(w.faults))
 }
 
-// Troubles is what the last verification has found.
+// Troubles returns the result of the last verification.
 func (w *Trail) Troubles() []trouble.Trouble {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -73,7 +73,7 @@ func (w *Trail) Troubles() []trouble.Trouble {
 		return nil
 	}
 	return []trouble.Trouble{{
-		Name: "audit", Severity: alert.Critical, Title: "The audit trail is not as it was written",
-		Text: "Somebody has changed or removed entries in the database. `sluice audit verify` names the first one of each chain.",
+		Name: "audit", Severity: alert.Critical, Title: "The audit trail was changed",
+		Text: "Somebody has changed or removed entries in the database. `sluice audit verify` names the first such entry of each chain.",
 	}}
 }

@@ -19,8 +19,8 @@ type Edit struct {
 	Remove bool            `json:"remove,omitempty"`
 }
 
-// edited makes edits in a text that was checked. All other lines stay as they are; a section at the top level in which more
-// than single values change is written anew, with its comments and its order.
+// edited makes edits in a checked text. Other lines stay as they are. A top-level section in which keys are added or removed is
+// formatted anew, with its comments and its order.
 func edited(text []byte, edits []Edit) ([]byte, error) {
 	for _, e := range edits {
 		steps, err := stepsOf(e.Path)
@@ -43,7 +43,7 @@ func edited(text []byte, edits []Edit) ([]byte, error) {
 	return text, nil
 }
 
-// nodeOf makes a node of a JSON value. JSON is YAML, but what is made of it is written as people write YAML.
+// nodeOf makes a node of a JSON value, which is written in the style of YAML.
 func nodeOf(raw json.RawMessage) (*yaml.Node, error) {
 	value, err := decoded(raw)
 	if err != nil {
@@ -158,7 +158,7 @@ func inPlace(text string, old, value *yaml.Node) (string, bool) {
 	return strings.Join(lines, ""), true
 }
 
-// tokenLength is how many bytes a value takes at the start of a text; 0 if it does not end on its line.
+// tokenLength returns the length in bytes of the value at the start of a text; 0 if the value does not end on its line.
 func tokenLength(rest string, n *yaml.Node) int {
 	switch {
 	case n.Style&yaml.DoubleQuotedStyle != 0:
@@ -187,7 +187,7 @@ func tokenLength(rest string, n *yaml.Node) int {
 	return 0
 }
 
-// find returns the node of a path; nil if there is none. What an alias stands for is written once for several keys.
+// find returns the node of a path; nil if there is none. It does not follow aliases, whose values belong to several keys.
 func find(n *yaml.Node, steps []step) *yaml.Node {
 	for _, s := range steps {
 		if n = child(n, s); n == nil {
@@ -210,7 +210,7 @@ func child(n *yaml.Node, s step) *yaml.Node {
 	return nil
 }
 
-// keyAt is the place of a key in a mapping; -1 if it is not there.
+// keyAt returns the index of a key in a mapping; -1 if it is missing.
 func keyAt(n *yaml.Node, key string) int {
 	if n.Kind != yaml.MappingNode {
 		return -1
@@ -225,7 +225,7 @@ func keyAt(n *yaml.Node, key string) int {
 
 var errShared = errors.New("the file has this value only as an alias (*name): change it in the file")
 
-// put sets the value of a path, and makes the sections that are missing.
+// put sets the value of a path, and creates missing sections.
 func put(n *yaml.Node, steps []step, value *yaml.Node) (*yaml.Node, error) {
 	s := steps[0]
 	if n.Kind == yaml.AliasNode {
@@ -244,7 +244,7 @@ func put(n *yaml.Node, steps []step, value *yaml.Node) (*yaml.Node, error) {
 		at = &yaml.Node{}
 		n.Content = append(n.Content, at)
 	case s.list && n.Kind == yaml.SequenceNode:
-		return nil, fmt.Errorf("the list has %d entries: the next one is [%d]", len(n.Content), len(n.Content))
+		return nil, fmt.Errorf("the list has %d entries: use [%d] to add one", len(n.Content), len(n.Content))
 	case !s.list && n.Kind == yaml.MappingNode:
 		at = &yaml.Node{}
 		n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: s.key}, at)
@@ -252,7 +252,7 @@ func put(n *yaml.Node, steps []step, value *yaml.Node) (*yaml.Node, error) {
 			n.Style &^= yaml.FlowStyle // {} becomes lines
 		}
 	default:
-		return nil, errors.New("the file has something else in this place")
+		return nil, errors.New("the file has a value of another kind at this path: change the file yourself")
 	}
 	if len(steps) > 1 {
 		return put(at, steps[1:], value)
@@ -266,7 +266,7 @@ func put(n *yaml.Node, steps []step, value *yaml.Node) (*yaml.Node, error) {
 	return at, nil
 }
 
-// remove takes a path out, and the sections that it leaves empty.
+// remove removes a path, and the sections that become empty.
 func remove(n *yaml.Node, steps []step) error {
 	s := steps[0]
 	if n.Kind == yaml.AliasNode {
@@ -283,7 +283,7 @@ func remove(n *yaml.Node, steps []step) error {
 		if len(at.Content) > 0 || at.Kind == yaml.SequenceNode {
 			return nil
 		}
-		if s.list { // an entry of a list stays: those behind it would move
+		if s.list { // an entry of a list stays, because the entries after it would move
 			return nil
 		}
 	}
@@ -296,8 +296,8 @@ func remove(n *yaml.Node, steps []step) error {
 	return nil
 }
 
-// extent is where a section of the top level stands: from the line of its key, with the comment above it, to before the
-// next one. Both are 0 if it is not there, or if the file is not one section after the other.
+// extent returns the lines of a top-level section: from its key, with the comment above it, to before the next section. Both
+// are 0 if the section is missing, or if the file is not one section after the other.
 func extent(root *yaml.Node, key string, text []byte) (first, last int) {
 	i := keyAt(root, key)
 	if i < 0 || root.Style&yaml.FlowStyle != 0 {
@@ -308,7 +308,7 @@ func extent(root *yaml.Node, key string, text []byte) (first, last int) {
 	if i+2 < len(root.Content) {
 		last = root.Content[i+2].Line - 1
 	}
-	for last > first && quiet(lines[last-1]) { // what stands above the next section belongs to it
+	for last > first && quiet(lines[last-1]) { // the comment above the next section belongs to that section
 		last--
 	}
 	return first, last
@@ -319,7 +319,7 @@ func quiet(line string) bool {
 	return text == "" || strings.HasPrefix(line, "#")
 }
 
-// splice writes a section of the top level anew in its place.
+// splice replaces a top-level section in its place.
 func splice(text []byte, root *yaml.Node, key string, first, last int) ([]byte, error) {
 	i := keyAt(root, key)
 	if root.Style&yaml.FlowStyle != 0 {
@@ -346,7 +346,7 @@ func splice(text []byte, root *yaml.Node, key string, first, last int) ([]byte, 
 	return []byte(strings.Join(lines[:first-1], "") + string(fresh) + tail), nil
 }
 
-// encode writes a node as the gateway's own files are written.
+// encode writes a node in the style of the gateway's own files.
 func encode(n *yaml.Node) ([]byte, error) {
 	var out bytes.Buffer
 	e := yaml.NewEncoder(&out)

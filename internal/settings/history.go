@@ -13,30 +13,30 @@ import (
 	"time"
 )
 
-// HistoryMax is how many versions of the file are kept; historyBytesMax bounds them all together. The oldest go first.
+// HistoryMax is the maximum number of kept versions, and historyBytesMax of their bytes together. The oldest are removed first.
 const (
 	HistoryMax      = 100
 	historyBytesMax = 20 << 20
 )
 
-// Version is the file as somebody has left it.
+// Version is the file after a change.
 type Version struct {
 	ID      int       `json:"id"`
 	At      time.Time `json:"at"`
-	By      string    `json:"by"`             // empty: it was changed outside of the gateway
-	Back    int       `json:"back,omitempty"` // the version to which it went back
+	By      string    `json:"by"`             // empty: changed outside the gateway
+	Back    int       `json:"back,omitempty"` // the earlier version that was restored
 	Changes []Change  `json:"changes"`
 	Text    []byte    `json:"text"`
 }
 
-// history keeps the versions in a folder, a file for each. Only the gateway's user can read them: the text may have secrets.
+// history keeps the versions in a folder, one file each. Only the gateway's user can read them, because they may have secrets.
 type history struct{ folder string }
 
 func (h history) path(id int) string {
 	return filepath.Join(h.folder, fmt.Sprintf("%06d.json", id))
 }
 
-// ids are those of the kept versions, oldest first.
+// ids returns the ids of the kept versions, oldest first.
 func (h history) ids() ([]int, error) {
 	files, err := os.ReadDir(h.folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -87,7 +87,7 @@ func (h history) list() ([]Version, error) {
 	return out, nil
 }
 
-// add keeps a version, and forgets those that are too old.
+// add adds a version, and removes those beyond the limits.
 func (h history) add(v Version) (Version, error) {
 	ids, err := h.ids()
 	if err != nil {
@@ -121,13 +121,13 @@ func (h history) prune(ids []int) error {
 			continue
 		}
 		if err := os.Remove(h.path(id)); err != nil {
-			return fmt.Errorf("forget version %d of the configuration: %w", id, err)
+			return fmt.Errorf("remove version %d of the configuration: %w", id, err)
 		}
 	}
 	return nil
 }
 
-// writeFile writes a file completely or not at all. What a symbolic link leads to is replaced, not the link.
+// writeFile writes a file completely or not at all. It replaces the target of a symbolic link, not the link.
 func writeFile(path string, text []byte) error {
 	mode := fs.FileMode(0o600)
 	if to, err := filepath.EvalSymlinks(path); err == nil {

@@ -1,8 +1,8 @@
-// Package settings says which settings of the configuration are in effect and where each comes from, changes the file
-// that has them, and keeps what it was before.
+// Package settings lists the settings in effect with their sources, changes the configuration file, and keeps its earlier
+// versions.
 //
-// A secret is never shown: of its value only whether it is set. A text that comes from the environment or from a file is
-// shown as it is written, ${NAME}, because it may be one.
+// It never shows the value of a secret, only whether it is set. A value from the environment or from a file may be a secret,
+// so its reference is shown, such as ${NAME}.
 package settings
 
 import (
@@ -19,10 +19,10 @@ import (
 	"sluice/internal/config/tags"
 )
 
-// Kind is what a value looks like.
+// Kind is the type of a value.
 type Kind string
 
-// The kinds. A list has texts or numbers; a list of sections has keys of its own for each.
+// The kinds. A list has texts or numbers. A list of sections is not one value: each section has keys of its own.
 const (
 	Text   Kind = "text"
 	Number Kind = "number"
@@ -67,7 +67,7 @@ type Key struct {
 	sum [sha256.Size]byte // of the real value
 }
 
-// Pattern is a setting that there could be: <name> and [] stand for keys and places of one's choice.
+// Pattern is a setting that can be set: <name> stands for any name, and [] for any index.
 type Pattern struct {
 	Path string
 	Kind Kind
@@ -75,7 +75,7 @@ type Pattern struct {
 	Doc  string
 }
 
-// KeysOf lists the keys of a configuration, which was checked, in the order of its types.
+// KeysOf lists the keys of a checked configuration, in the order of its types.
 func KeysOf(config any) []Key {
 	var w walker
 	w.walk(reflect.ValueOf(config).Elem(), tags.Field{}, "")
@@ -106,11 +106,11 @@ func hide(keys []Key, written map[string]string) {
 
 type walker struct {
 	keys []Key
-	// patterns: the elements of tables and lists are not what there is, but one that stands for any.
+	// patterns: visit one element that stands for all, instead of the elements of tables and lists.
 	patterns bool
 }
 
-// PatternsOf lists the keys that a configuration may have; defaults is one without any section by name.
+// PatternsOf lists the keys that a configuration may have. defaults is a configuration without named sections.
 func PatternsOf(defaults any) []Pattern {
 	w := walker{patterns: true}
 	w.walk(reflect.ValueOf(defaults).Elem(), tags.Field{}, "")
@@ -174,7 +174,7 @@ func (w *walker) leaf(v reflect.Value, f tags.Field, path string) {
 	w.keys = append(w.keys, k)
 }
 
-// plain is a value as JSON has it; nil if it is empty.
+// plain converts a value for JSON; nil if it is empty.
 func plain(v reflect.Value) (Kind, any) {
 	if m, ok := v.Interface().(encoding.TextMarshaler); ok {
 		raw, err := m.MarshalText()
@@ -204,7 +204,7 @@ func plain(v reflect.Value) (Kind, any) {
 	return Text, nil
 }
 
-// Change is how a key differs between two configurations.
+// Change is the difference of a key between two configurations.
 type Change struct {
 	Path          string
 	Kind          Kind
@@ -237,7 +237,7 @@ func Diff(before, after []Key) []Change {
 	return out
 }
 
-// Below reports whether a path is a key, or is below it.
+// Below reports whether a path is the key itself or below it.
 func Below(path, key string) bool {
 	rest, ok := strings.CutPrefix(path, key)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')

@@ -19,7 +19,7 @@ import (
 
 var odd = regexp.MustCompile(`[^A-Za-z0-9-]+`)
 
-// secretName names the file of a secret: after its key, and the time.
+// secretName names the file of a secret after its key and the time.
 func secretName(path string, at time.Time) string {
 	name := strings.Trim(odd.ReplaceAllString(path, "-"), "-")
 	if len(name) > 100 {
@@ -30,7 +30,7 @@ func secretName(path string, at time.Time) string {
 
 var ofSave = regexp.MustCompile(`\.\d{8}T\d{6}\.\d{6}$`)
 
-// sweep removes the secrets of earlier saves that no kept version names.
+// sweep removes the secrets of earlier saves that no version of the history names.
 func (s *Settings) sweep(current []byte) error {
 	folder := filepath.Join(filepath.Dir(s.file()), SecretsDir)
 	files, err := os.ReadDir(folder)
@@ -39,7 +39,7 @@ func (s *Settings) sweep(current []byte) error {
 	}
 	versions, failed := s.history.list()
 	if err := errors.Join(err, failed); err != nil {
-		return fmt.Errorf("remove secrets that nothing uses: %w", err)
+		return fmt.Errorf("remove unused secrets: %w", err)
 	}
 	for _, f := range files {
 		used := bytes.Contains(current, []byte(f.Name())) || slices.ContainsFunc(versions, func(v Version) bool { return bytes.Contains(v.Text, []byte(f.Name())) })
@@ -47,13 +47,13 @@ func (s *Settings) sweep(current []byte) error {
 			continue
 		}
 		if err := os.Remove(filepath.Join(folder, f.Name())); err != nil {
-			return fmt.Errorf("remove a secret that nothing uses: %w", err)
+			return fmt.Errorf("remove an unused secret: %w", err)
 		}
 	}
 	return nil
 }
 
-// anyName stands for a key of one's choice in a pattern.
+// anyName stands for any name in a pattern.
 const anyName = "<name>"
 
 // Shapes find the pattern of a path.
@@ -64,7 +64,7 @@ type shape struct {
 	steps []step
 }
 
-// ShapesOf are the shapes of patterns.
+// ShapesOf returns the shapes of patterns.
 func ShapesOf(patterns []Pattern) (out Shapes) {
 	for _, p := range patterns {
 		if steps, err := stepsOf(strings.ReplaceAll(p.Path, "[]", "[0]")); err == nil {
@@ -74,7 +74,7 @@ func ShapesOf(patterns []Pattern) (out Shapes) {
 	return out
 }
 
-// Find returns the pattern of a path, however the path is written.
+// Find returns the pattern of a path in any notation.
 func (s Shapes) Find(path string) (Pattern, bool) {
 	steps, err := stepsOf(path)
 	if err != nil {
@@ -90,7 +90,7 @@ func (s Shapes) Find(path string) (Pattern, bool) {
 	return Pattern{}, false
 }
 
-// Replace replaces each secret in a value of JSON that is to stand at a path. References to secrets stay.
+// Replace replaces each secret in a JSON value for a path. References to secrets stay.
 func (s Shapes) Replace(path string, value any, with func(path, secret string) (string, error)) (any, error) {
 	var err error
 	if digits, ok := value.(json.Number); ok { // a secret without quotes
@@ -120,7 +120,7 @@ func (s Shapes) Replace(path string, value any, with func(path, secret string) (
 	return value, nil
 }
 
-// flat takes the sections in edits apart, so that each edit is about one key.
+// flat splits sections in edits, so that each edit changes one key.
 func flat(edits []Edit) (out []Edit) {
 	for _, e := range edits {
 		var section map[string]json.RawMessage

@@ -21,10 +21,10 @@ import (
 // SecretsDir is the folder next to the configuration that holds a file for each secret.
 const SecretsDir = "sluice-secrets"
 
-// NoFile is the print of a configuration that has no file.
+// NoFile is the version of a configuration without a file.
 const NoFile = "none"
 
-// SecretBytesMax and fileBytesMax are as much as the configuration reads.
+// SecretBytesMax and fileBytesMax are the limits of the configuration for its files.
 const (
 	SecretBytesMax = 64 << 10
 	fileBytesMax   = 1 << 20
@@ -40,8 +40,8 @@ const (
 var (
 	// ErrChanged means that the file is not the one that was read.
 	ErrChanged = errors.New("the configuration file has changed since you read it: read it again, and make your changes there")
-	// ErrNoVersion means that a version is not kept.
-	ErrNoVersion = errors.New("this version of the configuration is not kept")
+	// ErrNoVersion means that the history does not have the version.
+	ErrNoVersion = errors.New("the history does not have this version of the configuration")
 )
 
 // Fault is one error of a text.
@@ -63,7 +63,7 @@ func (f Faults) Error() string {
 	return strings.Join(lines, "; ")
 }
 
-// WriteError says why a file could not be written.
+// WriteError says why the file could not be written.
 type WriteError struct{ error }
 
 // Unwrap returns the cause.
@@ -73,25 +73,25 @@ func (e *WriteError) Unwrap() error { return e.error }
 type Gateway struct {
 	// Parse reads and checks a text as the gateway would at its start. The error is Faults.
 	Parse func(file string, text []byte) (config any, err error)
-	// Running is the configuration in effect, and Started that with which the gateway was started, whose keys that need a
-	// restart are still in effect.
+	// Running is the configuration in effect. Started is the configuration at the start; its keys that need a restart are
+	// still in effect.
 	Running, Started func() any
 	// Apply puts a configuration from Parse into effect.
 	Apply func(ctx context.Context, config any) error
-	// Overrides are the keys that something else than the file decides, given a configuration.
+	// Overrides returns the keys of a configuration whose values do not come from the file.
 	Overrides func(config any) map[string]Source
 	// Waits reports whether a change needs a restart.
 	Waits func(c Change) bool
 	// Audit stores an entry of the audit trail.
 	Audit func(ctx context.Context, by, action, object string, detail any) error
-	// Redact takes the known secrets out of a text.
+	// Redact removes the known secrets from a text.
 	Redact func(text string) string
 }
 
 // Settings are the settings of a gateway. Safe for concurrent use.
 type Settings struct {
 	gateway Gateway
-	places  []string // where a file is made if there is none: the first that can be written
+	places  []string // where a file is created if there is none: the first writable one
 	history history
 	now     func() time.Time
 
@@ -111,17 +111,17 @@ func (s *Settings) Path() string {
 	return s.path
 }
 
-// State is what is in effect.
+// State is the configuration in effect.
 type State struct {
 	File    string // empty: none
-	Makes   string // without a file: the one that the first save makes
-	Print   string // of the file, for a save
+	Makes   string // without a file: the file that the first save creates
+	Print   string // version of the file, for a save
 	Keys    []Key
 	Faults  Faults   // of the file, which is therefore not in effect
-	Waiting []string // changed keys that wait for a restart
+	Waiting []string // changed keys that need a restart
 }
 
-// Read reads what is in effect.
+// Read returns the configuration in effect.
 func (s *Settings) Read() (State, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,7 +148,7 @@ func (s *Settings) Read() (State, error) {
 	return out, nil
 }
 
-// Patterns lists the keys that there could be.
+// Patterns lists the keys that can be set.
 func (s *Settings) Patterns() []Pattern { return PatternsOf(s.gateway.Running()) }
 
 func (s *Settings) waiting(keys []Key) (out []string) {
@@ -160,7 +160,7 @@ func (s *Settings) waiting(keys []Key) (out []string) {
 	return out
 }
 
-// text reads the file and its print.
+// text reads the file and its version.
 func (s *Settings) text() ([]byte, string, error) {
 	if s.path == "" {
 		return nil, NoFile, nil
@@ -180,7 +180,7 @@ func printOf(text []byte) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// Draft is a configuration as somebody wants it: edits of the file, a whole text, or a version that is kept.
+// Draft is a wanted configuration: edits of the file, a whole text, or a version of the history.
 type Draft struct {
 	Edits   []Edit
 	Text    *string
@@ -195,11 +195,11 @@ type Account struct {
 
 // Effects are what a draft would change.
 type Effects struct {
-	Print    string // of the file that it changes
+	Print    string // version of the file that the draft changes
 	Faults   Faults
 	Changes  []Change
 	Accounts []Account
-	Waiting  []string // keys that would wait for a restart
+	Waiting  []string // keys that would need a restart
 }
 
 // Check says what a draft would do; nothing changes.
@@ -213,7 +213,7 @@ func (s *Settings) Check(d Draft) (Effects, error) {
 	return p.Effects, nil
 }
 
-// plan is a draft that was checked.
+// plan is a checked draft.
 type plan struct {
 	Effects
 	text    []byte
@@ -221,7 +221,7 @@ type plan struct {
 	secrets []string // files that were written for it
 }
 
-// plan checks a draft. With keep, the secrets in it are stored in files of their own; otherwise they are only checked.
+// plan checks a draft. With keep, it stores the secrets of the draft in files of their own.
 func (s *Settings) plan(d Draft, keep bool) (p plan, err error) {
 	old, tag, err := s.text()
 	if err != nil {
@@ -278,10 +278,11 @@ func (s *Settings) plan(d Draft, keep bool) (p plan, err error) {
 	return p, nil
 }
 
-// locateOld hides in what runs now what came from the environment. If the file has faults now, what runs is not the file.
+// locateOld hides values from the environment in the running configuration. If the file has faults now, the running
+// configuration does not come from it.
 func locateOld(keys []Key, text []byte, g Gateway) error {
 	if _, err := document(text); err != nil {
-		return nil //nolint:nilerr // it is being mended
+		return nil //nolint:nilerr // the draft repairs the file
 	}
 	return Locate(keys, text, g.Overrides(g.Running()))
 }
@@ -343,15 +344,15 @@ func accountsOf(keys []Key) map[[2]string]bool {
 	return out
 }
 
-// Saved is what a save has done.
+// Saved is the result of a save.
 type Saved struct {
 	Effects
 	Print string // of the new file
 	ID    int    // of the version
 }
 
-// Save writes a draft and puts it into effect. tag is that of the file that the draft was made for; ErrChanged if the
-// file is another one by now. A draft with faults changes nothing: they are in the effects.
+// Save writes a draft and puts it into effect. tag is the version of the file that the draft is based on; ErrChanged if the
+// file has changed since. A draft with faults changes nothing: the faults are in the effects.
 func (s *Settings) Save(ctx context.Context, d Draft, tag, by string) (out Saved, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -400,13 +401,13 @@ func pathsOf(changes []Change) []string {
 	return out
 }
 
-// write writes the file, or makes one at the first place that can be written.
+// write writes the file, or creates one at the first writable place.
 func (s *Settings) write(path string, text []byte) (string, error) {
 	places := s.places
 	if path != "" {
 		places = []string{path}
 	}
-	err := errors.New("no place for a configuration file is known: start the gateway with --config FILE")
+	err := errors.New("there is no place to create a configuration file: start the gateway with --config FILE")
 	for _, place := range places {
 		if path == "" {
 			if err = os.MkdirAll(filepath.Dir(place), 0o700); err != nil {
@@ -417,10 +418,10 @@ func (s *Settings) write(path string, text []byte) (string, error) {
 			return place, nil
 		}
 	}
-	return "", &WriteError{fmt.Errorf("the configuration can't be written here: %w; change it where it comes from, or give the gateway's user the right to write it", err)}
+	return "", &WriteError{fmt.Errorf("the gateway can't write its configuration file: %w; change the file yourself, or give the gateway's user write permission", err)}
 }
 
-// undo writes the file again as it was.
+// undo restores the old file.
 func (s *Settings) undo(old []byte, tag string) error {
 	if tag == NoFile {
 		return os.Remove(s.path)
@@ -428,7 +429,7 @@ func (s *Settings) undo(old []byte, tag string) error {
 	return writeFile(s.path, old)
 }
 
-// keep keeps a version, and before it the file as it was if somebody else has changed it.
+// keep adds a version to the history, and before it the old file if somebody has changed it outside the gateway.
 func (s *Settings) keep(old []byte, tag string, v Version) (Version, error) {
 	ids, err := s.history.ids()
 	if err != nil {
@@ -459,8 +460,8 @@ func (s *Settings) History() ([]Version, error) {
 	return s.history.list()
 }
 
-// keepSecrets stores the secrets of edits in files of their own, and puts references to them in their places. Each
-// secret gets a new file, so that going back to an older version finds the older secret.
+// keepSecrets stores the secrets of edits in files of their own, and replaces them by references. Each secret gets a new
+// file, so that an older version finds its older secret.
 func (s *Settings) keepSecrets(edits []Edit) (out []Edit, written []string, err error) {
 	shapes := ShapesOf(PatternsOf(s.gateway.Running()))
 	for _, e := range edits {

@@ -13,10 +13,10 @@ import (
 	"sluice/internal/pattern"
 )
 
-// nodesMax bounds the expansion of a file by nested aliases, as the check of the configuration does.
+// nodesMax bounds the expansion of nested aliases, like the check of the configuration.
 const nodesMax = 100_000
 
-// document reads a text that was checked; nil if it is empty.
+// document reads a checked text; nil if it is empty.
 func document(text []byte) (*yaml.Node, error) {
 	shown, hid := bare.Hide(string(text))
 	var doc yaml.Node
@@ -32,8 +32,7 @@ func document(text []byte) (*yaml.Node, error) {
 	return &doc, nil
 }
 
-// Locate says where each key comes from. The text was checked; override has the keys that something else than the text
-// decides.
+// Locate sets the source of each key. text is a checked file; override has the keys whose values do not come from it.
 func Locate(keys []Key, text []byte, override map[string]Source) error {
 	doc, err := document(text)
 	if err != nil {
@@ -86,7 +85,7 @@ func (p *places) walk(n *yaml.Node, path string) {
 
 var reference = pattern.New(`\$?\$\{[^}]*\}`)
 
-// sourceOf is where the value of a node comes from: the first reference in it, or the file itself.
+// sourceOf returns the source of a node's value: the first reference in it, or the file itself.
 func sourceOf(n *yaml.Node) Source {
 	from := Source{From: File, Line: n.Line}
 	for _, text := range scalars(n) {
@@ -108,7 +107,7 @@ func sourceOf(n *yaml.Node) Source {
 	return from
 }
 
-// scalars are the texts of a node: its own, or those of its list.
+// scalars returns the texts of a node: its own, or those of its list.
 func scalars(n *yaml.Node) []string {
 	if n.Kind != yaml.SequenceNode {
 		return []string{n.Value}
@@ -120,7 +119,7 @@ func scalars(n *yaml.Node) []string {
 	return out
 }
 
-// raw is the value of a node as it is written.
+// raw returns the value of a node as it is written in the file.
 func raw(n *yaml.Node) any {
 	if n.Kind != yaml.SequenceNode {
 		return n.Value
@@ -132,7 +131,7 @@ func raw(n *yaml.Node) any {
 	return out
 }
 
-// step is one part of a path: a key, or a place in a list.
+// step is one part of a path: a key or an index.
 type step struct {
 	key   string
 	index int
@@ -141,10 +140,10 @@ type step struct {
 
 var stepShape = regexp.MustCompile(`^(?:\.?([^.\[\]"\s]+)|\["((?:[^"\\]|\\.)*)"\]|\[(\d{1,4})\])`)
 
-// stepsMax bounds the depth of a path; the tree of the configuration has less.
+// stepsMax bounds the depth of a path; the configuration is less deep.
 const stepsMax = 20
 
-// stepsOf takes a path apart.
+// stepsOf splits a path.
 func stepsOf(path string) ([]step, error) {
 	var out []step
 	for rest := path; rest != ""; {

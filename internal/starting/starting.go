@@ -145,7 +145,7 @@ type sharedListener struct{ *net.TCPListener }
 // Close implements [net.Listener].
 func (l sharedListener) Close() error { return l.SetDeadline(time.Unix(1, 0)) }
 
-// Until retries opening a component until it works, ctx ends, or it fails with a FatalError.
+// Until tries to open a component until that works, ctx ends, or it fails with a FatalError.
 func (w *Waiting) Until(ctx context.Context, name string, open func() error) error {
 	w.note(name, "it is being opened")
 	defer func() {

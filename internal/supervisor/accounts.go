@@ -21,13 +21,13 @@ type Set map[accountName]*opened
 
 type accountName struct{ channel, account string }
 
-// opened is an adapter with the settings that it was made of; nil: they are not in the configuration.
+// opened is an adapter with its settings; nil: the account is not in the configuration.
 type opened struct {
 	adapter adapters.Adapter
 	made    any
 }
 
-// Open adds the adapters of a platform's accounts to a set. It makes those whose settings are not the same as now.
+// Open adds the adapters of a platform's accounts to a set. It keeps the current adapter of an account with the same settings.
 func Open[T any](now *Accounts, into Set, channel string, accounts map[string]T, open func(name string, account T) (adapters.Adapter, error)) error {
 	for name, account := range accounts {
 		at := accountName{channel, name}
@@ -51,7 +51,7 @@ func (a *Accounts) at(name accountName) *opened {
 	return nil
 }
 
-// Set sets the first accounts: those of the configuration, and others.
+// Set sets the accounts at the start: those of the configuration, and others.
 func (a *Accounts) Set(all Set, others ...adapters.Adapter) {
 	for _, o := range others {
 		all[accountName{o.Channel(), o.Account()}] = &opened{adapter: o}
@@ -72,8 +72,8 @@ func (a *Accounts) All() []adapters.Adapter {
 	return out
 }
 
-// Put replaces the accounts of the configuration. Those that are gone end, then those that are new start, because an account
-// may have got another name; those that have changed get their new adapter under their lease.
+// Put replaces the accounts of the configuration. Removed accounts end before new ones start, because an account may have a new
+// name. Changed accounts get their new adapter and keep their lease.
 func (a *Accounts) Put(next Set, running *Supervisor) {
 	before := *a.now.Load()
 	for name, one := range before {

@@ -67,7 +67,7 @@ type account struct {
 
 	mu      sync.Mutex
 	adapter adapters.Adapter
-	again   context.CancelFunc // ends the current run, so that the next one has the new adapter; nil: nothing runs
+	again   context.CancelFunc // ends the current run, so that the next one uses the new adapter; nil: no run
 	state   adapters.State
 	deaf    bool // the log says that the account is deaf
 }
@@ -79,7 +79,7 @@ func (a *account) with() adapters.Adapter {
 	return a.adapter
 }
 
-// run begins a run: its adapter, and a context that also ends when the account gets another adapter.
+// run begins a run. It returns the run's adapter, and a context that also ends when the account gets another adapter.
 func (a *account) run(ctx context.Context) (context.Context, context.CancelFunc, adapters.Adapter) {
 	ctx, cancel := context.WithCancel(ctx)
 	a.mu.Lock()
@@ -88,7 +88,7 @@ func (a *account) run(ctx context.Context) (context.Context, context.CancelFunc,
 	return ctx, cancel, a.adapter
 }
 
-// replace gives an account another adapter, and ends the run with the one before. The account keeps its lease.
+// replace gives an account another adapter, and ends the run with the old one. The account keeps its lease.
 func (a *account) replace(adapter adapters.Adapter) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -150,8 +150,8 @@ func (s *Supervisor) start(acc *account) {
 	})
 }
 
-// Put starts an account, or gives it another adapter: the run with the one before ends first, and the account keeps its
-// lease. Before Start it only notes the account, and after Stop nothing starts.
+// Put starts an account, or replaces its adapter: the run with the old adapter ends first, and the account keeps its lease.
+// Before Start it only notes the account, and after Stop nothing starts.
 func (s *Supervisor) Put(a adapters.Adapter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,7 +21,7 @@ import (
 const (
 	queueMax    = 8192             // spans that wait to be sent
 	batchMax    = 512              // spans of one request
-	batchEach   = time.Second      // how long a span waits for more
+	batchEach   = time.Second      // how long a span waits for others
 	postTimeout = 10 * time.Second // of one request
 	triesMax    = 3                // for a batch that the collector may take later
 	answerMax   = 64 << 10
@@ -32,7 +32,7 @@ type Config struct {
 	// URL is the collector's address, such as http://127.0.0.1:4318: /v1/traces is added unless it ends so. Empty: traces are off.
 	URL      string
 	Headers  map[string]string
-	Sample   float64 // share of the messages that are followed, from 0 to 1
+	Sample   float64 // share of the messages that are traced, from 0 to 1
 	Version  string
 	Instance string // names this process among the replicas
 	Now      func() time.Time
@@ -88,7 +88,7 @@ type exporter struct {
 	once                        sync.Once
 	cancel                      context.CancelFunc // of the requests; nil before Start
 	sent, refused, full, failed prometheus.Counter
-	broken                      bool // the last batch was not taken: this is logged once
+	broken                      bool // the collector did not accept the last batch; this is logged once
 }
 
 // put queues a span, or drops it.
@@ -110,7 +110,7 @@ func (t *Tracer) Start() {
 	go t.export.run(ctx)
 }
 
-// Stop sends what waits, until ctx ends, and waits for the end of the goroutine that sends. It is idempotent.
+// Stop sends the queued spans until ctx ends, and waits for the end of the sending goroutine. It is idempotent.
 func (t *Tracer) Stop(ctx context.Context) {
 	if t == nil || t.export.cancel == nil {
 		return
@@ -142,7 +142,7 @@ func (e *exporter) run(ctx context.Context) {
 	}
 }
 
-// more is a batch with what comes until the time is over; nil: with what waits.
+// more adds spans to a batch until the time is over; nil: only those that are queued.
 func (e *exporter) more(first *Span, over <-chan time.Time) []*Span {
 	var batch []*Span
 	if first != nil {
@@ -170,7 +170,7 @@ func (e *exporter) more(first *Span, over <-chan time.Time) []*Span {
 	return batch
 }
 
-// send posts a batch. A batch that is not taken is dropped.
+// send posts a batch. If the collector does not accept it, it is dropped.
 func (e *exporter) send(ctx context.Context, batch []*Span) {
 	body := encode(e.resource, e.version, batch)
 	var err error
@@ -211,7 +211,7 @@ func (e *exporter) wait(ctx context.Context, tries int) bool {
 	return false
 }
 
-// address is the collector's address without what may be a secret.
+// address returns the collector's address without possible secrets.
 func (e *exporter) address() string {
 	address, _, _ := strings.Cut(e.url, "?")
 	if scheme, rest, ok := strings.Cut(address, "://"); ok {
@@ -223,7 +223,7 @@ func (e *exporter) address() string {
 	return address
 }
 
-// post is one try. again: the collector may take the batch later. not is how many spans it has refused.
+// post tries once to send a batch. again: the collector may accept it later. not is the number of refused spans.
 func (e *exporter) post(ctx context.Context, body []byte) (not int, again bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, postTimeout)
 	defer cancel()

@@ -59,7 +59,7 @@ func (e *encoder) property(field protowire.Number, a attr) {
 	})
 }
 
-// encode is an ExportTraceServiceRequest with the spans.
+// encode returns an ExportTraceServiceRequest with the spans.
 func encode(resource []attr, version string, spans []*Span) []byte {
 	var request encoder
 	request.message(1, func(e *encoder) { // ResourceSpans
@@ -106,7 +106,7 @@ func (s *Span) encode(e *encoder) {
 	e.fixed32(16, sampledFlag)
 }
 
-// rejected is how many spans an ExportTraceServiceResponse says that the collector has not taken.
+// rejected returns the number of rejected spans in an ExportTraceServiceResponse.
 func rejected(response []byte) int {
 	n := 0
 	fields(response, func(field protowire.Number, kind protowire.Type, rest []byte) {
@@ -124,7 +124,7 @@ func rejected(response []byte) int {
 	return n
 }
 
-// fields calls each with the fields of a message, up to the first that is broken.
+// fields calls each for the fields of a message, up to the first malformed one.
 func fields(message []byte, each func(protowire.Number, protowire.Type, []byte)) {
 	for len(message) > 0 {
 		field, kind, n := protowire.ConsumeTag(message)

@@ -22,7 +22,7 @@ func (t TraceID) String() string { return hex.EncodeToString(t[:]) }
 // SpanID is the id of a span in its trace.
 type SpanID [8]byte
 
-// hashed is a trace id that follows from a row's id.
+// hashed derives a trace id from the id of a row.
 func hashed(row string) (t TraceID) {
 	sum := sha256.Sum256([]byte("sluice trace " + row))
 	copy(t[:], sum[:])
@@ -34,8 +34,8 @@ const (
 	chainHex    = 2 * len(TraceID{})
 )
 
-// ChainID is the id of a chain that a run begins: it has the id of the run's trace, and more to tell it from the other chains
-// that the run begins. own are random digits in hex. An empty run begins a trace of its own.
+// ChainID returns the id of a chain that a run begins: the trace id of the run, and own, random hex digits that distinguish it
+// from other chains of the run. An empty run begins a trace of its own.
 func ChainID(run, own string) string {
 	if run == "" {
 		run = own
@@ -44,7 +44,7 @@ func ChainID(run, own string) string {
 	return chainPrefix + hex.EncodeToString(t[:]) + own
 }
 
-// TraceOf is the trace of a run with its chain, which is empty for a run that no other run has caused.
+// TraceOf returns the trace of a run. chain is empty if no other run has caused the run.
 func TraceOf(run, chain string) TraceID {
 	if digits, ok := strings.CutPrefix(chain, chainPrefix); ok && len(digits) >= chainHex {
 		var t TraceID
@@ -55,14 +55,14 @@ func TraceOf(run, chain string) TraceID {
 	return hashed(run)
 }
 
-// spanOf is the id of a span that other processes know: the one that takes in a message, and exchanges.
+// spanOf derives the id of a span that other processes must know: the root span of a message, and exchanges.
 func spanOf(row string) (s SpanID) {
 	sum := sha256.Sum256([]byte("sluice span " + row))
 	copy(s[:], sum[:])
 	return s
 }
 
-// Parent is where a span hangs: a trace and a span of it. The zero value is none.
+// Parent identifies the parent of a span: a trace and a span in it. The zero value is no parent.
 type Parent struct {
 	Trace TraceID
 	Span  SpanID
@@ -79,7 +79,7 @@ const (
 	Consumer Kind = 5
 )
 
-// rememberedMax is how many ids a generation of [Tracer.Remember] has.
+// rememberedMax is the maximum number of ids in a generation of [Tracer.Remember].
 const rememberedMax = 4096
 
 // Tracer makes spans. It is safe for concurrent use, and nil if traces are off.
@@ -93,14 +93,14 @@ type Tracer struct {
 	knownOld map[string]TraceID // the generation before
 }
 
-// sampled reports whether a trace is recorded: as OpenTelemetry's TraceIDRatioBased decides.
+// sampled reports whether a trace is recorded. It decides like OpenTelemetry's TraceIDRatioBased.
 func (t *Tracer) sampled(id TraceID) bool { return binary.BigEndian.Uint64(id[8:])>>1 < t.bound }
 
 // On reports whether traces are on.
 func (t *Tracer) On() bool { return t != nil }
 
-// Message begins the span that takes in an event. row is the run that it causes, or else the delivery with the gateway's
-// answer. The other spans of the trace hang on this one.
+// Message begins the root span of a trace, which covers the intake of an event. row is the run that the event causes, or else
+// the delivery with the gateway's answer.
 func (t *Tracer) Message(row string, started time.Time) *Span {
 	if t == nil {
 		return nil
@@ -109,15 +109,15 @@ func (t *Tracer) Message(row string, started time.Time) *Span {
 	return t.span(trace, t.Root(trace).Span, Parent{Trace: trace}, "intake", "", Consumer, started)
 }
 
-// Root is the first span of a trace.
+// Root returns the root span of a trace.
 func (*Tracer) Root(trace TraceID) Parent { return Parent{trace, spanOf("root " + string(trace[:]))} }
 
-// Exchange is the span of an exchange between agents. Its steps hang on it.
+// Exchange returns the span of an exchange between agents, the parent of the exchange's steps.
 func (*Tracer) Exchange(trace TraceID, exchange string) Parent {
 	return Parent{trace, spanOf(exchange)}
 }
 
-// At begins a span with a known id. A parent without a span makes it the first of its trace.
+// At begins a span with a known id. A parent without a span makes it the root of its trace.
 func (t *Tracer) At(own, parent Parent, name string, kind Kind, started time.Time) *Span {
 	if t == nil {
 		return nil
@@ -126,7 +126,7 @@ func (t *Tracer) At(own, parent Parent, name string, kind Kind, started time.Tim
 	return t.span(own.Trace, own.Span, parent, name, "", kind, started)
 }
 
-// Under begins a span below another one. Its name is the two names with a space between them; the second one may be empty.
+// Under begins a child of a span. Its name is the two names with a space between them; the second one may be empty.
 func (t *Tracer) Under(parent Parent, name, detail string, kind Kind, started time.Time) *Span {
 	if t == nil || parent.Trace == (TraceID{}) {
 		return nil
@@ -162,7 +162,7 @@ func (t *Tracer) Remember(row string, trace TraceID) {
 	t.known[row] = trace
 }
 
-// Remembered is the trace of a run or delivery, if it was remembered lately.
+// Remembered returns the trace of a run or delivery that was remembered recently.
 func (t *Tracer) Remembered(row string) (trace TraceID, ok bool) {
 	if t == nil {
 		return trace, false
@@ -175,7 +175,7 @@ func (t *Tracer) Remembered(row string) (trace TraceID, ok bool) {
 	return trace, ok
 }
 
-// Span is one step of a message. Only one goroutine changes it, and ends it once; any may begin spans below it. All methods
+// Span is one step of a message. Only one goroutine changes it, and ends it once; any goroutine may begin children. All methods
 // may be called on nil.
 type Span struct {
 	tracer     *Tracer
@@ -206,14 +206,14 @@ const (
 	attrReal
 )
 
-// textMax bounds the values of properties, which are ids and words.
+// textMax is the maximum length of a property's text.
 const textMax = 128
 
 // cut bounds a text. What is not UTF-8 would make a collector refuse the whole batch.
 func cut(text string) string { return strings.ToValidUTF8(text[:min(len(text), textMax)], "") }
 
-// Text sets a property to an id, a name from the configuration, or a status word: never to what somebody has said, and never to
-// an error's text. Empty values are left out.
+// Text sets a property to an id, a name from the configuration, or a status word, never to a message or the text of an error.
+// Empty values are left out.
 func (s *Span) Text(key, value string) *Span {
 	if s != nil && value != "" {
 		s.attrs = append(s.attrs, attr{key: key, text: cut(value), kind: attrText})
@@ -237,7 +237,7 @@ func (s *Span) Real(key string, x float64) *Span {
 	return s
 }
 
-// Link names another span that has to do with this one.
+// Link links another span to this one.
 func (s *Span) Link(to Parent) *Span {
 	if s != nil {
 		s.links = append(s.links, to)
@@ -254,7 +254,7 @@ func (s *Span) Fail(word string) *Span {
 	return s
 }
 
-// Parent is the span for others that hang on it; the zero value for nil.
+// Parent returns the span as a parent of others; the zero value for nil.
 func (s *Span) Parent() Parent {
 	if s == nil {
 		return Parent{}
@@ -262,7 +262,7 @@ func (s *Span) Parent() Parent {
 	return Parent{s.trace, s.id}
 }
 
-// Child begins a span below this one. Its name is the two names with a space between them; the second one may be empty.
+// Child begins a child of this span. Its name is the two names with a space between them; the second one may be empty.
 func (s *Span) Child(name, detail string, kind Kind) *Span {
 	if s == nil {
 		return nil
@@ -290,7 +290,7 @@ func (s *Span) EndAt(at time.Time) {
 
 type spanKey struct{}
 
-// With is a context for what happens within a span.
+// With returns a context with a span.
 func With(ctx context.Context, s *Span) context.Context {
 	if s == nil {
 		return ctx
@@ -298,13 +298,13 @@ func With(ctx context.Context, s *Span) context.Context {
 	return context.WithValue(ctx, spanKey{}, s)
 }
 
-// From is the span of a context; nil for none.
+// From returns the span of a context; nil if there is none.
 func From(ctx context.Context) *Span {
 	s, _ := ctx.Value(spanKey{}).(*Span)
 	return s
 }
 
-// Observe counts a value in a histogram, with the span's trace as an example.
+// Observe counts a value in a histogram, with the span's trace as exemplar.
 func Observe(o prometheus.Observer, value float64, s *Span) {
 	if with, ok := o.(prometheus.ExemplarObserver); ok && s != nil {
 		with.ObserveWithExemplar(value, prometheus.Labels{"trace_id": s.trace.String()})
@@ -313,7 +313,7 @@ func Observe(o prometheus.Observer, value float64, s *Span) {
 	o.Observe(value)
 }
 
-// Header is a span as the value of the W3C header traceparent; empty if it is not sampled or traces are off.
+// Header returns a parent as the value of the W3C header traceparent; empty if it is not sampled or traces are off.
 func (t *Tracer) Header(p Parent) string {
 	if t == nil || p.Trace == (TraceID{}) || !t.sampled(p.Trace) {
 		return ""
@@ -321,7 +321,7 @@ func (t *Tracer) Header(p Parent) string {
 	return "00-" + p.Trace.String() + "-" + hex.EncodeToString(p.Span[:]) + "-01"
 }
 
-// Header is the span as the value of the W3C header traceparent; empty for nil.
+// Header returns the span as the value of the W3C header traceparent; empty for nil.
 func (s *Span) Header() string {
 	if s == nil {
 		return ""

@@ -35,7 +35,7 @@ type Options struct {
 	Partition func(id sessions.ID) int
 }
 
-// LineError says which line does not fit.
+// LineError says which line is invalid.
 type LineError struct {
 	Line int
 	Err  error
@@ -47,9 +47,9 @@ func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e
 // Unwrap gives the cause.
 func (e *LineError) Unwrap() error { return e.Err }
 
-// Import reads sessions into a store. Known sessions and messages are left as they are. It stops at the first line that does
-// not fit, with a *[LineError]: the whole sessions before it are imported, and of its own session what was read. Counted
-// is what is new.
+// Import reads sessions into a store and counts those that are new. Stored sessions and messages stay as they are. Import
+// stops at the first invalid line with a *[LineError]. Then all sessions before this line are imported, and so is the part of
+// its own session before it that was committed.
 func Import(ctx context.Context, from io.Reader, to Target, o Options) (Counts, error) {
 	i := &importing{Options: o, to: to}
 	in := bufio.NewReaderSize(from, 1<<16)
@@ -57,7 +57,7 @@ func Import(ctx context.Context, from io.Reader, to Target, o Options) (Counts, 
 		i.line++
 		text, err := readLine(in)
 		if errors.Is(err, io.EOF) {
-			err = errors.New("the file ends here, but its last line is missing: it is cut off")
+			err = errors.New("the file is cut off: its last line is missing")
 		}
 		if err == nil {
 			err = i.take(ctx, text)
@@ -78,7 +78,7 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 	for {
 		part, err := in.ReadSlice('\n')
 		if text = append(text, part...); len(text) > lineMax {
-			return nil, fmt.Errorf("it has more than %d bytes", lineMax)
+			return nil, fmt.Errorf("the line has more than %d bytes", lineMax)
 		}
 		if err == nil || errors.Is(err, io.EOF) && len(text) > 0 {
 			return bytes.TrimSpace(text), nil
@@ -113,13 +113,13 @@ func (i *importing) take(ctx context.Context, text []byte) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&l); err != nil {
-		return fmt.Errorf("it can't be read: %w", err)
+		return fmt.Errorf("the line can't be read: %w", err)
 	}
 	switch {
 	case i.line == 1 && l.Sluice == nil:
-		return errors.New("it is not the beginning of an export of Sluice")
+		return errors.New("this is not the beginning of an export of Sluice")
 	case i.line == 1 && l.Sluice.Format != Format:
-		return fmt.Errorf("the file has format %d, and this program reads %d", l.Sluice.Format, Format)
+		return fmt.Errorf("the file has format %d, but this version of Sluice reads only format %d", l.Sluice.Format, Format)
 	case i.line == 1:
 		return nil
 	case l.Session != nil:
@@ -136,15 +136,15 @@ func (i *importing) take(ctx context.Context, text []byte) error {
 			return err
 		}
 		if got := (end{i.seen.Sessions, i.seen.Messages}); got != *l.End {
-			return fmt.Errorf("lines are missing: the export had %d sessions and %d messages, and the file has %d and %d", l.End.Sessions, l.End.Messages, got.Sessions, got.Messages)
+			return fmt.Errorf("lines are missing: the export has %d sessions and %d messages, but the file has only %d and %d", l.End.Sessions, l.End.Messages, got.Sessions, got.Messages)
 		}
 		i.ended = true
 		return nil
 	}
-	return errors.New("it is neither a session nor a message")
+	return errors.New("the line is neither a session nor a message")
 }
 
-// begin checks a session, and creates it unless it is stored.
+// begin checks a session, and creates it unless it is already stored.
 func (i *importing) begin(ctx context.Context, s *session) error {
 	if err := i.check(s); err != nil {
 		return err
@@ -153,17 +153,17 @@ func (i *importing) begin(ctx context.Context, s *session) error {
 	have, err := i.to.Session(ctx, s.ID)
 	switch {
 	case err == nil && (have.Key != s.Key || have.Agent != s.Agent):
-		return fmt.Errorf("session %s is stored here with the key %s", s.ID, have.Key)
+		return fmt.Errorf("session %s is already stored with the key %s", s.ID, have.Key)
 	case err == nil:
 		i.stored, i.taint = have.Taint, have.Taint
-		i.open = have.Head == "" && (s.Head != "" || !s.Archived.IsZero() && !have.Archived) // an import was broken off
+		i.open = have.Head == "" && (s.Head != "" || !s.Archived.IsZero() && !have.Archived) // an import was interrupted
 		return nil
 	case !errors.Is(err, sessions.ErrNotFound):
 		return fmt.Errorf("read session: %w", err)
 	}
 	if s.Archived.IsZero() {
 		if other, err := i.to.SessionByKey(ctx, s.Key); err == nil {
-			return fmt.Errorf("the key %s belongs to another session here (%s): reset or delete that one first", s.Key, other.ID)
+			return fmt.Errorf("the key %s belongs to another session (%s): reset or delete that session first", s.Key, other.ID)
 		} else if !errors.Is(err, sessions.ErrNotFound) {
 			return fmt.Errorf("read session of key %s: %w", s.Key, err)
 		}
@@ -174,10 +174,10 @@ func (i *importing) begin(ctx context.Context, s *session) error {
 	return nil
 }
 
-// check checks a session, and gives it its agent here.
+// check checks a session, and replaces its agent as Rename says.
 func (i *importing) check(s *session) error {
 	if _, err := sessions.ParseID(string(s.ID)); err != nil {
-		return fmt.Errorf("the id %q can't be used: %w", s.ID, err)
+		return fmt.Errorf("invalid session id %q: %w", s.ID, err)
 	}
 	if name, ok := i.Rename[s.Agent]; ok {
 		if rest, ok := strings.CutPrefix(string(s.Key), "agent:"+s.Agent+":"); ok {
@@ -186,13 +186,13 @@ func (i *importing) check(s *session) error {
 		s.Agent = name
 	}
 	if _, err := sessions.ParseKey(string(s.Key)); err != nil {
-		return fmt.Errorf("the key %q can't be used: %w", s.Key, err)
+		return fmt.Errorf("invalid session key %q: %w", s.Key, err)
 	}
 	if owner := s.Key.Agent(); owner != "" && owner != s.Agent {
 		return fmt.Errorf("the key %s is one of agent %s, and the session is one of %s", s.Key, owner, s.Agent)
 	}
 	if !i.HasAgent(s.Agent) {
-		return fmt.Errorf("there is no agent %q here: add it to the configuration, or name another one with --agent %s=NAME", s.Agent, s.Agent)
+		return fmt.Errorf("there is no agent %q: add it to the configuration, or give its sessions to another agent with --agent %s=NAME", s.Agent, s.Agent)
 	}
 	if !s.Taint.Valid() || !s.Clearance.Valid() {
 		return errors.New("the session has no valid label")
@@ -200,11 +200,11 @@ func (i *importing) check(s *session) error {
 	return nil
 }
 
-// add adds a message unless it is stored.
+// add adds a message unless it is already stored.
 func (i *importing) add(ctx context.Context, m *message, size int) error {
 	switch {
 	case i.session == nil:
-		return errors.New("a message stands before the first session")
+		return errors.New("the message has no session before it")
 	case m.ID == "" || m.Role == "":
 		return errors.New("the message has no id or no role")
 	case !m.Label.Valid():
@@ -221,7 +221,7 @@ func (i *importing) add(ctx context.Context, m *message, size int) error {
 	}
 	if m.Parent != "" {
 		if known, err := i.has(ctx, m.Parent); err != nil || !known {
-			return errors.Join(err, fmt.Errorf("the message answers %s, which is not in the session", m.Parent))
+			return errors.Join(err, fmt.Errorf("the message follows %s, which is not in the session", m.Parent))
 		}
 	}
 	i.change.Messages = append(i.change.Messages, sessions.StoredMessage{Session: i.session.ID, Message: m.stored()})
@@ -239,7 +239,7 @@ func (i *importing) has(ctx context.Context, id sessions.MessageID) (bool, error
 	if i.batch[id] {
 		return true, nil
 	}
-	if len(i.change.Create) > 0 { // nothing of it is stored
+	if len(i.change.Create) > 0 { // nothing of the session is stored yet
 		return false, nil
 	}
 	_, err := i.to.Message(ctx, i.session.ID, id)

@@ -149,7 +149,7 @@ func TestAgentsAreRenamedOrRefused(t *testing.T) {
 	file := export(t, all["sqlite"])
 	o := options("main", "work")
 	_, err := transcript.Import(t.Context(), strings.NewReader(file), all["postgres"], o)
-	require.ErrorContains(t, err, `there is no agent "ops" here: add it to the configuration, or name another one with --agent ops=NAME`)
+	require.ErrorContains(t, err, `there is no agent "ops": add it to the configuration, or give its sessions to another agent with --agent ops=NAME`)
 	o.Rename = map[string]string{"ops": "work"}
 	_, err = transcript.Import(t.Context(), strings.NewReader(file), all["postgres"], o)
 	require.NoError(t, err)
@@ -186,7 +186,7 @@ func TestWhatDoesNotFit(t *testing.T) {
 		{at(2, strings.Replace(strings.TrimSpace(lines[1]), `"taint":"CONFIDENTIAL/untrusted"`, `"taint":"SECRET/untrusted"`, 1)), 2, "can't be read"},
 		{at(2, strings.Replace(strings.TrimSpace(lines[1]), `"taint":"CONFIDENTIAL/untrusted",`, ``, 1)), 2, "no valid label"},
 		{at(2, strings.Replace(strings.TrimSpace(lines[1]), `"key":`, `"kee":`, 1)), 2, "unknown field"},
-		{without(2), 2, "before the first session"},
+		{without(2), 2, "no session before it"},
 		{at(4, strings.Replace(strings.TrimSpace(lines[3]), `"label":"CONFIDENTIAL/untrusted"`, `"label":""`, 1)), 4, "label"},
 		{without(4), 4, "which is not in the session"},
 		{at(5, `{}`), 5, "neither a session nor a message"},
@@ -207,7 +207,7 @@ func TestWhatDoesNotFit(t *testing.T) {
 	other := strings.Replace(string(text), `"Session"`, `"session"`, 1)
 	_, err = transcript.Import(t.Context(), strings.NewReader(at(2, other)), all["sqlite"], options("main", "ops"))
 	require.ErrorContains(t, err, "line 2: the key")
-	require.ErrorContains(t, err, "belongs to another session here")
+	require.ErrorContains(t, err, "belongs to another session")
 }
 
 // A session has learnt what its messages say, whatever the file says of it, and also if it was here before.

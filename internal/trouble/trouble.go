@@ -26,7 +26,7 @@ const (
 	lasts  = 4 * again        // after which an alert expires that is not reported again
 	within = 10 * time.Second // for one look and its reports
 
-	tellEach = time.Hour // in which the owner is told at most once that a trouble begins, and once that it ends, over all replicas
+	tellEach = time.Hour // within it, the owner is told at most once that a trouble begins and once that it ends, across all replicas
 )
 
 // Source is the source of the alerts, and the first part of their keys.
@@ -40,10 +40,10 @@ type Trouble struct {
 	Text     string     // what to do
 	Level    flow.Level // who may know; invalid: everybody
 	Until    time.Time  // when it ends by itself: until then it stays an alert even if the replica dies; zero: not known
-	Once     bool       // once somebody has resolved the alert, the trouble is not told again before Until
+	Once     bool       // after somebody has resolved the alert, it does not fire again before Until
 	Over     bool       // the problem is over: the first check ends an alert left by a replica that died
-	Told     bool       // somebody else tells the owner if there are no alerts
-	Avoid    string     // the channel that does not work: the owner is told on another one as well
+	Told     bool       // another part of the gateway tells the owner if there are no alerts
+	Avoid    string     // the channel that does not work: the owner is also told on another channel
 }
 
 // Watch reports troubles. All fields are required.
@@ -51,8 +51,8 @@ type Watch struct {
 	On     func() bool // whether alerts are configured; otherwise the owner is told directly
 	Look   func(ctx context.Context) ([]Trouble, error)
 	Report func(ctx context.Context, reports []alert.Incoming) error
-	// Tell tells the owner once for each key, on a channel that works. It is used without alerts, and for a trouble of a channel,
-	// which may be the one on which its alert is sent.
+	// Tell tells the owner once for each key, on a channel that works. It is called if there are no alerts, and for a trouble of a
+	// channel, because the alert may be sent on that channel.
 	Tell func(ctx context.Context, t *Trouble, text, key string) error
 	Now  func() time.Time
 	Log  *slog.Logger
@@ -111,15 +111,15 @@ func (w *Watch) look(ctx context.Context) {
 	w.seen = next
 }
 
-// news is what has changed about a trouble.
+// news is a change of a trouble.
 type news struct {
 	trouble Trouble
 	report  alert.Incoming
 	again   bool // it was told before, and lasts as bad as it was
 }
 
-// tell tells the owner directly: without alerts of everything that begins, changes how bad it is, or ends; with alerts of the
-// troubles of channels. What can't be told is told by the next look; it holds up nothing else.
+// tell tells the owner directly of troubles that begin, change their severity or end: without alerts of all, with alerts only of
+// those of channels. If it can't tell a trouble, the next look tells it; the others are told anyway.
 func (w *Watch) tell(ctx context.Context, all []news, alerts bool, next map[string]*known) {
 	for i := range all {
 		n := &all[i]

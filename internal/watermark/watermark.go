@@ -1,5 +1,5 @@
-// Package watermark watches the free space of a disk: below one mark the owner is warned, and below another one the gateway
-// takes in no new messages, so that the disk is never full in the middle of a write.
+// Package watermark watches the free space of a disk. Below the first threshold the owner is warned, and below the second one
+// the gateway accepts no new messages, so that the disk is never full in the middle of a write.
 package watermark
 
 import (
@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// every is the time between two looks of [Disk.Full], which is called for each message.
+	// every is the time between two measurements of [Disk.Full], which is called for each message.
 	every = time.Second
-	// warnShare and stopShare are the largest part of a disk that a mark may have: 1/5 and 1/40.
+	// warnShare and stopShare limit the thresholds on a small disk, to 1/5 and 1/40 of it.
 	warnShare, stopShare = 5, 40
 )
 
-// Marks are free bytes. 0: no mark.
+// Marks are the thresholds in free bytes. 0: none.
 type Marks struct{ Warn, Stop int64 }
 
 // Disk is a disk with its marks. It is safe for concurrent use. All fields are required.
@@ -28,22 +28,22 @@ type Disk struct {
 	Now    func() time.Time
 
 	mu      sync.Mutex
-	at      time.Time // of the last look
+	at      time.Time // of the last measurement
 	stopped bool
 	full    *FullError // while stopped
 }
 
-// FullError says that the disk is below the mark at which nothing new is taken in.
+// FullError says that the disk is below the threshold for new messages.
 type FullError struct{ Free, Mark int64 }
 
 // Error implements error.
 func (e *FullError) Error() string {
-	return fmt.Sprintf("the gateway's disk is nearly full: %s are free, and new messages are taken in again at %s (limits.diskStopBytes)",
+	return fmt.Sprintf("the gateway's disk is nearly full: %s are free, and new messages are accepted again at %s (limits.diskStopBytes)",
 		humanize.IBytes(uint64(max(e.Free, 0))), humanize.IBytes(uint64(e.Mark)))
 }
 
-// Full is a *[FullError] while nothing new is taken in. It looks at the disk once a second. A disk that can't be read is not
-// full: the store says what is wrong with it.
+// Full returns a *[FullError] while no new messages are accepted. It measures the disk at most once a second. A disk that can't
+// be measured does not count as full: the store reports what is wrong with it.
 func (d *Disk) Full() error {
 	now := d.Now()
 	d.mu.Lock()
@@ -57,13 +57,13 @@ func (d *Disk) Full() error {
 	return nil
 }
 
-// Low reports whether the free space is below the mark at which the owner is warned.
+// Low reports whether the free space is below the threshold for the warning.
 func (d *Disk) Low() (free int64, low bool) {
 	free, total, err := d.Space(d.Folder)
 	return free, err == nil && free < min(d.Marks().Warn, total/warnShare)
 }
 
-// look measures the disk. Once stopped, there must be a quarter more space than the mark. The caller holds mu.
+// look measures the disk. Once stopped, a quarter more space than the threshold is needed to continue. The caller holds mu.
 func (d *Disk) look(now time.Time) {
 	d.at = now
 	free, total, err := d.Space(d.Folder)

@@ -34,7 +34,7 @@ func TestMarks(t *testing.T) {
 	require.False(t, full())
 	free = 199 * mib
 	require.True(t, full())
-	require.ErrorContains(t, d.Full(), "199 MiB are free, and new messages are taken in again at 250 MiB (limits.diskStopBytes)")
+	require.ErrorContains(t, d.Full(), "199 MiB are free, and new messages are accepted again at 250 MiB (limits.diskStopBytes)")
 	free = 249 * mib
 	require.True(t, full(), "it does not change to and fro around the mark")
 	free = 250 * mib

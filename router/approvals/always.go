@@ -14,9 +14,9 @@ import (
 	"sluice/sessions"
 )
 
-// Always allows the calls that are like one that waits for a decision, and this one. Args is a pattern of their
-// arguments, see [policy.ArgsMatch]; empty: exactly those of this call. With preview nothing is stored. The errors are
-// those of [Approvals.DecideApproval]; only an owner may do it.
+// Always allows a waiting call, and stores a rule that allows all calls like it. args is a pattern of the arguments, see
+// [policy.ArgsMatch]; empty: exactly those of this call. With preview, nothing is stored. Only an owner may do this. The
+// errors are those of [Approvals.DecideApproval].
 func (d *Approvals) Always(ctx context.Context, id ledger.ApprovalID, v decider.Verdict, args json.RawMessage, preview bool) (ledger.AllowRule, ledger.Approval, error) {
 	v.Allow = true
 	for range decideTries {
@@ -29,9 +29,9 @@ func (d *Approvals) Always(ctx context.Context, id ledger.ApprovalID, v decider.
 			return rule, p, err
 		}
 		if all, err := d.Store.ListAllowRules(ctx); err != nil {
-			return rule, p, fmt.Errorf("read what is always allowed: %w", err)
+			return rule, p, fmt.Errorf("read rules that always allow calls: %w", err)
 		} else if len(all) >= ledger.AllowRulesMax {
-			return rule, p, &request.Error{Text: fmt.Sprintf("there are %d rules that always allow calls, which is the maximum: end one first", len(all))}
+			return rule, p, &request.Error{Text: fmt.Sprintf("there are already %d rules that always allow calls, the maximum: end one first", len(all))}
 		}
 		change.AllowRules = []ledger.AllowRule{rule}
 		change.Audit = append(change.Audit, audited("allow_rule.add", rule, v.Actor, rule.Created))
@@ -43,10 +43,10 @@ func (d *Approvals) Always(ctx context.Context, id ledger.ApprovalID, v decider.
 			return rule, p, fmt.Errorf("store a rule: %w", err)
 		}
 	}
-	return ledger.AllowRule{}, ledger.Approval{}, fmt.Errorf("always allow %s: another change came first at every attempt: %w", id, sessions.ErrConflict)
+	return ledger.AllowRule{}, ledger.Approval{}, fmt.Errorf("always allow %s: somebody else changed it at every attempt: %w", id, sessions.ErrConflict)
 }
 
-// ruleOf is the rule that allows calls like the one of a question.
+// ruleOf returns a rule for calls like the one in the question.
 func (d *Approvals) ruleOf(p ledger.Approval, v decider.Verdict, args json.RawMessage) (ledger.AllowRule, error) {
 	if !v.Owner {
 		return ledger.AllowRule{}, &decider.NotApproverError{Actor: v.Actor, Terms: p.Terms, Why: "only an owner can always allow a call"}
@@ -56,7 +56,7 @@ func (d *Approvals) ruleOf(p ledger.Approval, v decider.Verdict, args json.RawMe
 	}
 	exact, err := policy.ExactArgs(p.Args)
 	if err != nil {
-		return ledger.AllowRule{}, &request.Error{Text: fmt.Sprintf("%s can only be allowed once: its arguments can't be compared with those of another call: it %s", p.ID, err)}
+		return ledger.AllowRule{}, &request.Error{Text: fmt.Sprintf("%s can only be allowed once, because its arguments can't be compared with those of other calls: args %s", p.ID, err)}
 	}
 	if len(args) == 0 {
 		args = exact
@@ -65,14 +65,14 @@ func (d *Approvals) ruleOf(p ledger.Approval, v decider.Verdict, args json.RawMe
 		return ledger.AllowRule{}, &request.Error{Field: "args", Text: err.Error()}
 	}
 	if !policy.ArgsMatch(args, p.Args) {
-		return ledger.AllowRule{}, &request.Error{Field: "args", Text: "does not match this call: use the same fields, with * for what may differ"}
+		return ledger.AllowRule{}, &request.Error{Field: "args", Text: "does not match this call: use the same fields, with * where values may differ"}
 	}
 	return ledger.AllowRule{
 		ID: ledger.NewAllowRuleID(), Agent: p.Agent, Tool: p.Tool, Args: args, Terms: p.Terms, Label: p.Label, Approval: p.ID, By: v.Actor, Created: d.Now(),
 	}, nil
 }
 
-// EndAlways removes a rule: the next call is asked about again.
+// EndAlways removes a rule: from then on, people are asked again.
 func (d *Approvals) EndAlways(ctx context.Context, rule ledger.AllowRule, actor string) error {
 	return d.Store.Commit(ctx, ledger.Change{
 		EndAllowRules: []string{rule.ID}, Change: sessions.Change{Audit: []sessions.AuditEntry{audited("allow_rule.remove", rule, actor, d.Now())}},
@@ -91,33 +91,33 @@ func audited(action string, r ledger.AllowRule, actor string, at time.Time) sess
 	}
 }
 
-// answered is the rule that answers a question before anybody is asked; nil if somebody has to decide.
-func (d *Approvals) answered(ctx context.Context, p ledger.Approval) (*standing, error) {
+// ruleFor returns the rule that answers a question; nil if a person has to decide.
+func (d *Approvals) ruleFor(ctx context.Context, p ledger.Approval) (*ruleAnswer, error) {
 	if p.NeverAlways() != "" {
 		return nil, nil //nolint:nilnil // somebody has to decide
 	}
 	rules, err := d.Store.AllowRulesOf(ctx, p.Agent, p.Tool)
 	if err != nil {
-		return nil, fmt.Errorf("read what is always allowed: %w", err)
+		return nil, fmt.Errorf("read rules that always allow calls: %w", err)
 	}
 	for _, r := range rules {
 		if r.Allows(p) {
-			return &standing{r}, nil
+			return &ruleAnswer{r}, nil
 		}
 	}
 	return nil, nil //nolint:nilnil // somebody has to decide
 }
 
-// standing is a rule that answers a question.
-type standing struct{ ledger.AllowRule }
+// ruleAnswer is the answer of a rule to a question.
+type ruleAnswer struct{ ledger.AllowRule }
 
-// answer is the question with the rule's answer.
-func (s standing) answer(p ledger.Approval, now time.Time) ledger.Approval {
+// answer returns the question with the rule's answer.
+func (s ruleAnswer) answer(p ledger.Approval, now time.Time) ledger.Approval {
 	p.Status, p.Reason, p.By, p.Decided = ledger.ApprovalAllowed, ledger.GatewaySays(""), s.Decider(), now
 	return p
 }
 
 // entry is the audit entry of the answer.
-func (s standing) entry(p ledger.Approval) sessions.AuditEntry {
+func (s ruleAnswer) entry(p ledger.Approval) sessions.AuditEntry {
 	return p.AuditEntry(ledger.ApprovalAllowed, s.Decider(), ledger.GatewaySays(""), p.Decided)
 }

@@ -116,7 +116,7 @@ func (a *calls) asked(ctx context.Context, message sessions.MessageID, calls []s
 		switch {
 		case errors.Is(err, sessions.ErrNotFound):
 			p = a.newApproval(id, call)
-			rule, err := a.by.answered(ctx, p)
+			rule, err := a.by.ruleFor(ctx, p)
 			if err != nil {
 				return nil, err
 			}

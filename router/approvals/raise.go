@@ -41,7 +41,7 @@ func (a *calls) Raise(ctx context.Context, reached *spending.Reached) (string, e
 				return "", err
 			}
 			if route.IsZero() {
-				return "My budget does not cover this, and my owner has no chat in which I could ask for more, so I stopped. My owner can raise the limit in `budgets`." + next(reached), nil
+				return "My budget does not cover this, and I can't reach my owner to ask for more, so I stopped. My owner can raise the limit in `budgets`." + next(reached), nil
 			}
 			return "", a.askForMore(ctx, a.newRaise(id, raise), route)
 		case err != nil:

@@ -44,7 +44,7 @@ func (f *Fetcher) hear(ctx context.Context, at *sessions.Attachment, content []b
 	case errors.Is(err, ErrTooSecretToHear):
 		at.Note = "you can't hear it: it is too confidential for the server that transcribes (classification of its provider)"
 	case err != nil:
-		at.Note = unheard(err)
+		at.Note = notTranscribed(err)
 		f.Log.Warn("recording not transcribed", "run", string(run.ID), "channel", run.Route.Channel, "err", err)
 	case text == "":
 		at.Note = "nothing is said in it"
@@ -58,8 +58,8 @@ func (f *Fetcher) hear(ctx context.Context, at *sessions.Attachment, content []b
 	}
 }
 
-// unheard tells the agent why a recording was not transcribed. What went wrong at the server is for the operator alone.
-func unheard(err error) string {
+// notTranscribed tells the agent why a recording was not transcribed. What went wrong at the server is for the operator alone.
+func notTranscribed(err error) string {
 	switch {
 	case errors.Is(err, ErrOverBudget):
 		return "you can't hear it: the budget does not cover its transcription"

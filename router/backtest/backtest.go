@@ -1,5 +1,5 @@
-// Package backtest tries a proposed policy against what is stored: the messages that were sent or stopped, and the tool
-// calls that agents made. It changes nothing.
+// Package backtest tests a proposed policy on stored data: the messages that were sent or stopped, and the tool calls of
+// agents. It changes nothing.
 package backtest
 
 import (
@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// rowsMax is how many deliveries, and how many messages with tool calls, are looked at.
+	// rowsMax is the maximum number of deliveries, and of transcript entries, that a backtest checks.
 	rowsMax = 1000
-	// foundMax is how many rows are listed that the proposal changes.
+	// foundMax is the maximum number of listed differences.
 	foundMax = 100
-	// timeMax is how long a trial may take.
+	// timeMax is the maximum duration of a backtest.
 	timeMax = 5 * time.Second
 )
 
-// Store is what a trial reads.
+// Store reads what a backtest needs.
 type Store interface {
 	ListDeliveries(ctx context.Context, q ledger.Query) ([]ledger.Delivery, error)
 	// ToolCalls reads the tool calls in the newest messages, of which at most rows are looked through.
@@ -42,17 +42,17 @@ type Past struct {
 	Now      func() time.Time
 }
 
-// Bound says why a trial looked no further.
+// Bound says why a backtest checked no older rows.
 type Bound string
 
 // The bounds.
 const (
-	ByRows Bound = "rows" // the newest rows were looked at
-	ByTime Bound = "time" // it took too long: of the rows that were read, the oldest were tried
-	ByNone Bound = "none" // all that is stored was looked at
+	ByRows Bound = "rows" // only the newest rows were checked
+	ByTime Bound = "time" // the time was over: of the rows that were read, the oldest were checked
+	ByNone Bound = "none" // there are no older rows
 )
 
-// Changed is a row that the proposal would have decided otherwise.
+// Changed is a row that the proposal would have decided differently.
 type Changed struct {
 	Delivery ledger.DeliveryID // empty: a tool call
 	Run      sessions.RunID
@@ -67,15 +67,15 @@ type Changed struct {
 	Decision policy.Decision // of the proposal
 }
 
-// Report is what a trial found.
+// Report is the result of a backtest.
 type Report struct {
-	Deliveries int // looked at
+	Deliveries int // checked
 	Calls      int
-	Since      time.Time // the oldest row that was looked at; zero: none
+	Since      time.Time // the oldest checked row; zero: none
 	Bound      Bound
-	Count      map[policy.Action]int // what the proposal would have decided otherwise, by its action
+	Count      map[policy.Action]int // the differences, by the action of the proposal
 	Changed    []Changed             // the newest first, at most 100
-	More       bool                  // there are further ones
+	More       bool                  // there are more than the listed ones
 }
 
 // row is one decision of the past.
@@ -85,8 +85,8 @@ type row struct {
 	call     *ledger.ToolCall
 }
 
-// Try tries a proposal against what a reader may see, since a time. The rows are read from the newest on, and decided
-// from the oldest on, because rates count.
+// Try tests a proposal on the rows since a time that a reader may see. It reads the newest rows first, but decides in the
+// order of time, because rates count.
 func (p *Past) Try(ctx context.Context, most flow.Level, since time.Time, proposal policy.Proposal) (Report, error) {
 	t := trial{Past: p, proposal: proposal, most: most, ends: p.Now().Add(timeMax), sessions: map[sessions.ID]sessions.Record{}}
 	t.Bound, t.Count = ByNone, map[policy.Action]int{}
@@ -174,7 +174,7 @@ func (t *trial) rows(ctx context.Context, since time.Time) (rows []row, err erro
 	return rows, nil
 }
 
-// prepare reads what a decision is about. It gives the decision itself, which reads nothing.
+// prepare reads what a decision needs, and returns a function that decides without further reads.
 func (t *trial) prepare(ctx context.Context, r row) (func(), error) {
 	if r.call != nil {
 		return t.tryCall(ctx, *r.call)
@@ -206,7 +206,7 @@ func (t *trial) tryDelivery(ctx context.Context, d ledger.Delivery) (func(), err
 	}, nil
 }
 
-// tryCall decides about a tool call. What was decided about it then is in the audit trail only, so it counts as allowed.
+// tryCall decides about a tool call. Only the audit trail has the past decision, so the call counts as allowed then.
 func (t *trial) tryCall(ctx context.Context, c ledger.ToolCall) (func(), error) {
 	record, err := t.session(ctx, c.Session)
 	if err != nil {
@@ -232,7 +232,7 @@ func (t *trial) note(c Changed) {
 	t.Changed = append(t.Changed, c)
 }
 
-// session reads a session once; one that is gone counts as no session.
+// session reads a session once; a deleted session counts as none.
 func (t *trial) session(ctx context.Context, id sessions.ID) (sessions.Record, error) {
 	if id == "" {
 		return sessions.Record{}, nil

@@ -8,7 +8,7 @@ import (
 	"sluice/router/ledger"
 )
 
-// traced records the start of an exchange, on which the spans of its steps hang.
+// traced records the start of an exchange, the parent span of its steps.
 func (e *Exchanges) traced(ctx context.Context, x *ledger.Exchange, started time.Time) {
 	if !e.tracer.On() {
 		return

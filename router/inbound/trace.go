@@ -7,7 +7,7 @@ import (
 	"sluice/internal/telemetry"
 )
 
-// traced records how an event was taken in, as the first span of the trace of its run or of its notice.
+// traced records the intake of an event as the root span of the trace of its run or notice.
 func (i *Intake) traced(in Admission, got Admitted, started time.Time) *telemetry.Span {
 	if !i.Tracer.On() {
 		return nil

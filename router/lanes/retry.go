@@ -31,8 +31,8 @@ func Patiently(ctx context.Context, do func() error) error {
 // OutagePause is the pause after n failures in a row while the database is unavailable.
 func OutagePause(n int) time.Duration { return min(Backoff(n), outagePause) }
 
-// FinishWithin is how long a call may go on after its partition was released. A call that is cut leaves open whether the
-// message arrived, and the release waits that long anyway.
+// FinishWithin is how long a call may continue after its partition was released. If a call is cut off, nobody knows whether the
+// message arrived. The release waits this long anyway.
 const FinishWithin = 2 * time.Second
 
 // UntilAnswered bounds a call to a platform.

@@ -13,10 +13,10 @@ import (
 	"sluice/sessions"
 )
 
-// AllowRulesMax is how many rules exist at a time that always allow calls.
+// AllowRulesMax is the maximum number of rules that always allow calls.
 const AllowRulesMax = 500
 
-// byRule begins the decider of a question that a rule has answered.
+// byRule begins the name of the decider if a rule has answered the question.
 const byRule = "rule:"
 
 // AllowRule allows the calls of a tool that are like one that an owner was asked about, so that nobody is asked again.
@@ -41,7 +41,7 @@ func NewAllowRuleID() string {
 	return "alw_" + hex.EncodeToString(b[:])
 }
 
-// Decider is who has decided about a call that the rule allows.
+// Decider is the name of the rule as the one who decided about a call.
 func (r AllowRule) Decider() string { return byRule + r.ID }
 
 // Allows reports whether the rule answers a question.
@@ -54,15 +54,15 @@ func (r AllowRule) Allows(p Approval) bool {
 func (p Approval) NeverAlways() string {
 	switch {
 	case p.Delivery != "":
-		return "it is about a message, and each message is decided on its own"
+		return "each message is decided on its own"
 	case p.Terms.Raise != nil:
-		return "it is about a budget, and each raise is decided on its own"
+		return "each raise of a budget is decided on its own"
 	case slices.ContainsFunc(p.Terms.Approvers, func(list []string) bool { return len(list) > 0 }):
-		return "a rule of the configuration names who decides about each call"
+		return "a rule of the configuration names approvers for each call"
 	case slices.ContainsFunc(p.Terms.Rules, func(rule string) bool { return !strings.HasPrefix(rule, policy.RulePrefix) }):
-		return "the call would raise the level of the conversation, or strangers may have led to it"
+		return "the call would raise the level of the conversation, or untrusted content may have caused it"
 	case !p.Label.Valid() || !p.Terms.Level.Valid():
-		return "it is not known what the call may teach the conversation"
+		return "the level of the call's result is not known"
 	}
 	return ""
 }

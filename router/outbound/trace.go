@@ -16,7 +16,7 @@ func traced(ctx context.Context, w *worker, d ledger.Delivery) (time.Duration, e
 	return w.deliver(telemetry.With(ctx, span), d)
 }
 
-// spanOf begins the span of a delivery below a span; zero: below the first one of its trace.
+// spanOf begins the span of a delivery as a child of parent; zero: of the root span of its trace.
 func spanOf(ctx context.Context, w *worker, d *ledger.Delivery, parent telemetry.Parent) *telemetry.Span {
 	t := w.out.Tracer
 	if !t.On() {
@@ -35,7 +35,7 @@ func spanOf(ctx context.Context, w *worker, d *ledger.Delivery, parent telemetry
 		Size("messaging.message.body.size", len(d.Text)).Size("sluice.files", len(d.Files))
 }
 
-// traceOf is the trace of a delivery: that of the run that it answers, which may be a step of an exchange, or its own.
+// traceOf returns the trace of a delivery: that of the run that it answers, which may be a step of an exchange, or its own.
 func traceOf(ctx context.Context, w *worker, d *ledger.Delivery) telemetry.TraceID {
 	if d.Run == "" {
 		return telemetry.TraceOf(string(d.ID), "")

@@ -47,7 +47,7 @@ func (o *Outbox) voiced(ctx context.Context, d *ledger.Delivery, a adapters.Adap
 	return nil
 }
 
-// paidBy says who has caused a delivery: the run that it answers.
+// paidBy returns a context that charges the run that a delivery answers.
 func (o *Outbox) paidBy(ctx context.Context, d *ledger.Delivery) (context.Context, error) {
 	record, err := o.Store.Session(ctx, d.Session)
 	if err != nil && !errors.Is(err, sessions.ErrNotFound) {

@@ -30,8 +30,7 @@ type intake struct {
 	log      *slog.Logger
 }
 
-// files fetches the files of a message. What that costs counts to its sender. The run may not have begun, so no epoch ends the
-// calls.
+// files fetches the files of a message. Its sender pays for this. The run may not have begun yet, so no epoch ends the calls.
 func (in *intake) files(ctx context.Context, session *sessions.Session, run *sessions.Run, space *quota.Files) attach.Fetched {
 	if len(run.Input.Attachments) > 0 {
 		o := ledger.OriginOf(run, session.Record().Agent)

@@ -8,7 +8,7 @@ import (
 // traces makes the spans of runs.
 type traces struct{ *telemetry.Tracer }
 
-// placeOf is where the spans of a run hang: the step's exchange, or else the first span of the trace.
+// placeOf returns the parent of a run's spans: the step's exchange, or else the root span of the trace.
 func (t traces) placeOf(run *sessions.Run) telemetry.Parent {
 	trace := telemetry.TraceOf(string(run.ID), run.Chain.ID)
 	if run.Exchange != "" {

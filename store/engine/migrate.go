@@ -43,17 +43,17 @@ func Migrate(ctx context.Context, provider *goose.Provider, log *slog.Logger) (a
 	return len(results), nil
 }
 
-// Schema is what a database says about its schema, or a program about the one that it makes.
+// Schema describes the migrations of a database, or those that a program knows.
 type Schema struct {
 	Newest int64 // migration
 	Count  int64 // of migrations
 }
 
-// Applied reads a database's [Schema]: in a query, since drivers differ.
+// Applied reads a database's [Schema] with a query, because drivers differ.
 const Applied = `SELECT coalesce(max(version_id), 0), count(DISTINCT version_id) FROM goose_db_version WHERE is_applied AND version_id > 0`
 
-// CompatibleSince reads which migration a program must know to use a database with migrations that it does not know. Databases
-// from before this was stored have no such table.
+// CompatibleSince reads the migration that a program must know at least to use a database with newer migrations. Databases of
+// older versions do not have this table.
 const CompatibleSince = `SELECT since FROM schema_compatible`
 
 // Fits says whether a program may use a database with a newer schema than its own.

@@ -70,7 +70,7 @@ func BenchmarkCall(b *testing.B, open func(ctx context.Context) (*store.DB, erro
 	}
 }
 
-// one makes a call, and stores its row as the step that stores the answer does.
+// one makes a call and stores its row, like the step that stores the answer.
 func one(ctx context.Context, db *store.DB, model sessions.Model) error {
 	completion, err := model.Complete(ctx, sessions.Request{System: "You help.", MaxTokens: 100, Label: flow.Bottom(), Kept: true}, func(sessions.Chunk) {})
 	if err != nil {

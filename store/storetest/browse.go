@@ -252,8 +252,7 @@ func testReady(t *testing.T, b *bundle) {
 	require.NoError(t, b.Ready(b.ctx)) // a refused change is not the database's fault
 }
 
-// What many later rows follow is found as quickly as what is new: the deliveries of a run, and what a search in a past
-// time selects.
+// Old rows are found as quickly as new ones: the deliveries of a run, and the results of a search in a past period.
 func testPastDeliveries(t *testing.T, b *bundle) {
 	old := newDelivery("c|telegram|default|7|")
 	old.Run, old.Text, old.Status, old.Created = "run_old", "needle", ledger.DeliverySent, at(0)

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Standby copies the server and lets the copy follow by streaming replication. From then on, a commit of the server returns
-// once both have it.
+// Standby starts a copy of the server that follows it by streaming replication. From then on, a commit returns when both
+// servers have it.
 func (s *Server) Standby(t testing.TB) *Server {
 	t.Helper()
 	standby, err := newFolder(s.bin)
@@ -35,14 +35,14 @@ func (s *Server) Standby(t testing.TB) *Server {
 	return standby
 }
 
-// Promote makes a standby, whose server is dead, the server.
+// Promote makes the standby the server, after the server has died.
 func (s *Server) Promote(t testing.TB) {
 	t.Helper()
 	said, err := s.command("pg_ctl", "promote", "-s", "-w", "-D", filepath.Join(s.dir, "data")).CombinedOutput()
 	require.NoError(t, err, string(said))
 }
 
-// Either is the URL of a database of the server, for clients that use whichever of the two accepts writes.
+// Either returns the URL of a database for clients that use whichever of the two servers accepts writes.
 func (s *Server) Either(database string, standby *Server) string {
 	config, err := pgx.ParseConfig(database)
 	if err != nil {

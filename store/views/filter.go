@@ -69,8 +69,7 @@ func deliveryFilter(f *engine.Filter, q *ledger.Query) (search bool) {
 	return q.Kind != "" || q.Account != "" || q.To != "" || q.Rule != "" || q.Text != "" || q.Channel != ""
 }
 
-// period limits a filter to the rows of a time, without an index of times. No row that the filter selects has the number
-// end or a higher one.
+// period limits a filter to the rows of a time range without an index of times. All selected rows have numbers below end.
 func (l list) period(ctx context.Context, c *engine.Conn, f *engine.Filter, q *ledger.Query) (end int64, err error) {
 	if !q.Since.IsZero() {
 		first, err := l.firstSince(ctx, c, q.Since.Add(-disorder))

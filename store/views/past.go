@@ -11,8 +11,8 @@ import (
 	"sluice/store/engine"
 )
 
-// ToolCalls reads the tool calls in the newest messages that a reader may see, of which at most rows are looked through; the
-// newest message first. more says that there are older messages.
+// ToolCalls reads the tool calls in the newest messages that a reader may see, at most rows messages, newest first. more says
+// that there are older messages.
 func (db Table) ToolCalls(ctx context.Context, most flow.Level, rows int) (calls []ledger.ToolCall, more bool, err error) {
 	seen := engine.Filter{}
 	seen.Within(most, "messages", "session_id")

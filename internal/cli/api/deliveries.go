@@ -78,7 +78,7 @@ type Delivery struct {
 	Created  time.Time       `json:"created"`
 }
 
-// Settled reports whether nothing more happens to the delivery by itself.
+// Settled reports whether the delivery has reached a final status.
 func (d Delivery) Settled() bool {
 	return d.Status != "queued" && d.Status != "held" && d.Status != "sending"
 }

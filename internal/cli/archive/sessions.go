@@ -25,13 +25,11 @@ func (c *Commands) Export() *cobra.Command {
 	var to, agent, level string
 	cmd := &cobra.Command{
 		Use: "export", Short: "Write sessions with their messages as JSON lines", Args: cobra.NoArgs,
-		Long: `Write the sessions that exist, and archived ones, with all their messages as JSON lines.
-The gateway may run. Run this on the gateway's machine.
+		Long: `Write all sessions, including archived ones, with their messages and labels as JSON lines.
+Run this on the gateway's machine; the gateway may run meanwhile.
 
-Labels are kept. Runs, deliveries, memories, the content of attachments and the files of
-workspaces are not exported: use sluice backup to copy everything.
-
-Without --to, the lines go to standard output.`,
+Runs, deliveries, memories, the content of attachments and the files of workspaces are not
+exported: use sluice backup to copy everything.`,
 		RunE: c.Run(func(ctx context.Context, _ []string) error {
 			highest := flow.Restricted
 			if level != "" {
@@ -42,9 +40,9 @@ Without --to, the lines go to standard output.`,
 			return c.export(ctx, to, agent, highest)
 		}),
 	}
-	cmd.Flags().StringVar(&to, "to", "", "the `file` to write to")
-	cmd.Flags().StringVar(&agent, "agent", "", "only the sessions of this agent, by its `id`")
-	cmd.Flags().StringVar(&level, "level", "", "only sessions up to this `level`; default: RESTRICTED, which is all")
+	cmd.Flags().StringVar(&to, "to", "", "write to this `file` (default: standard output)")
+	cmd.Flags().StringVar(&agent, "agent", "", "export only the sessions of the agent with this `id`")
+	cmd.Flags().StringVar(&level, "level", "", "export only sessions up to this `level` (default: all)")
 	return cmd
 }
 
@@ -54,7 +52,7 @@ func (c *Commands) export(ctx context.Context, to, agent string, level flow.Leve
 		return err
 	}
 	if _, err := os.Stat(cfg.State); cfg.Store.URL == "" && err != nil {
-		return fmt.Errorf("the gateway has no state yet: %w", err)
+		return fmt.Errorf("no state of the gateway found (check \"state\" in the configuration): %w", err)
 	}
 	db, done, err := backup.OpenCopy(ctx, cfg.State, cfg.Store.URL.Reveal())
 	if err != nil {
@@ -83,16 +81,16 @@ func (c *Commands) export(ctx context.Context, to, agent string, level flow.Leve
 func (c *Commands) Import() *cobra.Command {
 	var renames []string
 	cmd := &cobra.Command{
-		Use: "import FILE", Short: "Read sessions that sluice export has written", Args: cobra.ExactArgs(1),
-		Long: `Read sessions with their messages from a file that sluice export has written; - reads
-standard input. With SQLite, stop the gateway first; with PostgreSQL it may run.
+		Use: "import FILE", Short: "Import sessions from a file of sluice export", Args: cobra.ExactArgs(1),
+		Long: `Import sessions with their messages and labels from a file of sluice export; - reads
+standard input. With SQLite, stop the gateway first; with PostgreSQL it may run meanwhile.
 
-Sessions and messages that are stored already stay as they are, so an import can be
-repeated, and one that was interrupted continues. A line that does not fit ends the
-import with its number. The session keeps its label.`,
+Sessions and messages that are already stored stay as they are, so an import can be
+repeated, for example after an interruption. The import stops at the first invalid line
+and reports its number.`,
 		RunE: c.Run(func(ctx context.Context, args []string) error { return c.load(ctx, args[0], renames) }),
 	}
-	cmd.Flags().StringArrayVar(&renames, "agent", nil, "`OLD=NEW`: sessions of agent OLD belong to agent NEW here; may be repeated")
+	cmd.Flags().StringArrayVar(&renames, "agent", nil, "give the sessions of agent OLD to agent NEW: `OLD=NEW`; may be repeated")
 	return cmd
 }
 
@@ -111,7 +109,7 @@ func (c *Commands) load(ctx context.Context, name string, renames []string) (err
 	for _, r := range renames {
 		old, now, ok := strings.Cut(r, "=")
 		if !ok || !o.HasAgent(now) {
-			return terminal.Usagef("--agent %q: want OLD=NEW, where NEW is an agent of the configuration", r)
+			return terminal.Usagef("--agent %q: use OLD=NEW, where NEW is an agent of the configuration", r)
 		}
 		o.Rename[old] = now
 	}
@@ -137,7 +135,7 @@ func (c *Commands) load(ctx context.Context, name string, renames []string) (err
 	}
 	n, err := transcript.Import(ctx, in, db, o)
 	if err != nil {
-		return fmt.Errorf("%w\n%d new sessions with %d new messages were read before it", err, n.Sessions, n.Messages)
+		return fmt.Errorf("%w\n%d new sessions with %d new messages were imported before this error", err, n.Sessions, n.Messages)
 	}
 	return c.Screen.Printf("%d new sessions with %d new messages", n.Sessions, n.Messages)
 }

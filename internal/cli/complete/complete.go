@@ -16,7 +16,7 @@ import (
 	"sluice/policy/flow"
 )
 
-// answerWithin bounds how long a person waits at a key press.
+// answerWithin bounds how long a person waits after pressing the key.
 const answerWithin = 2 * time.Second
 
 // Connect returns a client of the gateway.
@@ -24,11 +24,11 @@ type Connect func() (*api.Client, error)
 
 // source is where values come from: the gateway, or a fixed list.
 type source struct {
-	path  string   // what is asked
-	list  string   // the field of the answer that holds the records; empty: the answer is the list
-	value string   // the field of a record that is completed
-	about string   // the field that describes it; empty: nothing does
-	fixed []string // instead of all of that
+	path  string   // of the request
+	list  string   // the field of the response with the records; empty: the response is the list
+	value string   // the field of a record with the completed value
+	about string   // the field of a record with a description; empty: no description
+	fixed []string // fixed values, without a request
 }
 
 var (
@@ -98,7 +98,7 @@ func Values(root *cobra.Command, connect Connect) {
 	}
 	for name, from := range flags {
 		if root.Flags().Lookup(name) != nil {
-			_ = root.RegisterFlagCompletionFunc(name, c.values(from)) // the flag exists, and nothing else completes it
+			_ = root.RegisterFlagCompletionFunc(name, c.values(from)) // it fails only for an unknown flag or a second completion
 		}
 	}
 }
@@ -137,7 +137,7 @@ func (c completer) arguments(sources []source) cobra.CompletionFunc {
 	}
 }
 
-// values completes from one source. A gateway that does not answer has nothing to offer.
+// values completes from one source. If the gateway does not answer, there are no values.
 func (c completer) values(from source) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if from.fixed != nil {
@@ -154,7 +154,7 @@ func (c completer) values(from source) cobra.CompletionFunc {
 	}
 }
 
-// ask lists what the gateway has.
+// ask lists the records of the gateway.
 func (c completer) ask(ctx context.Context, from source) (values, about []string, err error) {
 	client, err := c.connect()
 	if err != nil {
@@ -186,11 +186,11 @@ func (c completer) ask(ctx context.Context, from source) (values, about []string
 	return values, about, nil
 }
 
-// unsafe are characters that a shell would act on: bash writes what several values begin with without quotes.
+// unsafe are characters with a meaning for shells: bash inserts the common beginning of several values without quotes.
 const unsafe = "$`\"'\\;&|<>(){}!*?~"
 
-// offered are the values that begin with what was typed, each once, with their descriptions. Agents and strangers have named
-// some of them: a value with hidden characters, or that a shell or the command would read as something else, is left out.
+// offered are the values that begin with the typed text, each once, with their descriptions. Agents and strangers have named
+// some of them: a value with invisible characters, or that a shell or the command would read as something else, is left out.
 func offered(values, about []string, typed string) []cobra.Completion {
 	var found []cobra.Completion
 	var seen []string

@@ -83,7 +83,7 @@ page works, too.`,
 	return cmd
 }
 
-// named is the id in a link of the page, with the session that it names, or the text itself.
+// named extracts the id from a link of the page, with the session in the link. A text that is not a link is the id itself.
 func named(text string) (id, session string) {
 	link, err := url.Parse(text)
 	if err != nil {

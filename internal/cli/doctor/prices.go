@@ -52,7 +52,7 @@ func priced(cfg *config.Config, now time.Time) []finding {
 			}
 		}
 		refuses(chat, spending.Amount{}, "", "set models.prices")
-		refuses(audio, spending.Amount{Audio: time.Minute}, " of a minute of audio", "set minute in models.prices")
+		refuses(audio, spending.Amount{Audio: time.Minute}, " per minute of audio", "set minute in models.prices")
 	}
 	if len(found) == 0 && listed {
 		found = append(found, note("budgets", "use list prices of "+pricelist.Dated, "compare them with your provider's, see: sluice models prices; set models.prices where they differ"))

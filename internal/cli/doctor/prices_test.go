@@ -37,7 +37,7 @@ func TestBudgetsNeedPrices(t *testing.T) {
 		"a list price":               {money, "ai/gpt-5, local/own", "use list prices of", true, none},
 		"no price":                   {money, "ai/gpt-5, local/phi, ai/new", "refuses local/phi, ai/new: the price in USD is not known", false, none},
 		"a price in another money":   {euro, "local/own", "refuses local/own: the price in EUR is not known", false, none},
-		"a minute without a price":   {money, "local/own", "refuses local/own: the price of a minute of audio in USD is not known", false, ears("local/own")},
+		"a minute without a price":   {money, "local/own", "refuses local/own: the price per minute of audio in USD is not known", false, ears("local/own")},
 		"a minute in the list":       {money, "local/own", "use list prices of", true, ears("ai/whisper-1")},
 		"a minute of a command":      {money, "local/own", "", false, agents.Media{Transcription: agents.Transcription{Command: []string{"whisper"}}}},
 		"a price that is not needed": {provider, "local/phi, ai/gpt-5", "use list prices of", true, none},

@@ -1,5 +1,5 @@
-// Package examples holds the examples that the help and the manual pages of the commands show. They are one file,
-// so that they can be read, compared and checked together.
+// Package examples has the examples in the help and the manual pages of all commands. They are in one file so that they
+// can be read, compared and checked together.
 package examples
 
 import (

@@ -55,7 +55,7 @@ type price struct {
 }
 
 type prices struct {
-	Dated  string  `json:"dated"` // the day on which all prices of the table were public
+	Dated  string  `json:"dated"` // the day of the price list
 	Models []price `json:"models"`
 }
 
@@ -82,9 +82,9 @@ func Prices(s terminal.Screen, cfg *config.Config, all, asJSON bool) error {
 		return err
 	}
 	if !slices.ContainsFunc(out.Models, func(p price) bool { return p.Source == unknown }) {
-		return s.Printf("\nPrices are for a million tokens, a picture or a minute of audio. Prices in models.prices take precedence over list prices.")
+		return s.Printf("\nPrices are per million tokens, per picture or per minute of audio. Prices in models.prices take precedence over list prices.")
 	}
-	return s.Printf("\nPrices are for a million tokens, a picture or a minute of audio. Set models.prices for models whose price is unknown: budgets in money refuse them.")
+	return s.Printf("\nPrices are per million tokens, per picture or per minute of audio. Set models.prices for models whose price is unknown: budgets in money refuse them.")
 }
 
 const unknown = "unknown"

@@ -41,7 +41,7 @@ local/phi      0.50   1.00    0.50    0.50     1.00      0.001    -       USD   
 local/phi      9.00   9.00    9.00    9.00     9.00      -        -       USD       2026-11-01  configuration
 local/phi      0.00   0.00    0.00    0.00     0.00      -        -       USD       2026-12-01  configuration
 
-Prices are for a million tokens, a picture or a minute of audio. Set models.prices for models whose price is unknown: budgets in money refuse them.
+Prices are per million tokens, per picture or per minute of audio. Set models.prices for models whose price is unknown: budgets in money refuse them.
 `, show(false, false))
 	require.Regexp(t, `anthropic: claude-opus-4-5 +5.00 +25.00`, show(true, false))
 	var got struct {

@@ -1,4 +1,4 @@
-// Package policy has the commands for rules: those that always allow tool calls, and those that are tried on the past.
+// Package policy has the commands for rules that always allow tool calls, and for backtests of a proposed policy.
 package policy
 
 import (
@@ -69,10 +69,10 @@ func Always(d Deps) *cobra.Command {
 	var patterns []string
 	var save bool
 	cmd := &cobra.Command{
-		Use: "always ID", Short: "Allow a tool call, and all that are like it", Args: d.Args(1, 1),
-		Long: `Allow a tool call that waits, and by a rule all calls that are like it: of the same agent and
-tool, with the same arguments, in conversations that have learned no more. Without --save the
-command shows the rule and changes nothing. Only an owner can save it.
+		Use: "always ID", Short: "Allow a tool call, and all calls like it from now on", Args: d.Args(1, 1),
+		Long: `Allow a waiting tool call, and save a rule that allows all calls like it: of the same agent
+and tool, with the same arguments, in conversations that have learned nothing of a higher level.
+Without --save, the command shows the rule and changes nothing. Only an owner can save a rule.
 
 "sluice policy allow-rules" lists the rules, "sluice policy end-rule" ends one.`,
 	}
@@ -97,22 +97,22 @@ command shows the rule and changes nothing. Only an owner can save it.
 			return err
 		}
 		if got.Saved {
-			return d.Screen.Printf("\nSaved as %s. The call that waited is allowed.", got.Rule.ID)
+			return d.Screen.Printf("\nSaved as %s. The waiting call is allowed.", got.Rule.ID)
 		}
-		return d.Screen.Printf("\nNothing is saved yet. Add --save to save this rule and allow the call.")
+		return d.Screen.Printf("\nNot saved yet. Add --save to save this rule and allow the call.")
 	})
-	cmd.Flags().StringArrayVar(&patterns, "arg", nil, "let an argument vary: `NAME=PATTERN`, where * stands for any characters; may be repeated")
+	cmd.Flags().StringArrayVar(&patterns, "arg", nil, "allow other values of an argument: `NAME=PATTERN`, where * matches any characters; may be repeated")
 	cmd.Flags().BoolVar(&save, "save", false, "save the rule, and allow the call")
 	return cmd
 }
 
-// always is the answer about a rule that is made or previewed.
+// always is the response with a rule that was saved or previewed.
 type always struct {
 	Rule  rule
 	Saved bool
 }
 
-// pattern is the pattern of a call's arguments in which some vary; nil if none do. preview asks for the exact one.
+// pattern replaces some arguments of the call by patterns. It asks for the exact arguments with preview; nil if vary is empty.
 func (d Deps) pattern(ctx context.Context, preview api.Request, vary []string) (map[string]json.RawMessage, error) {
 	if len(vary) == 0 {
 		return nil, nil
@@ -151,7 +151,7 @@ func Rules(d Deps) *cobra.Command {
 			return err
 		}
 		if len(got.Rules) == 0 {
-			return d.Screen.Printf("No call is always allowed. \"sluice approvals always ID\" makes a rule.")
+			return d.Screen.Printf("No rules found. \"sluice approvals always ID\" adds one.")
 		}
 		return terminal.Rows(d.Screen, []string{"ID", "AGENT", "TOOL", "ARGUMENTS", "LEVEL", "BY", "CREATED"}, got.Rules, func(r rule) []string {
 			return []string{r.ID, r.Agent, r.Tool, terminal.Short(string(r.Args)), r.Level, r.By, d.Screen.Ago(r.Created)}
@@ -164,7 +164,7 @@ func EndRule(d Deps) *cobra.Command {
 	return d.asking(&cobra.Command{Use: "end-rule RULE", Short: "End a rule that always allows tool calls", Args: d.Args(1, 1)}, func(_ context.Context, args []string) (api.Request, error) {
 		return api.Request{Method: http.MethodDelete, Path: api.Path("policy", "allow-rules", args[0])}, nil
 	}, func(_ api.Answer, args []string) error {
-		return d.Screen.Printf("%s: ended. The next call is asked about again.", terminal.Line(args[0]))
+		return d.Screen.Printf("%s: ended. The next call needs approval again.", terminal.Line(args[0]))
 	})
 }
 
@@ -181,7 +181,7 @@ type tried struct {
 	Untried           []string
 }
 
-// changed is a message or a tool call that it would have decided otherwise.
+// changed is a message or a tool call that the proposed policy would have decided differently.
 type changed struct {
 	Delivery, Run, Tool, Text, Was, Would string
 	At                                    time.Time
@@ -192,11 +192,13 @@ type changed struct {
 func Backtest(d Deps) *cobra.Command {
 	var since string
 	cmd := d.asking(&cobra.Command{
-		Use: "backtest FILE", Short: "Show what a proposed policy would have stopped", Args: d.Args(1, 1),
-		Long: `Show what a proposed policy would have stopped among the messages and tool calls that are
-stored. FILE has YAML: a rule, a list of rules, or policy.rules and session.sendPolicy as in
-sluice.yaml; - reads standard input. Rules are added to those in force, and a send policy
-replaces the present one. Nothing changes.`,
+		Use: "backtest FILE", Short: "Test a proposed policy on past messages and tool calls", Args: d.Args(1, 1),
+		Long: `Show which stored messages and tool calls a proposed policy would have decided differently.
+Nothing is changed or sent.
+
+FILE has YAML: a rule, a list of rules, or policy.rules and session.sendPolicy as in sluice.yaml;
+- reads standard input. Rules are added to the configured ones; a send policy replaces the
+configured one.`,
 	}, func(_ context.Context, args []string) (api.Request, error) {
 		text, err := d.read(args[0])
 		if err != nil {
@@ -214,7 +216,7 @@ replaces the present one. Nothing changes.`,
 		}
 		return d.report(got)
 	})
-	cmd.Flags().StringVar(&since, "since", "", "look only at what happened since this `time`, for example 2026-04-26T12:00:00Z")
+	cmd.Flags().StringVar(&since, "since", "", "check only what happened since this `time`, for example 2026-04-26T12:00:00Z")
 	return cmd
 }
 
@@ -234,7 +236,7 @@ func (d Deps) read(name string) (string, error) {
 		return "", fmt.Errorf("read the proposed policy: %w", err)
 	}
 	if len(text) > proposedMax {
-		return "", fmt.Errorf("the proposed policy has more than %d bytes", proposedMax)
+		return "", fmt.Errorf("the proposed policy may have at most %d bytes", proposedMax)
 	}
 	return string(text), nil
 }
@@ -246,16 +248,16 @@ func (d Deps) report(got tried) error {
 			said = append(said, fmt.Sprintf("%s %d", action[1], n))
 		}
 	}
-	result := "It would have changed nothing."
+	result := "No decision would have been different."
 	if len(said) > 0 {
 		result = "It would have " + strings.Join(said, ", ") + "."
 	}
-	bound := map[string]string{"none": "That is all that is stored.", "rows": "Older ones were not checked.", "time": "It stopped after 5 seconds."}[got.Bound]
+	bound := map[string]string{"none": "Nothing older is stored.", "rows": "Older ones were not checked.", "time": "The test stopped after 5 seconds."}[got.Bound]
 	if err := d.Screen.Printf("%s\n%s and %s were checked. %s", result, terminal.Plural(got.Deliveries, "message", "messages"), terminal.Plural(got.Calls, "tool call", "tool calls"), bound); err != nil {
 		return err
 	}
 	for _, what := range got.Untried {
-		if err := d.Screen.Printf("not tried: %s", terminal.Line(what)); err != nil {
+		if err := d.Screen.Printf("not tested: %s", terminal.Line(what)); err != nil {
 			return err
 		}
 	}

@@ -147,8 +147,8 @@ func (i *interviewer) known(got *answers, channel string) (bool, error) {
 		}
 		return true, nil
 	}
-	fmt.Fprintf(i.out, "  Not confirmed: %s\n", terminal.Line(err.Error()))
-	keep, err := i.ask("Use it anyway (yes or no)", "no")
+	fmt.Fprintf(i.out, "  Token not confirmed: %s\n", terminal.Line(err.Error()))
+	keep, err := i.ask("Use the token anyway (yes or no)", "no")
 	return strings.HasPrefix(strings.ToLower(keep), "y"), err
 }
 

@@ -86,7 +86,7 @@ func (s *Setup) write(got answers) (kept []string, err error) {
 	return kept, s.writeFile(s.Path, text)
 }
 
-// profile asks a platform who the bot is. Empty: it was not asked.
+// profile asks a platform for the profile of the bot. Empty: the platform was not asked.
 func (s *Setup) profile(ctx context.Context, got answers, channel string) (string, error) {
 	if s.Probe == nil {
 		return "", nil

@@ -229,8 +229,8 @@ func TestTokensAreTried(t *testing.T) {
 		shows, wants   string
 	}{
 		"known":              {"telegram\n1001\n\n", "1:abc\n", "  The bot is Plan\\u202e (@plan_bot).\n", "1:abc"},
-		"unknown":            {"telegram\n\n1001\n\n", "1:typo\n1:abc\n", "  Not confirmed: Telegram does not know this token\nUse it anyway (yes or no) [no]: ", "1:abc"},
-		"kept":               {"telegram\nyes\n1001\n\n", "1:typo\n", "  Not confirmed: Telegram does not know this token\n", "1:typo"},
+		"unknown":            {"telegram\n\n1001\n\n", "1:typo\n1:abc\n", "  Token not confirmed: Telegram does not know this token\nUse the token anyway (yes or no) [no]: ", "1:abc"},
+		"kept":               {"telegram\nyes\n1001\n\n", "1:typo\n", "  Token not confirmed: Telegram does not know this token\n", "1:typo"},
 		"the shape is first": {"telegram\n1001\n\n", "typo\n1:abc\n", "channels.telegram.accounts.default.token: ", "1:abc"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -73,7 +73,7 @@ func (s Screen) Table(head []string, rows [][]string) error {
 	return w.Flush()
 }
 
-// List prints a table with one row for each of a list, or the sentence none if the list is empty.
+// List prints a table with one row for each element, or the sentence none if the list is empty.
 func List[T any](s Screen, none string, head []string, list []T, row func(T) []string) error {
 	if len(list) == 0 {
 		return s.Printf("%s", none)

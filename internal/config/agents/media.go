@@ -21,7 +21,7 @@ type Speech struct {
 	Voice    string `yaml:"voice" doc:"Name of the voice, such as alloy."`
 }
 
-// Models are the models that hear and speak, as <provider>/<model>. A command is no model.
+// Models returns the models for transcription and speech, as <provider>/<model>, without commands.
 func (m Media) Models() (names []string) {
 	for _, of := range [][2]string{{m.Transcription.Provider, m.Transcription.Model}, {m.Speech.Provider, m.Speech.Model}} {
 		if of[0] != "" {

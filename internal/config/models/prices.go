@@ -18,13 +18,13 @@ type Price struct {
 
 // Rates are what a model costs from a day on.
 type Rates struct {
-	Input     scalar.Amount `yaml:"input" doc:"For a million tokens of prompts. May be left out if minute is set, as may output."`
+	Input     scalar.Amount `yaml:"input" doc:"For a million tokens of prompts. Optional if minute is set, like output."`
 	Output    scalar.Amount `yaml:"output" doc:"For a million tokens of replies."`
 	Cached    scalar.Amount `yaml:"cached" doc:"For a million tokens of prompts that the provider reads from its cache. Default: as input."`
 	Written   scalar.Amount `yaml:"written,omitempty" doc:"For a million tokens of prompts that the provider writes to its cache. Default: as input."`
 	Thinking  scalar.Amount `yaml:"thinking,omitempty" doc:"For a million tokens of reasoning. Default: as output."`
 	Picture   scalar.Amount `yaml:"picture,omitempty" doc:"For each picture of a prompt, in addition to its tokens. Default: 0."`
-	Minute    scalar.Amount `yaml:"minute,omitempty" doc:"For a minute of audio that a model of media.transcription hears or a model of media.speech says. Default: unknown."`
+	Minute    scalar.Amount `yaml:"minute,omitempty" doc:"For a minute of audio, of a model of media.transcription or media.speech. Default: unknown."`
 	Currency  string        `yaml:"currency" doc:"Such as USD or EUR. Default: USD."`
 	ValidFrom scalar.Day    `yaml:"validFrom,omitempty" doc:"The day (UTC) from which the price applies, such as 2026-12-01. Before that day, the list price of the model applies, if there is one. Default: always."`
 }

@@ -1,4 +1,4 @@
-// Package tags reads what the struct tags of the configuration say of its keys.
+// Package tags reads the struct tags of the configuration.
 package tags
 
 import (

@@ -15,9 +15,9 @@ import (
 
 // Telemetry says where traces go.
 type Telemetry struct {
-	OTLP    adapters.Secret            `yaml:"otlp" doc:"Address of an OpenTelemetry collector that takes traces as OTLP over HTTP, for example http://127.0.0.1:4318; /v1/traces is added. Empty: traces are off. Spans have ids, sizes and names from the configuration, never texts: docs/operations.md."`
+	OTLP    adapters.Secret            `yaml:"otlp" doc:"Address of an OpenTelemetry collector that accepts traces as OTLP over HTTP, for example http://127.0.0.1:4318; /v1/traces is added. Empty: traces are off. Spans contain ids, sizes and names from the configuration, never texts: docs/operations.md."`
 	Headers map[string]adapters.Secret `yaml:"headers" doc:"Headers of the requests to the collector, for example Authorization."`
-	Sample  Share                      `yaml:"sample" doc:"Share of the messages that are followed, from 0 to 1. Which ones depends on their ids, so that all replicas follow the same."`
+	Sample  Share                      `yaml:"sample" doc:"Share of the messages that are traced, from 0 to 1. All replicas choose the same messages, by their ids."`
 }
 
 // Share is a number from 0 to 1.

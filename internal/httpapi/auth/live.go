@@ -9,7 +9,8 @@ import (
 // ErrEnded is the cause of a context whose caller has signed out, or whose token was revoked.
 var ErrEnded = errors.New("the caller has signed out, or the token was revoked")
 
-// Live has the requests of all callers: each can lose their access at any moment. They end with it, wherever it was taken.
+// Live has the running requests of all callers. The requests of a caller end when the caller loses access, on whichever replica
+// the access was revoked.
 type Live struct {
 	still func(ctx context.Context, who Caller) error
 

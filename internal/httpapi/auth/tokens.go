@@ -58,7 +58,7 @@ type Tokens struct {
 	uses       *Uses
 }
 
-// configured is what the configuration says of who may call.
+// configured is the part of the configuration that decides who may call.
 type configured struct {
 	known []hashed
 	proxy Proxy
@@ -91,8 +91,8 @@ func (t *Tokens) set(credentials []Credential, proxy Proxy) {
 
 func (t *Tokens) known() []hashed { return t.configured.Load().known }
 
-// Configure puts other tokens and proxies into effect. The requests and streams of those who lose their access, or whose
-// access changes, end, also those of browsers that were signed in with the token; so do those of whoever a proxy has named.
+// Configure puts other tokens and proxies into effect. Requests and streams of callers whose access ends or changes are ended,
+// also those of browsers that were signed in with the token, and those of people whom a proxy has identified.
 func (t *Tokens) Configure(ctx context.Context, credentials []Credential, proxy Proxy) {
 	before := t.known()
 	t.set(credentials, proxy)
@@ -193,13 +193,13 @@ func (t *Tokens) Bearer(ctx context.Context, token string) (Caller, error) {
 		return Caller{}, ErrUnknown // only what looks like a token of a row costs a look into the store
 	}
 	who, err := t.made(t.cfg.Rows.TokenBySum(ctx, hex.EncodeToString(got[:])))
-	if err == nil && t.taken(who.Name) { // added after the token was made: a name must not give one token the role of the other
+	if err == nil && t.taken(who.Name) { // the configured token was added later: a token must not get the role of another token with the same name
 		return Caller{}, ErrUnknown
 	}
 	return who, err
 }
 
-// SeesAll reports whether nothing is above the level of a caller's token, whatever the page shows.
+// SeesAll reports whether a caller's token has the highest level, even if the page is limited to a lower one.
 func (t *Tokens) SeesAll(ctx context.Context, who Caller) bool {
 	own, err := t.Named(ctx, who.Name)
 	return err == nil && own.SeesAll()

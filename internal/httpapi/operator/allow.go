@@ -20,7 +20,7 @@ import (
 
 // Always keeps the rules that always allow calls.
 type Always interface {
-	// Always allows a call that waits and stores a rule for those that are like it. With preview nothing is stored.
+	// Always allows a waiting call, and stores a rule for all calls like it. With preview, nothing is stored.
 	Always(ctx context.Context, id ledger.ApprovalID, v decider.Verdict, args json.RawMessage, preview bool) (ledger.AllowRule, ledger.Approval, error)
 	// EndAlways removes a rule.
 	EndAlways(ctx context.Context, rule ledger.AllowRule, actor string) error
@@ -44,13 +44,13 @@ type allowRecord struct {
 	ID       string            `json:"id"`
 	Agent    string            `json:"agent"`
 	Tool     string            `json:"tool"`
-	Args     json.RawMessage   `json:"args" doc:"pattern of the arguments: * stands for any characters, and alone for any value"`
-	Rules    []string          `json:"rules" doc:"the rules whose question it answers; empty: that of the agent's permission mode"`
-	Level    string            `json:"level" doc:"the rule holds for conversations that have learned at most this"`
-	Approval ledger.ApprovalID `json:"approval" doc:"the question that it was made from"`
+	Args     json.RawMessage   `json:"args" doc:"pattern of the arguments: * matches any characters, and alone any value"`
+	Rules    []string          `json:"rules" doc:"the rules of the configuration whose question it answers; empty: the question of the agent's permission mode"`
+	Level    string            `json:"level" doc:"the rule applies in conversations that have learned nothing above this"`
+	Approval ledger.ApprovalID `json:"approval" doc:"the approval that it was saved from"`
 	By       string            `json:"by"`
 	Created  time.Time         `json:"created"`
-	YAML     string            `json:"yaml" doc:"the rule, for people"`
+	YAML     string            `json:"yaml" doc:"the rule as YAML, for people"`
 }
 
 func allowOf(r ledger.AllowRule) (allowRecord, error) {
@@ -69,7 +69,7 @@ type shownRule struct {
 	Rules []string `yaml:"rules,omitempty"` // that would ask
 }
 
-// ruleYAML is a rule as a person reads it before it is saved.
+// ruleYAML returns a rule as YAML, which a person reads before it is saved.
 func ruleYAML(r ledger.AllowRule) (string, error) {
 	var args any
 	dec := json.NewDecoder(bytes.NewReader(r.Args))
@@ -87,7 +87,7 @@ func ruleYAML(r ledger.AllowRule) (string, error) {
 	return out.String(), nil
 }
 
-// numbers are the numbers of a value as YAML shows them.
+// numbers converts the numbers in a value for YAML.
 func numbers(v any) any {
 	switch v := v.(type) {
 	case json.Number:
@@ -110,8 +110,8 @@ func numbers(v any) any {
 type alwaysInput struct {
 	ApprovalPath
 	Body *struct {
-		Args    map[string]json.RawMessage `json:"args,omitempty" doc:"pattern of the arguments: the fields of this call, with * for what may differ; default: exactly those of this call"`
-		Preview bool                       `json:"preview,omitempty" doc:"show the rule, but decide and store nothing"`
+		Args    map[string]json.RawMessage `json:"args,omitempty" doc:"pattern of the arguments: the fields of this call, with * where values may differ; default: exactly those of this call"`
+		Preview bool                       `json:"preview,omitempty" doc:"only show the rule: nothing is decided or stored"`
 	}
 }
 
@@ -121,7 +121,7 @@ type alwaysRecord struct {
 	Saved    bool           `json:"saved"`
 }
 
-// Always allows a call and those that are like it. Only an owner may.
+// Always allows a call and all calls like it. Only an owner may.
 func (a *AllowAPI) Always(ctx context.Context, in *alwaysInput) (*wire.Body[alwaysRecord], error) {
 	who := auth.CallerOf(ctx)
 	p, err := a.Approvals.find(ctx, in.Approval)
@@ -182,7 +182,7 @@ func (a *AllowAPI) List(ctx context.Context, _ *struct{}) (*wire.Body[allowList]
 	return wire.NewBody(out), nil
 }
 
-// End removes a rule: the next call is asked about again. Only an owner may.
+// End removes a rule: the next call needs approval again. Only an owner may.
 func (a *AllowAPI) End(ctx context.Context, in *struct {
 	Rule string `path:"rule" maxLength:"64"`
 },

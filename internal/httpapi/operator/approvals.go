@@ -57,7 +57,7 @@ type approvalRecord struct {
 
 	Rules     []string   `json:"rules,omitempty" doc:"the rules and checks that ask for it"`
 	Approvers [][]string `json:"approvers,omitempty" doc:"who may decide: a principal in every one of these lists, where an empty list means the owners; absent: the owners"`
-	Always    bool       `json:"always,omitempty" doc:"an owner can always allow calls like this one"`
+	Always    bool       `json:"always,omitempty" doc:"an owner can save a rule that allows all calls like this one"`
 	OnTimeout string     `json:"on_timeout" enum:"block,allow" doc:"what happens without a decision in time"`
 }
 

@@ -29,28 +29,28 @@ type changedRecord struct {
 	Was      policy.Action        `json:"was" enum:"allow,block,hold,redact"`
 	Would    policy.Action        `json:"would" enum:"allow,block,hold,redact"`
 	Reason   string               `json:"reason"`
-	Rules    []policy.CheckResult `json:"rules" doc:"of the proposal"`
+	Rules    []policy.CheckResult `json:"rules" doc:"the rules of the proposal that were evaluated"`
 }
 
 type backtestRecord struct {
-	Deliveries int                   `json:"deliveries" doc:"looked at"`
-	Calls      int                   `json:"calls" doc:"tool calls looked at"`
-	Since      *time.Time            `json:"since,omitempty" doc:"the oldest row that was looked at"`
-	Bound      backtest.Bound        `json:"bound" enum:"none,rows,time" doc:"why no older rows were looked at: there are none, enough rows, enough time"`
-	Count      map[policy.Action]int `json:"count" doc:"rows that would have been decided otherwise, by what would have been decided"`
-	Changed    []changedRecord       `json:"changed" doc:"these rows, the newest first, at most 100"`
-	More       bool                  `json:"more,omitempty" doc:"there are further ones"`
-	Untried    []string              `json:"untried" doc:"what could not be tried, and why"`
+	Deliveries int                   `json:"deliveries" doc:"checked deliveries"`
+	Calls      int                   `json:"calls" doc:"checked tool calls"`
+	Since      *time.Time            `json:"since,omitempty" doc:"the oldest checked row"`
+	Bound      backtest.Bound        `json:"bound" enum:"none,rows,time" doc:"why no older rows were checked: there are none, or the limit of rows or time was reached"`
+	Count      map[policy.Action]int `json:"count" doc:"the number of rows that would have been decided differently, by action"`
+	Changed    []changedRecord       `json:"changed" doc:"the newest 100 of these rows, newest first"`
+	More       bool                  `json:"more,omitempty" doc:"there are more than 100"`
+	Untried    []string              `json:"untried" doc:"rules that could not be tested, and why"`
 }
 
-// textMax is how much of a text is shown, in characters.
+// textMax is the maximum length of a shown text, in characters.
 const textMax = 200
 
-// Backtest tries a proposed policy against what is stored.
+// Backtest tests a proposed policy on stored messages and tool calls.
 func (a *API) Backtest(ctx context.Context, in *struct {
 	Body struct {
-		Policy string    `json:"policy" minLength:"1" maxLength:"65536" doc:"YAML: a rule, a list of rules, or policy.rules and session.sendPolicy as in sluice.yaml. Rules are added to those in force; a send policy replaces the present one"`
-		Since  time.Time `json:"since,omitzero" doc:"only what happened since; default: all, from the newest on, up to 1000 messages and as many tool calls"`
+		Policy string    `json:"policy" minLength:"1" maxLength:"65536" doc:"YAML: a rule, a list of rules, or policy.rules and session.sendPolicy as in sluice.yaml. Rules are added to the configured ones; a send policy replaces the configured one"`
+		Since  time.Time `json:"since,omitzero" doc:"check only what happened since this time"`
 	}
 },
 ) (*wire.Body[backtestRecord], error) {
@@ -90,12 +90,12 @@ func changedOf(c backtest.Changed) changedRecord {
 	return r
 }
 
-// untried says which rules of a proposal the past has nothing for.
+// untried lists the rules of a proposal that stored data can't test.
 func untried(p policy.Proposal) []string {
 	all := []string{}
 	for _, hook := range p.Rules.Hooks() {
 		if !slices.Contains([]policy.Hook{policy.PreOutput, policy.PreToolCall}, hook) {
-			all = append(all, "rules of "+string(hook)+": what they look at is not stored")
+			all = append(all, "rules of "+string(hook)+": the data that they check is not stored")
 		}
 	}
 	for _, r := range p.Rules.Listed() {

@@ -1,5 +1,5 @@
 // Package policies shows the policy as a whole: what may be sent where, which rules there are and how often each has
-// applied, which level may go to which channel, and what a proposed policy would have decided about the past.
+// applied, which level may go to which channel, and what a proposed policy would have decided differently.
 package policies
 
 import (
@@ -21,10 +21,10 @@ import (
 )
 
 const (
-	// sessionsMax is how many sessions are looked at for those with a send policy of their own, and sessionsShown how
-	// many of them have a row.
+	// sessionsMax is how many sessions are searched for those with a send policy of their own, and sessionsShown how many
+	// rows there are at most.
 	sessionsMax, sessionsShown = 200, 20
-	// rowsMax is how many deliveries, and how many entries of the audit trail, are looked at for rules that have applied.
+	// rowsMax is how many deliveries, and how many entries of the audit trail, are counted.
 	rowsMax = 2000
 	// countMax is where counting stops.
 	countMax = 1000
@@ -63,16 +63,16 @@ type policyCell struct {
 	Channel  string        `json:"channel"`
 	ChatType string        `json:"chat_type" enum:"direct,group,channel"`
 	Action   policy.Action `json:"action" enum:"allow,block,hold,redact"`
-	Rule     string        `json:"rule" doc:"that decides"`
+	Rule     string        `json:"rule" doc:"the rule that decides"`
 	Reason   string        `json:"reason"`
-	Except   []string      `json:"except" doc:"rules for some conversations, agents or texts of this kind, which may decide otherwise"`
+	Except   []string      `json:"except" doc:"rules that may decide differently for some conversations, agents or texts"`
 }
 
 type matrixRow struct {
 	Session sessions.ID         `json:"session,omitempty" doc:"absent: any session without a send policy of its own"`
 	Key     sessions.Key        `json:"key,omitempty"`
-	Policy  sessions.SendPolicy `json:"send_policy,omitempty" doc:"of the session itself: allow (/send on) or deny (/send off)"`
-	Level   string              `json:"level" doc:"of the text that is tried: what the session has learned"`
+	Policy  sessions.SendPolicy `json:"send_policy,omitempty" doc:"the session's own: allow (/send on) or deny (/send off)"`
+	Level   string              `json:"level" doc:"of the tested text: what the session has learned"`
 	Cells   []policyCell        `json:"cells"`
 }
 
@@ -88,24 +88,24 @@ type ruleRecord struct {
 	Action  policy.Action     `json:"action" enum:"allow,block,hold,redact"`
 	When    string            `json:"when,omitempty"`
 	Tools   []string          `json:"tools,omitempty"`
-	Match   map[string]string `json:"match,omitempty" doc:"of a rule of the send policy"`
+	Match   map[string]string `json:"match,omitempty" doc:"conditions of a rule of the send policy"`
 	Message string            `json:"message,omitempty"`
-	Fired   appliedRecord     `json:"fired" doc:"how often it applied, as far as decisions are stored and were looked at"`
+	Fired   appliedRecord     `json:"fired" doc:"how often it has applied in the counted decisions"`
 }
 
 type flowRecord struct {
 	Channel string `json:"channel"`
-	Level   string `json:"level" doc:"the highest that may be sent through it; its accounts, groups and people may have lower ones"`
+	Level   string `json:"level" doc:"the highest level that may be sent there; its accounts, groups and people may have lower ones"`
 }
 
 type lookedRecord struct {
-	Entries int        `json:"entries" doc:"decisions that were looked at for the counts, the newest"`
-	Since   *time.Time `json:"since,omitempty" doc:"the oldest of them"`
-	More    bool       `json:"more,omitempty" doc:"there are older ones"`
+	Entries int        `json:"entries" doc:"the number of counted decisions, the newest ones"`
+	Since   *time.Time `json:"since,omitempty" doc:"the oldest counted decision"`
+	More    bool       `json:"more,omitempty" doc:"older decisions exist"`
 }
 
 type policyRecord struct {
-	Matrix   []matrixRow  `json:"matrix" doc:"sessions with a send policy of their own have a row, at most 20"`
+	Matrix   []matrixRow  `json:"matrix" doc:"any session, and at most 20 sessions with a send policy of their own"`
 	Rules    []ruleRecord `json:"rules"`
 	Looked   lookedRecord `json:"looked"`
 	Channels []flowRecord `json:"channels" doc:"which level may go to which channel"`
@@ -113,8 +113,8 @@ type policyRecord struct {
 
 // Get answers with the policy as the caller may see it.
 func (a *API) Get(ctx context.Context, in *struct {
-	Channel string `query:"channel" maxLength:"64" doc:"only this one"`
-	Rule    string `query:"rule" maxLength:"200" doc:"only rules with this in their name, and the rows of the matrix that it decides"`
+	Channel string `query:"channel" maxLength:"64" doc:"only this channel"`
+	Rule    string `query:"rule" maxLength:"200" doc:"only rules whose names contain this, and rows of the matrix that such a rule decides"`
 	Session string `query:"session" maxLength:"512" doc:"key or id of a session that gets a row"`
 },
 ) (*wire.Body[policyRecord], error) {
@@ -143,7 +143,7 @@ func (a *API) Get(ctx context.Context, in *struct {
 	return wire.NewBody(out), nil
 }
 
-// seen are the rules that the caller may know of: those for a channel above its level are left out.
+// seen returns the rules that the caller may see: rules for a channel above its level are left out.
 func (a *API) seen(ctx context.Context, all []policy.ListedRule, channel string) []policy.ListedRule {
 	return slices.DeleteFunc(all, func(r policy.ListedRule) bool {
 		return r.Match != nil && r.Match.Channel != "" &&
@@ -151,7 +151,7 @@ func (a *API) seen(ctx context.Context, all []policy.ListedRule, channel string)
 	})
 }
 
-// matrix adds a row for any session, and one for each that decides for itself.
+// matrix adds a row for any session, and one for each session with a send policy of its own.
 func (a *API) matrix(ctx context.Context, out *policyRecord, channels []string, rules []policy.ListedRule, named string) error {
 	records := []sessions.Record{{}}
 	if named != "" {
@@ -197,7 +197,7 @@ func (a *API) row(ctx context.Context, record sessions.Record, channels []string
 	return row, nil
 }
 
-// decider is the rule that has decided: the last that matched with the decision's action.
+// decider returns the rule that has decided: the last match with the decision's action.
 func decider(d policy.Decision) string {
 	for _, r := range slices.Backward(d.Rules) {
 		if r.Matched && r.Action == d.Action {
@@ -207,7 +207,7 @@ func decider(d policy.Decision) string {
 	return ""
 }
 
-// narrower are the rules that may decide otherwise about some texts of a kind of chat.
+// narrower returns the rules that may decide differently about some texts of a kind of chat.
 func narrower(rules []policy.ListedRule, channel string, chat sessions.ChatType) []string {
 	names := []string{}
 	for _, r := range rules {
@@ -299,7 +299,7 @@ func (a *API) counts(ctx context.Context, l *lookedRecord) (map[string]*appliedR
 	return counts, err
 }
 
-// pages reads pages until the last, or until enough rows were read; more says that there are further ones.
+// pages reads pages up to the last one or to rowsMax; more says that there are further pages.
 func pages(read func() (int, error)) (more bool, err error) {
 	for rows := 0; rows < rowsMax; rows += ledger.MaxPage {
 		n, err := read()
@@ -324,7 +324,7 @@ func count(counts map[string]*appliedRecord, rule string, at time.Time) {
 	}
 }
 
-// decided are the rules of a decision that an entry has stored.
+// decided returns the rules of the decision in an audit entry.
 func decided(detail any) []policy.CheckResult {
 	raw, err := json.Marshal(detail)
 	if err != nil {
@@ -337,7 +337,7 @@ func decided(detail any) []policy.CheckResult {
 		} `json:"decision"`
 	}
 	if json.Unmarshal(raw, &d) != nil {
-		return nil // another kind of detail
+		return nil // the entry has no decision
 	}
 	return append(d.Rules, d.Decision.Rules...)
 }

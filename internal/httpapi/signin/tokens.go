@@ -160,7 +160,7 @@ func (a *API) RevokeToken(ctx context.Context, in *struct {
 	})
 	switch configured := slices.ContainsFunc(a.cfg.Tokens.Configured(), func(c auth.Caller) bool { return c.Name == in.Token }); {
 	case errors.Is(err, sessions.ErrNotFound) && configured:
-		return nil, wire.NewError(http.StatusConflict, "conflict", "the configuration has this token: take it out of gateway.tokens")
+		return nil, wire.NewError(http.StatusConflict, "conflict", "this token is in the configuration: remove it from gateway.tokens")
 	case errors.Is(err, sessions.ErrNotFound):
 		return nil, wire.ErrNotFound
 	case err != nil:

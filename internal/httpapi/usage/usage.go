@@ -71,7 +71,7 @@ type Amounts struct {
 	Estimated    int         `json:"estimated" doc:"calls that count with the most that they may have used, because the provider did not report their usage"`
 	Tokens       TokenCounts `json:"tokens"`
 	Pictures     int         `json:"pictures" doc:"pictures that have a price of their own"`
-	AudioSeconds float64     `json:"audio_seconds" doc:"seconds of audio that speech servers have heard and said, each recording rounded up"`
+	AudioSeconds float64     `json:"audio_seconds" doc:"seconds of transcribed and spoken audio, each recording rounded up"`
 	Cost         string      `json:"cost" example:"1.25" doc:"an exact decimal number, or unknown if the model has no price"`
 	Currency     string      `json:"currency,omitempty" doc:"absent if the cost is unknown"`
 }

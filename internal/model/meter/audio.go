@@ -8,15 +8,15 @@ import (
 	"sluice/policy/flow"
 )
 
-// Audio is a call of a speech server that is about to be made.
+// Audio describes a call of a speech server.
 type Audio struct {
 	Provider, Key, Model string
 	Level                flow.Level    // of what is said
 	Longest              time.Duration // the most that the recording can last
 }
 
-// Hear makes a call of a speech server. ask makes it, and returns how long the recording lasts; 0 if that is not known. The error
-// is that of ask, or has a *[spending.Reached] if the call does not fit into a budget and was not made.
+// Hear makes a call of a speech server within budgets. ask makes the call, and returns the length of the recording; 0 if it is
+// not known. The error is that of ask, or a *[spending.Reached] if the call exceeds a budget and was not made.
 func (m *Meter) Hear(ctx context.Context, a Audio, ask func(context.Context) (time.Duration, error)) error {
 	c := &counted{ctx: ctx, meter: m, audio: max(whole(a.Longest), time.Second), posting: spending.Posting{Call: spending.Call{
 		ID: callID(), Origin: spending.OriginOf(ctx), Provider: a.Provider, Key: a.Key, Model: a.Model, Level: a.Level, Started: m.Now(),

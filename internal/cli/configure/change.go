@@ -67,34 +67,14 @@ func (d Deps) change(ctx context.Context, draft map[string]any, yes, asJSON bool
 		return err
 	}
 	would, err := api.Decode[effects](answer)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case !would.OK && asJSON:
-		if err := d.Screen.JSON(answer.Body); err != nil {
-			return err
-		}
-		return terminal.ErrReported
-	case !would.OK:
-		lines := []string{"not saved:"}
-		for _, f := range would.Faults {
-			lines = append(lines, "  "+f.String())
-		}
-		return terminal.UsageError{Text: strings.Join(lines, "\n")}
 	}
-	ask, shown := d.Terminal && !yes, d.Screen
-	if asJSON {
-		shown.Out = d.Screen.Err
+	if !would.OK {
+		return d.refuse(answer, would, asJSON)
 	}
-	if ask || !asJSON {
-		if err := preview(shown, would); err != nil {
-			return err
-		}
-	}
-	if ask {
-		if err := d.Screen.Confirm(d.Stdin, "Save this change?"); err != nil {
-			return err
-		}
+	if err := d.agree(would, d.Terminal && !yes, asJSON); err != nil {
+		return err
 	}
 	answer, err = d.call(ctx, api.Request{Method: http.MethodPut, Path: "/v1/config", Body: draft, Headers: map[string]string{"If-Match": `"` + would.Version + `"`}})
 	if err != nil {
@@ -108,6 +88,38 @@ func (d Deps) change(ctx context.Context, draft map[string]any, yes, asJSON bool
 		return d.Screen.JSON(answer.Body)
 	}
 	return d.Screen.Printf("Saved as version %d.", done.Saved)
+}
+
+// refuse says what is wrong with a draft.
+func (d Deps) refuse(answer api.Answer, would effects, asJSON bool) error {
+	if asJSON {
+		if err := d.Screen.JSON(answer.Body); err != nil {
+			return err
+		}
+		return terminal.ErrReported
+	}
+	lines := []string{"not saved:"}
+	for _, f := range would.Faults {
+		lines = append(lines, "  "+f.String())
+	}
+	return terminal.UsageError{Text: strings.Join(lines, "\n")}
+}
+
+// agree shows what a draft would do, and asks whether to save it.
+func (d Deps) agree(would effects, ask, asJSON bool) error {
+	shown := d.Screen
+	if asJSON {
+		shown.Out = d.Screen.Err
+	}
+	if ask || !asJSON {
+		if err := preview(shown, would); err != nil {
+			return err
+		}
+	}
+	if !ask {
+		return nil
+	}
+	return d.Screen.Confirm(d.Stdin, "Save this change?")
 }
 
 // preview shows what a change would do.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -255,7 +256,7 @@ settings changed. "sluice config rollback VERSION" goes back to one.`,
 				if v.Back > 0 {
 					what = strings.TrimSuffix(fmt.Sprintf("back to version %d: %s", v.Back, what), ": ")
 				}
-				return []string{fmt.Sprint(v.ID), d.Screen.Ago(v.At), cmp.Or(v.By, "outside of the gateway"), terminal.Short(what)}
+				return []string{strconv.Itoa(v.ID), d.Screen.Ago(v.At), cmp.Or(v.By, "outside of the gateway"), terminal.Short(what)}
 			})
 		}),
 	}

@@ -165,8 +165,8 @@ func configAttacks() []attack {
 			}
 		}},
 		{path: "cost", name: "configuration: a text that grows", act: func(s *scene) {
-			bomb := "agents: { list: [&a { id: a, models: [x, x, x, x, x, x, x, x] }" + strings.Repeat(", *a", 110_000) + "] }\n"
-			nested := "owners: &a [x, x, x, x, x, x, x, x, x, x]\n"
+			bomb := "agents: { list: [&a { id: a, models: [" + strings.Repeat("x,", 8) + "] }" + strings.Repeat(", *a", 110_000) + "] }\n"
+			nested := "owners: &a [" + strings.Repeat("x,", 10) + "]\n"
 			for i := range 20 {
 				nested += fmt.Sprintf("k%d: &%c [%s]\n", i, 'b'+i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*%c, ", 'a'+i), 10), ", "))
 			}

@@ -399,7 +399,7 @@ func TestRunWatchesTheFilesOfSecrets(t *testing.T) {
 	go func() {
 		ended <- app.Run(ctx, app.Options{ConfigPath: path, Version: "test", Stdout: out, Stderr: logged})
 	}()
-	out.await(t, "is ready")
+	out.await(t, "Open  http://")
 	out.mu.Lock()
 	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(out.text.String())
 	out.mu.Unlock()

@@ -34,7 +34,7 @@ func layers() [][]string {
 		{"sessions/notes", "sessions/turn", "internal/spending"},
 		{"sessions/record", "internal/spending/pricelist", "internal/spending/standing"},
 		{"sessions/port"},
-		{"sessions", "internal/markdown", "internal/config/bare", "internal/config/hint", "internal/config/tags"},
+		{"sessions", "internal/markdown", "internal/config/bare", "internal/config/given", "internal/config/hint", "internal/config/tags"},
 		{"policy", "adapters", "announce", "internal/trouble", "internal/hook", "internal/check", "internal/model/cooldown", "internal/program", "internal/sandbox", "internal/schema", "internal/web"},
 		{"router/ledger", "router/queue", "router/request", "internal/program/command", "internal/program/peer", "internal/document", "internal/picture", "internal/settings", "internal/skill", "internal/workspace"},
 		{"router/decider", "router/lanes", "router/place", "router/usertext", "store/engine"},

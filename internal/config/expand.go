@@ -1,29 +1,22 @@
 package config
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 
+	"sluice/internal/config/given"
 	"sluice/internal/pattern"
 )
 
-// maxExpandedBytes bounds what all references of a file give together: a short text may name a long file many times.
-const (
-	maxSecretFileBytes = 64 << 10
-	maxExpandedBytes   = 8 << 20
-)
+const maxSecretFileBytes = 64 << 10
 
 // expander replaces ${VAR}, ${file:/path} and ${credential:name}, which systemd gives to a service; $${ stands for a literal ${.
 type expander struct {
 	getenv func(name string) (string, bool)
 	dir    string          // base of relative paths
 	files  map[string]bool // that were read
-	gave   *given          // the values of the references
+	gave   *given.Values   // the values of the references
 	off    bool            // nothing is expanded: the authors of the text may not read the gateway's environment and files
 }
 
@@ -45,45 +38,12 @@ func (e expander) value(text string) (string, error) {
 		}
 		value, err := e.lookup(ref)
 		if err == nil {
-			err = e.gave.add(value, ref)
+			err = e.gave.Add(value, ref)
 		}
 		failed = err
 		return value
 	})
 	return out, failed
-}
-
-// given is what the references of a file gave. A nil given keeps and bounds nothing.
-type given struct {
-	bytes  int
-	values map[string]string // to their references
-}
-
-func (g *given) add(value, ref string) error {
-	if g == nil {
-		return nil
-	}
-	if g.bytes += len(value); g.bytes > maxExpandedBytes {
-		return fmt.Errorf("the references of the file give more than %d bytes together: use fewer", maxExpandedBytes)
-	}
-	g.values[value] = ref
-	return nil
-}
-
-// shownMin is the length of a value, in bytes, below which it stays in an error: replacing it would garble the text.
-const shownMin = 6
-
-// hide puts the references back in the place of their values in a text, which may have them in quotes: a value may be a secret.
-func (g *given) hide(text string) string {
-	longest := func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) }
-	for _, value := range slices.SortedFunc(maps.Keys(g.values), longest) {
-		if len(value) < shownMin {
-			break
-		}
-		quoted := strconv.Quote(value)
-		text = strings.ReplaceAll(strings.ReplaceAll(text, value, g.values[value]), quoted[1:len(quoted)-1], g.values[value])
-	}
-	return text
 }
 
 var variableName = pattern.New(`^[A-Za-z_][A-Za-z0-9_]*$`)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"sluice/internal/config/given"
 )
 
 // Place is a position in a file; both numbers start at 1.
@@ -77,12 +79,12 @@ func (r *report) place(path string) Place {
 func parent(path string) string { return path[:max(0, strings.LastIndexAny(path, ".["))] }
 
 // err returns nil if there are no faults. They show references in the place of what those gave.
-func (r *report) err(gave *given) error {
+func (r *report) err(gave *given.Values) error {
 	if len(r.faults) == 0 {
 		return nil
 	}
 	for i := range r.faults {
-		r.faults[i].Text = gave.hide(r.faults[i].Text)
+		r.faults[i].Text = gave.Hide(r.faults[i].Text)
 	}
 	slices.SortStableFunc(r.faults, func(a, b Fault) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))

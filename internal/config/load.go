@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"sluice/internal/config/bare"
+	"sluice/internal/config/given"
 	"sluice/internal/hostos"
 
 	"go.yaml.in/yaml/v3"
@@ -104,7 +105,7 @@ func (l Loader) Load(path string) (*Config, error) {
 func (l Loader) Parse(file string, data []byte) (*Config, error) {
 	r := newReport(file)
 	r.lines = strings.Split(string(data), "\n")
-	c, gave := Default(), &given{values: map[string]string{}}
+	c, gave := Default(), given.New()
 	if root := parse(r, data); root != nil {
 		r.places[""] = Place{root.Line, root.Column}
 		d := decoder{report: r, written: map[string]string{}, expand: expander{getenv: l.Getenv, dir: filepath.Dir(file), files: map[string]bool{}, gave: gave}}

@@ -35,6 +35,7 @@ func TestLevelsAreComparedInFewPlaces(t *testing.T) {
 		"internal/httpapi/signin/tokens.go",           // a token makes none above itself
 		"internal/httpapi/why/why.go",                 // whose silence a caller may know of
 		"internal/spending/standing/standing.go",      // whether a caller sees all of a budget
+		"internal/transcript/export.go",               // what a file of conversations may carry
 		"internal/workspace/space.go",                 // what is written to shared files
 		"sessions/monitor.go", "sessions/subagent.go", // a session without a monitor, and a child's clearance
 	}

@@ -29,13 +29,13 @@ func TestLevelsAreComparedInFewPlaces(t *testing.T) {
 		"router/outbound/retire.go", // what came of a question is told where the question was
 		"router/commands/tasks.go", "router/commands/tree.go", "router/exchange/task.go", "router/manage/sessions.go", "router/outbound/send.go", "router/place/reset.go", "router/work/orders.go",
 		"internal/agent/compact.go", "internal/model/chain/chain.go", "internal/voice/voice.go", // which models and servers get a text
-		"internal/agent/tools/skills/skills.go",       // which skills a session knows of
-		"internal/alert/alert.go",                     // which alerts a silence reaches
-		"internal/config/models/check.go",             // advice about the levels of a chain
-		"internal/httpapi/signin/tokens.go",           // a token makes none above itself
-		"internal/httpapi/why/why.go",                 // whose silence a caller may know of
-		"internal/spending/standing/standing.go",      // whether a caller sees all of a budget
-		"internal/transcript/export.go",               // what a file of conversations may carry
+		"internal/agent/tools/skills/skills.go",                        // which skills a session knows of
+		"internal/alert/alert.go",                                      // which alerts a silence reaches
+		"internal/config/models/check.go",                              // advice about the levels of a chain
+		"internal/httpapi/signin/tokens.go",                            // a token makes none above itself
+		"internal/httpapi/why/why.go",                                  // whose silence a caller may know of
+		"internal/spending/standing/standing.go",                       // whether a caller sees all of a budget
+		"internal/transcript/export.go", "internal/transcript/line.go", // what a file of conversations may carry
 		"internal/workspace/space.go",                 // what is written to shared files
 		"sessions/monitor.go", "sessions/subagent.go", // a session without a monitor, and a child's clearance
 	}

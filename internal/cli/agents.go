@@ -11,15 +11,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/terminal"
 )
 
-func agentsCommand(g *gateway) *cobra.Command {
+func agentsCommand(g command.Deps) *cobra.Command {
 	return group("agents", "The agents, and the programs that work for them", agentsList(g), agentsShow(g), agentsKey(g))
 }
 
-func agentsList(g *gateway) *cobra.Command {
-	return asking(g, &cobra.Command{Use: "list", Short: "List the agents", Args: arguments(0, 0)}, get("/v1/agents", nil), func(s terminal.Screen, got api.AgentList) error {
+func agentsList(g command.Deps) *cobra.Command {
+	return command.Asking(g, &cobra.Command{Use: "list", Short: "List the agents", Args: command.Args(0, 0)}, get("/v1/agents", nil), func(s terminal.Screen, got api.AgentList) error {
 		return terminal.Rows(s, []string{"ID", "NAME", "KIND", "MODEL", "LEVEL", "CONNECTED"}, got.Agents, func(a api.Agent) []string {
 			return []string{a.ID, terminal.Line(a.Name), a.Kind, a.Model, a.Classification, connected(a)}
 		})
@@ -34,8 +35,8 @@ func connected(a api.Agent) string {
 	return strconv.Itoa(len(a.Instances))
 }
 
-func agentsShow(g *gateway) *cobra.Command {
-	return asking(g, &cobra.Command{Use: "show AGENT", Short: "Show an agent, with the programs that are connected", Args: arguments(1, 1)}, func(args []string) (api.Request, error) {
+func agentsShow(g command.Deps) *cobra.Command {
+	return command.Asking(g, &cobra.Command{Use: "show AGENT", Short: "Show an agent, with the programs that are connected", Args: command.Args(1, 1)}, func(args []string) (api.Request, error) {
 		return api.Request{Path: api.Path("agents", args[0])}, nil
 	}, printAgent)
 }
@@ -57,25 +58,25 @@ func printAgent(s terminal.Screen, a api.Agent) error {
 	})
 }
 
-func agentsKey(g *gateway) *cobra.Command {
-	var asJSON jsonFlag
+func agentsKey(g command.Deps) *cobra.Command {
+	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "key", Short: "Create the key with which a program connects to the bus", Args: arguments(0, 0),
+		Use: "key", Short: "Create the key with which a program connects to the bus", Args: command.Args(0, 0),
 		Long: `Make a key for a program that is an agent of kind nats. The public part belongs in
 the configuration. The program signs with the secret part, which is stored nowhere.`,
 	}
-	cmd.RunE = g.run(func(context.Context, []string) error {
+	cmd.RunE = g.Run(func(context.Context, []string) error {
 		public, seed, err := newKey()
 		if err != nil {
 			return err
 		}
 		if asJSON {
 			text, err := json.Marshal(map[string]string{"nkey": public, "seed": seed})
-			return cmp.Or(err, g.screen.JSON(text))
+			return cmp.Or(err, g.Screen.JSON(text))
 		}
-		return g.screen.Printf("For the agent in sluice.yaml:     nkey: %s\nFor the program; keep it secret:  %s", public, seed)
+		return g.Screen.Printf("For the agent in sluice.yaml:     nkey: %s\nFor the program; keep it secret:  %s", public, seed)
 	})
-	return asJSON.add(cmd)
+	return command.JSON(cmd, &asJSON)
 }
 
 func newKey() (public, seed string, err error) {

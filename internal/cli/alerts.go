@@ -11,10 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/terminal"
 )
 
-func alertsCommand(g *gateway) *cobra.Command {
+func alertsCommand(g command.Deps) *cobra.Command {
 	return group("alerts", "See what needs attention, and answer for it",
 		alertsList(g), alertsShow(g), alertsFire(g),
 		alertsPost(g, "ack", "Acknowledge an alert, which stops its escalation"),
@@ -22,11 +23,11 @@ func alertsCommand(g *gateway) *cobra.Command {
 		alertsSilence(g), silencesCommand(g), alertsTest(g))
 }
 
-func alertsList(g *gateway) *cobra.Command {
+func alertsList(g command.Deps) *cobra.Command {
 	var p page
 	var filter []string
-	cmd := asking(g, &cobra.Command{
-		Use: "list", Short: "List alerts, the latest first", Args: arguments(0, 0),
+	cmd := command.Asking(g, &cobra.Command{
+		Use: "list", Short: "List alerts, the latest first", Args: command.Args(0, 0),
 	}, func([]string) (api.Request, error) {
 		q := p.query()
 		if len(filter) > 0 {
@@ -55,8 +56,8 @@ func quietness(a api.Alert) string {
 	return ""
 }
 
-func alertsShow(g *gateway) *cobra.Command {
-	return asking(g, &cobra.Command{Use: "show ALERT", Short: "Show an alert, who was notified and why", Long: "Show an alert, who was notified and why. ALERT is a key or a short name such as al-1a2b3c4d.", Args: arguments(1, 1)}, one("alerts"), printAlert)
+func alertsShow(g command.Deps) *cobra.Command {
+	return command.Asking(g, &cobra.Command{Use: "show ALERT", Short: "Show an alert, who was notified and why", Long: "Show an alert, who was notified and why. ALERT is a key or a short name such as al-1a2b3c4d.", Args: command.Args(1, 1)}, one("alerts"), printAlert)
 }
 
 func printAlert(s terminal.Screen, a api.Alert) error {
@@ -100,8 +101,8 @@ func printAlert(s terminal.Screen, a api.Alert) error {
 	})
 }
 
-func alertsPost(g *gateway, verb, short string) *cobra.Command {
-	return asking(g, &cobra.Command{Use: verb + " ALERT", Short: short, Args: arguments(1, 1)}, func(args []string) (api.Request, error) {
+func alertsPost(g command.Deps, verb, short string) *cobra.Command {
+	return command.Asking(g, &cobra.Command{Use: verb + " ALERT", Short: short, Args: command.Args(1, 1)}, func(args []string) (api.Request, error) {
 		return api.Request{Method: http.MethodPost, Path: api.Path("alerts", args[0], verb)}, nil
 	}, func(s terminal.Screen, a api.Alert) error {
 		return s.Printf("%s is %s by %s", terminal.Line(a.Key), a.Status, terminal.Line(a.By))
@@ -139,10 +140,10 @@ func (f *alertFlags) add(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-func alertsFire(g *gateway) *cobra.Command {
+func alertsFire(g command.Deps) *cobra.Command {
 	var f alertFlags
-	cmd := f.add(asking(g, &cobra.Command{
-		Use: "fire KEY", Short: "Report an alert; the same key again is the same alert", Args: arguments(1, 1),
+	cmd := f.add(command.Asking(g, &cobra.Command{
+		Use: "fire KEY", Short: "Report an alert; the same key again is the same alert", Args: command.Args(1, 1),
 	}, func(args []string) (api.Request, error) {
 		body, err := f.body(args[0])
 		return api.Request{Method: http.MethodPost, Path: "/v1/alerts", Body: body}, err
@@ -155,11 +156,11 @@ func alertsFire(g *gateway) *cobra.Command {
 	return cmd
 }
 
-func alertsTest(g *gateway) *cobra.Command {
+func alertsTest(g command.Deps) *cobra.Command {
 	var f alertFlags
 	var source string
-	cmd := f.add(asking(g, &cobra.Command{
-		Use: "test [KEY]", Short: "Show who would be notified of an alert, without reporting one", Args: arguments(0, 1),
+	cmd := f.add(command.Asking(g, &cobra.Command{
+		Use: "test [KEY]", Short: "Show who would be notified of an alert, without reporting one", Args: command.Args(0, 1),
 	}, func(args []string) (api.Request, error) {
 		body, err := f.body(strings.Join(args, ""))
 		if source != "" && err == nil {

@@ -10,17 +10,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/policy"
 	"sluice/internal/cli/terminal"
 )
 
-func approvalsCommand(g *gateway) *cobra.Command {
-	return group("approvals", "Tool calls and messages that wait for approval", approvalsList(g), approvalsShow(g), approvalsAllow(g), policy.Always(policyDeps(g)), approvalsDeny(g))
+func approvalsCommand(g command.Deps) *cobra.Command {
+	return group("approvals", "Tool calls and messages that wait for approval", approvalsList(g), approvalsShow(g), approvalsAllow(g), policy.Always(g), approvalsDeny(g))
 }
 
-func approvalsList(g *gateway) *cobra.Command {
+func approvalsList(g command.Deps) *cobra.Command {
 	var all bool
-	cmd := asking(g, &cobra.Command{Use: "list", Short: "List what waits for approval", Args: arguments(0, 0)}, get("/v1/approvals", func() url.Values {
+	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List what waits for approval", Args: command.Args(0, 0)}, get("/v1/approvals", func() url.Values {
 		if all {
 			return api.Query("status", "all")
 		}
@@ -36,9 +37,9 @@ func printApprovals(s terminal.Screen, got api.ApprovalList) error {
 	})
 }
 
-func approvalsShow(g *gateway) *cobra.Command {
-	return asking(g, &cobra.Command{
-		Use: "show ID", Short: "Show a tool call or message in full, why it waits, and who may decide", Args: arguments(1, 1),
+func approvalsShow(g command.Deps) *cobra.Command {
+	return command.Asking(g, &cobra.Command{
+		Use: "show ID", Short: "Show a tool call or message in full, why it waits, and who may decide", Args: command.Args(1, 1),
 	}, one("approvals"), printApproval)
 }
 
@@ -85,21 +86,21 @@ func decided(s terminal.Screen, p api.Approval) string {
 	return text
 }
 
-func approvalsAllow(g *gateway) *cobra.Command {
+func approvalsAllow(g command.Deps) *cobra.Command {
 	var none string
-	return decide(g, &cobra.Command{Use: "allow ID", Short: "Allow a tool call or a message", Args: arguments(1, 1)}, "allow", &none)
+	return decide(g, &cobra.Command{Use: "allow ID", Short: "Allow a tool call or a message", Args: command.Args(1, 1)}, "allow", &none)
 }
 
-func approvalsDeny(g *gateway) *cobra.Command {
+func approvalsDeny(g command.Deps) *cobra.Command {
 	var reason string
-	cmd := decide(g, &cobra.Command{Use: "deny ID", Short: "Deny a tool call or a message", Args: arguments(1, 1)}, "deny", &reason)
+	cmd := decide(g, &cobra.Command{Use: "deny ID", Short: "Deny a tool call or a message", Args: command.Args(1, 1)}, "deny", &reason)
 	cmd.Flags().StringVar(&reason, "reason", "", "tell the agent this `reason`")
 	return cmd
 }
 
 // decide is the command that allows or denies an approval.
-func decide(g *gateway, cmd *cobra.Command, verb string, reason *string) *cobra.Command {
-	return doing(g, cmd, func(args []string) (api.Request, error) {
+func decide(g command.Deps, cmd *cobra.Command, verb string, reason *string) *cobra.Command {
+	return command.Doing(g, cmd, func(args []string) (api.Request, error) {
 		return api.DecisionRequest(args[0], verb, *reason), nil
 	}, func(s terminal.Screen, answer api.Answer, _ []string) error {
 		p, err := api.Decode[api.Approval](answer)

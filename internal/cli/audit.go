@@ -9,10 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/terminal"
 )
 
-func auditCommand(g *gateway) *cobra.Command {
+func auditCommand(g command.Deps) *cobra.Command {
 	return group("audit", "Who did what", auditList(g), auditVerify(g))
 }
 
@@ -56,10 +57,10 @@ func sinceOf(text string, now time.Time) (string, error) {
 	return "", terminal.Usagef("--since %q: use an age (24h), a time (2026-04-26T18:00:00Z) or a day (2026-04-26)", text)
 }
 
-func auditList(g *gateway) *cobra.Command {
+func auditList(g command.Deps) *cobra.Command {
 	var f auditFilter
-	return f.add(asking(g, &cobra.Command{Use: "list", Short: "List audit entries, newest first", Args: arguments(0, 0)}, func([]string) (api.Request, error) {
-		query, err := f.query(g.screen.Now())
+	return f.add(command.Asking(g, &cobra.Command{Use: "list", Short: "List audit entries, newest first", Args: command.Args(0, 0)}, func([]string) (api.Request, error) {
+		query, err := f.query(g.Screen.Now())
 		return api.Request{Path: "/v1/audit", Query: query}, err
 	}, printAudit))
 }
@@ -70,10 +71,10 @@ func printAudit(s terminal.Screen, got api.AuditPage) error {
 	})
 }
 
-func auditVerify(g *gateway) *cobra.Command {
-	var asJSON jsonFlag
+func auditVerify(g command.Deps) *cobra.Command {
+	var asJSON bool
 	var heads []string
-	cmd := asJSON.add(&cobra.Command{
+	cmd := &cobra.Command{
 		Use: "verify", Short: "Check that no audit entry was changed, removed, moved or inserted",
 		Long: `Read the whole audit trail and check that no entry was changed, removed, moved or
 inserted. The newest entry of each chain is printed as CHAIN:SEQ:HASH.
@@ -82,9 +83,9 @@ Keep these heads where the database's administrator can't change them, and pass
 them with --head the next time. Only a kept head reveals that all hashes were
 recomputed, or that the newest entries were removed together with the database's
 record of them.`,
-		Args: arguments(0, 0),
-		RunE: g.run(func(ctx context.Context, _ []string) error {
-			c, err := g.connect()
+		Args: command.Args(0, 0),
+		RunE: g.Run(func(ctx context.Context, _ []string) error {
+			c, err := g.Connect()
 			if err != nil {
 				return err
 			}
@@ -92,7 +93,7 @@ record of them.`,
 			if err != nil {
 				return err
 			}
-			if err := present(g.screen, answer, asJSON, printReport); err != nil {
+			if err := command.Present(g.Screen, answer, asJSON, printReport); err != nil {
 				return err
 			}
 			if got, err := api.Decode[api.AuditReport](answer); err != nil || !got.OK {
@@ -100,9 +101,9 @@ record of them.`,
 			}
 			return nil
 		}),
-	})
+	}
 	cmd.Flags().StringArrayVar(&heads, "head", nil, "a kept `CHAIN:SEQ:HASH` that must still exist; repeatable")
-	return cmd
+	return command.JSON(cmd, &asJSON)
 }
 
 func printReport(s terminal.Screen, r api.AuditReport) error {

@@ -9,32 +9,33 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/terminal"
 )
 
-func busCommand(g *gateway) *cobra.Command {
+func busCommand(g command.Deps) *cobra.Command {
 	return group("bus", "Watch what agents send each other", busTail(g))
 }
 
-func busTail(g *gateway) *cobra.Command {
-	var asJSON jsonFlag
+func busTail(g command.Deps) *cobra.Command {
+	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "tail", Short: "Print each step of an exchange as it is published", Args: arguments(0, 0),
+		Use: "tail", Short: "Print each step of an exchange as it is published", Args: command.Args(0, 0),
 		Long: `Print each step of an exchange between agents as it is published on the bus: who
 asks, replies to, announces for or reports to whom. The command runs until it is
 interrupted. It shows the steps that your token may see. The texts are in the
 runs: sluice runs show RUN.`,
 	}
-	cmd.RunE = g.run(func(ctx context.Context, _ []string) error {
-		c, err := g.connect()
+	cmd.RunE = g.Run(func(ctx context.Context, _ []string) error {
+		c, err := g.Connect()
 		if err != nil {
 			return err
 		}
 		err = c.Tail(ctx, func(step api.Step, text string) error {
 			if asJSON {
-				return g.screen.Printf("%s", text)
+				return g.Screen.Printf("%s", text)
 			}
-			return printStep(g.screen, step)
+			return printStep(g.Screen, step)
 		})
 		if errors.Is(context.Cause(ctx), errInterrupted) {
 			return nil
@@ -44,7 +45,7 @@ runs: sluice runs show RUN.`,
 		}
 		return err
 	})
-	return asJSON.add(cmd)
+	return command.JSON(cmd, &asJSON)
 }
 
 var errStreamEnded = errors.New("the gateway has ended the stream: it stops, or this command was too slow; run the command again")

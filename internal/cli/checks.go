@@ -7,15 +7,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/terminal"
 )
 
-func checksCommand(g *gateway) *cobra.Command {
+func checksCommand(g command.Deps) *cobra.Command {
 	return group("checks", "List checks, which need no model, and run them", checksList(g), checksRun(g))
 }
 
-func checksList(g *gateway) *cobra.Command {
-	return asking(g, &cobra.Command{Use: "list", Short: "List the checks with what they found last", Args: arguments(0, 0)}, get("/v1/checks", nil),
+func checksList(g command.Deps) *cobra.Command {
+	return command.Asking(g, &cobra.Command{Use: "list", Short: "List the checks with what they found last", Args: command.Args(0, 0)}, get("/v1/checks", nil),
 		func(s terminal.Screen, got api.CheckList) error {
 			return terminal.List(s, `No checks found. Add them under "checks" in the configuration.`, []string{"NAME", "SOURCE", "VALUE", "CHANGED", "CHECKED", "ERROR"}, got.Checks, func(c api.Check) []string {
 				return []string{c.Name, terminal.Line(c.Source), terminal.Short(c.Value), s.Ago(c.Changed), s.Ago(c.Looked), terminal.Short(c.Error)}
@@ -23,8 +24,8 @@ func checksList(g *gateway) *cobra.Command {
 		})
 }
 
-func checksRun(g *gateway) *cobra.Command {
-	return asking(g, &cobra.Command{Use: "run CHECK", Short: "Run a check now, and show its value", Args: arguments(1, 1)},
+func checksRun(g command.Deps) *cobra.Command {
+	return command.Asking(g, &cobra.Command{Use: "run CHECK", Short: "Run a check now, and show its value", Args: command.Args(1, 1)},
 		func(args []string) (api.Request, error) {
 			return api.Request{Method: http.MethodPost, Path: api.Path("checks", args[0], "run")}, nil
 		},

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"os"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"sluice/internal/build"
 	"sluice/internal/cli/api"
 	"sluice/internal/cli/archive"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/complete"
 	"sluice/internal/cli/console"
 	"sluice/internal/cli/doctor"
@@ -148,7 +148,7 @@ func newRoot(d Deps, client *http.Client) *cobra.Command {
 	screen := terminal.Screen{Out: d.Stdout, Err: d.Stderr, Now: d.Now}
 	locator := &api.Locator{Loader: d.Loader, HTTP: client}
 	r := runner{signals: d.Signals, exit: d.Exit}
-	g := &gateway{runner: r, screen: screen, connect: locator.Connect}
+	g := command.Deps{Screen: screen, Connect: locator.Connect, Run: r.run}
 	until := r.run // for commands of other packages
 	archives := &archive.Commands{Locator: locator, Screen: screen, Version: d.Version, Now: d.Now, Run: until}
 	root := &cobra.Command{
@@ -175,16 +175,13 @@ token from the state folder. SLUICE_STATE sets a different state folder.`,
 	root.PersistentFlags().StringVar(&locator.Config, "config", "", "configuration `file` (default: $SLUICE_CONFIG, ./sluice.yaml, $XDG_CONFIG_HOME/sluice/sluice.yaml)")
 	root.AddCommand(
 		serveCommand(d, r, locator), initCommand(d, r, locator), chatCommand(d, screen, locator), sendCommand(g), wakeCommand(d, g),
-		sessionsCommand(d, g), policyCommand(g, d.Stdin), deliveriesCommand(g), runsCommand(g), agentsCommand(g), modelsCommand(g, models.PricesCommand(screen, locator.Load, until, arguments(0, 0))), usage.Command(usage.Deps{Screen: g.screen, Connect: g.connect, Run: g.run, Args: arguments}), busCommand(g), pairingCommand(g), approvalsCommand(g), memoryCommand(g), skillsCommand(g, client), cronCommand(d, g), checksCommand(g), hooksCommand(g, d.Stdin), alertsCommand(g), nodesCommand(g), group("node", "Make this machine a node of a gateway", node.Deps{Screen: screen, Stdin: d.Stdin, Version: d.Version, Run: r.run, Args: arguments}.Commands()...), auditCommand(g), logs.Command(logs.Deps{Screen: g.screen, Connect: g.connect, Run: g.run, Args: arguments, Interrupted: errInterrupted}), directoryCommand(g),
+		sessionsCommand(d, g), policyCommand(g, d.Stdin), deliveriesCommand(g), runsCommand(g), agentsCommand(g), modelsCommand(g, models.PricesCommand(screen, locator.Load, until, command.Args(0, 0))), usage.Command(g), busCommand(g), pairingCommand(g), approvalsCommand(g), memoryCommand(g), skillsCommand(g, client), cronCommand(d, g), checksCommand(g), hooksCommand(g, d.Stdin), alertsCommand(g), nodesCommand(g), group("node", "Make this machine a node of a gateway", node.Commands(node.Deps{Deps: g, Stdin: d.Stdin, Version: d.Version})...), auditCommand(g), logs.Command(g, errInterrupted), directoryCommand(g),
 		configCommand(d, g, locator), doctorCommand(d, r, locator, screen), statusCommand(g, locator),
 	)
-	root.AddCommand(service.Version(d.Build, screen, arguments(0, 0), until), service.Command(d.Loader, locator, screen, until), archives.Backup(), archives.Restore(), archives.Export(), archives.Import(), archives.Migrate(func(ctx context.Context) error {
+	root.AddCommand(service.Version(d.Build, screen, command.Args(0, 0), until), service.Command(d.Loader, locator, screen, until), archives.Backup(), archives.Restore(), archives.Export(), archives.Import(), archives.Migrate(func(ctx context.Context) error {
 		return d.Migrate(ctx, ServeOptions{ConfigPath: locator.Config, Version: d.Version, Stdout: d.Stdout, Stderr: d.Stderr})
 	}))
-	root.AddCommand(console.Commands(console.Deps{
-		Screen: screen, Connect: locator.Connect, Run: until,
-		Launch: d.Browser, NoArgs: arguments(0, 0), OneArg: arguments(1, 1),
-	})...)
+	root.AddCommand(console.Commands(g, d.Browser)...)
 	examples.Show(root)
 	if len(d.Args) > 0 && strings.HasPrefix(d.Args[0], cobra.ShellCompRequestCmd) {
 		complete.Values(root, locator.Connect)
@@ -216,25 +213,6 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 		text += ": did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return terminal.UsageError{Text: text}
-}
-
-const unlimited = math.MaxInt
-
-// arguments is how many arguments a command takes.
-func arguments(least, most int) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		switch {
-		case len(args) < least && most == least:
-			return terminal.Usagef("expected %s, got %d", terminal.Plural(least, "argument", "arguments"), len(args))
-		case len(args) < least:
-			return terminal.Usagef("expected at least %s, got %d", terminal.Plural(least, "argument", "arguments"), len(args))
-		case len(args) > most && most == 0:
-			return terminal.Usagef("unexpected argument %q", args[0])
-		case len(args) > most:
-			return terminal.Usagef("unexpected argument %q: put texts of several words in quotes", args[most])
-		}
-		return nil
-	}
 }
 
 // requireFlags marks flags as required.

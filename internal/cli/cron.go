@@ -7,28 +7,29 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/terminal"
 	"sluice/internal/cron"
 )
 
-func cronCommand(d Deps, g *gateway) *cobra.Command {
+func cronCommand(d Deps, g command.Deps) *cobra.Command {
 	return group("cron", "Work with jobs and schedules",
 		jobsList(g), jobsShow(g), jobsAdd(g), jobsUpdate(g),
 		jobsPost(g, "pause", "Pause a job: its times neither fire nor count as missed", "is paused"),
 		jobsPost(g, "resume", "End the pause of a job", "goes on"),
-		jobsRun(g), jobsRemove(g), jobsHistory(g), cronNext(d, g.runner, g.screen))
+		jobsRun(g), jobsRemove(g), jobsHistory(g), cronNext(d, g.Run, g.Screen))
 }
 
 // instantsMax is how many instants one command prints at most.
 const instantsMax = 1000
 
-func cronNext(d Deps, r runner, screen terminal.Screen) *cobra.Command {
+func cronNext(d Deps, run func(command.Task) func(*cobra.Command, []string) error, screen terminal.Screen) *cobra.Command {
 	var f struct {
 		zone, from string
 		count      int
 	}
 	cmd := &cobra.Command{
-		Use: "next EXPR", Short: "Show when a cron expression is due", Args: arguments(1, 1),
+		Use: "next EXPR", Short: "Show when a cron expression is due", Args: command.Args(1, 1),
 		Long: `Show the next times that a cron expression names, without a gateway.
 
 An expression has 5 fields: minute, hour, day, month, weekday; or 6 with seconds
@@ -42,7 +43,7 @@ that begins with * only narrows the other. @hourly, @daily, @weekly, @monthly an
 
 A time that a clock change skips means the first instant after the change. A time
 that occurs twice means the first occurrence.`,
-		RunE: r.run(func(_ context.Context, args []string) error {
+		RunE: run(func(_ context.Context, args []string) error {
 			if f.count < 1 || f.count > instantsMax {
 				return terminal.Usagef("--count %d: use 1 to %d", f.count, instantsMax)
 			}

@@ -8,19 +8,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/terminal"
 )
 
-func deliveriesCommand(g *gateway) *cobra.Command {
+func deliveriesCommand(g command.Deps) *cobra.Command {
 	return group("deliveries", "Outgoing messages and what happened to them",
 		deliveriesList(g), deliveriesShow(g),
 		deliveriesChange(g, "retry", "Send a failed, expired, blocked or unknown delivery again"),
 		deliveriesChange(g, "discard", "Discard a delivery that was not sent"))
 }
 
-func deliveriesList(g *gateway) *cobra.Command {
+func deliveriesList(g command.Deps) *cobra.Command {
 	var p page
-	cmd := asking(g, &cobra.Command{Use: "list", Short: "List deliveries, newest first", Args: arguments(0, 0)}, get("/v1/deliveries", p.query), printDeliveries)
+	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List deliveries, newest first", Args: command.Args(0, 0)}, get("/v1/deliveries", p.query), printDeliveries)
 	return p.addStatus(cmd, "queued, held, sending, sent, blocked, failed, unknown, expired or discarded")
 }
 
@@ -34,8 +35,8 @@ func printDeliveries(s terminal.Screen, got api.DeliveryList) error {
 	return s.Counts("Total", got.Counts)
 }
 
-func deliveriesShow(g *gateway) *cobra.Command {
-	return asking(g, &cobra.Command{Use: "show DELIVERY", Short: "Show a delivery and the gate's decision", Args: arguments(1, 1)}, one("deliveries"), printDelivery)
+func deliveriesShow(g command.Deps) *cobra.Command {
+	return command.Asking(g, &cobra.Command{Use: "show DELIVERY", Short: "Show a delivery and the gate's decision", Args: command.Args(1, 1)}, one("deliveries"), printDelivery)
 }
 
 func printDelivery(s terminal.Screen, d api.Delivery) error {
@@ -84,19 +85,19 @@ func printRules(s terminal.Screen, rules []api.Rule) error {
 	return nil
 }
 
-func deliveriesChange(g *gateway, verb, short string) *cobra.Command {
-	return asking(g, &cobra.Command{Use: verb + " DELIVERY", Short: short, Args: arguments(1, 1)}, func(args []string) (api.Request, error) {
+func deliveriesChange(g command.Deps, verb, short string) *cobra.Command {
+	return command.Asking(g, &cobra.Command{Use: verb + " DELIVERY", Short: short, Args: command.Args(1, 1)}, func(args []string) (api.Request, error) {
 		return api.Request{Method: http.MethodPost, Path: api.Path("deliveries", args[0], verb)}, nil
 	}, func(s terminal.Screen, d api.Delivery) error { return s.Printf("%s: %s", d.ID, d.Status) })
 }
 
-func runsCommand(g *gateway) *cobra.Command {
+func runsCommand(g command.Deps) *cobra.Command {
 	return group("runs", "Current and past work of the agents", runsList(g), runsShow(g))
 }
 
-func runsList(g *gateway) *cobra.Command {
+func runsList(g command.Deps) *cobra.Command {
 	var p page
-	cmd := asking(g, &cobra.Command{Use: "list", Short: "List runs, newest first", Args: arguments(0, 0)}, get("/v1/runs", p.query), printRuns)
+	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List runs, newest first", Args: command.Args(0, 0)}, get("/v1/runs", p.query), printRuns)
 	return p.addStatus(cmd, "queued, running, done, failed, timeout, aborted or dropped")
 }
 
@@ -106,8 +107,8 @@ func printRuns(s terminal.Screen, got api.RunList) error {
 	})
 }
 
-func runsShow(g *gateway) *cobra.Command {
-	return asking(g, &cobra.Command{Use: "show RUN", Short: "Show a run and its reply", Args: arguments(1, 1)}, one("runs"), printRun)
+func runsShow(g command.Deps) *cobra.Command {
+	return command.Asking(g, &cobra.Command{Use: "show RUN", Short: "Show a run and its reply", Args: command.Args(1, 1)}, one("runs"), printRun)
 }
 
 func printRun(s terminal.Screen, r api.Run) error {

@@ -10,11 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/terminal"
 )
-
-// task is what a command does.
-type task = func(ctx context.Context, args []string) error
 
 // runner runs tasks until they end or are interrupted.
 type runner struct {
@@ -23,7 +21,7 @@ type runner struct {
 }
 
 // run makes a task end at the first interrupt. Its errors are failures, not wrong use.
-func (r runner) run(t task) func(*cobra.Command, []string) error {
+func (r runner) run(t command.Task) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		ctx, cancel := context.WithCancelCause(cmd.Context())
 		defer cancel(nil)
@@ -63,96 +61,8 @@ func failed(err error) error {
 	return failure{err}
 }
 
-// gateway is what the commands need that ask a running gateway.
-type gateway struct {
-	runner
-	screen  terminal.Screen
-	connect func() (*api.Client, error) // called when a command runs, after its flags were read
-}
-
-// jsonFlag is the flag --json.
-type jsonFlag bool
-
-// add adds the flag to a command.
-func (j *jsonFlag) add(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().BoolVar((*bool)(j), "json", false, "print the gateway's response as JSON")
-	return cmd
-}
-
-// show is how a command that asks the gateway one thing prints the answer.
-type show[T any] func(s terminal.Screen, got T) error
-
-// request builds a command's request from its arguments.
-type request func(args []string) (api.Request, error)
-
-// ask sends a command's request.
-func (g *gateway) ask(ctx context.Context, about request, args []string) (api.Answer, error) {
-	r, err := about(args)
-	if err != nil {
-		return api.Answer{}, err
-	}
-	c, err := g.connect()
-	if err != nil {
-		return api.Answer{}, err
-	}
-	return c.Call(ctx, r)
-}
-
-// asking is a command that sends one request and prints the answer: as JSON with --json, else with plain.
-func asking[T any](g *gateway, cmd *cobra.Command, about request, plain show[T]) *cobra.Command {
-	var asJSON jsonFlag
-	cmd.RunE = g.run(func(ctx context.Context, args []string) error {
-		answer, err := g.ask(ctx, about, args)
-		if err != nil {
-			return err
-		}
-		return present(g.screen, answer, asJSON, plain)
-	})
-	return asJSON.add(cmd)
-}
-
-// present prints an answer. The command fails if the answer says that it has failed.
-func present[T any](s terminal.Screen, answer api.Answer, asJSON jsonFlag, plain show[T]) error {
-	got, err := api.Decode[T](answer)
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		err = s.JSON(answer.Body)
-	} else {
-		err = plain(s, got)
-	}
-	if err != nil {
-		return err
-	}
-	if bad, ok := any(got).(interface{ Failed() bool }); ok && bad.Failed() {
-		return terminal.ErrReported
-	}
-	if asJSON {
-		return nil
-	}
-	return s.More(answer.Next)
-}
-
-// doing is a command that sends one request and prints a sentence with said if the request succeeds. With --json it prints
-// the response, which is an empty object if the response has no body.
-func doing(g *gateway, cmd *cobra.Command, about request, said func(s terminal.Screen, answer api.Answer, args []string) error) *cobra.Command {
-	var asJSON jsonFlag
-	cmd.RunE = g.run(func(ctx context.Context, args []string) error {
-		answer, err := g.ask(ctx, about, args)
-		if err != nil {
-			return err
-		}
-		if asJSON {
-			return g.screen.JSON(answer.Body)
-		}
-		return said(g.screen, answer, args)
-	})
-	return asJSON.add(cmd)
-}
-
 // get asks for a path with query parameters; nil for none.
-func get(path string, query func() url.Values) request {
+func get(path string, query func() url.Values) command.Request {
 	return func([]string) (api.Request, error) {
 		r := api.Request{Path: path}
 		if query != nil {
@@ -163,7 +73,7 @@ func get(path string, query func() url.Values) request {
 }
 
 // one asks for the record that the first argument names.
-func one(kind string) request {
+func one(kind string) command.Request {
 	return func(args []string) (api.Request, error) { return api.Request{Path: api.Path(kind, args[0])}, nil }
 }
 

@@ -13,16 +13,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/terminal"
 )
 
-func hooksCommand(g *gateway, stdin io.Reader) *cobra.Command {
+func hooksCommand(g command.Deps, stdin io.Reader) *cobra.Command {
 	return group("hooks", "Requests from other programs, and what happened to them", hooksList(g), hooksShow(g), hooksTest(g, stdin), hooksReplay(g))
 }
 
-func hooksList(g *gateway) *cobra.Command {
+func hooksList(g command.Deps) *cobra.Command {
 	var p page
-	cmd := asking(g, &cobra.Command{Use: "list [HOOK]", Short: "List the hooks, or the requests to one, newest first", Args: arguments(0, 1)}, func(args []string) (api.Request, error) {
+	cmd := command.Asking(g, &cobra.Command{Use: "list [HOOK]", Short: "List the hooks, or the requests to one, newest first", Args: command.Args(0, 1)}, func(args []string) (api.Request, error) {
 		if len(args) == 0 {
 			return api.Request{Path: "/v1/hooks"}, nil
 		}
@@ -45,8 +46,8 @@ func printHooks(s terminal.Screen, got api.HookList) error {
 	})
 }
 
-func hooksShow(g *gateway) *cobra.Command {
-	return asking(g, &cobra.Command{Use: "show HOOK REQUEST", Short: "Show a request with its payload and what happened to it", Args: arguments(2, 2)}, func(args []string) (api.Request, error) {
+func hooksShow(g command.Deps) *cobra.Command {
+	return command.Asking(g, &cobra.Command{Use: "show HOOK REQUEST", Short: "Show a request with its payload and what happened to it", Args: command.Args(2, 2)}, func(args []string) (api.Request, error) {
 		return api.Request{Path: api.Path("hooks", args[0], "requests", args[1])}, nil
 	}, printHookRequest)
 }
@@ -81,11 +82,11 @@ func printHookRequest(s terminal.Screen, r api.HookRequest) error {
 // payloadMax is the largest payload that a hook takes, in bytes.
 const payloadMax = 1 << 20
 
-func hooksTest(g *gateway, stdin io.Reader) *cobra.Command {
+func hooksTest(g command.Deps, stdin io.Reader) *cobra.Command {
 	var headers []string
 	var kind string
-	cmd := asking(g, &cobra.Command{
-		Use: "test HOOK FILE", Short: "Show what a hook would make of a payload, without effects", Args: arguments(2, 2),
+	cmd := command.Asking(g, &cobra.Command{
+		Use: "test HOOK FILE", Short: "Show what a hook would make of a payload, without effects", Args: command.Args(2, 2),
 		Long: "Show whether a payload passes the hook's filter, and its session and prompt, or its alerts. Nothing is stored and no agent is asked. FILE may be - for standard input.",
 	}, func(args []string) (api.Request, error) {
 		payload, err := readPayload(args[1], stdin)
@@ -152,8 +153,8 @@ func printHookTest(s terminal.Screen, t api.HookTest) error {
 	return s.Printf("\n%s", terminal.Text(t.Prompt))
 }
 
-func hooksReplay(g *gateway) *cobra.Command {
-	return asking(g, &cobra.Command{Use: "replay HOOK REQUEST", Short: "Process a request again, as a new one", Args: arguments(2, 2)}, func(args []string) (api.Request, error) {
+func hooksReplay(g command.Deps) *cobra.Command {
+	return command.Asking(g, &cobra.Command{Use: "replay HOOK REQUEST", Short: "Process a request again, as a new one", Args: command.Args(2, 2)}, func(args []string) (api.Request, error) {
 		return api.Request{Method: http.MethodPost, Path: api.Path("hooks", args[0], "requests", args[1], "replay")}, nil
 	}, func(s terminal.Screen, r api.HookRequest) error {
 		return s.Printf("%s: repeats %s", terminal.Line(r.ID), terminal.Line(r.ReplayOf))

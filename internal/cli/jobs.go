@@ -10,12 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/terminal"
 )
 
-func jobsList(g *gateway) *cobra.Command {
+func jobsList(g command.Deps) *cobra.Command {
 	var p page
-	cmd := asking(g, &cobra.Command{Use: "list", Short: "List jobs, those of sluice.yaml and those created at run time", Args: arguments(0, 0)}, get("/v1/cron", p.query), printJobs)
+	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List jobs, those of sluice.yaml and those created at run time", Args: command.Args(0, 0)}, get("/v1/cron", p.query), printJobs)
 	return p.add(cmd)
 }
 
@@ -32,8 +33,8 @@ func instant(t *time.Time) string {
 	return t.Format(time.RFC3339)
 }
 
-func jobsShow(g *gateway) *cobra.Command {
-	return asking(g, &cobra.Command{Use: "show JOB", Short: "Show a job", Args: arguments(1, 1)}, one("cron"), printJob)
+func jobsShow(g command.Deps) *cobra.Command {
+	return command.Asking(g, &cobra.Command{Use: "show JOB", Short: "Show a job", Args: command.Args(1, 1)}, one("cron"), printJob)
 }
 
 func printJob(s terminal.Screen, j api.Job) error {
@@ -45,10 +46,10 @@ func printJob(s terminal.Screen, j api.Job) error {
 	return s.Printf("\n%s", terminal.Text(cmp.Or(j.Text, j.Prompt)))
 }
 
-func jobsHistory(g *gateway) *cobra.Command {
+func jobsHistory(g command.Deps) *cobra.Command {
 	var p page
-	cmd := asking(g, &cobra.Command{
-		Use: "history JOB", Short: "List what happened at a job's times, newest first", Args: arguments(1, 1),
+	cmd := command.Asking(g, &cobra.Command{
+		Use: "history JOB", Short: "List what happened at a job's times, newest first", Args: command.Args(1, 1),
 	}, func(args []string) (api.Request, error) {
 		return api.Request{Path: api.Path("cron", args[0], "history"), Query: p.query()}, nil
 	}, printInstants)
@@ -73,22 +74,22 @@ func tokens(in, out int) string {
 	return fmt.Sprintf("%d in, %d out", in, out)
 }
 
-func jobsPost(g *gateway, verb, short, said string) *cobra.Command {
-	return asking(g, &cobra.Command{Use: verb + " JOB", Short: short, Args: arguments(1, 1)}, func(args []string) (api.Request, error) {
+func jobsPost(g command.Deps, verb, short, said string) *cobra.Command {
+	return command.Asking(g, &cobra.Command{Use: verb + " JOB", Short: short, Args: command.Args(1, 1)}, func(args []string) (api.Request, error) {
 		return api.Request{Method: http.MethodPost, Path: api.Path("cron", args[0], verb)}, nil
 	}, func(s terminal.Screen, j api.Job) error {
 		return s.Printf("%s %s", terminal.Line(j.ID), said)
 	})
 }
 
-func jobsRun(g *gateway) *cobra.Command {
-	return asking(g, &cobra.Command{Use: "run JOB", Short: "Fire a job once now, even while it is paused", Args: arguments(1, 1)}, func(args []string) (api.Request, error) {
+func jobsRun(g command.Deps) *cobra.Command {
+	return command.Asking(g, &cobra.Command{Use: "run JOB", Short: "Fire a job once now, even while it is paused", Args: command.Args(1, 1)}, func(args []string) (api.Request, error) {
 		return api.Request{Method: http.MethodPost, Path: api.Path("cron", args[0], "run")}, nil
 	}, func(s terminal.Screen, t api.JobInstant) error { return s.Printf("fired: %s", terminal.Line(t.Key)) })
 }
 
-func jobsRemove(g *gateway) *cobra.Command {
-	return doing(g, &cobra.Command{Use: "remove JOB", Short: "Remove a job that was created at run time; its history is kept", Args: arguments(1, 1)}, func(args []string) (api.Request, error) {
+func jobsRemove(g command.Deps) *cobra.Command {
+	return command.Doing(g, &cobra.Command{Use: "remove JOB", Short: "Remove a job that was created at run time; its history is kept", Args: command.Args(1, 1)}, func(args []string) (api.Request, error) {
 		return api.Request{Method: http.MethodDelete, Path: api.Path("cron", args[0])}, nil
 	}, func(s terminal.Screen, _ api.Answer, args []string) error {
 		return s.Printf("%s is removed", terminal.Line(args[0]))
@@ -103,10 +104,10 @@ func upcoming(j api.Job) string {
 	return "next at " + instant(j.Next)
 }
 
-func jobsAdd(g *gateway) *cobra.Command {
+func jobsAdd(g command.Deps) *cobra.Command {
 	var f api.JobFlags
-	return f.Add(asking(g, &cobra.Command{
-		Use: "add JOB", Short: "Create a job at run time", Args: arguments(1, 1),
+	return f.Add(command.Asking(g, &cobra.Command{
+		Use: "add JOB", Short: "Create a job at run time", Args: command.Args(1, 1),
 	}, func(args []string) (api.Request, error) {
 		job, err := f.Object()
 		if err != nil {
@@ -119,10 +120,10 @@ func jobsAdd(g *gateway) *cobra.Command {
 	}))
 }
 
-func jobsUpdate(g *gateway) *cobra.Command {
+func jobsUpdate(g command.Deps) *cobra.Command {
 	var f api.JobFlags
-	return f.Add(asking(g, &cobra.Command{
-		Use: "update JOB", Short: "Change a job that was created at run time", Args: arguments(1, 1),
+	return f.Add(command.Asking(g, &cobra.Command{
+		Use: "update JOB", Short: "Change a job that was created at run time", Args: command.Args(1, 1),
 	}, func(args []string) (api.Request, error) {
 		job, err := f.Object()
 		return api.Request{Method: http.MethodPatch, Path: api.Path("cron", args[0]), Body: job}, err

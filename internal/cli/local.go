@@ -9,6 +9,7 @@ import (
 
 	"sluice/internal/cli/api"
 	"sluice/internal/cli/chat"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/configure"
 	"sluice/internal/cli/doctor"
 	"sluice/internal/cli/setup"
@@ -19,7 +20,7 @@ import (
 func serveCommand(d Deps, r runner, locator *api.Locator) *cobra.Command {
 	var listen string
 	cmd := &cobra.Command{
-		Use: "serve", Short: "Run the gateway", Args: arguments(0, 0),
+		Use: "serve", Short: "Run the gateway", Args: command.Args(0, 0),
 		Long: `Run the gateway until Ctrl-C or SIGTERM. A second one stops it at once, without
 waiting for work in progress.
 
@@ -42,7 +43,7 @@ and an offline demo model.`,
 func initCommand(d Deps, r runner, locator *api.Locator) *cobra.Command {
 	var yes, force bool
 	cmd := &cobra.Command{
-		Use: "init", Short: "Create a configuration, asking a few questions", Args: arguments(0, 0),
+		Use: "init", Short: "Create a configuration, asking a few questions", Args: command.Args(0, 0),
 		Long: `Create a commented configuration file, by default ./` + config.FileName + `. Use --config for
 another path. Only you can read the file.
 
@@ -83,7 +84,7 @@ func (d Deps) profile(ctx context.Context, cfg *config.Config, channel string) (
 func chatCommand(d Deps, screen terminal.Screen, locator *api.Locator) *cobra.Command {
 	var session string
 	cmd := &cobra.Command{
-		Use: "chat [TEXT...]", Short: "Talk to an agent from the terminal", Args: arguments(0, unlimited),
+		Use: "chat [TEXT...]", Short: "Talk to an agent from the terminal", Args: command.Args(0, command.Unlimited),
 		Long: `Talk to an agent from the terminal. With TEXT, send one message and print the
 reply.
 
@@ -113,7 +114,7 @@ end the chat.`,
 func doctorCommand(d Deps, r runner, locator *api.Locator, screen terminal.Screen) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Check every component and suggest fixes", Args: arguments(0, 0),
+		Use: "doctor", Short: "Check every component and suggest fixes", Args: command.Args(0, 0),
 		RunE: r.run(func(ctx context.Context, _ []string) error {
 			return (&doctor.Doctor{Screen: screen, Locator: locator, HTTP: locator.HTTP, Version: d.Version, Probe: d.Probe, JSON: asJSON}).Run(ctx)
 		}),
@@ -122,11 +123,11 @@ func doctorCommand(d Deps, r runner, locator *api.Locator, screen terminal.Scree
 	return cmd
 }
 
-func configCommand(d Deps, g *gateway, locator *api.Locator) *cobra.Command {
-	screen, r := g.screen, g.runner
+func configCommand(d Deps, g command.Deps, locator *api.Locator) *cobra.Command {
+	screen := g.Screen
 	check := &cobra.Command{
-		Use: "check [FILE]", Short: "Check a configuration and list every mistake with its place", Args: arguments(0, 1),
-		RunE: r.run(func(_ context.Context, args []string) error {
+		Use: "check [FILE]", Short: "Check a configuration and list every mistake with its place", Args: command.Args(0, 1),
+		RunE: g.Run(func(_ context.Context, args []string) error {
 			given := locator.Config
 			if len(args) > 0 {
 				given = args[0]
@@ -135,8 +136,8 @@ func configCommand(d Deps, g *gateway, locator *api.Locator) *cobra.Command {
 		}),
 	}
 	schema := &cobra.Command{
-		Use: "schema", Short: "Print the JSON Schema of sluice.yaml", Args: arguments(0, 0),
-		RunE: r.run(func(context.Context, []string) error {
+		Use: "schema", Short: "Print the JSON Schema of sluice.yaml", Args: command.Args(0, 0),
+		RunE: g.Run(func(context.Context, []string) error {
 			data, err := config.Schema()
 			if err != nil {
 				return err
@@ -146,8 +147,8 @@ func configCommand(d Deps, g *gateway, locator *api.Locator) *cobra.Command {
 		}),
 	}
 	show := &cobra.Command{
-		Use: "show", Short: "Print the configuration with all defaults; secrets are hidden", Args: arguments(0, 0),
-		RunE: r.run(func(context.Context, []string) error {
+		Use: "show", Short: "Print the configuration with all defaults; secrets are hidden", Args: command.Args(0, 0),
+		RunE: g.Run(func(context.Context, []string) error {
 			cfg, err := locator.Load()
 			if err != nil {
 				return err
@@ -161,6 +162,6 @@ func configCommand(d Deps, g *gateway, locator *api.Locator) *cobra.Command {
 		}),
 	}
 	group := group("config", "Check, show and change the configuration", check, schema, show)
-	group.AddCommand(configure.Commands(configure.Deps{Screen: screen, Connect: g.connect, Stdin: d.Stdin, Terminal: d.Terminal, Secret: d.Secret, Run: g.run, Args: arguments})...)
+	group.AddCommand(configure.Commands(configure.Deps{Deps: g, Stdin: d.Stdin, Terminal: d.Terminal, Secret: d.Secret})...)
 	return group
 }

@@ -8,10 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/terminal"
 )
 
-func memoryCommand(g *gateway) *cobra.Command {
+func memoryCommand(g command.Deps) *cobra.Command {
 	return group("memory", "What agents remember across sessions", memoryList(g), memorySearch(g), memoryShow(g), memoryVersions(g), memoryDelete(g))
 }
 
@@ -23,11 +24,11 @@ func (f *memoryFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.audience, "audience", "", "show only memories from one place: owner, or the `key` of a conversation")
 }
 
-func memoryList(g *gateway) *cobra.Command {
+func memoryList(g command.Deps) *cobra.Command {
 	var f memoryFlags
 	var p page
 	var tag string
-	cmd := asking(g, &cobra.Command{Use: "list", Short: "List memories by key", Args: arguments(0, 0)}, func([]string) (api.Request, error) {
+	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List memories by key", Args: command.Args(0, 0)}, func([]string) (api.Request, error) {
 		return api.Request{Path: "/v1/memory", Query: p.with("namespace", f.namespace, "audience", f.audience, "tag", tag)}, nil
 	}, printMemories)
 	f.add(cmd)
@@ -35,10 +36,10 @@ func memoryList(g *gateway) *cobra.Command {
 	return p.add(cmd)
 }
 
-func memorySearch(g *gateway) *cobra.Command {
+func memorySearch(g command.Deps) *cobra.Command {
 	var f memoryFlags
 	p := page{limit: 50}
-	cmd := asking(g, &cobra.Command{Use: "search WORDS", Short: "Search memories, best match first", Args: arguments(1, unlimited)}, func(args []string) (api.Request, error) {
+	cmd := command.Asking(g, &cobra.Command{Use: "search WORDS", Short: "Search memories, best match first", Args: command.Args(1, command.Unlimited)}, func(args []string) (api.Request, error) {
 		return api.Request{Path: "/v1/memory", Query: p.with("namespace", f.namespace, "audience", f.audience, "q", strings.Join(args, " "))}, nil
 	}, printMemories)
 	f.add(cmd)
@@ -56,8 +57,8 @@ func printMemories(s terminal.Screen, got api.MemoryList) error {
 	return s.More(got.Next)
 }
 
-func memoryShow(g *gateway) *cobra.Command {
-	return asking(g, &cobra.Command{Use: "show ID", Short: "Show a memory and the earlier versions of its key", Args: arguments(1, 1)}, one("memory"), printMemory)
+func memoryShow(g command.Deps) *cobra.Command {
+	return command.Asking(g, &cobra.Command{Use: "show ID", Short: "Show a memory and the earlier versions of its key", Args: command.Args(1, 1)}, one("memory"), printMemory)
 }
 
 func printMemory(s terminal.Screen, got api.MemoryHistory) error {
@@ -78,11 +79,11 @@ func printMemory(s terminal.Screen, got api.MemoryHistory) error {
 	})
 }
 
-func memoryVersions(g *gateway) *cobra.Command {
+func memoryVersions(g command.Deps) *cobra.Command {
 	var f memoryFlags
 	var p page
-	cmd := asking(g, &cobra.Command{
-		Use: "versions KEY", Short: "List all versions of a key, including replaced, deleted and expired ones", Args: arguments(1, 1),
+	cmd := command.Asking(g, &cobra.Command{
+		Use: "versions KEY", Short: "List all versions of a key, including replaced, deleted and expired ones", Args: command.Args(1, 1),
 		Long: `List all versions of a key, including those that were replaced or deleted, or have expired.
 They are kept as long as retention.memories says.`,
 	}, func(args []string) (api.Request, error) {
@@ -100,10 +101,10 @@ They are kept as long as retention.memories says.`,
 	return p.add(cmd)
 }
 
-func memoryDelete(g *gateway) *cobra.Command {
+func memoryDelete(g command.Deps) *cobra.Command {
 	var uncover bool
-	cmd := doing(g, &cobra.Command{
-		Use: "delete ID", Short: "Delete a memory", Args: arguments(1, 1),
+	cmd := command.Doing(g, &cobra.Command{
+		Use: "delete ID", Short: "Delete a memory", Args: command.Args(1, 1),
 		Long: `Delete a memory: agents no longer see it, nor what less confidential
 conversations saved under its key. The deleted version stays in the history of
 the key, where "sluice memory show" finds it.`,

@@ -8,10 +8,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/terminal"
 )
 
-func nodesCommand(g *gateway) *cobra.Command {
+func nodesCommand(g command.Deps) *cobra.Command {
 	return group("nodes", "Approve and revoke programs and devices that dial in", nodesList(g), nodesApprove(g), nodesLevel(g), nodesRevoke(g))
 }
 
@@ -24,8 +25,8 @@ type nodeRecord struct {
 
 type nodeList struct{ Nodes []nodeRecord }
 
-func nodesList(g *gateway) *cobra.Command {
-	return asking(g, &cobra.Command{Use: "list", Short: "List nodes, and programs that wait for approval", Args: arguments(0, 0)}, get("/v1/nodes", nil), func(s terminal.Screen, got nodeList) error {
+func nodesList(g command.Deps) *cobra.Command {
+	return command.Asking(g, &cobra.Command{Use: "list", Short: "List nodes, and programs that wait for approval", Args: command.Args(0, 0)}, get("/v1/nodes", nil), func(s terminal.Screen, got nodeList) error {
 		return terminal.List(s, `No nodes found. To add one, run "sluice node pair" on another machine.`, []string{"NODE", "STATUS", "CODE", "LEVEL", "PLATFORM", "CONNECTED", "CREATED"}, got.Nodes, func(n nodeRecord) []string {
 			connected := "no"
 			if n.Connected {
@@ -36,10 +37,10 @@ func nodesList(g *gateway) *cobra.Command {
 	})
 }
 
-func nodesApprove(g *gateway) *cobra.Command {
+func nodesApprove(g command.Deps) *cobra.Command {
 	var level string
-	cmd := doing(g, &cobra.Command{
-		Use: "approve CODE", Short: "Make the program that shows this code a node", Args: arguments(1, 1),
+	cmd := command.Doing(g, &cobra.Command{
+		Use: "approve CODE", Short: "Make the program that shows this code a node", Args: command.Args(1, 1),
 		Long: `Make the program that shows this code a node. It gets nothing above its level, and
 what it sends has this level.`,
 	}, func(args []string) (api.Request, error) {
@@ -59,9 +60,9 @@ what it sends has this level.`,
 	return cmd
 }
 
-func nodesLevel(g *gateway) *cobra.Command {
-	return doing(g, &cobra.Command{
-		Use: "level NODE LEVEL", Short: "Change the level of a node", Args: arguments(2, 2),
+func nodesLevel(g command.Deps) *cobra.Command {
+	return command.Doing(g, &cobra.Command{
+		Use: "level NODE LEVEL", Short: "Change the level of a node", Args: command.Args(2, 2),
 		Long: `Change the level of a node: public, internal, confidential or restricted. A node gets
 nothing above its level, and what it sends has this level. The node is disconnected
 and connects again.`,
@@ -76,8 +77,8 @@ and connects again.`,
 	})
 }
 
-func nodesRevoke(g *gateway) *cobra.Command {
-	return doing(g, &cobra.Command{Use: "revoke NODE", Short: "Revoke a node's access, and disconnect it", Args: arguments(1, 1)}, func(args []string) (api.Request, error) {
+func nodesRevoke(g command.Deps) *cobra.Command {
+	return command.Doing(g, &cobra.Command{Use: "revoke NODE", Short: "Revoke a node's access, and disconnect it", Args: command.Args(1, 1)}, func(args []string) (api.Request, error) {
 		return api.Request{Method: http.MethodDelete, Path: api.Path("nodes", args[0])}, nil
 	}, func(s terminal.Screen, _ api.Answer, args []string) error {
 		return s.Printf("%s no longer has access", terminal.Line(args[0]))

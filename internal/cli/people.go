@@ -10,15 +10,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/terminal"
 )
 
-func pairingCommand(g *gateway) *cobra.Command {
+func pairingCommand(g command.Deps) *cobra.Command {
 	return group("pairing", "Admit people to direct chats with the agents", pairingList(g), pairingApprove(g), pairingDeny(g), pairingRevoke(g))
 }
 
-func pairingList(g *gateway) *cobra.Command {
-	return asking(g, &cobra.Command{Use: "list", Short: "List people who asked for access and people who have it", Args: arguments(0, 0)}, get("/v1/pairings", nil), printPairings)
+func pairingList(g command.Deps) *cobra.Command {
+	return command.Asking(g, &cobra.Command{Use: "list", Short: "List people who asked for access and people who have it", Args: command.Args(0, 0)}, get("/v1/pairings", nil), printPairings)
 }
 
 func printPairings(s terminal.Screen, got api.PairingList) error {
@@ -27,17 +28,17 @@ func printPairings(s terminal.Screen, got api.PairingList) error {
 	})
 }
 
-func pairingApprove(g *gateway) *cobra.Command {
-	return settle(g, &cobra.Command{Use: "approve CODE", Short: "Admit the person who was given this code", Args: arguments(1, 1)}, "approve", "is admitted")
+func pairingApprove(g command.Deps) *cobra.Command {
+	return settle(g, &cobra.Command{Use: "approve CODE", Short: "Admit the person who was given this code", Args: command.Args(1, 1)}, "approve", "is admitted")
 }
 
-func pairingDeny(g *gateway) *cobra.Command {
-	return settle(g, &cobra.Command{Use: "deny CODE", Short: "Turn down the person who was given this code; they can ask again after a day", Args: arguments(1, 1)}, "deny", "is turned down")
+func pairingDeny(g command.Deps) *cobra.Command {
+	return settle(g, &cobra.Command{Use: "deny CODE", Short: "Turn down the person who was given this code; they can ask again after a day", Args: command.Args(1, 1)}, "deny", "is turned down")
 }
 
 // settle is the command that decides about a code; result is what then holds for the person.
-func settle(g *gateway, cmd *cobra.Command, verb, result string) *cobra.Command {
-	return doing(g, cmd, func(args []string) (api.Request, error) {
+func settle(g command.Deps, cmd *cobra.Command, verb, result string) *cobra.Command {
+	return command.Doing(g, cmd, func(args []string) (api.Request, error) {
 		return api.Request{Method: http.MethodPost, Path: api.Path("pairings", args[0], verb)}, nil
 	}, func(s terminal.Screen, answer api.Answer, _ []string) error {
 		p, err := api.Decode[api.Pairing](answer)
@@ -51,12 +52,12 @@ func settle(g *gateway, cmd *cobra.Command, verb, result string) *cobra.Command 
 	})
 }
 
-func pairingRevoke(g *gateway) *cobra.Command {
+func pairingRevoke(g command.Deps) *cobra.Command {
 	var account string
 	cmd := &cobra.Command{
-		Use: "revoke CHANNEL USER", Short: "Withdraw a person's access", Args: arguments(2, 2),
-		RunE: g.run(func(ctx context.Context, args []string) error {
-			c, err := g.connect()
+		Use: "revoke CHANNEL USER", Short: "Withdraw a person's access", Args: command.Args(2, 2),
+		RunE: g.Run(func(ctx context.Context, args []string) error {
+			c, err := g.Connect()
 			if err != nil {
 				return err
 			}
@@ -69,17 +70,17 @@ func pairingRevoke(g *gateway) *cobra.Command {
 				}
 				return err
 			}
-			return g.screen.Printf("%s no longer has access", person)
+			return g.Screen.Printf("%s no longer has access", person)
 		}),
 	}
 	cmd.Flags().StringVar(&account, "account", "default", "the `account` of the channel")
 	return cmd
 }
 
-func directoryCommand(g *gateway) *cobra.Command {
+func directoryCommand(g command.Deps) *cobra.Command {
 	var channel, account string
-	cmd := asking(g, &cobra.Command{
-		Use: "directory --channel CHANNEL TO", Short: "Look up a conversation and its members", Args: arguments(1, 1),
+	cmd := command.Asking(g, &cobra.Command{
+		Use: "directory --channel CHANNEL TO", Short: "Look up a conversation and its members", Args: command.Args(1, 1),
 		Long: `Look up a conversation by its ID, by #name or @name, or as "owner". The members
 are listed where the platform tells them.`,
 	}, func(args []string) (api.Request, error) {

@@ -10,24 +10,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/policy"
 	"sluice/internal/cli/terminal"
 )
 
-func policyCommand(g *gateway, stdin io.Reader) *cobra.Command {
-	d := policyDeps(g)
-	d.Stdin = stdin
-	return group("policy", "Check, simulate and backtest the policy, and list what is always allowed", policyCheck(g), policySimulate(g), policy.Backtest(d), policy.Rules(d), policy.EndRule(d))
+func policyCommand(g command.Deps, stdin io.Reader) *cobra.Command {
+	return group("policy", "Check, simulate and backtest the policy, and list what is always allowed", policyCheck(g), policySimulate(g), policy.Backtest(g, stdin), policy.Rules(g), policy.EndRule(g))
 }
 
-func policyDeps(g *gateway) policy.Deps {
-	return policy.Deps{Screen: g.screen, Connect: g.connect, Run: g.run, Args: arguments}
-}
-
-func policyCheck(g *gateway) *cobra.Command {
+func policyCheck(g command.Deps) *cobra.Command {
 	var f struct{ channel, chatType, account, to, thread, session, label, kind, text string }
-	cmd := asking(g, &cobra.Command{
-		Use: "check --channel CHANNEL --chat-type TYPE", Short: "Show what the gate would decide about a message, and every rule it checks", Args: arguments(0, 0),
+	cmd := command.Asking(g, &cobra.Command{
+		Use: "check --channel CHANNEL --chat-type TYPE", Short: "Show what the gate would decide about a message, and every rule it checks", Args: command.Args(0, 0),
 	}, get("/v1/policy/check", func() url.Values {
 		return api.Query("channel", f.channel, "chatType", f.chatType, "account", f.account, "to", f.to, "thread", f.thread,
 			"session", f.session, "label", f.label, "kind", f.kind, "text", f.text)
@@ -46,10 +41,10 @@ func policyCheck(g *gateway) *cobra.Command {
 	return cmd
 }
 
-func policySimulate(g *gateway) *cobra.Command {
+func policySimulate(g command.Deps) *cobra.Command {
 	var args, session string
-	cmd := asking(g, &cobra.Command{
-		Use: "simulate TOOL --args JSON", Short: "Show what would happen to a tool call, without running it", Args: arguments(1, 1),
+	cmd := command.Asking(g, &cobra.Command{
+		Use: "simulate TOOL --args JSON", Short: "Show what would happen to a tool call, without running it", Args: command.Args(1, 1),
 	}, func(words []string) (api.Request, error) {
 		var call map[string]json.RawMessage
 		if err := json.Unmarshal([]byte(cmp.Or(args, "{}")), &call); err != nil {

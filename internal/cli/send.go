@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/terminal"
 	"sluice/internal/pause"
 )
@@ -24,13 +25,13 @@ type sendFlags struct {
 	buttons, files                           []string
 }
 
-func sendCommand(g *gateway) *cobra.Command {
+func sendCommand(g command.Deps) *cobra.Command {
 	var f sendFlags
-	var asJSON jsonFlag
+	var asJSON bool
 	var wait bool
 	var timeout time.Duration
 	cmd := &cobra.Command{
-		Use: "send --channel CHANNEL --to CONVERSATION [TEXT]", Short: "Send a message through the gate", Args: arguments(0, 1),
+		Use: "send --channel CHANNEL --to CONVERSATION [TEXT]", Short: "Send a message through the gate", Args: command.Args(0, 1),
 		Long: `Send a message through the gate, as any other message. The delivery's ID and the
 gate's decision are printed.
 
@@ -44,17 +45,17 @@ text; TEXT may be left out then.
 The command fails if the gate blocks the message. With --wait, it waits until the
 message is sent, and fails if that does not happen.`,
 	}
-	cmd.RunE = g.run(func(ctx context.Context, args []string) error {
-		answer, err := g.ask(ctx, f.request, args)
+	cmd.RunE = g.Run(func(ctx context.Context, args []string) error {
+		answer, err := g.Send(ctx, f.request, args)
 		if err == nil && wait {
-			answer, err = g.outcome(ctx, answer, timeout)
+			answer, err = outcome(ctx, g, answer, timeout)
 		}
 		if err != nil {
 			return err
 		}
-		return present(g.screen, answer, asJSON, printSent)
+		return command.Present(g.Screen, answer, asJSON, printSent)
 	})
-	asJSON.add(cmd)
+	command.JSON(cmd, &asJSON)
 	flags := cmd.Flags()
 	flags.BoolVar(&wait, "wait", false, "wait until the message is sent, refused or has failed")
 	flags.DurationVar(&timeout, "timeout", time.Minute, "with --wait: wait at most this long")
@@ -81,14 +82,10 @@ func (f *sendFlags) request(args []string) (api.Request, error) {
 }
 
 // outcome polls a delivery until it is settled.
-func (g *gateway) outcome(ctx context.Context, answer api.Answer, timeout time.Duration) (api.Answer, error) {
+func outcome(ctx context.Context, g command.Deps, answer api.Answer, timeout time.Duration) (api.Answer, error) {
 	const first, longest = 50 * time.Millisecond, time.Second
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errNoOutcome)
 	defer cancel()
-	c, err := g.connect()
-	if err != nil {
-		return answer, err
-	}
 	for pauses := pause.Doubling(first, longest, 0); ; {
 		d, err := api.Decode[api.Delivery](answer)
 		if err != nil || d.Settled() {
@@ -97,7 +94,7 @@ func (g *gateway) outcome(ctx context.Context, answer api.Answer, timeout time.D
 		if err := pause.Wait(ctx, pauses.NextBackOff()); err != nil {
 			return answer, fmt.Errorf("%s is %s: %w", d.ID, d.Expected(), err)
 		}
-		if answer, err = c.Call(ctx, api.Request{Path: api.Path("deliveries", d.ID)}); err != nil {
+		if answer, err = g.Call(ctx, api.Request{Path: api.Path("deliveries", d.ID)}); err != nil {
 			return answer, err
 		}
 	}

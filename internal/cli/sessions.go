@@ -16,17 +16,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/terminal"
 )
 
-func sessionsCommand(d Deps, g *gateway) *cobra.Command {
+func sessionsCommand(d Deps, g command.Deps) *cobra.Command {
 	return group("sessions", "List, read, change and talk to sessions",
 		sessionsList(g), sessionsShow(g), sessionsHistory(g), sessionsSend(g), sessionsPatch(g), sessionsReset(g), sessionsDelete(d, g), sessionsExchanges(g), sessionsSpawn(g))
 }
 
-func sessionsList(g *gateway) *cobra.Command {
+func sessionsList(g command.Deps) *cobra.Command {
 	var after string
-	cmd := asking(g, &cobra.Command{Use: "list", Short: "List sessions", Args: arguments(0, 0)},
+	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List sessions", Args: command.Args(0, 0)},
 		get("/v1/sessions", func() url.Values { return api.Query("after", after) }), printSessions)
 	cmd.Flags().StringVar(&after, "after", "", "show the sessions after this `ID`, from the end of the previous page")
 	return cmd
@@ -38,8 +39,8 @@ func printSessions(s terminal.Screen, found []api.Session) error {
 	})
 }
 
-func sessionsShow(g *gateway) *cobra.Command {
-	return asking(g, &cobra.Command{Use: "show SESSION", Short: "Show a session, by key or ID", Args: arguments(1, 1)}, one("sessions"), printSession)
+func sessionsShow(g command.Deps) *cobra.Command {
+	return command.Asking(g, &cobra.Command{Use: "show SESSION", Short: "Show a session, by key or ID", Args: command.Args(1, 1)}, one("sessions"), printSession)
 }
 
 func printSession(s terminal.Screen, got api.Session) error {
@@ -55,9 +56,9 @@ func printSession(s terminal.Screen, got api.Session) error {
 		"created", s.Ago(got.CreatedAt.Time()), "last active", s.Ago(got.LastActivity.Time()), "metadata", strings.TrimPrefix(string(got.Metadata), "{}"))
 }
 
-func sessionsHistory(g *gateway) *cobra.Command {
+func sessionsHistory(g command.Deps) *cobra.Command {
 	var limit int
-	cmd := asking(g, &cobra.Command{Use: "history SESSION", Short: "Print a session's transcript", Args: arguments(1, 1)}, func(args []string) (api.Request, error) {
+	cmd := command.Asking(g, &cobra.Command{Use: "history SESSION", Short: "Print a session's transcript", Args: command.Args(1, 1)}, func(args []string) (api.Request, error) {
 		return api.Request{Path: api.Path("sessions", args[0], "history"), Query: api.Query("limit", strconv.Itoa(limit))}, nil
 	}, printTranscript)
 	cmd.Flags().IntVar(&limit, "limit", 50, "show at most this `number` of messages, the newest ones")
@@ -77,12 +78,12 @@ func printTranscript(s terminal.Screen, got api.Transcript) error {
 	return nil
 }
 
-func sessionsSend(g *gateway) *cobra.Command {
-	var asJSON jsonFlag
+func sessionsSend(g command.Deps) *cobra.Command {
+	var asJSON bool
 	var timeout time.Duration
-	cmd := &cobra.Command{Use: "send SESSION TEXT", Short: "Send a message to a session and print the reply", Args: arguments(2, 2)}
-	cmd.RunE = g.run(func(ctx context.Context, args []string) error {
-		c, err := g.connect()
+	cmd := &cobra.Command{Use: "send SESSION TEXT", Short: "Send a message to a session and print the reply", Args: command.Args(2, 2)}
+	cmd.RunE = g.Run(func(ctx context.Context, args []string) error {
+		c, err := g.Connect()
 		if err != nil {
 			return err
 		}
@@ -92,7 +93,7 @@ func sessionsSend(g *gateway) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := present(g.screen, answer, asJSON, printTurn); err != nil {
+		if err := command.Present(g.Screen, answer, asJSON, printTurn); err != nil {
 			return err
 		}
 		if got, err := api.Decode[api.Turn](answer); err != nil || got.Status != "ok" {
@@ -101,7 +102,7 @@ func sessionsSend(g *gateway) *cobra.Command {
 		return nil
 	})
 	cmd.Flags().DurationVar(&timeout, "timeout", 10*time.Minute, "wait at most this long for the reply")
-	return asJSON.add(cmd)
+	return command.JSON(cmd, &asJSON)
 }
 
 func printTurn(s terminal.Screen, got api.Turn) error {
@@ -112,20 +113,20 @@ func printTurn(s terminal.Screen, got api.Turn) error {
 	return s.Printf("%s", terminal.Text(got.Reply))
 }
 
-func sessionsReset(g *gateway) *cobra.Command {
-	return asking(g, &cobra.Command{Use: "reset SESSION", Short: "Start the session over: same key, no history, lowest level", Args: arguments(1, 1)}, func(args []string) (api.Request, error) {
+func sessionsReset(g command.Deps) *cobra.Command {
+	return command.Asking(g, &cobra.Command{Use: "reset SESSION", Short: "Start the session over: same key, no history, lowest level", Args: command.Args(1, 1)}, func(args []string) (api.Request, error) {
 		return api.Request{Method: http.MethodPost, Path: api.Path("sessions", args[0], "reset")}, nil
 	}, printSession)
 }
 
-func sessionsDelete(d Deps, g *gateway) *cobra.Command {
+func sessionsDelete(d Deps, g command.Deps) *cobra.Command {
 	var yes bool
-	cmd := doing(g, &cobra.Command{
-		Use: "delete SESSION", Short: "End and delete a session", Args: arguments(1, 1),
+	cmd := command.Doing(g, &cobra.Command{
+		Use: "delete SESSION", Short: "End and delete a session", Args: command.Args(1, 1),
 		Long: "End a session and delete it with its transcript. At a terminal, the command asks for confirmation.",
 	}, func(args []string) (api.Request, error) {
 		if d.Terminal && !yes {
-			if err := g.screen.Confirm(d.Stdin, "Delete "+args[0]+" with its transcript?"); err != nil {
+			if err := g.Screen.Confirm(d.Stdin, "Delete "+args[0]+" with its transcript?"); err != nil {
 				return api.Request{}, err
 			}
 		}
@@ -143,15 +144,15 @@ type patchFlags struct {
 	named      map[string]*string // by field
 }
 
-func sessionsPatch(g *gateway) *cobra.Command {
+func sessionsPatch(g command.Deps) *cobra.Command {
 	f := patchFlags{named: map[string]*string{}}
 	cmd := &cobra.Command{
-		Use: "patch SESSION", Short: "Change a session's settings", Args: arguments(1, 1),
+		Use: "patch SESSION", Short: "Change a session's settings", Args: command.Args(1, 1),
 		Long: `Change a session's settings: sendPolicy, groupActivation, queueMode, model,
 thinkingLevel, verboseLevel, temperature, maxOutputTokens, label, title and metadata
 (a JSON object). A setting that you clear follows the configuration again.`,
 	}
-	asking(g, cmd, func(args []string) (api.Request, error) {
+	command.Asking(g, cmd, func(args []string) (api.Request, error) {
 		body, err := f.body(cmd.Flags().Changed)
 		return api.Request{Method: http.MethodPatch, Path: api.Path("sessions", args[0]), Body: body}, err
 	}, printSession)
@@ -218,11 +219,11 @@ func settingValue(field, text string) (any, error) {
 	return json.RawMessage(text), nil
 }
 
-func sessionsExchanges(g *gateway) *cobra.Command {
+func sessionsExchanges(g command.Deps) *cobra.Command {
 	var kind string
 	var open bool
 	var limit int
-	cmd := asking(g, &cobra.Command{Use: "exchanges [SESSION]", Short: "List requests between sessions and tasks of sub-agents", Args: arguments(0, 1)}, func(args []string) (api.Request, error) {
+	cmd := command.Asking(g, &cobra.Command{Use: "exchanges [SESSION]", Short: "List requests between sessions and tasks of sub-agents", Args: command.Args(0, 1)}, func(args []string) (api.Request, error) {
 		query := api.Query("kind", kind, "limit", strconv.Itoa(limit))
 		if len(args) > 0 {
 			query.Set("session", args[0])
@@ -240,11 +241,11 @@ func sessionsExchanges(g *gateway) *cobra.Command {
 }
 
 // exchangesShow prints an exchange with its steps. It needs two requests.
-func exchangesShow(g *gateway) *cobra.Command {
-	var asJSON jsonFlag
-	cmd := &cobra.Command{Use: "show EXCHANGE", Short: "Show an exchange and each of its steps", Args: arguments(1, 1)}
-	cmd.RunE = g.run(func(ctx context.Context, args []string) error {
-		c, err := g.connect()
+func exchangesShow(g command.Deps) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{Use: "show EXCHANGE", Short: "Show an exchange and each of its steps", Args: command.Args(1, 1)}
+	cmd.RunE = g.Run(func(ctx context.Context, args []string) error {
+		c, err := g.Connect()
 		if err != nil {
 			return err
 		}
@@ -265,11 +266,11 @@ func exchangesShow(g *gateway) *cobra.Command {
 			return err
 		}
 		if asJSON {
-			return g.screen.JSON(fmt.Appendf(nil, `{"exchange": %s, "steps": %s}`, about.Body, steps.Body))
+			return g.Screen.JSON(fmt.Appendf(nil, `{"exchange": %s, "steps": %s}`, about.Body, steps.Body))
 		}
-		return printExchange(g.screen, x, runs.Runs)
+		return printExchange(g.Screen, x, runs.Runs)
 	})
-	return asJSON.add(cmd)
+	return command.JSON(cmd, &asJSON)
 }
 
 // printExchange prints an exchange and its steps, the newest of which comes first.
@@ -303,9 +304,9 @@ type taskFlags struct {
 	discard            bool
 }
 
-func sessionsSpawn(g *gateway) *cobra.Command {
+func sessionsSpawn(g command.Deps) *cobra.Command {
 	var t taskFlags
-	cmd := asking(g, &cobra.Command{Use: "spawn SESSION TASK", Short: "Give a task to a sub-agent, which reports back to the session", Args: arguments(2, 2)}, func(args []string) (api.Request, error) {
+	cmd := command.Asking(g, &cobra.Command{Use: "spawn SESSION TASK", Short: "Give a task to a sub-agent, which reports back to the session", Args: command.Args(2, 2)}, func(args []string) (api.Request, error) {
 		body, err := t.body(args[1])
 		return api.Request{Method: http.MethodPost, Path: api.Path("sessions", args[0], "tasks"), Body: body}, err
 	}, func(s terminal.Screen, x api.Exchange) error {

@@ -7,14 +7,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/terminal"
 )
 
-func alertsSilence(g *gateway) *cobra.Command {
+func alertsSilence(g command.Deps) *cobra.Command {
 	var lasts, comment string
 	var match []string
-	cmd := asking(g, &cobra.Command{
-		Use: "silence [ALERT]", Short: "Mute an alert, or all that match, for a time", Args: arguments(0, 1),
+	cmd := command.Asking(g, &cobra.Command{
+		Use: "silence [ALERT]", Short: "Mute an alert, or all that match, for a time", Args: command.Args(0, 1),
 		Long: "Mute an alert for a time, or with --match all whose labels match. A silenced alert is listed, but nobody is notified.",
 	}, func(args []string) (api.Request, error) {
 		if len(args) == len(match) && len(args) == 0 || len(args) > 0 && len(match) > 0 {
@@ -38,14 +39,14 @@ func alertsSilence(g *gateway) *cobra.Command {
 	return cmd
 }
 
-func silencesCommand(g *gateway) *cobra.Command {
+func silencesCommand(g command.Deps) *cobra.Command {
 	return group("silences", "List and end silences", silencesList(g), silencesExpire(g))
 }
 
-func silencesList(g *gateway) *cobra.Command {
+func silencesList(g command.Deps) *cobra.Command {
 	var p page
 	var state string
-	cmd := asking(g, &cobra.Command{Use: "list", Short: "List silences, those that end first at the top", Args: arguments(0, 0)}, func([]string) (api.Request, error) {
+	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List silences, those that end first at the top", Args: command.Args(0, 0)}, func([]string) (api.Request, error) {
 		return api.Request{Path: "/v1/silences", Query: p.with("state", state)}, nil
 	}, func(s terminal.Screen, got api.SilenceList) error {
 		return terminal.List(s, `No silences found. "--state all" includes silences that have ended.`, []string{"ID", "STATE", "MATCHERS", "AUTHOR", "COMMENT", "ENDS"}, got.Silences, func(x api.Silence) []string {
@@ -56,8 +57,8 @@ func silencesList(g *gateway) *cobra.Command {
 	return p.add(cmd)
 }
 
-func silencesExpire(g *gateway) *cobra.Command {
-	return doing(g, &cobra.Command{Use: "expire SILENCE", Short: "End a silence now", Args: arguments(1, 1)}, func(args []string) (api.Request, error) {
+func silencesExpire(g command.Deps) *cobra.Command {
+	return command.Doing(g, &cobra.Command{Use: "expire SILENCE", Short: "End a silence now", Args: command.Args(1, 1)}, func(args []string) (api.Request, error) {
 		return api.Request{Method: http.MethodDelete, Path: api.Path("silences", args[0])}, nil
 	}, func(s terminal.Screen, _ api.Answer, args []string) error {
 		return s.Printf("%s has ended", terminal.Line(args[0]))

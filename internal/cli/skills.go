@@ -5,10 +5,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/skills"
 )
 
-func skillsCommand(g *gateway, client *http.Client) *cobra.Command {
+func skillsCommand(g command.Deps, client *http.Client) *cobra.Command {
 	return group("skills", "Instructions, files and scripts that agents use for certain tasks",
-		skills.Commands(skills.Deps{Screen: g.screen, Connect: g.connect, HTTP: client, Run: g.run, Args: arguments})...)
+		skills.Commands(skills.Deps{Deps: g, HTTP: client})...)
 }

@@ -8,12 +8,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/terminal"
 )
 
-func statusCommand(g *gateway, locator *api.Locator) *cobra.Command {
-	cmd := asking(g, &cobra.Command{
-		Use: "status", Short: "Show the state of a running gateway", Args: arguments(0, 0),
+func statusCommand(g command.Deps, locator *api.Locator) *cobra.Command {
+	cmd := command.Asking(g, &cobra.Command{
+		Use: "status", Short: "Show the state of a running gateway", Args: command.Args(0, 0),
 		Long: `Show the state of a running gateway. With --ready, print nothing and exit with 0 if the gateway is ready, else with 1:
 for health checks of containers. This needs no token.`,
 	}, get("/v1/status", nil), printStatus)
@@ -25,7 +26,7 @@ for health checks of containers. This needs no token.`,
 		if !ready {
 			return full(cmd, args)
 		}
-		return g.run(func(ctx context.Context, _ []string) error { return locator.Ready(ctx) })(cmd, args)
+		return g.Run(func(ctx context.Context, _ []string) error { return locator.Ready(ctx) })(cmd, args)
 	}
 	return cmd
 }

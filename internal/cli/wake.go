@@ -10,16 +10,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/terminal"
 )
 
 // wakeFlags are the flags of wake.
 type wakeFlags struct{ session, text, mode, label, key string }
 
-func wakeCommand(d Deps, g *gateway) *cobra.Command {
+func wakeCommand(d Deps, g command.Deps) *cobra.Command {
 	var f wakeFlags
-	cmd := asking(g, &cobra.Command{
-		Use: "wake [--session SESSION] [--text TEXT]", Short: "Send a text to a session without waiting for the reply", Args: arguments(0, 0),
+	cmd := command.Asking(g, &cobra.Command{
+		Use: "wake [--session SESSION] [--text TEXT]", Short: "Send a text to a session without waiting for the reply", Args: command.Args(0, 0),
 		Long: `Say something to a session, as a message does, without waiting for the reply. The
 command ends when the gateway has stored the text.
 

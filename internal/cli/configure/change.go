@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/terminal"
 	"sluice/internal/settings"
 )
@@ -53,13 +54,12 @@ func (d Deps) changing(cmd *cobra.Command, body func(ctx context.Context, args [
 	cmd.Long += "\n\n" + `The change is checked first, and the command shows what it would do. At a terminal, it
 asks before it saves. A change with errors is not saved.`
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	cmd.Flags().BoolVar(&asJSON, "json", false, asJSONHelp)
-	return cmd
+	return command.JSON(cmd, &asJSON)
 }
 
 // change checks a draft, shows what it would do, asks, and saves it.
 func (d Deps) change(ctx context.Context, draft map[string]any, yes, asJSON bool) error {
-	answer, err := d.call(ctx, api.Request{Method: http.MethodPost, Path: "/v1/config/check", Body: draft})
+	answer, err := d.Call(ctx, api.Request{Method: http.MethodPost, Path: "/v1/config/check", Body: draft})
 	if refused, ok := errors.AsType[*api.Error](err); ok && refused.Status == http.StatusNotFound && draft["version"] != nil {
 		return fmt.Errorf("version %d is not kept: `sluice config history` lists those that are", draft["version"])
 	}
@@ -76,7 +76,7 @@ func (d Deps) change(ctx context.Context, draft map[string]any, yes, asJSON bool
 	if err := d.agree(would, d.Terminal && !yes, asJSON); err != nil {
 		return err
 	}
-	answer, err = d.call(ctx, api.Request{Method: http.MethodPut, Path: "/v1/config", Body: draft, Headers: map[string]string{"If-Match": `"` + would.Version + `"`}})
+	answer, err = d.Call(ctx, api.Request{Method: http.MethodPut, Path: "/v1/config", Body: draft, Headers: map[string]string{"If-Match": `"` + would.Version + `"`}})
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func preview(s terminal.Screen, would effects) error {
 
 func set(d Deps) *cobra.Command {
 	return d.changing(&cobra.Command{
-		Use: "set KEY [VALUE]", Short: "Change a setting of the running gateway", Args: d.Args(1, 2),
+		Use: "set KEY [VALUE]", Short: "Change a setting of the running gateway", Args: command.Args(1, 2),
 		Long: `Change a setting in the configuration file of the running gateway, and put it into
 effect. KEY is as "sluice config list" shows it. A list or a whole section is written as JSON.
 
@@ -164,7 +164,7 @@ input, at a terminal without showing it. A reference such as ${TELEGRAM_TOKEN} m
 
 func unset(d Deps) *cobra.Command {
 	return d.changing(&cobra.Command{
-		Use: "unset KEY", Short: "Take a setting out of the configuration file, so that its default applies", Args: d.Args(1, 1),
+		Use: "unset KEY", Short: "Take a setting out of the configuration file, so that its default applies", Args: command.Args(1, 1),
 		Long: `Take a setting, or a whole section, out of the configuration file of the running gateway.
 Its default applies from then on.`,
 	}, func(_ context.Context, args []string) (map[string]any, error) {
@@ -174,7 +174,7 @@ Its default applies from then on.`,
 
 func rollback(d Deps) *cobra.Command {
 	return d.changing(&cobra.Command{
-		Use: "rollback VERSION", Short: "Go back to an earlier version of the configuration", Args: d.Args(1, 1),
+		Use: "rollback VERSION", Short: "Go back to an earlier version of the configuration", Args: command.Args(1, 1),
 		Long: `Go back to an earlier version of the configuration. "sluice config history" lists those
 that are kept. Going back is a new version, so it can be taken back, too.`,
 	}, func(_ context.Context, args []string) (map[string]any, error) {
@@ -221,7 +221,7 @@ func (d Deps) value(ctx context.Context, args []string) (any, error) {
 
 // patterns are the settings that there could be.
 func (d Deps) patterns(ctx context.Context) (settings.Shapes, error) {
-	answer, err := d.call(ctx, api.Request{Path: "/v1/config/keys"})
+	answer, err := d.Call(ctx, api.Request{Path: "/v1/config/keys"})
 	if err != nil {
 		return nil, err
 	}

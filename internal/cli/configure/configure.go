@@ -16,35 +16,22 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/terminal"
 	"sluice/internal/settings"
 )
 
 // Deps is what the commands need.
 type Deps struct {
-	Screen   terminal.Screen
-	Connect  func() (*api.Client, error) // called when a command runs
+	command.Deps
 	Stdin    io.Reader
 	Terminal bool                   // somebody can be asked
 	Secret   func() (string, error) // reads a line without showing it; nil: from Stdin
-	// Run makes a command from its function, and Args says how many arguments it takes.
-	Run  func(do func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error
-	Args func(least, most int) cobra.PositionalArgs
 }
 
 // Commands are those below "sluice config" that need a running gateway.
 func Commands(d Deps) []*cobra.Command {
 	return []*cobra.Command{list(d), set(d), unset(d), history(d), rollback(d)}
-}
-
-const asJSONHelp = "print the gateway's response as JSON"
-
-func (d Deps) call(ctx context.Context, r api.Request) (api.Answer, error) {
-	c, err := d.Connect()
-	if err != nil {
-		return api.Answer{}, err
-	}
-	return c.Call(ctx, r)
 }
 
 // key is a setting in effect.
@@ -85,12 +72,12 @@ type state struct {
 func list(d Deps) *cobra.Command {
 	var changed, asJSON bool
 	cmd := &cobra.Command{
-		Use: "list [WORDS...]", Short: "List the settings of the running gateway, with where each comes from", Args: d.Args(0, 100),
+		Use: "list [WORDS...]", Short: "List the settings of the running gateway, with where each comes from", Args: command.Args(0, 100),
 		Long: `List the settings that are in effect, with their values, where each value comes from,
 and whether a change needs a restart. With WORDS, list only the settings whose name or
 description has all of them. Secrets are never shown, only whether they are set.`,
 		RunE: d.Run(func(ctx context.Context, words []string) error {
-			answer, err := d.call(ctx, api.Request{Path: "/v1/config"})
+			answer, err := d.Call(ctx, api.Request{Path: "/v1/config"})
 			if err != nil {
 				return err
 			}
@@ -109,8 +96,7 @@ description has all of them. Secrets are never shown, only whether they are set.
 		}),
 	}
 	cmd.Flags().BoolVar(&changed, "changed", false, "list only settings that are not at their defaults")
-	cmd.Flags().BoolVar(&asJSON, "json", false, asJSONHelp)
-	return cmd
+	return command.JSON(cmd, &asJSON)
 }
 
 // chosen are the settings that have all words, as they were sent and as they were read.
@@ -232,11 +218,11 @@ type version struct {
 func history(d Deps) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "history", Short: "List the versions of the configuration that are kept, newest first", Args: d.Args(0, 0),
+		Use: "history", Short: "List the versions of the configuration that are kept, newest first", Args: command.Args(0, 0),
 		Long: `List the versions of the configuration that are kept, with who saved each and which
 settings changed. "sluice config rollback VERSION" goes back to one.`,
 		RunE: d.Run(func(ctx context.Context, _ []string) error {
-			answer, err := d.call(ctx, api.Request{Path: "/v1/config/history"})
+			answer, err := d.Call(ctx, api.Request{Path: "/v1/config/history"})
 			if err != nil {
 				return err
 			}
@@ -260,6 +246,5 @@ settings changed. "sluice config rollback VERSION" goes back to one.`,
 			})
 		}),
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, asJSONHelp)
-	return cmd
+	return command.JSON(cmd, &asJSON)
 }

@@ -10,34 +10,24 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/terminal"
 )
 
-// Deps are what the commands need. All fields but Launch are required.
-type Deps struct {
-	Screen  terminal.Screen
-	Connect func() (*api.Client, error) // called when a command runs
-	// Run makes a command of a task that ends with its context.
-	Run func(task func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error
-	// Launch opens an address in a browser; nil: nothing does.
-	Launch func(ctx context.Context, address string) error
-	// NoArgs refuses arguments.
-	NoArgs cobra.PositionalArgs
-	OneArg cobra.PositionalArgs // wants exactly one
+// Commands are the commands. launch opens an address in a browser; nil: nothing does.
+func Commands(d command.Deps, launch func(ctx context.Context, address string) error) []*cobra.Command {
+	return []*cobra.Command{open(d, launch), why(d)}
 }
-
-// Commands are the commands.
-func Commands(d Deps) []*cobra.Command { return []*cobra.Command{open(d), why(d)} }
 
 // link is a one-time link of the gateway.
 type link struct {
 	Path string `json:"path"`
 }
 
-func open(d Deps) *cobra.Command {
+func open(d command.Deps, launch func(ctx context.Context, address string) error) *cobra.Command {
 	var show bool
 	cmd := &cobra.Command{
-		Use: "open", Short: "Open the web page and sign in there", Args: d.NoArgs,
+		Use: "open", Short: "Open the web page and sign in there", Args: command.Args(0, 0),
 		Long: `Open the web page of the gateway in a browser and sign in there, as the access
 token that this command uses. The address works once, within a minute. The browser
 stays signed in for two weeks, or until you sign out.`,
@@ -53,7 +43,7 @@ stays signed in for two weeks, or until you sign out.`,
 			return err
 		}
 		address := c.Address() + made.Path
-		if !show && d.Launch != nil && d.Launch(ctx, address) == nil {
+		if !show && launch != nil && launch(ctx, address) == nil {
 			return d.Screen.Printf("The page opens in your browser. If it does not, open this address within a minute; it works once:\n%s", terminal.Line(address))
 		}
 		return d.Screen.Printf("Open this address within a minute; it works once:\n%s", terminal.Line(address))

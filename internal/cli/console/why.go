@@ -2,7 +2,6 @@ package console
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"net/url"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/terminal"
 )
 
@@ -47,39 +47,21 @@ type step struct {
 	} `json:"facts"`
 }
 
-func why(d Deps) *cobra.Command {
-	var asJSON bool
+func why(d command.Deps) *cobra.Command {
 	var session string
-	cmd := &cobra.Command{
-		Use: "why ID|LINK", Short: "Explain what happened to a message, a reply or a delivery", Args: d.OneArg,
+	cmd := command.Asking(d, &cobra.Command{
+		Use: "why ID|LINK", Short: "Explain what happened to a message, a reply or a delivery", Args: command.Args(1, 1),
 		Long: `Explain what happened to something: one chain of causes, from what the platform
 reported to the receipt, with the rules that were checked, as they were then.
 
 ID names a run, a delivery, an approval, a job's time (cron/…), a request to a hook
 (hook/…), a refused person (ref_…), or with --session a message. A link of the web
 page works, too.`,
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the gateway's response as JSON")
-	cmd.Flags().StringVar(&session, "session", "", "`ID` of a message's session")
-	cmd.RunE = d.Run(func(ctx context.Context, args []string) error {
-		c, err := d.Connect()
-		if err != nil {
-			return err
-		}
+	}, func(args []string) (api.Request, error) {
 		id, of := named(args[0])
-		answer, err := c.Call(ctx, api.Request{Path: api.Path("why", id), Query: api.Query("session", cmp.Or(session, of))})
-		if err != nil {
-			return err
-		}
-		if asJSON {
-			return d.Screen.JSON(answer.Body)
-		}
-		got, err := api.Decode[explanation](answer)
-		if err != nil {
-			return err
-		}
-		return printWhy(d.Screen, got)
-	})
+		return api.Request{Path: api.Path("why", id), Query: api.Query("session", cmp.Or(session, of))}, nil
+	}, printWhy)
+	cmd.Flags().StringVar(&session, "session", "", "`ID` of a message's session")
 	return cmd
 }
 

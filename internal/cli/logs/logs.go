@@ -13,20 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/terminal"
 	"sluice/internal/pause"
 )
-
-// Deps is what the command needs.
-type Deps struct {
-	Screen  terminal.Screen
-	Connect func() (*api.Client, error) // called when the command runs
-	// Run makes a command from its function, and Args says how many arguments it takes.
-	Run  func(do func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error
-	Args func(least, most int) cobra.PositionalArgs
-	// Interrupted is the cause of a context that a person has ended.
-	Interrupted error
-}
 
 const (
 	pageMax   = 200             // lines of one request
@@ -50,11 +40,11 @@ type wanted struct {
 	follow, json       bool
 }
 
-// Command is "sluice logs".
-func Command(d Deps) *cobra.Command {
+// Command is "sluice logs". interrupted is the cause of a context that a person has ended.
+func Command(d command.Deps, interrupted error) *cobra.Command {
 	var w wanted
 	cmd := &cobra.Command{
-		Use: "logs", Short: "Show the gateway's log", Args: d.Args(0, 0),
+		Use: "logs", Short: "Show the gateway's log", Args: command.Args(0, 0),
 		Long: `Show the newest lines of the gateway's log, oldest first. The gateway keeps about
 2,000 lines since its start in memory; of several replicas, the one that answers
 shows its own. Your token must have the level RESTRICTED.`,
@@ -70,7 +60,7 @@ shows its own. Your token must have the level RESTRICTED.`,
 			if err := r.show(ctx); err != nil || !w.follow {
 				return err
 			}
-			if err = r.follow(ctx); errors.Is(context.Cause(ctx), d.Interrupted) {
+			if err = r.follow(ctx); errors.Is(context.Cause(ctx), interrupted) {
 				return nil
 			}
 			return err
@@ -81,7 +71,7 @@ shows its own. Your token must have the level RESTRICTED.`,
 	cmd.Flags().StringVarP(&w.words, "query", "q", "", "show only lines that contain these `words`")
 	cmd.Flags().IntVar(&w.limit, "limit", 50, "show at most this `number` of earlier lines")
 	cmd.Flags().BoolVarP(&w.follow, "follow", "f", false, "continue with new lines until interrupted")
-	cmd.Flags().BoolVar(&w.json, "json", false, "print the gateway's response as JSON")
+	command.JSON(cmd, &w.json)
 	cmd.MarkFlagsMutuallyExclusive("follow", "json")
 	return cmd
 }

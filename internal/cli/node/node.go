@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/terminal"
 	core "sluice/internal/node"
 	"sluice/internal/node/protocol"
@@ -21,18 +22,13 @@ import (
 
 // Deps is what the commands need.
 type Deps struct {
-	Screen terminal.Screen
-	Stdin  io.Reader
-	// Version is that of the program.
-	Version string
-	// Run makes a task end at an interrupt.
-	Run func(task func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error
-	// Args checks the number of arguments.
-	Args func(least, most int) cobra.PositionalArgs
+	command.Deps
+	Stdin   io.Reader
+	Version string // of the program
 }
 
 // Commands are the commands below "sluice node".
-func (d Deps) Commands() []*cobra.Command { return []*cobra.Command{d.pair(), d.run()} }
+func Commands(d Deps) []*cobra.Command { return []*cobra.Command{d.pair(), d.run()} }
 
 // stateFolder is where a node keeps its state.
 func stateFolder(given string) (string, error) {
@@ -49,7 +45,7 @@ func stateFolder(given string) (string, error) {
 func (d Deps) pair() *cobra.Command {
 	var dir, name string
 	cmd := &cobra.Command{
-		Use: "pair URL", Short: "Ask a gateway to make this machine a node", Args: d.Args(1, 1),
+		Use: "pair URL", Short: "Ask a gateway to make this machine a node", Args: command.Args(1, 1),
 		Long: `Ask a gateway to make this machine a node. The command prints a code, which an
 owner of the gateway approves within an hour. Then "sluice node run" connects.`,
 		RunE: d.Run(func(ctx context.Context, args []string) error {
@@ -76,7 +72,7 @@ func (d Deps) run() *cobra.Command {
 		notify      bool
 	}
 	cmd := &cobra.Command{
-		Use: "run", Short: "Connect this node to its gateway", Args: d.Args(0, 0),
+		Use: "run", Short: "Connect this node to its gateway", Args: command.Args(0, 0),
 		Long: `Connect this node to its gateway until Ctrl-C. Each line of standard input is a
 message; a line "!event NAME JSON" is an event. Messages for the node are printed.
 

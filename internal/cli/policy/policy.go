@@ -15,47 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/terminal"
 )
-
-// Deps is what the commands need.
-type Deps struct {
-	Screen  terminal.Screen
-	Connect func() (*api.Client, error) // called when a command runs
-	Stdin   io.Reader
-	// Run makes a command from its function, and Args says how many arguments it takes.
-	Run  func(do func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error
-	Args func(least, most int) cobra.PositionalArgs
-}
-
-func (d Deps) call(ctx context.Context, r api.Request) (api.Answer, error) {
-	c, err := d.Connect()
-	if err != nil {
-		return api.Answer{}, err
-	}
-	return c.Call(ctx, r)
-}
-
-// asking makes a command that prints an answer, as text or as JSON.
-func (d Deps) asking(cmd *cobra.Command, about func(ctx context.Context, args []string) (api.Request, error), show func(answer api.Answer, args []string) error) *cobra.Command {
-	var asJSON bool
-	cmd.RunE = d.Run(func(ctx context.Context, args []string) error {
-		r, err := about(ctx, args)
-		if err != nil {
-			return err
-		}
-		answer, err := d.call(ctx, r)
-		if err != nil {
-			return err
-		}
-		if asJSON {
-			return d.Screen.JSON(answer.Body)
-		}
-		return show(answer, args)
-	})
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the gateway's response as JSON")
-	return cmd
-}
 
 // rule is a rule that always allows calls.
 type rule struct {
@@ -65,45 +27,47 @@ type rule struct {
 }
 
 // Always is "sluice approvals always".
-func Always(d Deps) *cobra.Command {
+func Always(d command.Deps) *cobra.Command {
 	var patterns []string
-	var save bool
+	var save, asJSON bool
 	cmd := &cobra.Command{
-		Use: "always ID", Short: "Allow a tool call, and all calls like it from now on", Args: d.Args(1, 1),
+		Use: "always ID", Short: "Allow a tool call, and all calls like it from now on", Args: command.Args(1, 1),
 		Long: `Allow a waiting tool call, and save a rule that allows all calls like it: of the same agent
 and tool, with the same arguments, in conversations that have learned nothing of a higher level.
 Without --save, the command shows the rule and changes nothing. Only an owner can save a rule.
 
 "sluice policy allow-rules" lists the rules, "sluice policy end-rule" ends one.`,
 	}
-	cmd = d.asking(cmd, func(ctx context.Context, args []string) (api.Request, error) {
+	cmd.RunE = d.Run(func(ctx context.Context, args []string) error {
 		r := api.Request{Method: http.MethodPost, Path: api.Path("approvals", args[0], "always"), Body: map[string]any{"preview": true}}
-		pattern, err := d.pattern(ctx, r, patterns)
+		pattern, err := pattern(ctx, d, r, patterns)
 		if err != nil {
-			return r, err
+			return err
 		}
 		body := map[string]any{"preview": !save}
 		if pattern != nil {
 			body["args"] = pattern
 		}
 		r.Body = body
-		return r, nil
-	}, func(answer api.Answer, _ []string) error {
-		got, err := api.Decode[always](answer)
+		answer, err := d.Call(ctx, r)
 		if err != nil {
 			return err
 		}
-		if err := d.Screen.Printf("%s", terminal.Text(strings.TrimRight(got.Rule.YAML, "\n"))); err != nil {
-			return err
-		}
-		if got.Saved {
-			return d.Screen.Printf("\nSaved as %s. The waiting call is allowed.", got.Rule.ID)
-		}
-		return d.Screen.Printf("\nNot saved yet. Add --save to save this rule and allow the call.")
+		return command.Present(d.Screen, answer, asJSON, printAlways)
 	})
 	cmd.Flags().StringArrayVar(&patterns, "arg", nil, "allow other values of an argument: `NAME=PATTERN`, where * matches any characters; may be repeated")
 	cmd.Flags().BoolVar(&save, "save", false, "save the rule, and allow the call")
-	return cmd
+	return command.JSON(cmd, &asJSON)
+}
+
+func printAlways(s terminal.Screen, got always) error {
+	if err := s.Printf("%s", terminal.Text(strings.TrimRight(got.Rule.YAML, "\n"))); err != nil {
+		return err
+	}
+	if got.Saved {
+		return s.Printf("\nSaved as %s. The waiting call is allowed.", got.Rule.ID)
+	}
+	return s.Printf("\nNot saved yet. Add --save to save this rule and allow the call.")
 }
 
 // always is the response with a rule that was saved or previewed.
@@ -113,11 +77,11 @@ type always struct {
 }
 
 // pattern replaces some arguments of the call by patterns. It asks for the exact arguments with preview; nil if vary is empty.
-func (d Deps) pattern(ctx context.Context, preview api.Request, vary []string) (map[string]json.RawMessage, error) {
+func pattern(ctx context.Context, d command.Deps, preview api.Request, vary []string) (map[string]json.RawMessage, error) {
 	if len(vary) == 0 {
 		return nil, nil
 	}
-	answer, err := d.call(ctx, preview)
+	answer, err := d.Call(ctx, preview)
 	if err != nil {
 		return nil, err
 	}
@@ -142,29 +106,22 @@ func (d Deps) pattern(ctx context.Context, preview api.Request, vary []string) (
 }
 
 // Rules is "sluice policy allow-rules".
-func Rules(d Deps) *cobra.Command {
-	return d.asking(&cobra.Command{Use: "allow-rules", Short: "List the rules that always allow tool calls", Args: d.Args(0, 0)}, func(context.Context, []string) (api.Request, error) {
+func Rules(d command.Deps) *cobra.Command {
+	return command.Asking(d, &cobra.Command{Use: "allow-rules", Short: "List the rules that always allow tool calls", Args: command.Args(0, 0)}, func([]string) (api.Request, error) {
 		return api.Request{Path: "/v1/policy/allow-rules"}, nil
-	}, func(answer api.Answer, _ []string) error {
-		got, err := api.Decode[struct{ Rules []rule }](answer)
-		if err != nil {
-			return err
-		}
-		if len(got.Rules) == 0 {
-			return d.Screen.Printf("No rules found. \"sluice approvals always ID\" adds one.")
-		}
-		return terminal.Rows(d.Screen, []string{"ID", "AGENT", "TOOL", "ARGUMENTS", "LEVEL", "BY", "CREATED"}, got.Rules, func(r rule) []string {
-			return []string{r.ID, r.Agent, r.Tool, terminal.Short(string(r.Args)), r.Level, r.By, d.Screen.Ago(r.Created)}
+	}, func(s terminal.Screen, got struct{ Rules []rule }) error {
+		return terminal.List(s, `No rules found. "sluice approvals always ID" adds one.`, []string{"ID", "AGENT", "TOOL", "ARGUMENTS", "LEVEL", "BY", "CREATED"}, got.Rules, func(r rule) []string {
+			return []string{r.ID, r.Agent, r.Tool, terminal.Short(string(r.Args)), r.Level, r.By, s.Ago(r.Created)}
 		})
 	})
 }
 
 // EndRule is "sluice policy end-rule".
-func EndRule(d Deps) *cobra.Command {
-	return d.asking(&cobra.Command{Use: "end-rule RULE", Short: "End a rule that always allows tool calls", Args: d.Args(1, 1)}, func(_ context.Context, args []string) (api.Request, error) {
+func EndRule(d command.Deps) *cobra.Command {
+	return command.Doing(d, &cobra.Command{Use: "end-rule RULE", Short: "End a rule that always allows tool calls", Args: command.Args(1, 1)}, func(args []string) (api.Request, error) {
 		return api.Request{Method: http.MethodDelete, Path: api.Path("policy", "allow-rules", args[0])}, nil
-	}, func(_ api.Answer, args []string) error {
-		return d.Screen.Printf("%s: ended. The next call needs approval again.", terminal.Line(args[0]))
+	}, func(s terminal.Screen, _ api.Answer, args []string) error {
+		return s.Printf("%s: ended. The next call needs approval again.", terminal.Line(args[0]))
 	})
 }
 
@@ -189,18 +146,18 @@ type changed struct {
 }
 
 // Backtest is "sluice policy backtest".
-func Backtest(d Deps) *cobra.Command {
+func Backtest(d command.Deps, stdin io.Reader) *cobra.Command {
 	var since string
-	cmd := d.asking(&cobra.Command{
-		Use: "backtest FILE", Short: "Test a proposed policy on past messages and tool calls", Args: d.Args(1, 1),
+	cmd := command.Asking(d, &cobra.Command{
+		Use: "backtest FILE", Short: "Test a proposed policy on past messages and tool calls", Args: command.Args(1, 1),
 		Long: `Show which stored messages and tool calls a proposed policy would have decided differently.
 Nothing is changed or sent.
 
 FILE has YAML: a rule, a list of rules, or policy.rules and session.sendPolicy as in sluice.yaml;
 - reads standard input. Rules are added to the configured ones; a send policy replaces the
 configured one.`,
-	}, func(_ context.Context, args []string) (api.Request, error) {
-		text, err := d.read(args[0])
+	}, func(args []string) (api.Request, error) {
+		text, err := read(stdin, args[0])
 		if err != nil {
 			return api.Request{}, err
 		}
@@ -209,20 +166,13 @@ configured one.`,
 			body["since"] = since
 		}
 		return api.Request{Method: http.MethodPost, Path: "/v1/policy/backtest", Body: body}, nil
-	}, func(answer api.Answer, _ []string) error {
-		got, err := api.Decode[tried](answer)
-		if err != nil {
-			return err
-		}
-		return d.report(got)
-	})
+	}, report)
 	cmd.Flags().StringVar(&since, "since", "", "check only what happened since this `time`, for example 2026-04-26T12:00:00Z")
 	return cmd
 }
 
 // read reads a proposed policy.
-func (d Deps) read(name string) (string, error) {
-	from := d.Stdin
+func read(from io.Reader, name string) (string, error) {
 	if name != "-" {
 		file, err := os.Open(name)
 		if err != nil {
@@ -241,7 +191,7 @@ func (d Deps) read(name string) (string, error) {
 	return string(text), nil
 }
 
-func (d Deps) report(got tried) error {
+func report(s terminal.Screen, got tried) error {
 	said := []string{}
 	for _, action := range [][2]string{{"block", "stopped"}, {"hold", "asked about"}, {"redact", "redacted"}, {"allow", "allowed"}} {
 		if n := got.Count[action[0]]; n > 0 {
@@ -253,25 +203,25 @@ func (d Deps) report(got tried) error {
 		result = "It would have " + strings.Join(said, ", ") + "."
 	}
 	bound := map[string]string{"none": "Nothing older is stored.", "rows": "Older ones were not checked.", "time": "The test stopped after 5 seconds."}[got.Bound]
-	if err := d.Screen.Printf("%s\n%s and %s were checked. %s", result, terminal.Plural(got.Deliveries, "message", "messages"), terminal.Plural(got.Calls, "tool call", "tool calls"), bound); err != nil {
+	if err := s.Printf("%s\n%s and %s were checked. %s", result, terminal.Plural(got.Deliveries, "message", "messages"), terminal.Plural(got.Calls, "tool call", "tool calls"), bound); err != nil {
 		return err
 	}
 	for _, what := range got.Untried {
-		if err := d.Screen.Printf("not tested: %s", terminal.Line(what)); err != nil {
+		if err := s.Printf("not tested: %s", terminal.Line(what)); err != nil {
 			return err
 		}
 	}
 	if len(got.Changed) == 0 {
 		return nil
 	}
-	if err := d.Screen.Printf(""); err != nil {
+	if err := s.Printf(""); err != nil {
 		return err
 	}
-	err := terminal.Rows(d.Screen, []string{"ID", "WAS", "WOULD BE", "WHAT", "TEXT", "WHEN"}, got.Changed, func(c changed) []string {
-		return []string{cmp.Or(c.Delivery, c.Run), c.Was, c.Would, cmp.Or(c.Tool, c.Route.String()), terminal.Short(c.Text), d.Screen.Ago(c.At)}
+	err := terminal.Rows(s, []string{"ID", "WAS", "WOULD BE", "WHAT", "TEXT", "WHEN"}, got.Changed, func(c changed) []string {
+		return []string{cmp.Or(c.Delivery, c.Run), c.Was, c.Would, cmp.Or(c.Tool, c.Route.String()), terminal.Short(c.Text), s.Ago(c.At)}
 	})
 	if err == nil && got.More {
-		err = d.Screen.Printf("Only the newest 100 are listed.")
+		err = s.Printf("Only the newest 100 are listed.")
 	}
 	return err
 }

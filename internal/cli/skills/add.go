@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/terminal"
 	"sluice/internal/skill"
 )
@@ -36,7 +37,7 @@ func (d Deps) add() *cobra.Command {
 		replace, trust, json bool
 	}
 	cmd := &cobra.Command{
-		Use: "add FOLDER|FILE|URL", Short: "Add a skill from a folder, a ZIP or tar file, or a URL", Args: d.Args(1, 1),
+		Use: "add FOLDER|FILE|URL", Short: "Add a skill from a folder, a ZIP or tar file, or a URL", Args: command.Args(1, 1),
 		Long: `Add a skill from a folder, a ZIP or tar file, or a URL. Its content is pinned: when it
 changes, agents can't use the skill until you trust it or add it again.
 
@@ -61,7 +62,7 @@ configuration. A skill is untrusted unless you say --trust, or "sluice skills tr
 		}),
 	}
 	agentFlag(cmd, &f.agent, "the default agent")
-	jsonFlag(cmd, &f.json)
+	command.JSON(cmd, &f.json)
 	cmd.Flags().StringVar(&f.sha256, "sha256", "", "`hash` that the file, or the skill's content, must have")
 	cmd.Flags().StringVar(&f.level, "classification", "", "`level` of the skill: sessions below it don't see it (default: that of the agent's workspace)")
 	cmd.Flags().BoolVar(&f.replace, "replace", false, "replace the agent's skill of the same name")

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/terminal"
 	"sluice/internal/skill"
 )
@@ -23,7 +24,7 @@ import (
 func (d Deps) check() *cobra.Command {
 	var agent string
 	cmd := &cobra.Command{
-		Use: "check [FOLDER|NAME]", Short: "Check the folder of a new skill, or the skills of agents", Args: d.Args(0, 1),
+		Use: "check [FOLDER|NAME]", Short: "Check the folder of a new skill, or the skills of agents", Args: command.Args(0, 1),
 		Long: `Check the folder of a new skill; this needs no gateway. Without a folder, check that the
 skills of agents can be read and are unchanged since they were added.`,
 		RunE: d.Run(func(ctx context.Context, args []string) error {
@@ -88,7 +89,7 @@ func (d Deps) report(all []record, names []string) error {
 
 func (d Deps) keygen() *cobra.Command {
 	return &cobra.Command{
-		Use: "keygen FILE", Short: "Create a key that signs skills", Args: d.Args(1, 1),
+		Use: "keygen FILE", Short: "Create a key that signs skills", Args: command.Args(1, 1),
 		Long: `Create a key that signs skills. The private key is written to a new file; keep it secret. The
 public key is printed: add it to skills.keys of the gateways that use your skills.`,
 		RunE: d.Run(func(_ context.Context, args []string) error {
@@ -116,7 +117,7 @@ public key is printed: add it to skills.keys of the gateways that use your skill
 func (d Deps) sign() *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
-		Use: "sign FOLDER --key FILE", Short: "Sign a skill: writes " + skill.SignatureName + " into its folder", Args: d.Args(1, 1),
+		Use: "sign FOLDER --key FILE", Short: "Sign a skill: writes " + skill.SignatureName + " into its folder", Args: command.Args(1, 1),
 		RunE: d.Run(func(_ context.Context, args []string) error {
 			key, err := privateKey(file)
 			if err != nil {

@@ -11,17 +11,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/terminal"
 )
 
 // Deps is what the commands need.
 type Deps struct {
-	Screen  terminal.Screen
-	Connect func() (*api.Client, error) // called when a command runs
-	HTTP    *http.Client                // for downloads
-	// Run makes a command from its function, and Args says how many arguments it takes.
-	Run  func(do func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error
-	Args func(least, most int) cobra.PositionalArgs
+	command.Deps
+	HTTP *http.Client // for downloads
 }
 
 // Commands are the commands below "sluice skills".
@@ -51,20 +48,11 @@ func agentFlag(cmd *cobra.Command, agent *string, otherwise string) {
 
 // call sends a request and decodes the answer.
 func call[T any](ctx context.Context, d Deps, r api.Request) (got T, answer api.Answer, err error) {
-	c, err := d.Connect()
-	if err != nil {
-		return got, answer, err
-	}
-	if answer, err = c.Call(ctx, r); err != nil || len(answer.Body) == 0 {
+	if answer, err = d.Call(ctx, r); err != nil || len(answer.Body) == 0 {
 		return got, answer, err
 	}
 	got, err = api.Decode[T](answer)
 	return got, answer, err
-}
-
-// jsonFlag adds the flag --json.
-func jsonFlag(cmd *cobra.Command, asJSON *bool) {
-	cmd.Flags().BoolVar(asJSON, "json", false, "print the gateway's response as JSON")
 }
 
 // done prints what has changed: the answer as JSON, or a sentence.
@@ -79,7 +67,7 @@ func (d Deps) list() *cobra.Command {
 	var agent string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the skills of agents", Args: d.Args(0, 0),
+		Use: "list", Short: "List the skills of agents", Args: command.Args(0, 0),
 		RunE: d.Run(func(ctx context.Context, _ []string) error {
 			got, answer, err := call[list](ctx, d, api.Request{Path: "/v1/skills", Query: api.Query("agent", agent)})
 			if err != nil {
@@ -94,7 +82,7 @@ func (d Deps) list() *cobra.Command {
 		}),
 	}
 	agentFlag(cmd, &agent, "all agents")
-	jsonFlag(cmd, &asJSON)
+	command.JSON(cmd, &asJSON)
 	return cmd
 }
 
@@ -102,7 +90,7 @@ func (d Deps) show() *cobra.Command {
 	var agent string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "show NAME", Short: "Show a skill with its instructions and files", Args: d.Args(1, 1),
+		Use: "show NAME", Short: "Show a skill with its instructions and files", Args: command.Args(1, 1),
 		RunE: d.Run(func(ctx context.Context, args []string) error {
 			r, answer, err := call[record](ctx, d, api.Request{Path: api.Path("skills", args[0]), Query: api.Query("agent", agent)})
 			if err != nil {
@@ -124,7 +112,7 @@ func (d Deps) show() *cobra.Command {
 		}),
 	}
 	agentFlag(cmd, &agent, "the default agent")
-	jsonFlag(cmd, &asJSON)
+	command.JSON(cmd, &asJSON)
 	return cmd
 }
 
@@ -132,7 +120,7 @@ func (d Deps) remove() *cobra.Command {
 	var agent string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "remove NAME", Short: "Delete a skill of an agent", Args: d.Args(1, 1),
+		Use: "remove NAME", Short: "Delete a skill of an agent", Args: command.Args(1, 1),
 		RunE: d.Run(func(ctx context.Context, args []string) error {
 			_, answer, err := call[struct{}](ctx, d, api.Request{Method: http.MethodDelete, Path: api.Path("skills", args[0]), Query: api.Query("agent", agent)})
 			if err != nil {
@@ -142,7 +130,7 @@ func (d Deps) remove() *cobra.Command {
 		}),
 	}
 	agentFlag(cmd, &agent, "the default agent")
-	jsonFlag(cmd, &asJSON)
+	command.JSON(cmd, &asJSON)
 	return cmd
 }
 
@@ -151,7 +139,7 @@ func (d Deps) trust(trusted bool) *cobra.Command {
 	var agent, level, digest string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "trust NAME", Short: "Trust a skill as it is now", Args: d.Args(1, 1),
+		Use: "trust NAME", Short: "Trust a skill as it is now", Args: command.Args(1, 1),
 		Long: `Trust a skill as it is now: its instructions then count as yours, and reading them
 does not make a conversation untrusted. The content is pinned: when it changes,
 agents can't use the skill until you trust it again.`,
@@ -177,6 +165,6 @@ agents can't use the skill until you trust it again.`,
 	agentFlag(cmd, &agent, "the default agent")
 	cmd.Flags().StringVar(&level, "classification", "", "`level` of the skill (default: as it is)")
 	cmd.Flags().StringVar(&digest, "digest", "", "change nothing unless the content has this `hash`")
-	jsonFlag(cmd, &asJSON)
+	command.JSON(cmd, &asJSON)
 	return cmd
 }

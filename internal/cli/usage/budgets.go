@@ -1,7 +1,6 @@
 package usage
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -9,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/terminal"
 )
 
@@ -23,31 +23,10 @@ type budget struct {
 }
 
 // budgets is "sluice usage budgets".
-func budgets(d Deps) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "budgets", Short: "Show how much of each budget is used", Args: d.Args(0, 0),
-		RunE: d.Run(func(ctx context.Context, _ []string) error {
-			c, err := d.Connect()
-			if err != nil {
-				return err
-			}
-			answer, err := c.Call(ctx, api.Request{Path: api.Path("budgets")})
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return d.Screen.JSON(answer.Body)
-			}
-			got, err := api.Decode[budgetList](answer)
-			if err != nil {
-				return err
-			}
-			return standings(d.Screen, got.Budgets)
-		}),
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the gateway's response as JSON")
-	return cmd
+func budgets(d command.Deps) *cobra.Command {
+	return command.Asking(d, &cobra.Command{Use: "budgets", Short: "Show how much of each budget is used", Args: command.Args(0, 0)}, func([]string) (api.Request, error) {
+		return api.Request{Path: api.Path("budgets")}, nil
+	}, func(s terminal.Screen, got budgetList) error { return standings(s, got.Budgets) })
 }
 
 func standings(s terminal.Screen, all []budget) error {

@@ -13,17 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/terminal"
 )
-
-// Deps is what the commands need.
-type Deps struct {
-	Screen  terminal.Screen
-	Connect func() (*api.Client, error) // called when a command runs
-	// Run makes a command from its function, and Args says how many arguments it takes.
-	Run  func(do func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error
-	Args func(least, most int) cobra.PositionalArgs
-}
 
 // unknown is the cost of calls whose model has no price.
 const unknown = "unknown"
@@ -58,15 +50,15 @@ type flags struct {
 }
 
 // Command is "sluice usage".
-func Command(d Deps) *cobra.Command {
+func Command(d command.Deps) *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
-		Use: "usage", Short: "Show the usage and cost of model calls", Args: d.Args(0, 0),
+		Use: "usage", Short: "Show the usage and cost of model calls", Args: command.Args(0, 0),
 		Long: `Show the usage and cost of the model calls of the last 30 days, by day. Days are in UTC.
 
 Each call has the price that was valid when it was made ("sluice models prices"). The
 cost of a model without a price is unknown.`,
-		RunE: d.Run(func(ctx context.Context, _ []string) error { return d.show(ctx, &f) }),
+		RunE: d.Run(func(ctx context.Context, _ []string) error { return show(ctx, d, &f) }),
 	}
 	set := cmd.Flags()
 	set.StringVar(&f.by, "by", "day", "group by these `keys`, separated by commas: day, agent, person, session, job, provider, model, key")
@@ -80,24 +72,20 @@ cost of a model without a price is unknown.`,
 	set.StringVar(&f.model, "model", "", "only calls of this model, as `PROVIDER/MODEL`")
 	set.IntVar(&f.limit, "limit", 1000, "show at most this `number` of rows")
 	set.BoolVar(&f.csv, "csv", false, "print the rows as CSV")
-	set.BoolVar(&f.json, "json", false, "print the gateway's response as JSON")
+	command.JSON(cmd, &f.json)
 	cmd.MarkFlagsMutuallyExclusive("csv", "json")
 	cmd.AddCommand(budgets(d))
 	return cmd
 }
 
-func (d Deps) show(ctx context.Context, f *flags) error {
-	c, err := d.Connect()
-	if err != nil {
-		return err
-	}
+func show(ctx context.Context, d command.Deps, f *flags) error {
 	r := api.Request{Path: api.Path("usage"), Query: api.Query(
 		"by", f.by, "from", f.from, "to", f.to, "agent", f.agent, "person", f.person, "session", f.session, "job", f.job, "provider", f.provider, "model", f.model, "limit", strconv.Itoa(f.limit),
 	)}
 	if f.csv {
 		r.Query.Set("format", "csv")
 	}
-	answer, err := c.Call(ctx, r)
+	answer, err := d.Call(ctx, r)
 	if err != nil {
 		return err
 	}

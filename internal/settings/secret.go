@@ -17,6 +17,12 @@ import (
 	"sluice/internal/config/hint"
 )
 
+// SecretsDir is the folder next to the configuration that holds a file for each secret.
+const SecretsDir = "sluice-secrets"
+
+// SecretBytesMax is the limit of the configuration for the file of a secret.
+const SecretBytesMax = 64 << 10
+
 var odd = regexp.MustCompile(`[^A-Za-z0-9-]+`)
 
 // secretName names the file of a secret after its key and the time.
@@ -133,4 +139,65 @@ func flat(edits []Edit) (out []Edit) {
 		}
 	}
 	return out
+}
+
+// keepSecrets stores the secrets of edits in files of their own, and replaces them by references. Each secret gets a new
+// file, so that an older version finds its older secret.
+func (s *Settings) keepSecrets(edits []Edit) (out []Edit, written []string, err error) {
+	shapes := ShapesOf(PatternsOf(s.gateway.Running()))
+	for _, e := range edits {
+		if e.Remove {
+			out = append(out, e)
+			continue
+		}
+		value, err := decoded(e.Value)
+		if err != nil {
+			return nil, written, Faults{{Path: e.Path, Text: err.Error()}}
+		}
+		before := len(written)
+		value, err = shapes.Replace(e.Path, value, func(path, secret string) (string, error) {
+			name, file, err := s.keepSecret(path, secret, written)
+			written = append(written, file...)
+			return "${file:" + SecretsDir + "/" + name + "}", err
+		})
+		if err != nil {
+			return nil, written, err
+		}
+		if len(written) > before {
+			if e.Value, err = json.Marshal(value); err != nil {
+				return nil, written, fmt.Errorf("%s: %w", e.Path, err)
+			}
+		}
+		out = append(out, e)
+	}
+	return out, written, nil
+}
+
+// keepSecret stores a secret in a file that none of the others has.
+func (s *Settings) keepSecret(path, secret string, others []string) (name string, written []string, err error) {
+	if len(secret) > SecretBytesMax {
+		return "", nil, Faults{{Path: path, Text: fmt.Sprintf("the secret has %d bytes, the maximum is %d", len(secret), SecretBytesMax)}}
+	}
+	folder := filepath.Join(filepath.Dir(s.file()), SecretsDir)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", nil, &WriteError{fmt.Errorf("make folder for secrets: %w", err)}
+	}
+	at := s.now()
+	name = secretName(path, at)
+	for n := 2; slices.Contains(others, filepath.Join(folder, name)); n++ {
+		name = secretName(fmt.Sprintf("%s-%d", path, n), at)
+	}
+	file := filepath.Join(folder, name)
+	if err := writeFile(file, []byte(secret+"\n")); err != nil {
+		return "", nil, &WriteError{fmt.Errorf("write secret: %w", err)}
+	}
+	return name, []string{file}, nil
+}
+
+func removeAll(paths []string) error {
+	var errs []error
+	for _, p := range paths {
+		errs = append(errs, os.Remove(p))
+	}
+	return errors.Join(errs...)
 }

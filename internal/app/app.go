@@ -256,10 +256,11 @@ func (a *App) wire() error {
 	a.meter = &meter.Meter{Ledger: a.store, Now: a.now, Log: a.log}
 	a.voices.Meter = a.meter
 	a.fallback, a.near = newFallback(a), newNear(a)
-	err := a.adopt(a.cfg)
+	p, err := a.prepare(a.cfg, *a.token.Load())
 	if err != nil {
 		return err
 	}
+	a.adopt(p)
 	if a.channels, err = newAccounts(a); err != nil {
 		return fmt.Errorf("configure channels: %w", err)
 	}

@@ -2,12 +2,12 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 
 	"sluice/internal/config"
 	"sluice/internal/configfile"
+	"sluice/internal/model"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
@@ -62,50 +62,60 @@ func (a *App) maxTemperature(name string) float32 {
 	return sessions.MaxTemperature(m)
 }
 
-// adopt applies a configuration's gate and models, or neither.
-func (a *App) adopt(cfg *config.Config) error {
-	rules, err := policy.NewRules(cfg.Policy.PolicyRules())
-	if err != nil {
-		return fmt.Errorf("configure rules: %w", err)
+// prepared is a configuration whose gate, monitor, models and secrets have been made. Nothing of it is in effect.
+type prepared struct {
+	cfg     *config.Config
+	rules   *policy.Rules
+	gate    *policy.Gate
+	monitor *policy.Monitor
+	models  *model.Registry
+	secrets *policy.Secrets
+}
+
+// prepare makes what a configuration consists of. token is the gateway's own.
+func (a *App) prepare(cfg *config.Config, token string) (p prepared, err error) {
+	p.cfg = cfg
+	if p.rules, err = policy.NewRules(cfg.Policy.PolicyRules()); err != nil {
+		return p, fmt.Errorf("configure rules: %w", err)
 	}
-	rules.Continue(a.rules.Load())
-	gate, err := newGate(cfg, rules, a.nodes.level)
-	if err != nil {
-		return fmt.Errorf("configure gate: %w", err)
+	p.rules.Continue(a.rules.Load())
+	if p.gate, err = newGate(cfg, p.rules, a.nodes.level); err != nil {
+		return p, fmt.Errorf("configure gate: %w", err)
 	}
-	models, err := newModels(a, cfg)
-	if err != nil {
-		return fmt.Errorf("configure models: %w", err)
+	if p.models, err = newModels(a, cfg); err != nil {
+		return p, fmt.Errorf("configure models: %w", err)
 	}
-	secrets, err := newSecrets(cfg, *a.token.Load())
-	if err != nil {
-		return fmt.Errorf("configure secrets: %w", err)
+	if p.secrets, err = newSecrets(cfg, token); err != nil {
+		return p, fmt.Errorf("configure secrets: %w", err)
 	}
-	monitor, err := policy.NewMonitor(policy.MonitorConfig{
-		Rules: rules, Secrets: secrets, SinkLevel: gate.SinkLevel, Escalation: policy.Escalation(cfg.Policy.Escalation), Now: a.now,
+	p.monitor, err = policy.NewMonitor(policy.MonitorConfig{
+		Rules: p.rules, Secrets: p.secrets, SinkLevel: p.gate.SinkLevel, Escalation: policy.Escalation(cfg.Policy.Escalation), Now: a.now,
 	})
 	if err != nil {
-		return fmt.Errorf("configure policy: %w", err)
+		return p, fmt.Errorf("configure policy: %w", err)
 	}
-	a.rules.Store(rules)
-	a.gate.Store(gate.Hiding(secrets))
-	a.monitor.Store(monitor)
-	a.secrets.Store(secrets)
-	a.models.Store(models)
-	a.meter.Configure(meterSettings(cfg))
-	a.voices.Configure(cfg.Media)
-	a.limits.Store(&cfg.Limits)
-	a.notify.Store(&cfg.A2A.Push)
-	keys := nkeysOf(cfg)
+	return p, nil
+}
+
+// adopt puts a prepared configuration into effect.
+func (a *App) adopt(p prepared) {
+	a.rules.Store(p.rules)
+	a.gate.Store(p.gate.Hiding(p.secrets))
+	a.monitor.Store(p.monitor)
+	a.secrets.Store(p.secrets)
+	a.models.Store(p.models)
+	a.meter.Configure(meterSettings(p.cfg))
+	a.voices.Configure(p.cfg.Media)
+	a.limits.Store(&p.cfg.Limits)
+	a.notify.Store(&p.cfg.A2A.Push)
+	keys := nkeysOf(p.cfg)
 	a.nkeys.Store(&keys)
-	return nil
 }
 
 // Reload applies a checked configuration at once. It returns the changed keys that need a restart.
 func (a *App) Reload(cfg *config.Config) (waiting []string, err error) { return a.file.Apply(cfg) }
 
-// apply puts a checked configuration into effect, or changes nothing: access, accounts, the address, policy, agents, models,
-// MCP servers and queues.
+// apply puts a checked configuration into effect, or changes nothing: all that can fail comes first.
 func (a *App) apply(cfg *config.Config) error {
 	if !a.up.Load() { // the start goes on with the configuration that it has read
 		return fmt.Errorf("try again in a moment: %w", errStarting)
@@ -122,22 +132,18 @@ func (a *App) apply(cfg *config.Config) error {
 	if err != nil {
 		return fmt.Errorf("configure channels: %w", err)
 	}
-	was := a.file.Running().Gateway.Listen
-	if was != cfg.Gateway.Listen {
+	next, err := a.prepare(cfg, token)
+	if err != nil {
+		return err
+	}
+	if was := a.file.Running().Gateway.Listen; was != cfg.Gateway.Listen {
 		if err := a.http.Move(context.Background(), cfg.Gateway.Listen); err != nil {
 			return err
 		}
 		a.log.Info("the gateway listens on another address", "was", was, "is", a.Addr().String())
 	}
-	before := *a.token.Load()
 	a.setToken(cfg, token)
-	if err := a.adopt(cfg); err != nil {
-		a.setToken(a.file.Running(), before)
-		if was != cfg.Gateway.Listen {
-			err = errors.Join(err, a.http.Move(context.Background(), was))
-		}
-		return err
-	}
+	a.adopt(next)
 	a.http.Configure(context.Background(), access)
 	a.bus.Agents.Recheck()
 	a.roster.Configure(agentSettings(cfg, a.monitor.Load(), a.carriers))

@@ -156,13 +156,17 @@ func TestTheAddressMovesWhileARequestRuns(t *testing.T) {
 	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = taken.Close() })
-	listen(taken.Addr().String())
+	require.NoError(t, os.WriteFile(path, []byte("gateway: { listen: \""+taken.Addr().String()+"\", token: the-token-of-the-owner-2 }\nmodels: { default: offline/echo }\n"), 0o600))
 	cfg, err := g.Source.Loader.Load(path)
 	require.NoError(t, err)
 	_, err = g.Reload(cfg)
 	require.ErrorContains(t, err, "change gateway.listen")
 	require.Equal(t, next, g.Addr().String())
 	read(t, g.call(http.MethodGet, "/v1/status", ""), http.StatusOK, nil)
+	read(t, g.call(http.MethodGet, "/v1/status", "", "Authorization", "Bearer the-token-of-the-owner-2"), http.StatusUnauthorized, nil)
+	var agents struct{ Agents []struct{ Model string } }
+	read(t, g.call(http.MethodGet, "/v1/agents", ""), http.StatusOK, &agents)
+	require.Equal(t, "offline/slow-2s", agents.Agents[0].Model, "nothing else of that configuration is in effect")
 
 	_, port, err := net.SplitHostPort(next)
 	require.NoError(t, err)

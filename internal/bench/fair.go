@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -93,31 +92,9 @@ func (b *bench) beside(ctx context.Context, send func(*gateway, int)) (alone, du
 
 // quiet lets one person ask again and again, with pauses, and returns the p99 of the times until the answers.
 func (g *gateway) quiet(ctx context.Context, n int) (time.Duration, error) {
-	arrived := make(chan struct{}, 1)
-	g.onAnswer(func(chat int64) {
-		if chat == firstPerson {
-			select {
-			case arrived <- struct{}{}:
-			default:
-			}
-		}
-	})
-	times := make([]time.Duration, 0, n)
-	for i := range n {
-		began := time.Now()
-		g.say(firstPerson, question+strconv.Itoa(i))
-		timer := time.NewTimer(answerWithin)
-		select {
-		case <-arrived:
-			times = append(times, time.Since(began))
-		case <-timer.C:
-			return 0, errNoAnswer
-		case <-ctx.Done():
-			return 0, context.Cause(ctx)
-		}
-		timer.Reset(quietEvery)
-		<-timer.C
+	times, err := g.oneByOne(ctx, firstPerson, n, quietEvery)
+	if err != nil {
+		return 0, err
 	}
-	slices.Sort(times)
 	return quantile(times, 0.99), nil
 }

@@ -23,11 +23,14 @@ const (
 
 var errNoAnswer = errors.New("an answer did not come in time")
 
-// oneByOne sends one person's questions, each after the answer to the previous one. It returns the sorted times from
-// a question's arrival at Telegram to its answer.
-func (g *gateway) oneByOne(ctx context.Context, person int64, n int) ([]time.Duration, error) {
+// oneByOne sends one person's questions, each after the answer to the previous one and a rest. It returns the sorted times
+// from a question's arrival at Telegram to its answer.
+func (g *gateway) oneByOne(ctx context.Context, person int64, n int, rest time.Duration) ([]time.Duration, error) {
 	arrived := make(chan struct{}, 1)
-	g.onAnswer(func(int64) {
+	g.onAnswer(func(chat int64) {
+		if chat != person {
+			return
+		}
 		select {
 		case arrived <- struct{}{}:
 		default:
@@ -47,6 +50,11 @@ func (g *gateway) oneByOne(ctx context.Context, person int64, n int) ([]time.Dur
 			return nil, context.Cause(ctx)
 		}
 		timer.Stop()
+		if rest > 0 {
+			if err := pause.Wait(ctx, rest); err != nil {
+				return nil, err
+			}
+		}
 	}
 	slices.Sort(times)
 	return times, nil

@@ -109,10 +109,10 @@ func (b *bench) round(ctx context.Context, s *series, p gatewayParams) error {
 
 // converse measures answers, first to one person, then to many, whose ids start at first.
 func (b *bench) converse(ctx context.Context, g *gateway, s *series, first int64) error {
-	if _, err := g.oneByOne(ctx, first, sequential/10); err != nil { // warm-up
+	if _, err := g.oneByOne(ctx, first, sequential/10, 0); err != nil { // warm-up
 		return err
 	}
-	times, err := g.oneByOne(ctx, first, sequential)
+	times, err := g.oneByOne(ctx, first, sequential, 0)
 	if err != nil {
 		return err
 	}

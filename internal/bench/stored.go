@@ -48,7 +48,7 @@ func (b *bench) measurePast(ctx context.Context, store string, p gatewayParams, 
 	if _, err := g.start(ctx); err != nil {
 		return err
 	}
-	if _, err := g.oneByOne(ctx, modelPerson, turns); err != nil {
+	if _, err := g.oneByOne(ctx, modelPerson, turns, 0); err != nil {
 		return err
 	}
 	if err := pause.Wait(ctx, settleFor); err != nil {

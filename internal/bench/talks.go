@@ -29,7 +29,7 @@ func (b *bench) started(ctx context.Context, model string) (g *gateway, end func
 	endModel := end
 	end = func() { g.close(); endModel() }
 	if _, err = g.start(ctx); err == nil {
-		_, err = g.oneByOne(ctx, firstPerson, sequential/10)
+		_, err = g.oneByOne(ctx, firstPerson, sequential/10, 0)
 	}
 	if err != nil {
 		end()
@@ -102,7 +102,7 @@ func (g *gateway) alone(ctx context.Context) (rested, used time.Duration, err er
 		next := time.NewTicker(aloneGap)
 		defer next.Stop()
 		for i := range alone {
-			if _, err := g.oneByOne(ctx, firstPerson+int64(i%10), 1); err != nil {
+			if _, err := g.oneByOne(ctx, firstPerson+int64(i%10), 1, 0); err != nil {
 				return err
 			}
 			select {

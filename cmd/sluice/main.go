@@ -63,7 +63,7 @@ func run(signals <-chan os.Signal, built build.Info) int {
 	})
 }
 
-// hidden reads a line of a terminal without showing it; nil if standard input is none.
+// hidden reads a line of a terminal without showing it; nil if standard input is not a terminal.
 func hidden(stdin int) func() (string, error) {
 	if !term.IsTerminal(stdin) {
 		return nil

@@ -20,7 +20,7 @@ import (
 	"sluice/store/sqlite/sqlitetest"
 )
 
-// fromFile starts a gateway whose configuration is a file; without a text there is none yet.
+// fromFile starts a gateway with a configuration file; if text is empty, the file does not exist yet.
 func fromFile(t *testing.T, text string, env map[string]string) (g *gateway, path string) {
 	t.Helper()
 	g = &gateway{t: t, state: sqlitetest.Dir(t), log: newOutput()}

@@ -182,7 +182,7 @@ func TestConsoleOlderMessagesDontMoveOthers(t *testing.T) {
 			const words = seen.querySelector(".bubble").textContent, shown = () => [...log.querySelectorAll(".entry")].find((n) => n.querySelector(".bubble")?.textContent === words);
 			while (document.querySelectorAll(".entry").length === before && performance.now() < until) await frame();
 			for (let i = 0; i < 3; i++) await frame();
-			return shown() ? shown().getBoundingClientRect().top - y : 1e9; // whether it is drawn anew or not
+			return shown() ? shown().getBoundingClientRect().top - y : 1e9; // the page may have replaced the element
 		})()`)
 		require.InDelta(t, 0, moved, 1, "no jump")
 		require.Equal(t, want, eval[int](b, `document.querySelectorAll(".entry").length`))

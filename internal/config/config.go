@@ -349,7 +349,7 @@ type Limits struct {
 	ReserveBytes   Bytes `yaml:"reserveBytes" doc:"Free space on the disk of the workspaces (by default the disk of the state) that session files may not use, so that messages can still be received and answered. With SQLite, stored attachments leave the same space on the disk of the state. A tenth of the disk if the disk is smaller than ten times this."`
 
 	DiskWarnBytes Bytes `yaml:"diskWarnBytes" doc:"Free space on the disk of the state folder below which the owner is warned, at most a fifth of the disk. 0: never."`
-	DiskStopBytes Bytes `yaml:"diskStopBytes" doc:"With SQLite: free space on the disk of the state folder below which no new messages are accepted, so that nothing is half written, at most a fortieth of the disk. Platforms keep the messages; programs get an error. The gateway continues when there is a quarter more space than this. 0: never."`
+	DiskStopBytes Bytes `yaml:"diskStopBytes" doc:"With SQLite: free space on the disk of the state folder below which no new messages are accepted, so that nothing is half written, at most a fortieth of the disk. Telegram and Discord keep the messages, Slack for about five minutes; programs get an error. The gateway continues when there is a quarter more space than this. 0: never."`
 
 	CommandMemory    Bytes `yaml:"commandMemory" doc:"Memory for a command of the tool exec and everything it starts, together."`
 	CommandProcesses int   `yaml:"commandProcesses" min:"8" max:"32768" doc:"Processes and threads of a command of the tool exec at the same time."`

@@ -112,7 +112,7 @@ func (f *File) around(root *yaml.Node) (map[string]any, error) {
 	return document, nil
 }
 
-// value returns the value of a key in a mapping; nil if there is none.
+// value returns the value of a key in a mapping; nil if the mapping does not have it.
 func value(node *yaml.Node, key string) *yaml.Node {
 	if node == nil || node.Kind != yaml.MappingNode {
 		return nil

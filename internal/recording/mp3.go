@@ -52,7 +52,7 @@ var (
 	hertz    = [...]int{44_100, 48_000, 32_000}
 )
 
-// frame returns the size and the length of the MPEG audio frame at the beginning; 0 if there is none.
+// frame returns the size and the length of the MPEG audio frame at the beginning; 0 if there is no frame.
 func frame(b []byte) (size int, length time.Duration) {
 	version, layer, rate, speed := b[1]>>3&3, b[1]>>1&3, int(b[2]>>4), int(b[2]>>2&3)
 	if b[0] != 0xff || b[1]&0xe0 != 0xe0 || version == 1 || layer == 0 || rate == 0 || rate == 15 || speed == 3 {

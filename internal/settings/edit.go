@@ -20,7 +20,7 @@ type Edit struct {
 }
 
 // edited makes edits in a checked text. Other lines stay as they are. A top-level section in which keys are added or removed is
-// formatted anew, with its comments and its order.
+// formatted again; its comments and its order stay.
 func edited(text []byte, edits []Edit) ([]byte, error) {
 	for _, e := range edits {
 		steps, err := stepsOf(e.Path)
@@ -187,7 +187,7 @@ func tokenLength(rest string, n *yaml.Node) int {
 	return 0
 }
 
-// find returns the node of a path; nil if there is none. It does not follow aliases, whose values belong to several keys.
+// find returns the node of a path; nil if the document does not have it. It does not follow aliases, whose values belong to several keys.
 func find(n *yaml.Node, steps []step) *yaml.Node {
 	for _, s := range steps {
 		if n = child(n, s); n == nil {

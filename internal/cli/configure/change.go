@@ -186,8 +186,8 @@ that are kept. Going back is a new version, so it can be taken back, too.`,
 	})
 }
 
-// value is what a setting gets, in the type of its kind. What is no value of this kind is sent as it is, and the gateway says
-// what is wrong with it.
+// value converts the value of a setting to the type of its kind. It sends a value that does not fit as a text; the gateway
+// reports the error.
 func (d Deps) value(ctx context.Context, args []string) (any, error) {
 	patterns, err := d.patterns(ctx)
 	if err != nil {

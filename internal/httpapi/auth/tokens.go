@@ -105,7 +105,7 @@ func (t *Tokens) Configure(ctx context.Context, credentials []Credential, proxy 
 	t.live.Recheck(limited)
 }
 
-// find is the credential of a name; the zero value if there is none.
+// find returns the credential with a name, or the zero value.
 func find(known []hashed, name string) hashed {
 	if i := slices.IndexFunc(known, func(c hashed) bool { return c.Name == name }); i >= 0 {
 		return known[i]

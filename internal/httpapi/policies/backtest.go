@@ -36,7 +36,7 @@ type backtestRecord struct {
 	Deliveries int                   `json:"deliveries" doc:"checked deliveries"`
 	Calls      int                   `json:"calls" doc:"checked tool calls"`
 	Since      *time.Time            `json:"since,omitempty" doc:"the oldest checked row"`
-	Bound      backtest.Bound        `json:"bound" enum:"none,rows,time" doc:"why no older rows were checked: there are none, or the limit of rows or time was reached"`
+	Bound      backtest.Bound        `json:"bound" enum:"none,rows,time" doc:"why no older rows were checked: no older rows are stored, or the limit of rows or time was reached"`
 	Count      map[policy.Action]int `json:"count" doc:"the number of rows that would have been decided differently, by action"`
 	Changed    []changedRecord       `json:"changed" doc:"the newest 100 of these rows, newest first"`
 	More       bool                  `json:"more,omitempty" doc:"there are more than 100"`

@@ -14,6 +14,7 @@ import (
 	"sluice/adapters"
 	plan "sluice/internal/alert"
 	"sluice/internal/document"
+	"sluice/internal/pause"
 	"sluice/internal/telemetry"
 	"sluice/policy"
 	"sluice/policy/flow"
@@ -413,22 +414,15 @@ func (r *Router) Stop(ctx context.Context) {
 }
 
 func (r *Router) sweep(ctx context.Context) {
-	ticker := time.NewTicker(r.sweepEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			r.lanes.RescanAll()
-			r.expirer.Sweep(ctx)
-			r.held.ExpireAll(ctx)
-			r.sweepMemories(ctx)
-			if r.alsoSweep != nil {
-				r.alsoSweep(ctx)
-			}
+	pause.Rounds(ctx, r.sweepEvery, r.sweepEvery, r.log, func(ctx context.Context) {
+		r.lanes.RescanAll()
+		r.expirer.Sweep(ctx)
+		r.held.ExpireAll(ctx)
+		r.sweepMemories(ctx)
+		if r.alsoSweep != nil {
+			r.alsoSweep(ctx)
 		}
-	}
+	})
 }
 
 // pruned counts a step of retention.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"sluice/internal/config"
+	"sluice/internal/pause"
 	"sluice/internal/settings"
 )
 
@@ -155,18 +156,12 @@ func (f *File) save(ctx context.Context, c *config.Config) error {
 // last valid configuration stays in effect, and Watch tries the file again, because only a file that it names may be missing.
 // seen is the state of the files before they were read for the start.
 func (f *File) Watch(ctx context.Context, seen Stamps) {
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
-	for failed := ""; ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+	failed := ""
+	pause.Rounds(ctx, every, every, f.gateway.Log, func(ctx context.Context) {
 		path := f.Path()
 		now := StampsOf(path, f.Running().FilesRead()...)
 		if path == "" || maps.Equal(now, seen) && failed == "" {
-			continue
+			return
 		}
 		seen = now
 		err := f.read(ctx, path)
@@ -177,7 +172,7 @@ func (f *File) Watch(ctx context.Context, seen Stamps) {
 			failed = err.Error()
 			f.gateway.Log.Error("configuration not applied; the last valid one stays in effect", "file", path, "err", err)
 		}
-	}
+	})
 }
 
 // read applies the file if its configuration differs from the running one.

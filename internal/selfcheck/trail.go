@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sluice/internal/alert"
+	"sluice/internal/pause"
 	"sluice/internal/trouble"
 	"sluice/router/ledger"
 )
@@ -29,19 +30,7 @@ type Trail struct {
 }
 
 // Run verifies until ctx ends.
-func (w *Trail) Run(ctx context.Context) {
-	timer := time.NewTimer(trailFirst)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-			w.Check(ctx)
-			timer.Reset(trailEach)
-		}
-	}
-}
+func (w *Trail) Run(ctx context.Context) { pause.Rounds(ctx, trailFirst, trailEach, w.Log, w.Check) }
 
 // Check verifies once.
 func (w *Trail) Check(ctx context.Context) {

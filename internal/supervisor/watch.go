@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sluice/adapters"
+	"sluice/internal/pause"
 )
 
 // watchEvery is how often accounts are checked for lost events.
@@ -18,21 +19,14 @@ func (s *Supervisor) watch(ctx context.Context, acc *account) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var done sync.WaitGroup
 	done.Go(func() {
-		ticker := time.NewTicker(watchEvery)
-		defer ticker.Stop()
 		taken, asked := -1, s.cfg.Now()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-			}
+		pause.Rounds(ctx, watchEvery, watchEvery, s.cfg.Log, func(ctx context.Context) {
 			s.report(acc)
 			if s.cfg.Now().Sub(asked) >= backlogEvery {
 				asked = s.cfg.Now()
 				taken = acc.askBacklog(ctx, taken)
 			}
-		}
+		})
 	})
 	return func() { cancel(); done.Wait() }
 }

@@ -127,16 +127,17 @@ func (t *Tracer) Stop(ctx context.Context) {
 
 func (e *exporter) run(ctx context.Context) {
 	defer close(e.done)
+	send := func(batch []*Span) { pause.Guard(e.log, func() { e.send(ctx, batch) }) }
 	for {
 		select {
 		case <-e.end:
 			for len(e.queue) > 0 {
-				e.send(ctx, e.more(nil, nil))
+				send(e.more(nil, nil))
 			}
 			return
 		case first := <-e.queue:
 			soon := time.NewTimer(batchEach)
-			e.send(ctx, e.more(first, soon.C))
+			send(e.more(first, soon.C))
 			soon.Stop()
 		}
 	}

@@ -11,11 +11,11 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"runtime/debug"
 	"slices"
 	"time"
 
 	"sluice/internal/alert"
+	"sluice/internal/pause"
 	"sluice/policy/flow"
 )
 
@@ -68,26 +68,10 @@ type known struct {
 }
 
 // Run looks until ctx ends.
-func (w *Watch) Run(ctx context.Context) {
-	timer := time.NewTicker(Every)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-			w.look(ctx)
-		}
-	}
-}
+func (w *Watch) Run(ctx context.Context) { pause.Rounds(ctx, Every, Every, w.Log, w.look) }
 
 // look compares what is wrong with what was wrong before.
 func (w *Watch) look(ctx context.Context) {
-	defer func() {
-		if p := recover(); p != nil {
-			w.Log.Error("the look at the gateway's own troubles failed", "err", fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
-		}
-	}()
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	troubles, err := w.Look(ctx)

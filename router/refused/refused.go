@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sluice/adapters"
+	"sluice/internal/pause"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -67,18 +68,7 @@ func (l *Log) Note(in adapters.Inbound, reason string) {
 }
 
 // Run stores what was noted, until ctx ends.
-func (l *Log) Run(ctx context.Context) {
-	ticker := time.NewTicker(storeEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			l.StoreRest(ctx)
-		}
-	}
-}
+func (l *Log) Run(ctx context.Context) { pause.Rounds(ctx, storeEvery, storeEvery, l.Log, l.StoreRest) }
 
 // StoreRest stores what was noted.
 func (l *Log) StoreRest(ctx context.Context) {

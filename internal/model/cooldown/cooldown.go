@@ -26,6 +26,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sluice/internal/pause"
 	"sluice/sessions"
 	"sluice/sessions/port"
 )
@@ -208,22 +209,15 @@ func (b *Board) change(p Place) {
 // Watch stores what could not be stored before, and, where replicas share the store, reads the rows of the others, until ctx
 // ends.
 func (b *Board) Watch(ctx context.Context, shared bool) {
-	ticker := time.NewTicker(Every)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+	pause.Rounds(ctx, Every, Every, b.cfg.Log, func(ctx context.Context) {
 		b.saveAll(ctx)
 		if !shared {
-			continue
+			return
 		}
 		if err := b.Load(ctx); err != nil && ctx.Err() == nil {
 			b.cfg.Log.Warn("cooldowns of other replicas not known", "err", err)
 		}
-	}
+	})
 }
 
 // Standing says whether a place may be asked.

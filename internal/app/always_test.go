@@ -138,10 +138,16 @@ func (g *gateway) ended(n int) bool {
 	return len(done.Runs) >= n
 }
 
-// soon waits until something holds.
+// soon waits until something holds after a change that was stored.
 func (g *gateway) soon(holds func() bool) {
 	g.t.Helper()
-	require.Eventually(g.t, holds, patience, 20*time.Millisecond)
+	for deadline := time.After(patience); !holds(); {
+		select {
+		case <-g.committed:
+		case <-deadline:
+			g.t.Fatal("no stored change made it true")
+		}
+	}
 }
 
 // tokenOf makes a token of a role and a level.

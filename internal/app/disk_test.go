@@ -9,10 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
-	_ "modernc.org/sqlite" // opens the database beside the gateway
 
 	"sluice/adapters/telegram/telegramtest"
 	"sluice/internal/alert"
@@ -24,10 +22,10 @@ import (
 )
 
 // onDisk starts a gateway whose disk has so many free bytes of 100 GiB.
-func onDisk(t *testing.T, text string) (*gateway, *atomic.Int64) {
+func onDisk(t *testing.T, bytes int64, text string) (*gateway, *atomic.Int64) {
 	t.Helper()
 	free := &atomic.Int64{}
-	free.Store(50 << 30)
+	free.Store(bytes)
 	g := &gateway{t: t, state: sqlitetest.Dir(t), log: newOutput()}
 	g.cfg = load(t, g.state, text)
 	g.App = app.New(g.cfg, "test", slog.New(slog.NewTextHandler(g.log, nil)))
@@ -53,7 +51,7 @@ func (g *gateway) trouble(prefix string) (found trouble.Trouble) {
 func TestADiskThatFills(t *testing.T) {
 	t.Parallel()
 	bots, models := platforms(t)
-	g, free := onDisk(t, `owners: ["telegram:1001"]
+	g, free := onDisk(t, 200<<20, `owners: ["telegram:1001"]
 `+withModels(models)+`channels: { telegram: { accounts: { default: { token: "`+bots.Token()+`", apiBase: "`+bots.URL()+`" } } } }
 `)
 	ready := func() (int, string) {
@@ -62,22 +60,12 @@ func TestADiskThatFills(t *testing.T) {
 		require.NoError(t, err)
 		return resp.StatusCode, string(body)
 	}
-	require.Eventually(t, func() bool { status, _ := ready(); return status == http.StatusOK }, patience, 50*time.Millisecond, "Telegram is connected")
-	require.Empty(t, g.trouble("disk/"))
-	free.Store(1500 << 20)
-	warned := g.trouble("disk/")
-	require.Equal(t, alert.Warning, warned.Severity)
-	require.Equal(t, "The disk is filling: 1.5 GiB are free (limits.diskWarnBytes)", warned.Title)
-	status, _ := ready()
-	require.Equal(t, http.StatusOK, status)
-
-	free.Store(200 << 20)
-	require.Eventually(t, func() bool { status, _ := ready(); return status == http.StatusServiceUnavailable }, patience, 50*time.Millisecond)
-	_, body := ready()
+	bots.Say(telegramtest.Private(1001), telegramtest.User{ID: 1001, FirstName: "Ada"}, "hello")
+	g.log.await(t, "new messages are not accepted")
+	status, body := ready()
+	require.Equal(t, http.StatusServiceUnavailable, status)
 	require.Contains(t, body, "limits.diskStopBytes")
 	require.Equal(t, alert.Critical, g.trouble("disk/").Severity)
-	owner := telegramtest.User{ID: 1001, FirstName: "Ada"}
-	bots.Say(telegramtest.Private(1001), owner, "hello")
 	resp := g.call(http.MethodPost, "/v1/sessions", `{"agent":"main"}`)
 	require.Equal(t, http.StatusCreated, resp.StatusCode)
 	var made struct{ ID string }
@@ -91,18 +79,25 @@ func TestADiskThatFills(t *testing.T) {
 	require.Empty(t, bots.Sent(1001))
 
 	models.Enqueue(modeltest.Say("Hello."))
-	free.Store(10 << 30)
+	free.Store(1500 << 20)
 	_, err = bots.WaitSent(t.Context(), 1001, 1)
 	require.NoError(t, err, "Telegram has kept the message")
-	require.Eventually(t, func() bool { status, _ := ready(); return status == http.StatusOK }, patience, 50*time.Millisecond)
+	g.log.await(t, "new messages are accepted again")
+	status, body = ready()
+	require.Equal(t, http.StatusOK, status, body)
 	require.Len(t, bots.Sent(1001), 1)
+	warned := g.trouble("disk/")
+	require.Equal(t, alert.Warning, warned.Severity)
+	require.Equal(t, "The disk is filling: 1.5 GiB are free (limits.diskWarnBytes)", warned.Title)
+	free.Store(50 << 30)
+	require.Empty(t, g.trouble("disk/"))
 }
 
 // With PostgreSQL, messages need no space on the gateway's disk: the owner is warned, and files are refused.
 func TestADiskThatFillsBesidePostgreSQL(t *testing.T) {
 	t.Parallel()
 	bots, models := platforms(t)
-	g, free := onDisk(t, `owners: ["telegram:1001"]
+	g, free := onDisk(t, 50<<30, `owners: ["telegram:1001"]
 store: { url: "`+storetest.Postgres(t)+`" }
 `+withModels(models)+`channels: { telegram: { accounts: { default: { token: "`+bots.Token()+`", apiBase: "`+bots.URL()+`" } } } }
 `)

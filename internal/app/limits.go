@@ -30,7 +30,7 @@ func (a *App) diskSpace(bytes int64) error {
 
 // newDisk watches the disk of the state.
 func newDisk(a *App) *watermark.Disk {
-	return &watermark.Disk{Folder: a.cfg.State, Space: a.space, Now: a.now, Marks: func() watermark.Marks {
+	return &watermark.Disk{Folder: a.cfg.State, Space: a.space, Now: a.now, Log: a.log, Marks: func() watermark.Marks {
 		l := a.limits.Load()
 		return watermark.Marks{Warn: int64(l.DiskWarnBytes), Stop: int64(l.DiskStopBytes)}
 	}}

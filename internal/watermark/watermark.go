@@ -4,6 +4,7 @@ package watermark
 
 import (
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -26,11 +27,11 @@ type Disk struct {
 	Marks  func() Marks
 	Space  func(folder string) (free, total int64, err error)
 	Now    func() time.Time
+	Log    *slog.Logger
 
-	mu      sync.Mutex
-	at      time.Time // of the last measurement
-	stopped bool
-	full    *FullError // while stopped
+	mu   sync.Mutex
+	at   time.Time  // of the last measurement
+	full *FullError // nil while new messages are accepted
 }
 
 // FullError says that the disk is below the threshold for new messages.
@@ -63,20 +64,23 @@ func (d *Disk) Low() (free int64, low bool) {
 	return free, err == nil && free < min(d.Marks().Warn, total/warnShare)
 }
 
-// look measures the disk. Once stopped, a quarter more space than the threshold is needed to continue. The caller holds mu.
+// look measures the disk. A full disk needs a quarter more space than the threshold until messages are accepted again. The
+// caller holds mu.
 func (d *Disk) look(now time.Time) {
 	d.at = now
 	free, total, err := d.Space(d.Folder)
-	if err != nil {
-		d.stopped, d.full = false, nil
-		return
+	stop := min(d.Marks().Stop, total/stopShare)
+	again, was := stop+stop/4, d.full
+	switch {
+	case err != nil || was == nil && free >= stop || free >= again:
+		d.full = nil
+	default:
+		d.full = &FullError{Free: free, Mark: again}
 	}
-	mark := min(d.Marks().Stop, total/stopShare)
-	if d.stopped {
-		mark += mark / 4
-	}
-	if d.stopped, d.full = free < mark, nil; d.stopped {
-		base := min(d.Marks().Stop, total/stopShare)
-		d.full = &FullError{Free: free, Mark: base + base/4}
+	switch {
+	case was == nil && d.full != nil:
+		d.Log.Warn("new messages are not accepted", "err", d.full)
+	case was != nil && d.full == nil:
+		d.Log.Info("new messages are accepted again: the disk has space")
 	}
 }

@@ -1,7 +1,10 @@
 package watermark_test
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,8 +19,9 @@ func TestMarks(t *testing.T) {
 	now := time.Date(2027, 1, 15, 12, 0, 0, 0, time.UTC)
 	free, total, looks := int64(4000*mib), int64(100_000*mib), 0
 	var fault error
+	var log bytes.Buffer
 	marks := watermark.Marks{Warn: 2000 * mib, Stop: 200 * mib}
-	d := &watermark.Disk{Folder: "/state", Marks: func() watermark.Marks { return marks }, Now: func() time.Time { return now }, Space: func(folder string) (int64, int64, error) {
+	d := &watermark.Disk{Folder: "/state", Marks: func() watermark.Marks { return marks }, Now: func() time.Time { return now }, Log: slog.New(slog.NewTextHandler(&log, nil)), Space: func(folder string) (int64, int64, error) {
 		require.Equal(t, "/state", folder)
 		looks++
 		return free, total, fault
@@ -61,4 +65,6 @@ func TestMarks(t *testing.T) {
 	fault, marks = nil, watermark.Marks{}
 	require.False(t, full(), "without marks")
 	require.False(t, low())
+	require.Equal(t, 2, strings.Count(log.String(), "not accepted"), "once each time")
+	require.Equal(t, 2, strings.Count(log.String(), "accepted again: the disk has space"))
 }

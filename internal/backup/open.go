@@ -10,11 +10,11 @@ import (
 	"sluice/store/sqlite"
 )
 
-// OpenCopy opens the store of a gateway for reading, while the gateway may run: with SQLite a copy as of one moment. done must be
-// called at the end.
+// OpenCopy opens the store of a gateway for reading, while the gateway may run: with SQLite a copy as of one moment, with
+// PostgreSQL the database itself, which must have this program's schema. done must be called at the end.
 func OpenCopy(ctx context.Context, state, url string) (db *store.DB, done func() error, err error) {
 	if url != "" {
-		db, err = postgres.Open(ctx, postgres.Config{URL: url})
+		db, err = postgres.Open(ctx, postgres.Config{URL: url, AsIs: true})
 		if err != nil {
 			return nil, nil, err
 		}

@@ -38,6 +38,8 @@ const (
 type Config struct {
 	URL string       // postgres://user:password@host:port/database; an empty database is enough
 	Log *slog.Logger // nil: no logs
+	// AsIs leaves the schema as it is: a database with an older schema than this program's is not opened.
+	AsIs bool
 }
 
 // database is PostgreSQL as a [engine.Engine].
@@ -79,7 +81,7 @@ func Open(ctx context.Context, c Config) (*store.DB, error) {
 	if err != nil {
 		return nil, explain(fmt.Errorf("connect: %w", err))
 	}
-	if err := migrate(ctx, pool, c.Log); err != nil {
+	if err := migrate(ctx, pool, c); err != nil {
 		pool.Close()
 		return nil, explain(err)
 	}
@@ -110,7 +112,7 @@ func prepareConnection(ctx context.Context, conn *pgx.Conn) error {
 }
 
 // migrate brings the schema up to date. In the usual case, where it is, this costs one query.
-func migrate(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) (err error) {
+func migrate(ctx context.Context, pool *pgxpool.Pool, c Config) (err error) {
 	db := stdlib.OpenDBFromPool(pool)
 	defer func() { err = errors.Join(err, db.Close()) }()
 	provider, known, err := newProvider(db)
@@ -131,10 +133,13 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) (err err
 		}
 		if have.Newest > known.Newest {
 			since, err := compatibleSince(ctx, pool)
-			return errors.Join(err, engine.Fits(have, known, since, log))
+			return errors.Join(err, engine.Fits(have, known, since, c.Log))
 		}
 	}
-	_, err = engine.Migrate(ctx, provider, log)
+	if c.AsIs {
+		return errors.New("the database has the schema of an older version of sluice: start the gateway with this version, or run sluice migrate")
+	}
+	_, err = engine.Migrate(ctx, provider, c.Log)
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -35,4 +36,31 @@ func open(t testing.TB, url string) *store.DB {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) *store.DB { return open(t, migrated.Copy(t)) })
+}
+
+// Who only reads migrates nothing.
+func TestAsItIs(t *testing.T) {
+	t.Parallel()
+	url := migrated.Copy(t)
+	asIs := func() error {
+		db, err := postgres.Open(t.Context(), postgres.Config{URL: url, AsIs: true})
+		if err != nil {
+			return err
+		}
+		return db.Close()
+	}
+	require.NoError(t, asIs())
+
+	conn, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, conn.Close(context.WithoutCancel(t.Context()))) }()
+	applied := func() (n int) {
+		require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM goose_db_version`).Scan(&n))
+		return n
+	}
+	_, err = conn.Exec(t.Context(), `DELETE FROM goose_db_version WHERE version_id = (SELECT max(version_id) FROM goose_db_version)`)
+	require.NoError(t, err)
+	before := applied()
+	require.ErrorContains(t, asIs(), "run sluice migrate")
+	require.Equal(t, before, applied())
 }

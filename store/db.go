@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"time"
 
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -118,6 +119,13 @@ func (db *DB) Close() error { return db.conn.Close() }
 
 // Ready returns nil if the database can be read and written, and otherwise an error that says what is wrong.
 func (db *DB) Ready(ctx context.Context) error { return db.conn.Ready(ctx) }
+
+// Clock reads the clock of a database that several gateways share.
+func (db *DB) Clock(ctx context.Context) (time.Time, error) {
+	var micros int64
+	err := db.conn.One(ctx, `SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)`, nil, &micros)
+	return engine.FromMicros(micros), err
+}
 
 // Commit implements [ledger.Store].
 func (db *DB) Commit(ctx context.Context, change ledger.Change) error {

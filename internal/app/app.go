@@ -19,9 +19,11 @@ import (
 	"sluice/internal/agent/roster"
 	"sluice/internal/backup"
 	"sluice/internal/bus"
+	"sluice/internal/clock"
 	"sluice/internal/config"
 	"sluice/internal/config/agents"
 	"sluice/internal/configfile"
+	"sluice/internal/faultpoint"
 	"sluice/internal/hostos"
 	"sluice/internal/httpapi"
 	"sluice/internal/logs"
@@ -64,7 +66,8 @@ type App struct {
 
 	cfg      *config.Config
 	version  string
-	now      func() time.Time
+	clock    *clock.Clock
+	now      func() time.Time // of clock
 	log      *slog.Logger
 	registry *prometheus.Registry
 	replica  string
@@ -97,6 +100,7 @@ type App struct {
 	mcp        *mcp.Servers
 	checks     *checks.Checks
 	unwatch    func()                        // ends the watch over the gateway's own troubles; nil: it has not begun
+	unfollow   func()                        // lets the clock no longer follow the database's; nil: it does not
 	limits     atomic.Pointer[config.Limits] // the limits in effect
 	notify     atomic.Pointer[agents.Push]   // where notifications of tasks may go
 	files      workspace.Opener
@@ -115,8 +119,9 @@ type App struct {
 func New(cfg *config.Config, version string, log *slog.Logger) *App {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	clock := clock.New(faultpoint.Clock())
 	a := &App{
-		cfg: cfg, version: version, now: time.Now, registry: registry, replica: replicaName(), secrets: &liveSecrets{},
+		cfg: cfg, version: version, clock: clock, now: clock.Now, registry: registry, replica: replicaName(), secrets: &liveSecrets{},
 		rows: ledger.NewStore[*store.DB], space: hostos.Space,
 	}
 	a.lines = logs.New(a.now(), func(text string) string { return a.secrets.Load().Redact(text) })
@@ -155,6 +160,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 	if err := a.openStoreAndBus(ctx); err != nil {
 		return err
 	}
+	a.unfollow = followClock(a)
 	if err := a.store.FixPartitions(ctx, a.cfg.Limits.Partitions); err != nil {
 		return fmt.Errorf("open store: %w", err)
 	}
@@ -359,6 +365,9 @@ func (a *App) stopServers(ctx context.Context) {
 	}
 	if a.bus != nil {
 		a.bus.Stop(ctx)
+	}
+	if a.unfollow != nil {
+		a.unfollow()
 	}
 	if a.store != nil {
 		errs = append(errs, a.closeStore(ctx))

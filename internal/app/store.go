@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
+	"sluice/internal/config"
 	"sluice/internal/starting"
 	"sluice/store"
 	"sluice/store/engine"
@@ -16,18 +18,40 @@ import (
 func (a *App) openStore(ctx context.Context) (*store.DB, error) {
 	var db *store.DB
 	var err error
-	if dsn := a.cfg.Store.URL.Reveal(); dsn != "" {
-		db, err = postgres.Open(ctx, postgres.Config{URL: dsn, Log: a.log})
+	if sharesStore(a.cfg) {
+		db, err = postgres.Open(ctx, postgres.Config{URL: a.cfg.Store.URL.Reveal(), Log: a.log})
 	} else {
 		db, err = sqlite.Open(ctx, sqlite.Config{Dir: a.cfg.State, Log: a.log})
+	}
+	if err == nil && sharesStore(a.cfg) {
+		if err = a.clock.Look(ctx, db.Clock, a.log); err != nil {
+			err = errors.Join(err, db.Close())
+		}
 	}
 	if err == nil {
 		return db, nil
 	}
 	fault, away := errors.AsType[*engine.Unavailable](err)
 	err = fmt.Errorf("open store: %w", err)
-	if a.cfg.Store.URL.Reveal() == "" || !away || fault.Lasting {
+	if !sharesStore(a.cfg) || !away || fault.Lasting {
 		return nil, starting.FatalError{Err: err} // waiting repairs neither a file nor a schema
 	}
 	return nil, err
+}
+
+// sharesStore reports whether other gateways may use the same database.
+func sharesStore(c *config.Config) bool { return c.Store.URL.Reveal() != "" }
+
+// followClock keeps the clock at the time of a database that several gateways share.
+func followClock(a *App) (stop func()) {
+	if !sharesStore(a.cfg) {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var following sync.WaitGroup
+	following.Go(func() { a.clock.Follow(ctx, a.store.Clock, a.log) })
+	return func() {
+		cancel()
+		following.Wait()
+	}
 }

@@ -1,12 +1,14 @@
 package chaos_test
 
 import (
+	"bytes"
 	"context"
 	"math/rand/v2"
 	"net"
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,30 +26,60 @@ const (
 	packetSize = 16 << 10
 )
 
-// network is a TCP connection to a server over a slow and lossy network.
+// network is a TCP connection to a server over a network that can be slow and lossy, and can be cut.
 type network struct {
 	ctx      context.Context // of the test
 	listener net.Listener
 	dial     func() (net.Conn, error)
-	rng      *rand.Rand
+	slow     atomic.Bool
 
 	mu    sync.Mutex
+	rng   *rand.Rand
+	up    chan struct{} // closed unless the network is cut
 	conns []net.Conn
 	done  bool
 	wg    sync.WaitGroup
 }
 
+// newNetwork is a fast network.
 func newNetwork(t *testing.T, seed uint64, kind, address string) *network {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	n := &network{ctx: t.Context(), listener: listener, dial: func() (net.Conn, error) { return net.Dial(kind, address) }, rng: rand.New(rand.NewPCG(seed, 1))}
+	n := &network{ctx: t.Context(), listener: listener, dial: func() (net.Conn, error) { return net.Dial(kind, address) }, rng: rand.New(rand.NewPCG(seed, 1)), up: make(chan struct{})}
+	n.heal()
 	n.wg.Go(n.accept)
 	t.Cleanup(n.end)
 	return n
 }
 
 func (n *network) addr() string { return n.listener.Addr().String() }
+
+// cut lets nothing through any more, and does not say so: what is sent arrives when the network heals, unless somebody gives up before.
+func (n *network) cut() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.up = make(chan struct{})
+}
+
+func (n *network) heal() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	close(n.up)
+}
+
+// passes waits until the network is not cut. It is false at the end of the test.
+func (n *network) passes() bool {
+	n.mu.Lock()
+	up := n.up
+	n.mu.Unlock()
+	select {
+	case <-up:
+		return true
+	case <-n.ctx.Done():
+		return false
+	}
+}
 
 func (n *network) end() {
 	n.mu.Lock()
@@ -66,20 +98,29 @@ func (n *network) accept() {
 		if err != nil {
 			return
 		}
-		far, err := n.dial()
-		if err != nil {
-			_ = near.Close()
-			continue
-		}
-		n.mu.Lock()
-		n.conns = append(n.conns, near, far)
-		if n.done {
-			_, _ = near.Close(), far.Close()
-		}
-		n.mu.Unlock()
-		n.wg.Go(func() { n.carry(near, far) })
-		n.wg.Go(func() { n.carry(far, near) })
+		n.wg.Go(func() { n.join(near) })
 	}
+}
+
+// join connects a client with the server.
+func (n *network) join(near net.Conn) {
+	if !n.passes() {
+		_ = near.Close()
+		return
+	}
+	far, err := n.dial()
+	if err != nil {
+		_ = near.Close()
+		return
+	}
+	n.mu.Lock()
+	n.conns = append(n.conns, near, far)
+	if n.done {
+		_, _ = near.Close(), far.Close()
+	}
+	n.mu.Unlock()
+	n.wg.Go(func() { n.carry(near, far) })
+	n.wg.Go(func() { n.carry(far, near) })
 }
 
 // packet is what is on its way.
@@ -90,6 +131,9 @@ type packet struct {
 
 // delay is how long the next packet takes.
 func (n *network) delay() time.Duration {
+	if !n.slow.Load() {
+		return 0
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.rng.IntN(lostOf) == 0 {
@@ -104,7 +148,7 @@ func (n *network) carry(from, to net.Conn) {
 	var arrivals sync.WaitGroup
 	arrivals.Go(func() {
 		for p := range onTheWay {
-			if pause.Wait(n.ctx, time.Until(p.due)) != nil {
+			if pause.Wait(n.ctx, time.Until(p.due)) != nil || !n.passes() {
 				break
 			}
 			if _, err := to.Write(p.data); err != nil {
@@ -115,11 +159,11 @@ func (n *network) carry(from, to net.Conn) {
 		for range onTheWay { // what is left is lost with the connection
 		}
 	})
+	data := make([]byte, packetSize)
 	for {
-		data := make([]byte, packetSize)
 		size, err := from.Read(data)
 		if size > 0 {
-			onTheWay <- packet{data[:size], time.Now().Add(n.delay())}
+			onTheWay <- packet{bytes.Clone(data[:size]), time.Now().Add(n.delay())}
 		}
 		if err != nil {
 			break
@@ -147,6 +191,8 @@ func TestSlowNetwork(t *testing.T) {
 	u.RawQuery, u.Host = "", toDatabase.addr()
 	f := newFleet(t, gateways, u.String())
 	toBus := newNetwork(t, *seed+1, "tcp", strings.TrimPrefix(f.config.BusURL, "nats://"))
+	toDatabase.slow.Store(true)
+	toBus.slow.Store(true)
 	for i := range f.each {
 		f.configs[i].BusURL = "nats://" + toBus.addr()
 		f.run(i, f.binary)

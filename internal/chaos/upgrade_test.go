@@ -59,11 +59,19 @@ type fleet struct {
 	*world
 	configs []child.Config
 	each    []*child.Process
+	env     [][]string // of each process
+	people  int64      // how many write
+	first   int64      // the first of them
 }
 
 func newFleet(t *testing.T, n int, store string) *fleet {
 	t.Helper()
-	f := &fleet{world: newWorld(t, options{store: store, bus: startNATS(t), seedPlus: 90})}
+	return fleetOf(t, n, options{store: store, bus: startNATS(t), seedPlus: 90})
+}
+
+func fleetOf(t *testing.T, n int, o options) *fleet {
+	t.Helper()
+	f := &fleet{world: newWorld(t, o), env: make([][]string, n), people: 12, first: 1001}
 	for i := range n {
 		config := f.config
 		addr, err := freeport.Addr()
@@ -87,13 +95,20 @@ func newFleet(t *testing.T, n int, store string) *fleet {
 // run starts a gateway of a version.
 func (f *fleet) run(i int, binary string) {
 	f.t.Helper()
-	p, err := child.Start(binary, f.configs[i])
-	require.NoError(f.t, err)
+	require.NoError(f.t, f.begin(i, binary))
+}
+
+// begin is run for a goroutine that is not the test's.
+func (f *fleet) begin(i int, binary string) error {
+	p, err := child.Start(binary, f.configs[i], f.env[i]...)
+	if err != nil {
+		return err
+	}
 	f.each[i] = p
 	f.lives++
 	ctx, cancel := context.WithTimeout(f.t.Context(), startWithin)
 	defer cancel()
-	require.NoError(f.t, p.WaitReady(ctx))
+	return p.WaitReady(ctx)
 }
 
 // talk lets people write until something has ended, and at least some messages.
@@ -106,7 +121,7 @@ func (f *fleet) talk(messages int, until <-chan struct{}) {
 			}
 		default:
 		}
-		f.say(1001+f.rng.Int64N(12), []string{"", "", "", "[tool]"}[f.rng.IntN(4)])
+		f.say(f.first+f.rng.Int64N(f.people), []string{"", "", "", "[tool]"}[f.rng.IntN(4)])
 		f.pause(time.Duration(f.rng.Int64N(int64(20 * time.Millisecond))))
 	}
 }
@@ -200,7 +215,7 @@ func TestUpgradeOfOne(t *testing.T) {
 	if *long {
 		messages = 1000
 	}
-	f := &fleet{world: newWorld(t, options{seedPlus: 91})}
+	f := &fleet{world: newWorld(t, options{seedPlus: 91}), people: 12, first: 1001}
 	now := f.binary
 	for i, binary := range []string{before, now, before, now} {
 		f.binary = binary

@@ -1,6 +1,6 @@
 // Package faultpoint names the steps of a message's life at which the kill test
-// ends the process. In a binary that is built without the tag "faultpoints"
-// [Hit] does nothing and costs nothing.
+// ends the process, and sets the process's clock for tests. In a binary that is built without the tag "faultpoints"
+// [Hit] does nothing and costs nothing, and [Clock] is the machine's.
 package faultpoint
 
 // Point is a named step.
@@ -31,3 +31,7 @@ const (
 // Env is the environment variable that arms a point: its name kills the process when the point is reached,
 // "<name>:<n>" when it is reached for the n-th time.
 const Env = "SLUICE_FAULTPOINT"
+
+// ClockEnv is the environment variable that names a file which says how far the process's clock is ahead, such as -1h; it may change at any
+// time. Its monotonic clock goes on.
+const ClockEnv = "SLUICE_FAULTCLOCK"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -63,4 +64,17 @@ func TestAsItIs(t *testing.T) {
 	before := applied()
 	require.ErrorContains(t, asIs(), "run sluice migrate")
 	require.Equal(t, before, applied())
+}
+
+// All gateways read one clock.
+func TestClock(t *testing.T) {
+	t.Parallel()
+	db := open(t, migrated.Copy(t))
+	before := time.Now()
+	at, err := db.Clock(t.Context())
+	require.NoError(t, err)
+	require.WithinRange(t, at, before.Add(-time.Second), time.Now().Add(time.Second), "the database of the tests is on this machine")
+	again, err := db.Clock(t.Context())
+	require.NoError(t, err)
+	require.True(t, again.After(at), "to the microsecond")
 }

@@ -3,8 +3,6 @@ package chaos_test
 import (
 	"fmt"
 	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/chaos"
-	"sluice/internal/faultpoint"
 	"sluice/store/storetest"
 )
 
@@ -24,7 +21,7 @@ type cluster struct {
 	bus        *busServers
 	toDatabase []*network
 	toBus      []*network
-	clocks     []string // files that say how far each clock is ahead
+	clocks     []machineClock
 
 	confirmed map[int64]int // messages that each person of the rounds before was shown
 	tally     tally
@@ -47,8 +44,8 @@ func newCluster(t *testing.T, gateways int, o options) *cluster {
 		toBus := newNetwork(t, *seed+uint64(2*i+1), "tcp", strings.TrimPrefix(c.bus.urls(), "nats://"))
 		u.RawQuery, u.Host = "connect_timeout=5", toDatabase.addr()
 		c.configs[i].StoreURL, c.configs[i].BusURL = u.String(), "nats://"+toBus.addr()
-		clock := filepath.Join(t.TempDir(), fmt.Sprintf("clock-%d", i))
-		c.env[i] = []string{faultpoint.ClockEnv + "=" + clock}
+		clock := newClock(t)
+		c.env[i] = clock.env()
 		c.toDatabase, c.toBus, c.clocks = append(c.toDatabase, toDatabase), append(c.toBus, toBus), append(c.clocks, clock)
 	}
 	return c
@@ -61,15 +58,6 @@ func (c *cluster) runAll() {
 		c.run(i, c.binary)
 	}
 	c.process, c.config = c.each[0], c.configs[0]
-}
-
-// set sets the clock of a gateway's machine.
-func (c *cluster) set(i int, ahead time.Duration) error {
-	next := c.clocks[i] + ".new"
-	if err := os.WriteFile(next, []byte(ahead.String()), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(next, c.clocks[i])
 }
 
 // fault is something that happens to one gateway of a cluster, or to what they share. It ends before strike returns.
@@ -94,7 +82,7 @@ func faults() []fault {
 		{name: "cut from both", strike: func(c *cluster, i int) error { return c.without(c.toBus[i], c.toDatabase[i]) }},
 		{name: "clock set by an hour", strike: func(c *cluster, i int) error {
 			for _, ahead := range []time.Duration{time.Hour, -time.Hour, 0} {
-				if err := c.set(i, ahead); err != nil {
+				if err := c.clocks[i].set(ahead); err != nil {
 					return err
 				}
 				c.pause(away() / 3)

@@ -26,6 +26,7 @@ type replicas struct {
 	*world
 	each []*child.Process // nil: down
 	of   []child.Config
+	env  [][]string     // of each; nil: none
 	jobs map[string]int // job → the person it writes to
 	n    int            // how often each job fires
 
@@ -92,8 +93,12 @@ func (r *replicas) live() {
 	r.t.Helper()
 	for i := range r.each {
 		if r.each[i] == nil {
+			var env []string
+			if r.env != nil {
+				env = r.env[i]
+			}
 			var err error
-			r.each[i], err = child.Start(r.binary, r.of[i])
+			r.each[i], err = child.Start(r.binary, r.of[i], env...)
 			require.NoError(r.t, err)
 			r.lives++
 		}

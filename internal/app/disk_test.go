@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -17,6 +18,7 @@ import (
 	"sluice/internal/app"
 	"sluice/internal/model/modeltest"
 	"sluice/internal/trouble"
+	"sluice/router/ledger"
 	"sluice/store/sqlite/sqlitetest"
 	"sluice/store/storetest"
 )
@@ -29,6 +31,7 @@ func onDisk(t *testing.T, bytes int64, text string) (*gateway, *atomic.Int64) {
 	g := &gateway{t: t, state: sqlitetest.Dir(t), log: newOutput()}
 	g.cfg = load(t, g.state, text)
 	g.App = app.New(g.cfg, "test", slog.New(slog.NewTextHandler(g.log, nil)))
+	g.committed = g.Committed()
 	g.SetSpace(func(string) (int64, int64, error) { return free.Load(), 100 << 30, nil })
 	require.NoError(t, g.Start(t.Context()))
 	t.Cleanup(g.end)
@@ -91,6 +94,35 @@ func TestADiskThatFills(t *testing.T) {
 	require.Equal(t, "The disk is filling: 1.5 GiB are free (limits.diskWarnBytes)", warned.Title)
 	free.Store(50 << 30)
 	require.Empty(t, g.trouble("disk/"))
+}
+
+// While the disk is full, a request to a hook is refused with an error after which senders try again. Then it is accepted and worked once. Who
+// has not signed is not told about the disk.
+func TestHooksOnADiskThatFills(t *testing.T) {
+	t.Parallel()
+	g, free := onDisk(t, 1<<20, hooksText)
+	const body = `{"action":"completed","repo":"org/repo","title":"Done"}`
+	for range 2 {
+		status, told := g.post("d1", body)
+		require.Equal(t, []any{http.StatusInsufficientStorage, "no_space"}, []any{status, told})
+	}
+	status, told := g.post("d1", body, "X-Hub-Signature-256", "sha256="+strings.Repeat("0", 64))
+	require.Equal(t, []any{http.StatusUnauthorized, "unauthorized"}, []any{status, told})
+	known, err := g.Store().TriggersOf(t.Context(), []string{"hook/ci/d1"})
+	require.NoError(t, err)
+	require.Empty(t, known)
+
+	free.Store(50 << 30)
+	for deadline := time.Now().Add(patience); ; { // the disk is measured once a second
+		if status, told = g.post("d1", body); status != http.StatusInsufficientStorage {
+			break
+		}
+		require.True(t, time.Now().Before(deadline))
+	}
+	require.Equal(t, []any{http.StatusAccepted, "d1"}, []any{status, told})
+	require.Equal(t, ledger.TriggerOK, g.request("d1").Status)
+	status, _ = g.post("d1", body)
+	require.Equal(t, http.StatusOK, status, "it is known")
 }
 
 // With PostgreSQL, messages need no space on the gateway's disk: the owner is warned, and files are refused.

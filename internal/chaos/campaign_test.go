@@ -22,6 +22,7 @@ type cluster struct {
 	toDatabase []*network
 	toBus      []*network
 	clocks     []machineClock
+	disks      bool // each gateway's state has a disk of its own
 
 	confirmed map[int64]int // messages that each person of the rounds before was shown
 	tally     tally
@@ -122,6 +123,12 @@ func faults() []fault {
 			c.server.Start(c.t)
 			return nil
 		}},
+		{name: "disk full", rare: true, strike: func(c *cluster, i int) error {
+			if !c.disks {
+				return nil
+			}
+			return c.fillDisk(i)
+		}},
 		{name: "bus lost", rare: true, strike: func(c *cluster, _ int) error {
 			c.bus.lose(1, c.world, 3*time.Second)
 			return nil
@@ -200,7 +207,10 @@ func TestCampaign(t *testing.T) {
 	}
 	messages = max(messages, *many)
 	c := newCluster(t, 3, options{})
-	c.people = 150
+	c.people, c.disks = 150, *long
+	for i := range c.configs {
+		c.disks = c.disks && ownDisk(t, c.configs[i].State)
+	}
 	c.runAll()
 	all := slices.DeleteFunc(faults(), func(f fault) bool { return f.rare && !*long })
 	began := time.Now()

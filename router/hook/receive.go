@@ -59,11 +59,6 @@ func (h *Hooks) Receive(ctx context.Context, in Arrival) (Accepted, error) {
 	if h.Stopping() {
 		return Accepted{}, request.ErrStopping
 	}
-	if h.Full != nil {
-		if err := h.Full(); err != nil {
-			return Accepted{}, err
-		}
-	}
 	hook, ok := h.Find(in.Hook)
 	if !ok {
 		return Accepted{}, &Refusal{Unknown, "no hook has this name: check hooks in the gateway's configuration"}
@@ -73,6 +68,11 @@ func (h *Hooks) Receive(ctx context.Context, in Arrival) (Accepted, error) {
 	}
 	if err := hook.Verify(in.Headers, in.Body, h.Now()); err != nil {
 		return Accepted{}, &Refusal{Unsigned, fmt.Sprintf("the request is not signed as the hook expects (%s): %s", hook.Scheme(), err)}
+	}
+	if h.Full != nil { // strangers are not told how full the disk is
+		if err := h.Full(); err != nil {
+			return Accepted{}, err
+		}
 	}
 	r, err := hook.read(in)
 	if err != nil {

@@ -56,7 +56,7 @@ func whileAsked(t *testing.T) (*bundle, inbound.Admitted, ledger.Approval) {
 func toConfirm(calls []sessions.Part) []sessions.CallToConfirm {
 	asked := make([]sessions.CallToConfirm, len(calls))
 	for i, call := range calls {
-		asked[i].Part = call
+		asked[i].Part, asked[i].Terms.Level = call, flow.Public
 	}
 	return asked
 }
@@ -100,6 +100,7 @@ func TestApprovalWaitsOverARestart(t *testing.T) {
 				require.Equal(t, []adapters.Button{
 					{Label: "Allow", Value: "/approve " + string(p.ID) + " allow", Press: string(asked.ID) + "/0"},
 					{Label: "Deny", Value: "/approve " + string(p.ID) + " deny", Press: string(asked.ID) + "/1"},
+					{Label: "Always allow…", Value: "/approve " + string(p.ID) + " always", Press: string(asked.ID) + "/2"},
 				}, r.sent[0].Buttons)
 				b.restart()
 				synctest.Wait()

@@ -87,6 +87,18 @@ func TestButtonsGoWhenTheirQuestionIsDecided(t *testing.T) {
 	}{
 		"by a press":     {func(b *bundle, _ ledger.Approval, q ledger.Delivery) { b.hear(b.press(q, 0, "owner")) }, "Allowed."},
 		"by a press, no": {func(b *bundle, _ ledger.Approval, q ledger.Delivery) { b.hear(b.press(q, 1, "owner")) }, "Denied."},
+		"by a rule": {func(b *bundle, p ledger.Approval, q ledger.Delivery) {
+			b.hear(b.press(q, 2, "owner"))
+			synctest.Wait()
+			require.Equal(b.t, ledger.ApprovalPending, b.onlyApproval(ledger.ApprovalPending).Status)
+			b.hear(b.press(b.proposed(p), 0, "owner"))
+		}, "Allowed."},
+		"while a rule is shown": {func(b *bundle, p ledger.Approval, q ledger.Delivery) {
+			b.hear(b.press(q, 2, "owner"))
+			synctest.Wait()
+			_, err := b.Approvals.DecideApproval(context.Background(), p.ID, decider.Verdict{Actor: "operator", Owner: true})
+			require.NoError(b.t, err)
+		}, "Denied."},
 		"by a command": {func(b *bundle, p ledger.Approval, _ ledger.Delivery) {
 			b.hear(in("owner", "2", "/approve "+string(p.ID)+" deny because"))
 		}, "Denied."},

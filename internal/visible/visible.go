@@ -19,6 +19,15 @@ func Line(s string) string {
 	return escape(strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ").Replace(s), false)
 }
 
+// Block returns a text as a code block, which the text itself can't end.
+func Block(text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + "\n" + text + "\n" + fence
+}
+
 // spanMax is the maximum number of characters of a name that are shown.
 const spanMax = 60
 

@@ -18,23 +18,11 @@ import (
 // [policy.ArgsMatch]; empty: exactly those of this call. With preview, nothing is stored. Only an owner may do this. The
 // errors are those of [Approvals.DecideApproval].
 func (d *Approvals) Always(ctx context.Context, id ledger.ApprovalID, v decider.Verdict, args json.RawMessage, preview bool) (ledger.AllowRule, ledger.Approval, error) {
-	v.Allow = true
 	for range decideTries {
-		change, p, err := d.Verdict(ctx, id, v)
-		if err != nil {
-			return ledger.AllowRule{}, p, err
-		}
-		rule, err := d.ruleOf(p, v, args)
+		rule, change, p, err := d.AlwaysChange(ctx, id, v, args)
 		if err != nil || preview {
 			return rule, p, err
 		}
-		if all, err := d.Store.ListAllowRules(ctx); err != nil {
-			return rule, p, fmt.Errorf("read rules that always allow calls: %w", err)
-		} else if len(all) >= ledger.AllowRulesMax {
-			return rule, p, &request.Error{Text: fmt.Sprintf("there are already %d rules that always allow calls, the maximum: end one first", len(all))}
-		}
-		change.AllowRules = []ledger.AllowRule{rule}
-		change.Audit = append(change.Audit, audited("allow_rule.add", rule, v.Actor, rule.Created))
 		err = d.Lanes.Commit(ctx, change)
 		switch {
 		case err == nil:
@@ -44,6 +32,27 @@ func (d *Approvals) Always(ctx context.Context, id ledger.ApprovalID, v decider.
 		}
 	}
 	return ledger.AllowRule{}, ledger.Approval{}, fmt.Errorf("always allow %s: somebody else changed it at every attempt: %w", id, sessions.ErrConflict)
+}
+
+// AlwaysChange is the rule and the change of [Approvals.Always]. Until the caller stores the change, nothing is decided.
+func (d *Approvals) AlwaysChange(ctx context.Context, id ledger.ApprovalID, v decider.Verdict, args json.RawMessage) (ledger.AllowRule, ledger.Change, ledger.Approval, error) {
+	v.Allow = true
+	change, p, err := d.Verdict(ctx, id, v)
+	if err != nil {
+		return ledger.AllowRule{}, ledger.Change{}, p, err
+	}
+	rule, err := d.ruleOf(p, v, args)
+	if err != nil {
+		return rule, ledger.Change{}, p, err
+	}
+	if all, err := d.Store.ListAllowRules(ctx); err != nil {
+		return rule, ledger.Change{}, p, fmt.Errorf("read rules that always allow calls: %w", err)
+	} else if len(all) >= ledger.AllowRulesMax {
+		return rule, ledger.Change{}, p, &request.Error{Text: fmt.Sprintf("there are already %d rules that always allow calls, the maximum: end one first", len(all))}
+	}
+	change.AllowRules = []ledger.AllowRule{rule}
+	change.Audit = append(change.Audit, audited("allow_rule.add", rule, v.Actor, rule.Created))
+	return rule, change, p, nil
 }
 
 // ruleOf returns a rule for calls like the one in the question.

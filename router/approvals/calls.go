@@ -188,6 +188,9 @@ func (a *calls) question(ctx context.Context, p ledger.Approval) ([]ledger.Deliv
 	d := a.by.Composer.Delivery(ledger.KindNotice, route, questionText(p), p.Label)
 	d.Session, d.Run = p.Session, p.Run
 	d.AskAbout(p.ID)
+	if p.NeverAlways() == "" {
+		d.OfferAlways(p.ID)
+	}
 	return []ledger.Delivery{d}, nil
 }
 

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,6 +41,10 @@ type Approvals interface {
 	// Verdict is the change that a decision makes; the caller stores it. It returns a [*decider.NotApproverError] if
 	// the person may not decide, and a [*request.Error] if it is too late.
 	Verdict(ctx context.Context, id ledger.ApprovalID, v decider.Verdict) (ledger.Change, ledger.Approval, error)
+	// AlwaysChange is the rule that would allow all calls like a waiting one, and the change that saves it and allows the
+	// call; the caller stores it. args is a pattern of the arguments; empty: exactly those of the call. The errors are
+	// those of Verdict.
+	AlwaysChange(ctx context.Context, id ledger.ApprovalID, v decider.Verdict, args json.RawMessage) (ledger.AllowRule, ledger.Change, ledger.Approval, error)
 }
 
 // Models names the models of agents. It may be a [ModelChecker] and a [TemperatureChecker] too.
@@ -124,9 +129,12 @@ func (k *Commands) May(ctx context.Context, name string, c Call) (bool, error) {
 
 // Execute works out what a command does.
 func (k *Commands) Execute(ctx context.Context, name string, c Call) (a Answer, err error) {
-	if s := specOf(name); s.order != nil {
+	switch s := specOf(name); {
+	case s.order != nil:
 		a.Order, a.Text, err = s.order(k, ctx, c)
-	} else {
+	case s.answer != nil:
+		return s.answer(k, ctx, c)
+	default:
 		a.Change, a.Text, err = s.run(k, ctx, c)
 	}
 	return a, err

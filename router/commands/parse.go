@@ -19,7 +19,7 @@ type Command struct {
 	Args string
 }
 
-// spec is one chat command. It has either run or order.
+// spec is one chat command. It has one of run, answer and order.
 type spec struct {
 	name  string
 	help  string
@@ -35,6 +35,8 @@ type spec struct {
 	// guesses: it takes a code, so only one such command runs at a time.
 	guesses bool
 	run     func(k *Commands, ctx context.Context, c Call) (ledger.Change, string, error)
+	// answer is run for a command whose answer may have buttons.
+	answer func(k *Commands, ctx context.Context, c Call) (Answer, error)
 	// order makes the order of a command that waits for its turn in the session's queue.
 	order ordering
 }
@@ -62,7 +64,7 @@ func table() []spec {
 		{name: "queue", help: "what I do with messages while I work: steer, followup, collect, interrupt or inherit", ownerArgs: true, run: (*Commands).queue},
 		{name: "send", help: "on, off or inherit: whether I write in this conversation", owner: true, run: (*Commands).send},
 		{name: "activation", help: "mention, always or inherit: which messages I answer in this group", owner: true, run: (*Commands).activation},
-		{name: "approve", help: "ID allow or ID deny: decide what I asked you about", owner: true, others: (*Commands).mayApprove, run: (*Commands).approve},
+		{name: "approve", help: "ID allow, ID deny or ID always: decide what I asked you about; always shows a rule for all calls like it", owner: true, lines: true, others: (*Commands).mayApprove, answer: (*Commands).approve},
 		{name: "raise", help: "LEVEL: let me use data up to this level here", owner: true, order: (*Commands).raise},
 		{name: "pair", help: "approve CODE or deny CODE: decide whether a person may talk to me", owner: true, guesses: true, run: (*Commands).pair},
 		{name: "cron", help: "list jobs; show, pause, resume, run, remove or history with an ID, or add one: /cron add NAME in 20m TEXT", owner: true, lines: true, run: (*Commands).cron},
@@ -165,4 +167,7 @@ type Answer struct {
 	Text   string          // for the sender of the command
 	Change ledger.Change   // to be stored with the text
 	Order  *sessions.Order // if not nil, a run carries this out instead
+	// Asks and Controls are the buttons of the answer: they work while the approval waits.
+	Asks     ledger.ApprovalID
+	Controls []ledger.Control
 }

@@ -50,6 +50,9 @@ func (i *Intake) command(ctx context.Context, s *place.Settings, in Admission, o
 	}
 	notice := i.Composer.Notice(in.Route, answer.Text)
 	notice.Label = call.Quotes.Label()
+	if answer.Asks != "" {
+		notice.ConfirmAbout(answer.Asks, answer.Controls)
+	}
 	if !call.Fresh {
 		notice.Session = call.Session.ID
 	}

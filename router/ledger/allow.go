@@ -1,12 +1,17 @@
 package ledger
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"go.yaml.in/yaml/v3"
 
 	"sluice/policy"
 	"sluice/policy/flow"
@@ -65,4 +70,51 @@ func (p Approval) NeverAlways() string {
 		return "the level of the call's result is not known"
 	}
 	return ""
+}
+
+// shownRule is a rule as YAML.
+type shownRule struct {
+	Agent string   `yaml:"agent"`
+	Tool  string   `yaml:"tool"`
+	Args  any      `yaml:"args"`
+	UpTo  string   `yaml:"upTo"`            // what the conversation has learned
+	Rules []string `yaml:"rules,omitempty"` // that would ask
+}
+
+// YAML returns the rule as YAML, which a person reads before it is saved.
+func (r AllowRule) YAML() (string, error) {
+	var args any
+	dec := json.NewDecoder(bytes.NewReader(r.Args))
+	dec.UseNumber()
+	if err := dec.Decode(&args); err != nil {
+		return "", fmt.Errorf("read the arguments of rule %s: %w", r.ID, err)
+	}
+	var out bytes.Buffer
+	enc := yaml.NewEncoder(&out)
+	enc.SetIndent(2)
+	err := enc.Encode(map[string]shownRule{"alwaysAllow": {r.Agent, r.Tool, numbers(args), r.Label.String(), r.Terms.Rules}})
+	if err != nil {
+		return "", fmt.Errorf("write rule %s as YAML: %w", r.ID, err)
+	}
+	return out.String(), nil
+}
+
+// numbers converts the numbers in a value for YAML.
+func numbers(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
+			return n
+		}
+		return yaml.Node{Kind: yaml.ScalarNode, Tag: "!!float", Value: v.String()}
+	case []any:
+		for i := range v {
+			v[i] = numbers(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = numbers(v[name])
+		}
+	}
+	return v
 }

@@ -27,6 +27,16 @@ func (d *Delivery) AskAbout(id ApprovalID) {
 	}
 }
 
+// ConfirmAbout gives a delivery buttons about an approval that another delivery asks about.
+func (d *Delivery) ConfirmAbout(id ApprovalID, controls []Control) {
+	d.Asks, d.Controls = id.question(), controls
+}
+
+// OfferAlways adds a button to a question that shows the rule which would always allow the call.
+func (d *Delivery) OfferAlways(id ApprovalID) {
+	d.Controls = append(d.Controls, Control{Label: "Always allow…", Command: "approve", Args: string(id) + " always"})
+}
+
 // Answers names the answers of a question about an approval.
 func (d *Delivery) Answers(yes, no string) { d.Controls[0].Label, d.Controls[1].Label = yes, no }
 

@@ -102,9 +102,5 @@ func Shown(id ledger.ApprovalID, text string) string {
 		more = fmt.Sprintf("\n… and %d more bytes: %s all of it.", len(text)-questionMax, ShownBy(id))
 		text = strings.ToValidUTF8(text[:questionMax], "")
 	}
-	fence := "```"
-	for strings.Contains(text, fence) {
-		fence += "`"
-	}
-	return fence + "\n" + text + "\n" + fence + more
+	return visible.Block(text) + more
 }

@@ -10,7 +10,7 @@ const renews = /^\s*\/(new|reset)\b/i;
 const isEnd = (e) => /^run\.(done|failed|aborted|dropped)$/.test(e.type);
 
 // isDecision: the button belongs to a question that the page shows itself while it is open.
-const isDecision = (button) => /^\/approve apr_/.test(button.value ?? "");
+const isDecision = (button) => /^\/approve apr_\w+ (allow|deny|always)$/.test(button.value ?? "");
 
 let keys = 0;
 

@@ -61,6 +61,8 @@ policy:
 		{"/runs", ".row"},
 		{"/alerts", ".row"},
 		{"/inbox", ".row"},
+		{"/automation", ".row"},
+		{"/audit", ".row"},
 		{"/automation/morning", ".peek .lines > li"},
 		{"/automation?part=hooks&hook=ci", ".lines > li"},
 		{"/people", "section:last-of-type .lines > li"},
@@ -75,6 +77,32 @@ policy:
 			require.Contains(t, link, "/why/", list.path)
 		}
 		b.explains(links[0])
+	}
+
+	// The explanation of a job and of an entry leads back to its row, and the page, the API and the command line say the same.
+	for _, list := range []struct{ path, kind, detail string }{{"/automation", "job", "automation"}, {"/audit?action=delivery.block", "entry", "audit"}} {
+		b.open(g.url(list.path))
+		b.until(`document.querySelector(".row a[href^='/why/']")`)
+		b.explains(eval[string](b, `document.querySelector(".row a[href^='/why/']").href`))
+		b.picture("why-" + list.kind)
+		var api struct {
+			Kind, Answer string
+			Steps        []struct{ Text string }
+			Links        map[string]string
+		}
+		read(t, g.call(http.MethodGet, "/v1"+eval[string](b, `location.pathname`), ""), http.StatusOK, &api)
+		require.Equal(t, list.kind, api.Kind)
+		shown := eval[[]string](b, `[...document.querySelectorAll(".chain > .step > p:nth-of-type(2)")].map((n) => n.childNodes[0].textContent)`)
+		require.NotContains(t, shown, "Who caused it is not recorded.")
+		printed := g.sluice(strings.Fields(api.Links["cli"])[1:]...)
+		require.Contains(t, printed, api.Answer)
+		require.Len(t, shown, len(api.Steps))
+		for i, s := range api.Steps {
+			require.Equal(t, s.Text, shown[i])
+			require.Contains(t, strings.Join(strings.Fields(printed), " "), strings.Join(strings.Fields(s.Text), " "))
+		}
+		b.click(".page-body > .acts a, .acts a.button")
+		b.until(fmt.Sprintf(`location.pathname.startsWith("/%s/") && document.querySelector(".peek .detail-head")`, list.detail))
 	}
 
 	// An id or a link of the API can be pasted.

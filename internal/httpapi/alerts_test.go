@@ -39,7 +39,7 @@ type alerting struct {
 	http   http.Handler
 }
 
-func newAlerting(t *testing.T) alerting {
+func newAlerting(t *testing.T, settings ...func(c *httpapi.Config, db *store.DB)) alerting {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), sqlite.Config{Dir: sqlitetest.Dir(t), Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
@@ -52,6 +52,9 @@ func newAlerting(t *testing.T) alerting {
 		useRows(c, db)
 		c.Gateway.Alerts = a.alerts
 		c.Access.Tokens = append(c.Access.Tokens, auth.Credential{Name: "shift", Token: "shift-token", Level: flow.Internal, Role: auth.RoleOperator})
+		for _, set := range settings {
+			set(c, db)
+		}
 		c.SinkLevel = func(r sessions.Route) flow.Level {
 			if r.Channel == "telegram" {
 				return flow.Confidential

@@ -110,6 +110,7 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 	who := view.Identity{Route: cfg.PageRoute, Person: cfg.PagePerson}
 	names := view.FileNames{Rows: rows.Media}
 	cursors := wire.NewCursors(tokens.Secret())
+	jobs := &operator.JobAPI{Visible: visible, Jobs: gw.Jobs}
 	answers := &conversation.Answers{Visible: visible, Gate: gw.Gate, Runs: rows.Runs, Channel: cfg.PageRoute.Channel}
 	events := &conversation.EventAPI{Visible: visible, Events: gw.Events, Answers: answers, Cursors: cursors, Ending: ctx, Log: cfg.Log}
 	turns := &conversation.TurnAPI{Visible: visible, Turns: gw.Turns, Work: gw.Work, Events: events, Runs: rows.Runs, Notices: rows.Deliveries, Answers: answers, Identity: who, Now: cfg.Now, Log: cfg.Log}
@@ -146,7 +147,7 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 		policies:   &policies.API{Visible: visible, Checker: gw.Checker, Rules: cfg.Rules, Parse: cfg.Proposal, Past: gw.Past, Rows: rows.Policies},
 		memories:   &operator.MemoryAPI{Visible: visible, Rows: rows.Memories, Now: cfg.Now},
 		pairings:   &operator.PairingAPI{Visible: visible, Pairings: gw.Pairings, Rows: rows.Pairings, Now: cfg.Now},
-		jobs:       &operator.JobAPI{Visible: visible, Jobs: gw.Jobs},
+		jobs:       jobs,
 		logs:       &operator.LogAPI{Logs: cfg.Logs},
 		audit:      &operator.AuditAPI{Visible: visible, Rows: rows.Audit, Cursors: cursors},
 		signin: signin.New(signin.Config{
@@ -161,7 +162,7 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 		},
 		openai: &openai.API{Face: face("openai"), Turns: turns, Agents: cfg.Published, Problem: problems{cfg.Log}.of, Started: cfg.Now(), Now: cfg.Now},
 		intake: hooks.NewIntake(gw.Hooks, trail, bodies, cfg.Now),
-		why:    &why.API{Visible: visible, Rows: rows.Why, Alerts: gw.Alerts},
+		why:    &why.API{Visible: visible, Rows: rows.Why, Alerts: gw.Alerts, Jobs: jobs, Cursors: cursors},
 		live:   &live.API{Events: gw.Live, Sessions: events, Rows: rows.Live, Cursors: cursors, Ending: ctx, Log: cfg.Log},
 		status: status, overview: &overview.API{Visible: visible, Status: status, Rows: rows.Overview, Now: cfg.Now},
 

@@ -15,8 +15,10 @@ import (
 	"sluice/announce"
 	"sluice/internal/alert"
 	"sluice/internal/httpapi"
+	"sluice/internal/httpapi/operator"
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/jobs"
 	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store"
@@ -63,6 +65,14 @@ type explained struct {
 	Change                      []struct{ Text, Command string }
 	Steps                       []struct{ Step, State, Text string }
 	Links                       struct{ Page, API, CLI string }
+}
+
+// texts are what the steps say.
+func (e *explained) texts() (all []string) {
+	for _, s := range e.Steps {
+		all = append(all, s.Text)
+	}
+	return all
 }
 
 // states are the steps of an explanation with their states.
@@ -153,6 +163,179 @@ func TestWhyExplainsEveryKind(t *testing.T) {
 	require.Equal(t, "sluice approvals allow apr_tool", got.Change[0].Command)
 	_, got = a.why("apr_msg")
 	require.Empty(t, got.Change, "it is decided")
+}
+
+// stored are the jobs of a test.
+type stored struct {
+	operator.Jobs
+	rows map[string]jobs.Job
+	db   *store.DB
+}
+
+func (s stored) Get(_ context.Context, id string) (jobs.Job, error) {
+	if j, known := s.rows[id]; known {
+		return j, nil
+	}
+	return jobs.Job{}, sessions.ErrNotFound
+}
+
+func (s stored) History(ctx context.Context, q ledger.TriggerQuery) ([]ledger.Trigger, error) {
+	q.Source = ledger.TriggerCron
+	return s.db.ListTriggers(ctx, q)
+}
+
+// A job is explained by who made and changed it, what its latest time has caused, and when it is due next.
+func TestWhyExplainsJobs(t *testing.T) {
+	t.Parallel()
+	made := func(id string, level flow.Level) jobs.Job {
+		j := jobs.Job{Row: ledger.Job{Label: flow.NewLabel(level, flow.Trusted), Created: clock, JobDetail: ledger.JobDetail{Maker: "telegram:1001", By: "operator"}}}
+		j.ID, j.Made, j.When = id, true, "every day"
+		return j
+	}
+	brief, paused, faulty, ended, secret, vault := made("brief", flow.Public), made("paused", flow.Public), made("faulty", flow.Public), made("ended", flow.Public), made("secret", flow.Confidential), made("vault", flow.Public)
+	brief.Next, paused.Row.Paused, faulty.Fault, secret.Next, vault.Next = clock.Add(time.Hour), true, "its target is gone", clock.Add(time.Hour), clock.Add(time.Hour)
+	vault.Deliver.To = []ledger.TriggerTarget{{Name: "v", Channel: "telegram", To: "1"}}
+	file := jobs.Job{Place: "cron.jobs[0]", Next: clock.Add(time.Hour)}
+	file.ID = "file"
+	a := newAlerting(t, func(c *httpapi.Config, db *store.DB) {
+		c.Gateway.Jobs = stored{db: db, rows: map[string]jobs.Job{"brief": brief, "paused": paused, "faulty": faulty, "ended": ended, "secret": secret, "vault": vault, "file": file}}
+	})
+	time1 := ledger.Trigger{Key: "cron/brief/1", Revision: 1, Source: ledger.TriggerCron, Subject: "brief", Status: ledger.TriggerMissed, Label: flow.Bottom(), Created: clock, Ended: clock}
+	time1.Why = "the gateway was not running at that time"
+	next, told := time1, time1
+	next.Key, next.Status, next.Ended, next.Why = "cron/brief/2", ledger.TriggerWaiting, time.Time{}, ""
+	told.Key, told.Subject, told.Deliver = "cron/vault/1", "vault", vault.Deliver
+	require.NoError(t, a.db.Commit(t.Context(), ledger.Change{
+		Triggers: []ledger.Trigger{time1, next, told},
+		Change: sessions.Change{Audit: []sessions.AuditEntry{
+			{At: clock, Actor: "telegram:1001", Action: "cron.add", Object: "brief", Label: flow.Bottom()},
+			{At: clock.Add(time.Minute), Actor: "operator", Action: "cron.pause", Object: "brief", Label: flow.Bottom()},
+			{At: clock.Add(time.Minute), Actor: "operator", Action: "cron.update", Object: "brief", Label: flow.Top()},
+			{At: clock, Actor: "operator", Action: "skill.remove", Object: "brief", Label: flow.Bottom()},
+		}},
+	}))
+	for id, want := range map[string]struct {
+		status, answer string
+		steps          []string
+		change         string
+	}{
+		"brief":  {"active", "It is fired next at 2026-", []string{"heard ok", "recorded ok", "recorded ok", "recorded ok", "heard ok", "ended stopped", "waited waits"}, "sluice cron pause brief"},
+		"paused": {"paused", "the last change was made by operator", []string{"heard ok", "waited stopped"}, "sluice cron resume paused"},
+		"faulty": {"faulty", "its target is gone", []string{"heard ok", "waited failed"}, ""},
+		"ended":  {"ended", "no next time", []string{"heard ok", "waited ok"}, ""},
+		"file":   {"active", "It is fired next", []string{"heard ok", "waited waits"}, "sluice cron pause file"},
+	} {
+		code, got := a.why("cron/" + id)
+		require.Equal(t, http.StatusOK, code, id)
+		require.Equal(t, []string{"job", want.status, "job " + id}, []string{got.Kind, got.Status, got.Title})
+		require.Contains(t, got.Answer, want.answer)
+		require.Equal(t, want.steps, got.states(), id)
+		if want.change == "" {
+			require.Empty(t, got.Change)
+		} else {
+			require.Equal(t, want.change, got.Change[0].Command)
+		}
+	}
+	_, got := a.why("cron/brief", asShift)
+	require.Equal(t, []string{"The job was made by telegram:1001.", "cron.add brief, by telegram:1001", "cron.pause brief, by operator"}, got.texts()[:3], "an entry above the caller is left out")
+	_, got = a.why("cron/brief/1")
+	require.Equal(t, "the gateway was not running at that time", got.Answer)
+	for _, id := range []string{"cron/secret", "cron/vault", "cron/vault/1", "cron/nothing"} {
+		code, _ := a.why(id, asShift)
+		require.Equal(t, http.StatusNotFound, code, id)
+	}
+}
+
+// An entry of the audit trail is explained by what it is about. Above the caller it is missing.
+func TestWhyExplainsAuditEntries(t *testing.T) {
+	t.Parallel()
+	job := jobs.Job{Place: "cron.jobs[0]", Next: clock.Add(time.Hour)}
+	job.ID = "brief"
+	a := newAlerting(t, func(c *httpapi.Config, db *store.DB) {
+		c.Gateway.Jobs = stored{db: db, rows: map[string]jobs.Job{"brief": job}}
+	})
+	a.ask(http.StatusAccepted, "POST", "/v1/alerts", `{"key":"disk","title":"The disk is full","severity":"critical"}`)
+	open := flow.Bottom()
+	session := sessions.Record{ID: "sess_000000000001", Key: "agent:main:http:1", Agent: "main", Taint: open, Clearance: flow.Restricted, Created: clock, LastActivity: clock}
+	run := sessions.Run{ID: "run_1", Session: session.ID, Kind: sessions.KindMessage, Status: sessions.RunDone, Label: open, Accepted: clock, Started: clock, Finished: clock.Add(time.Minute), Reply: "done"}
+	hidden := run
+	hidden.ID, hidden.Label = "run_2", flow.Top()
+	held := ledger.Delivery{ID: "dlv_1", Kind: ledger.KindReply, Session: session.ID, Run: run.ID, Label: open, Lane: "l", Text: "x", Status: ledger.DeliveryBlocked, Created: clock.Add(time.Minute), Expires: clock.Add(time.Hour), Decision: &policy.Decision{Action: policy.Block, Reason: "a rule forbids it"}}
+	type detail struct {
+		Run      sessions.RunID   `json:"run,omitempty"`
+		Key      string           `json:"key,omitempty"`
+		Reason   string           `json:"reason,omitempty"`
+		Decision *policy.Decision `json:"decision,omitempty"`
+	}
+	ruled := &policy.Decision{Action: policy.Block, Reason: "exec needs a person", Rules: []policy.CheckResult{{Rule: "no exec", Matched: true, Action: policy.Block}}}
+	entries := []sessions.AuditEntry{
+		{Actor: "agent:main", Action: "tool.block", Object: "exec", Session: session.ID, Detail: detail{Run: run.ID, Decision: ruled}},
+		{Actor: "agent:main", Action: "tool.allow", Object: "web_fetch", Session: session.ID, Detail: detail{Run: hidden.ID, Decision: &policy.Decision{Action: policy.Allow}}},
+		{Actor: "gateway", Action: "delivery.block", Object: "dlv_1", Session: session.ID, Detail: held.Decision},
+		{Actor: "agent:main", Action: "model.block", Object: "p/m", Session: session.ID, Detail: detail{Run: run.ID, Reason: "the model may receive at most PUBLIC"}},
+		{Actor: "operator", Action: "cron.pause", Object: "brief"},
+		{Actor: "operator", Action: "alert.ack", Object: alert.Ref("disk"), Detail: detail{Key: "disk"}},
+		{Actor: "operator", Action: "session.patch", Object: string(session.ID), Session: session.ID},
+		{Actor: "operator", Action: "delivery.retry", Object: "dlv_gone"},
+		{Actor: "operator", Action: "pairing.locked"},
+	}
+	for i := range entries {
+		entries[i].At, entries[i].Label = clock.Add(time.Duration(i+1)*time.Second), open
+	}
+	top := sessions.AuditEntry{At: clock, Actor: "operator", Action: "secret.thing", Object: "x", Label: flow.Top()}
+	require.NoError(t, a.db.Commit(t.Context(), ledger.Change{
+		Deliver: []ledger.Delivery{held}, Change: sessions.Change{Create: []sessions.Record{session}, Enqueue: []sessions.Run{run, hidden}, Audit: append(entries, top)},
+	}))
+	var list struct{ Entries []struct{ ID, Action string } }
+	of := func(headers ...string) map[string]string {
+		require.NoError(t, json.Unmarshal(call(a.http, "GET", "/v1/audit?limit=200", "", headers...).Body.Bytes(), &list))
+		all := map[string]string{}
+		for _, e := range list.Entries {
+			all[e.Action] = "aud_" + e.ID
+		}
+		return all
+	}
+	own, theirs := of(), of(asShift)
+	for action, want := range map[string]struct {
+		status, answer string
+		steps          []string // some of them
+	}{
+		"tool.block":     {"block", "exec needs a person", []string{"heard ok", "session ok", "run ok", "tool stopped"}},
+		"tool.allow":     {"allow", "It was done by agent:main.", []string{"tool ok"}},
+		"delivery.block": {"block", "a rule forbids it", []string{"heard ok", "run ok", "recorded stopped", "gate stopped", "sent stopped"}},
+		"model.block":    {"block", "the model may receive at most PUBLIC", []string{"heard ok", "run ok"}},
+		"cron.pause":     {"pause", "It was done by operator.", []string{"heard ok", "recorded ok", "waited waits"}},
+		"alert.ack":      {"ack", "It was done by operator.", []string{"heard ok", "recorded ok", "sent waits"}},
+		"session.patch":  {"patch", "It was done by operator.", []string{"learnt ok"}},
+		"delivery.retry": {"retry", "It was done by operator.", []string{"recorded ok"}},
+		"pairing.locked": {"locked", "It was done by operator.", []string{"recorded ok"}},
+	} {
+		for _, by := range []struct{ id, as string }{{own[action], ""}, {theirs[action], asShift}, {theirs[action], ""}, {own[action], asShift}} {
+			code, got := a.why(by.id, by.as)
+			require.Equal(t, http.StatusOK, code, action)
+			require.Equal(t, []string{"entry", want.status, want.answer}, []string{got.Kind, got.Status, got.Answer}, action)
+			require.Subset(t, got.states(), want.steps, action)
+			if action == "tool.allow" && by.as == asShift {
+				require.Equal(t, want.steps, got.states(), "its run is above the caller")
+			}
+			if action == "tool.block" {
+				n := 0
+				for _, s := range got.Steps {
+					if s.Text == "tool.block exec: exec needs a person" {
+						n++
+					}
+				}
+				require.Equal(t, 1, n, "once, also if the run's chain has it")
+			}
+		}
+	}
+	require.NotContains(t, theirs, "secret.thing")
+	code, _ := a.why(own["secret.thing"])
+	require.Equal(t, http.StatusOK, code)
+	for _, id := range []string{own["secret.thing"], "aud_", "aud_x", "aud_1-0123456789abcdef"} {
+		code, _ = a.why(id, asShift)
+		require.Equal(t, http.StatusNotFound, code, id)
+	}
 }
 
 // group is the key of the group of an alert.

@@ -12,6 +12,7 @@ import (
 
 // AuditQuery selects audit entries, newest first. Zero fields select everything.
 type AuditQuery struct {
+	ID       string // of one record
 	Action   string
 	Actor    string
 	Session  sessions.ID

@@ -91,6 +91,10 @@ func testAuditPages(t *testing.T, b *bundle) {
 	hidden := b.audit(ledger.AuditQuery{MaxLevel: flow.Restricted, Limit: 3})[2]
 	require.Equal(t, secret, hidden.Label)
 	require.Empty(t, b.audit(ledger.AuditQuery{MaxLevel: flow.Public, After: hidden.ID}))
+	require.Equal(t, []ledger.AuditRecord{hidden}, b.audit(ledger.AuditQuery{MaxLevel: flow.Restricted, ID: hidden.ID}), "one by its id")
+	require.Empty(t, b.audit(ledger.AuditQuery{MaxLevel: flow.Public, ID: hidden.ID}))
+	require.Empty(t, b.audit(ledger.AuditQuery{MaxLevel: flow.Restricted, ID: "x"}))
+	require.Empty(t, b.audit(ledger.AuditQuery{MaxLevel: flow.Restricted, ID: hidden.ID[:len(hidden.ID)-1]}), "not by a part of it")
 }
 
 // testAuditChain commits from several goroutines, partly without success. The trail has exactly the committed changes

@@ -75,6 +75,10 @@ func (t Table) ListAudit(ctx context.Context, q ledger.AuditQuery) ([]ledger.Aud
 	f.AddIf(!q.Since.IsZero(), `at >= ?`, engine.Micros(q.Since))
 	f.AddIf(!q.Until.IsZero(), `at < ?`, engine.Micros(q.Until))
 	f.Within(q.MaxLevel, "audit", "session_id")
+	if q.ID != "" {
+		at, hash := parsedID(q.ID)
+		f.Add(`at = ? AND substr(hash, 1, ?) = ?`, at, idHash, hash)
+	}
 	if q.After != "" {
 		afterAudit(&f, q.After, q.MaxLevel)
 	}
@@ -85,13 +89,19 @@ func (t Table) ListAudit(ctx context.Context, q ledger.AuditQuery) ([]ledger.Aud
 		})
 }
 
-// afterAudit starts after an entry of the previous page. An entry above the level is treated as unknown.
-func afterAudit(f *engine.Filter, id string, most flow.Level) {
+// parsedID is the time and the beginning of the hash of an entry.
+func parsedID(id string) (at int64, hash string) {
 	text, hash, _ := strings.Cut(id, "-")
 	at, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
 		at = -1 // no entry has such a time
 	}
+	return at, hash
+}
+
+// afterAudit starts after an entry of the previous page. An entry above the level is treated as unknown.
+func afterAudit(f *engine.Filter, id string, most flow.Level) {
+	at, hash := parsedID(id)
 	before := engine.Filter{}
 	before.Add(`p.at = ? AND substr(p.hash, 1, ?) = ?`, at, idHash, hash)
 	before.Within(most, "p", "session_id")

@@ -54,9 +54,10 @@ func why(d command.Deps) *cobra.Command {
 		Long: `Explain what happened to something: one chain of causes, from what the platform
 reported to the receipt, with the rules that were checked, as they were then.
 
-ID names a run, a delivery, an approval, a job's time (cron/…), a request to a hook
-(hook/…), a refused person (ref_…), or with --session a message. A link of the web
-page works, too.`,
+ID names a run, a delivery, an approval, a job (cron/JOB) or one of its times
+(cron/JOB/TIME), a request to a hook (hook/…), a refused person (ref_…), an audit
+entry (aud_ and its id), or with --session a message. A link of the web page works,
+too.`,
 	}, func(args []string) (api.Request, error) {
 		id, of := named(args[0])
 		return api.Request{Path: api.Path("why", id), Query: api.Query("session", cmp.Or(session, of))}, nil

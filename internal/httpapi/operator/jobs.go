@@ -107,11 +107,11 @@ func (a *JobAPI) List(ctx context.Context, in *view.PageQuery) (*view.Page[jobLi
 
 // seen reports whether the caller may know of all channels that a job delivers to.
 func (a *JobAPI) seen(ctx context.Context, j *jobs.Job) bool {
-	return a.channelsSeen(ctx, &j.Deliver)
+	return a.ChannelsSeen(ctx, &j.Deliver)
 }
 
-// channelsSeen reports whether the caller may know of all channels that a text goes to.
-func (a *JobAPI) channelsSeen(ctx context.Context, d *ledger.TriggerDelivery) bool {
+// ChannelsSeen reports whether the caller may know of all channels that a text goes to.
+func (a *JobAPI) ChannelsSeen(ctx context.Context, d *ledger.TriggerDelivery) bool {
 	for _, t := range slices.Concat(d.To, d.Fallback) {
 		if t.Channel != "" && !a.Visible.ChannelSeen(ctx, t.Channel, t.Account) {
 			a.Visible.NoteChannel(ctx, "job", t.Channel, t.Account, "")
@@ -126,8 +126,8 @@ type JobPath struct {
 	ID string `path:"job" maxLength:"80"`
 }
 
-// find is a job that the caller may know of.
-func (a *JobAPI) find(ctx context.Context, id string) (jobs.Job, error) {
+// Find is a job that the caller may know of.
+func (a *JobAPI) Find(ctx context.Context, id string) (jobs.Job, error) {
 	j, err := a.Jobs.Get(ctx, id)
 	if err := a.Visible.Check(ctx, err, denials.Object{Kind: "job", ID: id, Session: j.Row.Session, Label: j.Secrecy()}); err != nil {
 		return j, err
@@ -151,7 +151,7 @@ func shown(j jobs.Job, err error) (*wire.Body[jobRecord], error) {
 
 // Get answers with a job.
 func (a *JobAPI) Get(ctx context.Context, in *JobPath) (*wire.Body[jobRecord], error) {
-	return shown(a.find(ctx, in.ID))
+	return shown(a.Find(ctx, in.ID))
 }
 
 // maker is the caller as one who makes jobs. Only the gateway's own token has an owner's authority.
@@ -192,7 +192,7 @@ func (a *JobAPI) Update(ctx context.Context, in *struct {
 	Body  jobObject `doc:"keys of a job in sluice.yaml; null removes one"`
 },
 ) (*wire.Body[jobRecord], error) {
-	if _, err := a.find(ctx, in.ID); err != nil {
+	if _, err := a.Find(ctx, in.ID); err != nil {
 		return nil, err
 	}
 	who, err := a.maker(ctx, in.Label)
@@ -210,7 +210,7 @@ func (a *JobAPI) Update(ctx context.Context, in *struct {
 
 // Remove removes a job.
 func (a *JobAPI) Remove(ctx context.Context, in *JobPath) (*struct{}, error) {
-	if _, err := a.find(ctx, in.ID); err != nil {
+	if _, err := a.Find(ctx, in.ID); err != nil {
 		return nil, err
 	}
 	who, err := a.maker(ctx, "")
@@ -231,7 +231,7 @@ func (a *JobAPI) Resume(ctx context.Context, in *JobPath) (*wire.Body[jobRecord]
 }
 
 func (a *JobAPI) act(ctx context.Context, id string, do func(ctx context.Context, id string, who jobs.Maker) (jobs.Job, error)) (*wire.Body[jobRecord], error) {
-	if _, err := a.find(ctx, id); err != nil {
+	if _, err := a.Find(ctx, id); err != nil {
 		return nil, err
 	}
 	who, err := a.maker(ctx, "")
@@ -279,7 +279,7 @@ func instantOf(t ledger.Trigger) instantRecord {
 
 // Run fires a job once now.
 func (a *JobAPI) Run(ctx context.Context, in *JobPath) (*wire.Body[instantRecord], error) {
-	if _, err := a.find(ctx, in.ID); err != nil {
+	if _, err := a.Find(ctx, in.ID); err != nil {
 		return nil, err
 	}
 	who, err := a.maker(ctx, "")
@@ -292,6 +292,20 @@ func (a *JobAPI) Run(ctx context.Context, in *JobPath) (*wire.Body[instantRecord
 	}
 	return wire.NewBody(instantOf(t)), nil
 }
+
+// Latest is the newest of a job's instants that has come and that the caller may know of; the zero value if there is none.
+func (a *JobAPI) Latest(ctx context.Context, id string) (ledger.Trigger, error) {
+	found, err := a.Jobs.History(ctx, ledger.TriggerQuery{Subject: id, MaxLevel: auth.CallerOf(ctx).Level, Limit: latestMax, Bound: view.NewBound()})
+	for _, t := range found {
+		if t.Status != ledger.TriggerWaiting && a.ChannelsSeen(ctx, &t.Deliver) {
+			return t, err
+		}
+	}
+	return ledger.Trigger{}, err
+}
+
+// latestMax is how many instants are looked at for the latest one.
+const latestMax = 20
 
 type jobHistory struct {
 	Instants []instantRecord `json:"instants"`
@@ -309,13 +323,13 @@ func (a *JobAPI) History(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	j, unknown := a.find(ctx, in.ID)
+	j, unknown := a.Find(ctx, in.ID)
 	if unknown != nil && !errors.Is(unknown, wire.ErrNotFound) {
 		return nil, unknown
 	}
 	out := jobHistory{Instants: []instantRecord{}}
 	for _, t := range found {
-		if a.channelsSeen(ctx, &t.Deliver) && (!t.Status.Open() || a.seen(ctx, &j)) {
+		if a.ChannelsSeen(ctx, &t.Deliver) && (!t.Status.Open() || a.seen(ctx, &j)) {
 			out.Instants = append(out.Instants, instantOf(t))
 		}
 	}

@@ -2,7 +2,6 @@ package why
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
@@ -114,31 +113,13 @@ func (c *chain) trail(run sessions.Run) error {
 	}
 	for i := len(entries) - 1; i >= 0; i-- {
 		e := entries[i]
-		action, _, _ := strings.Cut(e.Action, ".")
-		name, known := map[string]string{"session": "learnt", "input": "admitted", "invocation": "run", "model": "run"}[action]
-		if !known {
+		area, _, _ := strings.Cut(e.Action, ".")
+		if entrySteps[area] == "" || area == "tool" && detailOf(e.Detail).Run != run.ID {
 			continue
 		}
-		s := step{Step: name, At: &e.At, State: ok, Text: e.Action + " " + e.Object, Label: e.Label.String()}
-		if d, decided := decisionOf(e.Detail); decided {
-			s.Text, s.Rules = e.Action+": "+d.Reason, d.Rules
-			if d.Action == policy.Block {
-				s.State = stopped
-			}
-		}
-		c.add(s)
+		c.add(recorded(&e))
 	}
 	return nil
-}
-
-// decisionOf is the decision in the detail of an entry, if it is one.
-func decisionOf(detail any) (policy.Decision, bool) {
-	raw, isJSON := detail.(json.RawMessage)
-	var d policy.Decision
-	if !isJSON || json.Unmarshal(raw, &d) != nil || d.Reason == "" {
-		return d, false
-	}
-	return d, true
 }
 
 // asks adds the questions of a session that match, within a time.

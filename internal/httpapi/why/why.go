@@ -11,6 +11,7 @@ import (
 
 	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/denials"
+	"sluice/internal/httpapi/operator"
 	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/wire"
 	"sluice/policy"
@@ -40,6 +41,8 @@ type API struct {
 	Visible *view.Visibility
 	Rows    Rows
 	Alerts  Alerts // nil if alerts are not configured
+	Jobs    *operator.JobAPI
+	Cursors wire.Cursors
 }
 
 // state is how a step went.
@@ -56,7 +59,7 @@ const (
 
 // step is one step of the chain.
 type step struct {
-	Step   string               `json:"step" enum:"heard,admitted,session,waited,run,learnt,asked,gate,sent,ended"`
+	Step   string               `json:"step" enum:"heard,admitted,session,waited,run,tool,learnt,asked,gate,sent,recorded,ended"`
 	At     *time.Time           `json:"at,omitempty"`
 	Took   int64                `json:"took_ms,omitempty"`
 	State  state                `json:"state" enum:"ok,stopped,waits,failed,unknown,not_recorded"`
@@ -91,7 +94,7 @@ type links struct {
 // Explanation is why something is as it is.
 type Explanation struct {
 	ID     string   `json:"id"`
-	Kind   string   `json:"kind" enum:"message,run,delivery,approval,exchange,trigger,alert,refusal"`
+	Kind   string   `json:"kind" enum:"message,run,delivery,approval,exchange,job,trigger,alert,refusal,entry"`
 	Status string   `json:"status"`
 	Title  string   `json:"title"`
 	Answer string   `json:"answer" doc:"one sentence: why"`
@@ -102,7 +105,7 @@ type Explanation struct {
 
 // Input names what is to be explained. It is exported because the API library only sees exported types.
 type Input struct {
-	ID      string `path:"id" maxLength:"512" doc:"id of a run, delivery, approval, exchange, message, job's time, request to a hook or refusal; key or short name of an alert"`
+	ID      string `path:"id" maxLength:"512" doc:"id of a run, delivery, approval, exchange, message, job's time, request to a hook or refusal; cron/ and a job's id; aud_ and the id of an audit entry; key or short name of an alert"`
 	Session string `query:"session" maxLength:"512" doc:"of a message: the id of its session"`
 }
 
@@ -169,8 +172,13 @@ func (c *chain) explain(id string, of sessions.ID) error {
 		return c.refusal(id)
 	case strings.HasPrefix(id, "xch_"):
 		return c.exchange(id)
-	case strings.HasPrefix(id, "cron/"), strings.HasPrefix(id, "hook/"):
+	case strings.HasPrefix(id, entryPrefix):
+		return c.entry(strings.TrimPrefix(id, entryPrefix))
+	case strings.HasPrefix(id, jobPrefix), strings.HasPrefix(id, "hook/"):
 		if err := c.trigger(id); !errors.Is(err, wire.ErrNotFound) {
+			return err
+		}
+		if err := c.job(id); !errors.Is(err, wire.ErrNotFound) {
 			return err
 		}
 		return c.alert(id) // the key of an alert of a job or hook
@@ -327,14 +335,12 @@ func (c *chain) origin(d ledger.Delivery) error {
 	case ledger.KindAnnounce:
 		s.State, s.Text = ok, "It tells people the result of an exchange between agents."
 	}
-	entries, err := c.Rows.ListAudit(c.ctx, ledger.AuditQuery{Object: string(d.ID), Since: d.Created.Add(-time.Minute), Until: d.Created.Add(time.Minute), MaxLevel: auth.CallerOf(c.ctx).Level, Limit: 1})
+	entries, err := c.Rows.ListAudit(c.ctx, ledger.AuditQuery{Action: "message.send", Object: string(d.ID), Since: d.Created.Add(-time.Minute), Until: d.Created.Add(time.Minute), MaxLevel: auth.CallerOf(c.ctx).Level, Limit: 1})
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if e.Action == "message.send" {
-			s.State, s.Text = ok, "It was sent by "+e.Actor+"."
-		}
+		s.State, s.Text = ok, "It was sent by "+e.Actor+"."
 	}
 	c.add(s)
 	return nil
@@ -371,77 +377,6 @@ func (c *chain) asksAbout(p ledger.Approval) error {
 
 // gone reports whether a row is no longer kept.
 func gone(err error) bool { return errors.Is(err, sessions.ErrNotFound) }
-
-// trigger explains a job's time or a request to a hook.
-func (c *chain) trigger(key string) error {
-	found, err := c.Rows.TriggersOf(c.ctx, []string{key})
-	if err != nil {
-		return err
-	}
-	var t ledger.Trigger
-	err = sessions.ErrNotFound
-	if len(found) > 0 {
-		t, err = found[0], nil
-	}
-	if err := c.see(err, denials.Object{Kind: "trigger", ID: key, Label: t.Label}, t.Session); err != nil {
-		return err
-	}
-	c.out.Kind, c.out.Status, c.out.Title = "trigger", string(t.Status), string(t.Source)+" "+t.Subject
-	c.out.Answer = cmp.Or(t.Why, "It is "+string(t.Status)+".")
-	c.add(causeOf(t))
-	if err := c.ranOf(t.Run); err != nil {
-		return err
-	}
-	return c.triggerSends(t)
-}
-
-// causeOf says why there is a trigger.
-func causeOf(t ledger.Trigger) step {
-	s := step{Step: "heard", At: view.Optional(t.Created), State: ok, Text: "The hook " + t.Subject + " received a request."}
-	switch {
-	case t.By != "":
-		s.Text = "It was fired by hand, by " + t.By + "."
-	case t.Source == ledger.TriggerCron:
-		s.Text = "It was due by the schedule of the job " + t.Subject + "."
-		s.Facts = []fact{{"time", t.Instant.Format(time.RFC3339)}}
-	}
-	return s
-}
-
-// triggerSends explains what was sent because of a trigger.
-func (c *chain) triggerSends(t ledger.Trigger) error {
-	for _, send := range t.Sends {
-		if send.Delivery == "" {
-			c.add(step{Step: "sent", At: view.Optional(send.At), State: failed, Text: "Nothing could be sent to " + send.Target + ": " + send.Error})
-			continue
-		}
-		d, err := c.Rows.Delivery(c.ctx, send.Delivery)
-		if gone(err) {
-			c.add(step{Step: "sent", At: view.Optional(send.At), State: notRecorded, Text: "The delivery to " + send.Target + " is no longer kept."})
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if visible, err := c.seen(d.Label, d.Session); err != nil {
-			return err
-		} else if visible {
-			c.gate(d)
-			c.sends(d)
-		}
-	}
-	end := step{Step: "ended", At: view.Optional(t.Ended), State: ok, Text: c.out.Answer}
-	switch {
-	case t.Status.Open():
-		end.State = waits
-	case t.Status.Bad():
-		end.State = failed
-	case t.Status != ledger.TriggerOK:
-		end.State = stopped
-	}
-	c.add(end)
-	return nil
-}
 
 // refusal explains why somebody got no answer.
 func (c *chain) refusal(id string) error {

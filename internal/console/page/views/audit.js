@@ -20,7 +20,7 @@ export default function Audit() {
       { text: t("col.level"), width: "9.5rem", cell: (e) => html`<${Level} label=${e.label} />` },
       { text: t("col.age"), width: "4rem", on: "age", end: true, cell: (e) => html`<${Age} at=${e.at} />` },
     ]}
-    rowName=${(e) => e.action} empty=${html`<p>${t("audit.empty")}</p>`} detail=${Entry} />`;
+    why=${(e) => address("why", "aud_" + e.id)} rowName=${(e) => e.action} empty=${html`<p>${t("audit.empty")}</p>`} detail=${Entry} />`;
 }
 
 function Entry({ row: e }) {

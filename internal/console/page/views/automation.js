@@ -29,7 +29,7 @@ export default function Automation() {
       { text: t("col.to"), width: "minmax(6rem, .8fr)", cell: (j) => j.to.map(visible).join(", ") },
       { text: t("automation.next"), width: "6rem", on: "age", end: true, cell: (j) => html`<${Age} at=${j.next} />` },
     ]}
-    rowName=${(j) => j.id} empty=${html`<p>${t("automation.empty")}</p>`} detail=${Job} />`;
+    why=${(j) => address("why", "cron/" + j.id)} rowName=${(j) => j.id} empty=${html`<p>${t("automation.empty")}</p>`} detail=${Job} />`;
 }
 
 function Job({ id, refresh }) {

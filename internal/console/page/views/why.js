@@ -8,7 +8,10 @@ import { cls, html, useState } from "../ui/html.js";
 import { Chip, Copy, Level, Loaded, useLoad } from "../ui/parts.js";
 
 // views of the objects that a step names.
-const views = { run: "runs", delivery: "deliveries", approval: "inbox", session: "conversations", memory: "memory", alert: "alerts", job: "automation" };
+const views = { run: "runs", delivery: "deliveries", approval: "inbox", session: "conversations", memory: "memory", alert: "alerts", job: "automation", entry: "audit" };
+// rowOf is the id that the view of an explained object has for it.
+const rowOf = (w) => ({ job: w.id.slice("cron/".length), entry: w.id.slice("aud_".length) })[w.kind] ?? w.id;
+
 const tone = { ok: "good", stopped: "rule", waits: "warn", failed: "bad", unknown: "warn", not_recorded: "rest" };
 
 export default function Why() {
@@ -41,7 +44,7 @@ function Chain({ id, session }) {
     <p class="answer">${visible(w.answer)}</p>
     ${w.change?.length > 0 && html`<section class="note"><strong>${t("why.change")}</strong><ul>${w.change.map((c) => html`<li>${visible(c.text)} ${c.command && html`<code>${c.command}</code>`}</li>`)}</ul></section>`}
     <ol class="chain">${w.steps.map((s) => html`<${Step} of=${s} />`)}</ol>
-    <div class="acts"><${Copy} text=${location.href} label=${t("list.link")} /><${Copy} text=${w.links.cli} label=${w.links.cli} />${views[w.kind] && html`<a class="button small" href=${address(views[w.kind], w.id)}>${t("why.open")}</a>`}</div>`}<//>`;
+    <div class="acts"><${Copy} text=${location.href} label=${t("list.link")} /><${Copy} text=${w.links.cli} label=${w.links.cli} />${views[w.kind] && html`<a class="button small" href=${address(views[w.kind], rowOf(w))}>${t("why.open")}</a>`}</div>`}<//>`;
 }
 
 const Step = ({ of: s }) => html`<li class=${cls("step", s.state)}>

@@ -144,7 +144,7 @@ func (b *bundle) start() {
 		Store: b.routerStore(), Bus: b.bus, Models: b.agent, Gate: b.gate, Monitor: b.monitor(), Settings: b.settings,
 		Adapters:   b.adapterOf,
 		Partitions: partitions, Replica: "test", Now: b.now, Log: b.log,
-		Registerer: b.registry, Grace: 10 * time.Millisecond, SweepEvery: time.Hour, Disk: b.disk, Jobs: b.jobs, Alerts: b.alerts, JobReader: b.reader, Spending: b.store, Nodes: b.nodes,
+		Registerer: b.registry, Grace: 10 * time.Millisecond, SweepEvery: time.Hour, Disk: b.disk, Jobs: b.jobs, Alerts: b.alerts, JobReader: b.reader, Limits: b.store, Refusals: b.store, Spending: b.store, Nodes: b.nodes,
 	})
 	require.NoError(b.t, err)
 	b.Sessions, b.Deliveries = b.Router.Sessions(), b.Router.Deliveries()

@@ -26,6 +26,7 @@ func ages(r place.Retention) []age {
 		{ledger.PruneAlerts, r.Runs},
 		{ledger.PruneChecks, r.Runs},
 		{ledger.PruneNodes, r.Runs},
+		{ledger.PruneLimits, r.Limits},
 		{ledger.PruneRuns, r.Runs},
 		{ledger.PruneArchived, r.Archived},
 		{ledger.PruneSessions, r.Sessions},

@@ -30,6 +30,7 @@ import (
 	"sluice/router/jobs"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
+	"sluice/router/limits"
 	"sluice/router/manage"
 	"sluice/router/outbound"
 	"sluice/router/place"
@@ -56,7 +57,7 @@ type Models interface {
 	ModelName(agent string) string
 }
 
-// Config has what a Router needs. All fields but Transcribe, Speaker, ReadDocument, Grace, SweepEvery, CachedSessions, Disk, Full, Jobs, Alerts, Nodes and Tracer are required.
+// Config has what a Router needs. All fields but Transcribe, Speaker, ReadDocument, Limits, Grace, SweepEvery, CachedSessions, Disk, Full, Jobs, Alerts, Nodes and Tracer are required.
 type Config struct {
 	Store      *ledger.Store
 	Bus        Bus
@@ -83,6 +84,7 @@ type Config struct {
 	Sweep          func(ctx context.Context) // called by each sweep; may be nil
 	CachedSessions int                       // default 512
 
+	Limits   limits.Store      // counts what is limited; nil: nothing is
 	Refusals refused.Store     // keeps whose messages were refused; nil: this is not kept
 	Spending Spending          // nil: the cost of model calls is not shown
 	Tracer   *telemetry.Tracer // nil: messages are not traced
@@ -116,7 +118,6 @@ type Spending interface {
 // pruner and the keeper of receipts; the lanes, the retirer and the acks own theirs.
 type Router struct {
 	store      *ledger.Store
-	refused    *refused.Log
 	compose    *outbound.Composer
 	settings   atomic.Pointer[place.Settings]
 	now        func() time.Time
@@ -140,6 +141,8 @@ type Router struct {
 	Answers   *disclose.Answers    // what callers of the API may see
 	Approvals *approvals.Approvals // what people decide about
 	Pairings  *approvals.Pairings  // people the gateway does not know yet
+	Limits    *limits.Counter      // counts what is limited
+	Refused   *refused.Log         // notes whose messages were refused
 	Jobs      *jobs.Jobs           // lists, makes and changes jobs
 	held      *outbound.HeldDeliveries
 	outbox    *outbound.Outbox
@@ -174,7 +177,7 @@ func New(c Config) (*Router, error) {
 	r := &Router{
 		now: c.Now, log: c.Log, metrics: newMetrics(c.Registerer),
 		grace: cmp.Or(c.Grace, 4*time.Second), sweepEvery: cmp.Or(c.SweepEvery, 30*time.Second), alsoSweep: c.Sweep,
-		receipts: outbound.NewReceipts(),
+		receipts: outbound.NewReceipts(), Limits: limits.New(limits.Config{Store: c.Limits, Now: c.Now, Log: c.Log, Registerer: c.Registerer}),
 	}
 	r.settings.Store(c.Settings)
 	decided := outbound.NewSignal()
@@ -201,7 +204,7 @@ func New(c Config) (*Router, error) {
 	r.exchanges = exchange.New(exchange.Config{
 		Store: r.store, Commit: r.lanes.Commit, Places: r.places, Invoke: c.Monitor.Invoke, Now: c.Now, Ended: r.metrics.exchanges,
 		Stopping: r.stopping.Load, HasAgent: func(agent string) bool { return c.Models.ModelName(agent) != "" },
-		Delivery: r.compose.Delivery, Spending: c.Spending, Tracer: c.Tracer,
+		Delivery: r.compose.Delivery, Limits: r.Limits, Spending: c.Spending, Tracer: c.Tracer,
 	})
 	r.newWork(c)
 	r.manage(c)
@@ -254,10 +257,10 @@ func (r *Router) manage(c Config) {
 
 // newIntake creates the stage that accepts events.
 func (r *Router) newIntake(c Config) {
-	r.refused = &refused.Log{Store: c.Refusals, SinkLevel: c.Gate.SinkLevel, Now: c.Now, Log: c.Log}
+	r.Refused = &refused.Log{Store: c.Refusals, SinkLevel: c.Gate.SinkLevel, Now: c.Now, Log: c.Log}
 	r.Intake = &inbound.Intake{
 		Store: r.store, Buttons: r.store, Settings: r.settings.Load, Places: r.places, SinkLevel: c.Gate.SinkLevel, Commands: r.commands,
-		Pairings: r.Pairings, Composer: r.compose, Routes: r.Routes, Adapter: c.Adapters, Lanes: r.lanes, Acks: r.acks, Refused: r.refused, Emit: c.Bus.Emit,
+		Pairings: r.Pairings, Composer: r.compose, Routes: r.Routes, Adapter: c.Adapters, Lanes: r.lanes, Acks: r.acks, Refused: r.Refused, Limits: r.Limits, Emit: c.Bus.Emit,
 		Stopping: r.stopping.Load, Now: c.Now, Log: c.Log, Metrics: inbound.NewMetrics(c.Registerer), Tracer: c.Tracer, Full: c.Full,
 	}
 }
@@ -390,7 +393,7 @@ func (r *Router) Start() {
 		var beside sync.WaitGroup
 		beside.Go(func() { pruner.run(ctx) })
 		beside.Go(func() { r.keeper.Run(ctx) })
-		beside.Go(func() { r.refused.Run(ctx) })
+		beside.Go(func() { r.Refused.Run(ctx) })
 		r.sweep(ctx)
 		beside.Wait()
 	}()
@@ -408,7 +411,7 @@ func (r *Router) Stop(ctx context.Context) {
 	}
 	r.lanes.ReleaseAll(ctx)
 	r.keeper.StoreRest(ctx)
-	r.refused.StoreRest(ctx)
+	r.Refused.StoreRest(ctx)
 	r.acks.Stop()
 	r.retirer.Stop()
 }

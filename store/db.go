@@ -13,6 +13,7 @@ import (
 	"sluice/store/allowrules"
 	"sluice/store/cooldowns"
 	"sluice/store/engine"
+	"sluice/store/limits"
 	"sluice/store/marks"
 	"sluice/store/memories"
 	"sluice/store/nodes"
@@ -50,6 +51,7 @@ type DB struct {
 	skillTable
 	usageTable
 	cooldownTable
+	limitTable
 	auditTable
 	cursorTable
 	partitionTable
@@ -91,6 +93,7 @@ type (
 	skillTable     = skills.Table
 	usageTable     = usage.Table // what models cost, and budgets
 	cooldownTable  = cooldowns.Table
+	limitTable     = limits.Table
 	auditTable     = trail.Table
 	cursorTable    struct{ *engine.Conn } // the positions of adapters
 	partitionTable struct{ *engine.Conn }
@@ -109,7 +112,7 @@ func New(e engine.Engine, log *slog.Logger) *DB {
 	return &DB{
 		conn: c, inboxTable: inboxTable{c, engine.NewPresence(e.Alone())}, peopleTable: peopleTable{c, engine.NewPresence(e.Alone())}, sessionTable: sessionTable{c, newRecentSessions(e.Alone())}, messageTree: messageTree{c},
 		runTable: runTable{c}, deliveryTable: deliveryTable{c}, approvalTable: approvalTable{c}, allowTable: allowTable{Conn: c}, exchangeTable: exchangeTable{c}, triggerTable: triggerTable{c}, alertRows: alertRows{Conn: c}, accessTable: accessTable{Conn: c}, viewTable: viewTable{Conn: c}, hookTable: hookTable{c}, jobTable: jobTable{c}, checkTable: checkTable{c}, nodeTable: nodeTable{Conn: c},
-		Table: memories.NewTable(c, e.Alone()), todoTable: todoTable{c}, mediaTable: mediaTable{c}, markTable: markTable{Conn: c}, skillTable: skillTable{Conn: c}, cooldownTable: cooldownTable{Conn: c}, usageTable: usageTable{Conn: c}, auditTable: auditTable{Conn: c},
+		Table: memories.NewTable(c, e.Alone()), todoTable: todoTable{c}, mediaTable: mediaTable{c}, markTable: markTable{Conn: c}, skillTable: skillTable{Conn: c}, cooldownTable: cooldownTable{Conn: c}, limitTable: limitTable{Conn: c}, usageTable: usageTable{Conn: c}, auditTable: auditTable{Conn: c},
 		cursorTable: cursorTable{c}, partitionTable: partitionTable{c}, retention: retention{c},
 	}
 }

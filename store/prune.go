@@ -10,6 +10,7 @@ import (
 	"sluice/router/ledger"
 	"sluice/store/alerts"
 	"sluice/store/engine"
+	"sluice/store/limits"
 	"sluice/store/nodes"
 	"sluice/store/usage"
 )
@@ -80,6 +81,8 @@ func (db retention) Prune(ctx context.Context, p ledger.Prune) (ledger.Pruned, e
 		return db.pruneAlerts(ctx, p)
 	case ledger.PruneNodes:
 		return db.pruneOldest(ctx, nodes.Removal(pruneMax), p.Before, pruneMax)
+	case ledger.PruneLimits:
+		return db.pruneOldest(ctx, limits.Removal(pruneMax), p.Before, pruneMax)
 	case ledger.PruneChecks:
 		return db.pruneOldest(ctx, removeChecks, p.Before, pruneMax)
 	case ledger.PruneRuns:

@@ -277,7 +277,7 @@ func (a *App) wire() error {
 	a.router, err = router.New(router.Config{
 		Store: a.rows(a.store), Bus: a.bus, Models: models{a.roster, a.chooseModel, a.maxTemperature, a.fallback.Clear}, Gate: &a.gate, Monitor: &a.monitor, Adapters: a.channels.Find, Transcribe: a.voices.Transcribe, Speaker: &a.voices, ReadDocument: documents(a.log).Text,
 		Settings: routerSettings(a.cfg), Partitions: a.cfg.Limits.Partitions, Replica: a.replica, Now: a.now, Log: a.log, Registerer: a.registry,
-		Sweep: func(ctx context.Context) { sweepCalls(ctx, a) }, Refusals: a.store, Spending: a.store, Tracer: a.tracer, Disk: a.diskSpace, Full: diskFull(a), Jobs: a.cfg.Jobs(), JobReader: a.cfg, Hooks: a.cfg.ReadHooks(func(string, string) {}), Alerts: a.cfg.AlertPlan(), Nodes: a.nodes,
+		Sweep: func(ctx context.Context) { sweepCalls(ctx, a) }, Limits: a.store, Refusals: a.store, Spending: a.store, Tracer: a.tracer, Disk: a.diskSpace, Full: diskFull(a), Jobs: a.cfg.Jobs(), JobReader: a.cfg, Hooks: a.cfg.ReadHooks(func(string, string) {}), Alerts: a.cfg.AlertPlan(), Nodes: a.nodes,
 	})
 	if err != nil {
 		return fmt.Errorf("make router: %w", err)

@@ -1,12 +1,19 @@
 package app
 
 import (
+	"context"
 	"errors"
 
+	"sluice/adapters"
+	"sluice/adapters/webchat"
+	"sluice/internal/httpapi/auth"
 	"sluice/internal/sandbox"
 	"sluice/internal/watermark"
 	"sluice/internal/workspace"
+	"sluice/router/ledger"
+	"sluice/router/limits"
 	"sluice/router/quota"
+	"sluice/sessions"
 )
 
 // bounds returns the current limits for the files of sessions.
@@ -47,6 +54,17 @@ func diskFull(a *App) func() error {
 			return &quota.FullError{Text: err.Error()}
 		}
 		return nil
+	}
+}
+
+// requestsOf counts the requests with a token. Tokens at their limit are in the list of those who were refused.
+func requestsOf(a *App) func(ctx context.Context, who auth.Caller) error {
+	return func(ctx context.Context, who auth.Caller) error {
+		err := a.router.Limits.Count(ctx, ledger.LimitCount{Kind: ledger.LimitToken, Name: who.Name, Level: who.Level, Rate: rate(a.limits.Load().PerToken)})
+		if reached, ok := errors.AsType[*limits.Reached](err); ok {
+			a.router.Refused.NoteAt(adapters.Inbound{Route: webchat.Route(), Sender: sessions.Peer{ID: sessions.UserID(who.Actor()), Name: who.Name}}, who.Level, reached.Reason())
+		}
+		return err
 	}
 }
 

@@ -8,8 +8,10 @@ import (
 	"sluice/adapters/webchat"
 	"sluice/internal/agent/roster"
 	"sluice/internal/config"
+	"sluice/internal/config/scalar"
 	"sluice/internal/web"
 	"sluice/policy"
+	"sluice/router/ledger"
 	"sluice/router/nodes"
 	"sluice/router/place"
 	"sluice/router/queue"
@@ -28,6 +30,7 @@ func routerSettings(c *config.Config) *place.Settings {
 		MaxTextBytes: c.Limits.MaxMessageBytes, MaxMediaBytes: c.Limits.MaxMediaBytes, SessionFileBytes: int64(c.Limits.SessionBytes), ProgramFileBytes: int64(c.Limits.WorkspaceBytes), HistoryKeep: c.Limits.HistoryKeep, MaxRunAttempt: c.Limits.RunAttempts,
 	}
 	s.Clearance = c.Policy.Clearance
+	s.Limits = place.Limits{Person: rate(c.Limits.PerPerson), Conversation: rate(c.Limits.PerConversation), Agent: rate(c.Limits.PerAgent)}
 	s.Retention = retention(c.Retention)
 	s.Exchanges, s.Reset = exchangeSettings(c), resetSettings(c.Session)
 	for _, a := range c.Agents.List {
@@ -45,13 +48,19 @@ func routerSettings(c *config.Config) *place.Settings {
 	return s
 }
 
+// rate converts a limit.
+func rate(r scalar.Rate) ledger.Rate { return ledger.Rate{Max: r.Amount, Per: r.Per} }
+
+// limitAge is how long the windows of limits are kept: longer than the longest period.
+const limitAge = 48 * time.Hour
+
 // retention converts the retention settings; the configuration was checked.
 func retention(c config.Retention) place.Retention {
 	age := func(text string) time.Duration {
 		d, _ := config.Age(text)
 		return d
 	}
-	return place.Retention{Events: age(c.Events), Runs: age(c.Runs), Deliveries: age(c.Deliveries), Sessions: age(c.Sessions), Archived: age(c.Archived), Memories: age(c.Memories), Media: age(c.Media), Usage: age(c.Usage)}
+	return place.Retention{Events: age(c.Events), Runs: age(c.Runs), Deliveries: age(c.Deliveries), Sessions: age(c.Sessions), Archived: age(c.Archived), Memories: age(c.Memories), Media: age(c.Media), Usage: age(c.Usage), Limits: limitAge}
 }
 
 func channelSettings(c *config.Config) map[string]place.ChannelSettings {

@@ -14,6 +14,7 @@ import (
 	"sluice/internal/config/checks"
 	"sluice/internal/config/hooks"
 	"sluice/internal/config/models"
+	"sluice/internal/config/scalar"
 	"sluice/internal/config/telemetry"
 	"sluice/policy/flow"
 )
@@ -337,6 +338,11 @@ func Age(text string) (time.Duration, error) {
 
 // Limits are bounds.
 type Limits struct {
+	PerPerson       scalar.Rate `yaml:"perPerson" doc:"Messages of one person in a period, in all chats together, for example 30/1m. What exceeds it is not answered, and the sender is told. Owners are not limited. Default: no limit."`
+	PerConversation scalar.Rate `yaml:"perConversation" doc:"Messages to one session in a period. Messages of owners do not count. Default: no limit."`
+	PerAgent        scalar.Rate `yaml:"perAgent" doc:"Messages to one agent in a period, together with requests of other agents to it. Messages of owners do not count. Default: no limit."`
+	PerToken        scalar.Rate `yaml:"perToken" doc:"Requests with one token of the API in a period, for example 600/1m. More are refused with status 429. Tokens with the role owner are not limited. Default: no limit."`
+
 	DeliveryLife    Duration `yaml:"deliveryLife" doc:"A delivery that could not be sent within this time expires."`
 	MaxMessageBytes int      `yaml:"maxMessageBytes" min:"1024" max:"16777216" doc:"Longest text of an incoming message. The sender of a longer one is notified."`
 	MaxMediaBytes   int      `yaml:"maxMediaBytes" min:"1024" max:"268435456" doc:"Largest file in an incoming or outgoing message. The files of one message may have twice this size together."`

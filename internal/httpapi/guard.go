@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -24,8 +25,9 @@ import (
 type guard struct {
 	tokens   *auth.Tokens
 	denials  *denials.Trail
-	hosts    func() []string          // names under which others may call the gateway, without port
-	isOpen   func(*http.Request) bool // reports whether a request needs no token of the API
+	hosts    func() []string                                  // names under which others may call the gateway, without port
+	isOpen   func(*http.Request) bool                         // reports whether a request needs no token of the API
+	within   func(ctx context.Context, who auth.Caller) error // counts a request, and says why it is refused; nil: never
 	maxBytes func(method, path string) int64
 	log      *slog.Logger
 }
@@ -53,6 +55,10 @@ func (g *guard) protect(next http.Handler) http.Handler {
 				return
 			}
 			defer release()
+			if e := g.limited(r); e != nil {
+				refuse(w, r, e)
+				return
+			}
 		}
 		r.Body = wire.LimitBody(w, r, g.maxBytes(r.Method, r.URL.Path))
 		watched := wire.WatchStatus(w)
@@ -87,6 +93,19 @@ func (g *guard) admit(r *http.Request) (*http.Request, func(), *wire.Error) {
 		return g.admit(r)
 	}
 	return auth.Admit(r.WithContext(ctx), who), release, nil
+}
+
+// limited counts a request with a named token, and says why it is refused. Owners are not limited, nor are people, whether they
+// signed in or a proxy has named them.
+func (g *guard) limited(r *http.Request) *wire.Error {
+	who := auth.CallerOf(r.Context())
+	if g.within == nil || who.Owner() || who.Proxied() || who.SignIn != "" {
+		return nil
+	}
+	if err := g.within(r.Context(), who); err != nil {
+		return problems{g.log}.of(err)
+	}
+	return nil
 }
 
 // viewersMay reports whether viewers may call a path with any method: the tools behind it are requests of their own, or it

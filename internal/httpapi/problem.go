@@ -9,6 +9,7 @@ import (
 	"sluice/internal/httpapi/wire"
 	"sluice/router/approvals"
 	"sluice/router/decider"
+	"sluice/router/limits"
 	"sluice/router/quota"
 	"sluice/router/request"
 	"sluice/sessions"
@@ -32,6 +33,11 @@ func problemOf(err error) (told *wire.Error, fault bool) {
 	}
 	if full, ok := errors.AsType[*quota.FullError](err); ok {
 		return wire.NoSpace(full.Text), false
+	}
+	if reached, ok := errors.AsType[*limits.Reached](err); ok {
+		told := wire.NewError(http.StatusTooManyRequests, "limit_reached", reached.Error())
+		told.Retry = reached.Wait
+		return told, false
 	}
 	if left, ok := errors.AsType[*decider.NotApproverError](err); ok {
 		return wire.Forbidden(left.Error()), false

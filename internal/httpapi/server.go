@@ -140,7 +140,7 @@ type Access struct {
 	Hosts  []string          // further Host names that requests may carry, without port
 }
 
-// Config is what a Server needs. All fields but Alerting are required.
+// Config is what a Server needs. All fields but Alerting and Within are required.
 type Config struct {
 	Gateway    Gateway
 	Rows       Rows
@@ -170,8 +170,10 @@ type Config struct {
 	Metrics    http.Handler
 	Access     Access
 	SinkLevel  func(route sessions.Route) flow.Level // the highest level that may be said by a route
-	MaxBody    int64                                 // bytes of a request's body
-	MaxUpload  int64                                 // bytes of the body of a request that may carry files
+	// Within counts a request with a token. The error says why it is refused; nil: requests are not limited.
+	Within     func(ctx context.Context, who auth.Caller) error
+	MaxBody    int64 // bytes of a request's body
+	MaxUpload  int64 // bytes of the body of a request that may carry files
 	Version    string
 	Commands   string // how the commands of agents are limited
 	Now        func() time.Time
@@ -221,7 +223,7 @@ func New(cfg Config) *Server {
 	h := newHandlers(ending, &cfg, tokens, s.denials)
 	h.register(api)
 	s.tasks = a2aserver.NewNotifier(h.a2a)
-	g := &guard{tokens: tokens, denials: s.denials, hosts: func() []string { return *s.hosts.Load() }, isOpen: api.isOpen, maxBytes: bodyLimit(cfg.MaxBody, cfg.MaxUpload), log: cfg.Log}
+	g := &guard{tokens: tokens, denials: s.denials, hosts: func() []string { return *s.hosts.Load() }, isOpen: api.isOpen, within: cfg.Within, maxBytes: bodyLimit(cfg.MaxBody, cfg.MaxUpload), log: cfg.Log}
 	checked := g.protect(wire.Strict(api.mux, api.OpenAPI(), refuse))
 	api.mux.Handle(mcpserver.Path, mcpserver.New(mcpserver.Config{API: checked, Ending: ending, MaxBody: cfg.MaxBody, Version: cfg.Version, Log: cfg.Log}))
 	s.handler = wire.Pace(wire.Count(checked, cfg.Registerer, cfg.Log), cfg.Registerer, cfg.Log)

@@ -38,8 +38,15 @@ type Config struct {
 	Stopping func() bool             // whether the gateway accepts no new work
 	Now      func() time.Time
 	Ended    *prometheus.CounterVec // exchanges, by kind and outcome
-	Spending Spending               // nil: reports do not say what a task has cost
-	Tracer   *telemetry.Tracer      // nil: exchanges are not traced
+	Limits   Limits
+	Spending Spending          // nil: reports do not say what a task has cost
+	Tracer   *telemetry.Tracer // nil: exchanges are not traced
+}
+
+// Limits counts requests, see [limits.Counter].
+type Limits interface {
+	// Count returns a *[limits.Reached] if a limit is reached.
+	Count(ctx context.Context, all ...ledger.LimitCount) error
 }
 
 // Spending reads the cost of model calls.
@@ -60,6 +67,7 @@ type Exchanges struct {
 	stopping func() bool
 	now      func() time.Time
 	ended    *prometheus.CounterVec
+	limits   Limits
 	spending Spending
 	tracer   *telemetry.Tracer
 }
@@ -68,6 +76,6 @@ type Exchanges struct {
 func New(c Config) *Exchanges {
 	return &Exchanges{
 		store: c.Store, commit: c.Commit, places: c.Places, settings: c.Places.Settings, invoke: c.Invoke, delivery: c.Delivery,
-		hasAgent: c.HasAgent, stopping: c.Stopping, now: c.Now, ended: c.Ended, spending: c.Spending, tracer: c.Tracer,
+		hasAgent: c.HasAgent, stopping: c.Stopping, now: c.Now, ended: c.Ended, limits: c.Limits, spending: c.Spending, tracer: c.Tracer,
 	}
 }

@@ -17,9 +17,11 @@ import (
 	"sluice/internal/telemetry"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/limits"
 	"sluice/router/place"
 	"sluice/router/queue"
 	"sluice/router/request"
+	"sluice/router/usertext"
 	"sluice/sessions"
 )
 
@@ -79,6 +81,9 @@ func (e *Exchanges) Start(ctx context.Context, a Ask) (ledger.Exchange, error) {
 	}
 	chain, err := e.nextHop(ctx, s, a)
 	if err != nil {
+		return ledger.Exchange{}, err
+	}
+	if err := e.within(ctx, s, a); err != nil {
 		return ledger.Exchange{}, err
 	}
 	if a.Create {
@@ -165,6 +170,18 @@ func (e *Exchanges) hasRoom(ctx context.Context, s *place.Settings, a Ask) error
 		return fmt.Errorf("%w: %w", request.ErrQueueFull, &request.Error{Field: "sessionKey", Text: "the queue of that session is full: try again later"})
 	}
 	return nil
+}
+
+// within counts a request of another agent, and refuses it if the target's limit is reached.
+func (e *Exchanges) within(ctx context.Context, s *place.Settings, a Ask) error {
+	if s.Limits.Agent.Max == 0 || a.Target.Agent == a.Caller.Agent {
+		return nil
+	}
+	err := e.limits.Count(ctx, ledger.LimitCount{Kind: ledger.LimitAgent, Name: a.Target.Agent, Level: a.Label.Level(), Rate: s.Limits.Agent})
+	if reached, ok := errors.AsType[*limits.Reached](err); ok {
+		return &request.Error{Text: fmt.Sprintf("the agent %s accepts no more requests at the moment: try again in %s (limits.perAgent)", a.Target.Agent, usertext.Duration(reached.Wait))}
+	}
+	return err
 }
 
 // nextHop is the chain of the request, or the reason why it must not go on: it has come back to a session that waits

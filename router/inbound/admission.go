@@ -28,10 +28,11 @@ type Admission struct {
 
 	carries flow.Label // of the delivery with the pressed button; invalid for other events
 
-	fresh bool             // whether it starts a new session: the text after /new
-	order *sessions.Order  // nil for an ordinary message
-	turns *ledger.BotTurns // to store with the event; nil where turns are not counted
-	found *place.Found     // what this attempt has read already
+	counted *bool            // whether it was counted towards limits; nil where nothing is counted
+	fresh   bool             // whether it starts a new session: the text after /new
+	order   *sessions.Order  // nil for an ordinary message
+	turns   *ledger.BotTurns // to store with the event; nil where turns are not counted
+	found   *place.Found     // what this attempt has read already
 }
 
 // arrival is the event as package place needs it.
@@ -62,6 +63,14 @@ type Admitted struct {
 	NoticeID ledger.DeliveryID
 	// Repeat: the event was already accepted.
 	Repeat bool
+}
+
+// admitted is a result, or the zero value.
+func admitted(result *Admitted) Admitted {
+	if result == nil {
+		return Admitted{}
+	}
+	return *result
 }
 
 // ignored is the result of an event without effect.

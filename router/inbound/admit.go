@@ -46,6 +46,9 @@ func (i *Intake) Admit(ctx context.Context, in Admission) (Admitted, error) {
 	if in.Route.ChatType == sessions.Direct && string(in.Sender.ID) != string(in.Route.Conversation) {
 		in.Route.Peer = in.Sender.ID
 	}
+	if s := i.Settings(); s.Limits.On() && !s.IsOwner(in.Route.Channel, in.Sender.ID) {
+		in.counted = new(bool)
+	}
 	for range maxTries {
 		got, err := i.admitOnce(ctx, in)
 		switch {

@@ -111,6 +111,7 @@ type Intake struct {
 	Lanes     Lanes
 	Acks      Acks
 	Refused   Refused
+	Limits    Limits
 	Workers   Workers
 	Emit      func(event sessions.Event) // publishes a live event
 	Stopping  func() bool                // whether the gateway accepts no new events

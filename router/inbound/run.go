@@ -27,6 +27,11 @@ func (i *Intake) admitRun(ctx context.Context, s *place.Settings, in Admission, 
 		}
 	}
 	run := i.newRun(in, record, owner)
+	if !in.Edited {
+		if refused, err := overLimit(ctx, i, s, in, run, record.Agent); refused != nil || err != nil {
+			return admitted(refused), err
+		}
+	}
 	if err := i.takeHistory(ctx, in, &run, &change); err != nil {
 		return Admitted{}, err
 	}
@@ -45,7 +50,10 @@ func (i *Intake) admitRun(ctx context.Context, s *place.Settings, in Admission, 
 			return *instead, nil
 		}
 	}
-	if in.Edited {
+	if in.Edited { // an edit that changes nothing was not counted
+		if refused, err := overLimit(ctx, i, s, in, run, record.Agent); refused != nil || err != nil {
+			return admitted(refused), err
+		}
 		change.Revised = &ledger.Revision{Lane: in.Route.Lane(), Message: in.MessageID, Run: run.ID}
 	}
 	err = i.commitBegun(ctx, in, change, begun)

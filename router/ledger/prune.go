@@ -19,6 +19,7 @@ const (
 	PruneChecks     PruneKind = "checks"    // results of checks that nothing looked at for long
 	PruneNodes      PruneKind = "nodes"     // nodes that were revoked, and requests that nobody approved
 	PruneHooks      PruneKind = "hooks"     // requests to hooks whose triggers have ended
+	PruneLimits     PruneKind = "limits"    // windows of limits that are over
 	PruneArchived   PruneKind = "archived"  // ended sessions of sub-agents, with their messages and runs
 	PruneSessions   PruneKind = "sessions"  // other ended sessions, with everything that belongs to them
 	PruneMedia      PruneKind = "media"     // files that came in or were sent

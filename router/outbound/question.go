@@ -11,6 +11,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/usertext"
 	"sluice/sessions"
 )
 
@@ -71,24 +72,7 @@ func SilenceMeans(p ledger.Approval) string {
 	if p.Terms.AllowOnTimeout {
 		counts = "yes"
 	}
-	return fmt.Sprintf("No answer within %s counts as a %s.", durationText(p.Expires.Sub(p.Created)), counts)
-}
-
-// durationText is a duration in words if it is a whole number of hours or minutes.
-func durationText(d time.Duration) string {
-	d = d.Round(time.Second)
-	for _, unit := range []struct {
-		length time.Duration
-		name   string
-	}{{time.Hour, "hour"}, {time.Minute, "minute"}, {time.Second, "second"}} {
-		if n := d / unit.length; n > 0 && d%unit.length == 0 {
-			if n == 1 {
-				return "1 " + unit.name
-			}
-			return fmt.Sprintf("%d %ss", n, unit.name)
-		}
-	}
-	return d.String()
+	return fmt.Sprintf("No answer within %s counts as a %s.", usertext.Duration(p.Expires.Sub(p.Created)), counts)
 }
 
 // Shown is a text as a question shows it: in a code block, shortened if it is long. Invisible characters, and those

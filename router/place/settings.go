@@ -51,7 +51,10 @@ func (s *Settings) OwnersOn(channel string) []sessions.UserID {
 }
 
 // Retention says how long ended things are kept; 0 keeps them forever.
-type Retention struct{ Events, Runs, Deliveries, Sessions, Archived, Memories, Media, Usage time.Duration }
+type Retention struct {
+	Events, Runs, Deliveries, Sessions, Archived, Memories, Media, Usage time.Duration
+	Limits                                                               time.Duration // since their windows began
+}
 
 // Settings is the configuration of the router. It is immutable; a new configuration is a new Settings.
 type Settings struct {
@@ -77,9 +80,19 @@ type Settings struct {
 	SessionFileBytes int64 // for the stored attachments of one session; 0: no limit
 	ProgramFileBytes int64 // for the files of all proactive messages; 0: no limit
 
+	Limits Limits
+
 	HistoryKeep   int // unmentioned messages kept per group
 	MaxRunAttempt int // starts of one run before it counts as a poison message
 }
+
+// Limits bound how many messages are answered in a period.
+type Limits struct {
+	Person, Conversation, Agent ledger.Rate
+}
+
+// On reports whether messages are counted.
+func (l Limits) On() bool { return l != Limits{} }
 
 // ChannelSettings says who may talk on a channel.
 type ChannelSettings struct {

@@ -43,6 +43,11 @@ type Log struct {
 
 // Note notes that an event was refused. It never waits.
 func (l *Log) Note(in adapters.Inbound, reason string) {
+	l.NoteAt(in, l.SinkLevel(in.Route), reason)
+}
+
+// NoteAt notes that an event of a level was refused.
+func (l *Log) NoteAt(in adapters.Inbound, level flow.Level, reason string) {
 	if l.Store == nil {
 		return
 	}
@@ -60,10 +65,10 @@ func (l *Log) Note(in adapters.Inbound, reason string) {
 		}
 		r = ledger.Refusal{
 			ID: id, Channel: in.Route.Channel, Account: in.Route.Account, ChatType: in.Route.ChatType, Chat: in.Route.Conversation, Title: in.Route.Title, User: in.Sender,
-			Level: l.SinkLevel(in.Route), First: now,
+			First: now,
 		}
 	}
-	r.Reason, r.Last, r.Count = reason, now, r.Count+1
+	r.Level, r.Reason, r.Last, r.Count = level, reason, now, r.Count+1
 	l.noted[id] = r
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"sluice/adapters"
@@ -175,4 +176,21 @@ func NewestMessage(thread []sessions.Message) sessions.Message {
 		}
 	}
 	return sessions.Message{}
+}
+
+// Duration is a duration in words if it is a whole number of hours, minutes or seconds.
+func Duration(d time.Duration) string {
+	d = d.Round(time.Second)
+	for _, unit := range []struct {
+		length time.Duration
+		name   string
+	}{{time.Hour, "hour"}, {time.Minute, "minute"}, {time.Second, "second"}} {
+		if n := d / unit.length; n > 0 && d%unit.length == 0 {
+			if n == 1 {
+				return "1 " + unit.name
+			}
+			return fmt.Sprintf("%d %ss", n, unit.name)
+		}
+	}
+	return d.String()
 }

@@ -1,13 +1,21 @@
 package postgres_test
 
 import (
+	"errors"
 	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
+	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/router/limits"
 	"sluice/sessions"
 )
 
@@ -103,4 +111,42 @@ func TestDeadlocksAreUndone(t *testing.T) {
 		require.NoError(t, <-results)
 		require.NoError(t, <-results)
 	}
+}
+
+// Three replicas count together: no more than the limit passes, and nobody is refused below it.
+func TestLimitsHoldForAllReplicas(t *testing.T) {
+	t.Parallel()
+	url := migrated.Copy(t)
+	const most, people, each = 30, 3, 20 // messages of each person to each replica
+	now := time.Now()
+	var passed [people]atomic.Int32
+	var toAgent atomic.Int32
+	var all sync.WaitGroup
+	for range 3 {
+		replica := limits.New(limits.Config{
+			Store: open(t, url), Now: func() time.Time { return now }, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+		})
+		for i := range people * each {
+			all.Go(func() {
+				who := i % people
+				err := replica.Count(t.Context(),
+					ledger.LimitCount{Kind: ledger.LimitPerson, Name: fmt.Sprint(who), Level: flow.Public, Rate: ledger.Rate{Max: most, Per: time.Minute}},
+					ledger.LimitCount{Kind: ledger.LimitAgent, Name: fmt.Sprint(i / people % 2), Level: flow.Public, Rate: ledger.Rate{Max: 1000, Per: time.Minute}},
+				)
+				var reached *limits.Reached
+				switch {
+				case err == nil:
+					passed[who].Add(1)
+					toAgent.Add(1)
+				case !errors.As(err, &reached):
+					t.Error(err)
+				}
+			})
+		}
+	}
+	all.Wait()
+	for who := range passed {
+		require.EqualValues(t, most, passed[who].Load())
+	}
+	require.EqualValues(t, people*most, toAgent.Load())
 }

@@ -707,6 +707,15 @@ CREATE TABLE allow_rules (
 CREATE INDEX allow_rules_call ON allow_rules (agent, tool, created, id);
 CREATE TABLE schema_compatible (since INTEGER NOT NULL);
 CREATE INDEX deliveries_run ON deliveries (run_id, seq);
+CREATE TABLE limit_windows (
+    kind    TEXT NOT NULL,
+    name    TEXT NOT NULL,
+    level   INTEGER NOT NULL CHECK (level BETWEEN 1 AND 4),
+    started INTEGER NOT NULL,
+    used    INTEGER NOT NULL,
+    PRIMARY KEY (kind, name, level)
+) WITHOUT ROWID;
+CREATE INDEX limit_windows_started ON limit_windows (started);
 
 -- The first makes the table of statistics, the second reads it.
 ANALYZE sqlite_schema;
@@ -758,6 +767,7 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (441, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (470, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (490, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (501, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (520, 1);
 INSERT INTO schema_compatible (since) VALUES (490);
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES ('runs', 'runs_session', '1000000 500 1');
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES ('runs', 'runs_open', '100 2 1 1');

@@ -31,14 +31,14 @@ func pruneStatements(t *testing.T) []engine.Statement {
 	f := &finder{}
 	db := store.New(f, nil)
 	for _, kind := range []ledger.PruneKind{
-		ledger.PruneDeliveries, ledger.PruneExchanges, ledger.PruneChains, ledger.PruneTriggers, ledger.PruneAlerts, ledger.PruneHooks, ledger.PruneChecks, ledger.PruneNodes, ledger.PruneRuns, ledger.PruneArchived, ledger.PruneSessions, ledger.PruneMedia, ledger.PruneUsage, ledger.PruneEvents,
+		ledger.PruneDeliveries, ledger.PruneExchanges, ledger.PruneChains, ledger.PruneTriggers, ledger.PruneAlerts, ledger.PruneHooks, ledger.PruneChecks, ledger.PruneNodes, ledger.PruneLimits, ledger.PruneRuns, ledger.PruneArchived, ledger.PruneSessions, ledger.PruneMedia, ledger.PruneUsage, ledger.PruneEvents,
 	} {
 		done, err := db.Prune(t.Context(), ledger.Prune{Kind: kind, Before: start})
 		require.NoError(t, err)
 		_, err = db.Prune(t.Context(), ledger.Prune{Kind: kind, Before: start, After: done.Next})
 		require.NoError(t, err)
 		_, err = db.Prune(t.Context(), ledger.Prune{Kind: kind, Before: start, After: "nowhere"})
-		if kind != ledger.PruneChains && kind != ledger.PruneTriggers && kind != ledger.PruneAlerts && kind != ledger.PruneHooks && kind != ledger.PruneChecks && kind != ledger.PruneNodes && kind != ledger.PruneMedia && kind != ledger.PruneUsage && kind != ledger.PruneEvents { // kinds whose positions are not numbers
+		if kind != ledger.PruneChains && kind != ledger.PruneTriggers && kind != ledger.PruneAlerts && kind != ledger.PruneHooks && kind != ledger.PruneChecks && kind != ledger.PruneNodes && kind != ledger.PruneLimits && kind != ledger.PruneMedia && kind != ledger.PruneUsage && kind != ledger.PruneEvents { // kinds whose positions are not numbers
 			require.ErrorContains(t, err, "place of the last step", kind)
 		}
 	}

@@ -74,7 +74,7 @@ func recordOf(e *wire.Error, param string) errorRecord {
 func WriteError(w http.ResponseWriter, e *wire.Error) { writeError(w, e, "") }
 
 func writeError(w http.ResponseWriter, e *wire.Error, param string) {
-	wire.WriteJSON(w, e.Status, errorBody{recordOf(e, param)})
+	wire.WriteErrorAs(w, e, errorBody{recordOf(e, param)})
 }
 
 // With serves a request. Its errors have OpenAI's shape.

@@ -394,6 +394,11 @@ func (c *chain) refusal(id string) error {
 		{"person", sessions.Principal(r.Channel, r.User.ID)}, {"place", string(r.Chat)}, {"times", itoa(r.Count)}, {"first", r.First.UTC().Format(time.RFC3339)},
 	}})
 	c.add(step{Step: "sent", State: notRecorded, Text: "What they wrote was not recorded."})
+	if name, limited := strings.CutPrefix(r.Reason, "limits."); limited {
+		setting, _, _ := strings.Cut(name, " ")
+		c.out.Change = []change{{Text: "Raise limits." + setting + ", or wait until the period ends."}}
+		return nil
+	}
 	c.out.Change = []change{{Text: "Admit them: change the setting that the reason names, or approve their request.", Command: "sluice pairing list"}}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -13,6 +14,8 @@ type Error struct {
 	Status  int    `json:"-"`
 	Code    string `json:"error" doc:"what went wrong, for programs" example:"not_found"`
 	Message string `json:"message" doc:"what went wrong and what to do, for people"`
+	// Retry is when the caller may try again; 0: it is not said.
+	Retry time.Duration `json:"-"`
 }
 
 // NewError makes an error with its own code. The constructors below cover the common ones.
@@ -22,6 +25,19 @@ func NewError(status int, code, message string) *Error {
 
 // Error implements error.
 func (e *Error) Error() string { return e.Message }
+
+// GetHeaders implements [huma.HeadersError].
+func (e *Error) GetHeaders() http.Header {
+	h := http.Header{}
+	e.setHeaders(h)
+	return h
+}
+
+func (e *Error) setHeaders(h http.Header) {
+	if e.Retry > 0 {
+		h.Set("Retry-After", Seconds(e.Retry))
+	}
+}
 
 // GetStatus implements [huma.StatusError].
 func (e *Error) GetStatus() int { return e.Status }
@@ -117,7 +133,13 @@ func PlainErrors(_ huma.Context, _ string, v any) (any, error) {
 }
 
 // WriteError answers a request that the API library does not handle.
-func WriteError(w http.ResponseWriter, e *Error) { WriteJSON(w, e.Status, e) }
+func WriteError(w http.ResponseWriter, e *Error) { WriteErrorAs(w, e, e) }
+
+// WriteErrorAs answers with an error in another shape.
+func WriteErrorAs(w http.ResponseWriter, e *Error, body any) {
+	e.setHeaders(w.Header())
+	WriteJSON(w, e.Status, body)
+}
 
 // WriteJSON answers with a JSON body. If writing fails, the caller has gone.
 func WriteJSON(w http.ResponseWriter, status int, body any) {

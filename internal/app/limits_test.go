@@ -1,0 +1,78 @@
+package app_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A token above its limit gets 429 in the shape that its program knows, with the time to wait. The gateway's own token, owners'
+// and other tokens are not affected. A change of the configuration applies at once.
+func TestATokenIsLimited(t *testing.T) {
+	t.Parallel()
+	const own, bot, other = "the-token-of-the-owner-1", "the-token-of-a-robot-1", "the-token-of-another-1"
+	g, _ := fromFile(t, `
+gateway:
+  listen: "127.0.0.1:0"
+  token: `+own+`
+  tokens:
+    - { name: bot, token: `+bot+`, role: operator, classification: CONFIDENTIAL }
+    - { name: other, token: `+other+`, role: operator, classification: INTERNAL }
+models: { default: offline/echo }
+channels: { webchat: { classification: PUBLIC } }
+limits: { perToken: 3/1h }
+`, nil)
+	get := func(token, path string) *http.Response {
+		return g.call(http.MethodGet, path, "", "Authorization", "Bearer "+token)
+	}
+	for range 3 {
+		read(t, get(bot, "/v1/sessions"), http.StatusOK, new(any))
+	}
+	refused := get(bot, "/v1/sessions")
+	wait, err := strconv.Atoi(refused.Header.Get("Retry-After"))
+	require.NoError(t, err)
+	require.Greater(t, wait, 3000)
+	var told struct{ Error, Message string }
+	read(t, refused, http.StatusTooManyRequests, &told)
+	require.Equal(t, "limit_reached", told.Error)
+	require.Contains(t, told.Message, "this token made more than 3 requests in 1 hour; try again in ")
+	clients := get(bot, "/v1/models")
+	require.NotEmpty(t, clients.Header.Get("Retry-After"))
+	text, err := io.ReadAll(clients.Body)
+	require.NoError(t, err)
+	require.NoError(t, clients.Body.Close())
+	require.Contains(t, string(text), `"type":"rate_limit_error"`)
+
+	for range 5 {
+		read(t, get(own, "/v1/sessions"), http.StatusOK, new(any))
+	}
+	type list struct {
+		Refused []struct {
+			User   struct{ ID string }
+			Reason string
+			Count  int
+		}
+	}
+	var all list
+	require.Eventually(t, func() bool { // it is stored a few seconds later
+		resp := get(own, "/v1/refused")
+		all = list{}
+		return json.NewDecoder(resp.Body).Decode(&all) == nil && resp.Body.Close() == nil && len(all.Refused) == 1
+	}, 20*time.Second, 50*time.Millisecond)
+	require.Equal(t, "token:bot", all.Refused[0].User.ID)
+	require.Equal(t, "limits.perToken is reached: 3 in 1 hour", all.Refused[0].Reason)
+	var below list
+	read(t, get(other, "/v1/refused"), http.StatusOK, &below)
+	require.Empty(t, below.Refused, "a token of a lower level does not learn of it")
+
+	g.put(own, `[{"path":"limits.perToken","value":"4/1h"}]`)
+	read(t, get(bot, "/v1/sessions"), http.StatusOK, new(any))
+	read(t, get(bot, "/v1/sessions"), http.StatusTooManyRequests, &told)
+	g.put(own, `[{"path":"limits.perToken","remove":true}]`)
+	read(t, get(bot, "/v1/sessions"), http.StatusOK, new(any))
+}

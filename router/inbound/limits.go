@@ -1,0 +1,78 @@
+package inbound
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"sluice/router/commands"
+	"sluice/router/ledger"
+	"sluice/router/limits"
+	"sluice/router/place"
+	"sluice/sessions"
+)
+
+// Limits counts messages, see [limits.Counter].
+type Limits interface {
+	// Count returns a *[limits.Reached] if a limit is reached.
+	Count(ctx context.Context, all ...ledger.LimitCount) error
+}
+
+// overLimit counts the message of a run, once in all tries of its admission. If a limit is reached, it returns the event's
+// result. The error of a repeated event is ErrDuplicate.
+func overLimit(ctx context.Context, i *Intake, s *place.Settings, in Admission, run sessions.Run, agent string) (*Admitted, error) {
+	if in.counted == nil || *in.counted || in.ordersOnly() {
+		return nil, nil
+	}
+	switch _, err := i.Store.Event(ctx, run.EventKey); {
+	case err == nil:
+		return nil, fmt.Errorf("event %s: %w", in.Event, sessions.ErrDuplicate)
+	case !errors.Is(err, sessions.ErrNotFound):
+		return nil, fmt.Errorf("read event: %w", err)
+	}
+	level := run.Label.Level()
+	err := i.Limits.Count(
+		ctx,
+		ledger.LimitCount{Kind: ledger.LimitPerson, Name: personOf(s, in), Level: level, Rate: s.Limits.Person},
+		ledger.LimitCount{Kind: ledger.LimitConversation, Name: string(run.Session), Level: level, Rate: s.Limits.Conversation},
+		ledger.LimitCount{Kind: ledger.LimitAgent, Name: agent, Level: level, Rate: s.Limits.Agent},
+	)
+	reached, ok := errors.AsType[*limits.Reached](err)
+	if !ok {
+		*in.counted = err == nil
+		return nil, err
+	}
+	return refuseLimited(ctx, i, in, reached)
+}
+
+// personOf names the sender of an event, whose ids may be linked.
+func personOf(s *place.Settings, in Admission) string {
+	if name, ok := s.Keyer.Links[in.speaker()]; ok {
+		return "linked/" + name
+	}
+	return in.speaker()
+}
+
+// refuseLimited refuses a message above a limit. A program gets the error. A person is told once in each conversation and window,
+// and in answer to the platform's menu.
+func refuseLimited(ctx context.Context, i *Intake, in Admission, reached *limits.Reached) (*Admitted, error) {
+	i.Metrics.Ignored.WithLabelValues(in.Route.Channel, "limit").Inc()
+	if in.Session != "" {
+		return nil, reached
+	}
+	i.Refused.Note(in.Inbound, reached.Reason())
+	notice := i.Composer.Notice(in.Route, reached.Error())
+	if !commands.FromMenu(in.Inbound) {
+		notice.Idempotency = strings.Join([]string{"limit", string(reached.Kind), reached.Name, string(in.Route.Lane()), reached.Until.UTC().Format("20060102T150405.000000")}, "/")
+		told, err := i.wasSent(ctx, notice.Idempotency)
+		if err != nil {
+			return nil, err
+		}
+		if told {
+			return &Admitted{Outcome: ledger.OutcomeIgnored}, nil
+		}
+	}
+	err := i.commitEvent(ctx, in, ledger.OutcomeIgnored, ledger.Change{Deliver: []ledger.Delivery{notice}})
+	return &Admitted{Outcome: ledger.OutcomeIgnored, Notice: notice.Text, NoticeID: notice.ID}, err
+}

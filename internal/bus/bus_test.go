@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -335,6 +336,30 @@ func TestDeadReplicaIsReplaced(t *testing.T) {
 	require.Less(t, time.Since(begun), 12*time.Second)
 	until(t, func() bool { return one.count() == 0 }, one)
 	require.Empty(t, watch.double, "the dead one had let go before the other took over")
+}
+
+// A replica answers each new one at once, so that the new one knows it, and misses it even if it dies before its next heartbeat.
+func TestANewReplicaIsGreeted(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	b := start(t, c.url(), "a")
+	require.NoError(t, b.Own(t.Context(), newOwner("a", &board{owners: map[int]map[string]bool{}})))
+	conn, err := nats.Connect(c.url())
+	require.NoError(t, err)
+	defer conn.Close()
+	members, err := conn.SubscribeSync("sluice.members")
+	require.NoError(t, err)
+	require.NoError(t, conn.Flush())
+	began := time.Now()
+	for i := range 20 { // as many heartbeats take 20 seconds
+		require.NoError(t, conn.Publish("sluice.members", fmt.Appendf(nil, "new-%d", i)))
+		for heard := ""; heard != "a"; {
+			m, err := members.NextMsg(patience)
+			require.NoError(t, err)
+			heard = string(m.Data)
+		}
+	}
+	require.Less(t, time.Since(began), 10*time.Second)
 }
 
 func TestServerRestart(t *testing.T) {

@@ -59,15 +59,16 @@ func mix(h uint64) uint64 {
 	return h ^ h>>33
 }
 
-// heard records a heartbeat or farewell of a replica.
-func (r *roster) heard(message string) {
+// heard records a heartbeat or farewell of a replica, and reports whether the replica was not known before.
+func (r *roster) heard(message string) (unknown bool) {
 	name, leaves := strings.CutPrefix(message, farewell)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	before := len(r.seen)
 	switch {
 	case !leaves:
-		if _, known := r.seen[name]; !known && !r.replace(name) {
+		_, known := r.seen[name]
+		if unknown = !known; unknown && !r.replace(name) {
 			r.came[name] = r.now()
 		}
 		r.seen[name] = r.now()
@@ -76,6 +77,7 @@ func (r *roster) heard(message string) {
 		delete(r.came, name)
 	}
 	r.notify(before)
+	return unknown
 }
 
 // forget drops replicas that were silent for too long.

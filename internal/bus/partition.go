@@ -31,7 +31,11 @@ func (b *Bus) Own(ctx context.Context, owner Owner) error {
 	if b.solo() {
 		return b.ownAll()
 	}
-	if _, err := b.conn.Subscribe(memberSubject, func(m *nats.Msg) { b.roster.heard(string(m.Data)) }); err != nil {
+	if _, err := b.conn.Subscribe(memberSubject, func(m *nats.Msg) {
+		if b.roster.heard(string(m.Data)) {
+			b.greet() // so that a new replica knows this one at once, and misses it if it dies soon
+		}
+	}); err != nil {
 		return fmt.Errorf("subscribe to members: %w", err)
 	}
 	b.greet()

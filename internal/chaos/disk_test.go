@@ -28,7 +28,7 @@ func ownDisk(t *testing.T, folder string) (ok bool) {
 
 // fill writes a file until its disk is full.
 func fill(path string) error {
-	f, err := os.Create(path) //nolint:gosec // the test names it
+	f, err := os.Create(path)
 	if err != nil {
 		return err
 	}

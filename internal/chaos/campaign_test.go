@@ -206,7 +206,7 @@ func TestCampaign(t *testing.T) {
 		messages, each = 4000, 400
 	}
 	messages = max(messages, *many)
-	c := newCluster(t, 3, options{})
+	c := newCluster(t, 3, options{platform: *on})
 	c.people, c.disks = 150, *long
 	for i := range c.configs {
 		c.disks = c.disks && ownDisk(t, c.configs[i].State)

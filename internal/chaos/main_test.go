@@ -21,6 +21,7 @@ import (
 var (
 	long = flag.Bool("chaos", os.Getenv("SLUICE_CHAOS") == "full", "run the long kill tests; SLUICE_CHAOS=full does the same")
 	many = flag.Int("chaos.messages", 0, "messages of TestCampaign; 0: few, or some thousands with -chaos")
+	on   = flag.String("chaos.platform", "telegram", "platform of TestCampaign: telegram, slack socket, slack http or discord")
 	seed = flag.Uint64("chaos.seed", uint64(time.Now().UnixNano()), "seed of the random choices")
 )
 

@@ -65,7 +65,7 @@ func (c *Clock) Look(ctx context.Context, ask Ask, log *slog.Logger) error {
 	}
 	now := c.machine()
 	doubt := now.Sub(asked) / 2 // it was read at some moment between asked and now
-	other = other.Add(doubt).Round(0)
+	other = other.Add(doubt).Round(0).In(now.Location())
 	if m := c.follows.Load(); m == nil || other.Sub(m.at(now)).Abs() > doubt+exact {
 		c.follows.Store(&moment{now, other})
 	}

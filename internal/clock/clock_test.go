@@ -14,7 +14,7 @@ import (
 
 // A time with a monotonic reading whose wall clock was set can't be made, so a test sets the other clock instead.
 func other(ahead *time.Duration) Ask {
-	return func(context.Context) (time.Time, error) { return time.Now().Add(*ahead).Round(0), nil }
+	return func(context.Context) (time.Time, error) { return time.Now().Add(*ahead).UTC(), nil }
 }
 
 func TestTheMachinesClockCountsAlone(t *testing.T) {
@@ -31,6 +31,7 @@ func TestADatabasesClockCounts(t *testing.T) {
 			c := New(time.Now)
 			require.NoError(t, c.Look(t.Context(), other(&ahead), slog.New(slog.DiscardHandler)))
 			require.Equal(t, time.Now().Add(ahead).UnixNano(), c.Now().UnixNano())
+			require.Equal(t, time.Local, c.Now().Location(), "the zone is the machine's")
 			time.Sleep(time.Minute)
 			require.Equal(t, time.Now().Add(ahead).UnixNano(), c.Now().UnixNano())
 			require.Equal(t, c.Now(), c.Now().Round(0), "what is left of a monotonic reading would be compared with those of before")

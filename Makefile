@@ -53,10 +53,10 @@ LONGEST := ./internal/bus ./store/postgres ./internal/app ./router ./adapters/te
 # hostile and random Markdown, and for the answers of the API at every level: the tests before have shown the race detector
 # a few of those texts and levels.
 # The budget counts allocations, which the race detector changes. Its log says which limits can be lowered.
-# The kill tests build the gateway themselves, so their cached results may be
-# old, and their gateways' files are on the disk. They mostly wait, and what they check does not depend on how
-# busy the machine is: the other tests without the race detector run beside them. All of these have the same build tags,
-# so that the compiler makes each package for them once.
+# The tests without the race detector have the same build tags, so that the compiler makes each package for them once.
+#
+# The kill tests build the gateway themselves, so their cached results may be old, and their gateways' files are on the
+# disk. They mostly wait, and what they check does not depend on how busy the machine is: they run beside all others.
 NO_RACE_TAGS := -tags faultpoints,mutants
 test: ## run every test under the race detector, installing what they need where that is possible
 	@tools/testdeps
@@ -64,11 +64,11 @@ test: ## run every test under the race detector, installing what they need where
 	TMPDIR=$$(tools/testtmp); export TMPDIR; trap 'rm -rf "$$TMPDIR"' EXIT; \
 	if [ -z "$${SLUICE_API_SPECS:-}" ] && [ -d '$(API_SPECS)' ]; then export SLUICE_API_SPECS='$(API_SPECS)'; fi; \
 	check() { go test -vet=off -exec 'env -u GOTMPDIR' -timeout $(TESTTIMEOUT) "$$@"; }; \
-	check $(RACE) -p 3 $(LONGEST) $$(go list ./... | grep -v -e '/internal/chaos$$' -e '/internal/attacks$$' -e '/internal/budget$$'); \
-	check $(NO_RACE_TAGS) -v ./internal/budget; \
 	TMPDIR=$$GOTMPDIR check $(RACE) -count 1 ./internal/chaos & chaos=$$!; \
+	failed=0; check $(RACE) -p 3 $(LONGEST) $$(go list ./... | grep -v -e '/internal/chaos$$' -e '/internal/attacks$$' -e '/internal/budget$$') || failed=1; \
+	check $(NO_RACE_TAGS) -v ./internal/budget || failed=1; \
 	check $(NO_RACE_TAGS) ./internal/attacks & attacks=$$!; \
-	failed=0; check $(NO_RACE_TAGS) ./internal/markdown || failed=1; \
+	check $(NO_RACE_TAGS) ./internal/markdown || failed=1; \
 	check $(NO_RACE_TAGS) -run '^TestTheHiddenIsAsTheAbsent$$' ./internal/app || failed=1; \
 	wait $$attacks || failed=1; wait $$chaos || failed=1; exit $$failed
 

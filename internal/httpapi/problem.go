@@ -77,3 +77,12 @@ func (p problems) of(err error) *wire.Error {
 }
 
 func (p problems) write(w http.ResponseWriter, err error) { wire.WriteError(w, p.of(err)) }
+
+// plain is a handler whose errors are written as responses.
+func (p problems) plain(handle wire.Handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, req *http.Request) {
+		if err := handle(w, req); err != nil {
+			p.write(w, err)
+		}
+	}
+}

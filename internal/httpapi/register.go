@@ -90,15 +90,6 @@ func add[I, O any](r *registrar, o huma.Operation, handle func(ctx context.Conte
 
 // raw registers an operation that the API library cannot serve: it streams, or its parameter path has several parts.
 func (r *registrar) raw(o huma.Operation, handle wire.Handler) {
-	r.mux.HandleFunc(o.Method+" "+strings.ReplaceAll(o.Path, "{path}", "{path...}"), r.plain(handle))
+	r.mux.HandleFunc(o.Method+" "+strings.ReplaceAll(o.Path, "{path}", "{path...}"), r.problems.plain(handle))
 	r.OpenAPI().AddOperation(&o)
-}
-
-// plain is a handler whose errors are written as responses.
-func (r *registrar) plain(handle wire.Handler) http.HandlerFunc {
-	return func(w http.ResponseWriter, req *http.Request) {
-		if err := handle(w, req); err != nil {
-			r.problems.write(w, err)
-		}
-	}
 }

@@ -25,7 +25,15 @@ const (
 	remove = http.MethodDelete
 )
 
-// register registers every route of the server, in the order of docs/http.md.
+// probes are the routes of those who only ask whether the gateway works.
+func (h *handlers) probes(p problems) *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", operator.Alive)
+	mux.HandleFunc("GET /readyz", p.plain(h.status.Ready))
+	return mux
+}
+
+// register registers every other route of the server, in the order of docs/http.md.
 func (h *handlers) register(r *registrar) {
 	h.registerAccess(r)
 	h.registerSessions(r)
@@ -38,16 +46,14 @@ func (h *handlers) register(r *registrar) {
 		r.raw(route.Operation, route.Handle)
 	}
 
-	r.open("GET "+a2aserver.CardPath, r.plain(h.a2a.Card)) // cards are for everybody, as far as their agents are published
-	r.open("GET "+a2aserver.Prefix+"{agent}"+a2aserver.CardPath, r.plain(h.a2a.Card))
-	r.mux.HandleFunc("POST "+a2aserver.Prefix+"{agent}", r.plain(h.a2a.Call))
-	r.mux.HandleFunc(a2aserver.Prefix, r.plain(func(http.ResponseWriter, *http.Request) error { return wire.ErrNotFound }))
-	r.open("GET /healthz", http.HandlerFunc(operator.Alive))
-	r.open("GET /readyz", r.plain(h.status.Ready))
+	r.open("GET "+a2aserver.CardPath, r.problems.plain(h.a2a.Card)) // cards are for everybody, as far as their agents are published
+	r.open("GET "+a2aserver.Prefix+"{agent}"+a2aserver.CardPath, r.problems.plain(h.a2a.Card))
+	r.mux.HandleFunc("POST "+a2aserver.Prefix+"{agent}", r.problems.plain(h.a2a.Call))
+	r.mux.HandleFunc(a2aserver.Prefix, r.problems.plain(func(http.ResponseWriter, *http.Request) error { return wire.ErrNotFound }))
 	r.mux.Handle("GET /metrics", needAll(h.cfg.Metrics))
-	r.open("POST /channels/{channel}/{account}", r.plain(h.callback)) // signed by the platform
-	r.open("POST "+hooks.Prefix+"{name}", r.plain(h.intake.Receive))  // signed by the sender
-	r.open(hooks.Prefix, r.plain(func(http.ResponseWriter, *http.Request) error { return wire.ErrNotFound }))
+	r.open("POST /channels/{channel}/{account}", r.problems.plain(h.callback)) // signed by the platform
+	r.open("POST "+hooks.Prefix+"{name}", r.problems.plain(h.intake.Receive))  // signed by the sender
+	r.open(hooks.Prefix, r.problems.plain(func(http.ResponseWriter, *http.Request) error { return wire.ErrNotFound }))
 	for _, below := range []string{"/v1/", "/api/v2/", "/notify", "/notify/"} {
 		r.mux.HandleFunc(below, func(w http.ResponseWriter, req *http.Request) { refuse(w, req, wire.ErrNotFound) })
 	}

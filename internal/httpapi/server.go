@@ -205,7 +205,8 @@ type Server struct {
 	doors []*door // the last one is open
 }
 
-// New makes a server; it serves nothing before Start.
+// New makes a server; it serves nothing before Start. The routes other than the probes' are made for the first request that needs
+// them: the description of the API takes a third of a start's time.
 func New(cfg Config) *Server {
 	s := &Server{
 		log:     cfg.Log,
@@ -219,14 +220,28 @@ func New(cfg Config) *Server {
 	s.keeper = auth.NewKeeper(tokens, cfg.Rows.Access, cfg.Log)
 	ending, end := context.WithCancel(context.Background())
 	s.ending, s.endStreams = ending, end
-	api := newRegistrar(cfg.Version, cfg.Log, bodyLimit(cfg.MaxBody, cfg.MaxUpload))
+	limit := bodyLimit(cfg.MaxBody, cfg.MaxUpload)
 	h := newHandlers(ending, &cfg, tokens, s.denials)
-	h.register(api)
 	s.tasks = a2aserver.NewNotifier(h.a2a)
-	g := &guard{tokens: tokens, denials: s.denials, hosts: func() []string { return *s.hosts.Load() }, isOpen: api.isOpen, within: cfg.Within, maxBytes: bodyLimit(cfg.MaxBody, cfg.MaxUpload), log: cfg.Log}
-	checked := g.protect(wire.Strict(api.mux, api.OpenAPI(), refuse))
-	api.mux.Handle(mcpserver.Path, mcpserver.New(mcpserver.Config{API: checked, Ending: ending, MaxBody: cfg.MaxBody, Version: cfg.Version, Log: cfg.Log}))
-	s.handler = wire.Pace(wire.Count(checked, cfg.Registerer, cfg.Log), cfg.Registerer, cfg.Log)
+	guarded := func(isOpen func(*http.Request) bool, next http.Handler) http.Handler {
+		return (&guard{tokens: tokens, denials: s.denials, hosts: func() []string { return *s.hosts.Load() }, isOpen: isOpen, within: cfg.Within, maxBytes: limit, log: cfg.Log}).protect(next)
+	}
+	probes := h.probes(problems{cfg.Log})
+	probe := guarded(func(*http.Request) bool { return true }, probes)
+	routes := sync.OnceValue(func() http.Handler {
+		api := newRegistrar(cfg.Version, cfg.Log, limit)
+		h.register(api)
+		checked := guarded(api.isOpen, wire.Strict(api.mux, api.OpenAPI(), refuse))
+		api.mux.Handle(mcpserver.Path, mcpserver.New(mcpserver.Config{API: checked, Ending: ending, MaxBody: cfg.MaxBody, Version: cfg.Version, Log: cfg.Log}))
+		return checked
+	})
+	s.handler = wire.Pace(wire.Count(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, pattern := probes.Handler(r); pattern != "" {
+			probe.ServeHTTP(w, r)
+			return
+		}
+		routes().ServeHTTP(w, r)
+	}), cfg.Registerer, cfg.Log), cfg.Registerer, cfg.Log)
 	return s
 }
 

@@ -337,6 +337,7 @@ func TestConsoleIsFast(t *testing.T) {
 	for range 5 {
 		b.do(chromedp.Reload())
 		b.until(`document.querySelector(".calm, .needs")`)
+		b.until(`performance.getEntriesByName("first-contentful-paint").length`)
 		shown := eval[float64](b, `performance.getEntriesByType("paint").find((p) => p.name === "first-contentful-paint").startTime`)
 		best = min(best, time.Duration(shown)*time.Millisecond)
 	}

@@ -8,6 +8,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"embed"
@@ -27,7 +28,10 @@ import (
 //go:embed page
 var files embed.FS
 
-const shell = "index.html"
+const (
+	shell = "index.html"
+	home  = "overview" // the view of the address /
+)
 
 // types are the media types of the page's files. The system's own table may lack some of them.
 var types = map[string]string{
@@ -48,20 +52,20 @@ func Handler(on bool) http.Handler {
 // page are the files of the page by their addresses, and the views.
 type page struct {
 	files map[string]*file
-	views map[string]bool
+	views map[string]string // the header Link of each: the modules that a browser needs for it besides those that the page names
 	csp   string
 }
 
 // load reads the names of the embedded files. Their content is compressed when it is first asked for.
 func load() (*page, error) {
-	p := &page{files: map[string]*file{}, views: map[string]bool{}}
+	p := &page{files: map[string]*file{}, views: map[string]string{}}
 	err := fs.WalkDir(files, "page", func(name string, d fs.DirEntry, err error) error {
 		address := strings.TrimPrefix(name, "page")
 		if kind := types[path.Ext(name)]; err == nil && !d.IsDir() && kind != "" {
 			p.files[address] = &file{kind: kind, packed: sync.OnceValues(func() (packed, error) { return pack(name) })}
 		}
 		if view, ok := strings.CutPrefix(address, "/views/"); ok {
-			p.views[strings.TrimSuffix(view, ".js")] = true
+			p.views[strings.TrimSuffix(view, ".js")] = ""
 		}
 		return err
 	})
@@ -72,8 +76,51 @@ func load() (*page, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the page: %w", err)
 	}
+	for view := range p.views {
+		if p.views[view], err = preloads("/views/"+view+".js", index); err != nil {
+			return nil, err
+		}
+	}
 	p.csp, err = contentSecurityPolicy(index)
 	return p, err
+}
+
+var imported = regexp.MustCompile(`(?m)^import [^;]*?from "(\.[^"]+)"`)
+
+// preloads is a header Link with a module and all that it imports, except what the page names itself.
+func preloads(module string, index []byte) (string, error) {
+	var links []string
+	seen := map[string]bool{}
+	for waiting := []string{module}; len(waiting) > 0; waiting = waiting[1:] {
+		address := waiting[0]
+		if seen[address] || bytes.Contains(index, []byte(`"`+address+`"`)) {
+			continue
+		}
+		seen[address] = true
+		links = append(links, preload(address))
+		content, err := files.ReadFile("page" + address)
+		if err != nil {
+			return "", fmt.Errorf("read what %s imports: %w", module, err)
+		}
+		for _, m := range imported.FindAllSubmatch(content, -1) {
+			waiting = append(waiting, path.Join(path.Dir(address), string(m[1])))
+		}
+	}
+	return strings.Join(links, ", "), nil
+}
+
+func preload(address string) string { return "<" + address + ">; rel=modulepreload" }
+
+// textsOf is the catalogue in the language that a browser prefers.
+func (p *page) textsOf(r *http.Request) string {
+	for offer := range strings.SplitSeq(r.Header.Get("Accept-Language"), ",") {
+		language, _, _ := strings.Cut(strings.TrimSpace(offer), ";")
+		language, _, _ = strings.Cut(language, "-")
+		if address := "/text/" + strings.ToLower(language) + ".js"; p.files[address] != nil {
+			return address
+		}
+	}
+	return "/text/en.js"
 }
 
 var inline = regexp.MustCompile(`(?s)<script type="importmap">(.*?)</script>`)
@@ -93,11 +140,10 @@ func contentSecurityPolicy(index []byte) (string, error) {
 
 // ServeHTTP implements [http.Handler].
 func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	address := r.URL.Path
-	if first, _, _ := strings.Cut(strings.TrimPrefix(address, "/"), "/"); first == "" || p.views[first] {
-		if found := p.files[address]; found == nil {
-			address = "/" + shell
-		}
+	address, links := r.URL.Path, ""
+	view, _, _ := strings.Cut(strings.TrimPrefix(address, "/"), "/")
+	if modules, ok := p.views[cmp.Or(view, home)]; ok && p.files[address] == nil {
+		address, links = "/"+shell, preload(p.textsOf(r))+", "+modules
 	}
 	found := p.files[address]
 	if found == nil || r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -106,6 +152,9 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h := w.Header()
 	h.Set("Content-Security-Policy", p.csp)
+	if links != "" {
+		h.Set("Link", links)
+	}
 	h.Set("Cache-Control", "no-cache") // a new version of the gateway brings a new page
 	found.serve(w, r)
 }

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/base64"
@@ -164,10 +165,11 @@ func TestTheFirstLoadIsSmall(t *testing.T) {
 	index := get("/").Body.String()
 	known := map[string]bool{}
 	loads(t, "/app.js", known)
+	loads(t, "/first.js", known)
 	for module := range known {
 		require.Regexp(t, `(?:modulepreload" href|script type="module" src)="`+regexp.QuoteMeta(module)+`"`, index, "the page names the modules that it starts with")
 	}
-	require.Len(t, known, strings.Count(index, `rel="modulepreload"`)+1, "and no others")
+	require.Len(t, known, strings.Count(index, `rel="modulepreload"`)+2, "and no others")
 	for _, view := range []string{"overview", "conversations"} {
 		all := maps.Clone(known)
 		loads(t, "/views/"+view+".js", all)
@@ -184,4 +186,30 @@ func TestTheFirstLoadIsSmall(t *testing.T) {
 		t.Logf("%s: %d files, %d bytes", view, len(all), total)
 		require.Less(t, total, firstLoadMax, view)
 	}
+}
+
+// A browser learns with the page which modules the view needs, and which texts, so that it does not find them one by one.
+func TestThePageNamesTheModulesOfItsView(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{}
+	loads(t, "/app.js", known)
+	for path, texts := range map[string]string{"/": "/text/en.js", "/deliveries/dlv_1": "/text/de.js"} {
+		view, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+		all := maps.Clone(known)
+		loads(t, "/views/"+cmp.Or(view, "overview")+".js", all)
+		want := []string{texts}
+		for module := range all {
+			if !known[module] {
+				want = append(want, module)
+			}
+		}
+		var got []string
+		for link := range strings.SplitSeq(get(path, "Accept-Language", map[string]string{"/text/en.js": "fr, en;q=0.5", "/text/de.js": "de-AT,en"}[texts]).Header().Get("Link"), ", ") {
+			address, ok := strings.CutSuffix(link, ">; rel=modulepreload")
+			require.True(t, ok, link)
+			got = append(got, strings.TrimPrefix(address, "<"))
+		}
+		require.ElementsMatch(t, want, got, path)
+	}
+	require.Empty(t, get("/app.js").Header().Get("Link"))
 }

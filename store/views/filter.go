@@ -89,27 +89,22 @@ func (l list) period(ctx context.Context, c *engine.Conn, f *engine.Filter, q *l
 }
 
 // firstSince finds the number of the first row of a time by halving: rows are numbered in the order of their times, but for
-// disorder.
-func (l list) firstSince(ctx context.Context, c *engine.Conn, at time.Time) (int64, error) {
-	var last int64
-	if err := c.One(ctx, `SELECT COALESCE(MAX(seq), 0) FROM `+l.table, nil, &last); err != nil {
-		return 0, err
+// disorder. It is one statement, because each answer of a database that is elsewhere takes its time.
+func (l list) firstSince(ctx context.Context, c *engine.Conn, at time.Time) (first int64, err error) {
+	then := engine.Micros(at)
+	const middle = `(h.low + h.high) / 2`
+	timeOf := func(seq string) string {
+		return `(SELECT r.` + l.at + ` FROM ` + l.table + ` r WHERE r.seq >= ` + seq + ` ORDER BY r.seq LIMIT 1)`
 	}
-	before, from := int64(0), last+1
-	for from-before > 1 {
-		middle := before + (from-before)/2
-		var seq, then int64
-		err := c.One(ctx, engine.Brief+`SELECT seq, `+l.at+` FROM `+l.table+` WHERE seq >= ? ORDER BY seq LIMIT 1`, []any{middle}, &seq, &then)
-		switch {
-		case errors.Is(err, sessions.ErrNotFound) || err == nil && then >= engine.Micros(at):
-			from = middle
-		case err != nil:
-			return 0, err
-		default:
-			before = max(middle, min(seq, from-1))
-		}
-	}
-	return from, nil
+	// before is the time of the row in the middle, which is NULL if there is no such row.
+	err = c.One(ctx, engine.Brief+`WITH RECURSIVE h(low, high, before) AS (
+		SELECT CAST(0 AS BIGINT), e.high, `+timeOf(`e.high / 2`)+` FROM (SELECT COALESCE(MAX(seq), 0) + 1 AS high FROM `+l.table+`) e
+		UNION ALL
+		SELECT CASE WHEN h.before < ? THEN `+middle+` ELSE h.low END, CASE WHEN h.before < ? THEN h.high ELSE `+middle+` END,
+			`+timeOf(`CASE WHEN h.before < ? THEN (`+middle+` + h.high) / 2 ELSE (h.low + `+middle+`) / 2 END`)+`
+		FROM h WHERE h.high - h.low > 1)
+		SELECT high FROM h WHERE high - low <= 1`, []any{then, then, then}, &first)
+	return first, err
 }
 
 // Runs reads a page of runs with the conditions of the caller and the filters of the query.

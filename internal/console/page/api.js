@@ -25,9 +25,14 @@ export const owns = () => me?.role === "owner";
 
 export const wasSignedIn = () => Boolean(localStorage.getItem(place));
 
-// arrive signs in with what the address brought, a token or a one-time link, and takes it out of the address, so that it stays
+let arriving = null;
+
+// arrive signs in once, see [signInFromAddress].
+export const arrive = () => (arriving ??= signInFromAddress());
+
+// signInFromAddress signs in with what the address brought, a token or a one-time link, and takes it out of the address, so that it stays
 // out of history, bookmarks and screenshots. It gives the key of the text that says what is wrong.
-export async function arrive() {
+async function signInFromAddress() {
   const given = new URLSearchParams(location.hash.slice(1));
   const token = given.get("token"), link = given.get("link");
   if (!token && !link) return "";
@@ -66,11 +71,16 @@ export async function signOut() {
   location.assign("/");
 }
 
+function credentials() {
+  const key = localStorage.getItem(place);
+  return { Accept: "application/json", "Sluice-Client": "page", ...(key && { "Sluice-Key": key }) };
+}
+
 // call makes a request. It throws Refused if the gateway answers with an error, and asks to sign in first if that is why.
 export async function call(path, options = {}) {
   const { body, headers, ...rest } = options;
   const key = localStorage.getItem(place);
-  const given = { Accept: "application/json", "Sluice-Client": "page", ...(key && { "Sluice-Key": key }), ...headers };
+  const given = { ...credentials(), ...headers };
   const raw = body instanceof Blob;
   if (body !== undefined && !raw) given["Content-Type"] = "application/json";
   const answer = await fetch(path, { ...rest, headers: given, body: raw || body === undefined ? body : JSON.stringify(body), cache: "no-store" });
@@ -83,8 +93,17 @@ export async function call(path, options = {}) {
   throw new Refused(answer.status, problem.message ?? "HTTP " + answer.status, problem.error);
 }
 
+const early = new Map(); // path → its answer, asked for before the view that needs it is there
+
+// askEarly asks for what a view will need first. If this fails, the view asks again.
+export function askEarly(path) {
+  early.set(path, fetch(path, { headers: credentials(), cache: "no-store" }).then((answer) => (answer.ok ? answer : null), () => null));
+}
+
 export async function json(path, options) {
-  const answer = await call(path, options);
+  const asked = early.get(path);
+  early.delete(path);
+  const answer = (asked && !options && (await asked)) || (await call(path, options));
   return answer.status === 204 ? null : answer.json();
 }
 

@@ -17,6 +17,11 @@ const onPhone = ["overview", "inbox", "conversations", "deliveries"];
 
 const loaded = new Map(); // view → its component
 
+// ready reads the module of a view, so that the view is drawn at once. The view says what is wrong if that fails.
+export async function ready(name) {
+  if (views.includes(name)) await import(`./views/${name}.js`).then((m) => loaded.set(name, m.default), () => {});
+}
+
 // shown is what the keyboard can open.
 export const shown = {
   views: () => views, find: () => opened?.("palette"), help: () => opened?.("keys"),
@@ -29,7 +34,8 @@ export const shown = {
 };
 let opened = null;
 
-export function Shell({ again }) {
+// Shell is the frame. The view is drawn when it is known who looks at it.
+export function Shell({ again, known }) {
   const at = useAddress();
   const [open, show] = useState("");
   opened = show;
@@ -55,7 +61,7 @@ export function Shell({ again }) {
       <button type="button" class="find" onClick=${() => show("palette")} aria-keyshortcuts="Control+K"><${Icon} name="search" /><span>${t("shell.find")}</span><kbd aria-hidden="true">Ctrl K</kbd></button>
       <div class="views">${groups.map((g) => html`<ul>${g.map((v) => html`<li><${Link} view=${v} at=${at} waiting=${v === "inbox" ? waiting : 0} /></li>`)}</ul>`)}</div>
       <div class="rail-foot"><${State} /><button type="button" class="quiet iconic" aria-label=${t("shell.you")} title=${t("shell.you")} onClick=${() => show("you")}><${Icon} name="settings" /></button></div></nav>
-    <main id="main" tabindex="-1"><${View} name=${at.view} /></main>
+    <main id="main" tabindex="-1">${known ? html`<${View} name=${at.view} />` : html`<p class="loading" role="status">${t("part.loading")}</p>`}</main>
     <nav class="bottom" aria-label=${t("shell.views")}>${onPhone.map((v) => html`<${Link} view=${v} at=${at} waiting=${v === "inbox" ? waiting : 0} text=${t("short." + v)} />`)}
       <button type="button" class=${cls("to", !onPhone.includes(at.view) && "on")} aria-expanded=${open === "more"} onClick=${() => show(open === "more" ? "" : "more")}><${Icon} name="more" /><span>${t("shell.more")}</span></button></nav></div>
     ${open === "more" && html`<${Dialog} name="more" title=${t("shell.views")} close=${() => show("")}><div class="all">${groups.map((g) => html`<ul>${g.map((v) => html`<li><${Link} view=${v} at=${at} /></li>`)}</ul>`)}</div>

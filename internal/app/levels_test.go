@@ -78,6 +78,7 @@ func decisions() map[string]ruling {
 		"overview":             {by: byRow},
 		"stream":               {by: byNothing}, // the events of sessions above the caller's level are left out, by the same function as those of one session
 		"why":                  {by: byNothing}, // of a session's id it says nothing; see TestWhyExplainsEveryStatus of package httpapi
+		"list-people":          {by: byRow},
 		"list-refused":         {by: byNothing}, // as pairings
 		"list-providers":       {by: byNothing}, // they are in the configuration
 		"check-provider":       {by: byNothing, body: `{}`},

@@ -88,7 +88,7 @@ func TestTheCommandsThereAre(t *testing.T) {
 		"models", "models check", "models clear", "models list", "models prices",
 		"node", "node pair", "node run", "nodes", "nodes approve", "nodes level", "nodes list", "nodes revoke",
 		"open",
-		"pairing", "pairing approve", "pairing deny", "pairing list", "pairing revoke",
+		"pairing", "pairing approve", "pairing deny", "pairing list", "pairing revoke", "people",
 		"policy", "policy allow-rules", "policy backtest", "policy check", "policy end-rule", "policy simulate",
 		"restore",
 		"runs", "runs list", "runs show",

@@ -15,6 +15,7 @@ import (
 	"sluice/internal/httpapi/openai"
 	"sluice/internal/httpapi/operator"
 	"sluice/internal/httpapi/overview"
+	"sluice/internal/httpapi/people"
 	"sluice/internal/httpapi/policies"
 	"sluice/internal/httpapi/providers"
 	"sluice/internal/httpapi/senders"
@@ -67,6 +68,7 @@ type handlers struct {
 	overview *overview.API
 	live     *live.API
 	why      *why.API
+	people   *people.API
 
 	alerts *alerts.API
 	hooks  *hooks.API
@@ -162,6 +164,7 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 		},
 		openai: &openai.API{Face: face("openai"), Turns: turns, Agents: cfg.Published, Problem: problems{cfg.Log}.of, Started: cfg.Now(), Now: cfg.Now},
 		intake: hooks.NewIntake(gw.Hooks, trail, bodies, cfg.Now),
+		people: &people.API{Visible: visible, Rights: gw.Places, Settings: gw.PlaceSettings, Rows: rows.People, Page: cfg.PageRoute.Channel},
 		why:    &why.API{Visible: visible, Rows: rows.Why, Alerts: gw.Alerts, Jobs: jobs, Cursors: cursors},
 		live:   &live.API{Events: gw.Live, Sessions: events, Rows: rows.Live, Cursors: cursors, Ending: ctx, Log: cfg.Log},
 		status: status, overview: &overview.API{Visible: visible, Status: status, Rows: rows.Overview, Now: cfg.Now},

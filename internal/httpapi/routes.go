@@ -176,6 +176,7 @@ func (h *handlers) registerOperations(r *registrar) {
 	add(r, wire.Op(get, "/v1/status", "status", "Get the state of the gateway"), h.status.Get)
 	add(r, wire.Op(get, "/v1/overview", "overview", "Get whether all is well, what waits for a person, and what the last day was like"), h.overview.Get)
 	r.raw(live.Describe(r), h.live.Watch)
+	add(r, wire.Op(get, "/v1/people", "list-people", "List the owners, who has spoken where and by what right, and who may speak on each channel"), h.people.Get)
 	add(r, wire.Op(get, "/v1/why/{id}", "why", "Explain what happened to something: one chain of causes, from what the platform reported to the receipt"), h.why.Get)
 	add(r, wire.Op(get, "/v1/refused", "list-refused", "List who wrote and was not heard, the latest first"), h.why.Refused)
 }

@@ -41,6 +41,7 @@ import (
 	"sluice/internal/httpapi/openai"
 	"sluice/internal/httpapi/operator"
 	"sluice/internal/httpapi/overview"
+	"sluice/internal/httpapi/people"
 	"sluice/internal/httpapi/policies"
 	"sluice/internal/httpapi/providers"
 	"sluice/internal/httpapi/senders"
@@ -54,6 +55,7 @@ import (
 	"sluice/internal/workspace"
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/place"
 	"sluice/router/trigger"
 	"sluice/sessions"
 )
@@ -77,6 +79,8 @@ type Gateway struct {
 	Always          operator.Always
 	Pairings        operator.Pairings
 	Jobs            operator.Jobs
+	Places          people.Rights
+	PlaceSettings   func() *place.Settings
 	Heartbeats      conversation.Heartbeats
 	Checker         operator.PolicyChecker
 	Past            policies.Past
@@ -111,6 +115,7 @@ type Rows struct {
 	Overview   overview.Rows
 	Live       live.Rows
 	Why        why.Rows
+	People     people.Rows
 	Usage      UsageRows
 }
 

@@ -47,6 +47,15 @@ type QueryFilter struct {
 	Rule    string         // that has matched a delivery
 }
 
+// Spoken is what somebody has said in a session.
+type Spoken struct {
+	Who     sessions.Peer
+	Session sessions.ID
+	Route   sessions.Route
+	Count   int
+	Last    time.Time
+}
+
 // Bound is how many bytes of rows one query reads. The row that reaches the bound is the last, so there is always at
 // least one.
 type Bound struct {

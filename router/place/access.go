@@ -2,11 +2,8 @@ package place
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 
-	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
@@ -40,32 +37,15 @@ func (pl *Places) Access(ctx context.Context, s *Settings, in Arrival, owner boo
 
 // AccessDirect decides about a message in a direct chat.
 func (pl *Places) AccessDirect(ctx context.Context, ch ChannelSettings, in Arrival, owner bool) (Admit, error) {
-	if owner {
-		return AdmitRun, nil
-	}
-	switch ch.DMPolicy {
-	case AccessOpen:
-		return AdmitRun, nil
-	case AccessAllowlist, AccessPairing:
-		if allowed(ch.AllowFrom, in.Sender.ID) {
-			return AdmitRun, nil
-		}
+	right, err := pl.rightDirect(ctx, ch, in, owner)
+	switch right {
+	case RightNone:
+		return AdmitNone, err
+	case RightAsk:
+		return AdmitPairing, err
 	default:
-		return AdmitNone, nil
+		return AdmitRun, err
 	}
-	if ch.DMPolicy == AccessAllowlist {
-		return AdmitNone, nil
-	}
-	p, err := pl.Store.PairingOf(ctx, in.Route.Channel, in.Route.Account, in.Sender.ID)
-	switch {
-	case errors.Is(err, sessions.ErrNotFound):
-		return AdmitPairing, nil
-	case err != nil:
-		return AdmitNone, fmt.Errorf("read pairing: %w", err)
-	case p.Status == ledger.PairingApproved:
-		return AdmitRun, nil
-	}
-	return AdmitPairing, nil
 }
 
 func allowed(list []string, id sessions.UserID) bool {

@@ -90,3 +90,40 @@ func TestAccessOfBots(t *testing.T) {
 		require.Equal(t, c.want, got, name)
 	}
 }
+
+// What the API says about a person's rights is what decides about their messages.
+func TestRightsAreWhatAdmits(t *testing.T) {
+	t.Parallel()
+	groups := map[string]GroupSettings{"open": {}, "staff": {AllowFrom: []string{"ann"}, AllowRoles: []string{"mods"}}, "few": {AllowFrom: []string{"ann"}}}
+	for _, dm := range []AccessPolicy{AccessPairing, AccessAllowlist, AccessOpen, AccessDisabled} {
+		for _, policy := range []AccessPolicy{AccessAllowlist, AccessOpen, AccessDisabled} {
+			s := newSettings(ChannelSettings{DMPolicy: dm, GroupPolicy: policy, AllowFrom: []string{"ann"}, Groups: groups})
+			s.Owners = []string{direct("owner").Speaker()}
+			pl := newPlaces(&fakeStore{}, s)
+			for _, who := range []sessions.UserID{"owner", "ann", "bob"} {
+				for _, in := range []Arrival{direct(who), inGroup("open", "", who, true), inGroup("staff", "", who, true), inGroup("few", "", who, true), inGroup("other", "", who, true)} {
+					right, err := pl.RightOf(t.Context(), in.Route, in.Sender)
+					require.NoError(t, err)
+					admitted, err := pl.Access(t.Context(), s, in, who == "owner")
+					require.NoError(t, err)
+					which := []any{dm, policy, who, in.Route.Conversation, right, admitted}
+					switch admitted {
+					case AdmitRun:
+						require.NotContains(t, []Right{RightNone, RightAsk, RightRole}, right, which)
+					case AdmitPairing:
+						require.Equal(t, RightAsk, right, which)
+					case AdmitCommand:
+						require.Equal(t, RightNone, right, which)
+					case AdmitHistory, AdmitNone:
+						require.Contains(t, []Right{RightNone, RightRole}, right, which)
+						require.Equal(t, right == RightRole, policy != AccessDisabled && in.Route.Conversation == "staff" && who == "bob", which)
+					}
+				}
+			}
+		}
+	}
+	s := newSettings(ChannelSettings{DMPolicy: AccessOpen, AllowBots: BotsOff})
+	right, err := newPlaces(&fakeStore{}, s).RightOf(t.Context(), direct("bot").Route, sessions.Peer{ID: "bot", Bot: true})
+	require.NoError(t, err)
+	require.Equal(t, RightNone, right)
+}

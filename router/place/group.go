@@ -62,23 +62,17 @@ func (pl *Places) conversationSettings(ctx context.Context, ch ChannelSettings, 
 	return g, ok, nil
 }
 
-// hears reports whether somebody may talk in an admitted group: everybody, if there are no lists.
-func (g GroupSettings) hears(in adapters.Inbound) bool {
-	return !g.restricts() || allowed(g.AllowFrom, in.Sender.ID) ||
-		slices.ContainsFunc(in.Roles, func(role string) bool { return slices.Contains(g.AllowRoles, role) })
-}
-
 // accessGroup admits groups and, if they have lists, the people on them. People in groups are untrusted.
 func (pl *Places) accessGroup(ctx context.Context, s *Settings, ch ChannelSettings, in Arrival, owner bool) (Admit, error) {
 	at, err := pl.groupAt(ctx, ch, in)
 	if err != nil {
 		return AdmitNone, err
 	}
-	admitted := ch.GroupPolicy == AccessOpen || (ch.GroupPolicy == AccessAllowlist && at.listed)
+	admitted := ch.admits(at)
 	switch {
 	case !admitted && owner:
 		return AdmitCommand, nil
-	case !admitted, !owner && !at.allow.hears(in.Inbound):
+	case !admitted, !owner && at.allow.right(in.Inbound) == RightNone:
 		return AdmitNone, nil
 	case in.Mentioned || in.Press != "":
 		return AdmitRun, nil

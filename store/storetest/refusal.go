@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -40,4 +41,38 @@ func testRefusals(t *testing.T, b *bundle) {
 		require.NoError(t, err)
 		require.Equal(t, c.want, list)
 	}
+}
+
+// testSpeakers reads who has spoken where, without what is above the reader.
+func testSpeakers(t *testing.T, b *bundle) {
+	open, hidden := b.create(newSession("agent:main:main")), b.create(newSession("agent:main:other"))
+	said := func(r sessions.Record, label flow.Label, who, chat string, i int) {
+		run := newRun(r.ID)
+		run.Label, run.Accepted, run.Input.Sender = label, at(i), sessions.Peer{ID: sessions.UserID(who), Name: "name of " + who}
+		run.Route.Conversation = sessions.ConversationID(chat)
+		b.commit(ledger.Change{Change: sessions.Change{Enqueue: []sessions.Run{run}}})
+	}
+	said(open, flow.Bottom(), "1", "a", 1)
+	said(open, flow.Bottom(), "2", "a", 2)
+	said(open, secret, "3", "a", 3)
+	said(open, flow.Bottom(), "1", "b", 4)
+	said(open, flow.Bottom(), "1", "a", 5)
+	other := newRun(hidden.ID)
+	other.Kind, other.Label = sessions.KindNote, flow.Bottom()
+	b.commit(ledger.Change{Change: sessions.Change{Enqueue: []sessions.Run{other}}})
+	read := func(most flow.Level, limit int) (lines []string, more bool) {
+		all, more, err := b.Speakers(b.ctx, most, limit)
+		require.NoError(t, err)
+		for _, s := range all {
+			require.Equal(t, []any{open.ID, "name of " + string(s.Who.ID)}, []any{s.Session, s.Who.Name})
+			lines = append(lines, fmt.Sprintf("%s in %s: %d, %s", s.Who.ID, s.Route.Conversation, s.Count, s.Last.Sub(start)))
+		}
+		return lines, more
+	}
+	lines, more := read(flow.Public, 10)
+	require.Equal(t, []string{"1 in a: 2, 5m0s", "1 in b: 1, 4m0s", "2 in a: 1, 2m0s"}, lines)
+	require.False(t, more)
+	lines, more = read(flow.Restricted, 3)
+	require.Equal(t, []string{"1 in a: 1, 5m0s", "1 in b: 1, 4m0s", "3 in a: 1, 3m0s"}, lines)
+	require.True(t, more)
 }

@@ -229,6 +229,7 @@ func deliveryCases() map[string]func(*testing.T, *bundle) {
 		"limits agree with a model":       testLimits,
 		"limits hold for many at once":    testLimitsTogether,
 		"old windows are pruned":          testPruneLimits,
+		"who has spoken where":            testSpeakers,
 		"browsers sign in and out":        testSignIns,
 		"node is kept as it was":          testNodeRoundTrip,
 		"node is replaced in order":       testNodeConflict,

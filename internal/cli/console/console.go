@@ -1,4 +1,4 @@
-// Package console has the commands that lead to the web page, and those that show in a terminal what the page shows: open and why.
+// Package console has the commands that lead to the web page, and those that show in a terminal what the page shows: open, people and why.
 package console
 
 import (
@@ -16,7 +16,7 @@ import (
 
 // Commands are the commands. launch opens an address in a browser; nil: nothing does.
 func Commands(d command.Deps, launch func(ctx context.Context, address string) error) []*cobra.Command {
-	return []*cobra.Command{open(d, launch), why(d)}
+	return []*cobra.Command{open(d, launch), people(d), why(d)}
 }
 
 // link is a one-time link of the gateway.

@@ -3,10 +3,10 @@
 import { json, post } from "../api.js";
 import { onChange } from "../live.js";
 import { address } from "../router.js";
-import { t, visible } from "../text.js";
+import { known, t, visible } from "../text.js";
 import { ask } from "../ui/dialog.js";
 import { html, useEffect } from "../ui/html.js";
-import { Act, Age, Chip, Loaded, useLoad } from "../ui/parts.js";
+import { Act, Age, Chip, Facts, Loaded, useLoad } from "../ui/parts.js";
 import { Person } from "./inbox.js";
 
 export default function People() {
@@ -23,8 +23,30 @@ export default function People() {
             await post("/v1/pairings/revoke", { channel: p.channel, account: p.account, user: p.user.id });
             read.again();
           }}>${t("people.revoke")}<//>`}</td></tr>`)}</tbody></table></div>` : html`<p class="soft">${t("people.none")}</p>`}</section>`;
-  }}<//><${Refused} /></div>`;
+  }}<//><${Speakers} /><${Refused} /></div>`;
 }
+
+// Speakers lists who has spoken or may, where, and by what right; and whom each channel lets speak.
+function Speakers() {
+  const read = useLoad(() => json("/v1/people"), []);
+  useEffect(() => onChange(["pairings", "runs"], read.again), []);
+  const right = (r) => html`<${Chip} status=${r} tone=${tones[r]} text=${t("right." + r)} />`;
+  return html`<${Loaded} of=${read}>${({ people, channels, more }) => html`
+    <section data-part="speakers"><h2>${t("people.where")}</h2>${people.length ? html`<div class="scroll" tabindex="0" role="region" aria-label=${t("people.where")}><table><thead><tr><th>${t("people.person")}</th><th>${t("people.private")}</th><th>${t("people.spoke")}</th></tr></thead>
+      <tbody>${people.map((p) => html`<tr key=${p.person}><td>${visible(p.user.name || p.user.id)} <span class="soft">${visible(p.person)}</span></td><td>${right(p.direct)}</td>
+        <td>${p.spoke.length ? html`<ul class="lines">${p.spoke.map((s) => html`<li key=${s.session + s.conversation}><a href=${address("conversations", s.session)}>${known("chattype", s.chat_type)} ${visible(s.title || s.conversation)}</a> ${right(s.right)} <span class="soft">${t("people.times", { n: s.messages })} · <${Age} at=${s.last} /></span></li>`)}</ul>` : html`<span class="soft">${t("people.notspoken")}</span>`}</td></tr>`)}</tbody></table></div>` : html`<p class="soft">${t("people.nospeaker")}</p>`}
+      ${more && html`<p class="soft">${t("people.more")}</p>`}</section>
+    <section data-part="channels"><h2>${t("people.channels")}</h2>${channels.length ? html`<div class="cards">${channels.map((c) => html`<article class="card" key=${c.channel}><header><h2>${visible(c.channel)}</h2></header>
+      <${Facts} of=${[[t("people.private"), known("access", c.direct)], [t("people.listed"), c.allow_from.map(visible).join(", ")], [t("people.groups"), known("access", c.groups)]]} />
+      ${c.listed.length > 0 && html`<ul class="lines">${c.listed.map((g) => html`<li key=${g.kind + g.id}><code>${g.id === "*" ? t("people.othergroups") : visible(g.id)}</code> ${heard(g)}${g.require_mention && html` <span class="soft">${t("people.mention")}</span>`}</li>`)}</ul>`}</article>`)}</div>` : html`<p class="soft">${t("people.nochannel")}</p>`}
+      <p class="soft">${t("people.change")} <a href=${address("config")}>${t("view.config")}</a></p></section>`}<//>`;
+}
+
+const tones = { owner: "good", open: "good", listed: "good", role: "good", paired: "good", token: "good", ask: "warn", none: "rule" };
+
+// heard says who is heard in a group of the configuration.
+const heard = (g) => [g.allow_from.includes("*") || g.allow_from.length + g.allow_roles.length === 0 ? t("people.everybody") : g.allow_from.map(visible).join(", "),
+  g.allow_roles.length > 0 && t("people.roles", { names: g.allow_roles.map(visible).join(", ") })].filter(Boolean).join("; ");
 
 // Refused lists whose messages were refused, with the reason. Their texts are not kept.
 function Refused() {

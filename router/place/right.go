@@ -1,0 +1,103 @@
+package place
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"sluice/adapters"
+	"sluice/router/ledger"
+	"sluice/sessions"
+)
+
+// Right is by what somebody may speak in a place.
+type Right string
+
+// The rights.
+const (
+	RightOwner  Right = "owner"
+	RightOpen   Right = "open"   // everybody may
+	RightListed Right = "listed" // a list of the configuration has the person
+	RightRole   Right = "role"   // people with a role of the configuration may
+	RightPaired Right = "paired" // the person's request was approved
+	RightAsk    Right = "ask"    // the person may ask for access
+	RightNone   Right = "none"
+)
+
+// RightOf says by what a person may speak in a place, as the configuration and the requests are now. The roles of people are
+// not known here: RightRole means that the person may speak with a listed role.
+func (pl *Places) RightOf(ctx context.Context, route sessions.Route, who sessions.Peer) (Right, error) {
+	s := pl.Settings()
+	in := Arrival{Inbound: adapters.Inbound{Route: route, Sender: who}}
+	owner := slices.Contains(s.Owners, in.Speaker())
+	ch, ok := s.Channels[route.Channel]
+	switch {
+	case !ok, who.Bot && ch.AllowBots != BotsOn && ch.AllowBots != BotsMentions:
+		return RightNone, nil
+	case route.ChatType == sessions.Direct:
+		return pl.rightDirect(ctx, ch, in, owner)
+	}
+	at, err := pl.groupAt(ctx, ch, in)
+	if err != nil {
+		return RightNone, err
+	}
+	right := at.allow.right(in.Inbound)
+	switch {
+	case !ch.admits(at):
+		return RightNone, nil
+	case owner:
+		return RightOwner, nil
+	case right == RightNone && len(at.allow.AllowRoles) > 0:
+		return RightRole, nil
+	}
+	return right, nil
+}
+
+// rightDirect is the right in a direct chat.
+func (pl *Places) rightDirect(ctx context.Context, ch ChannelSettings, in Arrival, owner bool) (Right, error) {
+	if owner {
+		return RightOwner, nil
+	}
+	switch ch.DMPolicy {
+	case AccessOpen:
+		return RightOpen, nil
+	case AccessAllowlist, AccessPairing:
+		if allowed(ch.AllowFrom, in.Sender.ID) {
+			return RightListed, nil
+		}
+	default:
+		return RightNone, nil
+	}
+	if ch.DMPolicy == AccessAllowlist {
+		return RightNone, nil
+	}
+	p, err := pl.Store.PairingOf(ctx, in.Route.Channel, in.Route.Account, in.Sender.ID)
+	switch {
+	case errors.Is(err, sessions.ErrNotFound):
+		return RightAsk, nil
+	case err != nil:
+		return RightNone, fmt.Errorf("read pairing: %w", err)
+	case p.Status == ledger.PairingApproved:
+		return RightPaired, nil
+	}
+	return RightAsk, nil
+}
+
+// admits reports whether a group is heard at all.
+func (ch *ChannelSettings) admits(at group) bool {
+	return ch.GroupPolicy == AccessOpen || (ch.GroupPolicy == AccessAllowlist && at.listed)
+}
+
+// right is that of the sender in an admitted group: everybody's, if there are no lists.
+func (g GroupSettings) right(in adapters.Inbound) Right {
+	switch {
+	case !g.restricts():
+		return RightOpen
+	case allowed(g.AllowFrom, in.Sender.ID):
+		return RightListed
+	case slices.ContainsFunc(in.Roles, func(role string) bool { return slices.Contains(g.AllowRoles, role) }):
+		return RightRole
+	}
+	return RightNone
+}

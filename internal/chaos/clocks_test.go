@@ -78,7 +78,7 @@ func (r *replicas) accepts(token string) (statuses []int) {
 // fired once, in its second; each message is answered once; tokens expire when they should, at each gateway.
 func TestCausesWhileClocksAreSet(t *testing.T) {
 	t.Parallel()
-	n := 12
+	n := 8
 	if *long {
 		n = 120
 	}

@@ -121,8 +121,8 @@ func TestRateLimit(t *testing.T) {
 	require.Empty(t, unknown)
 }
 
-// TestTelegramIsDown stands for ten minutes of 5xx. The clock of a process can't
-// be moved, so the time is compressed: 20 seconds in the full run, 3 otherwise.
+// TestTelegramIsDown stands for ten minutes of 5xx. The timers of a process can't
+// be made faster, so the time is compressed: 20 seconds in the full run, 3 otherwise.
 // What ten minutes add is longer pauses, of at most five minutes, which the router's own tests cover.
 func TestTelegramIsDown(t *testing.T) {
 	t.Parallel()

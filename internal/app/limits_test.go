@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -66,6 +67,18 @@ limits: { perToken: 3/1h }
 	}, 20*time.Second, 50*time.Millisecond)
 	require.Equal(t, "token:bot", all.Refused[0].User.ID)
 	require.Equal(t, "limits.perToken is reached: 3 in 1 hour", all.Refused[0].Reason)
+	type status struct {
+		Limited []struct {
+			Person string
+			Count  int
+		}
+	}
+	var above, under status
+	read(t, get(own, "/v1/status"), http.StatusOK, &above)
+	require.Len(t, above.Limited, 1)
+	require.Equal(t, "webchat:token:bot", above.Limited[0].Person)
+	read(t, get(other, "/v1/status"), http.StatusOK, &under)
+	require.Empty(t, under.Limited)
 	var below list
 	read(t, get(other, "/v1/refused"), http.StatusOK, &below)
 	require.Empty(t, below.Refused, "a token of a lower level does not learn of it")
@@ -75,4 +88,48 @@ limits: { perToken: 3/1h }
 	read(t, get(bot, "/v1/sessions"), http.StatusTooManyRequests, &told)
 	g.put(own, `[{"path":"limits.perToken","remove":true}]`)
 	read(t, get(bot, "/v1/sessions"), http.StatusOK, new(any))
+}
+
+// What operators of a higher level ask an agent changes nothing for those below: neither when they are limited, nor what they are
+// told, nor any list.
+func TestALimitTellsNothingOfHigherLevels(t *testing.T) {
+	t.Parallel()
+	const own, high, low = "the-token-of-the-owner-1", "the-token-of-the-high-1", "the-token-of-the-low-11"
+	seen := func(above int) (all []string) {
+		g, _ := fromFile(t, `
+gateway:
+  listen: "127.0.0.1:0"
+  token: `+own+`
+  tokens:
+    - { name: high, token: `+high+`, role: operator, classification: CONFIDENTIAL }
+    - { name: low, token: `+low+`, role: operator, classification: PUBLIC }
+agents: { list: [{ id: main, publish: { openai: true } }] }
+models: { default: offline/echo }
+channels: { webchat: { classification: PUBLIC } }
+limits: { perAgent: 3/1h, perToken: 20/1h }
+`, nil)
+		say := func(token, label string, i int) string {
+			resp := g.call(http.MethodPost, "/v1/chat/completions", `{"model":"main","user":"u","messages":[{"role":"user","content":"hello"}]}`,
+				"Authorization", "Bearer "+token, "Content-Type", "application/json", "Sluice-Label", label, "Idempotency-Key", strconv.Itoa(i))
+			_, err := io.Copy(io.Discard, resp.Body)
+			require.NoError(t, err)
+			require.NoError(t, resp.Body.Close())
+			return fmt.Sprint(resp.StatusCode, resp.Header.Get("Retry-After") != "")
+		}
+		for i := range above {
+			say(high, "CONFIDENTIAL", i)
+		}
+		for i := range 5 {
+			all = append(all, say(low, "PUBLIC", i))
+		}
+		for _, path := range []string{"/v1/refused"} {
+			resp := g.call(http.MethodGet, path, "", "Authorization", "Bearer "+low)
+			all = append(all, fmt.Sprint(resp.StatusCode, resp.Header.Get("Content-Length")))
+			require.NoError(t, resp.Body.Close())
+		}
+		return all
+	}
+	alone := seen(0)
+	require.Equal(t, []string{"200 false", "200 false", "200 false", "429 true", "429 true"}, alone[:5])
+	require.Equal(t, alone, seen(4))
 }

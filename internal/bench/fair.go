@@ -2,17 +2,22 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
 
 	"sluice/adapters/telegram/telegramtest"
+	"sluice/internal/pause"
 )
 
 const (
-	quietAsks  = 200                   // questions of the quiet person, alone and beside each flood
+	fairBlocks = 5                     // alone and beside the flood in turn, so that noise of the machine is in both
+	quietAsks  = 100                   // questions of the quiet person in each block
 	quietEvery = 20 * time.Millisecond // the pause after each answer
 	floodEvery = 50 * time.Millisecond // a message of a flood
+	floodRest  = time.Second           // until the last messages of a flood are answered
+	floodMax   = 1_000_000             // messages of a flood in one block
 )
 
 // floods are what one source sends without waiting for answers.
@@ -67,10 +72,27 @@ func (b *bench) beside(ctx context.Context, send func(*gateway, int)) (alone, du
 	if _, err := g.quiet(ctx, quietAsks/10); err != nil { // warm
 		return 0, 0, err
 	}
-	if alone, err = g.quiet(ctx, quietAsks); err != nil {
-		return 0, 0, err
+	var before, beside []time.Duration
+	for block := range fairBlocks {
+		some, err := g.quiet(ctx, quietAsks)
+		if err != nil {
+			return 0, 0, err
+		}
+		before = append(before, some...)
+		if some, err = g.quietBeside(ctx, func(i int) { send(g, block*floodMax+i) }); err != nil {
+			return 0, 0, err
+		}
+		beside = append(beside, some...)
 	}
-	ctx, stop := context.WithCancel(ctx)
+	slices.Sort(before)
+	slices.Sort(beside)
+	return quantile(before, 0.99), quantile(beside, 0.99), nil
+}
+
+// quietBeside lets the quiet person ask while somebody else floods the gateway, and waits until the flood is over.
+func (g *gateway) quietBeside(ctx context.Context, send func(i int)) ([]time.Duration, error) {
+	flooding, stop := context.WithCancel(ctx)
+	defer stop()
 	var flood sync.WaitGroup
 	flood.Go(func() {
 		ticker := time.NewTicker(floodEvery)
@@ -78,23 +100,22 @@ func (b *bench) beside(ctx context.Context, send func(*gateway, int)) (alone, du
 		for i := 0; ; i++ {
 			select {
 			case <-ticker.C:
-				send(g, i)
-			case <-ctx.Done():
+				send(i)
+			case <-flooding.Done():
 				return
 			}
 		}
 	})
-	during, err = g.quiet(ctx, quietAsks)
+	times, err := g.quiet(ctx, quietAsks)
 	stop()
 	flood.Wait()
-	return alone, during, err
+	if err == nil {
+		err = pause.Wait(ctx, floodRest)
+	}
+	return times, err
 }
 
-// quiet lets one person ask again and again, with pauses, and returns the p99 of the times until the answers.
-func (g *gateway) quiet(ctx context.Context, n int) (time.Duration, error) {
-	times, err := g.oneByOne(ctx, firstPerson, n, quietEvery)
-	if err != nil {
-		return 0, err
-	}
-	return quantile(times, 0.99), nil
+// quiet lets one person ask again and again, with pauses, and returns the times until the answers.
+func (g *gateway) quiet(ctx context.Context, n int) ([]time.Duration, error) {
+	return g.oneByOne(ctx, firstPerson, n, quietEvery)
 }

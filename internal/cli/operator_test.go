@@ -455,4 +455,19 @@ Deliveries: blocked 1
 			code: cli.ExitFailed, out: "Sluice v2: not ready, up 1s\n\nCOMPONENT  STATE\n",
 		},
 	})
+	check(t, map[string]command{
+		"status": {
+			asks: "GET /v1/status",
+			answer: `{"version":"v1","ready":true,"uptime":"1s","parts":[{"name":"store","ok":true}],
+				"limited":[{"person":"telegram:1001","reason":"limits.perPerson is reached: 30 in 1 minute","count":12,"last":"2026-04-26T18:03:06Z"}]}`,
+			out: `Sluice v1: ready, up 1s
+
+COMPONENT  STATE
+store      ok
+
+LIMITED        REFUSED  LAST     REASON
+telegram:1001  12       10s ago  limits.perPerson is reached: 30 in 1 minute
+`,
+		},
+	})
 }

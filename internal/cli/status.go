@@ -53,7 +53,15 @@ func printStatus(s terminal.Screen, got api.Status) error {
 			return err
 		}
 	}
-	return s.Counts("Deliveries", got.Deliveries)
+	if err := s.Counts("Deliveries", got.Deliveries); err != nil || len(got.Limited) == 0 {
+		return err
+	}
+	if err := s.Printf(""); err != nil {
+		return err
+	}
+	return terminal.Rows(s, []string{"LIMITED", "REFUSED", "LAST", "REASON"}, got.Limited, func(l api.Limited) []string {
+		return []string{l.Person, strconv.Itoa(l.Count), s.Ago(l.Last), l.Reason}
+	})
 }
 
 func printAccounts(s terminal.Screen, accounts []api.Account) error {

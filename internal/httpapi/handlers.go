@@ -124,7 +124,7 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 	}
 	pace, bodies := senders.NewPace(cfg.Now), wire.NewUnknown()
 	status := &operator.StatusAPI{
-		Visible: visible, Parts: cfg.Parts, Accounts: cfg.Accounts, Deliveries: rows.Deliveries, Tokens: tokens, Denials: trail,
+		Visible: visible, Parts: cfg.Parts, Accounts: cfg.Accounts, Deliveries: rows.Deliveries, Refusals: rows.Why, Tokens: tokens, Denials: trail,
 		Version: cfg.Version, Commands: cfg.Commands, Started: cfg.Now(), Now: cfg.Now,
 	}
 	asked := &operator.ApprovalAPI{Visible: visible, Rows: rows.Approvals, Approver: gw.Approver, Identity: who, Now: cfg.Now}

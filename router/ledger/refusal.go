@@ -29,6 +29,19 @@ type Refusal struct {
 	Last     time.Time
 }
 
+// ForLimit begins the reason of a refusal for a limit; the rest of its first word is the setting below limits.
+const ForLimit = "limits."
+
+// Limit is the setting below limits that refused the message, or empty.
+func (r *Refusal) Limit() string {
+	name, limited := strings.CutPrefix(r.Reason, ForLimit)
+	if !limited {
+		return ""
+	}
+	name, _, _ = strings.Cut(name, " ")
+	return name
+}
+
 // RefusalIDOf is the id of the refusals of a person in a place.
 func RefusalIDOf(at sessions.Route, user sessions.UserID) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{at.Channel, at.Account, string(at.Conversation), string(user)}, "\x00")))

@@ -57,7 +57,7 @@ func (r *Reached) Error() string {
 
 // Reason says to operators which setting refuses a message.
 func (r *Reached) Reason() string {
-	return fmt.Sprintf("limits.%s is reached: %d in %s", r.Kind, r.Rate.Max, usertext.Duration(r.Rate.Per))
+	return fmt.Sprintf(ledger.ForLimit+"%s is reached: %d in %s", r.Kind, r.Rate.Max, usertext.Duration(r.Rate.Per))
 }
 
 // Config has what a Counter needs. All fields but Store are required.

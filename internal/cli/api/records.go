@@ -161,6 +161,15 @@ type Status struct {
 	Accounts   []Account      `json:"accounts"`
 	Commands   string         `json:"commands"`
 	Deliveries map[string]int `json:"deliveries"`
+	Limited    []Limited      `json:"limited"`
+}
+
+// Limited is somebody whose messages or requests were refused because of a limit.
+type Limited struct {
+	Person string    `json:"person"`
+	Reason string    `json:"reason"`
+	Count  int       `json:"count"`
+	Last   time.Time `json:"last"`
 }
 
 // Failed reports whether the gateway is not ready.

@@ -584,6 +584,14 @@ func (f *full) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+func TestWhoIsLimited(t *testing.T) {
+	t.Parallel()
+	require.Empty(t, limited(nil), "nobody, or an older gateway")
+	got := limited([]api.Limited{{Person: "telegram:1001", Reason: "limits.perPerson is reached: 30 in 1 minute", Count: 12}})
+	require.Len(t, got, 1)
+	require.Equal(t, "telegram:1001 was limited (12 messages or requests refused): limits.perPerson is reached: 30 in 1 minute", got[0].text)
+}
+
 // The path stands beside the error already.
 func TestCauseLeavesThePathOut(t *testing.T) {
 	t.Parallel()

@@ -77,6 +77,7 @@ func (d *Doctor) components(ctx context.Context, cfg *config.Config) []finding {
 	found = append(found, healthy("api", "the access token works"))
 	if s, err := api.Decode[api.Status](answer); err == nil {
 		found = append(found, together(s.Commands)...)
+		found = append(found, limited(s.Limited)...)
 	}
 	return append(found, resting(ctx, c)...)
 }
@@ -91,6 +92,16 @@ func together(words string) []finding {
 	}
 	return []finding{note("groups", "each command of a session has its own limits: "+words,
 		"on Linux with cgroup v2, give the gateway its control group: Delegate=yes in its systemd unit (docs/operations.md), then restart it")}
+}
+
+// limited names who was limited lately.
+func limited(all []api.Limited) []finding {
+	found := make([]finding, len(all))
+	for i, l := range all {
+		found[i] = note("limits", fmt.Sprintf("%s was limited (%s refused): %s", l.Person, terminal.Plural(l.Count, "message or request", "messages or requests"), l.Reason),
+			"raise the limit, unless this is abuse")
+	}
+	return found
 }
 
 // resting names the keys that are not used until a person acts.

@@ -15,6 +15,7 @@ import (
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/sessions"
 )
 
 // readyTimeout bounds the check of the parts.
@@ -39,6 +40,7 @@ type StatusAPI struct {
 	Parts      func(ctx context.Context) []Health
 	Accounts   func() []adapters.State
 	Deliveries DeliveryRows
+	Refusals   RefusalRows
 	Tokens     *auth.Tokens
 	Denials    *denials.Trail
 	Version    string
@@ -46,6 +48,18 @@ type StatusAPI struct {
 	Started    time.Time
 	Now        func() time.Time
 }
+
+// RefusalRows reads whose messages were refused.
+type RefusalRows interface {
+	ListRefusals(ctx context.Context, most flow.Level, before time.Time, limit int) ([]ledger.Refusal, error)
+}
+
+const (
+	// limitedSince is how long ago somebody was limited whom the state of the gateway names.
+	limitedSince = time.Hour
+	// refusalsMax is how many refusals are looked at for it.
+	refusalsMax = 200
+)
 
 // StatusRecord is the state of the gateway as a caller may know it.
 type StatusRecord struct {
@@ -57,6 +71,15 @@ type StatusRecord struct {
 	Accounts   []AccountRecord               `json:"accounts"`
 	Commands   string                        `json:"commands,omitempty" doc:"how the commands of agents are limited: groups, or why each process has its own limits"`
 	Deliveries map[ledger.DeliveryStatus]int `json:"deliveries" doc:"number of deliveries by status, without sent and discarded"`
+	Limited    []LimitedRecord               `json:"limited,omitempty" doc:"people and tokens that were limited in the last hour, the latest first; for operators"`
+}
+
+// LimitedRecord is somebody whose messages or requests were refused because of a limit.
+type LimitedRecord struct {
+	Person string    `json:"person" example:"telegram:1001"`
+	Reason string    `json:"reason"`
+	Count  int       `json:"count" doc:"messages and requests that were refused, also earlier ones"`
+	Last   time.Time `json:"last"`
 }
 
 // AccountRecord is the state of an account of a channel.
@@ -72,7 +95,26 @@ func (a *StatusAPI) Get(ctx context.Context, _ *struct{}) (*wire.Body[StatusReco
 	if err == nil { // if the store is unavailable, the parts say so
 		out.Deliveries = counts
 	}
+	out.Limited = a.limited(ctx)
 	return wire.NewBody(out), nil
+}
+
+// limited lists who was limited lately, for operators. If the store is unavailable, the parts say so.
+func (a *StatusAPI) limited(ctx context.Context) (all []LimitedRecord) {
+	if view.NeedOperator(ctx) != nil {
+		return nil
+	}
+	rows, err := a.Refusals.ListRefusals(ctx, auth.CallerOf(ctx).Level, time.Time{}, refusalsMax)
+	if err != nil {
+		return nil
+	}
+	since := a.Now().Add(-limitedSince)
+	for _, r := range rows {
+		if r.Limit() != "" && r.Last.After(since) && a.Visible.ChannelSeen(ctx, r.Channel, cmp.Or(r.Account, "default")) {
+			all = append(all, LimitedRecord{sessions.Principal(r.Channel, r.User.ID), r.Reason, r.Count, r.Last})
+		}
+	}
+	return all
 }
 
 // Show is the state of the gateway, without its deliveries.

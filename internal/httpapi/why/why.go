@@ -394,8 +394,7 @@ func (c *chain) refusal(id string) error {
 		{"person", sessions.Principal(r.Channel, r.User.ID)}, {"place", string(r.Chat)}, {"times", itoa(r.Count)}, {"first", r.First.UTC().Format(time.RFC3339)},
 	}})
 	c.add(step{Step: "sent", State: notRecorded, Text: "What they wrote was not recorded."})
-	if name, limited := strings.CutPrefix(r.Reason, "limits."); limited {
-		setting, _, _ := strings.Cut(name, " ")
+	if setting := r.Limit(); setting != "" {
 		c.out.Change = []change{{Text: "Raise limits." + setting + ", or wait until the period ends."}}
 		return nil
 	}

@@ -97,22 +97,23 @@ func TestAnAnswerOfAConversationThatMoved(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t)
+		session := b.hear(in("ann", "1", "hi")).Session
+		b.await(1)
 		release := b.busy()
-		var run sessions.RunID
-		var to int
-		for n := 0; ; n++ { // somebody whose session and whose chat are in two partitions
-			who := fmt.Sprint("p", n)
-			got := b.hear(in(who, "1", "hi"))
-			to = in(who, "1", "hi").Route.Lane().Partition(partitions)
-			if run = got.Run; to != sessions.SessionLane(got.Session).Partition(partitions) {
-				break
-			}
+		other := in("ann", "2", "hi") // in another chat of the same session, whose partition is another one
+		home := sessions.SessionLane(session).Partition(partitions)
+		to := home
+		for n := 0; to == home; n++ {
+			other.Route.Conversation = sessions.ConversationID(fmt.Sprint("chat", n))
+			to = other.Route.Lane().Partition(partitions)
 		}
+		got := b.hear(other)
+		require.Equal(t, session, got.Session)
 		synctest.Wait()
 		_, err := b.store.TakePartition(t.Context(), to, "rival")
 		require.NoError(t, err)
 		release()
-		require.Equal(t, sessions.RunDone, b.ended(run).Status)
+		require.Equal(t, sessions.RunDone, b.ended(got.Run).Status)
 		synctest.Wait()
 		queued := b.deliveries(ledger.DeliveryQueued)
 		require.NotEmpty(t, queued)

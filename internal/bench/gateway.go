@@ -21,14 +21,37 @@ const (
 	settleFor   = 3 * time.Second // after a start, before memory is measured
 )
 
+// audience is the Telegram server with the people.
+type audience struct {
+	fake     *telegramtest.Server
+	bots     []*telegramtest.Bot // each person writes to one of them
+	answered atomic.Pointer[func(chat int64)]
+}
+
+// newAudience starts a Telegram server with a bot for each token.
+func newAudience(tokens ...string) (*audience, error) {
+	a := &audience{}
+	a.onAnswer(func(int64) {})
+	var err error
+	a.fake, err = telegramtest.NewServer(telegramtest.Options{
+		Tokens: tokens, Forget: true,
+		OnSent: func(m telegramtest.Message) { (*a.answered.Load())(m.Chat) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, token := range tokens {
+		a.bots = append(a.bots, a.fake.BotFor(token))
+	}
+	return a, nil
+}
+
 // gateway is a gateway with its Telegram server.
 type gateway struct {
-	fake    *telegramtest.Server
+	*audience
 	config  child.Config
 	process *child.Process
 	binary  string
-
-	answered atomic.Pointer[func(chat int64)]
 }
 
 // gatewayParams describe a gateway.
@@ -48,17 +71,11 @@ func (b *bench) newState() string {
 
 // newGateway creates a Telegram server and the configuration of a gateway; nothing runs yet.
 func (b *bench) newGateway(p gatewayParams) (*gateway, error) {
-	g := &gateway{binary: b.binary}
-	nobody := func(int64) {}
-	g.answered.Store(&nobody)
-	var err error
-	g.fake, err = telegramtest.NewServer(telegramtest.Options{
-		Forget: true,
-		OnSent: func(m telegramtest.Message) { (*g.answered.Load())(m.Chat) },
-	})
+	people, err := newAudience(telegramtest.DefaultToken)
 	if err != nil {
 		return nil, err
 	}
+	g := &gateway{audience: people, binary: b.binary}
 	addr, err := freeport.Addr()
 	if err != nil {
 		return nil, err
@@ -90,8 +107,11 @@ func (g *gateway) start(ctx context.Context) (time.Duration, error) {
 }
 
 // log returns the end of the gateway's log.
-func (g *gateway) log() []byte {
-	log, err := os.ReadFile(g.config.LogPath())
+func (g *gateway) log() []byte { return logEnd(g.config) }
+
+// logEnd returns the end of the log of a gateway with this configuration.
+func logEnd(config child.Config) []byte {
+	log, err := os.ReadFile(config.LogPath())
 	if err != nil {
 		return []byte(err.Error())
 	}
@@ -116,11 +136,12 @@ func (g *gateway) close() {
 }
 
 // onAnswer sets the function that is called for each message of the gateway. It must be quick.
-func (g *gateway) onAnswer(f func(chat int64)) { g.answered.Store(&f) }
+func (a *audience) onAnswer(f func(chat int64)) { a.answered.Store(&f) }
 
-// say sends a person's message to the bot.
-func (g *gateway) say(person int64, text string) {
-	g.fake.Say(telegramtest.Private(person), telegramtest.User{ID: person, FirstName: "Person"}, text)
+// say sends a person's message to their bot.
+func (a *audience) say(person int64, text string) {
+	bot := a.bots[int(person)%len(a.bots)]
+	bot.Say(telegramtest.Private(person), telegramtest.User{ID: person, FirstName: "Person"}, text)
 }
 
 // memory returns the gateway's resident set in MB after it has settled.

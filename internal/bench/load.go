@@ -72,10 +72,11 @@ type loaded struct {
 	longest   time.Duration // the longest time that a person waited for an answer
 }
 
-// crowd is a number of people who each ask the next question after their answer.
+// crowd is a number of people who each ask the next question after their answer and a rest.
 type crowd struct {
-	g       *gateway
+	people  *audience
 	first   int64
+	rest    time.Duration
 	answers atomic.Int64
 	stopped atomic.Bool
 	mu      sync.Mutex
@@ -88,11 +89,19 @@ func (c *crowd) answer(chat int64) {
 	i := chat - c.first
 	c.mu.Lock()
 	c.longest = max(c.longest, now.Sub(c.asked[i]))
-	c.asked[i] = now
+	c.asked[i] = now.Add(c.rest)
 	c.mu.Unlock()
 	c.answers.Add(1)
+	if c.rest > 0 {
+		time.AfterFunc(c.rest, func() { c.ask(chat) })
+		return
+	}
+	c.ask(chat)
+}
+
+func (c *crowd) ask(chat int64) {
 	if !c.stopped.Load() {
-		c.g.say(chat, question)
+		c.people.say(chat, question)
 	}
 }
 
@@ -102,10 +111,22 @@ func (c *crowd) begin(people int) {
 	for i := range c.asked {
 		c.asked[i] = time.Now()
 	}
-	c.g.onAnswer(c.answer)
+	c.people.onAnswer(c.answer)
 	for i := range people {
-		c.g.say(c.first+int64(i), question)
+		c.ask(c.first + int64(i))
 	}
+}
+
+// takeLongest returns the longest time for which a person has waited since the last call, and still waits.
+func (c *crowd) takeLongest() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	longest := c.longest
+	for _, asked := range c.asked {
+		longest = max(longest, time.Since(asked))
+	}
+	c.longest = 0
+	return longest
 }
 
 // end waits until the last questions are answered.
@@ -123,7 +144,7 @@ func (c *crowd) end(ctx context.Context) error {
 
 // load measures a crowd of a given size for a given time.
 func (g *gateway) load(ctx context.Context, first int64, people int, length time.Duration) (loaded, error) {
-	c := &crowd{g: g, first: first}
+	c := &crowd{people: g.audience, first: first}
 	c.begin(people)
 	if err := pause.Wait(ctx, warmUp); err != nil {
 		return loaded{}, err

@@ -107,6 +107,7 @@ func parts() []part {
 		{"jobs", measureJobs},
 		{"alerts", measureAlerts},
 		{"postgres", measurePostgres},
+		{"scale", measureScale},
 		{"year", measureYear},
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -123,6 +124,20 @@ func (p *postgres) create(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("postgres://sluice@localhost/%s?host=%s", name, p.dir), nil
+}
+
+// processorTime returns the processor time of all processes of the cluster so far.
+func (p *postgres) processorTime() (time.Duration, error) {
+	text, err := os.ReadFile(filepath.Join(p.data(), "postmaster.pid"))
+	if err != nil {
+		return 0, fmt.Errorf("find the processes of PostgreSQL: %w", err)
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	pid, err := strconv.Atoi(first)
+	if err != nil {
+		return 0, fmt.Errorf("find the processes of PostgreSQL: %w", err)
+	}
+	return familyTime(pid)
 }
 
 // stop ends the cluster at once. Its folder stays.

@@ -18,7 +18,10 @@ type row struct {
 }
 
 // report collects the rows in the order of the measurements.
-type report struct{ rows []row }
+type report struct {
+	rows   []row
+	tables []string // further tables, in Markdown
+}
 
 // add adds the values of all rounds of one measurement.
 func (r *report) add(what, goal string, format func(float64) string, values ...float64) {
@@ -61,9 +64,14 @@ func middle(sorted []float64) float64 {
 func (r *report) markdown() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s, %d cores (%s), %s, %s/%s\n\n", time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(), processor(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	out.WriteString("| what | measured | goal |\n| --- | --- | --- |\n")
+	if len(r.rows) > 0 {
+		out.WriteString("| what | measured | goal |\n| --- | --- | --- |\n")
+	}
 	for _, row := range r.rows {
 		fmt.Fprintf(&out, "| %s | %s | %s |\n", row.name, row.text(), row.goal)
+	}
+	for _, table := range r.tables {
+		out.WriteString("\n" + table)
 	}
 	return out.String()
 }

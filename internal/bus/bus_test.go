@@ -431,6 +431,48 @@ func TestLeaseHasOneHolder(t *testing.T) {
 	wg.Wait()
 }
 
+// All replicas but one wait for each lease: they read whether it is free, and write only if it is.
+func TestWaitingForALeaseWritesNothing(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	holder, waiter := start(t, c.url(), "one"), start(t, c.url(), "two")
+	conn, err := nats.Connect(c.url())
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	writes, err := conn.SubscribeSync("$KV.SLUICE_LEASES.adapter.x")
+	require.NoError(t, err)
+	require.NoError(t, conn.Flush())
+	let, held := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer close(let)
+	wg.Go(func() {
+		err := holder.Lease(t.Context(), "adapter.x", func() {}, func(context.Context) error {
+			close(held)
+			<-let
+			return errEnough
+		})
+		if !errors.Is(err, errEnough) {
+			panic(err)
+		}
+	})
+	receiveEnd(t, held)
+	tries := make(chan struct{}, 100)
+	wg.Go(func() {
+		err := waiter.Lease(t.Context(), "adapter.x", func() { tries <- struct{}{} }, func(context.Context) error { return errEnough })
+		if !errors.Is(err, errEnough) {
+			panic(err)
+		}
+	})
+	for range 4 {
+		receive(t, tries)
+	}
+	require.NoError(t, conn.Flush())
+	n, _, err := writes.Pending()
+	require.NoError(t, err)
+	require.Equal(t, 2, n, "the holder's, and the first try of the one that waits")
+}
+
 func TestUnreachableServerIsAClearError(t *testing.T) {
 	t.Parallel()
 	_, err := bus.Start(t.Context(), bus.Config{

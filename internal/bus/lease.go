@@ -65,6 +65,7 @@ func (b *Bus) holdOnce(ctx context.Context, name string, standby func(), hold fu
 
 // acquire waits until it has the lease; nil if ctx ended first.
 func (b *Bus) acquire(ctx context.Context, key string, standby func()) (context.Context, *lease) {
+	taken := false // by another replica, at the last try
 	for ctx.Err() == nil {
 		b.mu.Lock()
 		quiet := time.Until(b.quiet)
@@ -74,12 +75,13 @@ func (b *Bus) acquire(ctx context.Context, key string, standby func()) (context.
 			continue
 		}
 		asked := time.Now() // the trust starts before the request
-		revision, err := b.create(ctx, key)
+		revision, err := b.create(ctx, key, taken)
+		taken = errors.Is(err, jetstream.ErrKeyExists)
 		if err == nil && time.Since(asked) < leaseTrust {
 			return b.keep(ctx, key, revision, asked)
 		}
 		switch {
-		case errors.Is(err, jetstream.ErrKeyExists):
+		case taken:
 			standby()
 		case err != nil && ctx.Err() == nil:
 			b.cfg.Log.Debug("could not request a lease", "lease", key, "err", err)
@@ -96,9 +98,16 @@ func (b *Bus) bucket() jetstream.KeyValue {
 	return b.leases
 }
 
-func (b *Bus) create(ctx context.Context, key string) (uint64, error) {
+// create requests a lease. If another replica had it, create first reads whether it still has: all other replicas
+// try again and again, and a read costs the servers less than a write that fails.
+func (b *Bus) create(ctx context.Context, key string, taken bool) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
+	if taken {
+		if _, err := b.bucket().Get(ctx, key); err == nil {
+			return 0, jetstream.ErrKeyExists
+		}
+	}
 	return b.bucket().Create(ctx, key, []byte(b.cfg.Replica))
 }
 

@@ -116,7 +116,7 @@ func (pl *Places) Readable(ctx context.Context, keyOrID string) (sessions.Record
 
 // NewRecord creates the record of a new session.
 func (pl *Places) NewRecord(key sessions.Key, agent string, route sessions.Route) sessions.Record {
-	id := sessions.NewID()
+	id := pl.newID(route)
 	now := pl.Now()
 	return sessions.Record{
 		ID: id, Key: key, Agent: agent, Partition: pl.PartitionOf(id),
@@ -124,6 +124,19 @@ func (pl *Places) NewRecord(key sessions.Key, agent string, route sessions.Route
 		FileAccess: pl.Settings().files(key, agent),
 		Persistent: true, Created: now, LastActivity: now,
 	}
+}
+
+// newID returns an id in the partition of the session's conversation, so that the replica that works on the session also sends
+// its replies. It tries one id for each partition on average.
+func (pl *Places) newID(route sessions.Route) sessions.ID {
+	id := sessions.NewID()
+	if route.IsZero() {
+		return id
+	}
+	for want := route.Lane().Partition(pl.Partitions); pl.PartitionOf(id) != want; {
+		id = sessions.NewID()
+	}
+	return id
 }
 
 // files is what a session sees of its agent's shared files if no person's message begins it. In an agent's main session the owner

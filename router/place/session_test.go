@@ -289,3 +289,20 @@ func TestRenewKeeps(t *testing.T) {
 	require.Equal(t, "token:ci", entry.Actor)
 	require.Equal(t, old.ID, entry.Session)
 }
+
+// A new session is in the partition of its conversation, so that one replica works on it and sends its replies.
+func TestSessionIsWithItsConversation(t *testing.T) {
+	t.Parallel()
+	places := newPlaces(&fakeStore{}, newSettings(ChannelSettings{}))
+	partitions := map[int]bool{}
+	for range 50 {
+		for _, who := range []sessions.UserID{"ann", "bob", "cid", "dan", "eve"} {
+			route := direct(who).Route
+			record := places.NewRecord(sessions.Key("agent:main:direct:"+string(who)), "main", route)
+			require.Equal(t, route.Lane().Partition(places.Partitions), record.Partition)
+			require.Equal(t, places.PartitionOf(record.ID), record.Partition)
+			partitions[places.NewRecord("agent:main:main", "main", sessions.Route{}).Partition] = true
+		}
+	}
+	require.Len(t, partitions, places.Partitions, "without a conversation, in any")
+}

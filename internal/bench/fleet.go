@@ -1,0 +1,278 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+
+	"sluice/internal/chaos/child"
+	"sluice/internal/freeport"
+)
+
+// fleetBots is how many bots the people of a fleet write to. The Telegram server posts four updates of a bot at once.
+const fleetBots = 4
+
+// updateMax bounds an update of the Telegram server.
+const updateMax = 1 << 20
+
+// fleet is some replicas on one database and one NATS server, behind a load balancer to which Telegram posts.
+type fleet struct {
+	*audience
+	binary   string
+	model    child.Config // what all replicas have in common
+	database *sql.DB
+	cluster  *postgres
+	bus      *nats
+	balancer *balancer
+	front    *httptest.Server
+	replicas []*replica
+}
+
+// replica is one gateway of a fleet.
+type replica struct {
+	config  child.Config
+	process *child.Process
+}
+
+// newFleet prepares a fleet without replicas on a new database and a new NATS server.
+func (b *bench) newFleet(ctx context.Context, cluster *postgres) (f *fleet, err error) {
+	f = &fleet{binary: b.binary, cluster: cluster, balancer: newBalancer()}
+	defer func() {
+		if err != nil {
+			f.close()
+		}
+	}()
+	url, err := cluster.create(ctx, "scale"+strconv.FormatInt(lives.Add(1), 10))
+	if err != nil {
+		return nil, err
+	}
+	if f.database, err = sql.Open("pgx", url); err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	if f.bus, err = startNATS(ctx, b.dir); err != nil {
+		return nil, err
+	}
+	var tokens []string
+	for i := range fleetBots {
+		tokens = append(tokens, fmt.Sprintf("%d:token-of-a-bot-of-the-fleet", 1000001+i))
+	}
+	if f.audience, err = newAudience(tokens...); err != nil {
+		return nil, err
+	}
+	f.front = httptest.NewServer(f.balancer)
+	f.model = child.Config{Model: instant, QueueMode: "followup", StoreURL: url, BusURL: f.bus.url, Channels: f.channels(tokens)}
+	return f, nil
+}
+
+// channels configures the bots, whose updates are posted to the balancer.
+func (f *fleet) channels(tokens []string) string {
+	var text strings.Builder
+	text.WriteString("  telegram:\n    dmPolicy: open\n    accounts:\n")
+	for i, token := range tokens {
+		fmt.Fprintf(&text, "      bot%d: { token: %q, apiBase: %q, mode: webhook, secret: s3cret, webhookURL: %q }\n",
+			i, token, f.fake.URL(), fmt.Sprintf("%s/channels/telegram/bot%d", f.front.URL, i))
+	}
+	return text.String()
+}
+
+// add starts a replica and waits until it is ready.
+func (f *fleet) add(ctx context.Context, state string) error {
+	addr, err := freeport.Addr()
+	if err != nil {
+		return err
+	}
+	r := &replica{config: f.model}
+	r.config.State, r.config.Listen = state, addr
+	if r.process, err = child.Start(f.binary, r.config); err != nil {
+		return err
+	}
+	f.replicas = append(f.replicas, r)
+	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+	defer cancel()
+	if err := r.process.WaitReady(ctx); err != nil {
+		return fmt.Errorf("%w\n%s", err, logEnd(r.config))
+	}
+	f.balancer.set(f.replicas)
+	return nil
+}
+
+// remove ends the newest replica: kill is at once and without a word, otherwise in an orderly way.
+func (f *fleet) remove(kill bool) error {
+	last := len(f.replicas) - 1
+	r := f.replicas[last]
+	f.replicas = f.replicas[:last]
+	if kill {
+		r.process.Kill()
+		f.balancer.set(f.replicas)
+		return nil
+	}
+	f.balancer.set(f.replicas) // as a load balancer does that sees /readyz fail before the socket closes
+	code, err := r.process.Terminate(exitWithin)
+	if err == nil && code != 0 {
+		err = fmt.Errorf("the replica ended with code %d\n%s", code, logEnd(r.config))
+	}
+	return err
+}
+
+// close ends everything but the database server.
+func (f *fleet) close() {
+	for _, r := range f.replicas {
+		r.process.Kill()
+	}
+	if f.audience != nil {
+		f.fake.Close()
+	}
+	if f.front != nil {
+		f.front.Close()
+	}
+	if f.bus != nil {
+		f.bus.stop()
+	}
+	if f.database != nil {
+		_ = f.database.Close() // only read from
+	}
+	f.balancer.client.CloseIdleConnections()
+}
+
+// usage is what everything has used so far.
+type usage struct {
+	replicas, database, bus time.Duration // processor time
+	published, sent         float64       // messages on NATS
+	commits, log            float64       // transactions of PostgreSQL, and bytes of its log
+}
+
+// measure returns what everything has used so far.
+func (f *fleet) measure(ctx context.Context) (u usage, err error) {
+	for _, r := range f.replicas {
+		used, err := processorTime(r.process.Pid())
+		if err != nil {
+			return u, err
+		}
+		u.replicas += used
+	}
+	if u.database, err = f.cluster.processorTime(); err != nil {
+		return u, err
+	}
+	if u.bus, err = processorTime(f.bus.cmd.Process.Pid); err != nil {
+		return u, err
+	}
+	if u.published, u.sent, err = f.bus.traffic(ctx); err != nil {
+		return u, err
+	}
+	err = f.database.QueryRowContext(ctx, `SELECT xact_commit::float8, pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8
+		FROM pg_stat_database WHERE datname = current_database()`).Scan(&u.commits, &u.log)
+	if err != nil {
+		return u, fmt.Errorf("read PostgreSQL's figures: %w", err)
+	}
+	return u, nil
+}
+
+// less returns u without what was used before.
+func (u usage) less(before usage) usage {
+	return usage{
+		replicas: u.replicas - before.replicas, database: u.database - before.database, bus: u.bus - before.bus,
+		published: u.published - before.published, sent: u.sent - before.sent,
+		commits: u.commits - before.commits, log: u.log - before.log,
+	}
+}
+
+// times returns u multiplied by a factor.
+func (u usage) times(factor float64) usage {
+	long := func(d time.Duration) time.Duration { return time.Duration(float64(d) * factor) }
+	return usage{
+		replicas: long(u.replicas), database: long(u.database), bus: long(u.bus),
+		published: u.published * factor, sent: u.sent * factor, commits: u.commits * factor, log: u.log * factor,
+	}
+}
+
+// connections returns how many connections the replicas have to the database.
+func (f *fleet) connections(ctx context.Context) (n float64, err error) {
+	err = f.database.QueryRowContext(ctx, `SELECT count(*)::float8 FROM pg_stat_activity WHERE application_name = 'sluice' AND datname = current_database()`).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count connections: %w", err)
+	}
+	return n, nil
+}
+
+// epochs returns the sum of the partitions' epochs, which grows when a partition gets another owner.
+func (f *fleet) epochs(ctx context.Context) (sum int64, err error) {
+	err = f.database.QueryRowContext(ctx, `SELECT COALESCE(sum(epoch), 0)::bigint FROM partitions`).Scan(&sum)
+	if err != nil {
+		return 0, fmt.Errorf("read owners of partitions: %w", err)
+	}
+	return sum, nil
+}
+
+// balancer sends each request to the next replica, and to another one if that fails.
+type balancer struct {
+	client *http.Client
+
+	mu    sync.Mutex
+	addrs []string
+	next  int
+}
+
+func newBalancer() *balancer {
+	return &balancer{client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
+}
+
+func (b *balancer) set(replicas []*replica) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.addrs = nil
+	for _, r := range replicas {
+		b.addrs = append(b.addrs, r.config.Listen)
+	}
+}
+
+// order returns the addresses, each time beginning with another one.
+func (b *balancer) order() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.addrs) == 0 {
+		return nil
+	}
+	b.next = (b.next + 1) % len(b.addrs)
+	return append(append([]string(nil), b.addrs[b.next:]...), b.addrs[:b.next]...)
+}
+
+func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, updateMax))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	for _, addr := range b.order() {
+		code, err := b.forward(r, addr, body)
+		if err == nil {
+			w.WriteHeader(code)
+			return
+		}
+	}
+	http.Error(w, "no replica answers", http.StatusBadGateway)
+}
+
+func (b *balancer) forward(r *http.Request, addr string, body []byte) (code int, err error) {
+	to, err := http.NewRequestWithContext(r.Context(), r.Method, "http://"+addr+r.URL.Path, bytes.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	to.Header = r.Header.Clone()
+	resp, err := b.client.Do(to)
+	if err != nil {
+		return 0, err
+	}
+	_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, updateMax))
+	return resp.StatusCode, errors.Join(err, resp.Body.Close())
+}

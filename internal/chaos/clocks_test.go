@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/adapters/slack/slacktest"
 	"sluice/internal/chaos/child"
 	"sluice/internal/faultpoint"
 	"sluice/store/postgres"
@@ -74,7 +75,7 @@ func (r *replicas) accepts(token string) (statuses []int) {
 }
 
 // The clocks of two of three machines are set an hour forward and back while jobs are due every second, requests to a hook and alerts come in,
-// and people write; a third one has been wrong from the start. The answers of some sends are lost. Nobody notices anything: each instant is
+// and people write; a third one has been wrong from the start. The answers of some sends are lost, others must wait, and one gateway is killed. Nobody notices anything: each instant is
 // fired once, in its second; each message is answered once; tokens expire when they should, at each gateway.
 func TestCausesWhileClocksAreSet(t *testing.T) {
 	t.Parallel()
@@ -87,6 +88,8 @@ func TestCausesWhileClocksAreSet(t *testing.T) {
 	var err error
 	r.binary, err = built.faulty()
 	require.NoError(t, err)
+	fake, ok := r.chat.(slackPlatform)
+	require.True(t, ok)
 	var clocks []machineClock
 	for range r.each {
 		clock := newClock(t)
@@ -105,6 +108,15 @@ func TestCausesWhileClocksAreSet(t *testing.T) {
 		require.True(t, time.Now().Before(deadline), "not in time: %d ticks and %d answers of %d", r.saidBy("tick"), r.saidBy("ask"), n)
 		require.NoError(t, clocks[steps%2].set([]time.Duration{time.Hour, -time.Hour, 0}[steps/2%3]))
 		r.chat.loseAnswers(1)
+		if steps%4 == 0 {
+			fake.Inject(slacktest.RateLimit(2).On("chat.postMessage").For(1)) // what must wait does so by one clock, perhaps at two gateways
+		}
+		if steps == n/2 {
+			r.each[0].Kill()
+			r.each[0] = nil
+			r.live()
+			require.NoError(t, r.each[0].WaitReady(t.Context()))
+		}
 		for i := range int64(6) {
 			r.say(100+i, "")
 		}

@@ -30,7 +30,7 @@ const updateMax = 1 << 20
 type fleet struct {
 	*audience
 	binary   string
-	model    child.Config // what all replicas have in common
+	common   child.Config // of all replicas
 	database *sql.DB
 	cluster  *postgres
 	bus      *nats
@@ -46,33 +46,36 @@ type replica struct {
 }
 
 // newFleet prepares a fleet without replicas on a new database and a new NATS server.
-func (b *bench) newFleet(ctx context.Context, cluster *postgres) (f *fleet, err error) {
-	f = &fleet{binary: b.binary, cluster: cluster, balancer: newBalancer()}
-	defer func() {
-		if err != nil {
-			f.close()
-		}
-	}()
-	url, err := cluster.create(ctx, "scale"+strconv.FormatInt(lives.Add(1), 10))
-	if err != nil {
+func (b *bench) newFleet(ctx context.Context, cluster *postgres) (*fleet, error) {
+	f := &fleet{binary: b.binary, cluster: cluster, balancer: newBalancer()}
+	if err := f.prepare(ctx, b.dir); err != nil {
+		f.close()
 		return nil, err
+	}
+	return f, nil
+}
+
+func (f *fleet) prepare(ctx context.Context, dir string) error {
+	url, err := f.cluster.create(ctx, "scale"+strconv.FormatInt(lives.Add(1), 10))
+	if err != nil {
+		return err
 	}
 	if f.database, err = sql.Open("pgx", url); err != nil {
-		return nil, fmt.Errorf("open database: %w", err)
+		return fmt.Errorf("open database: %w", err)
 	}
-	if f.bus, err = startNATS(ctx, b.dir); err != nil {
-		return nil, err
+	if f.bus, err = startNATS(ctx, dir); err != nil {
+		return err
 	}
 	var tokens []string
 	for i := range fleetBots {
 		tokens = append(tokens, fmt.Sprintf("%d:token-of-a-bot-of-the-fleet", 1000001+i))
 	}
 	if f.audience, err = newAudience(tokens...); err != nil {
-		return nil, err
+		return err
 	}
 	f.front = httptest.NewServer(f.balancer)
-	f.model = child.Config{Model: instant, QueueMode: "followup", StoreURL: url, BusURL: f.bus.url, Channels: f.channels(tokens)}
-	return f, nil
+	f.common = child.Config{Model: instant, QueueMode: "followup", StoreURL: url, BusURL: f.bus.url, Channels: f.channels(tokens)}
+	return nil
 }
 
 // channels configures the bots, whose updates are posted to the balancer.
@@ -92,7 +95,7 @@ func (f *fleet) add(ctx context.Context, state string) error {
 	if err != nil {
 		return err
 	}
-	r := &replica{config: f.model}
+	r := &replica{config: f.common}
 	r.config.State, r.config.Listen = state, addr
 	if r.process, err = child.Start(f.binary, r.config); err != nil {
 		return err

@@ -61,7 +61,7 @@ const manyRows = `(() => {
 })()`
 
 // A list of 100,000 rows has few of them in the document, skips none, and keeps filter and place over back and forward.
-func TestConsoleListsScrollThroughEverything(t *testing.T) {
+func TestCheck5ScrollingSkipsNoRow(t *testing.T) {
 	t.Parallel()
 	b := start(t, "").console("/overview")
 	eval[bool](b, manyRows)

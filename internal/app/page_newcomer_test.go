@@ -89,7 +89,7 @@ func TestANewcomerNeedsNoTerminal(t *testing.T) {
 	bots.Say(telegramtest.Private(person.ID), person, "hello")
 	n.goes("Inbox")
 	n.press("main", "Let them talk")
-	n.until(`document.querySelector("main").innerText.includes("Nothing is waiting.")`)
+	n.until(`document.querySelector("main").innerText.includes("Nothing is waiting for a decision.")`)
 
 	n.goes("Config")
 	n.chooses("channels.webchat.classification", "INTERNAL")

@@ -43,7 +43,7 @@ export function Level({ label, short = false }) {
 export { levels };
 
 // tick draws a component again as time goes by.
-function useTick(every) {
+export function useTick(every) {
   const [, draw] = useReducer((n) => n + 1, 0);
   useEffect(() => {
     const timer = setInterval(draw, every);
@@ -75,12 +75,27 @@ export const Facts = ({ of }) => html`<dl class="facts">${of.filter(([, v]) => v
 
 const cutAt = 4000; // characters of a value that are shown at first
 
+const blockSize = 65536; // characters
+
+// blocks splits a long text, at line ends if it has some, so that a browser lays out only what is in sight.
+function blocks(text) {
+  const all = [];
+  for (let from = 0; from < text.length; ) {
+    const line = text.lastIndexOf("\n", from + blockSize);
+    const to = line > from ? line + 1 : from + blockSize;
+    all.push(text.slice(from, to));
+    from = to;
+  }
+  return all;
+}
+
 // Text shows a text as it is, cut at first if it is long.
 export function Text({ text, code = false, label = "" }) {
   const [whole, show] = useState(false);
   const all = String(text ?? "");
   const shown = whole || all.length <= cutAt ? all : all.slice(0, cutAt);
-  return html`<div class="text"><pre class=${code ? "code" : "plain"} tabindex="0" role="region" aria-label=${label || t("part.text")}>${visible(shown)}${shown.length < all.length && "…"}</pre>
+  const parts = shown.length > 2 * blockSize ? blocks(shown).map((b) => html`<span class="block">${visible(b)}</span>`) : visible(shown);
+  return html`<div class="text"><pre class=${code ? "code" : "plain"} tabindex="0" role="region" aria-label=${label || t("part.text")}>${parts}${shown.length < all.length && "…"}</pre>
     ${shown.length < all.length && html`<button type="button" class="small" onClick=${() => show(true)}>${t("part.all", { n: all.length })}</button>`}</div>`;
 }
 

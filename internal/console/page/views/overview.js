@@ -6,7 +6,7 @@ import { address } from "../router.js";
 import { count, t, visible } from "../text.js";
 import { Chart } from "../ui/chart.js";
 import { html, useEffect } from "../ui/html.js";
-import { Age, Chip, Left, Level, Loaded, Place, useLoad } from "../ui/parts.js";
+import { Age, Chip, Left, Level, Loaded, Place, useLoad, useTick } from "../ui/parts.js";
 import { Parts } from "./agents.js";
 
 // where are the lists of the API in this page.
@@ -23,6 +23,12 @@ export function rowsOf(list) {
 
 const tones = { approvals: "warn", pairings: "warn", held: "warn", unknown: "warn", failed: "bad", alerts: "bad", accounts: "bad", jobs: "bad" };
 
+// Since says how long the gateway has been running.
+function Since({ at }) {
+  useTick(5000);
+  return Date.now() - Date.parse(at) < 60000 ? t("overview.justnow") : html`${t("overview.up")} <${Age} at=${at} />`;
+}
+
 export default function Overview() {
   const now = useLoad(() => json("/v1/overview"), []);
   useEffect(() => {
@@ -31,7 +37,7 @@ export default function Overview() {
     return () => { stop(); clearTimeout(timer); };
   }, []);
   return html`<div class="page-body"><${Loaded} of=${now}>${(o) => html`
-    <p class="hello"><${Chip} status=${o.ready ? "ready" : "failed"} text=${t(o.ready ? "overview.ready" : "overview.notready")} /> <span class="soft">Sluice ${o.version} · ${t("overview.up")} <${Age} at=${o.started} /></span></p>
+    <p class="hello"><${Chip} status=${o.ready ? "ready" : "failed"} text=${t(o.ready ? "overview.ready" : "overview.notready")} /> <span class="soft">Sluice ${o.version} · <${Since} at=${o.started} /></span></p>
     <section aria-label=${t("overview.needs")}><h2>${t("overview.needs")}</h2>${o.needs.length ? html`<div class="needs">${o.needs.map((n) => html`<a class=${"need " + (tones[n.kind] ?? "warn")} href=${rowsOf(n.count.list)} data-need=${n.kind}><strong>${count(n.count)}</strong><span>${t("need." + n.kind, { n: n.count.count })}</span>${n.next && html`<small>${t("overview.next")} <${Left} until=${n.next} /></small>`}</a>`)}</div>` : html`<p class="calm">${t("overview.calm")}</p>`}</section>
     <section><h2>${t("overview.day")}</h2><div class="flow">${["heard", "runs", "failed", "sent", "blocked"].map((k) => html`<a href=${rowsOf(o.traffic[k].list)} data-flow=${k}><strong>${count(o.traffic[k])}</strong><span>${t("flow." + k)}</span></a>`)}
       ${["queued", "running"].map((k) => html`<a href=${rowsOf(o.work[k].list)} data-flow=${k}><strong>${count(o.work[k])}</strong><span>${t("flow." + k)}</span></a>`)}

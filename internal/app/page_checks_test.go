@@ -1,0 +1,184 @@
+package app_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The numbers in the names of these tests are those of the checks in docs/console.md.
+
+// aLargeResult gives the history of a conversation a tool result of 19 MB.
+const aLargeResult = `(() => {
+	const real = fetch, line = "0123456789".repeat(10).slice(1) + "\n";
+	window.fetch = async (path, options) => {
+		const answer = await real(path, options);
+		if (!String(path).includes("/history")) return answer;
+		const body = await answer.json(), at = new Date().toISOString();
+		body.messages.push(
+			{ id: "msg_call", role: "assistant", created: at, label: "PUBLIC/trusted", parts: [{ type: "toolCall", callId: "c1", tool: "dump", args: {} }] },
+			{ id: "msg_result", role: "toolResult", created: at, label: "PUBLIC/trusted", parts: [{ type: "toolResult", callId: "c1", tool: "dump", text: line.repeat(190000), label: "PUBLIC/trusted" }] });
+		return new Response(JSON.stringify(body), { headers: { "Content-Type": "application/json" } });
+	};
+	return true;
+})()`
+
+func TestCheck25ALargeResultOpensInASecond(t *testing.T) {
+	t.Parallel()
+	g := start(t, "models: { default: offline/echo }\n")
+	read(t, g.call(http.MethodPost, "/v1/sessions/main/messages", `{"message":"hello"}`), http.StatusOK, nil)
+	b := g.console("/overview")
+	eval[bool](b, aLargeResult)
+	eval[bool](b, `document.querySelector("a[href='/conversations']").click(), true`)
+	b.until(`document.querySelector(".row .open-row")`)
+	eval[bool](b, `document.querySelector(".row .open-row").click(), true`)
+	b.until(`document.querySelector("details[data-call=c1]")`)
+	require.Less(t, eval[int](b, `document.querySelector("details[data-call=c1]").textContent.length`), 100_000, "only a part is in the document")
+	took := func(press, shown string) float64 {
+		return eval[float64](b, fmt.Sprintf(`(async () => {
+			const call = document.querySelector("details[data-call=c1]"), from = performance.now();
+			%s;
+			while (!(%s)) await new Promise((done) => setTimeout(done));
+			await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+			return performance.now() - from;
+		})()`, press, shown))
+	}
+	opened := took(`call.querySelector("summary").click()`, `call.open`)
+	whole := took(`[...call.querySelectorAll(".text button")].at(-1).click()`, `call.textContent.length >= 19e6`)
+	t.Logf("opened after %.0f ms, all of it after %.0f ms", opened, whole)
+	require.Less(t, opened, 1000.0)
+	require.Less(t, whole, 2000.0, "all of it, on demand")
+}
+
+// credentials are the headers with which the page of a browser calls the API.
+const credentials = `{ "Sluice-Client": "page", "Sluice-Key": localStorage.getItem("sluice.key") }`
+
+func TestCheck35TheCookieAloneIsRefused(t *testing.T) {
+	t.Parallel()
+	b := start(t, "").console("/overview")
+	status := func(path, headers string) int {
+		return eval[int](b, fmt.Sprintf(`fetch(%q, { headers: %s, credentials: "include" }).then((r) => { r.body?.cancel(); return r.status; })`, path, headers))
+	}
+	for _, path := range []string{"/v1/me", "/v1/sessions", "/v1/stream", "/v1/overview"} {
+		require.Equal(t, http.StatusOK, status(path, credentials), path)
+		require.Equal(t, http.StatusUnauthorized, status(path, `{}`), path)
+		require.Equal(t, http.StatusUnauthorized, status(path, `{ "Sluice-Client": "page", "Sluice-Key": "another" }`), path)
+	}
+}
+
+// Another port of the same host is the same site, so its requests carry the cookie.
+func TestCheck36ACallFromTheSameSiteIsRefused(t *testing.T) {
+	t.Parallel()
+	g := start(t, "")
+	target, err := url.Parse(g.url(""))
+	require.NoError(t, err)
+	var mu sync.Mutex
+	answered := map[string]string{} // request → site, cookie, status
+	forward := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target); r.Out.Host = r.In.Host },
+		ModifyResponse: func(r *http.Response) error {
+			mu.Lock()
+			defer mu.Unlock()
+			_, cookie := r.Request.Header["Cookie"]
+			answered[r.Request.Method+" "+r.Request.URL.Path] = fmt.Sprint(r.Request.Header.Get("Sec-Fetch-Site"), " ", cookie, " ", r.StatusCode)
+			return nil
+		},
+	}
+	seen := httptest.NewServer(forward)
+	t.Cleanup(seen.Close)
+	neighbour := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<title>neighbour</title>")) }))
+	t.Cleanup(neighbour.Close)
+	b := newBrowser(t)
+	b.open(seen.URL + "/overview#token=" + g.Token())
+	b.until(`document.querySelector(".calm, .needs")`)
+	b.open(neighbour.URL)
+	for _, call := range []string{"GET /v1/me", "GET /v1/sessions", "POST /v1/messages", "GET /v1/stream"} {
+		method, path, _ := strings.Cut(call, " ")
+		eval[bool](b, fmt.Sprintf(`fetch(%q, { method: %q, mode: "no-cors", credentials: "include" }).then(() => true, () => true)`, seen.URL+path, method))
+		mu.Lock()
+		require.Equal(t, "same-site true 403", answered[call], call)
+		mu.Unlock()
+	}
+}
+
+// followed has the page follow the stream; ended becomes true when the stream ends.
+const followed = `(async () => {
+	const answer = await fetch("/v1/stream", { headers: ` + credentials + ` });
+	const reader = answer.body.getReader();
+	await reader.read();
+	(async () => { try { while (!(await reader.read()).done); } catch {} window.ended = true; })();
+	return answer.status;
+})()`
+
+func TestCheck37SigningOutAndRevokingEndStreams(t *testing.T) {
+	t.Parallel()
+	g := start(t, "")
+	token := g.tokenOf("operator", "INTERNAL")
+	signedIn := func(token string) *browser {
+		b := newBrowser(t)
+		b.open(g.url("/overview#token=" + token))
+		b.until(`document.querySelector(".calm, .needs")`)
+		require.Equal(t, http.StatusOK, eval[int](b, followed))
+		return b
+	}
+	revoked, out := signedIn(token), signedIn(g.Token())
+	read(t, g.call(http.MethodDelete, "/v1/tokens/operator-internal", ""), http.StatusNoContent, nil)
+	revoked.until(`window.ended && document.getElementById("ask")?.open`)
+	require.False(t, eval[bool](out, `Boolean(window.ended)`), "others are not touched")
+	require.Equal(t, http.StatusNoContent, eval[int](out, `fetch("/logout", { method: "POST", headers: `+credentials+` }).then((r) => r.status)`))
+	out.until(`window.ended`)
+}
+
+// Three roles and four levels: what is hidden is in no view, and in no number.
+func TestCheck38WhatIsHiddenIsAbsent(t *testing.T) {
+	t.Parallel()
+	g := start(t, `
+models: { default: offline/echo }
+channels: { webchat: { classification: RESTRICTED } }
+`)
+	levels := []string{"PUBLIC", "INTERNAL", "CONFIDENTIAL", "RESTRICTED"}
+	for _, level := range levels {
+		read(t, g.call(http.MethodPost, "/v1/messages", `{"channel":"webchat","to":"local","text":"words-`+level+`","label":"`+level+`"}`), http.StatusAccepted, nil)
+		var made struct{ ID string }
+		read(t, g.call(http.MethodPost, "/v1/sessions", `{"persistent":true,"title":"words-`+level+`"}`), http.StatusCreated, &made)
+		read(t, g.call(http.MethodPost, "/v1/sessions/"+made.ID+"/messages", `{"message":"words-`+level+`","label":"`+level+`"}`), http.StatusOK, nil)
+	}
+	for _, role := range []string{"viewer", "operator", "owner"} {
+		for known, level := range levels {
+			t.Run(role+" "+level, func(t *testing.T) {
+				b := newBrowser(t)
+				b.open(g.url("/overview#token=" + g.tokenOf(role, level)))
+				b.until(`document.querySelector("[data-flow=sent]")`)
+				for view, words := range map[string]bool{"overview": false, "conversations": true, "deliveries": true, "runs": true, "memory": false, "audit": false, "costs": false} {
+					b.open(g.url("/" + view))
+					b.until(`document.querySelector(".row, .empty, .page-body, .problem") && !document.querySelector(".loading")`)
+					text := eval[string](b, `document.querySelector("main").innerText`)
+					for i, other := range levels {
+						if i > known {
+							require.NotContains(t, text, "words-"+other, view)
+						} else if words {
+							require.Contains(t, text, "words-"+other, view)
+						}
+					}
+				}
+				numbers := eval[[]int](b, `import("/api.js").then(async ({ json }) => {
+					const o = await json("/v1/overview");
+					const lists = await Promise.all([o.traffic.sent.list, o.traffic.runs.list].map((l) => json(l)));
+					return [o.traffic.sent.count, lists[0].deliveries.length, o.traffic.runs.count, lists[1].runs.length];
+				})`)
+				require.Equal(t, numbers[1], numbers[0], "sent")
+				require.Equal(t, numbers[3], numbers[2], "runs")
+				require.Equal(t, known+1, numbers[2], "runs")
+				require.Equal(t, role != "viewer", eval[bool](b, `import("/api.js").then((m) => m.acts())`))
+				require.Equal(t, role == "owner", eval[bool](b, `import("/api.js").then((m) => m.owns())`))
+			})
+		}
+	}
+}

@@ -86,9 +86,9 @@ func (g *gateway) store(c ledger.Change) {
 }
 
 // callOf is a call of a model in a session.
-func callOf(r sessions.Record, level flow.Level, at time.Time) spending.Call {
+func callOf(r sessions.Record, run sessions.RunID, level flow.Level, at time.Time) spending.Call {
 	return spending.Call{
-		ID: uuid.NewString(), Origin: spending.Origin{Session: r.ID, Agent: "main", Person: marker, Job: marker}, Provider: marker, Key: marker, Model: marker, Level: level,
+		ID: uuid.NewString(), Origin: spending.Origin{Run: run, Session: r.ID, Agent: "main", Person: marker, Job: marker}, Provider: marker, Key: marker, Model: marker, Level: level,
 		Started: at, Outcome: spending.OutcomeOK, Amount: spending.Amount{Usage: sessions.Usage{InputTokens: 7}}, Cost: spending.One, Currency: "USD", Priced: true,
 	}
 }
@@ -150,7 +150,7 @@ func (g *gateway) plant(r sessions.Record, level flow.Level) things {
 		Change: sessions.Change{
 			Save: []sessions.Record{r}, Messages: []sessions.StoredMessage{{Session: r.ID, Message: message}}, Enqueue: []sessions.Run{o.run},
 			Audit:    []sessions.AuditEntry{{At: now, Actor: marker, Action: "a", Object: marker, Session: r.ID, Label: label}},
-			Postings: []*spending.Posting{{Call: callOf(r, level, now)}},
+			Postings: []*spending.Posting{{Call: callOf(r, o.run.ID, level, now)}},
 		},
 	})
 	o.memory = sessions.Memory{

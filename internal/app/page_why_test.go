@@ -260,9 +260,21 @@ func TestConsoleRunShowsItsSteps(t *testing.T) {
 	b.click(".peek [data-part=steps] summary")
 	b.until(`document.querySelectorAll(".peek [data-part=steps] > .lines > li").length === 3`)
 	lines := eval[[]string](b, `[...document.querySelectorAll(".peek [data-part=steps] > .lines > li")].map((n) => n.innerText.replace(/\s+/g, " "))`)
-	require.Regexp(t, `^p/m took \d+ ms · `, lines[0])
+	require.Regexp(t, `^p/m [\d,]+ tokens in, \d+ out took \d+ ms · `, lines[0])
 	require.Regexp(t, `^memory_save .* took \d+ ms · `, lines[1])
-	require.Regexp(t, `^p/m It is kept. took \d+ ms · `, lines[2])
+	require.Regexp(t, `^p/m It is kept. [\d,]+ tokens in, \d+ out took \d+ ms · `, lines[2])
+	var run struct {
+		Calls []struct {
+			Model string
+			Usage sessions.Usage
+		} `json:"model_calls"`
+		Usage sessions.Usage
+	}
+	read(t, g.call(http.MethodGet, "/v1"+b.path(), ""), http.StatusOK, &run)
+	require.Len(t, run.Calls, 2)
+	require.Equal(t, run.Usage.InputTokens, run.Calls[0].Usage.InputTokens+run.Calls[1].Usage.InputTokens, "the calls add up to the run")
+	require.NotZero(t, run.Usage.InputTokens)
+	require.Regexp(t, `(?s)call: p/m, \S+: \d+ tokens in \(0 cached\), \d+ out\n.*call: p/m, `, g.sluice("runs", "show", strings.TrimPrefix(b.path(), "/runs/")))
 	eval[bool](b, `document.querySelector(".peek .tool summary").click(), true`)
 	b.until(`/onerror=alert/.test(document.querySelector(".peek .tool").innerText)`)
 	require.Empty(t, b.obstacles(everything))

@@ -114,6 +114,9 @@ func runsShow(g command.Deps) *cobra.Command {
 func printRun(s terminal.Screen, r api.Run) error {
 	err := s.Pairs("id", r.ID, "status", r.Status, "kind", r.Kind, "session", r.Session, "model", r.Model, "attempts", strconv.Itoa(r.Attempts),
 		"received", s.Ago(r.Accepted), "finished", s.Ago(r.Finished), "error", r.Error)
+	for i := 0; err == nil && i < len(r.ModelCalls); i++ {
+		err = s.Printf("call: %s", terminal.Line(r.ModelCalls[i].Line()))
+	}
 	switch {
 	case err != nil:
 		return err

@@ -116,7 +116,7 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 	answers := &conversation.Answers{Visible: visible, Gate: gw.Gate, Runs: rows.Runs, Channel: cfg.PageRoute.Channel}
 	events := &conversation.EventAPI{Visible: visible, Events: gw.Events, Answers: answers, Cursors: cursors, Ending: ctx, Log: cfg.Log}
 	turns := &conversation.TurnAPI{Visible: visible, Turns: gw.Turns, Work: gw.Work, Events: events, Runs: rows.Runs, Notices: rows.Deliveries, Answers: answers, Identity: who, Now: cfg.Now, Log: cfg.Log}
-	runs := &conversation.RunAPI{Visible: visible, Work: gw.Work, Rows: rows.Runs, Answers: answers, Ending: ctx}
+	runs := &conversation.RunAPI{Visible: visible, Work: gw.Work, Rows: rows.Runs, Calls: rows.Usage, Answers: answers, Ending: ctx}
 	push := cfg.Push
 	push.Tokens, push.Now = tokens, cfg.Now
 	face := func(name string) *conversation.Face {

@@ -130,6 +130,7 @@ type AccessStore interface {
 type UsageRows interface {
 	usage.Ledger
 	operator.CallRows
+	conversation.RunCalls
 }
 
 // MediaRows reads files, whole or without their content.

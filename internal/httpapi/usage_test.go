@@ -122,6 +122,10 @@ func (crowded) CallsSince(_ context.Context, _ flow.Level, _ time.Time, limit in
 	return slices.Repeat([]spending.CallPoint{{Agent: "main", Started: clock}}, limit), nil
 }
 
+func (crowded) CallsOfRun(context.Context, flow.Level, sessions.ID, sessions.RunID, int) ([]spending.CallPoint, error) {
+	return nil, nil
+}
+
 // The largest list says too that there are more rows, and its totals count them.
 func TestUsageBeyondTheLargestLimit(t *testing.T) {
 	t.Parallel()

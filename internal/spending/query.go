@@ -85,6 +85,10 @@ type CallPoint struct {
 	Failed  bool
 	Input   int // tokens
 	Output  int
+
+	// Model and Cached are only read for the calls of a run.
+	Model  string // <provider>/<model>
+	Cached int    // tokens of the input
 }
 
 // Counted adds a call to sums, one for each currency.

@@ -167,6 +167,22 @@ func (t Table) CallsSince(ctx context.Context, most flow.Level, since time.Time,
 	})
 }
 
+// CallsOfRun reads the calls of a session's run that have ended, the first ones first. Those above the level do not exist.
+func (t Table) CallsOfRun(ctx context.Context, most flow.Level, session address.ID, run address.RunID, limit int) ([]spending.CallPoint, error) {
+	f := engine.Filter{}
+	f.Add(`kind = 0 AND held <> 1`)
+	f.Add(`session_id = ? AND run_id = ?`, engine.Indexed(session), string(run))
+	f.Within(most, `spending`, `session_id`)
+	return engine.All(ctx, t.Conn, `SELECT agent, provider, model, at, latency, outcome, input, output, cached FROM spending`+f.Where()+` ORDER BY at, id`+engine.Limit(limit), f.Args, func(row engine.Row) (spending.CallPoint, error) {
+		var p spending.CallPoint
+		var provider, model, outcome string
+		var at, latency int64
+		err := row.Scan(&p.Agent, &provider, &model, &at, &latency, &outcome, &p.Input, &p.Output, &p.Cached)
+		p.Model, p.Started, p.Latency, p.Failed = provider+"/"+model, engine.FromMicros(at), time.Duration(latency)*time.Microsecond, spending.Outcome(outcome) != spending.OutcomeOK
+		return p, err
+	})
+}
+
 const spentOn = `SELECT currency, COUNT(*), CAST(COALESCE(SUM(spent), 0) AS BIGINT) FROM spending WHERE kind = 0 AND held <> 1 AND `
 
 // RunCost is what the calls of a session's run have cost that have ended, one sum for each currency.

@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"time"
 )
 
@@ -24,6 +25,29 @@ type Run struct {
 	Attempts int       `json:"attempts"`
 	Accepted time.Time `json:"accepted"`
 	Finished time.Time `json:"finished"`
+
+	ModelCalls []ModelCall `json:"model_calls"`
+}
+
+// ModelCall is one call of a model in a run.
+type ModelCall struct {
+	Model  string `json:"model"`
+	Took   int64  `json:"took_ms"`
+	Failed bool   `json:"failed"`
+	Usage  struct {
+		Input  int `json:"inputTokens"`
+		Output int `json:"outputTokens"`
+		Cached int `json:"cachedTokens"`
+	} `json:"usage"`
+}
+
+// Line describes the call in one line.
+func (c *ModelCall) Line() string {
+	took := (time.Duration(c.Took) * time.Millisecond).String()
+	if c.Failed {
+		return c.Model + " failed after " + took
+	}
+	return fmt.Sprintf("%s, %s: %d tokens in (%d cached), %d out", c.Model, took, c.Usage.Input, c.Usage.Cached, c.Usage.Output)
 }
 
 // Took is how long the run has been worked, from its acceptance to its end; empty if it has not ended.

@@ -8,6 +8,8 @@ import (
 	"sluice/internal/httpapi/denials"
 	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/wire"
+	"sluice/internal/spending"
+	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/router/usertext"
 	"sluice/sessions"
@@ -22,8 +24,17 @@ type RunRows interface {
 	ListRuns(ctx context.Context, q ledger.Query) ([]sessions.Run, error)
 }
 
+// RunCalls reads the calls of models that a run has made.
+type RunCalls interface {
+	CallsOfRun(ctx context.Context, most flow.Level, session sessions.ID, run sessions.RunID, limit int) ([]spending.CallPoint, error)
+}
+
+// callsMax is how many calls of models are listed with a run.
+const callsMax = 1000
+
 // RunAPI serves runs.
 type RunAPI struct {
+	Calls   RunCalls // nil: calls are not counted
 	Visible *view.Visibility
 	Work    Work
 	Rows    RunRows
@@ -54,6 +65,29 @@ type runRecord struct {
 
 	Waited int64 `json:"waited_ms,omitempty" doc:"from accepting it to its start"`
 	Took   int64 `json:"took_ms,omitempty" doc:"from its start to its end"`
+
+	ModelCalls []modelCall `json:"model_calls,omitempty" doc:"the calls of models that have ended, the first 1,000; only of a single run, as long as retention.usage keeps them"`
+}
+
+// modelCall is one call of a model. Its tokens are those of the ledger that costs are counted from.
+type modelCall struct {
+	Model   string         `json:"model" doc:"<provider>/<model>"`
+	Started time.Time      `json:"started"`
+	Took    int64          `json:"took_ms"`
+	Failed  bool           `json:"failed,omitempty"`
+	Usage   sessions.Usage `json:"usage"`
+}
+
+// called adds the calls of models to the record of a run.
+func (a *RunAPI) called(ctx context.Context, r *runRecord) error {
+	if a.Calls == nil {
+		return nil
+	}
+	calls, err := a.Calls.CallsOfRun(ctx, auth.CallerOf(ctx).Level, r.Session, r.ID, callsMax)
+	for _, c := range calls {
+		r.ModelCalls = append(r.ModelCalls, modelCall{c.Model, c.Started, c.Latency.Milliseconds(), c.Failed, sessions.Usage{InputTokens: c.Input, OutputTokens: c.Output, CachedTokens: c.Cached}})
+	}
+	return err
 }
 
 func runOf(r sessions.Run) runRecord {
@@ -159,6 +193,9 @@ func (a *RunAPI) Get(ctx context.Context, in *struct {
 	}
 	record, err := a.Answers.record(ctx, run)
 	if err != nil {
+		return nil, err
+	}
+	if err := a.called(ctx, &record); err != nil {
 		return nil, err
 	}
 	return wire.NewBody(record), nil

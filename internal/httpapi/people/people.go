@@ -65,13 +65,13 @@ type spokenIn struct {
 
 // speaker is a person who may speak, or has.
 type speaker struct {
-	Person  string         `json:"person" doc:"as rules name the person: <channel>:<user id>"`
-	Channel string         `json:"channel"`
-	User    sessions.Peer  `json:"user"`
-	Owner   bool           `json:"owner"`
-	Account string         `json:"account,omitempty" doc:"of the approved request; absent without one"`
-	Direct  place.Right    `json:"direct" enum:"owner,open,listed,role,paired,ask,none,token" doc:"by what the person may speak in a direct chat now"`
-	Spoke   []spokenIn `json:"spoke" doc:"where the person has spoken, the latest place first, at most 10"`
+	Person  string        `json:"person" doc:"as rules name the person: <channel>:<user id>"`
+	Channel string        `json:"channel"`
+	User    sessions.Peer `json:"user"`
+	Owner   bool          `json:"owner"`
+	Account string        `json:"account,omitempty" doc:"of the approved request; absent without one"`
+	Direct  place.Right   `json:"direct" enum:"owner,open,listed,role,paired,ask,none,token" doc:"by what the person may speak in a direct chat now"`
+	Spoke   []spokenIn    `json:"spoke" doc:"where the person has spoken, the latest place first, at most 10"`
 }
 
 // listedGroup is a group of the configuration, or the groups of a space.
@@ -96,7 +96,7 @@ type channelAccess struct {
 // Speakers is who speaks where.
 type Speakers struct {
 	Owners   []string        `json:"owners"`
-	People   []speaker  `json:"people" doc:"who has spoken last comes first, at most 200"`
+	People   []speaker       `json:"people" doc:"who has spoken last comes first, at most 200"`
 	Channels []channelAccess `json:"channels"`
 	More     bool            `json:"more,omitempty" doc:"there are more people, or older messages, than were looked at: the newest 2,000"`
 }

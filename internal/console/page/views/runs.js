@@ -49,6 +49,9 @@ function Run({ id, row, refresh }) {
       [t("runs.accepted"), html`<${When} at=${r.accepted} />`], [t("runs.started"), r.started && html`<${When} at=${r.started} />`], [t("col.finished"), r.finished && html`<${When} at=${r.finished} />`]]} />`}<//>`;
 }
 
+// callTokens are the tokens of one call: input, with those from the provider's cache, and output.
+const callTokens = (u) => t(u.cachedTokens ? "runs.calltokenscached" : "runs.calltokens", { in: number(u.inputTokens ?? 0), out: number(u.outputTokens ?? 0), cached: number(u.cachedTokens ?? 0) });
+
 // Steps shows what a run did, as its conversation has it: calls of models, and tools with their results.
 function Steps({ run }) {
   const [open, set] = useState(false);
@@ -58,20 +61,21 @@ function Steps({ run }) {
 function StepList({ run }) {
   const read = useLoad(() => json(`/v1/sessions/${encodeURIComponent(run.session)}/history?limit=500`), [run.id, run.status]);
   return html`<${Loaded} of=${read}>${({ messages }) => {
-    const steps = stepsOf(messages.filter((m) => m.run === run.id), run.started);
-    return steps.length === 0 ? html`<p class="soft">${t("runs.nosteps")}</p>` : html`<ol class="lines">${steps.map((s) => html`<li key=${s.id}>${s.model !== undefined ? html`<strong>${visible(s.model)}</strong> ${oneLine(s.text)}` : html`<${Tool} of=${s} />`} ${s.at && html`<span class="soft">${t("runs.tookv", { v: span(s.took) })} · <time dateTime=${s.at} title=${exact(s.at)}>${clock(s.at)}</time></span>`}</li>`)}</ol>`;
+    const steps = stepsOf(messages.filter((m) => m.run === run.id), run.started, run.model_calls);
+    return steps.length === 0 ? html`<p class="soft">${t("runs.nosteps")}</p>` : html`<ol class="lines">${steps.map((s) => html`<li key=${s.id}>${s.model !== undefined ? html`<strong>${visible(s.model)}</strong> ${oneLine(s.text)}${s.calls.map((c) => html` <span class="soft" data-part="call">${c.failed ? t("runs.callfailed", { model: visible(c.model) }) : callTokens(c.usage)}</span>`)}` : html`<${Tool} of=${s} />`} ${s.at && html`<span class="soft">${t("runs.tookv", { v: span(s.took) })} · <time dateTime=${s.at} title=${exact(s.at)}>${clock(s.at)}</time></span>`}</li>`)}</ol>`;
   }}<//>`;
 }
 
 // stepsOf are the steps in a run's messages. Each takes from the end of what came before it to its own; calls of tools that run
-// together end together.
-function stepsOf(messages, started) {
+// together end together. A call of a model belongs to the message after its start.
+function stepsOf(messages, started, calls = []) {
   const steps = [];
   let before = started;
   for (const m of messages) {
     const times = { at: m.created, took: Date.parse(m.created) - Date.parse(before) };
     if (m.role === "assistant") {
-      steps.push({ id: m.id, model: m.model ?? "", text: m.text, ...times });
+      const [from, to] = [Date.parse(before), Date.parse(m.created)];
+      steps.push({ id: m.id, model: m.model ?? "", text: m.text, calls: calls.filter((c) => Date.parse(c.started) >= from && Date.parse(c.started) <= to), ...times });
       for (const p of m.parts ?? []) if (p.type === "toolCall") steps.push({ id: p.callId, name: p.tool, args: p.args, state: "running" });
     }
     for (const p of m.role === "toolResult" ? m.parts ?? [] : []) {

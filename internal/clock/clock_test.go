@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,11 +69,15 @@ func TestFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var text strings.Builder
 		log := slog.New(slog.NewTextHandler(&text, nil))
-		c, ahead, gone := New(time.Now), time.Duration(0), error(nil)
-		ask := func(ctx context.Context) (time.Time, error) {
-			now, _ := other(&ahead)(ctx)
-			return now, gone
+		var ahead atomic.Int64
+		var gone atomic.Bool
+		ask := func(context.Context) (time.Time, error) {
+			if gone.Load() {
+				return time.Time{}, errors.New("gone")
+			}
+			return time.Now().Add(time.Duration(ahead.Load())), nil
 		}
+		c := New(time.Now)
 		require.NoError(t, c.Look(t.Context(), ask, log))
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
@@ -80,19 +85,20 @@ func TestFollow(t *testing.T) {
 			defer close(ended)
 			c.Follow(ctx, ask, log)
 		}()
-		ahead, gone = time.Hour, errors.New("gone")
+		ahead.Store(int64(time.Hour))
+		gone.Store(true)
 		time.Sleep(time.Minute)
 		require.Equal(t, time.Now().UnixNano(), c.Now().UnixNano())
-		gone = nil
+		gone.Store(false)
 		time.Sleep(2 * lookEvery)
 		require.Equal(t, time.Now().Add(time.Hour).UnixNano(), c.Now().UnixNano())
-		require.Equal(t, 1, strings.Count(text.String(), "differs from the database's"))
-		require.Contains(t, text.String(), "machine_ahead_by=-1h0m0s")
-		ahead = 0
+		ahead.Store(0)
 		time.Sleep(2 * lookEvery)
 		require.Equal(t, time.Now().UnixNano(), c.Now().UnixNano())
-		require.Equal(t, 1, strings.Count(text.String(), "right again"))
 		stop()
 		<-ended
+		require.Equal(t, 1, strings.Count(text.String(), "differs from the database's"))
+		require.Contains(t, text.String(), "machine_ahead_by=-1h0m0s")
+		require.Equal(t, 1, strings.Count(text.String(), "right again"))
 	})
 }

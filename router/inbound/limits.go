@@ -19,6 +19,14 @@ type Limits interface {
 	Count(ctx context.Context, all ...ledger.LimitCount) error
 }
 
+// newOverLimit is overLimit for messages that are not edits. An edit is counted later, when it is known that it changes something.
+func newOverLimit(ctx context.Context, i *Intake, s *place.Settings, in Admission, run sessions.Run, agent string) (*Admitted, error) {
+	if in.Edited {
+		return nil, nil
+	}
+	return overLimit(ctx, i, s, in, run, agent)
+}
+
 // overLimit counts the message of a run, once in all tries of its admission. If a limit is reached, it returns the event's
 // result. The error of a repeated event is ErrDuplicate.
 func overLimit(ctx context.Context, i *Intake, s *place.Settings, in Admission, run sessions.Run, agent string) (*Admitted, error) {

@@ -27,10 +27,8 @@ func (i *Intake) admitRun(ctx context.Context, s *place.Settings, in Admission, 
 		}
 	}
 	run := i.newRun(in, record, owner)
-	if !in.Edited {
-		if refused, err := overLimit(ctx, i, s, in, run, record.Agent); refused != nil || err != nil {
-			return admitted(refused), err
-		}
+	if refused, err := newOverLimit(ctx, i, s, in, run, record.Agent); refused != nil || err != nil {
+		return admitted(refused), err
 	}
 	if err := i.takeHistory(ctx, in, &run, &change); err != nil {
 		return Admitted{}, err

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -77,7 +78,7 @@ func testLimitsTogether(t *testing.T, b *bundle) {
 	var all sync.WaitGroup
 	for i := range 40 {
 		all.Go(func() {
-			person := ledger.LimitCount{Kind: ledger.LimitPerson, Name: fmt.Sprint(i % 4), Level: flow.Internal, Rate: ledger.Rate{Max: 100, Per: time.Minute}}
+			person := ledger.LimitCount{Kind: ledger.LimitPerson, Name: strconv.Itoa(i % 4), Level: flow.Internal, Rate: ledger.Rate{Max: 100, Per: time.Minute}}
 			agent := ledger.LimitCount{Kind: ledger.LimitAgent, Name: "main", Level: flow.Internal, Rate: ledger.Rate{Max: 25, Per: time.Minute}}
 			full, _, err := b.CountLimits(b.ctx, []ledger.LimitCount{agent, person}, at(1))
 			switch {
@@ -95,7 +96,7 @@ func testLimitsTogether(t *testing.T, b *bundle) {
 	require.EqualValues(t, 15, refused.Load())
 
 	for i := range 4 {
-		person := ledger.LimitCount{Kind: ledger.LimitPerson, Name: fmt.Sprint(i), Level: flow.Internal, Rate: ledger.Rate{Max: 100, Per: time.Minute}}
+		person := ledger.LimitCount{Kind: ledger.LimitPerson, Name: strconv.Itoa(i), Level: flow.Internal, Rate: ledger.Rate{Max: 100, Per: time.Minute}}
 		for used := 0; ; used++ {
 			full, _, err := b.CountLimits(b.ctx, []ledger.LimitCount{person}, at(1))
 			require.NoError(t, err)
@@ -110,7 +111,7 @@ func testLimitsTogether(t *testing.T, b *bundle) {
 func testPruneLimits(t *testing.T, b *bundle) {
 	c := ledger.LimitCount{Kind: ledger.LimitPerson, Level: flow.Public, Rate: ledger.Rate{Max: 1, Per: time.Minute}}
 	for i, at := range []time.Time{at(1), at(100)} {
-		c.Name = fmt.Sprint(i)
+		c.Name = strconv.Itoa(i)
 		full, _, err := b.CountLimits(b.ctx, []ledger.LimitCount{c}, at)
 		require.NoError(t, err)
 		require.Equal(t, -1, full)

@@ -25,7 +25,6 @@ var fleetSizes = []int{1, 2, 4}
 type scaled struct {
 	replicas    int
 	rate        []float64 // messages a second
-	wait        []float64 // seconds that a person waited at most
 	connections []float64 // to the database
 	message     map[string][]float64
 	idle        map[string][]float64
@@ -40,13 +39,16 @@ var figures = []struct {
 	{"replicas", "processor time a message: replicas", milliseconds, func(u usage) float64 { return inMilliseconds(u.replicas) }},
 	{"database", "processor time a message: PostgreSQL", milliseconds, func(u usage) float64 { return inMilliseconds(u.database) }},
 	{"bus", "processor time a message: NATS", milliseconds, func(u usage) float64 { return inMilliseconds(u.bus) }},
-	{"commits", "transactions of PostgreSQL a message", ratio, func(u usage) float64 { return u.commits }},
+	{"commits", "transactions of PostgreSQL a message", counted, func(u usage) float64 { return u.commits }},
 	{"log", "bytes of PostgreSQL's log (WAL) a message", whole, func(u usage) float64 { return u.log }},
-	{"published", "messages published on NATS a message", ratio, func(u usage) float64 { return u.published }},
-	{"sent", "messages delivered by NATS a message", ratio, func(u usage) float64 { return u.sent }},
+	{"published", "messages published on NATS a message", counted, func(u usage) float64 { return u.published }},
+	{"sent", "messages delivered by NATS a message", counted, func(u usage) float64 { return u.sent }},
 }
 
 func whole(v float64) string { return fmt.Sprintf("%.0f", v) }
+
+// counted writes a number that is 0 or more, but for the error of the measurement.
+func counted(v float64) string { return ratio(max(v, 0)) }
 
 // measureScale measures what a message costs with several replicas, what one part can do at most, and how long it
 // takes until partitions have another owner.
@@ -99,7 +101,6 @@ func (b *bench) scaleRound(ctx context.Context, cluster *postgres, s *scaled) er
 	if err := pause.Wait(ctx, warmUp); err != nil {
 		return err
 	}
-	c.takeLongest()
 	before, began := c.answers.Load(), time.Now()
 	var rate, connections float64
 	used, err := f.during(ctx, func() error {
@@ -125,7 +126,6 @@ func (b *bench) scaleRound(ctx context.Context, cluster *postgres, s *scaled) er
 		return errNoAnswer
 	}
 	s.rate, s.connections = append(s.rate, rate), append(s.connections, connections)
-	s.wait = append(s.wait, c.takeLongest().Seconds())
 	for _, figure := range figures {
 		s.message[figure.name] = append(s.message[figure.name], figure.of(used)/n)
 		s.idle[figure.name] = append(s.idle[figure.name], figure.of(idle)/idleFor.Seconds())
@@ -154,7 +154,6 @@ func scaleTable(all []*scaled) string {
 	for _, figure := range figures {
 		out.line(figure.words, all, func(s *scaled) (func(float64) string, []float64) { return figure.format, s.message[figure.name] })
 	}
-	out.line("longest time a person waited", all, func(s *scaled) (func(float64) string, []float64) { return hundredths, s.wait })
 	out.line("connections to PostgreSQL", all, func(s *scaled) (func(float64) string, []float64) { return whole, s.connections })
 	for _, figure := range figures[:3] {
 		words := strings.Replace(figure.words, "a message", "a second without messages", 1)

@@ -24,8 +24,8 @@ func (a *App) openStore(ctx context.Context) (*store.DB, error) {
 		db, err = sqlite.Open(ctx, sqlite.Config{Dir: a.cfg.State, Log: a.log})
 	}
 	if err == nil && sharesStore(a.cfg) {
-		if err = a.clock.Look(ctx, db.Clock, a.log); err != nil {
-			err = errors.Join(err, db.Close())
+		if err = a.clock.Look(ctx, db.Clock, a.log); err != nil { // the database is slow or away again: waiting may help
+			return nil, fmt.Errorf("open store: %w", errors.Join(err, db.Close()))
 		}
 	}
 	if err == nil {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
@@ -145,6 +146,28 @@ func TestStartWaitsForTheDatabase(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 	require.Equal(t, 1, s.log.count("the start waits"))
 	require.Equal(t, 1, s.log.count("start continues"))
+}
+
+// A database whose clock can't be read at the moment is no reason to give up the start.
+func TestStartWaitsForTheClockOfTheDatabase(t *testing.T) {
+	t.Parallel()
+	dsn := storetest.Postgres(t)
+	admin, err := pgx.Connect(t.Context(), dsn)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, admin.Close(context.Background())) })
+	_, err = admin.Exec(t.Context(), `CREATE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE plpgsql AS $$
+		BEGIN RAISE EXCEPTION 'canceling statement due to statement timeout' USING ERRCODE = 'query_canceled'; END $$`)
+	require.NoError(t, err)
+	slow, err := url.Parse(dsn)
+	require.NoError(t, err)
+	options := slow.Query()
+	options.Set("search_path", "public,pg_catalog")
+	slow.RawQuery = options.Encode()
+	s := startWaiting(t, func(c *config.Config) { c.Store.URL = config.Secret(slow.String()) })
+	s.log.await(t, "the start waits")
+	_, err = admin.Exec(t.Context(), `DROP FUNCTION public.clock_timestamp()`)
+	require.NoError(t, err)
+	require.NoError(t, <-s.done)
 }
 
 // SIGTERM ends a start that waits at once, for the database and for the bus.

@@ -143,7 +143,7 @@ func (l *Counter) known(counts []ledger.LimitCount) *Reached {
 		until, full := l.full[c]
 		switch {
 		case !full:
-		case l.now().Before(until):
+		case lasts(c, until, l.now()):
 			return l.reached(c, until)
 		default:
 			delete(l.full, c)
@@ -152,13 +152,19 @@ func (l *Counter) known(counts []ledger.LimitCount) *Reached {
 	return nil
 }
 
+// lasts reports whether a window that ends at until has not ended. One that began more than a period ahead was begun before a
+// clock was set back; for the store it has ended, too.
+func lasts(c ledger.LimitCount, until, now time.Time) bool {
+	return now.Before(until) && !until.After(now.Add(2*c.Rate.Per))
+}
+
 func (l *Counter) remember(r *Reached) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.full) >= fullMax {
 		now := l.now()
 		for c, until := range l.full {
-			if !now.Before(until) {
+			if !lasts(c, until, now) {
 				delete(l.full, c)
 			}
 		}

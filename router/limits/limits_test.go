@@ -41,7 +41,7 @@ func (r *rows) CountLimits(_ context.Context, counts []ledger.LimitCount, now ti
 		if i > 0 && counts[i-1].Kind > c.Kind {
 			return -1, time.Time{}, errors.New("not in order")
 		}
-		if now.Sub(r.since[c.Name]) >= c.Rate.Per {
+		if now.Sub(r.since[c.Name]).Abs() >= c.Rate.Per {
 			r.since[c.Name], r.used[c.Name] = now, 0
 		}
 		if r.used[c.Name] >= c.Rate.Max {
@@ -80,6 +80,21 @@ func TestAFloodCostsNothing(t *testing.T) {
 		require.NoError(t, l.Count(t.Context(), person("ann", 4)), "the owner has raised the limit")
 		time.Sleep(time.Minute)
 		require.NoError(t, l.Count(t.Context(), person("ann", 3)))
+	})
+}
+
+// A clock that was a year ahead and is set right limits nobody for a year.
+func TestAClockThatIsSetBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &rows{since: map[string]time.Time{}, used: map[string]int{}}
+		ahead := 365 * 24 * time.Hour
+		l := limits.New(limits.Config{Store: r, Now: func() time.Time { return time.Now().Add(ahead).Round(0) }, Log: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+		require.NoError(t, l.Count(t.Context(), person("ann", 1)))
+		var reached *limits.Reached
+		require.ErrorAs(t, l.Count(t.Context(), person("ann", 1)), &reached)
+		ahead = 0
+		require.NoError(t, l.Count(t.Context(), person("ann", 1)))
 	})
 }
 

@@ -145,7 +145,7 @@ security-report: ## attack the gateway, and write docs/security-report.md
 
 pictures: ## make the pictures of the console in docs/console
 	@mkdir -p docs/console
-	CI=true SLUICE_PICTURES=$(CURDIR)/docs/console go test -count 1 -run '^TestConsolePictures$$' ./internal/app
+	CI=true SLUICE_PICTURES=$(CURDIR)/docs/console go test -count 1 -run '^TestConsolePicture' ./internal/app
 
 vuln: $(BIN)/govulncheck ## look for known vulnerabilities in the dependencies
 	@if ! timeout 20 curl -fsS -o /dev/null https://vuln.go.dev/index/db.json; then \

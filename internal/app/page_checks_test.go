@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The numbers in the names of these tests are those of the checks in docs/console.md.
+// The numbers in the names of these tests are those of the checks in docs/console/checks.md.
 
 // aLargeResult gives the history of a conversation a tool result of 19 MB.
 const aLargeResult = `(() => {

@@ -3,6 +3,7 @@ package app_test
 import (
 	"net/http"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -19,6 +20,7 @@ func TestConsolePictures(t *testing.T) { //nolint:paralleltest // it sets a vari
 	_, models := platforms(t)
 	g := start(t, asks+withModels(models)+`
 alerts: { route: { receiver: ops }, receivers: [ { name: ops, targets: ["webchat:local"] } ] }
+policy: { rules: [ { name: no-accounts, hook: PRE_OUTPUT, when: 'text.contains("IBAN")', action: block }, { name: no-exec, hook: PRE_TOOL_CALL, tools: [exec], when: "!session.owner", action: block } ] }
 `)
 	t.Setenv("SLUICE_SCREENSHOTS", os.Getenv("SLUICE_PICTURES"))
 	say := func(text string) {
@@ -48,4 +50,34 @@ alerts: { route: { receiver: ops }, receivers: [ { name: ops, targets: ["webchat
 	b.until(`document.querySelector(".peek [data-part=allow]")`)
 	b.picture("inbox")
 	require.True(t, b.inSight(".peek [data-part=allow]"))
+	b.open(g.url("/policy"))
+	b.until(`document.querySelector(".matrix, table") && !document.querySelector(".loading")`)
+	b.picture("policy")
+}
+
+// TestConsolePictureOfTheConfiguration makes a picture of a view that only those see who may see everything.
+func TestConsolePictureOfTheConfiguration(t *testing.T) { //nolint:paralleltest // it sets a variable of the environment
+	if os.Getenv("SLUICE_PICTURES") == "" {
+		t.Skip("only for make pictures")
+	}
+	g, path := fromFile(t, `models: { default: offline/guide }
+channels:
+  webchat: { classification: RESTRICTED }
+agents: { defaults: { permission: ask } }
+limits: { historyKeep: 20 }
+policy:
+  rules:
+    - { name: no-exec, hook: PRE_TOOL_CALL, tools: [exec], when: "!session.owner", action: block }
+`, nil)
+	t.Setenv("SLUICE_SCREENSHOTS", os.Getenv("SLUICE_PICTURES"))
+	b := g.console("/config?show=changed")
+	b.until(`document.querySelector('[data-path="limits.historyKeep"]')`)
+	eval[bool](b, `document.querySelector('[data-path="limits.historyKeep"]').click(), true`)
+	b.until(`document.querySelector("#value")`)
+	eval[bool](b, `(() => { // the file of a test has another folder each time
+		const all = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+		for (let n; (n = all.nextNode()); ) n.data = n.data.replaceAll(`+quoted(filepath.Dir(path))+`, "/etc/sluice").replaceAll(`+quoted(g.state)+`, "/var/lib/sluice");
+		return true;
+	})()`)
+	b.picture("config")
 }

@@ -14,6 +14,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -212,4 +213,36 @@ func TestThePageNamesTheModulesOfItsView(t *testing.T) {
 		require.ElementsMatch(t, want, got, path)
 	}
 	require.Empty(t, get("/app.js").Header().Get("Link"))
+}
+
+var (
+	checkRow = regexp.MustCompile(`(?m)^\| (\d+) \|.*\| ([^|]+) \|$`)
+	testName = regexp.MustCompile("`(Test\\w+)`")
+)
+
+// Each check in the documentation names how it is shown, and the tests that it names exist.
+func TestEachCheckHasATest(t *testing.T) {
+	t.Parallel()
+	doc, err := os.ReadFile("../../docs/console/checks.md")
+	require.NoError(t, err)
+	var tests strings.Builder
+	for _, folder := range []string{".", "../app", "../httpapi", "../../router"} {
+		files, err := filepath.Glob(folder + "/*_test.go")
+		require.NoError(t, err)
+		for _, file := range files {
+			text, err := os.ReadFile(filepath.Clean(file))
+			require.NoError(t, err)
+			tests.Write(text)
+		}
+	}
+	rows := checkRow.FindAllStringSubmatch(string(doc), -1)
+	require.Len(t, rows, 40)
+	for i, row := range rows {
+		require.Equal(t, strconv.Itoa(i+1), row[1])
+		names := testName.FindAllStringSubmatch(row[2], -1)
+		require.True(t, len(names) > 0 || strings.Contains(row[2], "make bench"), row[0])
+		for _, name := range names {
+			require.Contains(t, tests.String(), "func "+name[1]+"(", row[0])
+		}
+	}
 }

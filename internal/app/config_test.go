@@ -3,6 +3,7 @@ package app_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -301,7 +302,22 @@ func TestConfigWithoutAFile(t *testing.T) {
 	require.Equal(t, "models:\n  default: offline/echo\n", string(text))
 	read(t, g.call(http.MethodGet, "/v1/config", ""), http.StatusOK, &shown)
 	require.Equal(t, path, shown.File)
-	require.Equal(t, 1, e.Saved)
+	require.Equal(t, 2, e.Saved, "the first version is that there was no file")
+
+	// So the first change can be taken back, and the way back too.
+	require.Regexp(t, `(?s)2 .*models\.default.*\n1 .*no configuration file`, g.sluice("config", "history"))
+	for i, want := range []struct {
+		back  int
+		model string
+	}{{1, "offline/guide"}, {2, "offline/echo"}} {
+		read(t, g.call(http.MethodPut, "/v1/config", fmt.Sprintf(`{"version":%d}`, want.back), "If-Match", e.Version), http.StatusOK, &e)
+		require.Equal(t, 3+i, e.Saved)
+		read(t, g.call(http.MethodGet, "/v1/config", ""), http.StatusOK, &shown)
+		require.Equal(t, want.model, shown.key(t, "models.default").Value)
+	}
+	b := g.console("/config?part=history")
+	b.until(`document.querySelectorAll("#versions > li").length === 4`)
+	require.Contains(t, eval[string](b, `document.querySelector("#versions > li:last-child").innerText`), "no configuration file")
 }
 
 // On the page, the owner finds a setting, is told at once what is wrong with a value, sees what a change would do, saves

@@ -23,8 +23,9 @@ const (
 type Version struct {
 	ID      int       `json:"id"`
 	At      time.Time `json:"at"`
-	By      string    `json:"by"`             // empty: changed outside the gateway
-	Back    int       `json:"back,omitempty"` // the earlier version that was restored
+	By      string    `json:"by"`               // empty: changed outside the gateway
+	Back    int       `json:"back,omitempty"`   // the earlier version that was restored
+	NoFile  bool      `json:"noFile,omitempty"` // there was no file; going back leaves an empty one
 	Changes []Change  `json:"changes"`
 	Text    []byte    `json:"text"`
 }

@@ -94,7 +94,8 @@ func (s *Settings) undo(old []byte, tag string) error {
 	return writeFile(s.path, old)
 }
 
-// keep adds a version to the history, and before it the old file if somebody has changed it outside the gateway.
+// keep adds a version to the history, and before it what was there, if the history does not have it: the file that somebody
+// has made or changed outside the gateway, or that there was none.
 func (s *Settings) keep(old []byte, tag string, v Version) (Version, error) {
 	ids, err := s.history.ids()
 	if err != nil {
@@ -106,9 +107,9 @@ func (s *Settings) keep(old []byte, tag string, v Version) (Version, error) {
 			return v, err
 		}
 	}
-	if tag != NoFile && !bytes.Equal(last.Text, old) {
-		found := Version{At: v.At, Text: old, Changes: []Change{}}
-		if info, err := os.Stat(s.path); err == nil {
+	if len(ids) == 0 || !bytes.Equal(last.Text, old) {
+		found := Version{At: v.At, NoFile: tag == NoFile, Text: old, Changes: []Change{}}
+		if info, err := os.Stat(s.path); err == nil && !found.NoFile {
 			found.At = info.ModTime()
 		}
 		if _, err := s.history.add(found); err != nil {

@@ -211,7 +211,8 @@ type version struct {
 	ID      int
 	At      time.Time
 	By      string
-	Back    int `json:"back_to"`
+	Back    int  `json:"back_to"`
+	NoFile  bool `json:"no_file"`
 	Changes []change
 }
 
@@ -241,6 +242,9 @@ settings changed. "sluice config rollback VERSION" goes back to one.`,
 				what := strings.Join(paths, ", ")
 				if v.Back > 0 {
 					what = strings.TrimSuffix(fmt.Sprintf("back to version %d: %s", v.Back, what), ": ")
+				}
+				if v.NoFile {
+					return []string{strconv.Itoa(v.ID), d.Screen.Ago(v.At), "", "no configuration file"}
 				}
 				return []string{strconv.Itoa(v.ID), d.Screen.Ago(v.At), cmp.Or(v.By, "outside of the gateway"), terminal.Short(what)}
 			})

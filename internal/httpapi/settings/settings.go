@@ -275,6 +275,7 @@ type configVersion struct {
 	At      time.Time      `json:"at"`
 	By      string         `json:"by,omitempty" doc:"absent: the file was changed outside the gateway"`
 	Back    int            `json:"back_to,omitempty" doc:"the earlier version that was restored"`
+	NoFile  bool           `json:"no_file,omitempty" doc:"there was no configuration file; going back leaves an empty one"`
 	Changes []ConfigChange `json:"changes" doc:"differences to the settings that were in effect before"`
 }
 
@@ -294,7 +295,7 @@ func (a *API) History(ctx context.Context, _ *struct{}) (*wire.Body[configVersio
 	out := configVersions{Versions: []configVersion{}}
 	for i := range all {
 		v := &all[i]
-		out.Versions = append(out.Versions, configVersion{v.ID, v.At, v.By, v.Back, changesOf(v.Changes)})
+		out.Versions = append(out.Versions, configVersion{v.ID, v.At, v.By, v.Back, v.NoFile, changesOf(v.Changes)})
 	}
 	return wire.NewBody(out), nil
 }

@@ -172,7 +172,7 @@ function History({ of: c, again }) {
   const [back, go] = useState(0);
   return html`<${Loaded} of=${read}>${({ versions }) => (versions.length === 0 ? html`<p class="empty">${t("config.nohistory")}</p>` : html`
     ${back > 0 && html`<${Draft} draft=${{ version: back }} version=${c.version} done=${() => { go(0); again(); }} cancel=${() => go(0)} />`}
-    <ul class="lines" id="versions">${versions.map((v, i) => html`<li key=${v.id}><strong>${t("config.version", { n: v.id })}</strong> ${byWhom(v.by)} · <${Age} at=${v.at} /> <span class="soft">${exact(v.at)}</span> ${v.back_to > 0 && html`<span class="tag">${t("config.wentback", { n: v.back_to })}</span>`} ${i === 0 && html`<${Chip} status="current" text=${t("config.newest")} />`}
+    <ul class="lines" id="versions">${versions.map((v, i) => html`<li key=${v.id}><strong>${t("config.version", { n: v.id })}</strong> ${v.no_file ? t("config.wasnofile") : byWhom(v.by)} · <${Age} at=${v.at} /> <span class="soft">${exact(v.at)}</span> ${v.back_to > 0 && html`<span class="tag">${t("config.wentback", { n: v.back_to })}</span>`} ${i === 0 && html`<${Chip} status="current" text=${t("config.newest")} />`}
       ${v.changes.length > 0 && html`<details><summary>${t("config.changes", { n: v.changes.length })}</summary><${Changes} of=${v.changes} /></details>`}
       ${i > 0 && html`<div class="acts"><button type="button" class="small" onClick=${() => go(v.id)}>${t("config.goback")}</button></div>`}</li>`)}</ul>`)}<//>`;
 }

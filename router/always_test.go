@@ -169,3 +169,27 @@ func TestNoButtonForARuleThatCannotBe(t *testing.T) {
 		require.Len(t, b.deliveries(ledger.DeliverySent)[0].Controls, 2)
 	})
 }
+
+// An owner in a place below a call's level learns nothing about its arguments by trying patterns, nor why no rule may allow it.
+func TestPatternsTellNothingAboutACallAboveTheChat(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, _, p := whileAsked(t)
+		says := func(id ledger.ApprovalID, i int, words string) string {
+			return strings.ReplaceAll(b.hear(in("owner", fmt.Sprint(id, i), "/approve "+string(id)+" always"+words)).Notice, string(id), "ID")
+		}
+		p.Label = flow.NewLabel(flow.Restricted, flow.Trusted)
+		for i, change := range []func(p *ledger.Approval){
+			func(*ledger.Approval) {},
+			func(p *ledger.Approval) { p.Args = json.RawMessage(`{"other":1,"other":2}`) },
+			func(p *ledger.Approval) { p.Terms.Rules = []string{"consent"} },
+		} {
+			p.ID = ledger.ApprovalID(fmt.Sprintf("apr_00000000000%d", i))
+			change(&p)
+			require.NoError(t, b.store.Commit(t.Context(), ledger.Change{Ask: []ledger.Approval{p}}))
+			for j, words := range []string{"", " command=*", " command=rm*", " command=git*", " path=*", " save", " save 00000000 command=["} {
+				require.Equal(t, "The rule can't be shown here. `sluice approvals always ID` and the web page show it.", says(p.ID, j, words), words)
+			}
+		}
+	})
+}

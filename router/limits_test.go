@@ -18,6 +18,7 @@ import (
 	"sluice/router/ledger"
 	"sluice/router/limits"
 	"sluice/router/place"
+	"sluice/router/queue"
 	"sluice/router/request"
 	"sluice/sessions"
 )
@@ -208,6 +209,61 @@ func TestRequestsOfOtherAgentsAreLimited(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, "the agent main accepts no more requests at the moment: try again in 1 minute (limits.perAgent)", refused.Text)
 		require.NoError(t, ask("main", "three"), "sessions of the same agent are not limited")
+		synctest.Wait()
+	})
+}
+
+// Whether a limit is reached does not depend on the queue of a session that the sender may not know of: what is dropped
+// there is counted as well.
+func TestALimitDoesNotShowAFullQueue(t *testing.T) {
+	t.Parallel()
+	results := func(t *testing.T, full bool) (all []string) {
+		synctest.Test(t, func(t *testing.T) {
+			k := newTalk(t)
+			ann, bob := k.session("ann"), k.session("bob")
+			s := *k.settings
+			s.Limits.Agent = perMinute(1)
+			k.Configure(&s)
+			if full {
+				waits := make([]sessions.Run, queue.MaxWaiting)
+				for i := range waits {
+					waits[i] = sessions.Run{
+						ID: sessions.NewRunID(), Session: bob.ID, Partition: bob.Partition, Kind: sessions.KindMessage, Status: sessions.RunQueued,
+						Label: flow.NewLabel(flow.Restricted, flow.Trusted), Route: bob.Route, Accepted: time.Now(), EventKey: fmt.Sprint("fill/", i),
+					}
+				}
+				require.NoError(t, k.store.CommitSession(t.Context(), sessions.Change{Enqueue: waits}))
+			}
+			for i := range 3 {
+				c := caller(ann)
+				c.Agent = "other"
+				_, err := k.Exchanges().Start(t.Context(), exchange.Ask{Kind: announce.Send, Caller: c, Target: bob, Text: "hello", Label: ann.Taint, Key: fmt.Sprint("k", i), Blind: true})
+				if errors.Is(err, request.ErrQueueFull) { // as the tool says it
+					err = nil
+				}
+				all = append(all, fmt.Sprint(err))
+			}
+			k.Router.StopIntake()
+		})
+		return all
+	}
+	open := results(t, false)
+	require.Contains(t, open[1], "accepts no more requests")
+	require.Equal(t, open, results(t, true))
+}
+
+// A person does not begin a new count with a new session.
+func TestANewSessionDoesNotEndALimit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, func(b *bundle) { b.settings.Limits.Conversation = perMinute(2) })
+		for i := range 2 {
+			require.Equal(t, ledger.OutcomeRun, b.hear(inGroup("g", "ann", fmt.Sprint(i), "hello", true)).Outcome)
+		}
+		b.await(2)
+		require.Equal(t, ledger.OutcomeCommand, b.hear(inGroup("g", "ann", "n", "/new", true)).Outcome)
+		require.Equal(t, ledger.OutcomeIgnored, b.hear(inGroup("g", "ann", "3", "hello", true)).Outcome)
+		require.Equal(t, ledger.OutcomeIgnored, b.hear(inGroup("g", "ann", "4", "/new hello", true)).Outcome)
 		synctest.Wait()
 	})
 }

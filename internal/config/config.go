@@ -339,7 +339,7 @@ func Age(text string) (time.Duration, error) {
 // Limits are bounds.
 type Limits struct {
 	PerPerson       scalar.Rate `yaml:"perPerson" doc:"Messages of one person in a period, in all chats together, for example 30/1m. What exceeds it is not answered, and the sender is told. Owners are not limited. Default: no limit."`
-	PerConversation scalar.Rate `yaml:"perConversation" doc:"Messages to one session in a period. Messages of owners do not count. Default: no limit."`
+	PerConversation scalar.Rate `yaml:"perConversation" doc:"Messages to one conversation in a period, also across /new. Messages of owners do not count. Default: no limit."`
 	PerAgent        scalar.Rate `yaml:"perAgent" doc:"Messages to one agent in a period, together with requests of other agents to it. Messages of owners do not count. Default: no limit."`
 	PerToken        scalar.Rate `yaml:"perToken" doc:"Requests with one token of the API in a period, for example 600/1m. More are refused with status 429. Tokens with the role owner are not limited. Default: no limit."`
 

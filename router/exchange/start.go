@@ -76,14 +76,18 @@ func (e *Exchanges) Start(ctx context.Context, a Ask) (ledger.Exchange, error) {
 		return x, err
 	}
 	s := e.settings()
-	if err := e.hasRoom(ctx, s, a); err != nil {
+	if err := e.mayStart(ctx, s, a); err != nil {
 		return ledger.Exchange{}, err
 	}
 	chain, err := e.nextHop(ctx, s, a)
 	if err != nil {
 		return ledger.Exchange{}, err
 	}
+	// The queue comes last: the sender may not know that it is full, so nothing that the sender notices may depend on it.
 	if err := e.within(ctx, s, a); err != nil {
+		return ledger.Exchange{}, err
+	}
+	if err := e.hasRoom(ctx, a); err != nil {
 		return ledger.Exchange{}, err
 	}
 	if a.Create {
@@ -150,16 +154,24 @@ func (e *Exchanges) startedBefore(ctx context.Context, a Ask) (ledger.Exchange, 
 	return x, nil
 }
 
-// hasRoom refuses a request if the target's queue is full, and a task if its session has too many.
-func (e *Exchanges) hasRoom(ctx context.Context, s *place.Settings, a Ask) error {
+// mayStart refuses a task if its session has too many.
+func (e *Exchanges) mayStart(ctx context.Context, s *place.Settings, a Ask) error {
+	if a.Kind != announce.Spawn {
+		return nil
+	}
+	open, err := e.store.ListExchanges(ctx, ledger.ExchangeQuery{MaxLevel: flow.Restricted, Requester: a.Caller.Session, Kind: announce.Spawn, Open: true, Limit: queryLimit})
+	if err != nil {
+		return fmt.Errorf("list exchanges: %w", err)
+	}
+	if most := s.Exchanges.MaxChildren; most > 0 && len(open) >= most {
+		return &request.Error{Text: fmt.Sprintf("this session already has %d sub-agents at work, the maximum (agents.defaults.subagents.maxChildren): wait for one to report", len(open))}
+	}
+	return nil
+}
+
+// hasRoom refuses a request if the target's queue is full.
+func (e *Exchanges) hasRoom(ctx context.Context, a Ask) error {
 	if a.Kind == announce.Spawn {
-		open, err := e.store.ListExchanges(ctx, ledger.ExchangeQuery{MaxLevel: flow.Restricted, Requester: a.Caller.Session, Kind: announce.Spawn, Open: true, Limit: queryLimit})
-		if err != nil {
-			return fmt.Errorf("list exchanges: %w", err)
-		}
-		if most := s.Exchanges.MaxChildren; most > 0 && len(open) >= most {
-			return &request.Error{Text: fmt.Sprintf("this session already has %d sub-agents at work, the maximum (agents.defaults.subagents.maxChildren): wait for one to report", len(open))}
-		}
 		return nil
 	}
 	waiting, err := e.store.WaitingRuns(ctx, a.Target.ID, queue.MaxWaiting)

@@ -20,16 +20,17 @@ type Limits interface {
 }
 
 // newOverLimit is overLimit for messages that are not edits. An edit is counted later, when it is known that it changes something.
-func newOverLimit(ctx context.Context, i *Intake, s *place.Settings, in Admission, run sessions.Run, agent string) (*Admitted, error) {
+func newOverLimit(ctx context.Context, i *Intake, s *place.Settings, in Admission, run sessions.Run, record sessions.Record) (*Admitted, error) {
 	if in.Edited {
 		return nil, nil
 	}
-	return overLimit(ctx, i, s, in, run, agent)
+	return overLimit(ctx, i, s, in, run, record)
 }
 
 // overLimit counts the message of a run, once in all tries of its admission. If a limit is reached, it returns the event's
-// result. The error of a repeated event is ErrDuplicate.
-func overLimit(ctx context.Context, i *Intake, s *place.Settings, in Admission, run sessions.Run, agent string) (*Admitted, error) {
+// result. The error of a repeated event is ErrDuplicate. A conversation is counted by its key, so that a new session is not
+// a new count.
+func overLimit(ctx context.Context, i *Intake, s *place.Settings, in Admission, run sessions.Run, record sessions.Record) (*Admitted, error) {
 	if in.counted == nil || *in.counted || in.ordersOnly() {
 		return nil, nil
 	}
@@ -43,8 +44,8 @@ func overLimit(ctx context.Context, i *Intake, s *place.Settings, in Admission, 
 	err := i.Limits.Count(
 		ctx,
 		ledger.LimitCount{Kind: ledger.LimitPerson, Name: personOf(s, in), Level: level, Rate: s.Limits.Person},
-		ledger.LimitCount{Kind: ledger.LimitConversation, Name: string(run.Session), Level: level, Rate: s.Limits.Conversation},
-		ledger.LimitCount{Kind: ledger.LimitAgent, Name: agent, Level: level, Rate: s.Limits.Agent},
+		ledger.LimitCount{Kind: ledger.LimitConversation, Name: string(record.Key), Level: level, Rate: s.Limits.Conversation},
+		ledger.LimitCount{Kind: ledger.LimitAgent, Name: record.Agent, Level: level, Rate: s.Limits.Agent},
 	)
 	reached, ok := errors.AsType[*limits.Reached](err)
 	if !ok {

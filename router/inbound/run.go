@@ -27,7 +27,7 @@ func (i *Intake) admitRun(ctx context.Context, s *place.Settings, in Admission, 
 		}
 	}
 	run := i.newRun(in, record, owner)
-	if refused, err := newOverLimit(ctx, i, s, in, run, record.Agent); refused != nil || err != nil {
+	if refused, err := newOverLimit(ctx, i, s, in, run, record); refused != nil || err != nil {
 		return admitted(refused), err
 	}
 	if err := i.takeHistory(ctx, in, &run, &change); err != nil {
@@ -49,7 +49,7 @@ func (i *Intake) admitRun(ctx context.Context, s *place.Settings, in Admission, 
 		}
 	}
 	if in.Edited { // an edit that changes nothing was not counted
-		if refused, err := overLimit(ctx, i, s, in, run, record.Agent); refused != nil || err != nil {
+		if refused, err := overLimit(ctx, i, s, in, run, record); refused != nil || err != nil {
 			return admitted(refused), err
 		}
 		change.Revised = &ledger.Revision{Lane: in.Route.Lane(), Message: in.MessageID, Run: run.ID}

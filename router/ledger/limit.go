@@ -12,7 +12,7 @@ type LimitKind string
 // What limits count.
 const (
 	LimitPerson       LimitKind = "perPerson"       // messages of one person, in all chats
-	LimitConversation LimitKind = "perConversation" // messages to one session
+	LimitConversation LimitKind = "perConversation" // messages to one conversation, by the key of its sessions
 	LimitAgent        LimitKind = "perAgent"        // messages to one agent, and requests of other agents to it
 	LimitToken        LimitKind = "perToken"        // requests with one token of the API
 )

@@ -90,6 +90,35 @@ limits: { perToken: 3/1h }
 	read(t, get(bot, "/v1/sessions"), http.StatusOK, new(any))
 }
 
+// A tool of the gateway's MCP server is one request, although it asks the API.
+func TestAToolIsOneRequest(t *testing.T) {
+	t.Parallel()
+	const bot = "the-token-of-a-robot-1"
+	g, _ := fromFile(t, `
+gateway:
+  listen: "127.0.0.1:0"
+  token: the-token-of-the-owner-1
+  tokens: [{ name: bot, token: `+bot+`, role: operator, classification: CONFIDENTIAL }]
+models: { default: offline/echo }
+limits: { perToken: 3/1h }
+`, nil)
+	use := func() (int, string) {
+		resp := g.call(http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"sessions_list","arguments":{}}}`,
+			"Authorization", "Bearer "+bot, "Content-Type", "application/json", "Accept", "application/json, text/event-stream")
+		text, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		return resp.StatusCode, string(text)
+	}
+	for range 3 {
+		status, text := use()
+		require.Equal(t, http.StatusOK, status)
+		require.Contains(t, text, `"sessions"`)
+	}
+	status, text := use()
+	require.Equal(t, http.StatusTooManyRequests, status, text)
+}
+
 // What operators of a higher level ask an agent changes nothing for those below: neither when they are limited, nor what they are
 // told, nor any list.
 func TestALimitTellsNothingOfHigherLevels(t *testing.T) {

@@ -99,7 +99,7 @@ func (g *guard) admit(r *http.Request) (*http.Request, func(), *wire.Error) {
 // signed in or a proxy has named them.
 func (g *guard) limited(r *http.Request) *wire.Error {
 	who := auth.CallerOf(r.Context())
-	if g.within == nil || who.Owner() || who.Proxied() || who.SignIn != "" {
+	if g.within == nil || auth.IsCounted(r.Context()) || who.Owner() || who.Proxied() || who.SignIn != "" {
 		return nil
 	}
 	if err := g.within(r.Context(), who); err != nil {

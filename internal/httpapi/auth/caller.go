@@ -124,6 +124,14 @@ func As(ctx context.Context, who Caller) context.Context {
 	return context.WithValue(ctx, requestKey{}, &Request{Caller: who})
 }
 
+type countedKey struct{}
+
+// Counted is a context for a request that the gateway makes for one that was counted already.
+func Counted(ctx context.Context) context.Context { return context.WithValue(ctx, countedKey{}, true) }
+
+// IsCounted reports whether a context is [Counted].
+func IsCounted(ctx context.Context) bool { return ctx.Value(countedKey{}) != nil }
+
 // RequestOf returns the admitted request that a context belongs to, or the zero value if the context belongs to no request.
 func RequestOf(ctx context.Context) Request {
 	if r, ok := ctx.Value(requestKey{}).(*Request); ok {

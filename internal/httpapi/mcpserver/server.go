@@ -13,9 +13,11 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/wire"
 )
 
@@ -113,6 +115,7 @@ func (s *server) survive(next mcp.MethodHandler) mcp.MethodHandler {
 type caller struct {
 	api     http.Handler
 	request *http.Request
+	counted atomic.Bool // whether a request to the API was made: the first is the MCP request itself to limits of requests
 }
 
 // request is a request to the API.
@@ -137,6 +140,9 @@ func (c *caller) call(ctx context.Context, q request) (status int, header http.H
 			return 0, nil, nil, fmt.Errorf("encode request: %w", err)
 		}
 		content = bytes.NewReader(text)
+	}
+	if !c.counted.Swap(true) {
+		ctx = auth.Counted(ctx)
 	}
 	r, err := http.NewRequestWithContext(ctx, q.method, q.path, content)
 	if err != nil {

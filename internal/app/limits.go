@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"time"
 
 	"sluice/adapters"
 	"sluice/adapters/webchat"
@@ -57,12 +58,22 @@ func diskFull(a *App) func() error {
 	}
 }
 
-// requestsOf counts the requests with a token. Tokens at their limit are in the list of those who were refused.
+// countTimeout is how long a request waits for its turn to be counted.
+const countTimeout = 2 * time.Second
+
+// requestsOf counts the requests with a token. Tokens at their limit are in the list of those who were refused. While the
+// database is away, requests are not counted: some need no database, and those tell what is wrong.
 func requestsOf(a *App) func(ctx context.Context, who auth.Caller) error {
 	return func(ctx context.Context, who auth.Caller) error {
-		err := a.router.Limits.Count(ctx, ledger.LimitCount{Kind: ledger.LimitToken, Name: who.Name, Level: who.Level, Rate: rate(a.limits.Load().PerToken)})
+		within, cancel := context.WithTimeout(ctx, countTimeout)
+		defer cancel()
+		err := a.router.Limits.Count(within, ledger.LimitCount{Kind: ledger.LimitToken, Name: who.Name, Level: who.Level, Rate: rate(a.limits.Load().PerToken)})
 		if reached, ok := errors.AsType[*limits.Reached](err); ok {
 			a.router.Refused.NoteAt(adapters.Inbound{Route: webchat.Route(), Sender: sessions.Peer{ID: sessions.UserID(who.Actor()), Name: who.Name}}, who.Level, reached.Reason())
+		}
+		if errors.Is(err, sessions.ErrUnavailable) || within.Err() != nil && ctx.Err() == nil && errors.Is(err, context.Cause(within)) {
+			a.log.Debug("request not counted", "token", who.Name, "err", err)
+			return nil
 		}
 		return err
 	}

@@ -18,7 +18,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/config"
+	"sluice/internal/config/scalar"
 	"sluice/internal/freeport"
+	"sluice/policy/flow"
 	"sluice/store/storetest"
 )
 
@@ -146,6 +148,25 @@ func TestStartWaitsForTheDatabase(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 	require.Equal(t, 1, s.log.count("the start waits"))
 	require.Equal(t, 1, s.log.count("start continues"))
+}
+
+// A token with a limit still reads the state and the metrics of a gateway whose database is away.
+func TestALimitedTokenSeesAnOutage(t *testing.T) {
+	t.Parallel()
+	const bot = "the-token-of-the-monitoring"
+	database := storetest.NewServer(t)
+	s := startWaiting(t, func(c *config.Config) {
+		c.Store.URL = config.Secret(database.Database(t))
+		c.Limits.PerToken = scalar.Rate{Amount: 3, Per: time.Hour}
+		c.Gateway.Tokens = []config.APIToken{{Name: "monitoring", Token: bot, Role: "viewer", Classification: flow.Restricted}}
+	})
+	require.NoError(t, <-s.done)
+	database.Kill(t)
+	for _, path := range []string{"/metrics", "/v1/status"} {
+		status, body := s.get(path, bot)
+		require.Equal(t, http.StatusOK, status, body)
+	}
+	database.Start(t)
 }
 
 // A database whose clock can't be read at the moment is no reason to give up the start.

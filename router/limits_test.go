@@ -267,3 +267,33 @@ func TestANewSessionDoesNotEndALimit(t *testing.T) {
 		synctest.Wait()
 	})
 }
+
+// Whoever is limited is told once in a chat, also if each message begins a thread: the notices must not be a flood themselves.
+// Others there are told as well.
+func TestANoticeOfALimitIsSentOncePerPersonAndChat(t *testing.T) {
+	t.Parallel()
+	for name, limit := range map[string]place.Limits{"person": {Person: perMinute(1)}, "agent": {Agent: perMinute(1)}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBundle(t, func(b *bundle) { b.settings.Limits = limit })
+				say := func(who, id string, opens bool) ledger.Outcome {
+					m := inGroup("g", who, id, "hello", true)
+					m.Route.Thread, m.OpensThread = sessions.ThreadID("thread"+id), opens
+					return b.hear(m).Outcome
+				}
+				require.Equal(t, ledger.OutcomeRun, say("ann", "1", true))
+				for i := range 6 {
+					require.Equal(t, ledger.OutcomeIgnored, say("ann", fmt.Sprint("f", i), i%2 == 0))
+				}
+				synctest.Wait()
+				require.Len(t, b.deliveries(ledger.DeliverySent), 2, "a reply and a notice")
+				if limit.Agent.Max > 0 {
+					require.Equal(t, ledger.OutcomeIgnored, say("bob", "b", true))
+					synctest.Wait()
+					require.Len(t, b.deliveries(ledger.DeliverySent), 3)
+				}
+			})
+		})
+	}
+}

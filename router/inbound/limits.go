@@ -63,8 +63,8 @@ func personOf(s *place.Settings, in Admission) string {
 	return in.speaker()
 }
 
-// refuseLimited refuses a message above a limit. A program gets the error. A person is told once in each conversation and window,
-// and in answer to the platform's menu.
+// refuseLimited refuses a message above a limit. A program gets the error. A person is told once in each chat and window, whatever
+// the thread, so that the notices are no flood; and in answer to the platform's menu.
 func refuseLimited(ctx context.Context, i *Intake, in Admission, reached *limits.Reached) (*Admitted, error) {
 	i.Metrics.Ignored.WithLabelValues(in.Route.Channel, "limit").Inc()
 	if in.Session != "" {
@@ -73,7 +73,9 @@ func refuseLimited(ctx context.Context, i *Intake, in Admission, reached *limits
 	i.Refused.Note(in.Inbound, reached.Reason())
 	notice := i.Composer.Notice(in.Route, reached.Error())
 	if !commands.FromMenu(in.Inbound) {
-		notice.Idempotency = strings.Join([]string{"limit", string(reached.Kind), reached.Name, string(in.Route.Lane()), reached.Until.UTC().Format("20060102T150405.000000")}, "/")
+		chat := in.Route
+		chat.Thread = ""
+		notice.Idempotency = strings.Join([]string{"limit", string(reached.Kind), in.speaker(), string(chat.Lane()), reached.Until.UTC().Format("20060102T150405.000000")}, "/")
 		told, err := i.wasSent(ctx, notice.Idempotency)
 		if err != nil {
 			return nil, err

@@ -72,6 +72,8 @@ type speaker struct {
 	Account string        `json:"account,omitempty" doc:"of the approved request; absent without one"`
 	Direct  place.Right   `json:"direct" enum:"owner,open,listed,role,paired,ask,none,token" doc:"by what the person may speak in a direct chat now"`
 	Spoke   []spokenIn    `json:"spoke" doc:"where the person has spoken, the latest place first, at most 10"`
+
+	met string // an account where the person is known, and which the caller may know of
 }
 
 // listedGroup is a group of the configuration, or the groups of a space.
@@ -125,7 +127,7 @@ func (a *API) Get(ctx context.Context, _ *struct{}) (*wire.Body[Speakers], error
 		if !a.Visible.ChannelSeen(ctx, p.Channel, p.Account) {
 			continue
 		}
-		if r := found.of(p.Channel, p.User); r != nil {
+		if r := found.of(p.Channel, p.Account, p.User); r != nil {
 			r.Account = cmp.Or(r.Account, p.Account)
 		}
 	}
@@ -135,14 +137,14 @@ func (a *API) Get(ctx context.Context, _ *struct{}) (*wire.Body[Speakers], error
 			continue
 		}
 		out.Owners = append(out.Owners, owner)
-		if r := found.of(channel, sessions.Peer{ID: id}); r != nil {
+		if r := found.of(channel, "default", sessions.Peer{ID: id}); r != nil {
 			r.Owner = true
 		}
 	}
 	out.More = out.More || found.more
 	for i := range found.all {
 		r := &found.all[i]
-		if r.Direct, err = a.right(ctx, sessions.Route{Channel: r.Channel, Account: cmp.Or(r.Account, "default"), ChatType: sessions.Direct}, r.User); err != nil {
+		if r.Direct, err = a.right(ctx, sessions.Route{Channel: r.Channel, Account: cmp.Or(r.Account, r.met), ChatType: sessions.Direct}, r.User); err != nil {
 			return nil, err
 		}
 	}
@@ -159,7 +161,7 @@ func (a *API) spoken(ctx context.Context, found *people, more *bool) error {
 		if one.Route.Channel == "" || !a.Visible.ChannelSeen(ctx, one.Route.Channel, one.Route.Account) {
 			continue
 		}
-		r := found.of(one.Route.Channel, one.Who)
+		r := found.of(one.Route.Channel, one.Route.Account, one.Who)
 		switch {
 		case r == nil:
 		case len(r.Spoke) == placesMax:
@@ -193,7 +195,7 @@ type people struct {
 }
 
 // of is the record of a person; nil if there are too many.
-func (p *people) of(channel string, who sessions.Peer) *speaker {
+func (p *people) of(channel, account string, who sessions.Peer) *speaker {
 	name := sessions.Principal(channel, who.ID)
 	i, known := p.at[name]
 	if !known {
@@ -203,7 +205,7 @@ func (p *people) of(channel string, who sessions.Peer) *speaker {
 		}
 		i = len(p.all)
 		p.at[name] = i
-		p.all = append(p.all, speaker{Person: name, Channel: channel, User: who, Spoke: []spokenIn{}})
+		p.all = append(p.all, speaker{Person: name, Channel: channel, User: who, Spoke: []spokenIn{}, met: account})
 	}
 	p.all[i].User.Name = cmp.Or(p.all[i].User.Name, who.Name)
 	return &p.all[i]

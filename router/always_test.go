@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -13,6 +14,7 @@ import (
 
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/inbound"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -192,4 +194,47 @@ func TestPatternsTellNothingAboutACallAboveTheChat(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Two owners who press at the same time make one decision and at most one rule.
+func TestTwoPressAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, save := range map[string][2]bool{"both save": {true, true}, "one allows, one saves": {false, true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b, _, p, q := asked(t)
+				b.hear(b.press(q, 2, "owner"))
+				synctest.Wait()
+				shown := b.proposed(p)
+				var notices [2]string
+				var both sync.WaitGroup
+				for i, saves := range save {
+					m := b.press(q, 0, "owner")
+					if saves {
+						m = b.press(shown, 0, "owner")
+					}
+					m.Event += fmt.Sprint("/", i)
+					both.Go(func() {
+						got, err := b.Intake.Admit(t.Context(), inbound.Admission{Inbound: m})
+						if err != nil {
+							t.Error(err)
+						}
+						notices[i] = got.Notice
+					})
+				}
+				both.Wait()
+				synctest.Wait()
+				late := 0
+				for _, n := range notices {
+					if n == "This has already been decided." || strings.Contains(n, "already") {
+						late++
+					}
+				}
+				require.Equal(t, 1, late, notices)
+				require.LessOrEqual(t, len(b.allowRules()), 1)
+				require.Len(t, b.approvals(ledger.ApprovalUsed), 1)
+			})
+		})
+	}
 }

@@ -31,6 +31,7 @@ const (
 type ruling struct {
 	by   reach
 	tail []string // of the path: a query; {name} stands for a thing's id
+	at   []string // whole paths, where one operation is about things of several kinds
 	body string
 	more []string // other bodies, where one request changes nothing for the next
 	head []string // names and values of headers
@@ -77,7 +78,7 @@ func decisions() map[string]ruling {
 		"status":               {by: byRow},
 		"overview":             {by: byRow},
 		"stream":               {by: byNothing}, // the events of sessions above the caller's level are left out, by the same function as those of one session
-		"why":                  {by: byNothing}, // of a session's id it says nothing; see TestWhyExplainsEveryStatus of package httpapi
+		"why":                  {by: byRow, at: []string{"/v1/why/{run}", "/v1/why/{delivery}", "/v1/why/{approval}", "/v1/why/{exchange}", "/v1/why/cron%2F{job}", "/v1/why/{alert}"}},
 		"list-people":          {by: byRow},
 		"list-refused":         {by: byNothing}, // as pairings
 		"list-providers":       {by: byNothing}, // they are in the configuration
@@ -274,7 +275,13 @@ func (w twins) try(caller flow.Level, o operation, hidden bool, label, taint flo
 	w.Helper()
 	d := decisions()[o.ID]
 	differs := d.by == byNothing
+	paths := d.at
 	for _, tail := range append(d.tail, "")[:max(1, len(d.tail))] {
+		if d.at == nil {
+			paths = append(paths, o.Path+tail)
+		}
+	}
+	for _, path := range paths {
 		session := w.with.plantSession(taint)
 		if taint == flow.Public && w.things != flow.Public { // what everybody may know of is there in both
 			w.without.store(sessionOf(session))
@@ -284,7 +291,7 @@ func (w twins) try(caller flow.Level, o operation, hidden bool, label, taint flo
 		if w.paired {
 			w.without.store(ledger.Change{Pairings: []ledger.Pairing{planted.pairing}})
 		}
-		path := planted.ids().Replace(o.Path + tail)
+		path = planted.ids().Replace(path)
 		for _, body := range append([]string{d.body}, d.more...) {
 			body = planted.ids().Replace(body)
 			which := fmt.Sprintf("%s by %s, label %s, taint %s: %s %s %s", o.ID, caller, label, taint, o.Method, path, body)

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/stretchr/testify/require"
+
 	"sluice/policy"
 )
 
@@ -100,6 +102,25 @@ func settingAttacks() []attack {
 					s.leak("/approve: it says which tool it was: %s", m.Text)
 				}
 			}
+		}},
+		{path: "L7", name: "the arguments of a call that was asked about elsewhere, tried with patterns of a rule", without: quote, act: func(s *scene) {
+			row := s.low()
+			s.tell(row, "CONFIDENTIAL", s.secret)
+			started := s.start(row, call("todo_add", args{"items": []string{"ask somebody"}}))
+			asked := s.asks()
+			var answers []string
+			for _, pattern := range []string{"items=*", "items=a*", "other=*"} {
+				n := len(s.telegram.Sent(s.private().ID))
+				s.telegram.Say(s.private(), s.owner(), "/approve "+asked+" always "+pattern)
+				sent, err := s.telegram.WaitSent(s.t.Context(), s.private().ID, n+1)
+				require.NoError(s.t, err)
+				answers = append(answers, sent[n].Text)
+			}
+			s.telegram.Say(s.private(), s.owner(), "/approve "+asked+" deny")
+			<-started
+			s.settle()
+			s.same("a pattern that fits and one that does not", answers[0], answers[1])
+			s.same("a known and an unknown argument", answers[0], answers[2])
 		}},
 	}
 }

@@ -75,6 +75,12 @@ func TestEventsWhileTheDatabaseFails(t *testing.T) {
 			require.Equal(b.t, ledger.OutcomeDeleted, b.admitting(takenBack(two)).Outcome)
 			require.Equal(b.t, ledger.OutcomeIgnored, b.admitting(takenBack(two)).Outcome)
 		}},
+		"a person with a limit": {func(b *bundle) { b.settings.Limits.Person = perMinute(2) }, func(b *bundle) {
+			require.Equal(b.t, ledger.OutcomeRun, b.admitting(in("ann", "1", "one")).Outcome)
+			require.Equal(b.t, ledger.OutcomeRun, b.admitting(in("ann", "2", "two")).Outcome)
+			require.Equal(b.t, ledger.OutcomeIgnored, b.admitting(in("ann", "3", "three")).Outcome)
+			require.Contains(b.t, b.last("ann"), "more than 2 messages")
+		}},
 		"the talk of a group": {nil, func(b *bundle) {
 			said := inGroup("g", "ann", "1", "blue is nice", false)
 			require.Equal(b.t, ledger.OutcomeHistory, b.admitting(said).Outcome)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"sluice/adapters"
 	"sluice/internal/faultpoint"
@@ -48,7 +49,17 @@ func (i *Intake) Admit(ctx context.Context, in Admission) (Admitted, error) {
 	}
 	if s := i.Settings(); s.Limits.On() && !s.IsOwner(in.Route.Channel, in.Sender.ID) {
 		in.counted = new(bool)
+		*in.counted = i.unstored.take(eventKey(in))
 	}
+	got, err := admit(ctx, i, in, started)
+	if err != nil && in.counted != nil && *in.counted {
+		i.unstored.keep(eventKey(in))
+	}
+	return got, err
+}
+
+// admit is [Intake.Admit] for an event that may be taken in.
+func admit(ctx context.Context, i *Intake, in Admission, started time.Time) (Admitted, error) {
 	for range maxTries {
 		got, err := i.admitOnce(ctx, in)
 		switch {

@@ -120,6 +120,8 @@ type Intake struct {
 	Log       *slog.Logger
 	Metrics   *Metrics
 	Tracer    *telemetry.Tracer // nil: events are not traced
+
+	unstored unstored
 }
 
 var _ adapters.Acceptor = (*Intake)(nil)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 
 	"sluice/router/commands"
 	"sluice/router/ledger"
@@ -17,6 +19,37 @@ import (
 type Limits interface {
 	// Count returns a *[limits.Reached] if a limit is reached.
 	Count(ctx context.Context, all ...ledger.LimitCount) error
+}
+
+// unstoredMax is how many events are remembered that were counted and could not be stored.
+const unstoredMax = 1000
+
+// unstored are events that were counted towards limits and could not be stored afterwards: their platforms deliver them again, and
+// they are not counted again. Beyond the maximum, the oldest are forgotten. The zero value is ready to use.
+type unstored struct {
+	mu   sync.Mutex
+	keys []string // the oldest first
+}
+
+func (u *unstored) keep(key string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(u.keys) == unstoredMax {
+		u.keys = slices.Delete(u.keys, 0, 1)
+	}
+	u.keys = append(u.keys, key)
+}
+
+// take forgets an event, and reports whether it was remembered.
+func (u *unstored) take(key string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	at := slices.Index(u.keys, key)
+	if at < 0 {
+		return false
+	}
+	u.keys = slices.Delete(u.keys, at, at+1)
+	return true
 }
 
 // newOverLimit is overLimit for messages that are not edits. An edit is counted later, when it is known that it changes something.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sluice/internal/config/agents"
+	"sluice/internal/config/scalar"
 	"sluice/policy/flow"
 )
 
@@ -35,6 +36,7 @@ func (c *Config) Advise(tools []string) []Advice {
 	a.commands()
 	a.rules()
 	a.secrets()
+	a.limits()
 	return a.found
 }
 
@@ -44,6 +46,19 @@ func (a *adviser) wrong(part, mend, format string, args ...any) {
 
 func (a *adviser) note(part, mend, format string, args ...any) {
 	a.found = append(a.found, Advice{part, fmt.Sprintf(format, args...), mend, false})
+}
+
+// limits notes limits that people share and that one of them can use up.
+func (a *adviser) limits() {
+	one := a.Limits.PerPerson
+	for _, l := range []struct {
+		name   string
+		shared scalar.Rate
+	}{{"limits.perConversation", a.Limits.PerConversation}, {"limits.perAgent", a.Limits.PerAgent}} {
+		if l.shared.Amount > 0 && (one.Amount == 0 || one.In(l.shared.Per) >= l.shared.Amount) {
+			a.note("limits", "set limits.perPerson to a fraction of "+l.name, "one person can use up %s (%s): then nobody but owners is answered there", l.name, l.shared)
+		}
+	}
 }
 
 // enabledChannel is an enabled channel with the level of its messages.

@@ -53,7 +53,13 @@ func TestAdvice(t *testing.T) {
 		"auto in groups": {
 			owned + "channels: { telegram: { groupPolicy: open, " + bot + " } }\npolicy: { escalation: auto }\n", []string{"note escalation policy.escalation is auto, and the agents listen to groups of telegram"},
 		},
-		"auto without groups": {owned + "channels: { telegram: { " + bot + " } }\npolicy: { escalation: auto }\n", nil},
+		"limits that one person uses up": {
+			"limits: { perPerson: 30/1m, perConversation: 30/1m, perAgent: 300/10m }\n",
+			[]string{"note limits one person can use up limits.perConversation (30/1m)", "note limits one person can use up limits.perAgent (300/10m)"},
+		},
+		"a limit that is shared alone": {"limits: { perAgent: 300/1m }\n", []string{"note limits one person can use up limits.perAgent (300/1m)"}},
+		"limits for all":               {"limits: { perPerson: 30/1m, perConversation: 60/1m, perAgent: 301/10m, perToken: 600/1m }\n", nil},
+		"auto without groups":          {owned + "channels: { telegram: { " + bot + " } }\npolicy: { escalation: auto }\n", nil},
 		"free commands": {
 			"agents: { list: [{ id: a, tools: { allow: [\"*\", exec] }, sandbox: { mode: off } }, { id: b, tools: { allow: [exec] } }, { id: c, sandbox: { mode: off } }] }\n",
 			[]string{"note exec commands of a run outside a sandbox"},

@@ -145,6 +145,11 @@ func (r Rate) String() string {
 	return strconv.Itoa(r.Amount) + "/" + Duration(r.Per).String()
 }
 
+// In is how many there may be in a period.
+func (r Rate) In(period time.Duration) int {
+	return r.Amount * int((period+r.Per-1)/r.Per)
+}
+
 // MarshalText returns the text that UnmarshalText reads.
 func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 

@@ -46,12 +46,15 @@ func (l *Log) Note(in adapters.Inbound, reason string) {
 	l.NoteAt(in, l.SinkLevel(in.Route), reason)
 }
 
-// NoteAt notes that an event of a level was refused.
+// NoteAt notes that an event of a level was refused. The refusal has at least the level of the channel, of which only those who
+// may know of the channel learn.
 func (l *Log) NoteAt(in adapters.Inbound, level flow.Level, reason string) {
 	if l.Store == nil {
 		return
 	}
 	now := l.Now()
+	channel := l.SinkLevel(sessions.Route{Channel: in.Route.Channel, Account: in.Route.Account})
+	level = flow.NewLabel(level, flow.Trusted).Join(flow.NewLabel(channel, flow.Trusted)).Level()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.noted == nil {

@@ -120,3 +120,29 @@ func TestRefusalsOutliveAStoreThatFails(t *testing.T) {
 	l.StoreRest(t.Context())
 	require.Len(t, s.all(), 2, "nothing is left")
 }
+
+// A refusal has at least the level of its channel: who may not know of the channel reads no page that leaves room for it.
+func TestARefusalHasTheLevelOfItsChannel(t *testing.T) {
+	t.Parallel()
+	s := &store{}
+	l := &refused.Log{Store: s, Now: time.Now, Log: slog.New(slog.DiscardHandler), SinkLevel: func(r sessions.Route) flow.Level {
+		if r.Conversation == "outside" {
+			return flow.Public
+		}
+		return flow.Confidential
+	}}
+	for i, c := range []struct {
+		note func(in adapters.Inbound)
+		want flow.Level
+	}{
+		{func(in adapters.Inbound) { l.Note(in, "why") }, flow.Confidential},
+		{func(in adapters.Inbound) { l.NoteAt(in, flow.Public, "why") }, flow.Confidential},
+		{func(in adapters.Inbound) { l.NoteAt(in, flow.Restricted, "why") }, flow.Restricted},
+	} {
+		in := from(i)
+		in.Route.Conversation = "outside"
+		c.note(in)
+		l.StoreRest(t.Context())
+		require.Equal(t, c.want, s.all()[i][0].Level)
+	}
+}

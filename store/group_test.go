@@ -7,10 +7,12 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store"
@@ -89,6 +91,37 @@ func TestWaitingWritesShareACommit(t *testing.T) {
 		require.Equal(t, keys, s.committed)
 		require.NoError(t, db.Close())
 		require.True(t, s.closed)
+	})
+}
+
+// All replicas count in the same rows. A transaction has them last, so that replicas don't wait for each other in a circle, one for a
+// count and one for a budget.
+func TestCountsComeLastInATransaction(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &scripted{gate: make(chan struct{}), judge: func(string, []string) error { return nil }}
+		db := store.New(s, nil)
+		var all sync.WaitGroup
+		ask := func(call func() error) {
+			all.Go(func() {
+				if err := call(); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+		}
+		ask(func() error { return db.Commit(t.Context(), event("hold")) })
+		ask(func() error {
+			_, _, err := db.CountLimits(t.Context(), []ledger.LimitCount{{Kind: ledger.LimitAgent, Name: "main", Level: flow.Public, Rate: ledger.Rate{Max: 1, Per: time.Minute}}}, time.Now())
+			return err
+		})
+		ask(func() error { return db.Commit(t.Context(), event("one")) })
+		ask(func() error { return db.Commit(t.Context(), event("two")) })
+		close(s.gate)
+		all.Wait()
+		require.Equal(t, []string{"hold", "one", "two", string(ledger.LimitAgent)}, s.committed)
+		require.Equal(t, []int{1, 3}, s.sizes)
+		require.NoError(t, db.Close())
 	})
 }
 

@@ -49,6 +49,9 @@ type Statement struct {
 	Duplicate error
 	// Changed receives the number of changed rows, unless it is nil. It is valid only after the write has succeeded.
 	Changed *int64
+	// Last: its write comes after the others of a transaction. Several replicas write the row all the time, so each waits for it
+	// only when it has the rest, and replicas don't wait for each other in a circle.
+	Last bool
 }
 
 // WordField is a part of a memory that is searched for words.

@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -111,7 +113,7 @@ func (g *group) stop() {
 
 func (g *group) work() {
 	for w := range g.queue {
-		g.flush(g.gather(w))
+		g.flush(ordered(g.gather(w)))
 	}
 }
 
@@ -139,6 +141,20 @@ func (g *group) gather(first *waiting) []*waiting {
 			return batch
 		}
 	}
+}
+
+// ordered is a batch with the writes at its end that come last.
+func ordered(batch []*waiting) []*waiting {
+	slices.SortStableFunc(batch, func(a, b *waiting) int { return cmp.Compare(a.rank(), b.rank()) })
+	return batch
+}
+
+// rank is the place of a write in a transaction: 0, or 1 if it comes last.
+func (w *waiting) rank() int {
+	if slices.ContainsFunc(w.write, func(s Statement) bool { return s.Last }) {
+		return 1
+	}
+	return 0
 }
 
 // flush settles every write of a batch. A write fails for good only at the head of a transaction: otherwise a repeat

@@ -52,7 +52,7 @@ func (t Table) CountLimits(ctx context.Context, counts []ledger.LimitCount, now 
 		over, late := engine.Micros(now.Add(-c.Rate.Per)), engine.Micros(now.Add(c.Rate.Per))
 		own := c.Level.Rank()
 		w = append(w, engine.Statement{
-			SQL: count, Rows: int64(levels - own + 1), Else: &fullError{i},
+			SQL: count, Rows: int64(levels - own + 1), Else: &fullError{i}, Last: true,
 			Args: []any{string(c.Kind), engine.Indexed(c.Name), engine.Micros(now), own, over, late, over, late, own, c.Rate.Max, over, late},
 		})
 	}

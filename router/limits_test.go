@@ -104,7 +104,7 @@ func TestAnEditThatChangesNothingIsNotCounted(t *testing.T) {
 	})
 }
 
-// A conversation and an agent are limited for all who write there, and the words say nothing about them.
+// A conversation and an agent are limited for all who write there, and the text says nothing about the others.
 func TestConversationsAndAgentsAreLimited(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

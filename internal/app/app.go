@@ -67,7 +67,7 @@ type App struct {
 	cfg      *config.Config
 	version  string
 	clock    *clock.Clock
-	now      func() time.Time // of clock
+	now      func() time.Time // clock.Now
 	log      *slog.Logger
 	registry *prometheus.Registry
 	replica  string
@@ -100,7 +100,7 @@ type App struct {
 	mcp        *mcp.Servers
 	checks     *checks.Checks
 	unwatch    func()                        // ends the watch over the gateway's own troubles; nil: it has not begun
-	unfollow   func()                        // lets the clock no longer follow the database's; nil: it does not
+	unfollow   func()                        // stops following the database's clock; nil: it is not followed
 	limits     atomic.Pointer[config.Limits] // the limits in effect
 	notify     atomic.Pointer[agents.Push]   // where notifications of tasks may go
 	files      workspace.Opener

@@ -96,8 +96,8 @@ func TestADiskThatFills(t *testing.T) {
 	require.Empty(t, g.trouble("disk/"))
 }
 
-// While the disk is full, a request to a hook is refused with an error after which senders try again. Then it is accepted and worked once. Who
-// has not signed is not told about the disk.
+// While the disk is full, a request to a hook is refused with an error after which senders try again. Then it is accepted and
+// processed once. A sender without a valid signature is not told about the disk.
 func TestHooksOnADiskThatFills(t *testing.T) {
 	t.Parallel()
 	g, free := onDisk(t, 1<<20, hooksText)

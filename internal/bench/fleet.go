@@ -110,7 +110,7 @@ func (f *fleet) add(ctx context.Context, state string) error {
 	return nil
 }
 
-// remove ends the newest replica: kill is at once and without a word, otherwise in an orderly way.
+// remove ends the newest replica: with SIGKILL, or in an orderly way.
 func (f *fleet) remove(kill bool) error {
 	last := len(f.replicas) - 1
 	r := f.replicas[last]

@@ -14,7 +14,7 @@ import (
 
 const (
 	idleFor = 10 * time.Second
-	// countsLate is how late the database counts a transaction.
+	// countsLate is how long after a transaction the database counts it.
 	countsLate = 1500 * time.Millisecond
 )
 
@@ -47,11 +47,11 @@ var figures = []struct {
 
 func whole(v float64) string { return fmt.Sprintf("%.0f", v) }
 
-// counted writes a number that is 0 or more, but for the error of the measurement.
+// counted writes a number that is below 0 only by an error of the measurement.
 func counted(v float64) string { return ratio(max(v, 0)) }
 
-// measureScale measures what a message costs with several replicas, what one part can do at most, and how long it
-// takes until partitions have another owner.
+// measureScale measures what a message costs with several replicas, how much each part can do, and how long partitions
+// take to move.
 func measureScale(ctx context.Context, b *bench) (err error) {
 	cluster, err := startPostgres(ctx, filepath.Join(b.dir, "pgscale"))
 	if err != nil {
@@ -201,7 +201,7 @@ func fit(all []*scaled, name string) cost {
 	return cost{fixed: (sumY - handed*sumX) / n, handed: handed}
 }
 
-// modelTable says what one core of each part can do.
+// modelTable shows how many messages one core of each part can process.
 func modelTable(all []*scaled) string {
 	var out table
 	out.WriteString("| part | a, ms | b, ms | messages a second and core, 1 replica | 4 replicas | many |\n| --- | --- | --- | --- | --- | --- |\n")

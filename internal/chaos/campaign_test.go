@@ -225,6 +225,6 @@ func TestCampaign(t *testing.T) {
 	for person, shown := range c.confirmed {
 		require.Len(t, c.chat.shown(person), shown, "something was said again to %d", person)
 	}
-	t.Logf("%d messages, %d new lives, %d unknown sends, %d repeated, in %s", c.tally.messages, c.tally.lives, c.tally.unknown, c.tally.repeated, time.Since(began).Round(time.Second))
+	t.Logf("%d messages, %d restarts, %d unknown sends, %d repeated, in %s", c.tally.messages, c.tally.lives, c.tally.unknown, c.tally.repeated, time.Since(began).Round(time.Second))
 	c.process = nil
 }

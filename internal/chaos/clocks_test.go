@@ -64,7 +64,7 @@ func (r *replicas) token(i int, name, life string) string {
 	return made.Token
 }
 
-// accepts is the status with which each gateway answers somebody with a token.
+// accepts returns the status with which each gateway answers a request with a token.
 func (r *replicas) accepts(token string) (statuses []int) {
 	r.t.Helper()
 	for i := range r.of {
@@ -74,9 +74,10 @@ func (r *replicas) accepts(token string) (statuses []int) {
 	return statuses
 }
 
-// The clocks of two of three machines are set an hour forward and back while jobs are due every second, requests to a hook and alerts come in,
-// and people write; a third one has been wrong from the start. The answers of some sends are lost, others must wait, and one gateway is killed. Nobody notices anything: each instant is
-// fired once, in its second; each message is answered once; tokens expire when they should, at each gateway.
+// The clocks of two of three machines are set an hour forward and back while jobs are due every second, requests to a hook and
+// alerts come in, and people write; the third clock has been wrong from the start. The answers of some sends are lost, others must
+// wait, and one gateway is killed. Nobody notices anything: each instant is fired once, in its second; each message is answered
+// once; tokens expire when they should, at each gateway.
 func TestCausesWhileClocksAreSet(t *testing.T) {
 	t.Parallel()
 	n := 8

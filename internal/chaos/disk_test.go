@@ -44,7 +44,7 @@ func fill(path string) error {
 	return errors.Join(err, f.Close())
 }
 
-// fillDisk lets a gateway whose state has its own disk have no byte of space left, end and start again.
+// fillDisk fills the disk of a gateway whose state has its own disk, and restarts the gateway.
 func (c *cluster) fillDisk(i int) error {
 	ballast := filepath.Join(c.configs[i].State, "ballast")
 	if err := fill(ballast); err != nil {
@@ -61,8 +61,8 @@ func (c *cluster) fillDisk(i int) error {
 	return os.Remove(ballast)
 }
 
-// The disk of one of three gateways is full while people write, and while it is asked to take a request to a hook in. The rows are in the
-// database, so nothing is lost or refused, and the gateway can even start.
+// The disk of one of three gateways is full while people write and while it gets a request to a hook. The rows are in the database,
+// so nothing is lost or refused, and the gateway can even start.
 func TestFullDiskOfOne(t *testing.T) {
 	t.Parallel()
 	const secret = "secret-of-the-hook"

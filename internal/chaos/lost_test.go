@@ -40,7 +40,7 @@ func TestTheOwnerIsToldOfALostReplica(t *testing.T) {
 			p.endOwner((*pair).killAndGone)
 			p.untilShown("the owner is told", func() bool { lost, _ := told(); return lost > 0 })
 			want := []int{1, 0}
-			if *long { // the gateway looks for troubles twice a minute
+			if *long { // the gateway checks twice a minute
 				p.startOther()
 				p.untilShown("the owner is told that another one has come", func() bool { _, over := told(); return over > 0 })
 				want = []int{1, 1}

@@ -1,6 +1,6 @@
 // Package clock is the clock of a gateway. Gateways that share a database take the time from the database, so that they agree about
-// every time that one of them stores and another one compares with its own. If somebody sets the clock of a machine, nothing changes for its
-// gateway: between two looks at the database, the time that has passed is measured by the machine's monotonic clock.
+// every time that one of them stores and another one compares with its own. Setting the clock of a machine does not affect its
+// gateway: between two readings of the database's clock, the machine's monotonic clock measures the time.
 package clock
 
 import (
@@ -16,10 +16,10 @@ import (
 const (
 	lookEvery   = 10 * time.Second
 	lookTimeout = 5 * time.Second
-	// exact is how far the clock may be off before it is set: two clocks drift apart by some milliseconds an hour.
-	exact = 100 * time.Millisecond
-	// worthTelling is how far a machine's clock may be off before the log says so.
-	worthTelling = 5 * time.Second
+	// driftMax is how far the clock may be off before it is set: two clocks drift apart by some milliseconds an hour.
+	driftMax = 100 * time.Millisecond
+	// warnAbove is how far a machine's clock may be off before the log warns.
+	warnAbove = 5 * time.Second
 )
 
 // Ask reads another clock.
@@ -29,7 +29,7 @@ type Ask func(ctx context.Context) (time.Time, error)
 type Clock struct {
 	machine func() time.Time
 	follows atomic.Pointer[moment]
-	told    atomic.Bool // the log says that the machine's clock is off
+	warned  atomic.Bool // the log says that the machine's clock is off
 }
 
 // moment is one moment on both clocks.
@@ -38,10 +38,10 @@ type moment struct {
 	other   time.Time
 }
 
-// New is the clock of a machine, whose times have a monotonic reading, as those of [time.Now] do.
+// New returns the clock of a machine. The times of machine have a monotonic reading, as those of [time.Now] do.
 func New(machine func() time.Time) *Clock { return &Clock{machine: machine} }
 
-// Now is the time.
+// Now returns the time.
 func (c *Clock) Now() time.Time {
 	now := c.machine()
 	if m := c.follows.Load(); m != nil {
@@ -50,11 +50,11 @@ func (c *Clock) Now() time.Time {
 	return now
 }
 
-// at is the other clock's time.
+// at returns the other clock's time when the machine's clock shows the given one.
 func (m *moment) at(machine time.Time) time.Time { return m.other.Add(machine.Sub(m.machine)) }
 
-// Look sets the clock by another one. A clock that is as right as the answer can tell is left alone, so that time does not jump back. It must
-// not be called by two goroutines at once.
+// Look reads another clock and sets this one by it. A difference that the reading can't tell from its own error changes nothing, so
+// that the time does not jump back. Two goroutines must not call it at once.
 func (c *Clock) Look(ctx context.Context, ask Ask, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
@@ -64,22 +64,22 @@ func (c *Clock) Look(ctx context.Context, ask Ask, log *slog.Logger) error {
 		return fmt.Errorf("read the database's clock: %w", err)
 	}
 	now := c.machine()
-	doubt := now.Sub(asked) / 2 // it was read at some moment between asked and now
-	other = other.Add(doubt).Round(0).In(now.Location())
-	if m := c.follows.Load(); m == nil || other.Sub(m.at(now)).Abs() > doubt+exact {
+	errorMax := now.Sub(asked) / 2 // the clock was read at some moment between asked and now
+	other = other.Add(errorMax).Round(0).In(now.Location())
+	if m := c.follows.Load(); m == nil || other.Sub(m.at(now)).Abs() > errorMax+driftMax {
 		c.follows.Store(&moment{now, other})
 	}
 	off := now.Round(0).Sub(other)
-	switch is := off.Abs() > doubt+worthTelling; {
-	case is && !c.told.Swap(true):
-		log.Warn("this machine's clock differs from the database's: set it, for example with NTP; until then the gateway uses the database's", "machine_ahead_by", off.Round(time.Second).String())
-	case !is && c.told.Swap(false):
+	switch is := off.Abs() > errorMax+warnAbove; {
+	case is && !c.warned.Swap(true):
+		log.Warn("this machine's clock differs from the database's, which the gateway uses: set the machine's clock, for example with NTP", "machine_ahead_by", off.Round(time.Second).String())
+	case !is && c.warned.Swap(false):
 		log.Info("this machine's clock is right again")
 	}
 	return nil
 }
 
-// Follow looks at another clock regularly until ctx ends. While the other clock can't be read, time goes on from the last look.
+// Follow calls Look regularly until ctx ends. While the other clock can't be read, time goes on from the last reading.
 func (c *Clock) Follow(ctx context.Context, ask Ask, log *slog.Logger) {
 	pause.Rounds(ctx, lookEvery, lookEvery, log, func(ctx context.Context) {
 		if err := c.Look(ctx, ask, log); err != nil && ctx.Err() == nil {

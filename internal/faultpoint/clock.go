@@ -10,7 +10,7 @@ import (
 	"unsafe"
 )
 
-// looked is when the file was last read, as nanoseconds since began; ahead is what it said.
+// looked is when the file was last read, in nanoseconds since began; ahead is the duration in it.
 var (
 	began  = time.Now()
 	looked atomic.Int64
@@ -19,7 +19,7 @@ var (
 
 const lookEvery = 10 * time.Millisecond
 
-// Clock is the machine's clock, set as the file says that ClockEnv names.
+// Clock returns the machine's clock, shifted by the duration in the file that ClockEnv names.
 func Clock() func() time.Time {
 	path := os.Getenv(ClockEnv)
 	if path == "" {
@@ -40,7 +40,7 @@ func Clock() func() time.Time {
 	}
 }
 
-// set changes the wall clock of a time by whole seconds and leaves its monotonic reading alone, as a machine whose clock is set does.
+// set changes the wall clock of a time by whole seconds and leaves its monotonic reading alone, like a machine whose clock is set.
 func set(t time.Time, by time.Duration) time.Time {
 	inner := (*struct { // as package time has it: the flag, 33 bits of seconds, 30 bits of nanoseconds
 		wall uint64

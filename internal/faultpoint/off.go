@@ -7,5 +7,5 @@ import "time"
 // Hit marks a step. In this build it does nothing.
 func Hit(Point) {}
 
-// Clock is the machine's clock.
+// Clock returns the machine's clock.
 func Clock() func() time.Time { return time.Now }

@@ -32,6 +32,6 @@ const (
 // "<name>:<n>" when it is reached for the n-th time.
 const Env = "SLUICE_FAULTPOINT"
 
-// ClockEnv is the environment variable that names a file which says how far the process's clock is ahead, such as -1h; it may change at any
-// time. Its monotonic clock goes on.
+// ClockEnv is the environment variable that names a file with the duration by which the process's wall clock is ahead, such as -1h.
+// The file may change at any time. The process's monotonic clock is not affected.
 const ClockEnv = "SLUICE_FAULTCLOCK"

@@ -36,7 +36,7 @@ func always(ctx context.Context, k *Commands, c Call, id ledger.ApprovalID, word
 	if err != nil {
 		return notDecided(k, c, id, p, err)
 	}
-	// What is wrong with a rule or a pattern says something about the arguments of the call, too.
+	// An error about a rule or a pattern would tell something about the arguments of the call, too.
 	if _, may := c.Quotes.Show(flow.NewText("", p.Label)); v.Owner && !may {
 		return Answer{Text: elsewhere}, nil
 	}
@@ -97,7 +97,7 @@ func withPatterns(exact json.RawMessage, patterns string) (json.RawMessage, erro
 	for line := range strings.Lines(patterns) {
 		name, pattern, ok := strings.Cut(strings.TrimSpace(line), "=")
 		if _, known := args[name]; !ok || !known {
-			return nil, &request.Error{Text: fmt.Sprintf("%s names no argument of the call. %s", visible.CodeSpan(strings.TrimSpace(line)), strings.TrimSuffix(alwaysUsage, "."))}
+			return nil, &request.Error{Text: fmt.Sprintf("%s does not name an argument of the call. %s", visible.CodeSpan(strings.TrimSpace(line)), strings.TrimSuffix(alwaysUsage, "."))}
 		}
 		text, err := json.Marshal(pattern)
 		if err != nil {

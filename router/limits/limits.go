@@ -24,7 +24,7 @@ import (
 	"sluice/router/usertext"
 )
 
-// fullMax is how many counts that are at their maximum are remembered, so that what exceeds them needs no look into the database.
+// fullMax is how many counts at their maximum are remembered, so that events above them need no query.
 const fullMax = 10_000
 
 // Store keeps the counts.
@@ -34,7 +34,7 @@ type Store interface {
 	CountLimits(ctx context.Context, counts []ledger.LimitCount, now time.Time) (full int, until time.Time, err error)
 }
 
-// Reached says that a limit is reached. Its text may be shown to whoever is limited.
+// Reached is the error for an event above a limit. Its text may be shown to whoever is limited.
 type Reached struct {
 	ledger.LimitCount
 	Until time.Time
@@ -75,7 +75,7 @@ type Counter struct {
 	log     *slog.Logger
 	refused *prometheus.CounterVec
 	// turn is held while the store counts. One transaction of this process at a time thus locks counts, in the order of their
-	// names, and transactions of several replicas never wait for each other in a circle.
+	// names, and the transactions of several replicas never deadlock.
 	turn chan struct{}
 
 	mu   sync.Mutex
@@ -135,7 +135,7 @@ func (l *Counter) reached(c ledger.LimitCount, until time.Time) *Reached {
 	return &Reached{LimitCount: c, Until: until, Wait: max(wait, time.Second)}
 }
 
-// known finds a count that is known to be at its maximum. A changed rate is another count here.
+// known finds a count that is remembered to be at its maximum. A count whose rate has changed is not remembered.
 func (l *Counter) known(counts []ledger.LimitCount) *Reached {
 	l.mu.Lock()
 	defer l.mu.Unlock()

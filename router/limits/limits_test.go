@@ -63,7 +63,7 @@ func person(name string, most int) ledger.LimitCount {
 	return ledger.LimitCount{Kind: ledger.LimitPerson, Name: name, Level: flow.Public, Rate: ledger.Rate{Max: most, Per: time.Minute}}
 }
 
-// What exceeds a limit needs no look into the database until the window ends, or the limit is changed.
+// What exceeds a limit needs no query until the window ends, or the limit is changed.
 func TestAFloodCostsNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -98,7 +98,7 @@ func TestAClockThatIsSetBack(t *testing.T) {
 	})
 }
 
-// Whoever waits as long as they were told is heard.
+// Whoever waits as long as they were told is no longer limited.
 func TestTheTimeToWaitIsEnough(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -127,8 +127,8 @@ func TestWithoutALimitNothingIsCounted(t *testing.T) {
 	require.NoError(t, without.Count(t.Context(), person("ann", 1)))
 }
 
-// A process counts one event at a time, in one order, so that replicas never wait for each other in a circle; who gives up
-// does not wait.
+// A process counts one event at a time, and the counts of an event in one order, so that replicas never deadlock. An event whose
+// context ends does not wait.
 func TestOneProcessCountsInOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -152,7 +152,7 @@ func TestOneProcessCountsInOrder(t *testing.T) {
 	})
 }
 
-// The words say what was too much, and nothing about anybody else.
+// The text says what was too much, and nothing about anybody else.
 func TestWords(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[ledger.LimitKind]string{

@@ -11,7 +11,7 @@ import (
 	"sluice/sessions"
 )
 
-// Right is by what somebody may speak in a place.
+// Right is the reason why a person may speak in a place, or says that they may not.
 type Right string
 
 // The rights.
@@ -25,8 +25,8 @@ const (
 	RightNone   Right = "none"
 )
 
-// RightOf says by what a person may speak in a place, as the configuration and the requests are now. The roles of people are
-// not known here: RightRole means that the person may speak with a listed role.
+// RightOf returns the right of a person in a place, by the present configuration and requests for access. It does not know the
+// roles of people: RightRole means that the person may speak if they have a listed role.
 func (pl *Places) RightOf(ctx context.Context, route sessions.Route, who sessions.Peer) (Right, error) {
 	s := pl.Settings()
 	in := Arrival{Inbound: adapters.Inbound{Route: route, Sender: who}}
@@ -54,7 +54,7 @@ func (pl *Places) RightOf(ctx context.Context, route sessions.Route, who session
 	return right, nil
 }
 
-// rightDirect is the right in a direct chat.
+// rightDirect returns the right of a sender in a direct chat.
 func (pl *Places) rightDirect(ctx context.Context, ch ChannelSettings, in Arrival, owner bool) (Right, error) {
 	if owner {
 		return RightOwner, nil
@@ -84,12 +84,12 @@ func (pl *Places) rightDirect(ctx context.Context, ch ChannelSettings, in Arriva
 	return RightAsk, nil
 }
 
-// admits reports whether a group is heard at all.
+// admits reports whether messages in a group are accepted at all.
 func (ch *ChannelSettings) admits(at group) bool {
 	return ch.GroupPolicy == AccessOpen || (ch.GroupPolicy == AccessAllowlist && at.listed)
 }
 
-// right is that of the sender in an admitted group: everybody's, if there are no lists.
+// right returns the sender's right in an admitted group. Without lists, everybody may speak.
 func (g GroupSettings) right(in adapters.Inbound) Right {
 	switch {
 	case !g.restricts():

@@ -39,7 +39,7 @@ func TestConformance(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) *store.DB { return open(t, migrated.Copy(t)) })
 }
 
-// Who only reads migrates nothing.
+// A program that only reads a database does not migrate it.
 func TestAsItIs(t *testing.T) {
 	t.Parallel()
 	url := migrated.Copy(t)

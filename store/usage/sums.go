@@ -167,7 +167,7 @@ func (t Table) CallsSince(ctx context.Context, most flow.Level, since time.Time,
 	})
 }
 
-// CallsOfRun reads the calls of a session's run that have ended, the first ones first. Those above the level do not exist.
+// CallsOfRun reads the calls of a session's run that have ended, oldest first, without those above the level.
 func (t Table) CallsOfRun(ctx context.Context, most flow.Level, session address.ID, run address.RunID, limit int) ([]spending.CallPoint, error) {
 	f := engine.Filter{}
 	f.Add(`kind = 0 AND held <> 1`)

@@ -89,7 +89,7 @@ func (l list) period(ctx context.Context, c *engine.Conn, f *engine.Filter, q *l
 }
 
 // firstSince finds the number of the first row of a time by halving: rows are numbered in the order of their times, but for
-// disorder. It is one statement, because each answer of a database that is elsewhere takes its time.
+// disorder. It is one statement, because each query to a database on another machine costs a round trip.
 func (l list) firstSince(ctx context.Context, c *engine.Conn, at time.Time) (first int64, err error) {
 	then := engine.Micros(at)
 	const middle = `(h.low + h.high) / 2`

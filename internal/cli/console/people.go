@@ -34,8 +34,9 @@ type speakers struct {
 func people(d command.Deps) *cobra.Command {
 	return command.Asking(d, &cobra.Command{
 		Use: "people", Short: "Show who speaks where, and by what right", Args: command.Args(0, 0),
-		Long: `Show the owners, and everybody else who has spoken lately or may speak: whether they
-may write in private, where they have spoken, and whether they still may there.
+		Long: `Show the owners and everybody else who has spoken lately or may speak: by what right
+they may write in private, where they have spoken, and by what right they still may
+speak there.
 
 A right is owner, open (everybody may), listed (in a list of the configuration), role
 (with a role of the configuration), paired (approved with "sluice pairing"), ask (not
@@ -60,5 +61,5 @@ func printPeople(s terminal.Screen, got speakers) error {
 	if err != nil || !got.More {
 		return err
 	}
-	return s.Printf("Only the newest 2,000 messages were looked at, and at most 200 people and 10 places of each are shown.")
+	return s.Printf("There is more: this covers the newest 2,000 messages, 200 people, and 10 places for each person.")
 }

@@ -126,7 +126,7 @@ func As(ctx context.Context, who Caller) context.Context {
 
 type countedKey struct{}
 
-// Counted is a context for a request that the gateway makes for one that was counted already.
+// Counted marks the context of a request that the gateway makes on behalf of a request that was counted already.
 func Counted(ctx context.Context) context.Context { return context.WithValue(ctx, countedKey{}, true) }
 
 // IsCounted reports whether a context is [Counted].

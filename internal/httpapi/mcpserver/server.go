@@ -115,7 +115,7 @@ func (s *server) survive(next mcp.MethodHandler) mcp.MethodHandler {
 type caller struct {
 	api     http.Handler
 	request *http.Request
-	counted atomic.Bool // whether a request to the API was made: the first is the MCP request itself to limits of requests
+	counted atomic.Bool // set by the first request to the API: limits have counted it as the MCP request
 }
 
 // request is a request to the API.

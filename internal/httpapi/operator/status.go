@@ -55,9 +55,9 @@ type RefusalRows interface {
 }
 
 const (
-	// limitedSince is how long ago somebody was limited whom the state of the gateway names.
+	// limitedSince is how far back the state of the gateway names who was limited.
 	limitedSince = time.Hour
-	// refusalsMax is how many refusals are looked at for it.
+	// refusalsMax is how many refusals are read for this.
 	refusalsMax = 200
 )
 

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// messagesMax is how many of the newest messages are looked at.
+	// messagesMax is how many of the newest messages are read.
 	messagesMax = 2000
 	// peopleMax is how many people are listed.
 	peopleMax = 200
@@ -179,7 +179,7 @@ func (a *API) spoken(ctx context.Context, found *people, more *bool) error {
 	return err
 }
 
-// right is by what a person may speak in a place.
+// right returns the right by which a person may speak in a place.
 func (a *API) right(ctx context.Context, route sessions.Route, who sessions.Peer) (place.Right, error) {
 	if route.Channel == a.Page {
 		return rightToken, nil
@@ -187,7 +187,7 @@ func (a *API) right(ctx context.Context, route sessions.Route, who sessions.Peer
 	return a.Rights.RightOf(ctx, route, who)
 }
 
-// people are found people, each once.
+// people are the people found, each once.
 type people struct {
 	all  []speaker
 	at   map[string]int // by principal

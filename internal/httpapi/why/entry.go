@@ -71,8 +71,8 @@ func recorded(e *ledger.AuditRecord) step {
 // entry explains an entry of the audit trail by what it is about, as far as that was stored with it.
 func (c *chain) entry(id string) error {
 	if !strings.Contains(id, "-") || !auth.CallerOf(c.ctx).SeesAll() {
-		// As callers get it who do not see everything. The id itself has the entry's hash, and whoever could try hashes would
-		// learn of the entries before it.
+		// Callers who do not see everything get sealed ids. A plain id contains the entry's hash, and a caller who could try hashes
+		// would learn about the entries before it.
 		id = c.Cursors.OpenEntry(id)
 	}
 	found, err := c.Rows.ListAudit(c.ctx, ledger.AuditQuery{ID: id, MaxLevel: auth.CallerOf(c.ctx).Level, Limit: 1})

@@ -14,7 +14,7 @@ type Error struct {
 	Status  int    `json:"-"`
 	Code    string `json:"error" doc:"what went wrong, for programs" example:"not_found"`
 	Message string `json:"message" doc:"what went wrong and what to do, for people"`
-	// Retry is when the caller may try again; 0: it is not said.
+	// Retry is when the caller may try again; 0: unknown.
 	Retry time.Duration `json:"-"`
 }
 

@@ -45,7 +45,7 @@ func (a *App) newHTTP() error {
 			Approver: a.router.Approvals, Always: a.router.Approvals, Pairings: a.router.Pairings, Jobs: a.router.Jobs, Places: a.router.Places(), PlaceSettings: a.router.Places().Settings, Heartbeats: a.router.Jobs, Events: a.bus, Live: bus.Everything{Bus: a.bus}, Steps: a.bus, Simulator: simulator{a.loop}, Nodes: a.nodes, Hooks: a.router.Hooks(), Alerts: a.router.Alerts(),
 		},
 		Rows: httpapi.Rows{
-			Sessions: a.store, Runs: a.store, Deliveries: a.store, Media: a.store, Exchanges: a.store, Approvals: a.store, Allow: a.store, Policies: a.store,
+			Sessions: a.store, Tree: a.store, Runs: a.store, Deliveries: a.store, Media: a.store, Exchanges: a.store, Approvals: a.store, Allow: a.store, Policies: a.store,
 			Memories: a.store, Pairings: a.store, Audit: a.store, Hooks: a.store, Denials: a.store, Access: a.store, Overview: a.store, Live: a.store, Why: a.store, People: a.store, Usage: a.store,
 		},
 		Models: conversation.Models{Default: a.roster.ModelName, Check: a.chooseModel, MaxTemperature: a.maxTemperature},

@@ -32,6 +32,7 @@ func routerSettings(c *config.Config) *place.Settings {
 	s.Clearance = c.Policy.Clearance
 	s.Limits = place.Limits{Person: rate(c.Limits.PerPerson), Conversation: rate(c.Limits.PerConversation), Agent: rate(c.Limits.PerAgent)}
 	s.Retention = retention(c.Retention)
+	s.Retention.Limits = limitAge
 	s.Exchanges, s.Reset = exchangeSettings(c), resetSettings(c.Session)
 	for _, a := range c.Agents.List {
 		if a.Default {
@@ -60,7 +61,7 @@ func retention(c config.Retention) place.Retention {
 		d, _ := config.Age(text)
 		return d
 	}
-	return place.Retention{Events: age(c.Events), Runs: age(c.Runs), Deliveries: age(c.Deliveries), Sessions: age(c.Sessions), Archived: age(c.Archived), Memories: age(c.Memories), Media: age(c.Media), Usage: age(c.Usage), Limits: limitAge}
+	return place.Retention{Events: age(c.Events), Runs: age(c.Runs), Deliveries: age(c.Deliveries), Sessions: age(c.Sessions), Archived: age(c.Archived), Memories: age(c.Memories), Media: age(c.Media), Usage: age(c.Usage)}
 }
 
 func channelSettings(c *config.Config) map[string]place.ChannelSettings {

@@ -24,6 +24,7 @@ import (
 	"sluice/internal/httpapi/openai"
 	"sluice/internal/httpapi/operator"
 	"sluice/internal/httpapi/view"
+	"sluice/internal/httpapi/why"
 	"sluice/internal/workspace"
 	"sluice/policy"
 	"sluice/policy/flow"
@@ -305,6 +306,18 @@ func (g *gateway) Thread(context.Context, sessions.Record) ([]sessions.Message, 
 	return g.thread, nil
 }
 
+func (g *gateway) Message(context.Context, sessions.ID, sessions.MessageID) (sessions.Message, error) {
+	return sessions.Message{}, sessions.ErrNotFound
+}
+
+func (g *gateway) Children(context.Context, sessions.ID, sessions.MessageID) ([]sessions.Message, error) {
+	return nil, nil
+}
+
+func (g *gateway) NewestLeaf(context.Context, sessions.ID, sessions.MessageID) (sessions.MessageID, error) {
+	return "", sessions.ErrNotFound
+}
+
 func (g *gateway) Todos(context.Context, sessions.ID) ([]sessions.Todo, error) { return g.todos, nil }
 
 func (g *gateway) ListDeliveries(context.Context, ledger.Query) ([]ledger.Delivery, error) {
@@ -383,7 +396,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 
 // useRows has the API read all rows from a database.
 func useRows(c *httpapi.Config, db *store.DB) {
-	c.Rows = httpapi.Rows{Sessions: db, Runs: db, Deliveries: db, Media: db, Exchanges: db, Approvals: db, Memories: db, Pairings: db, Audit: db, Denials: db, Access: db, Overview: db, Live: db, Why: db, Usage: db}
+	c.Rows = httpapi.Rows{Sessions: db, Tree: db, Runs: db, Deliveries: db, Media: db, Exchanges: db, Approvals: db, Memories: db, Pairings: db, Audit: db, Denials: db, Access: db, Overview: db, Live: db, Why: db, Usage: db}
 }
 
 // serve is all that a server before the gateway serves.
@@ -399,6 +412,13 @@ func (nobody) TokenNamed(context.Context, string) (ledger.APIToken, error) {
 	return ledger.APIToken{}, sessions.ErrNotFound
 }
 
+// noRefusals are rows of a gateway that has refused nobody.
+type noRefusals struct{ why.Rows }
+
+func (noRefusals) ListRefusals(context.Context, flow.Level, time.Time, int) ([]ledger.Refusal, error) {
+	return nil, nil
+}
+
 func (nobody) NoteUses(context.Context, []ledger.Use) error { return nil }
 
 // newServer makes a server before the gateway; settings change what it is made of.
@@ -409,7 +429,7 @@ func newServer(t *testing.T, g *gateway, settings ...func(*httpapi.Config)) *htt
 			Resolver: g, Sessions: g, Turns: g, Work: g, SendPermissions: g, Gate: g, Checker: g, Outbox: g, Directory: g, Deliveries: g, Tasks: g, Approver: g, Pairings: g, Events: g, Simulator: g, Heartbeats: g,
 		},
 		Rows: httpapi.Rows{
-			Sessions: g, Runs: g, Deliveries: g, Media: g, Exchanges: g, Approvals: g, Memories: g, Pairings: g, Audit: g, Denials: g, Access: nobody{},
+			Sessions: g, Tree: g, Runs: g, Deliveries: g, Media: g, Exchanges: g, Approvals: g, Memories: g, Pairings: g, Audit: g, Denials: g, Access: nobody{}, Why: noRefusals{},
 		},
 		Published: func() []openai.Agent {
 			return []openai.Agent{{ID: "main", Default: true, Published: true}, {ID: "quiet"}, {ID: "research", Published: true}}

@@ -132,7 +132,7 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 		cfg: cfg,
 
 		sessions:  &conversation.SessionAPI{Visible: visible, Keeper: gw.Sessions, SendPermissions: gw.SendPermissions, Rows: rows.Sessions, Exchanges: rows.Exchanges, Models: cfg.Models, Now: cfg.Now},
-		history:   &conversation.HistoryAPI{Visible: visible, Rows: rows.Sessions, Notices: rows.Deliveries, Names: names, Answers: answers, Channel: cfg.PageRoute.Channel},
+		history:   &conversation.HistoryAPI{Visible: visible, Rows: rows.Sessions, Tree: rows.Tree, Notices: rows.Deliveries, Names: names, Answers: answers, Channel: cfg.PageRoute.Channel},
 		turns:     turns,
 		wakes:     &conversation.WakeAPI{Turns: turns, Heartbeats: gw.Heartbeats},
 		events:    events,

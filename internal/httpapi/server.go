@@ -55,6 +55,7 @@ import (
 	"sluice/internal/workspace"
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/branches"
 	"sluice/router/place"
 	"sluice/router/trigger"
 	"sluice/sessions"
@@ -99,6 +100,7 @@ type Hooks interface {
 // Rows is what the API reads from the store, by kind.
 type Rows struct {
 	Sessions   conversation.SessionRows
+	Tree       branches.Tree
 	Runs       conversation.RunRows
 	Exchanges  conversation.ExchangeRows
 	Deliveries operator.DeliveryRows

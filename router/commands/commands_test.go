@@ -13,6 +13,7 @@ import (
 	"sluice/announce"
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/branches"
 	"sluice/router/ledger"
 	"sluice/router/place"
 	"sluice/router/queue"
@@ -23,12 +24,13 @@ import (
 func TestListOfBranches(t *testing.T) {
 	t.Parallel()
 	list := func(n int) string {
-		var all []version
+		var all []branches.Branch
 		for i := range n {
-			said := flow.NewText(fmt.Sprint("q", i+1), flow.Bottom())
-			all = append(all, version{question: said, answer: flow.NewText("", flow.Bottom()), selected: i == n-1})
+			id := sessions.MessageID(fmt.Sprint("m", i))
+			asked := sessions.Message{ID: id, Parts: []sessions.Part{{Type: sessions.PartText, Text: fmt.Sprint("q", i+1)}}, Label: flow.Bottom()}
+			all = append(all, branches.Branch{ID: id, Question: asked, Selected: i == n-1})
 		}
-		return listBranches(policy.NewQuotation(flow.Public), all)
+		return listBranches(Call{Session: sessions.Record{Taint: flow.Bottom()}, Quotes: policy.NewQuotation(flow.Public)}, all)
 	}
 	require.Contains(t, list(0), "no other branch")
 	require.Contains(t, list(1), "no other branch")

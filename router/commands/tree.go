@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/branches"
 	"sluice/router/place"
 	"sluice/router/queue"
 	"sluice/router/usertext"
@@ -107,18 +107,18 @@ func (k *Commands) branch(ctx context.Context, c Call) (*sessions.Order, string,
 	if c.Fresh {
 		return nil, "There are no branches here yet.", nil
 	}
-	branches, err := k.branches(ctx, c.Session)
+	found, err := k.branches(ctx, c.Session)
 	if err != nil {
 		return nil, "", err
 	}
 	if c.Args == "" {
-		return nil, listBranches(c.Quotes, branches), nil
+		return nil, listBranches(c, found), nil
 	}
-	n, ok := numberUpTo(len(branches), c.Args)
+	n, ok := numberUpTo(len(found), c.Args)
 	if !ok {
-		return nil, fmt.Sprintf("Usage: `/branch` lists the branches of the last turn, `/branch N` continues from branch N. There are %d.", len(branches)), nil
+		return nil, fmt.Sprintf("Usage: `/branch` lists the branches of the last turn, `/branch N` continues from branch N. There are %d.", len(found)), nil
 	}
-	return &sessions.Order{Do: sessions.OrderSwitch, N: n, Message: branches[n-1].id}, "", nil
+	return &sessions.Order{Do: sessions.OrderSwitch, N: n, Message: found[n-1].ID}, "", nil
 }
 
 // numberUpTo reads a number from 1 to limit.
@@ -127,89 +127,39 @@ func numberUpTo(limit int, text string) (n int, ok bool) {
 	return n, err == nil && n >= 1 && n <= limit
 }
 
-// version is one branch of the last turn.
-type version struct {
-	id       sessions.MessageID // of the answer's first message, or of the question if it has no answer
-	question flow.Text
-	answer   flow.Text
-	selected bool
-}
-
-// branches lists the versions of the last turn, oldest first: the versions of its question, each with its answers. A
-// branch keeps its number when others are added.
-func (k *Commands) branches(ctx context.Context, record sessions.Record) ([]version, error) {
+// branches lists the branches of the last turn.
+func (k *Commands) branches(ctx context.Context, record sessions.Record) ([]branches.Branch, error) {
 	session, err := sessions.LoadSession(ctx, k.Tree, record, k.Now)
 	if err != nil {
 		return nil, err
 	}
-	siblings, err := session.Branches(ctx, usertext.NewestMessage(session.Messages()).ID)
-	if err != nil {
-		return nil, err
-	}
-	var found []version
-	for _, asked := range siblings {
-		if asked.Message.Role != sessions.RoleUser {
-			continue
-		}
-		answers, err := k.answers(ctx, session, asked)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, answers...)
-	}
-	slices.SortFunc(found, func(a, b version) int { return cmp.Compare(a.id, b.id) }) // ids sort by time
-	return found, nil
+	return branches.Of(ctx, k.Tree, record.ID, session.Messages())
 }
 
-// answers lists the branches that start with one version of a question.
-func (k *Commands) answers(ctx context.Context, session *sessions.Session, asked sessions.Branch) ([]version, error) {
-	record, question := session.Record(), asked.Message
-	children, err := k.Tree.Children(ctx, record.ID, question.ID)
-	if err != nil {
-		return nil, fmt.Errorf("read branches: %w", err)
-	}
-	if len(children) == 0 {
-		return []version{{id: question.ID, question: textIn(record, question), selected: asked.Selected}}, nil
-	}
-	thread := session.Messages()
-	var found []version
-	for _, child := range children {
-		leaf, err := k.Tree.NewestLeaf(ctx, record.ID, child.ID)
-		if err != nil {
-			return nil, fmt.Errorf("read branch: %w", err)
-		}
-		last, err := k.Tree.Message(ctx, record.ID, leaf)
-		if err != nil {
-			return nil, fmt.Errorf("read branch: %w", err)
-		}
-		found = append(found, version{
-			id: child.ID, question: textIn(record, question), answer: textIn(record, last),
-			selected: slices.ContainsFunc(thread, func(m sessions.Message) bool { return m.ID == child.ID }),
-		})
-	}
-	return found, nil
-}
-
-// textIn is a message's text, with its session's label. A silent answer has no text.
+// textIn is a message's text, with its session's label. A silent answer has no text, nor has one that is missing.
 func textIn(record sessions.Record, m sessions.Message) flow.Text {
+	if m.ID == "" {
+		return flow.Text{}
+	}
 	return flow.NewText(sessions.VisibleText(m.Text()), m.Label.Join(record.Taint))
 }
 
-func listBranches(quotes *policy.Quotation, branches []version) string {
-	if len(branches) < 2 {
+func listBranches(c Call, found []branches.Branch) string {
+	if len(found) < 2 {
 		return "The last turn has no other branch. Edit your last message, or send `/edit TEXT` or `/retry`, to start one."
 	}
 	var b strings.Builder
 	b.WriteString("The branches of the last turn. `/branch N` continues from branch N.\n")
-	for i, br := range branches {
-		if i < len(branches)-maxBranches {
+	for i, br := range found {
+		if i < len(found)-maxBranches {
 			continue
 		}
 		here := ""
-		if br.selected {
+		if br.Selected {
 			here = " (current)"
 		}
-		question, answer := quotes.Or(br.question, "not shown here"), cmp.Or(quotes.Or(br.answer, "not shown here"), "no reply")
+		question := c.Quotes.Or(textIn(c.Session, br.Question), "not shown here")
+		answer := cmp.Or(c.Quotes.Or(textIn(c.Session, br.Answer), "not shown here"), "no reply")
 		fmt.Fprintf(&b, "\n%d. %s → %s%s", i+1, usertext.Quote(question), usertext.Quote(answer), here)
 	}
 	return b.String()

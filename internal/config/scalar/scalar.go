@@ -153,8 +153,12 @@ func (r Rate) In(period time.Duration) int {
 // MarshalText returns the text that UnmarshalText reads.
 func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// UnmarshalText reads a rate; the period is from a second to a day.
+// UnmarshalText reads a rate; the period is from a second to a day. An empty text is no rate.
 func (r *Rate) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*r = Rate{}
+		return nil
+	}
 	amount, period, ok := strings.Cut(string(text), "/")
 	n, err := strconv.Atoi(strings.TrimSpace(amount))
 	per, fault := time.ParseDuration(strings.TrimSpace(period))

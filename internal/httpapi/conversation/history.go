@@ -8,6 +8,7 @@ import (
 	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/wire"
+	"sluice/router/branches"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -25,6 +26,7 @@ const noticesMax = 500
 type HistoryAPI struct {
 	Visible *view.Visibility
 	Rows    SessionRows
+	Tree    branches.Tree
 	Notices NoticeRows
 	Names   view.FileNames
 	Answers *Answers
@@ -34,6 +36,7 @@ type HistoryAPI struct {
 // messageRecord is one message of a transcript. Role notice is what the gateway itself says, or a message that was not an answer.
 type messageRecord struct {
 	ID      string             `json:"id"`
+	Parent  string             `json:"parent,omitempty" doc:"the message before it in the tree of messages; absent for the first one, and if you may not see it"`
 	Role    string             `json:"role" enum:"user,agent,assistant,toolResult,summary,notice"`
 	Text    string             `json:"text"`
 	Sender  *sessions.Peer     `json:"sender,omitempty"`
@@ -67,8 +70,16 @@ func (a *HistoryAPI) noticeOf(ctx context.Context, d ledger.Delivery) messageRec
 	return messageRecord{ID: string(d.ID), Role: "notice", Text: d.Text, Files: a.Names.Of(ctx, d), Buttons: view.OpenButtons(d), Label: d.Label.String(), Created: d.Created}
 }
 
+// branchRecord is one branch of the last turn.
+type branchRecord struct {
+	Message  string `json:"message" doc:"the first message of its answer, or its question if it has no answer"`
+	Selected bool   `json:"selected,omitempty" doc:"the transcript shows this branch"`
+}
+
 type transcript struct {
 	Session   sessions.ID     `json:"session"`
+	Head      string          `json:"head,omitempty" doc:"the last message of the selected branch, if you may see it"`
+	Branches  []branchRecord  `json:"branches,omitempty" doc:"the branches of the last turn, the oldest first, if there are several and you may see all of them: the message /branch N continues from the N-th one"`
 	Messages  []messageRecord `json:"messages"`
 	Truncated bool            `json:"truncated,omitempty" doc:"older messages were left out because of the limit or the size of the response"`
 }
@@ -94,10 +105,15 @@ func (a *HistoryAPI) Get(ctx context.Context, in *struct {
 		return nil, err
 	}
 	messages := make([]messageRecord, 0, len(thread)+len(notices))
+	var seen string // the message before, if the caller sees it
 	for _, m := range thread {
-		if who.Sees(m.Label) {
-			messages = append(messages, messageOf(m))
+		if !who.Sees(m.Label) {
+			seen = ""
+			continue
 		}
+		out := messageOf(m)
+		out.Parent, seen = seen, out.ID
+		messages = append(messages, out)
 	}
 	for _, d := range notices {
 		if d.Status == ledger.DeliverySent {
@@ -116,7 +132,28 @@ func (a *HistoryAPI) Get(ctx context.Context, in *struct {
 	if err := a.Answers.filterHistory(ctx, r, kept); err != nil {
 		return nil, err
 	}
-	return wire.NewBody(transcript{r.ID, kept, len(kept) < len(messages)}), nil
+	versions, err := a.branches(ctx, r, thread)
+	if err != nil {
+		return nil, err
+	}
+	return wire.NewBody(transcript{r.ID, seen, versions, kept, len(kept) < len(messages)}), nil
+}
+
+// branches lists the branches of the last turn. Their numbers count all of them, so a caller who may not see one of them sees none.
+func (a *HistoryAPI) branches(ctx context.Context, r sessions.Record, thread []sessions.Message) ([]branchRecord, error) {
+	found, err := branches.Of(ctx, a.Tree, r.ID, thread)
+	if err != nil || len(found) < 2 {
+		return nil, err
+	}
+	who := auth.CallerOf(ctx)
+	out := make([]branchRecord, len(found))
+	for i, b := range found {
+		if !who.Sees(b.Question.Label) || b.Answer.ID != "" && !who.Sees(b.Answer.Label) {
+			return nil, nil
+		}
+		out[i] = branchRecord{string(b.ID), b.Selected}
+	}
+	return out, nil
 }
 
 // newestMessages are the last messages of a transcript: at least one, at most limit, and about a page's bytes.

@@ -74,14 +74,15 @@ type gateway struct {
 	operator.PairingRows
 	operator.AuditRows
 
-	mu      sync.Mutex
-	records map[string]sessions.Record // by id and key
-	busy    map[sessions.ID]bool
-	runs    map[sessions.RunID]sessions.Run
-	becomes map[sessions.RunID]sessions.Run // what runs are once they were looked at
-	todos   []sessions.Todo
-	thread  []sessions.Message
-	sent    []ledger.Delivery
+	mu       sync.Mutex
+	records  map[string]sessions.Record // by id and key
+	busy     map[sessions.ID]bool
+	runs     map[sessions.RunID]sessions.Run
+	becomes  map[sessions.RunID]sessions.Run // what runs are once they were looked at
+	todos    []sessions.Todo
+	thread   []sessions.Message
+	children map[sessions.MessageID][]sessions.Message
+	sent     []ledger.Delivery
 
 	exchanges []ledger.Exchange
 	approvals []ledger.Approval
@@ -306,16 +307,23 @@ func (g *gateway) Thread(context.Context, sessions.Record) ([]sessions.Message, 
 	return g.thread, nil
 }
 
-func (g *gateway) Message(context.Context, sessions.ID, sessions.MessageID) (sessions.Message, error) {
+func (g *gateway) Message(_ context.Context, _ sessions.ID, id sessions.MessageID) (sessions.Message, error) {
+	for _, children := range g.children {
+		for _, m := range children {
+			if m.ID == id {
+				return m, nil
+			}
+		}
+	}
 	return sessions.Message{}, sessions.ErrNotFound
 }
 
-func (g *gateway) Children(context.Context, sessions.ID, sessions.MessageID) ([]sessions.Message, error) {
-	return nil, nil
+func (g *gateway) Children(_ context.Context, _ sessions.ID, parent sessions.MessageID) ([]sessions.Message, error) {
+	return g.children[parent], nil
 }
 
-func (g *gateway) NewestLeaf(context.Context, sessions.ID, sessions.MessageID) (sessions.MessageID, error) {
-	return "", sessions.ErrNotFound
+func (g *gateway) NewestLeaf(_ context.Context, _ sessions.ID, id sessions.MessageID) (sessions.MessageID, error) {
+	return id, nil
 }
 
 func (g *gateway) Todos(context.Context, sessions.ID) ([]sessions.Todo, error) { return g.todos, nil }

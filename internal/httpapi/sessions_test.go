@@ -137,6 +137,33 @@ func TestHistoryShowsNoticesInOrder(t *testing.T) {
 	require.NotContains(t, w.Body.String(), "secret", "what the gate held back is not shown")
 }
 
+// The numbers of branches count all of them, so a caller who may not see one of them sees none.
+func TestHistoryShowsBranches(t *testing.T) {
+	t.Parallel()
+	g := withMain()
+	say := func(id sessions.MessageID, role sessions.Role, level flow.Level) sessions.Message {
+		return sessions.Message{ID: id, Role: role, Label: flow.NewLabel(level, flow.Trusted), Created: clock}
+	}
+	q1, q2 := say("msg_1", sessions.RoleUser, flow.Public), say("msg_3", sessions.RoleUser, flow.Public)
+	a1, a2 := say("msg_2", sessions.RoleAssistant, flow.Confidential), say("msg_4", sessions.RoleAssistant, flow.Public)
+	g.thread = []sessions.Message{q2, a2}
+	g.children = map[sessions.MessageID][]sessions.Message{"": {q1, q2}, "msg_1": {a1}, "msg_3": {a2}}
+	h := newServer(t, g, withTokens(auth.Credential{Name: "low", Token: "low", Level: flow.Internal, Role: auth.RoleOperator})).Handler()
+	branches := `"branches":[{"message":"msg_2"},{"message":"msg_4","selected":true}]`
+	all := call(h, "GET", "/v1/sessions/main/history", "").Body.String()
+	require.Contains(t, all, branches)
+	require.Contains(t, all, `"head":"msg_4"`)
+	require.Contains(t, all, `"parent":"msg_3"`)
+	low := call(h, "GET", "/v1/sessions/main/history", "", "Authorization: Bearer low")
+	require.Equal(t, 200, low.Code)
+	require.NotContains(t, low.Body.String(), "branches")
+	g.children["msg_1"] = nil // a question without an answer is a branch, too
+	low = call(h, "GET", "/v1/sessions/main/history", "", "Authorization: Bearer low")
+	require.Contains(t, low.Body.String(), `"branches":[{"message":"msg_1"},{"message":"msg_4","selected":true}]`)
+	g.children[""] = g.children[""][1:]
+	require.NotContains(t, call(h, "GET", "/v1/sessions/main/history", "").Body.String(), "branches")
+}
+
 // What the gate withholds stays withheld when the run that has said it is not kept any more.
 func TestHistoryAsksTheGateAboutOldRuns(t *testing.T) {
 	t.Parallel()

@@ -32,6 +32,7 @@ export class Chat {
     this.ended = ""; // the last run whose end the events have shown
     this.asking = null; // reads the answer to the newest message
     this.older = ""; // from where older messages can be read
+    this.branches = []; // of the last turn, if there are several
     this.follow = followSession(name, {
       opened: () => this.opened(), event: (e) => this.onEvent(e), away: (failures) => this.away(failures), hidden: () => this.tellAbove(),
     });
@@ -81,6 +82,7 @@ export class Chat {
     this.results.clear();
     for (const m of history.messages) this.stored(m, before);
     this.reachesBack(history);
+    this.branches = history.branches ?? [];
     for (const run of queued) if (!this.users.has(run.id)) this.users.set(run.id, this.user(run.input, { under: { text: t("chat.waiting") }, run: run.id, created: run.accepted }));
     for (const run of running) this.think(run.id, partial.get(run.id));
     this.entries.push(...kept);
@@ -113,7 +115,7 @@ export class Chat {
   }
 
   stored(m, before) {
-    const facts = { id: m.id, run: m.run, created: m.created, label: m.label, model: m.model, parent: m.parent, siblings: m.siblings };
+    const facts = { id: m.id, run: m.run, created: m.created, label: m.label, model: m.model };
     const files = [...(m.files ?? []), ...(m.parts ?? []).filter((p) => p.attachment?.media).map((p) => ({ id: p.attachment.media, name: p.attachment.name || p.attachment.kind, mime: p.attachment.mime, size: p.attachment.size }))];
     switch (m.role) {
       case "user":

@@ -97,7 +97,15 @@ function Log({ chat }) {
       const d = day(e.created), fresh = d !== shownDay;
       shownDay = d;
       return [fresh && html`<li class="day" key=${"day" + e.key}><span>${d}</span></li>`, html`<${Entry} key=${e.key} entry=${e} chat=${chat} last=${i >= count - 2} />`];
-    })}</ol></div>`;
+    })}
+    ${chat.branches.length > 1 && !chat.busy() && html`<${Branches} chat=${chat} />`}</ol></div>`;
+}
+
+// Branches leads to the other branches of the last turn.
+function Branches({ chat }) {
+  const count = chat.branches.length, n = chat.branches.findIndex((b) => b.selected) + 1;
+  const to = (number, name, sign) => html`<button type="button" class="small quiet" aria-label=${t(name)} disabled=${number < 1 || number > count} onClick=${() => chat.say("/branch " + number)}>${sign}</button>`;
+  return html`<li class="branches">${to(n - 1, "chat.branchbefore", "‹")}<span>${t("chat.branch", { n, count })}</span>${to(n + 1, "chat.branchafter", "›")}</li>`;
 }
 
 // Entry draws one message, and only again when it has changed itself.

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/http"
 	"testing"
@@ -66,7 +67,13 @@ type rights struct {
 }
 
 func (r rights) RightOf(ctx context.Context, route sessions.Route, who sessions.Peer) (place.Right, error) {
-	if p, err := r.rows.PairingOf(ctx, route.Channel, route.Account, who.ID); err != nil || p.Status != ledger.PairingApproved {
+	p, err := r.rows.PairingOf(ctx, route.Channel, route.Account, who.ID)
+	switch {
+	case errors.Is(err, sessions.ErrNotFound):
+		return place.RightAsk, nil
+	case err != nil:
+		return place.RightNone, err
+	case p.Status != ledger.PairingApproved:
 		return place.RightAsk, nil
 	}
 	return place.RightPaired, nil

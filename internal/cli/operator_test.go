@@ -469,5 +469,13 @@ LIMITED        REFUSED  LAST     REASON
 telegram:1001  12       10s ago  limits.perPerson is reached: 30 in 1 minute
 `,
 		},
+		"people": {
+			asks: "GET /v1/people",
+			answer: `{"owners":["telegram:1001"],"people":[{"person":"telegram:1001","user":{"name":"Ada"},"direct":"owner",
+				"spoke":[{"chat_type":"direct","conversation":"1001","right":"owner","last":"2026-04-26T18:03:06Z"}]}]}`,
+			out: `PERSON         NAME  IN PRIVATE  PLACE        RIGHT  LAST
+telegram:1001  Ada   owner       direct 1001  owner  10s ago
+`,
+		},
 	})
 }

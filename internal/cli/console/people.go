@@ -49,7 +49,7 @@ func printPeople(s terminal.Screen, got speakers) error {
 	for _, p := range got.People {
 		row := []string{p.Person, p.User.Name, p.Direct, "", "", ""}
 		for _, at := range p.Spoke {
-			row[3], row[4], row[5] = strings.TrimSpace(at.ChatType+" "+cmp.Or(at.Title, at.Chat)), at.Right, at.Last.Format(time.RFC3339)
+			row[3], row[4], row[5] = strings.TrimSpace(at.ChatType+" "+cmp.Or(at.Title, at.Chat)), at.Right, s.Ago(at.Last)
 			rows = append(rows, row)
 			row = make([]string, len(row))
 		}

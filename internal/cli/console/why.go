@@ -50,14 +50,14 @@ type step struct {
 func why(d command.Deps) *cobra.Command {
 	var session string
 	cmd := command.Asking(d, &cobra.Command{
-		Use: "why ID|LINK", Short: "Explain what happened to a message, a reply or a delivery", Args: command.Args(1, 1),
+		Use: "why ID|LINK", Short: "Explain why something happened", Args: command.Args(1, 1),
 		Long: `Explain what happened to something: one chain of causes, from what the platform
 reported to the receipt, with the rules that were checked, as they were then.
 
 ID names a run, a delivery, an approval, a job (cron/JOB) or one of its times
 (cron/JOB/TIME), a request to a hook (hook/…), a refused person (ref_…), an audit
-entry (aud_ and its id), or with --session a message. A link of the web page works,
-too.`,
+entry (aud_ and its id, from "sluice audit list --json"), or with --session a message.
+A link of the web page works, too.`,
 	}, func(args []string) (api.Request, error) {
 		id, of := named(args[0])
 		return api.Request{Path: api.Path("why", id), Query: api.Query("session", cmp.Or(session, of))}, nil

@@ -26,10 +26,22 @@ func placeOf(r sessions.Route) string {
 	return strings.TrimSpace(r.Channel + " " + string(r.ChatType) + " " + name)
 }
 
+// causes are what runs without a message are for.
+var causes = map[sessions.RunKind]string{
+	sessions.KindAsk:      "the request of another session",
+	sessions.KindReply:    "the reply of another session",
+	sessions.KindAnnounce: "the result of an exchange",
+	sessions.KindTask:     "the task of a sub-agent",
+	sessions.KindReport:   "the report of a sub-agent",
+	sessions.KindCommand:  "a command",
+	sessions.KindNote:     "a note",
+	sessions.KindTrigger:  "work that a job, a hook or another trigger caused",
+}
+
 // cause says what a run was for.
 func cause(run sessions.Run) string {
 	if run.Kind != sessions.KindMessage {
-		return string(run.Kind)
+		return cmp.Or(causes[run.Kind], string(run.Kind))
 	}
 	return "a message of " + cmp.Or(run.Input.Sender.Name, string(run.Input.Sender.ID), "somebody")
 }

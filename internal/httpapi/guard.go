@@ -95,11 +95,11 @@ func (g *guard) admit(r *http.Request) (*http.Request, func(), *wire.Error) {
 	return auth.Admit(r.WithContext(ctx), who), release, nil
 }
 
-// limited counts a request with a named token, and says why it is refused. Owners are not limited, nor are people, whether they
-// signed in or a proxy has named them.
+// limited counts a request with a named token, or of a browser that has signed in with one, and says why it is refused. Owners and
+// people whom a proxy has named are not limited.
 func (g *guard) limited(r *http.Request) *wire.Error {
 	who := auth.CallerOf(r.Context())
-	if g.within == nil || auth.IsCounted(r.Context()) || who.Owner() || who.Proxied() || who.SignIn != "" {
+	if g.within == nil || auth.IsCounted(r.Context()) || who.Owner() || who.Proxied() {
 		return nil
 	}
 	if err := g.within(r.Context(), who); err != nil {

@@ -288,3 +288,17 @@ func TestAccessTakenElsewhereEndsSoon(t *testing.T) {
 		require.LessOrEqual(t, time.Since(begun), 2*time.Second)
 	})
 }
+
+// The requests of a browser count for the token with which it has signed in. Owners are not limited.
+func TestASignInCountsForItsToken(t *testing.T) {
+	t.Parallel()
+	var counted []string
+	_, h := entrance(t, nil, func(c *httpapi.Config) {
+		c.Within = func(_ context.Context, who auth.Caller) error { counted = append(counted, who.Name); return nil }
+	})
+	for _, with := range []string{"ops-token", token} {
+		b := signIn(t, h, `{"token":"`+with+`"}`)
+		require.Equal(t, 200, call(h, "GET", "/v1/me", "", b.headers()...).Code)
+	}
+	require.Equal(t, []string{"ops"}, counted)
+}

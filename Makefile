@@ -56,7 +56,8 @@ LONGEST := ./internal/bus ./store/postgres ./internal/app ./router ./adapters/te
 # The tests without the race detector have the same build tags, so that the compiler makes each package for them once.
 #
 # The kill tests build the gateway themselves, so their cached results may be old, and their gateways' files are on the
-# disk. They mostly wait, and what they check does not depend on how busy the machine is: they run beside all others.
+# disk. They mostly wait, and what they check does not depend on how busy the machine is: the tests without the race
+# detector run beside them. Beside all others, they would make those in the browser too slow.
 NO_RACE_TAGS := -tags faultpoints,mutants
 test: ## run every test under the race detector, installing what they need where that is possible
 	@tools/testdeps
@@ -64,9 +65,9 @@ test: ## run every test under the race detector, installing what they need where
 	TMPDIR=$$(tools/testtmp); export TMPDIR; trap 'rm -rf "$$TMPDIR"' EXIT; \
 	if [ -z "$${SLUICE_API_SPECS:-}" ] && [ -d '$(API_SPECS)' ]; then export SLUICE_API_SPECS='$(API_SPECS)'; fi; \
 	check() { go test -vet=off -exec 'env -u GOTMPDIR' -timeout $(TESTTIMEOUT) "$$@"; }; \
-	TMPDIR=$$GOTMPDIR check $(RACE) -count 1 ./internal/chaos & chaos=$$!; \
 	failed=0; check $(RACE) -p 3 $(LONGEST) $$(go list ./... | grep -v -e '/internal/chaos$$' -e '/internal/attacks$$' -e '/internal/budget$$') || failed=1; \
 	check $(NO_RACE_TAGS) -v ./internal/budget || failed=1; \
+	TMPDIR=$$GOTMPDIR check $(RACE) -count 1 ./internal/chaos & chaos=$$!; \
 	check $(NO_RACE_TAGS) ./internal/attacks & attacks=$$!; \
 	check $(NO_RACE_TAGS) ./internal/markdown || failed=1; \
 	check $(NO_RACE_TAGS) -run '^TestTheHiddenIsAsTheAbsent$$' ./internal/app || failed=1; \

@@ -79,8 +79,8 @@ func away() time.Duration {
 func faults() []fault {
 	return []fault{
 		{name: "cut from the bus", strike: func(c *cluster, i int) error { return c.without(c.toBus[i]) }},
-		{name: "cut from the database", strike: func(c *cluster, i int) error { return c.without(c.toDatabase[i]) }},
-		{name: "cut from both", strike: func(c *cluster, i int) error { return c.without(c.toBus[i], c.toDatabase[i]) }},
+		{name: "cut from the database", rare: true, strike: func(c *cluster, i int) error { return c.without(c.toDatabase[i]) }},
+		{name: "cut from both", rare: true, strike: func(c *cluster, i int) error { return c.without(c.toBus[i], c.toDatabase[i]) }},
 		{name: "clock set by an hour", strike: func(c *cluster, i int) error {
 			for _, ahead := range []time.Duration{time.Hour, -time.Hour, 0} {
 				if err := c.clocks[i].set(ahead); err != nil {

@@ -26,7 +26,7 @@ type limitWindow struct {
 func (m limitModel) at(c ledger.LimitCount, rank int, now time.Time) *limitWindow {
 	key := fmt.Sprint(c.Kind, "/", c.Name, "/", rank)
 	w := m[key]
-	if w == nil || !now.Before(w.started.Add(c.Rate.Per)) || w.started.After(now.Add(c.Rate.Per)) {
+	if w == nil || w.used == 0 || !now.Before(w.started.Add(c.Rate.Per)) || w.started.After(now.Add(c.Rate.Per)) {
 		w = &limitWindow{started: now}
 		m[key] = w
 	}

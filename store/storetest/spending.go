@@ -105,20 +105,7 @@ func testSpendingSums(t *testing.T, b *bundle) {
 	require.Equal(t, []spending.CallPoint{secret, failed, failed}, recent(flow.Restricted, 1, 10), "newest first")
 	require.Equal(t, []spending.CallPoint{secret, failed}, recent(flow.Restricted, 0, 2))
 	require.Equal(t, []spending.CallPoint{point}, recent(flow.Internal, 0, 10))
-	of := func(most flow.Level, c *spending.Call, run sessions.RunID, limit int) []spending.CallPoint {
-		got, err := b.CallsOfRun(b.ctx, most, c.Session, run, limit)
-		require.NoError(t, err)
-		for i := range got {
-			got[i].Started = got[i].Started.UTC()
-		}
-		return got
-	}
-	ofRun := point
-	ofRun.Model, ofRun.Cached = plain.Provider+"/"+plain.Model, plain.Amount.CachedTokens
-	require.Equal(t, []spending.CallPoint{ofRun}, of(flow.Internal, &plain, plain.Run, 10))
-	require.Empty(t, of(flow.Internal, &plain, "run_other", 10))
-	require.Empty(t, of(flow.Internal, &other, other.Run, 10), "its session is above the level")
-	require.Len(t, of(flow.Restricted, &other, other.Run, 10), 1)
+	testCallsOfRun(t, b, point, &plain, &other)
 
 	// When their rows have become a day, they are as hidden as before.
 	seen := spending.Query{By: []spending.Dimension{spending.ByDay, spending.ByAgent}, MaxLevel: flow.Internal}
@@ -129,6 +116,25 @@ func testSpendingSums(t *testing.T, b *bundle) {
 	require.Empty(t, list(spending.Query{Session: string(low.ID)}))
 	require.Equal(t, before, list(seen))
 	require.Equal(t, all, list(everything))
+}
+
+// testCallsOfRun: plain and other are calls; point is what is listed of plain in another list.
+func testCallsOfRun(t *testing.T, b *bundle, point spending.CallPoint, plain, other *spending.Call) {
+	t.Helper()
+	of := func(most flow.Level, c *spending.Call, run sessions.RunID) []spending.CallPoint {
+		got, err := b.CallsOfRun(b.ctx, most, c.Session, run, 10)
+		require.NoError(t, err)
+		for i := range got {
+			got[i].Started = got[i].Started.UTC()
+		}
+		return got
+	}
+	ofRun := point
+	ofRun.Model, ofRun.Cached = plain.Provider+"/"+plain.Model, plain.Amount.CachedTokens
+	require.Equal(t, []spending.CallPoint{ofRun}, of(flow.Internal, plain, plain.Run))
+	require.Empty(t, of(flow.Internal, plain, "run_other"))
+	require.Empty(t, of(flow.Internal, other, other.Run), "its session is above the level")
+	require.Len(t, of(flow.Restricted, other, other.Run), 1)
 }
 
 func day(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }

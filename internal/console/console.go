@@ -85,9 +85,10 @@ func load() (*page, error) {
 	return p, err
 }
 
-var imported = regexp.MustCompile(`(?m)^import [^;]*?from "(\.[^"]+)"`)
+var imported = regexp.MustCompile(`(?m)^(?:import|export) [^;]*?from "([^"]+)"`)
 
-// preloads is a header Link with a module and all that it imports, except what the page names itself.
+// preloads is a header Link with a module and all that it imports, except what the page names itself. A browser may read these
+// modules before the page, which has the map of the libraries' names, so they must not import a library by its name.
 func preloads(module string, index []byte) (string, error) {
 	var links []string
 	seen := map[string]bool{}
@@ -103,7 +104,11 @@ func preloads(module string, index []byte) (string, error) {
 			return "", fmt.Errorf("read what %s imports: %w", module, err)
 		}
 		for _, m := range imported.FindAllSubmatch(content, -1) {
-			waiting = append(waiting, path.Join(path.Dir(address), string(m[1])))
+			name := string(m[1])
+			if !strings.HasPrefix(name, ".") {
+				return "", fmt.Errorf("%s imports %q: import it from ui/html.js", address, name)
+			}
+			waiting = append(waiting, path.Join(path.Dir(address), name))
 		}
 	}
 	return strings.Join(links, ", "), nil

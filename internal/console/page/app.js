@@ -13,15 +13,7 @@ import { apply } from "./theme.js";
 apply();
 onSignedOut(ask);
 startRouter();
-const [wrong, , there] = await Promise.all([arrive(), load(), ready(here().view)]);
-// A browser does not ask again for a module that it could not get once: the page is loaded again, but not again and again.
-const reloaded = "sluice.reloaded";
-if (there) sessionStorage.removeItem(reloaded);
-else if (!sessionStorage.getItem(reloaded)) {
-  sessionStorage.setItem(reloaded, "1");
-  location.reload();
-  await new Promise(() => {});
-}
+const [wrong] = await Promise.all([arrive(), load(), ready(here().view)]);
 explain(wrong);
 let known = Boolean(me);
 const draw = () => render(html`<${Shell} again=${draw} known=${known} />`, document.getElementById("app"));

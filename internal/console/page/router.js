@@ -1,6 +1,6 @@
 // Addresses: /view/id/tab?filters. Each state that can be sent to a colleague is in the address; back and forward work.
 
-import { useEffect, useReducer } from "preact/hooks";
+import { useEffect, useReducer } from "./ui/html.js";
 
 const listeners = new Set();
 

@@ -17,10 +17,9 @@ const onPhone = ["overview", "inbox", "conversations", "deliveries"];
 
 const loaded = new Map(); // view → its component
 
-// ready reads the module of a view, so that the view is drawn at once, and reports whether it is there.
+// ready reads the module of a view, so that the view is drawn at once. The view says what is wrong if that fails.
 export async function ready(name) {
-  if (!views.includes(name)) return true;
-  return import(`./views/${name}.js`).then((m) => Boolean(loaded.set(name, m.default)), () => false);
+  if (views.includes(name)) await import(`./views/${name}.js`).then((m) => loaded.set(name, m.default), () => {});
 }
 
 // shown is what the keyboard can open.

@@ -6,7 +6,7 @@ import { address, change, useAddress } from "../router.js";
 import { clock, day, exact, number, t, visible } from "../text.js";
 import { Composer } from "./composer.js";
 import { Files } from "./files.js";
-import { cls, html, useEffect, useLayoutEffect, useReducer, useRef, useState } from "./html.js";
+import { cls, Component, html, useEffect, useLayoutEffect, useReducer, useRef, useState } from "./html.js";
 import { Icon } from "./icon.js";
 import { Growing, Markdown } from "./markdown-view.js";
 import { Act, Copy, Level, Problem, untrusted } from "./parts.js";
@@ -14,7 +14,6 @@ import { Question } from "./question.js";
 import { Settings } from "./settings.js";
 import { Tool } from "./tool.js";
 import { Graph, Steps } from "./trace.js";
-import { Component } from "preact";
 import { nameOf } from "../views/conversations.js";
 
 const suggestions = ["chat.try1", "chat.try2", "chat.try3"];

@@ -1,10 +1,11 @@
-// The components' templates: html`<p>…</p>` gives nodes of preact. Text in them is always text.
+// The components' templates: html`<p>…</p>` gives nodes of preact. Text in them is always text. Other modules import the
+// libraries from here: only the page, which names this module, has the map of the libraries' names.
 
 import { h } from "preact";
 import htm from "htm";
 
 export const html = htm.bind(h);
-export { Fragment, render } from "preact";
+export { Component, Fragment, render } from "preact";
 export { useCallback, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 
 // cls joins the names of classes that apply.

@@ -70,6 +70,12 @@ func TestJobIsDelivered(t *testing.T) {
 		require.Len(t, b.chat.texts("ann"), 3, "at the hour, not later")
 		require.Equal(t, []ledger.TriggerStatus{"ok", "ok"}, b.fired("water"), "the last one waits for its receipt to be seen")
 		require.Equal(t, 3, b.audited("cron.fired")-1)
+		sent, err := b.store.ListAudit(t.Context(), ledger.AuditQuery{Action: "message.send", Actor: "job:water", MaxLevel: flow.Restricted, Limit: 10})
+		require.NoError(t, err)
+		require.Len(t, sent, 3, "each message says which job has sent it")
+		first, err := b.store.Delivery(t.Context(), ledger.DeliveryID(sent[0].Object))
+		require.NoError(t, err)
+		require.Equal(t, "water is due", first.Text)
 
 		b.restart()
 		time.Sleep(3 * time.Second)

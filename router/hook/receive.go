@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,7 +80,7 @@ func (h *Hooks) Receive(ctx context.Context, in Arrival) (Accepted, error) {
 		return Accepted{}, err
 	}
 	r.Received = h.Now()
-	err = h.Lanes.Commit(ctx, h.stored(r, "hook:"+r.Hook, "hook.received"))
+	err = h.Lanes.Commit(ctx, h.stored(r, "", "hook.received"))
 	if errors.Is(err, sessions.ErrDuplicate) {
 		return h.known(ctx, r)
 	}
@@ -154,16 +155,14 @@ func first(q url.Values) map[string]string {
 	return all
 }
 
-// stored is the change that stores a request and its trigger.
+// stored is the change that stores a request and its trigger. An empty actor is the hook.
 func (h *Hooks) stored(r ledger.HookRequest, actor, action string) ledger.Change {
-	change := ledger.Change{
-		HookRequests: []ledger.HookRequest{r},
-		Triggers: []ledger.Trigger{{
-			Key: r.Key, Revision: 1, Source: ledger.TriggerHook, Subject: r.Hook, Partition: ledger.TriggerPartition(r.Key, h.Partitions),
-			Status: ledger.TriggerWaiting, Due: r.Received, Label: r.Label, Created: r.Received,
-		}},
+	t := ledger.Trigger{
+		Key: r.Key, Revision: 1, Source: ledger.TriggerHook, Subject: r.Hook, Partition: ledger.TriggerPartition(r.Key, h.Partitions),
+		Status: ledger.TriggerWaiting, Due: r.Received, Label: r.Label, Created: r.Received,
 	}
-	change.Audit = []sessions.AuditEntry{{At: r.Received, Actor: actor, Action: action, Object: r.Key, Label: r.Label, Detail: map[string]string{"digest": r.Digest, "replayOf": r.ReplayOf}}}
+	change := ledger.Change{HookRequests: []ledger.HookRequest{r}, Triggers: []ledger.Trigger{t}}
+	change.Audit = []sessions.AuditEntry{{At: r.Received, Actor: cmp.Or(actor, t.Actor()), Action: action, Object: r.Key, Label: r.Label, Detail: map[string]string{"digest": r.Digest, "replayOf": r.ReplayOf}}}
 	return change
 }
 

@@ -256,7 +256,7 @@ func (s *Source) effect(job *Job, t *ledger.Trigger) trigger.Effect {
 	e := trigger.Effect{
 		Text: job.Text, Deliver: job.Deliver,
 		Change: ledger.Change{Change: sessions.Change{Audit: []sessions.AuditEntry{{
-			At: now, Actor: "job:" + job.ID, Action: "cron.fired", Object: t.Key, Label: t.Label, Detail: map[string]int{"targets": len(job.Deliver.To)},
+			At: now, Actor: t.Actor(), Action: "cron.fired", Object: t.Key, Label: t.Label, Detail: map[string]int{"targets": len(job.Deliver.To)},
 		}}}},
 	}
 	switch {

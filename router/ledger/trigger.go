@@ -192,6 +192,14 @@ func TriggerOfRun(event string) string {
 	return key
 }
 
+// Actor is how the audit trail calls what has caused a trigger, for example job:backup.
+func (t *Trigger) Actor() string {
+	if t.Source == TriggerCron {
+		return "job:" + t.Subject
+	}
+	return string(t.Source) + ":" + t.Subject
+}
+
 // TriggerPartition is the partition of a trigger. All triggers of a job are in one partition, because its owner plans them
 // one after the other. Others are spread.
 func TriggerPartition(key string, partitions int) int {

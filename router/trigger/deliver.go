@@ -103,6 +103,10 @@ func (w *worker) sendTo(ctx context.Context, t *ledger.Trigger, target ledger.Tr
 		d.Session = what.session
 		sent.Delivery = d.ID
 		change.Deliver = append(change.Deliver, d)
+		change.Audit = append(change.Audit, sessions.AuditEntry{
+			At: d.Created, Actor: t.Actor(), Action: "message.send", Object: string(d.ID), Session: d.Session, Label: d.Label,
+			Detail: map[string]string{"channel": route.Channel, "conversation": string(route.Conversation)},
+		})
 	}
 	t.Sends = append(t.Sends, sent)
 	return nil

@@ -22,7 +22,7 @@ type Tree interface {
 type Branch struct {
 	ID       sessions.MessageID // of the answer's first message, or of the question if it has no answer
 	Question sessions.Message
-	Answer   sessions.Message // the last one; the zero value if there is no answer
+	Answer   sessions.Message // the last one; the zero value if there is no answer, or only one branch
 	Selected bool
 }
 
@@ -41,39 +41,36 @@ func Of(ctx context.Context, tree Tree, session sessions.ID, thread []sessions.M
 		if question.Role != sessions.RoleUser {
 			continue
 		}
-		answers, err := answersOf(ctx, tree, session, thread, question)
+		children, err := tree.Children(ctx, session, question.ID)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read branches: %w", err)
 		}
-		found = append(found, answers...)
+		if len(children) == 0 {
+			found = append(found, Branch{ID: question.ID, Question: question})
+		}
+		for _, child := range children {
+			found = append(found, Branch{ID: child.ID, Question: question})
+		}
 	}
 	slices.SortFunc(found, func(a, b Branch) int { return cmp.Compare(a.ID, b.ID) }) // ids sort by time
+	for i := range found {
+		b := &found[i]
+		b.Selected = slices.ContainsFunc(thread, func(m sessions.Message) bool { return m.ID == b.ID })
+		if b.ID == b.Question.ID || len(found) == 1 { // where there is one branch, nobody chooses by its answer
+			continue
+		}
+		if b.Answer, err = lastOf(ctx, tree, session, b.ID); err != nil {
+			return nil, fmt.Errorf("read branch: %w", err)
+		}
+	}
 	return found, nil
 }
 
-// answersOf lists the branches that start with one version of the question.
-func answersOf(ctx context.Context, tree Tree, session sessions.ID, thread []sessions.Message, question sessions.Message) ([]Branch, error) {
-	selected := func(id sessions.MessageID) bool {
-		return slices.ContainsFunc(thread, func(m sessions.Message) bool { return m.ID == id })
-	}
-	children, err := tree.Children(ctx, session, question.ID)
+// lastOf is the newest message below another one.
+func lastOf(ctx context.Context, tree Tree, session sessions.ID, id sessions.MessageID) (sessions.Message, error) {
+	leaf, err := tree.NewestLeaf(ctx, session, id)
 	if err != nil {
-		return nil, fmt.Errorf("read branches: %w", err)
+		return sessions.Message{}, err
 	}
-	if len(children) == 0 {
-		return []Branch{{ID: question.ID, Question: question, Selected: selected(question.ID)}}, nil
-	}
-	var found []Branch
-	for _, child := range children {
-		leaf, err := tree.NewestLeaf(ctx, session, child.ID)
-		if err != nil {
-			return nil, fmt.Errorf("read branch: %w", err)
-		}
-		last, err := tree.Message(ctx, session, leaf)
-		if err != nil {
-			return nil, fmt.Errorf("read branch: %w", err)
-		}
-		found = append(found, Branch{ID: child.ID, Question: question, Answer: last, Selected: selected(child.ID)})
-	}
-	return found, nil
+	return tree.Message(ctx, session, leaf)
 }

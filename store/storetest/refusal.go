@@ -60,19 +60,23 @@ func testSpeakers(t *testing.T, b *bundle) {
 	other := newRun(hidden.ID)
 	other.Kind, other.Label = sessions.KindNote, flow.Bottom()
 	b.commit(ledger.Change{Change: sessions.Change{Enqueue: []sessions.Run{other}}})
-	read := func(most flow.Level, limit int) (lines []string, more bool) {
-		all, more, err := b.Speakers(b.ctx, most, limit)
+	read := func(most flow.Level, limit, bytes int) (lines []string, more bool) {
+		bound := ledger.Bound{Bytes: bytes}
+		all, err := b.Speakers(b.ctx, most, limit, &bound)
 		require.NoError(t, err)
 		for _, s := range all {
 			require.Equal(t, []any{open.ID, "name of " + string(s.Who.ID)}, []any{s.Session, s.Who.Name})
 			lines = append(lines, fmt.Sprintf("%s in %s: %d, %s", s.Who.ID, s.Route.Conversation, s.Count, s.Last.Sub(start)))
 		}
-		return lines, more
+		return lines, bound.More
 	}
-	lines, more := read(flow.Public, 10)
+	lines, more := read(flow.Public, 10, 1<<20)
 	require.Equal(t, []string{"1 in a: 2, 5m0s", "1 in b: 1, 4m0s", "2 in a: 1, 2m0s"}, lines)
 	require.False(t, more)
-	lines, more = read(flow.Restricted, 3)
+	lines, more = read(flow.Restricted, 3, 1<<20)
 	require.Equal(t, []string{"1 in a: 1, 5m0s", "1 in b: 1, 4m0s", "3 in a: 1, 3m0s"}, lines)
+	require.True(t, more)
+	lines, more = read(flow.Restricted, 10, 1)
+	require.Equal(t, []string{"1 in a: 1, 5m0s"}, lines, "the message that reaches the bound is the last")
 	require.True(t, more)
 }

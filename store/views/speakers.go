@@ -9,12 +9,13 @@ import (
 	"sluice/store/engine"
 )
 
-// Speakers reads who has spoken in which session in the newest messages that a reader may see, at most limit messages, the
-// latest speaker first. more says that there are older messages.
-func (db Table) Speakers(ctx context.Context, most flow.Level, limit int) (all []ledger.Spoken, more bool, err error) {
+// Speakers reads who has spoken in which session in the newest messages that a reader may see, at most limit messages and about as
+// many bytes as the bound says, the latest speaker first. The bound says whether there are older messages.
+func (db Table) Speakers(ctx context.Context, most flow.Level, limit int, b *ledger.Bound) ([]ledger.Spoken, error) {
 	f := engine.Filter{}
 	f.Within(most, "runs", "session_id")
 	f.Add(`kind = ?`, string(sessions.KindMessage))
+	messages, err := engine.Listed(ctx, db.Conn, b, limit, `SELECT session_id, input, route, accepted FROM runs`+f.Where()+` ORDER BY seq DESC`, f.Args, scanSpoken)
 	type place struct {
 		channel      string
 		user         sessions.UserID
@@ -22,36 +23,33 @@ func (db Table) Speakers(ctx context.Context, most flow.Level, limit int) (all [
 		account      string
 		conversation sessions.ConversationID
 	}
-	at, n := map[place]int{}, 0
-	err = db.Query(ctx, `SELECT session_id, input, route, accepted FROM runs`+f.Where()+` ORDER BY seq DESC`+engine.Limit(limit+1), f.Args, func(row engine.Row) error {
-		var id, input, route string
-		var accepted int64
-		if err := row.Scan(&id, &input, &route, &accepted); err != nil {
-			return err
-		}
-		if n++; n > limit {
-			more = true
-			return nil
-		}
-		var d engine.Decoding
-		var said struct {
-			Sender sessions.Peer `json:"sender"`
-		}
-		one := ledger.Spoken{Session: sessions.ID(id), Count: 1, Last: engine.FromMicros(accepted)}
-		d.Into(input, &said)
-		d.Into(route, &one.Route)
-		one.Who = said.Sender
+	at := map[place]int{}
+	var all []ledger.Spoken
+	for _, one := range messages {
 		p := place{one.Route.Channel, one.Who.ID, one.Session, one.Route.Account, one.Route.Conversation}
-		if d.Err != nil || one.Who.ID == "" {
-			return d.Err
-		}
 		if i, known := at[p]; known {
 			all[i].Count++
-			return nil
+		} else if one.Who.ID != "" {
+			at[p] = len(all)
+			all = append(all, one)
 		}
-		at[p] = len(all)
-		all = append(all, one)
-		return nil
-	})
-	return all, more, err
+	}
+	return all, err
+}
+
+func scanSpoken(row engine.Row) (ledger.Spoken, error) {
+	var id, input, route string
+	var accepted int64
+	if err := row.Scan(&id, &input, &route, &accepted); err != nil {
+		return ledger.Spoken{}, err
+	}
+	var d engine.Decoding
+	var said struct {
+		Sender sessions.Peer `json:"sender"`
+	}
+	one := ledger.Spoken{Session: sessions.ID(id), Count: 1, Last: engine.FromMicros(accepted)}
+	d.Into(input, &said)
+	d.Into(route, &one.Route)
+	one.Who = said.Sender
+	return one, d.Err
 }

@@ -22,6 +22,8 @@ import (
 const (
 	// messagesMax is how many of the newest messages are read.
 	messagesMax = 2000
+	// bytesMax is how many bytes of them are read. Messages may be long.
+	bytesMax = 16 << 20
 	// peopleMax is how many people are listed.
 	peopleMax = 200
 	// placesMax is how many places are listed for each of them.
@@ -38,7 +40,7 @@ type Rights interface {
 
 // Rows reads who has spoken and who may.
 type Rows interface {
-	Speakers(ctx context.Context, most flow.Level, limit int) (all []ledger.Spoken, more bool, err error)
+	Speakers(ctx context.Context, most flow.Level, limit int, b *ledger.Bound) ([]ledger.Spoken, error)
 	ListPairings(ctx context.Context, channel, account string, status ledger.PairingStatus) ([]ledger.Pairing, error)
 }
 
@@ -100,7 +102,7 @@ type Speakers struct {
 	Owners   []string        `json:"owners"`
 	People   []speaker       `json:"people" doc:"who has spoken last comes first, at most 200"`
 	Channels []channelAccess `json:"channels"`
-	More     bool            `json:"more,omitempty" doc:"there are more people, or older messages, than were looked at: the newest 2,000"`
+	More     bool            `json:"more,omitempty" doc:"there are more people, or older messages, than were looked at: the newest 2,000 messages, or 16 MiB of them"`
 }
 
 // Get answers who speaks where.
@@ -154,8 +156,9 @@ func (a *API) Get(ctx context.Context, _ *struct{}) (*wire.Body[Speakers], error
 
 // spoken adds who has spoken, as far as the caller may know of it.
 func (a *API) spoken(ctx context.Context, found *people, more *bool) error {
-	spoken, older, err := a.Rows.Speakers(ctx, auth.CallerOf(ctx).Level, messagesMax)
-	*more = older
+	b := ledger.Bound{Bytes: bytesMax}
+	spoken, err := a.Rows.Speakers(ctx, auth.CallerOf(ctx).Level, messagesMax, &b)
+	*more = b.More
 	for i := range spoken {
 		one := &spoken[i]
 		if one.Route.Channel == "" || !a.Visible.ChannelSeen(ctx, one.Route.Channel, one.Route.Account) {

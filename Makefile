@@ -79,6 +79,7 @@ lint: $(BIN)/golangci-lint $(BIN)/gofumpt ## check style, suspicious code, forma
 	if [ -n "$$unformatted" ]; then echo "not formatted (make fmt):"; echo "$$unformatted"; exit 1; fi
 	go vet -tags faultpoints ./internal/faultpoint
 	go vet -tags mutants,report ./policy ./internal/attacks
+	go vet -tags pictures ./internal/app
 	go mod tidy -diff
 	go run ./internal/release -check -targets linux/armv7,darwin/arm64,windows/amd64
 
@@ -146,7 +147,7 @@ security-report: ## attack the gateway, and write docs/security-report.md
 
 pictures: ## make the pictures of the console in docs/console
 	@mkdir -p docs/console
-	CI=true SLUICE_PICTURES=$(CURDIR)/docs/console go test -count 1 -run '^TestConsolePicture' ./internal/app
+	CI=true SLUICE_SCREENSHOTS=$(CURDIR)/docs/console go test -tags pictures -count 1 -run '^TestConsolePicture' ./internal/app
 
 vuln: $(BIN)/govulncheck ## look for known vulnerabilities in the dependencies
 	@if ! timeout 20 curl -fsS -o /dev/null https://vuln.go.dev/index/db.json; then \

@@ -31,6 +31,9 @@ func (a *App) SetSpace(space workspace.Disk) { a.space = space }
 // VerifyTrail verifies the audit trail, as the gateway does once a day.
 func (a *App) VerifyTrail(ctx context.Context) { a.trail.Check(ctx) }
 
+// StoreRefusals stores whose messages were refused, as the gateway does every few seconds.
+func (a *App) StoreRefusals(ctx context.Context) { a.router.Refused.StoreRest(ctx) }
+
 // NewNear is a watch over budgets, as another replica has it.
 func (a *App) NewNear() *near.Watch { return newNear(a) }
 

@@ -1,13 +1,11 @@
 package app_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -60,11 +58,9 @@ limits: { perToken: 3/1h }
 		}
 	}
 	var all list
-	require.Eventually(t, func() bool { // it is stored a few seconds later
-		resp := get(own, "/v1/refused")
-		all = list{}
-		return json.NewDecoder(resp.Body).Decode(&all) == nil && resp.Body.Close() == nil && len(all.Refused) == 1
-	}, 20*time.Second, 50*time.Millisecond)
+	g.StoreRefusals(t.Context())
+	read(t, get(own, "/v1/refused"), http.StatusOK, &all)
+	require.Len(t, all.Refused, 1)
 	require.Equal(t, "token:bot", all.Refused[0].User.ID)
 	require.Equal(t, "limits.perToken is reached: 3 in 1 hour", all.Refused[0].Reason)
 	type status struct {

@@ -1,8 +1,9 @@
+//go:build pictures
+
 package app_test
 
 import (
 	"net/http"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -12,17 +13,14 @@ import (
 	"sluice/internal/model/modeltest"
 )
 
-// TestConsolePictures makes the pictures of the documentation: make pictures.
-func TestConsolePictures(t *testing.T) { //nolint:paralleltest // it sets a variable of the environment
-	if os.Getenv("SLUICE_PICTURES") == "" {
-		t.Skip("only for make pictures")
-	}
+// TestConsolePictures makes the pictures of the documentation.
+func TestConsolePictures(t *testing.T) {
+	t.Parallel()
 	_, models := platforms(t)
 	g := start(t, asks+withModels(models)+`
 alerts: { route: { receiver: ops }, receivers: [ { name: ops, targets: ["webchat:local"] } ] }
 policy: { rules: [ { name: no-accounts, hook: PRE_OUTPUT, when: 'text.contains("IBAN")', action: block }, { name: no-exec, hook: PRE_TOOL_CALL, tools: [exec], when: "!session.owner", action: block } ] }
 `)
-	t.Setenv("SLUICE_SCREENSHOTS", os.Getenv("SLUICE_PICTURES"))
 	say := func(text string) {
 		read(t, g.call(http.MethodPost, "/v1/sessions/main/messages", `{"message":`+quoted(text)+`}`), http.StatusOK, nil)
 	}
@@ -56,10 +54,8 @@ policy: { rules: [ { name: no-accounts, hook: PRE_OUTPUT, when: 'text.contains("
 }
 
 // TestConsolePictureOfTheConfiguration makes a picture of a view that only those see who may see everything.
-func TestConsolePictureOfTheConfiguration(t *testing.T) { //nolint:paralleltest // it sets a variable of the environment
-	if os.Getenv("SLUICE_PICTURES") == "" {
-		t.Skip("only for make pictures")
-	}
+func TestConsolePictureOfTheConfiguration(t *testing.T) {
+	t.Parallel()
 	g, path := fromFile(t, `models: { default: offline/guide }
 channels:
   webchat: { classification: RESTRICTED }
@@ -69,7 +65,6 @@ policy:
   rules:
     - { name: no-exec, hook: PRE_TOOL_CALL, tools: [exec], when: "!session.owner", action: block }
 `, nil)
-	t.Setenv("SLUICE_SCREENSHOTS", os.Getenv("SLUICE_PICTURES"))
 	b := g.console("/config?show=changed")
 	b.until(`document.querySelector('[data-path="limits.historyKeep"]')`)
 	eval[bool](b, `document.querySelector('[data-path="limits.historyKeep"]').click(), true`)

@@ -94,8 +94,8 @@ func (s *Settings) undo(old []byte, tag string) error {
 	return writeFile(s.path, old)
 }
 
-// keep adds a version to the history, and before it what was there, if the history does not have it: the file that somebody
-// has made or changed outside the gateway, or that there was none.
+// keep adds a version to the history. If the file was made or changed outside the gateway, or did not exist, keep first adds a
+// version for that.
 func (s *Settings) keep(old []byte, tag string, v Version) (Version, error) {
 	ids, err := s.history.ids()
 	if err != nil {

@@ -293,7 +293,7 @@ func (a *JobAPI) Run(ctx context.Context, in *JobPath) (*wire.Body[instantRecord
 	return wire.NewBody(instantOf(t)), nil
 }
 
-// Latest is the newest of a job's instants that has come and that the caller may know of; the zero value if there is none.
+// Latest returns the latest past time of a job that the caller may know of, or the zero value.
 func (a *JobAPI) Latest(ctx context.Context, id string) (ledger.Trigger, error) {
 	found, err := a.Jobs.History(ctx, ledger.TriggerQuery{Subject: id, MaxLevel: auth.CallerOf(ctx).Level, Limit: latestMax, Bound: view.NewBound()})
 	for _, t := range found {

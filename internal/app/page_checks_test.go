@@ -10,7 +10,11 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"sluice/internal/model/modeltest"
 )
 
 // The numbers in the names of these tests are those of the checks in docs/console/checks.md.
@@ -180,5 +184,41 @@ channels: { webchat: { classification: RESTRICTED } }
 				require.Equal(t, role == "owner", eval[bool](b, `import("/api.js").then((m) => m.owns())`))
 			})
 		}
+	}
+}
+
+// No view shows a secret of the configuration, and no answer that a view asks for has one.
+func TestCheck39NoViewHasASecret(t *testing.T) {
+	t.Parallel()
+	_, models := platforms(t)
+	const mark = "zq7" // in each secret
+	g, _ := fromFile(t, `
+gateway: { token: the-`+mark+`-token-of-the-gateway, tokens: [ { name: bot, token: the-`+mark+`-token-of-a-robot, role: operator, classification: INTERNAL } ] }
+models: { default: p/m, providers: { p: { kind: openai, apiKey: `+mark+`-api-key, baseURL: "`+models.OpenAIURL()+`", headers: { X-Team: "`+mark+`-header" } } } }
+secrets: { crm: { value: "`+mark+`-secret-of-a-tool", tools: ["web_fetch"] } }
+hooks: { ci: { preset: github, secrets: ["`+mark+`-secret-of-a-hook"], prompt: "look" } }
+channels: { webchat: { classification: RESTRICTED }, slack: { accounts: { default: { botToken: xoxb-`+mark+`, appToken: xapp-`+mark+`, apiBase: "http://127.0.0.1:9/api" } } } }
+`, nil)
+	models.Enqueue(modeltest.Say("I know nothing of that."))
+	read(t, g.call(http.MethodPost, "/v1/sessions/main/messages", `{"message":"What is the key?"}`), http.StatusOK, nil)
+	b := newBrowser(t)
+	b.watch()
+	_, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `
+		window.answers = [];
+		const real = fetch;
+		window.fetch = async (...given) => {
+			const answer = await real(...given);
+			if (!/event-stream/.test(answer.headers.get("Content-Type"))) answers.push(answer.clone().text());
+			return answer;
+		};`})
+	require.NoError(t, err)
+	b.open(g.url("/overview#token=" + g.Token()))
+	b.until(`document.querySelector(".calm, .needs")`)
+	for _, v := range views {
+		b.open(g.url("/" + v.path))
+		b.until(`document.querySelector(".row, .empty, .page-body, .problem, .setting") && !document.querySelector(".loading")`)
+		seen := eval[string](b, `Promise.all(answers).then((all) => document.documentElement.outerHTML + all.join("\n"))`)
+		require.Greater(t, len(seen), 1000, v.path)
+		require.NotContains(t, seen, mark, v.path)
 	}
 }

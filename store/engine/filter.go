@@ -33,7 +33,8 @@ func (f *Filter) And(o Filter) Filter {
 }
 
 // Within excludes the rows above a level, judged by their own label or by the taint of the session that the column
-// names. A missing session has lost its label. The columns are qualified with the table, so that a term can be used
+// names. A missing session has lost its label: it counts as above all levels. The session's level is looked up for each row, not
+// by EXISTS, for which PostgreSQL reads all sessions first. The columns are qualified with the table, so that a term can be used
 // inside a query of another table.
 func (f *Filter) Within(most flow.Level, table string, columns ...string) {
 	if flow.CanFlow(flow.Restricted, most) {
@@ -41,7 +42,7 @@ func (f *Filter) Within(most flow.Level, table string, columns ...string) {
 	}
 	f.Add(table+`.level <= ?`, most.Rank())
 	for _, column := range columns {
-		f.Add(`(`+table+`.`+column+` = '' OR EXISTS (SELECT 1 FROM sessions w WHERE w.id = `+table+`.`+column+` AND w.level <= ?))`, most.Rank())
+		f.Add(`(`+table+`.`+column+` = '' OR COALESCE((SELECT w.level FROM sessions w WHERE w.id = `+table+`.`+column+`), 5) <= ?)`, most.Rank())
 	}
 }
 

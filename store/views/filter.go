@@ -51,7 +51,7 @@ func runFilter(f *engine.Filter, q *ledger.Query) (search bool) {
 	f.AddIf(q.Model != "", `model = ?`, q.Model)
 	f.AddIf(q.Slow > 0, `finished > 0 AND finished - accepted >= ?`, q.Slow.Microseconds())
 	f.AddIf(q.Text != "", `lower(input) LIKE lower(?) ESCAPE '\'`, contains(q.Text))
-	f.AddIf(q.Agent != "", `EXISTS (SELECT 1 FROM sessions o WHERE o.id = runs.session_id AND o.agent = ?)`, q.Agent)
+	f.AddIf(q.Agent != "", `(SELECT o.agent FROM sessions o WHERE o.id = runs.session_id) = ?`, q.Agent)
 	return q.Kind != "" || q.Model != "" || q.Slow > 0 || q.Text != "" || q.Agent != "" || q.Channel != ""
 }
 

@@ -90,7 +90,12 @@ func (p *Process) get(ctx context.Context, what string, query url.Values) (map[s
 
 // Get returns the body of a successful answer.
 func (p *Process) Get(ctx context.Context, path string, query url.Values) ([]byte, error) {
-	resp, err := p.ask(ctx, path, query)
+	return p.GetAs(ctx, APIToken, path, query)
+}
+
+// GetAs is Get for the bearer of a token.
+func (p *Process) GetAs(ctx context.Context, token, path string, query url.Values) ([]byte, error) {
+	resp, err := p.send(ctx, token, http.MethodGet, path, query)
 	if err != nil {
 		return nil, err
 	}
@@ -107,17 +112,17 @@ func (p *Process) Get(ctx context.Context, path string, query url.Values) ([]byt
 
 // ask sends a GET request to the gateway. The caller closes the body.
 func (p *Process) ask(ctx context.Context, path string, query url.Values) (*http.Response, error) {
-	return p.send(ctx, http.MethodGet, path, query)
+	return p.send(ctx, APIToken, http.MethodGet, path, query)
 }
 
 // send sends a request without a body. The caller closes the response's body.
-func (p *Process) send(ctx context.Context, method, path string, query url.Values) (*http.Response, error) {
+func (p *Process) send(ctx context.Context, token, method, path string, query url.Values) (*http.Response, error) {
 	address := url.URL{Scheme: "http", Host: p.config.Listen, Path: path, RawQuery: query.Encode()}
 	r, err := http.NewRequestWithContext(ctx, method, address.String(), http.NoBody)
 	if err != nil {
 		return nil, err
 	}
-	r.Header.Set("Authorization", "Bearer "+APIToken)
+	r.Header.Set("Authorization", "Bearer "+token)
 	return http.DefaultClient.Do(r)
 }
 
@@ -224,7 +229,7 @@ func (p *Process) Decide(ctx context.Context, id string, yes bool) (taken bool, 
 	if yes {
 		word = "allow"
 	}
-	resp, err := p.send(ctx, http.MethodPost, "/v1/approvals/"+url.PathEscape(id)+"/"+word, nil)
+	resp, err := p.send(ctx, APIToken, http.MethodPost, "/v1/approvals/"+url.PathEscape(id)+"/"+word, nil)
 	if err != nil {
 		return false, fmt.Errorf("decide %s: %w", id, err)
 	}

@@ -11,6 +11,9 @@ import (
 // APIToken is the access token of every gateway that a [Config] describes.
 const APIToken = "token-of-the-gateway-under-test"
 
+// LimitedToken is the access token of an operator who sees what is INTERNAL.
+const LimitedToken = "token-of-a-limited-operator"
+
 // Config is the part of the gateway's configuration that the tests choose.
 type Config struct {
 	State    string // folder, created if missing; the configuration and the log are next to it
@@ -54,7 +57,7 @@ func (c Config) write() error {
 }
 
 func (c Config) yaml() string {
-	text := fmt.Sprintf(`gateway: { listen: %q, token: %q }
+	text := fmt.Sprintf(`gateway: { listen: %q, token: %q, tokens: [ { name: limited, token: %q, role: operator, classification: INTERNAL } ] }
 state: %q
 store: { url: %q }
 bus: { url: %q, listen: %q }
@@ -66,7 +69,7 @@ channels:
 limits: { runAttempts: 100 } # kills are no reason to give up on a message
 models:
   default: %s
-`, c.Listen, APIToken, c.State, c.StoreURL, c.BusURL, c.BusListen, strings.Join(c.Owners, ", "), c.Channels, c.QueueMode, c.Debounce.Milliseconds(), c.Model)
+`, c.Listen, APIToken, LimitedToken, c.State, c.StoreURL, c.BusURL, c.BusListen, strings.Join(c.Owners, ", "), c.Channels, c.QueueMode, c.Debounce.Milliseconds(), c.Model)
 	if c.Visibility != "" {
 		text = "tools: { sessions: { visibility: " + c.Visibility + " } }\n" + text
 	}

@@ -31,6 +31,8 @@ var files embed.FS
 const (
 	shell = "index.html"
 	home  = "overview" // the view of the address /
+
+	unreadable = "the page can't be read"
 )
 
 // types are the media types of the page's files. The system's own table may lack some of them.
@@ -52,20 +54,20 @@ func Handler(on bool) http.Handler {
 // page are the files of the page by their addresses, and the views.
 type page struct {
 	files map[string]*file
-	views map[string]string // the header Link of each: the modules that a browser needs for it besides those that the page names
+	views map[string]func() (string, error) // the header Link of each, see [preloads]
 	csp   string
 }
 
-// load reads the names of the embedded files. Their content is compressed when it is first asked for.
+// load reads the names of the embedded files. Their content is read when it is first asked for.
 func load() (*page, error) {
-	p := &page{files: map[string]*file{}, views: map[string]string{}}
+	p := &page{files: map[string]*file{}, views: map[string]func() (string, error){}}
 	err := fs.WalkDir(files, "page", func(name string, d fs.DirEntry, err error) error {
 		address := strings.TrimPrefix(name, "page")
 		if kind := types[path.Ext(name)]; err == nil && !d.IsDir() && kind != "" {
 			p.files[address] = &file{kind: kind, packed: sync.OnceValues(func() (packed, error) { return pack(name) })}
 		}
 		if view, ok := strings.CutPrefix(address, "/views/"); ok {
-			p.views[strings.TrimSuffix(view, ".js")] = ""
+			p.views[strings.TrimSuffix(view, ".js")] = nil
 		}
 		return err
 	})
@@ -77,9 +79,7 @@ func load() (*page, error) {
 		return nil, fmt.Errorf("read the page: %w", err)
 	}
 	for view := range p.views {
-		if p.views[view], err = preloads("/views/"+view+".js", index); err != nil {
-			return nil, err
-		}
+		p.views[view] = sync.OnceValues(func() (string, error) { return preloads("/views/"+view+".js", index) })
 	}
 	p.csp, err = contentSecurityPolicy(index)
 	return p, err
@@ -147,7 +147,12 @@ func contentSecurityPolicy(index []byte) (string, error) {
 func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	address, links := r.URL.Path, ""
 	view, _, _ := strings.Cut(strings.TrimPrefix(address, "/"), "/")
-	if modules, ok := p.views[cmp.Or(view, home)]; ok && p.files[address] == nil {
+	if modulesOf, ok := p.views[cmp.Or(view, home)]; ok && p.files[address] == nil {
+		modules, err := modulesOf()
+		if err != nil {
+			http.Error(w, unreadable, http.StatusInternalServerError)
+			return
+		}
 		address, links = "/"+shell, preload(p.textsOf(r))+", "+modules
 	}
 	found := p.files[address]
@@ -200,7 +205,7 @@ func pack(name string) (packed, error) {
 func (f *file) serve(w http.ResponseWriter, r *http.Request) {
 	content, err := f.packed()
 	if err != nil {
-		http.Error(w, "the page can't be read", http.StatusInternalServerError)
+		http.Error(w, unreadable, http.StatusInternalServerError)
 		return
 	}
 	h := w.Header()

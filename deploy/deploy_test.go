@@ -63,6 +63,18 @@ func TestMetricsExist(t *testing.T) {
 		}
 	}
 	require.Greater(t, asked, 60)
+
+	// Each counter and histogram is on the dashboard.
+	dashboard, shown := read(t, "grafana/sluice.json"), 0
+	for _, f := range files {
+		for name := range f {
+			if strings.HasSuffix(name, "_total") || strings.HasSuffix(name, "_seconds") {
+				shown++
+				require.Regexp(t, `sluice_([a-z]+_)?`+strings.TrimPrefix(name, "sluice_")+`(_bucket)?\b`, dashboard)
+			}
+		}
+	}
+	require.Greater(t, shown, 40)
 }
 
 // Each alert has a page, and each page an alert.

@@ -272,6 +272,7 @@ func (a *App) wire() error {
 	}
 	a.files.Marks, a.files.Quota = a.store, workspace.NewQuota(a.bounds, a.space, a.now)
 	a.disk, a.trail, a.carriers = newDisk(a), &selfcheck.Trail{Verify: a.store.VerifyAudit, Log: a.log}, newCarriers(a)
+	selfcheck.Register(a.registry, a.disk, a.trail)
 	a.roster = roster.New(agentSettings(a.cfg, a.monitor.Load(), a.carriers))
 	a.skills = &skill.Keeper{Pins: a.store, Settings: func() skill.Settings { return a.roster.Settings().Skills }, Now: a.now}
 	a.router, err = router.New(router.Config{

@@ -42,6 +42,7 @@ type server struct {
 
 func newServer(c Server, cfg Config, m *metrics, cancel context.CancelFunc) *server {
 	cfg.Log = cfg.Log.With("mcp_server", c.Name)
+	m.up.WithLabelValues(c.Name).Set(0)
 	return &server{
 		Server: c, cfg: cfg, metrics: m, cancel: cancel, slots: make(chan struct{}, callsMax),
 		tried: make(chan struct{}), state: State{Name: c.Name, Status: adapters.Connecting, Level: c.Classification},
@@ -162,6 +163,9 @@ func (v *server) retire() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.drop()
+	if !v.retired {
+		v.metrics.up.DeleteLabelValues(v.Name)
+	}
 	v.retired = true
 	v.cancel()
 }

@@ -19,7 +19,6 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
 	"sluice/adapters"
@@ -397,11 +396,26 @@ func TestTheGaugeIsOfTheServerThatIsThere(t *testing.T) {
 	b.log.await(t, connected, 2)
 	close(goOn)
 	<-parted
-	require.NoError(t, testutil.GatherAndCompare(b.registry, strings.NewReader(`
-# HELP sluice_mcp_up 1 while an MCP server is connected.
-# TYPE sluice_mcp_up gauge
-sluice_mcp_up{server="far"} 1
-`), "sluice_mcp_up"))
+	require.Equal(t, []string{"far 1"}, b.gauges(t))
+	b.Configure(nil)
+	require.Empty(t, b.gauges(t))
+	b.Configure([]mcp.Server{{Name: "dead", Command: []string{"/nowhere/server"}}})
+	require.Equal(t, []string{"dead 0"}, b.gauges(t), "one that has never connected")
+}
+
+// gauges are the values of sluice_mcp_up.
+func (b *bundle) gauges(t *testing.T) (all []string) {
+	t.Helper()
+	families, err := b.registry.Gather()
+	require.NoError(t, err)
+	for _, f := range families {
+		if f.GetName() == "sluice_mcp_up" {
+			for _, m := range f.GetMetric() {
+				all = append(all, fmt.Sprint(m.GetLabel()[0].GetValue(), " ", m.GetGauge().GetValue()))
+			}
+		}
+	}
+	return all
 }
 
 // pidOf is the process that a program wrote of.

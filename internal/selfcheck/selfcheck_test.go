@@ -1,12 +1,20 @@
 package selfcheck_test
 
 import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
 	"sluice/adapters"
 	"sluice/internal/selfcheck"
+	"sluice/internal/watermark"
+	"sluice/router/ledger"
 )
 
 func TestTheOwnerIsToldOnAChannelThatWorks(t *testing.T) {
@@ -27,4 +35,38 @@ func TestTheOwnerIsToldOnAChannelThatWorks(t *testing.T) {
 	require.Equal(t, "slack/work", place(owners, "telegram"))
 	require.Equal(t, "webchat/default", place(owners[:3], "telegram"))
 	require.Equal(t, "/", place(owners[1:3], "telegram"))
+}
+
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	var fault error
+	disk := &watermark.Disk{
+		Marks: func() watermark.Marks { return watermark.Marks{Warn: 2000} },
+		Space: func(string) (int64, int64, error) { return 1500, 5000, fault },
+	}
+	found := []ledger.AuditFault{{Chain: 1}, {Chain: 2}}
+	trail := &selfcheck.Trail{Log: slog.New(slog.DiscardHandler), Verify: func(context.Context, []ledger.AuditHead) (ledger.AuditReport, error) {
+		return ledger.AuditReport{Faults: found}, nil
+	}}
+	reg := prometheus.NewPedanticRegistry()
+	selfcheck.Register(reg, disk, trail)
+	has := func(lines string) {
+		require.NoError(t, testutil.GatherAndCompare(reg, strings.NewReader(lines)))
+	}
+	audit := func(faults string) string {
+		return "# HELP sluice_audit_faults Places where the audit trail was changed, as the last verification found.\n# TYPE sluice_audit_faults gauge\nsluice_audit_faults " + faults + "\n"
+	}
+	const room = `# HELP sluice_disk_free_bytes Free space on the disk of the state folder.
+# TYPE sluice_disk_free_bytes gauge
+sluice_disk_free_bytes 1500
+# HELP sluice_disk_warn_bytes The owner is warned when less is free.
+# TYPE sluice_disk_warn_bytes gauge
+sluice_disk_warn_bytes 1000
+`
+	has(audit("0") + room) // a fifth of a small disk
+	trail.Check(t.Context())
+	has(audit("2") + room)
+	fault, found = errors.New("not mounted"), nil
+	trail.Check(t.Context())
+	has(audit("0"))
 }

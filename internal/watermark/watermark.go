@@ -60,8 +60,14 @@ func (d *Disk) Full() error {
 
 // Low reports whether the free space is below the threshold for the warning.
 func (d *Disk) Low() (free int64, low bool) {
+	free, warn, err := d.Room()
+	return free, err == nil && free < warn
+}
+
+// Room returns the free space and the threshold for the warning.
+func (d *Disk) Room() (free, warn int64, err error) {
 	free, total, err := d.Space(d.Folder)
-	return free, err == nil && free < min(d.Marks().Warn, total/warnShare)
+	return free, min(d.Marks().Warn, total/warnShare), err
 }
 
 // look measures the disk. A full disk needs a quarter more space than the threshold until messages are accepted again. The

@@ -32,6 +32,7 @@ export class Chat {
     this.ended = ""; // the last run whose end the events have shown
     this.asking = null; // reads the answer to the newest message
     this.older = ""; // from where older messages can be read
+    this.turn = Promise.resolve(); // until the last reading of the history has ended
     this.branches = []; // of the last turn, if there are several
     this.follow = followSession(name, {
       opened: () => this.opened(), event: (e) => this.onEvent(e), away: (failures) => this.away(failures), hidden: () => this.tellAbove(),
@@ -62,12 +63,19 @@ export class Chat {
     this.changed();
   }
 
-  async reload() {
-    const [session, history, running, queued] = await Promise.all([
-      json(this.path), json(this.path + "/history?limit=" + Math.min(500, Math.max(100, this.entries.length))), json(this.path + "/runs?status=running&limit=5"), json(this.path + "/runs?status=queued&limit=50"),
-    ]);
-    this.session = session;
-    this.show(history, running.runs.reverse(), queued.runs.reverse());
+  // inTurn reads the history after the readings before: what to ask for depends on what they have brought.
+  inTurn(read) {
+    return (this.turn = this.turn.then(read, read));
+  }
+
+  reload() {
+    return this.inTurn(async () => {
+      const [session, history, running, queued] = await Promise.all([
+        json(this.path), json(this.path + "/history?limit=" + Math.min(500, Math.max(100, this.entries.length))), json(this.path + "/runs?status=running&limit=5"), json(this.path + "/runs?status=queued&limit=50"),
+      ]);
+      this.session = session;
+      this.show(history, running.runs.reverse(), queued.runs.reverse());
+    });
   }
 
   // show takes the stored conversation, and keeps what is not stored yet.
@@ -99,14 +107,16 @@ export class Chat {
     if (!this.older || this.reading) return;
     this.reading = true;
     try {
-      const from = this.older, history = await json(this.path + "/history?limit=100&before=" + encodeURIComponent(from));
-      if (from !== this.older) return; // the conversation was read again meanwhile
-      const newer = this.entries;
-      this.entries = [];
-      for (const m of history.messages) this.stored(m, new Map());
-      this.reachesBack(history);
-      this.entries.push(...newer);
-      this.changed();
+      await this.inTurn(async () => {
+        if (!this.older) return; // the conversation was reset meanwhile
+        const history = await json(this.path + "/history?limit=100&before=" + encodeURIComponent(this.older));
+        const newer = this.entries;
+        this.entries = [];
+        for (const m of history.messages) this.stored(m, new Map());
+        this.reachesBack(history);
+        this.entries.push(...newer);
+        this.changed();
+      });
     } catch {
       this.soon(); // the thread has changed, or the gateway does not answer
     } finally {

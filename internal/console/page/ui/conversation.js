@@ -63,7 +63,19 @@ function Log({ chat }) {
   const anchor = useRef(null);
   const top = useRef(0);
   const count = chat.entries.length, first = chat.entries[0]?.key;
-  const end = () => { if (last.current) box.current.scrollTop = top.current = box.current.scrollHeight; };
+  // look notices whether the person has scrolled up, or back to the end. The browser tells of it only with the next frame.
+  const look = () => {
+    const n = box.current;
+    if (n.scrollHeight - n.scrollTop - n.clientHeight < 80) last.current = true;
+    else if (n.scrollTop < top.current - 1) last.current = false;
+    top.current = n.scrollTop;
+  };
+  const end = () => {
+    look();
+    if (!last.current) return;
+    box.current.scrollTop = box.current.scrollHeight;
+    top.current = box.current.scrollTop;
+  };
   useLayoutEffect(() => {
     const a = anchor.current;
     if (a && a.first !== first && a.node.isConnected) box.current.scrollTop += a.node.getBoundingClientRect().top - a.y;
@@ -82,10 +94,7 @@ function Log({ chat }) {
     chat.readOlder();
   };
   const scrolled = () => {
-    const n = box.current, atEnd = n.scrollHeight - n.scrollTop - n.clientHeight < 80;
-    if (atEnd) last.current = true;
-    else if (n.scrollTop < top.current - 1) last.current = false; // the person has scrolled up
-    top.current = n.scrollTop;
+    look();
     if (chat.older && box.current.scrollTop < 400) older();
   };
   let shownDay = "";

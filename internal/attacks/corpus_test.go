@@ -23,7 +23,7 @@ type attack struct {
 
 // corpus is all of them, in their order.
 func corpus() []attack {
-	return slices.Concat(taskAttacks(), modelAttacks(), memoryAttacks(), hiddenAttacks(), fieldAttacks(), chatAttacks(), stateAttacks(), labelAttacks(), wayAttacks(), settingAttacks(), wordAttacks(), toldAttacks(), operatorAttacks(),
+	return slices.Concat(taskAttacks(), modelAttacks(), memoryAttacks(), hiddenAttacks(), fieldAttacks(), chatAttacks(), stateAttacks(), labelAttacks(), wayAttacks(), settingAttacks(), wordAttacks(), toldAttacks(), limitAttacks(), operatorAttacks(),
 		placeAttacks(), quotedAttacks(), partAttacks(), borderAttacks(), costAttacks(), jobAttacks(), alertAttacks(), causeAttacks(), wakeAttacks(), alarmAttacks(), skillAttacks(), configAttacks())
 }
 

@@ -346,6 +346,40 @@ func TestConsoleIsFast(t *testing.T) {
 	require.Less(t, bytes, 150<<10)
 }
 
+// What a view shows first is asked for before the view's modules have been read, and once: the view takes that answer.
+func TestConsoleAsksEarly(t *testing.T) {
+	t.Parallel()
+	g := start(t, "")
+	g.page().says("Hello")
+	for path, want := range map[string][]string{
+		"/overview":                           {"/v1/overview"},
+		"/conversations":                      {"/v1/sessions?limit=50"},
+		"/runs?status=done":                   {"/v1/runs?status=done&limit=50"},
+		"/deliveries?channel=webchat&status=": {"/v1/deliveries?channel=webchat&limit=50"},
+		"/inbox":                              {"/v1/approvals?limit=50"},
+		"/audit":                              {"/v1/audit?limit=50"},
+		"/memory":                             {"/v1/memory?limit=50"},
+		"/alerts":                             {"/v1/alerts?limit=50"},
+	} {
+		b := newBrowser(t)
+		b.open(g.url(path + "#token=" + g.Token()))
+		asked := eval[[]string](b, `new Promise((done) => {
+			const look = () => document.querySelector(".row, .empty, .calm, .needs, #text") ? done(performance.getEntriesByType("resource").map((r) => r.name.slice(location.origin.length)).filter((r) => r.startsWith("/v1/"))) : setTimeout(look, 5);
+			look();
+		})`)
+		for _, one := range want {
+			to, _, _ := strings.Cut(one, "?")
+			var same []string
+			for _, a := range asked {
+				if at, _, _ := strings.Cut(a, "?"); at == to {
+					same = append(same, a)
+				}
+			}
+			require.Equal(t, []string{one}, same, path)
+		}
+	}
+}
+
 // The log is shown to those who may see everything, and followed; a line opens with its fields.
 func TestPageShowsTheLog(t *testing.T) {
 	t.Parallel()

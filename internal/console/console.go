@@ -55,6 +55,7 @@ func Handler(on bool) http.Handler {
 type page struct {
 	files map[string]*file
 	views map[string]func() (string, error) // the header Link of each, see [preloads]
+	early string                            // the header Link of what makes the first requests
 	csp   string
 }
 
@@ -80,6 +81,10 @@ func load() (*page, error) {
 	}
 	for view := range p.views {
 		p.views[view] = sync.OnceValues(func() (string, error) { return preloads("/views/"+view+".js", index) })
+	}
+	p.early, err = preloads("/first.js", nil)
+	if err != nil {
+		return nil, err
 	}
 	p.csp, err = contentSecurityPolicy(index)
 	return p, err
@@ -153,7 +158,7 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, unreadable, http.StatusInternalServerError)
 			return
 		}
-		address, links = "/"+shell, preload(p.textsOf(r))+", "+modules
+		address, links = "/"+shell, p.early+", "+preload(p.textsOf(r))+", "+modules
 	}
 	found := p.files[address]
 	if found == nil || r.Method != http.MethodGet && r.Method != http.MethodHead {

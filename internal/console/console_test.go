@@ -168,7 +168,7 @@ func TestTheFirstLoadIsSmall(t *testing.T) {
 	loads(t, "/app.js", known)
 	loads(t, "/first.js", known)
 	for module := range known {
-		require.Regexp(t, `(?:modulepreload" href|script type="module" src)="`+regexp.QuoteMeta(module)+`"`, index, "the page names the modules that it starts with")
+		require.Regexp(t, `(?:modulepreload" href|script type="module"(?: async)? src)="`+regexp.QuoteMeta(module)+`"`, index, "the page names the modules that it starts with")
 	}
 	require.Len(t, known, strings.Count(index, `rel="modulepreload"`)+2, "and no others")
 	for _, view := range []string{"overview", "conversations"} {
@@ -198,7 +198,7 @@ func TestThePageNamesTheModulesOfItsView(t *testing.T) {
 		view, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 		all := maps.Clone(known)
 		loads(t, "/views/"+cmp.Or(view, "overview")+".js", all)
-		want := []string{texts}
+		want := []string{"/first.js", "/api.js", texts}
 		for module := range all {
 			if !known[module] {
 				want = append(want, module)
@@ -211,6 +211,7 @@ func TestThePageNamesTheModulesOfItsView(t *testing.T) {
 			got = append(got, strings.TrimPrefix(address, "<"))
 		}
 		require.ElementsMatch(t, want, got, path)
+		require.Equal(t, want[:2], got[:2], "the requests for what the view shows come first")
 	}
 	require.Empty(t, get("/app.js").Header().Get("Link"))
 }

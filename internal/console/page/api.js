@@ -93,17 +93,31 @@ export async function call(path, options = {}) {
   throw new Refused(answer.status, problem.message ?? "HTTP " + answer.status, problem.error);
 }
 
-const early = new Map(); // path → its answer, asked for before the view that needs it is there
+const early = new Map(); // what is asked for → { at, answer }, before the view that needs it is there
+const earlyMax = 5000; // milliseconds after which such an answer is too old
+
+// keyOf is a path with its parameters in order.
+function keyOf(path) {
+  const url = new URL(path, location.origin);
+  url.searchParams.sort();
+  return url.pathname + url.search;
+}
 
 // askEarly asks for what a view will need first. If this fails, the view asks again.
 export function askEarly(path) {
-  early.set(path, fetch(path, { headers: credentials(), cache: "no-store" }).then((answer) => (answer.ok ? answer : null), () => null));
+  early.set(keyOf(path), { at: performance.now(), answer: fetch(path, { headers: credentials(), cache: "no-store" }).then((answer) => (answer.ok ? answer : null), () => null) });
+}
+
+// read makes a request, or takes the answer that was asked for early.
+async function read(path, options) {
+  const asked = !options && early.size > 0 && early.get(keyOf(path));
+  if (!asked) return call(path, options);
+  early.delete(keyOf(path));
+  return (performance.now() - asked.at < earlyMax && (await asked.answer)) || call(path);
 }
 
 export async function json(path, options) {
-  const asked = early.get(path);
-  early.delete(path);
-  const answer = (asked && !options && (await asked)) || (await call(path, options));
+  const answer = await read(path, options);
   return answer.status === 204 ? null : answer.json();
 }
 
@@ -111,7 +125,7 @@ export const post = (path, body) => json(path, { method: "POST", body });
 
 // page reads one page of a list: its body, and the address of the next page.
 export async function page(path, options) {
-  const answer = await call(path, options);
+  const answer = await read(path, options);
   return { body: await answer.json(), next: /<([^>]*)>; rel="next"/.exec(answer.headers.get("Link") ?? "")?.[1] ?? "" };
 }
 

@@ -4,10 +4,9 @@ import { json } from "./api.js";
 import { goLetters, letters, lettersOn, setLetters } from "./keys.js";
 import { address, go } from "./router.js";
 import { t } from "./text.js";
-import { Dialog } from "./ui/dialog.js";
 import { cls, html, useEffect, useReducer, useState } from "./ui/html.js";
-import { Icon } from "./ui/icon.js";
 import { nameOf } from "./views/conversations.js";
+import { Dialog, Icon } from "./ui/parts.js";
 
 // byID: an id begins with its kind.
 const byID = { sess_: "conversations", run_: "runs", dlv_: "deliveries", apr_: "inbox", mem_: "memory" };

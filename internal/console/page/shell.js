@@ -4,16 +4,24 @@ import { json, me, Refused, signOut } from "./api.js";
 import { connected, onChange, watch } from "./live.js";
 import { address, useAddress } from "./router.js";
 import { choose, language, languagesKnown, t } from "./text.js";
-import { apply, theme, themes } from "./theme.js";
-import { Dialog } from "./ui/dialog.js";
 import { cls, html, useEffect, useReducer, useRef, useState } from "./ui/html.js";
-import { Icon } from "./ui/icon.js";
-import { Level, Problem } from "./ui/parts.js";
+import { Dialog, Icon, Level, Problem } from "./ui/parts.js";
 
 // groups are the views of the rail, in order. Each is a file of views/.
 const groups = [["overview", "inbox"], ["conversations", "runs", "deliveries"], ["policy", "people", "audit", "why"], ["agents", "skills", "automation", "alerts", "memory"], ["config", "logs", "costs", "access"]];
 const views = groups.flat();
 const onPhone = ["overview", "inbox", "conversations", "deliveries"];
+
+const themePlace = "sluice.theme";
+const themes = ["auto", "light", "dark"];
+const theme = () => localStorage.getItem(themePlace) ?? "auto";
+
+// dress shows the page light, dark, or as the system is.
+export function dress(wanted = theme()) {
+  if (wanted === "auto") localStorage.removeItem(themePlace);
+  else localStorage.setItem(themePlace, wanted);
+  document.documentElement.dataset.theme = wanted;
+}
 
 const loaded = new Map(); // view → its component
 
@@ -44,12 +52,13 @@ export function Shell({ again, known }) {
 
   useEffect(() => watch(draw), []);
   useEffect(() => {
+    if (!known) return;
     let timer = 0;
     const look = () => { clearTimeout(timer); timer = setTimeout(() => waits().then(count, () => {}), 150); };
     look();
     const stop = onChange(["approvals", "pairings"], look);
     return () => { stop(); clearTimeout(timer); };
-  }, []);
+  }, [known]);
   useEffect(() => {
     document.title = (waiting ? `(${waiting}) ` : "") + (views.includes(at.view) ? t("view." + at.view) + " · " : "") + "Sluice";
   }, [at.view, waiting, language]);
@@ -113,7 +122,7 @@ function You({ again, close, keys }) {
   const Choice = ({ name, value, values, text, set }) => html`<fieldset class="choice"><legend>${name}</legend>${values.map((v) => html`<button type="button" aria-pressed=${v === value} onClick=${() => set(v)}>${text(v)}</button>`)}</fieldset>`;
   return html`<${Dialog} name="you" title=${t("shell.you")} close=${close}>
     ${me && html`<p class="soft">${t("you.are", { name: me.name || t("you.owner"), role: t("role." + me.role) })} <${Level} label=${me.level} /></p>`}
-    <${Choice} name=${t("you.theme")} value=${theme()} values=${themes} text=${(v) => t("theme." + v)} set=${(v) => { apply(v); draw(); }} />
+    <${Choice} name=${t("you.theme")} value=${theme()} values=${themes} text=${(v) => t("theme." + v)} set=${(v) => { dress(v); draw(); }} />
     <${Choice} name=${t("you.language")} value=${language} values=${languagesKnown} text=${(v) => t("language." + v)} set=${async (v) => { await choose(v); again(); draw(); }} />
     <div class="acts"><button type="button" onClick=${keys}>${t("keys.title")}</button><button type="button" class="danger" onClick=${signOut}>${t("you.out")}</button></div><//>`;
 }

@@ -6,19 +6,15 @@ import { html, render, useEffect, useRef, useState } from "./ui/html.js";
 
 let asking = null;
 
-let first = ""; // what is wrong with what the address brought
+let accepted = false; // a token, since the page was opened
 
-// explain keeps the key of a text for the dialog.
-export function explain(wrong) {
-  first = wrong;
-}
-
-// ask shows the dialog until the gateway accepts a token. Calls made meanwhile wait for the same answer.
-export function ask() {
+// ask shows the dialog until the gateway accepts a token. Calls made meanwhile wait for the same answer. wrong is the key of the
+// text that says what is wrong with what the address brought.
+export function ask(wrong) {
   asking ??= new Promise((done) => {
     const box = document.createElement("div");
     document.body.append(box);
-    render(html`<${SignIn} why=${first ? t(first) : wasSignedIn() ? t("sign.replaced") : ""} done=${() => {
+    render(html`<${SignIn} why=${wrong && !accepted ? t(wrong) : wasSignedIn() ? t("sign.replaced") : ""} done=${() => {
       render(null, box);
       box.remove();
       asking = null;
@@ -40,7 +36,7 @@ function SignIn({ why, done }) {
     const problem = await signIn({ token: box.current.querySelector("input").value });
     set(false);
     if (!problem) {
-      explain("");
+      accepted = true;
       return done();
     }
     say(t(problem));

@@ -4,7 +4,7 @@ const languages = ["en", "de"];
 const place = "sluice.language";
 
 let words = {};
-let plural = new Intl.PluralRules("en");
+let plural = null;
 export let language = "en";
 
 // load reads the catalogue of the chosen language, or of the browser's.
@@ -32,16 +32,35 @@ export function t(key, values = {}) {
   return text.replace(/\{(\w+)\}/g, (_, name) => (typeof values[name] === "number" ? number(values[name]) : values[name] ?? ""));
 }
 
+// warm has the browser make what formats numbers and times. The first time, this takes it some milliseconds, which the page has
+// while it waits for its first answers.
+export function warm() {
+  number(0);
+  exact(0);
+}
+
 // known gives a text if the catalogue has it, and otherwise the word of the API as it is.
 export const known = (prefix, word) => words[prefix + "." + word] ?? word;
 
-export const number = (n) => n.toLocaleString(language);
+// writer formats values with a class of Intl. Its object is made once for a language: making one takes longer than using it a
+// hundred times.
+function writer(Format, options) {
+  let made = null, of = "";
+  return (value) => {
+    if (of !== language) [made, of] = [new Format(language, options), language];
+    return made.format(value);
+  };
+}
+
+export const number = writer(Intl.NumberFormat);
+const oneDigit = writer(Intl.NumberFormat, { maximumFractionDigits: 1 });
+const whole = writer(Intl.NumberFormat, { maximumFractionDigits: 0 });
 
 // span writes a duration: 0.8 s, 4:12, 3 h, 3 d.
 export function span(ms) {
   const s = Math.abs(ms) / 1000;
   if (s < 1) return t("time.ms", { n: Math.round(s * 1000) });
-  if (s < 60) return t("time.s", { v: s < 10 ? s.toLocaleString(language, { maximumFractionDigits: 1 }) : String(Math.round(s)) });
+  if (s < 60) return t("time.s", { v: s < 10 ? oneDigit(s) : String(Math.round(s)) });
   if (s < 3600) return Math.floor(s / 60) + ":" + String(Math.floor(s % 60)).padStart(2, "0");
   if (s < 86400) return t("time.h", { v: Math.floor(s / 3600) });
   return t("time.d", { v: Math.floor(s / 86400) });
@@ -57,16 +76,25 @@ export function age(ms) {
   return t("time.d", { v: Math.floor(s / 86400) });
 }
 
-const exactly = (options) => (at) => new Date(at).toLocaleString(language, options);
-export const exact = exactly({ year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short" });
-export const clock = exactly({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
-export const minute = exactly({ hour: "2-digit", minute: "2-digit" });
-export const day = exactly({ weekday: "long", day: "numeric", month: "long" });
+// time writes a time with these options; what is not a time is left out.
+function time(options) {
+  const write = writer(Intl.DateTimeFormat, options);
+  return (at) => {
+    const date = new Date(at);
+    return Number.isNaN(date.getTime()) ? "" : write(date);
+  };
+}
+
+export const exact = time({ year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short" });
+export const clock = time({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
+export const minute = time({ hour: "2-digit", minute: "2-digit" });
+export const day = time({ weekday: "long", day: "numeric", month: "long" });
+export const date = time({ month: "short", day: "numeric" });
 
 export function bytes(n) {
   if (n < 1024) return number(n) + " B";
   const [v, unit] = n < 1048576 ? [n / 1024, "kB"] : [n / 1048576, "MB"];
-  return v.toLocaleString(language, { maximumFractionDigits: v < 10 ? 1 : 0 }) + " " + unit;
+  return (v < 10 ? oneDigit(v) : whole(v)) + " " + unit;
 }
 
 // count writes a count of the API: {count, more}, or a number.

@@ -2,10 +2,8 @@
 
 import { json } from "../api.js";
 import { t, visible } from "../text.js";
-import { Dialog } from "./dialog.js";
 import { html, useEffect, useState } from "./html.js";
-import { Problem } from "./parts.js";
-import { toast } from "./toast.js";
+import { Dialog, Problem, toast } from "./parts.js";
 
 const pause = 250; // milliseconds after the last key, before the rule is shown again
 const any = "*";

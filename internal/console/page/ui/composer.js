@@ -3,8 +3,7 @@
 import { acts, call } from "../api.js";
 import { bytes, t, visible } from "../text.js";
 import { cls, html, useEffect, useRef, useState } from "./html.js";
-import { Icon } from "./icon.js";
-import { toast } from "./toast.js";
+import { Icon, toast } from "./parts.js";
 
 const largest = 100 << 20; // bytes of a file
 const most = 10; // files of a message

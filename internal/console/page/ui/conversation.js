@@ -7,9 +7,8 @@ import { clock, day, exact, number, t, visible } from "../text.js";
 import { Composer } from "./composer.js";
 import { Files } from "./files.js";
 import { cls, Component, html, useEffect, useLayoutEffect, useReducer, useRef, useState } from "./html.js";
-import { Icon } from "./icon.js";
-import { Growing, Markdown } from "./markdown-view.js";
-import { Act, Copy, Level, Problem, untrusted } from "./parts.js";
+import { Growing, loading as loadMarkdown, Markdown } from "./markdown-view.js";
+import { Act, Copy, Icon, Level, Problem, untrusted } from "./parts.js";
 import { Question } from "./question.js";
 import { Settings } from "./settings.js";
 import { Tool } from "./tool.js";
@@ -33,6 +32,7 @@ export function Conversation({ id, close }) {
       queueMicrotask(() => { waiting = false; draw(); });
     });
     set(one);
+    loadMarkdown();
     return () => one.close();
   }, [id]);
 

@@ -4,8 +4,7 @@
 import { file, save } from "../api.js";
 import { bytes, t, visible } from "../text.js";
 import { html, useEffect, useRef, useState } from "./html.js";
-import { Icon } from "./icon.js";
-import { toast } from "./toast.js";
+import { Icon, toast } from "./parts.js";
 
 const largest = 10 << 20; // bytes of a picture or sound that is shown unasked
 const shows = (f) => /^(image\/(png|jpeg|gif|webp|avif|bmp|svg\+xml)|audio\/|video\/)/.exec(f.mime ?? "")?.[1].split("/")[0];

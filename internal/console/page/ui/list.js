@@ -6,10 +6,8 @@ import { onChange } from "../live.js";
 import { address, change, go, useAddress } from "../router.js";
 import { exact, known, number, t } from "../text.js";
 import { cls, html, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "./html.js";
-import { Icon } from "./icon.js";
-import { copy, Problem } from "./parts.js";
+import { copy, Icon, Problem, toast } from "./parts.js";
 import { Rows } from "./rows.js";
-import { toast } from "./toast.js";
 
 const spare = 12; // rows that are drawn above and below what is in sight
 const places = new Map(); // address → { rows, top }: where a list was left
@@ -53,7 +51,7 @@ export function List({ name, path, take, id, fixed = {}, filters = [], columns, 
     return new Rows({ path: (limit) => path + query({ ...fixed, ...values, limit }), take, id, changed: draw });
   }, [key]);
 
-  useEffect(() => {
+  useLayoutEffect(() => { // before the next frame: the answer may be there already
     if (!rows.pages.length) rows.begin(Math.ceil(top.current / height) + 30).then(() => box.current && (box.current.scrollTop = top.current));
     else rows.refresh(Math.floor(top.current / height), Math.floor(top.current / height) + 40);
     setCursor(-1);

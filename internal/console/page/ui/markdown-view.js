@@ -6,8 +6,7 @@ import { html, useEffect, useLayoutEffect, useRef, useState } from "./html.js";
 
 let library = null;
 let reading = null;
-const loading = () => (reading ??= import("./markdown.js").then((m) => (library = m), () => { reading = null; }));
-loading();
+export const loading = () => (reading ??= import("./markdown.js").then((m) => (library = m), () => { reading = null; }));
 
 // Markdown shows a text that does not change while it is shown, or changes as a whole.
 export function Markdown({ text }) {

@@ -6,8 +6,7 @@ import { onChange } from "../live.js";
 import { t, visible } from "../text.js";
 import { Always } from "./always.js";
 import { html, useEffect, useRef, useState } from "./html.js";
-import { Left, Level } from "./parts.js";
-import { say } from "./toast.js";
+import { Left, Level, say } from "./parts.js";
 
 const settle = 600; // milliseconds; a question that replaces another cannot be answered before, so that a late click has no effect
 

@@ -3,11 +3,8 @@
 import { acts, json, owns, post } from "../api.js";
 import { go, address } from "../router.js";
 import { known, t, visible } from "../text.js";
-import { ask, Dialog } from "./dialog.js";
 import { html, useState } from "./html.js";
-import { Icon } from "./icon.js";
-import { Facts, Level, Problem } from "./parts.js";
-import { toast } from "./toast.js";
+import { ask, Dialog, Facts, Icon, Level, Problem, toast } from "./parts.js";
 
 const choices = { send_policy: ["allow", "deny"], group_activation: ["mention", "always"], queue_mode: ["steer", "followup", "collect", "interrupt"], thinking_level: ["off", "low", "medium", "high"], verbose_level: ["off", "on", "full"] };
 

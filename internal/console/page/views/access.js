@@ -2,9 +2,8 @@
 
 import { call, json, me, owns, post } from "../api.js";
 import { exact, t, visible } from "../text.js";
-import { ask } from "../ui/dialog.js";
 import { html, useState } from "../ui/html.js";
-import { Act, Age, Copy, Level, levels, Loaded, Problem, useLoad } from "../ui/parts.js";
+import { Act, Age, ask, Copy, Level, levels, Loaded, Problem, useLoad } from "../ui/parts.js";
 import { Field } from "./policy.js";
 
 export default function Access() {

@@ -4,8 +4,7 @@ import { json, post } from "../api.js";
 import { address } from "../router.js";
 import { number, span, t, visible } from "../text.js";
 import { html } from "../ui/html.js";
-import { toast } from "../ui/toast.js";
-import { Act, Age, Chip, Facts, Level, Loaded, useLoad, When } from "../ui/parts.js";
+import { Act, Age, Chip, Facts, Level, Loaded, toast, useLoad, When } from "../ui/parts.js";
 
 export default function Agents() {
   const read = useLoad(() => Promise.all([json("/v1/agents?calls=true"), json("/v1/providers"), json("/v1/status")]), []);
@@ -65,6 +64,3 @@ function Providers({ of: providers, again }) {
       }}>${t("models.check")}<//>${problems.length > 0 && html`<${Act} done=${t("models.cleared")} run=${async () => { await post(path(p) + "/clear"); again(); }}>${t("models.clear")}<//>`}</div></article>`;
   })}</div>`}</section>`;
 }
-
-// Parts lists the parts of the gateway with their health.
-export const Parts = ({ of }) => html`<ul class="lines">${of.map((p) => html`<li><${Chip} status=${p.ok ? "ok" : p.optional ? "warning" : "failed"} /> <strong>${visible(p.name)}</strong> ${p.detail && html`<span class="soft">${visible(p.detail)}</span>`}</li>`)}</ul>`;

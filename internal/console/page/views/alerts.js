@@ -5,10 +5,9 @@ import { address, useAddress } from "../router.js";
 import { number, t, visible } from "../text.js";
 import { html, useState } from "../ui/html.js";
 import { List } from "../ui/list.js";
-import { Act, Age, Chip, Facts, Level, Loaded, Problem, useLoad, When } from "../ui/parts.js";
+import { Act, Age, Chip, Facts, Level, Loaded, Problem, toast, useLoad, When } from "../ui/parts.js";
 import { Markdown } from "../ui/markdown-view.js";
 import { Field } from "./policy.js";
-import { toast } from "../ui/toast.js";
 
 export default function Alerts() {
   const at = useAddress();

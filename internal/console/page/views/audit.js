@@ -2,18 +2,17 @@
 
 import { json } from "../api.js";
 import { address } from "../router.js";
-import { number, t, visible } from "../text.js";
+import { date, exact, minute, number, t, visible } from "../text.js";
 import { html, useState } from "../ui/html.js";
 import { List } from "../ui/list.js";
 import { Age, Copy, Facts, Level, Problem, Value, When } from "../ui/parts.js";
-import { minute, exact } from "../text.js";
 
 export default function Audit() {
   return html`<${List} name="audit" label=${t("view.audit")} path="/v1/audit" take=${(b) => b.entries} id=${(e) => e.id}
     filters=${[{ key: "action", text: t("col.action"), hint: "delivery.block" }, { key: "actor", text: t("col.actor"), hint: "operator" }, { key: "object", text: t("col.object") }, { key: "session", text: t("col.session") }]}
     head=${() => html`<${Verify} />`}
     columns=${[
-      { text: t("col.time"), width: "8.5rem", on: "status", cell: (e) => html`<time dateTime=${e.at} title=${exact(e.at)}>${new Date(e.at).toLocaleDateString(undefined, { month: "short", day: "numeric" })}, ${minute(e.at)}</time>` },
+      { text: t("col.time"), width: "8.5rem", on: "status", cell: (e) => html`<time dateTime=${e.at} title=${exact(e.at)}>${date(e.at)}, ${minute(e.at)}</time>` },
       { text: t("col.action"), width: "minmax(8rem, 1fr)", on: "main", cell: (e) => html`<code>${visible(e.action)}</code>` },
       { text: t("col.actor"), width: "minmax(6rem, .8fr)", on: "sub", cell: (e) => visible(e.actor) },
       { text: t("col.object"), width: "minmax(8rem, 1.4fr)", cell: (e) => visible(e.object) },

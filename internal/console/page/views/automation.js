@@ -3,11 +3,10 @@
 import { call, json, post } from "../api.js";
 import { onChange } from "../live.js";
 import { address, useAddress } from "../router.js";
-import { exact, minute, number, t, visible } from "../text.js";
-import { ask } from "../ui/dialog.js";
+import { date, exact, minute, number, t, visible } from "../text.js";
 import { html, useEffect } from "../ui/html.js";
 import { List } from "../ui/list.js";
-import { Act, Age, Chip, Facts, Level, Loaded, Text, useLoad, Value, When } from "../ui/parts.js";
+import { Act, Age, ask, Chip, Facts, Level, Loaded, Text, useLoad, Value, When } from "../ui/parts.js";
 import { oneLine } from "./deliveries.js";
 import { tokens } from "./runs.js";
 
@@ -46,7 +45,7 @@ function Job({ id, refresh }) {
     ${(j.prompt || j.text) && html`<${Text} text=${j.prompt ?? j.text} label=${t("automation.does")} />`}
     <${Facts} of=${[[t("automation.when"), html`<code>${visible(j.when)}</code>`], [t("automation.next"), j.next && html`<${When} at=${j.next} />`], [t("col.to"), j.to.map(visible).join(", ")], [t("automation.fallback"), j.fallback?.map(visible).join(", ")],
       [t("automation.checks"), j.checks?.map(visible).join(", ")], [t("automation.origin"), j.place ? visible(j.place) : t("automation.made")], [t("automation.maker"), j.maker && visible(j.maker)]]} />
-    <h3>${t("automation.history")}</h3>${instants.length ? html`<ol class="lines">${instants.map((i) => html`<li key=${i.key}><${Chip} status=${i.status} /> <time dateTime=${i.instant} title=${exact(i.instant)}>${new Date(i.instant).toLocaleDateString()} ${minute(i.instant)}</time>
+    <h3>${t("automation.history")}</h3>${instants.length ? html`<ol class="lines">${instants.map((i) => html`<li key=${i.key}><${Chip} status=${i.status} /> <time dateTime=${i.instant} title=${exact(i.instant)}>${date(i.instant)}, ${minute(i.instant)}</time>
       ${i.missed > 1 && html` <span class="soft">${t("automation.missed", { n: i.missed })}</span>`} ${i.run && html`<a href=${address("runs", i.run)}>${t("col.run")}</a>`} ${i.deliveries?.map((d) => html` ${d.delivery ? html`<a href=${address("deliveries", d.delivery)}>${visible(d.target)}</a>` : visible(d.target)} <${Chip} status=${d.state} />${d.error && html` <span class="soft">${visible(d.error)}</span>`}`)}
       <span class="soft">${tokens({ inputTokens: i.input_tokens, outputTokens: i.output_tokens })} ${i.why && visible(i.why)}</span> <a href=${address("why", i.key)}>${t("why.button")}</a></li>`)}</ol>` : html`<p class="soft">${t("automation.never")}</p>`}`}<//>`;
 }

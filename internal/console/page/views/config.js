@@ -5,8 +5,7 @@ import { call, json, owns, post } from "../api.js";
 import { address, change, useAddress } from "../router.js";
 import { exact, known, t, visible } from "../text.js";
 import { cls, html, useEffect, useRef, useState } from "../ui/html.js";
-import { Act, Age, Chip, Loaded, Problem, useLoad } from "../ui/parts.js";
-import { toast } from "../ui/toast.js";
+import { Act, Age, Chip, Loaded, Problem, toast, useLoad } from "../ui/parts.js";
 import { Field } from "./policy.js";
 
 const shownMax = 100; // settings at a time

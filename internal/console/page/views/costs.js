@@ -4,8 +4,7 @@ import { json, query, saveAnswer } from "../api.js";
 import { address, change, useAddress } from "../router.js";
 import { exact, language, number, t, visible } from "../text.js";
 import { html } from "../ui/html.js";
-import { Loaded, useLoad } from "../ui/parts.js";
-import { toast } from "../ui/toast.js";
+import { Loaded, toast, useLoad } from "../ui/parts.js";
 import { Field } from "./policy.js";
 
 const groups = ["day", "agent", "model", "person", "session", "job"];

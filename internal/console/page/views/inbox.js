@@ -6,11 +6,10 @@ import { t, visible } from "../text.js";
 import { Always } from "../ui/always.js";
 import { html, useEffect, useState } from "../ui/html.js";
 import { List } from "../ui/list.js";
-import { Age, Chip, Facts, Left, Level, Loaded, Problem, Text, useLoad, When } from "../ui/parts.js";
+import { Age, Chip, Facts, Left, Level, Loaded, Problem, Text, toast, useLoad, When } from "../ui/parts.js";
 import { onChange } from "../live.js";
 import { oneLine } from "./deliveries.js";
 import { Markdown } from "../ui/markdown-view.js";
-import { toast } from "../ui/toast.js";
 
 export const what = (p) => (p.delivery ? t("inbox.send") : t("inbox.allowtool", { tool: visible(p.tool) }));
 const argsOf = (p) => JSON.stringify(p.args ?? {}, null, 2);

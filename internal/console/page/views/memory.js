@@ -3,10 +3,9 @@
 import { call, json } from "../api.js";
 import { address } from "../router.js";
 import { t, visible } from "../text.js";
-import { ask } from "../ui/dialog.js";
 import { html } from "../ui/html.js";
 import { List } from "../ui/list.js";
-import { Act, Age, Chip, Facts, Level, Loaded, Text, useLoad, When } from "../ui/parts.js";
+import { Act, Age, ask, Chip, Facts, Level, Loaded, Text, useLoad, When } from "../ui/parts.js";
 import { oneLine } from "./deliveries.js";
 
 const label = (m) => m.classification + "/" + m.trust;

@@ -6,8 +6,7 @@ import { address } from "../router.js";
 import { count, t, visible } from "../text.js";
 import { Chart } from "../ui/chart.js";
 import { html, useEffect } from "../ui/html.js";
-import { Age, Chip, Left, Level, Loaded, Place, useLoad, useTick } from "../ui/parts.js";
-import { Parts } from "./agents.js";
+import { Age, Chip, Left, Level, Loaded, Parts, Place, useLoad, useTick } from "../ui/parts.js";
 
 // where are the lists of the API in this page.
 const where = { runs: "runs", deliveries: "deliveries", approvals: "inbox", pairings: "people", alerts: "alerts", status: "agents" };

@@ -4,9 +4,8 @@ import { json, post } from "../api.js";
 import { onChange } from "../live.js";
 import { address } from "../router.js";
 import { known, t, visible } from "../text.js";
-import { ask } from "../ui/dialog.js";
 import { html, useEffect } from "../ui/html.js";
-import { Act, Age, Chip, Facts, Loaded, useLoad } from "../ui/parts.js";
+import { Act, Age, ask, Chip, Facts, Loaded, useLoad } from "../ui/parts.js";
 import { Person } from "./inbox.js";
 
 export default function People() {

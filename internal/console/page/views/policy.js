@@ -4,9 +4,8 @@ import { acts, call, json, owns, post, query } from "../api.js";
 import { address } from "../router.js";
 import { count, known, number, t, visible } from "../text.js";
 import { Decision, Rules } from "../ui/decision.js";
-import { ask } from "../ui/dialog.js";
 import { html, useState } from "../ui/html.js";
-import { Act, Age, Chip, Level, levels, Loaded, Problem, useLoad, Value } from "../ui/parts.js";
+import { Act, Age, ask, Chip, Level, levels, Loaded, Problem, useLoad, Value } from "../ui/parts.js";
 
 export default function Policy() {
   const at = filters();

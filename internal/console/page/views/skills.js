@@ -2,9 +2,8 @@
 
 import { json, owns } from "../api.js";
 import { known, t, visible } from "../text.js";
-import { ask } from "../ui/dialog.js";
 import { html } from "../ui/html.js";
-import { Act, Chip, Facts, Level, Loaded, useLoad, When } from "../ui/parts.js";
+import { Act, ask, Chip, Facts, Level, Loaded, useLoad, When } from "../ui/parts.js";
 
 const tones = { ok: "good", unpinned: "warn", changed: "bad", invalid: "bad", missing: "bad" };
 const short = (digest) => digest && html`<code title=${digest}>${visible(digest.replace(/^sha256:/, "").slice(0, 12))}</code>`;

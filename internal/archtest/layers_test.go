@@ -75,7 +75,7 @@ func layers() [][]string {
 		{"internal/cli/archive", "internal/cli/chat", "internal/cli/complete", "internal/cli/configure", "internal/cli/console", "internal/cli/doctor", "internal/cli/examples", "internal/cli/logs", "internal/cli/models", "internal/cli/node", "internal/cli/policy", "internal/cli/service", "internal/cli/setup", "internal/cli/skills", "internal/cli/usage"},
 		{"internal/app", "internal/cli", "internal/config/gen", "store/sqlite/sqlitetest", "sessions/sessiontest", "internal/markdown/markdowntest", "internal/model/modeltest", "internal/sandbox/sandboxtest", "adapters/telegram/telegramtest", "adapters/slack/slacktest", "adapters/discord/discordtest"},
 		{"cmd/sluice", "examples/agents/go"},
-		{"internal/chaos/completions", "internal/chaos/child"}, // they run the program from outside
+		{"internal/chaos/completions", "internal/chaos/balancer", "internal/chaos/child"}, // they run the program from outside
 		{"internal/attacks", "internal/budget", "internal/chaos", "internal/bench", "internal/mutate", "internal/release", "internal/structure"},
 	}
 }
@@ -84,7 +84,7 @@ func layers() [][]string {
 func testSupport() []string {
 	return []string{
 		"store/storetest", "store/sqlite/sqlitetest", "sessions/sessiontest", "adapters/adaptertest", "adapters/adaptertest/wire", "adapters/telegram/telegramtest", "adapters/slack/slacktest", "adapters/discord/discordtest", "adapters/template", "internal/markdown/markdowntest", "internal/model/modeltest", "internal/sandbox/sandboxtest",
-		"internal/freeport", "internal/program/programtest", "internal/attacks", "internal/chaos", "internal/chaos/child", "internal/chaos/completions",
+		"internal/freeport", "internal/program/programtest", "internal/attacks", "internal/chaos", "internal/chaos/child", "internal/chaos/completions", "internal/chaos/balancer",
 	}
 }
 

@@ -1,21 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 
+	"sluice/internal/chaos/balancer"
 	"sluice/internal/chaos/child"
 	"sluice/internal/freeport"
 )
@@ -23,10 +19,7 @@ import (
 // fleetBots is how many bots the people of a fleet write to. The Telegram server posts four updates of a bot at once.
 const fleetBots = 4
 
-// updateMax bounds an update of the Telegram server.
-const updateMax = 1 << 20
-
-// fleet is some replicas on one database and one NATS server, behind a load balancer to which Telegram posts.
+// fleet is some replicas on one database and one NATS server or cluster, behind a load balancer to which Telegram posts.
 type fleet struct {
 	*audience
 	binary   string
@@ -34,7 +27,7 @@ type fleet struct {
 	database *sql.DB
 	cluster  *postgres
 	bus      *nats
-	balancer *balancer
+	balancer *balancer.Balancer
 	front    *httptest.Server
 	replicas []*replica
 }
@@ -45,17 +38,17 @@ type replica struct {
 	process *child.Process
 }
 
-// newFleet prepares a fleet without replicas on a new database and a new NATS server.
-func (b *bench) newFleet(ctx context.Context, cluster *postgres) (*fleet, error) {
-	f := &fleet{binary: b.binary, cluster: cluster, balancer: newBalancer()}
-	if err := f.prepare(ctx, b.dir); err != nil {
+// newFleet prepares a fleet without replicas on a new database and some new NATS servers.
+func (b *bench) newFleet(ctx context.Context, cluster *postgres, servers int) (*fleet, error) {
+	f := &fleet{binary: b.binary, cluster: cluster, balancer: balancer.New()}
+	if err := f.prepare(ctx, b.dir, servers); err != nil {
 		f.close()
 		return nil, err
 	}
 	return f, nil
 }
 
-func (f *fleet) prepare(ctx context.Context, dir string) error {
+func (f *fleet) prepare(ctx context.Context, dir string, servers int) error {
 	url, err := f.cluster.create(ctx, "scale"+strconv.FormatInt(lives.Add(1), 10))
 	if err != nil {
 		return err
@@ -63,7 +56,7 @@ func (f *fleet) prepare(ctx context.Context, dir string) error {
 	if f.database, err = sql.Open("pgx", url); err != nil {
 		return fmt.Errorf("open database: %w", err)
 	}
-	if f.bus, err = startNATS(ctx, dir); err != nil {
+	if f.bus, err = startNATS(ctx, dir, servers); err != nil {
 		return err
 	}
 	var tokens []string
@@ -106,8 +99,17 @@ func (f *fleet) add(ctx context.Context, state string) error {
 	if err := r.process.WaitReady(ctx); err != nil {
 		return fmt.Errorf("%w\n%s", err, logEnd(r.config))
 	}
-	f.balancer.set(f.replicas)
+	f.forward()
 	return nil
+}
+
+// forward tells the balancer which replicas there are.
+func (f *fleet) forward() {
+	addrs := make([]string, len(f.replicas))
+	for i, r := range f.replicas {
+		addrs[i] = r.config.Listen
+	}
+	f.balancer.Set(addrs)
 }
 
 // remove ends the newest replica: with SIGKILL, or in an orderly way.
@@ -117,10 +119,10 @@ func (f *fleet) remove(kill bool) error {
 	f.replicas = f.replicas[:last]
 	if kill {
 		r.process.Kill()
-		f.balancer.set(f.replicas)
+		f.forward()
 		return nil
 	}
-	f.balancer.set(f.replicas) // as a load balancer does that sees /readyz fail before the socket closes
+	f.forward() // as a load balancer does that sees /readyz fail before the socket closes
 	code, err := r.process.Terminate(exitWithin)
 	if err == nil && code != 0 {
 		err = fmt.Errorf("the replica ended with code %d\n%s", code, logEnd(r.config))
@@ -145,7 +147,7 @@ func (f *fleet) close() {
 	if f.database != nil {
 		_ = f.database.Close() // only read from
 	}
-	f.balancer.client.CloseIdleConnections()
+	f.balancer.Close()
 }
 
 // usage is what everything has used so far.
@@ -167,7 +169,7 @@ func (f *fleet) measure(ctx context.Context) (u usage, err error) {
 	if u.database, err = f.cluster.processorTime(); err != nil {
 		return u, err
 	}
-	if u.bus, err = processorTime(f.bus.cmd.Process.Pid); err != nil {
+	if u.bus, err = f.bus.processorTime(); err != nil {
 		return u, err
 	}
 	if u.published, u.sent, err = f.bus.traffic(ctx); err != nil {
@@ -215,67 +217,4 @@ func (f *fleet) epochs(ctx context.Context) (sum int64, err error) {
 		return 0, fmt.Errorf("read owners of partitions: %w", err)
 	}
 	return sum, nil
-}
-
-// balancer sends each request to the next replica, and to another one if that fails.
-type balancer struct {
-	client *http.Client
-
-	mu    sync.Mutex
-	addrs []string
-	next  int
-}
-
-func newBalancer() *balancer {
-	return &balancer{client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
-}
-
-func (b *balancer) set(replicas []*replica) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.addrs = nil
-	for _, r := range replicas {
-		b.addrs = append(b.addrs, r.config.Listen)
-	}
-}
-
-// order returns the addresses, each time beginning with another one.
-func (b *balancer) order() []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.addrs) == 0 {
-		return nil
-	}
-	b.next = (b.next + 1) % len(b.addrs)
-	return append(append([]string(nil), b.addrs[b.next:]...), b.addrs[:b.next]...)
-}
-
-func (b *balancer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(io.LimitReader(r.Body, updateMax))
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	for _, addr := range b.order() {
-		code, err := b.forward(r, addr, body)
-		if err == nil {
-			w.WriteHeader(code)
-			return
-		}
-	}
-	http.Error(w, "no replica answers", http.StatusBadGateway)
-}
-
-func (b *balancer) forward(r *http.Request, addr string, body []byte) (code int, err error) {
-	to, err := http.NewRequestWithContext(r.Context(), r.Method, "http://"+addr+r.URL.Path, bytes.NewReader(body))
-	if err != nil {
-		return 0, err
-	}
-	to.Header = r.Header.Clone()
-	resp, err := b.client.Do(to)
-	if err != nil {
-		return 0, err
-	}
-	_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, updateMax))
-	return resp.StatusCode, errors.Join(err, resp.Body.Close())
 }

@@ -108,6 +108,7 @@ func parts() []part {
 		{"alerts", measureAlerts},
 		{"postgres", measurePostgres},
 		{"scale", measureScale},
+		{"cluster", measureCluster},
 		{"year", measureYear},
 	}
 }

@@ -56,7 +56,7 @@ func (b *bench) measureMoves(ctx context.Context, cluster *postgres) (string, er
 func hundredths(v float64) string { return fmt.Sprintf("%.2f s", v) }
 
 func (b *bench) moveRound(ctx context.Context, cluster *postgres, moves []*move) error {
-	f, err := b.newFleet(ctx, cluster)
+	f, err := b.newFleet(ctx, cluster, 1)
 	if err != nil {
 		return err
 	}

@@ -9,20 +9,26 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"sluice/internal/freeport"
 	"sluice/internal/pause"
 )
 
-// nats is a NATS server with JetStream as a process of its own.
+// nats is a NATS server with JetStream, or a cluster of several. Each is a process of its own.
 type nats struct {
-	cmd          *exec.Cmd
-	url, monitor string
+	servers []*natsServer
+	url     string // of all servers
 }
 
-// startNATS builds the server, unless that is done, and starts it in a new folder below dir.
-func startNATS(ctx context.Context, dir string) (*nats, error) {
+type natsServer struct {
+	cmd     *exec.Cmd
+	monitor string
+}
+
+// startNATS builds the server, unless that is done, and starts it n times, in new folders below dir.
+func startNATS(ctx context.Context, dir string, n int) (*nats, error) {
 	binary := filepath.Join(dir, "nats-server")
 	if _, err := os.Stat(binary); err != nil {
 		out, err := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", binary, "github.com/nats-io/nats-server/v2").CombinedOutput()
@@ -30,61 +36,102 @@ func startNATS(ctx context.Context, dir string) (*nats, error) {
 			return nil, fmt.Errorf("build NATS: %w\n%s", err, out)
 		}
 	}
-	client, err := freeport.Addr()
-	if err != nil {
+	clients, monitors, routes := make([]string, n), make([]string, n), make([]string, n)
+	for _, addrs := range [][]string{clients, monitors, routes} {
+		for i := range addrs {
+			var err error
+			if addrs[i], err = freeport.Addr(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	all := &nats{url: "nats://" + strings.Join(clients, ",nats://")}
+	for i := range n {
+		config := fmt.Sprintf("server_name: node%d\nlisten: %q\nhttp: %q\n", i, clients[i], monitors[i])
+		if n > 1 {
+			config += fmt.Sprintf("cluster { name: bench, listen: %q, routes: [\"nats://%s\"] }\n", routes[i], strings.Join(routes, `", "nats://`))
+		}
+		s, err := startNATSServer(dir, binary, config)
+		if err != nil {
+			all.stop()
+			return nil, err
+		}
+		s.monitor = "http://" + monitors[i]
+		all.servers = append(all.servers, s)
+	}
+	if err := all.waitReady(ctx); err != nil {
+		all.stop()
 		return nil, err
 	}
-	monitor, err := freeport.Addr()
-	if err != nil {
-		return nil, err
-	}
+	return all, nil
+}
+
+// startNATSServer starts a server that keeps its streams in a new folder.
+func startNATSServer(dir, binary, config string) (*natsServer, error) {
 	store, err := os.MkdirTemp(dir, "nats-")
 	if err != nil {
 		return nil, fmt.Errorf("make folder of NATS: %w", err)
 	}
-	config := fmt.Sprintf("listen: %q\nhttp: %q\njetstream { store_dir: %q }\n", client, monitor, store)
+	config += fmt.Sprintf("jetstream { store_dir: %q }\n", store)
 	if err := os.WriteFile(store+".conf", []byte(config), 0o600); err != nil {
 		return nil, fmt.Errorf("write configuration of NATS: %w", err)
 	}
-	n := &nats{cmd: exec.Command(binary, "-c", store+".conf"), url: "nats://" + client, monitor: "http://" + monitor}
-	if err := n.cmd.Start(); err != nil {
+	s := &natsServer{cmd: exec.Command(binary, "-c", store+".conf")}
+	if err := s.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start NATS: %w", err)
 	}
-	if err := n.waitReady(ctx); err != nil {
-		n.stop()
-		return nil, err
-	}
-	return n, nil
+	return s, nil
 }
 
+// waitReady waits for each server. Those of a cluster are ready once they have a leader.
 func (n *nats) waitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
-	for {
-		var health struct {
-			Status string `json:"status"`
-		}
-		if n.get(ctx, "/healthz", &health) == nil && health.Status == "ok" {
-			return nil
-		}
-		if err := pause.Wait(ctx, 20*time.Millisecond); err != nil {
-			return fmt.Errorf("wait for NATS: %w", err)
+	for _, s := range n.servers {
+		for {
+			var health struct {
+				Status string `json:"status"`
+			}
+			if s.get(ctx, "/healthz", &health) == nil && health.Status == "ok" {
+				break
+			}
+			if err := pause.Wait(ctx, 20*time.Millisecond); err != nil {
+				return fmt.Errorf("wait for NATS: %w", err)
+			}
 		}
 	}
+	return nil
 }
 
-// traffic returns how many messages clients have published and the server has sent to clients so far.
-func (n *nats) traffic(ctx context.Context) (published, sent float64, err error) {
-	var figures struct {
-		In  float64 `json:"in_msgs"`
-		Out float64 `json:"out_msgs"`
+// processorTime returns what all servers have used.
+func (n *nats) processorTime() (all time.Duration, err error) {
+	for _, s := range n.servers {
+		used, err := processorTime(s.cmd.Process.Pid)
+		if err != nil {
+			return 0, err
+		}
+		all += used
 	}
-	err = n.get(ctx, "/varz", &figures)
-	return figures.In, figures.Out, err
+	return all, nil
 }
 
-func (n *nats) get(ctx context.Context, path string, into any) (err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, n.monitor+path, http.NoBody)
+// traffic returns how many messages the servers have received and sent so far. In a cluster, those between the servers count.
+func (n *nats) traffic(ctx context.Context) (received, sent float64, err error) {
+	for _, s := range n.servers {
+		var figures struct {
+			In  float64 `json:"in_msgs"`
+			Out float64 `json:"out_msgs"`
+		}
+		if err := s.get(ctx, "/varz", &figures); err != nil {
+			return 0, 0, err
+		}
+		received, sent = received+figures.In, sent+figures.Out
+	}
+	return received, sent, nil
+}
+
+func (s *natsServer) get(ctx context.Context, path string, into any) (err error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.monitor+path, http.NoBody)
 	if err != nil {
 		return err
 	}
@@ -99,8 +146,10 @@ func (n *nats) get(ctx context.Context, path string, into any) (err error) {
 	return nil
 }
 
-// stop ends the server at once. Its folder stays.
+// stop ends the servers at once. Their folders stay.
 func (n *nats) stop() {
-	_ = n.cmd.Process.Kill() // it may have ended already
-	_ = n.cmd.Wait()         // says that it was killed
+	for _, s := range n.servers {
+		_ = s.cmd.Process.Kill() // it may have ended already
+		_ = s.cmd.Wait()         // says that it was killed
+	}
 }

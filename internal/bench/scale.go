@@ -18,12 +18,15 @@ const (
 	countsLate = 1500 * time.Millisecond
 )
 
-// fleetSizes are the numbers of replicas that are measured.
+// fleetSizes are the numbers of replicas that are measured, and clusterSize is the number of servers of a NATS cluster.
 var fleetSizes = []int{1, 2, 4}
+
+const clusterSize = 3
 
 // scaled is what was measured with a number of replicas. Each has a value for each round.
 type scaled struct {
 	replicas    int
+	bus         int       // NATS servers
 	rate        []float64 // messages a second
 	connections []float64 // to the database
 	message     map[string][]float64
@@ -41,8 +44,8 @@ var figures = []struct {
 	{"bus", "processor time a message: NATS", milliseconds, func(u usage) float64 { return inMilliseconds(u.bus) }},
 	{"commits", "transactions of PostgreSQL a message", counted, func(u usage) float64 { return u.commits }},
 	{"log", "bytes of PostgreSQL's log (WAL) a message", whole, func(u usage) float64 { return u.log }},
-	{"published", "messages published on NATS a message", counted, func(u usage) float64 { return u.published }},
-	{"sent", "messages delivered by NATS a message", counted, func(u usage) float64 { return u.sent }},
+	{"published", "messages that NATS received a message", counted, func(u usage) float64 { return u.published }},
+	{"sent", "messages that NATS sent a message", counted, func(u usage) float64 { return u.sent }},
 }
 
 func whole(v float64) string { return fmt.Sprintf("%.0f", v) }
@@ -52,34 +55,61 @@ func counted(v float64) string { return ratio(max(v, 0)) }
 
 // measureScale measures what a message costs with several replicas, how much each part can do, and how long partitions
 // take to move.
-func measureScale(ctx context.Context, b *bench) (err error) {
-	cluster, err := startPostgres(ctx, filepath.Join(b.dir, "pgscale"))
+func measureScale(ctx context.Context, b *bench) error {
+	return b.onPostgres(ctx, "pgscale", func(cluster *postgres) error {
+		all, err := b.scale(ctx, cluster, 1)
+		if err != nil {
+			return err
+		}
+		b.report.tables = append(b.report.tables, scaleTable(all), modelTable(all))
+		moved, err := b.measureMoves(ctx, cluster)
+		if err != nil {
+			return err
+		}
+		b.report.tables = append(b.report.tables, moved)
+		return nil
+	})
+}
+
+// measureCluster measures what a message costs if NATS is a cluster of three servers.
+func measureCluster(ctx context.Context, b *bench) error {
+	return b.onPostgres(ctx, "pgcluster", func(cluster *postgres) error {
+		all, err := b.scale(ctx, cluster, clusterSize)
+		if err != nil {
+			return err
+		}
+		b.report.tables = append(b.report.tables, scaleTable(all), modelTable(all))
+		return nil
+	})
+}
+
+// onPostgres starts PostgreSQL in a folder, for one measurement.
+func (b *bench) onPostgres(ctx context.Context, folder string, measure func(cluster *postgres) error) (err error) {
+	cluster, err := startPostgres(ctx, filepath.Join(b.dir, folder))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, cluster.stop()) }()
-	var all []*scaled
+	return measure(cluster)
+}
+
+// scale measures fleets of all sizes with some NATS servers.
+func (b *bench) scale(ctx context.Context, cluster *postgres, servers int) (all []*scaled, err error) {
 	for _, n := range fleetSizes {
-		s := &scaled{replicas: n, message: map[string][]float64{}, idle: map[string][]float64{}}
+		s := &scaled{replicas: n, bus: servers, message: map[string][]float64{}, idle: map[string][]float64{}}
 		for range b.rounds {
 			if err := b.scaleRound(ctx, cluster, s); err != nil {
-				return fmt.Errorf("%d replicas: %w", n, err)
+				return nil, fmt.Errorf("%d replicas: %w", n, err)
 			}
 		}
 		all = append(all, s)
 	}
-	b.report.tables = append(b.report.tables, scaleTable(all), modelTable(all))
-	moved, err := b.measureMoves(ctx, cluster)
-	if err != nil {
-		return err
-	}
-	b.report.tables = append(b.report.tables, moved)
-	return nil
+	return all, nil
 }
 
 // scaleRound measures one new fleet.
 func (b *bench) scaleRound(ctx context.Context, cluster *postgres, s *scaled) error {
-	f, err := b.newFleet(ctx, cluster)
+	f, err := b.newFleet(ctx, cluster, s.bus)
 	if err != nil {
 		return err
 	}
@@ -159,7 +189,7 @@ func scaleTable(all []*scaled) string {
 		words := strings.Replace(figure.words, "a message", "a second without messages", 1)
 		out.line(words, all, func(s *scaled) (func(float64) string, []float64) { return figure.format, s.idle[figure.name] })
 	}
-	out.line("messages published on NATS a second without messages", all, func(s *scaled) (func(float64) string, []float64) { return whole, s.idle["published"] })
+	out.line("messages that NATS received a second without messages", all, func(s *scaled) (func(float64) string, []float64) { return whole, s.idle["published"] })
 	return out.String()
 }
 

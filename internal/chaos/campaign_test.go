@@ -29,7 +29,7 @@ type cluster struct {
 }
 
 // tally is the outcome of some messages.
-type tally struct{ messages, lives, unknown, repeated int }
+type tally struct{ messages, late, lives, unknown, repeated int }
 
 func newCluster(t *testing.T, gateways int, o options) *cluster {
 	t.Helper()
@@ -166,9 +166,9 @@ func (c *cluster) round(f fault, messages int) tally {
 	spoke := time.Since(began)
 	c.process, c.config = c.each[0], c.configs[0]
 	c.awaitRound()
-	unknown := c.rows("unknown")
+	unknown, late := c.rows("unknown"), c.noteLate()
 	verdict := chaos.Judge(c.said, c.sent())
-	c.t.Logf("gateway %d %s: %d messages in %s, all answered %s later, %d repeated, %d unknown so far", struck, f.name, len(c.said), spoke.Round(time.Millisecond), (time.Since(began) - spoke).Round(time.Millisecond), len(verdict.Repeats), len(unknown))
+	c.t.Logf("gateway %d %s: %d messages in %s, all answered %s later, %d given again by the platform, %d repeated, %d unknown so far", struck, f.name, len(c.said), spoke.Round(time.Millisecond), (time.Since(began) - spoke).Round(time.Millisecond), late, len(verdict.Repeats), len(unknown))
 	require.Empty(c.t, verdict.Faults(unknown), "seed -chaos.seed=%d", *seed)
 	if c.chat.settles() {
 		require.Empty(c.t, verdict.Repeats)
@@ -178,7 +178,7 @@ func (c *cluster) round(f fault, messages int) tally {
 	for person := range c.count {
 		c.confirmed[person] = len(c.chat.shown(person))
 	}
-	return tally{len(c.said), c.lives, len(unknown), len(verdict.Repeats)}
+	return tally{len(c.said), late, c.lives, len(unknown), len(verdict.Repeats)}
 }
 
 // awaitRound waits until all is answered. To compare all messages after each answer would take longer than the answers.
@@ -218,13 +218,13 @@ func TestCampaign(t *testing.T) {
 		c.rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		for _, f := range all {
 			got := c.round(f, each)
-			c.tally = tally{c.tally.messages + got.messages, c.tally.lives + got.lives, got.unknown, c.tally.repeated + got.repeated}
+			c.tally = tally{c.tally.messages + got.messages, c.tally.late + got.late, c.tally.lives + got.lives, got.unknown, c.tally.repeated + got.repeated}
 		}
 	}
 	c.pause(quiet)
 	for person, shown := range c.confirmed {
 		require.Len(t, c.chat.shown(person), shown, "something was said again to %d", person)
 	}
-	t.Logf("%d messages, %d restarts, %d unknown sends, %d repeated, in %s", c.tally.messages, c.tally.lives, c.tally.unknown, c.tally.repeated, time.Since(began).Round(time.Second))
+	t.Logf("%d messages, %d given again by the platform, %d restarts, %d unknown sends, %d repeated, in %s", c.tally.messages, c.tally.late, c.tally.lives, c.tally.unknown, c.tally.repeated, time.Since(began).Round(time.Second))
 	c.process = nil
 }

@@ -82,9 +82,7 @@ func (w *world) rows(statuses ...string) []string {
 // judge fails the test where the promise was broken, and tells the tally.
 func (w *world) judge() (verdict chaos.Verdict, unknown []string) {
 	w.t.Helper()
-	for i, s := range w.said {
-		w.said[i].Late = w.chat.late(s.Event)
-	}
+	w.noteLate()
 	verdict, unknown = chaos.Judge(w.said, w.sent()), w.rows("unknown")
 	w.t.Logf("%d messages, %d lives, %d unknown sends, %d messages repeated", len(w.said), w.lives, len(unknown), len(verdict.Repeats))
 	if w.chat.settles() {
@@ -92,4 +90,15 @@ func (w *world) judge() (verdict chaos.Verdict, unknown []string) {
 	}
 	require.Empty(w.t, verdict.Faults(unknown), "seed -chaos.seed=%d", *seed)
 	return verdict, unknown
+}
+
+// noteLate notes which messages the platform gave again, and counts them.
+func (w *world) noteLate() (n int) {
+	for i, s := range w.said {
+		w.said[i].Late = w.chat.late(s.Event)
+		if w.said[i].Late {
+			n++
+		}
+	}
+	return n
 }

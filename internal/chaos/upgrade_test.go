@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"sluice/internal/chaos"
+	"sluice/internal/chaos/balancer"
 	"sluice/internal/chaos/child"
 	"sluice/internal/freeport"
 	"sluice/store/sqlite"
@@ -79,6 +81,7 @@ func fleetOf(t *testing.T, n int, o options) *fleet {
 		config.Listen, config.State = addr, fmt.Sprintf("%s-%d", f.config.State, i)
 		f.configs, f.each = append(f.configs, config), append(f.each, nil)
 	}
+	f.attendAll()
 	t.Cleanup(func() {
 		for i, p := range f.each {
 			if p != nil {
@@ -90,6 +93,20 @@ func fleetOf(t *testing.T, n int, o options) *fleet {
 		}
 	})
 	return f
+}
+
+// attendAll has the platform post to all gateways in turn.
+func (f *fleet) attendAll() {
+	b := balancer.New()
+	front := httptest.NewServer(b)
+	f.t.Cleanup(b.Close)
+	f.t.Cleanup(front.Close)
+	addrs := make([]string, len(f.configs))
+	for i, c := range f.configs {
+		addrs[i] = c.Listen
+	}
+	b.Set(addrs)
+	f.chat.attend(front.Listener.Addr().String())
 }
 
 // run starts a gateway of a version.

@@ -131,6 +131,9 @@ chaos: ## kill the gateway at random moments and at every named step, and count 
 	go test -count 1 -timeout 30m -run TestAgainstTheSecondImplementation ./internal/cron -long
 	go test -v -count 1 -timeout 60m ./internal/chaos -chaos $(CHAOSFLAGS)
 	go test -v -count 1 -timeout 90m ./internal/chaos -run 'TestCampaign$$' -chaos -chaos.messages 100000 $(CHAOSFLAGS)
+	for platform in "slack socket" "slack http" discord; do \
+		go test -v -count 1 -timeout 60m ./internal/chaos -run 'TestCampaign$$' -chaos -chaos.messages 10000 -chaos.platform "$$platform" $(CHAOSFLAGS); \
+	done
 
 mutate: ## break the code in one place at a time and check that a test fails (MUTATEFLAGS: see go run ./internal/mutate -h)
 	CI=true go run ./internal/mutate $(MUTATEFLAGS)

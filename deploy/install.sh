@@ -39,6 +39,8 @@ if [ -z "${PREFIX:-}" ]; then
 	if [ "$(id -u)" = 0 ]; then PREFIX=/usr/local; else PREFIX="$HOME/.local"; fi
 fi
 
+mkdir -p "$PREFIX/bin" && [ -w "$PREFIX/bin" ] || fail "$PREFIX/bin can't be written to: set PREFIX to a folder of yours, or run this as root"
+
 work=$(mktemp -d "${TMPDIR:-/tmp}/sluice-install.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
@@ -78,11 +80,12 @@ want=$(awk -v file="$name.tar.gz" '$2 == file { print $1 }' "$work/SHA256SUMS")
 have=$(sum "$work/$name.tar.gz")
 [ "$want" = "$have" ] || fail "the checksum of $name.tar.gz is wrong (want $want, have $have): nothing was installed"
 
-tar -xzf "$work/$name.tar.gz" -C "$work"
+tar -xzf "$work/$name.tar.gz" -C "$work" || fail "$name.tar.gz can't be unpacked into $work: nothing was installed"
 from="$work/$name"
-"$from/sluice" version >/dev/null || fail "the program does not run on this machine: nothing was installed"
+"$from/sluice" version >/dev/null ||
+	fail "the program does not run on this machine: nothing was installed. If $work is on a disk without programs (noexec), set TMPDIR to another folder"
 
-mkdir -p "$PREFIX/bin" "$PREFIX/share/man/man1" "$PREFIX/share/bash-completion/completions" \
+mkdir -p "$PREFIX/share/man/man1" "$PREFIX/share/bash-completion/completions" \
 	"$PREFIX/share/zsh/site-functions" "$PREFIX/share/fish/vendor_completions.d" "$PREFIX/share/doc/sluice"
 # A program that runs can't be written to, but it can be replaced.
 cp "$from/sluice" "$PREFIX/bin/.sluice.new"

@@ -278,6 +278,10 @@ func TestWhyExplainsAuditEntries(t *testing.T) {
 		{Actor: "operator", Action: "session.patch", Object: string(session.ID), Session: session.ID},
 		{Actor: "operator", Action: "delivery.retry", Object: "dlv_gone"},
 		{Actor: "operator", Action: "pairing.locked"},
+		{Actor: "token:ada", Action: "session.learn", Object: "agent:main:http:1", Session: session.ID, Detail: json.RawMessage(`{"from":"PUBLIC/trusted","to":"INTERNAL/trusted"}`)},
+		{Actor: "agent:main", Action: "run.failed", Object: "run_gone", Session: session.ID, Detail: json.RawMessage(`{"error":"the model does not answer"}`)},
+		{Actor: "gateway", Action: "cron.fired", Object: "cron/gone/1"},
+		{Actor: "telegram:1001", Action: "pairing.request", Object: "1001"},
 	}
 	for i := range entries {
 		entries[i].At, entries[i].Label = clock.Add(time.Duration(i+1)*time.Second), open
@@ -296,19 +300,24 @@ func TestWhyExplainsAuditEntries(t *testing.T) {
 		return all
 	}
 	own, theirs := of(), of(asShift)
+	const byToken = "It was done with the gateway's own token, over the HTTP API: by the page, the command line or a program."
 	for action, want := range map[string]struct {
 		status, answer string
 		steps          []string // some of them
 	}{
-		"tool.block":     {"block", "exec needs a person", []string{"heard ok", "session ok", "run ok", "tool stopped"}},
-		"tool.allow":     {"allow", "It was done by agent:main.", []string{"tool ok"}},
-		"delivery.block": {"block", "a rule forbids it", []string{"heard ok", "run ok", "recorded stopped", "gate stopped", "sent stopped"}},
-		"model.block":    {"block", "the model may receive at most PUBLIC", []string{"heard ok", "run ok"}},
-		"cron.pause":     {"pause", "It was done by operator.", []string{"heard ok", "recorded ok", "waited waits"}},
-		"alert.ack":      {"ack", "It was done by operator.", []string{"heard ok", "recorded ok", "sent waits"}},
-		"session.patch":  {"patch", "It was done by operator.", []string{"learnt ok"}},
-		"delivery.retry": {"retry", "It was done by operator.", []string{"recorded ok"}},
-		"pairing.locked": {"locked", "It was done by operator.", []string{"recorded ok"}},
+		"tool.block":      {"block", "exec needs a person", []string{"heard ok", "session ok", "run ok", "tool stopped"}},
+		"tool.allow":      {"allow", "The agent main did it.", []string{"tool ok"}},
+		"delivery.block":  {"block", "a rule forbids it", []string{"heard ok", "run ok", "recorded stopped", "gate stopped", "sent stopped"}},
+		"model.block":     {"block", "the model may receive at most PUBLIC", []string{"heard ok", "run ok"}},
+		"cron.pause":      {"pause", byToken, []string{"heard ok", "recorded ok", "waited waits"}},
+		"alert.ack":       {"ack", byToken, []string{"heard ok", "recorded ok", "sent waits"}},
+		"session.patch":   {"patch", byToken, []string{"learnt ok"}},
+		"delivery.retry":  {"retry", byToken, []string{"recorded ok"}},
+		"session.learn":   {"learn", "The conversation was given text of another level. It was done with the token ada, over the HTTP API: by the page, the command line or a program. The level changed from PUBLIC/trusted to INTERNAL/trusted.", []string{"learnt ok"}},
+		"run.failed":      {"failed", "the model does not answer", []string{"recorded ok"}},
+		"cron.fired":      {"fired", "The time of the job had come. The gateway did it by itself.", []string{"recorded ok"}},
+		"pairing.request": {"request", "Somebody who may not talk to the bot wrote to it. telegram:1001 did it in a chat.", []string{"recorded ok"}},
+		"pairing.locked":  {"locked", "There were too many wrong codes. For an hour, no code is accepted. " + byToken, []string{"recorded ok"}},
 	} {
 		for _, by := range []struct{ id, as string }{{own[action], ""}, {theirs[action], asShift}, {theirs[action], ""}} {
 			code, got := a.why(by.id, by.as)

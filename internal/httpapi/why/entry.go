@@ -25,6 +25,10 @@ type entryDetail struct {
 	Run      sessions.RunID   `json:"run"`
 	Key      string           `json:"key"` // of an alert
 	Reason   string           `json:"reason"`
+	Error    string           `json:"error"`  // of a run that failed
+	Text     string           `json:"detail"` // of an exchange that ended
+	From     string           `json:"from"`   // level before and after
+	To       string           `json:"to"`
 	Decision *policy.Decision `json:"decision"`
 }
 
@@ -88,11 +92,7 @@ func (c *chain) entry(id string) error {
 	}
 	_, verb, _ := strings.Cut(e.Action, ".")
 	c.out.Kind, c.out.Status, c.out.Title = "entry", cmp.Or(verb, e.Action), strings.TrimSpace(e.Action+" "+e.Object)
-	c.out.Answer = "It was done by " + cmp.Or(e.Actor, "somebody") + "."
-	d, _ := decisionOf(e.Detail)
-	if reason := cmp.Or(d.Reason, detailOf(e.Detail).Reason); reason != "" {
-		c.out.Answer = reason
-	}
+	c.out.Answer = entryCause(e)
 	c.place(e)
 	return nil
 }

@@ -163,7 +163,7 @@ func (ts *Tools) setModel(ctx context.Context, caller sessions.Caller, record *s
 	change := sessions.Change{Patch: []sessions.Patch{{ID: record.ID, Model: &set}}}
 	change.Audit = []sessions.AuditEntry{{
 		At: ts.Now(), Actor: "agent:" + caller.Agent, Action: "session.model", Object: string(record.Key), Session: record.ID, Label: caller.Taint,
-		Detail: map[string]string{"override": override, "call": caller.CallID},
+		Detail: map[string]string{"override": override, "call": caller.CallID, "run": string(caller.Run)},
 	}}
 	if err := ts.Store.CommitSession(ctx, change); err != nil {
 		return tools.Inside("set model", err)

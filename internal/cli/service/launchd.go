@@ -22,10 +22,12 @@ type launchd struct {
 	user   string // folder of this person's services
 	system string // folder of the machine's services
 	logs   string // folder of this person's logs
+	shared string // folder of the machine's logs
+	person string // who has called sudo; empty: nobody
 }
 
-func newLaunchd(home string, run run) *launchd {
-	return &launchd{run: run, user: filepath.Join(home, "Library", "LaunchAgents"), system: "/Library/LaunchDaemons", logs: filepath.Join(home, "Library", "Logs")}
+func newLaunchd(home, person string, run run) *launchd {
+	return &launchd{run: run, person: person, shared: "/Library/Logs", user: filepath.Join(home, "Library", "LaunchAgents"), system: "/Library/LaunchDaemons", logs: filepath.Join(home, "Library", "Logs")}
 }
 
 func (m *launchd) file(system bool) string {
@@ -37,7 +39,7 @@ func (m *launchd) file(system bool) string {
 
 func (m *launchd) log(system bool) string {
 	if system {
-		return "/Library/Logs/sluice.log"
+		return filepath.Join(m.shared, "sluice.log")
 	}
 	return filepath.Join(m.logs, "sluice.log")
 }
@@ -51,7 +53,14 @@ func domain(system bool) string {
 }
 
 func (m *launchd) install(ctx context.Context, s Spec) ([]string, error) {
-	if err := replace(m.file(s.System), Plist(s, m.log(s.System))); err != nil {
+	user := ""
+	if s.System {
+		user = m.person
+		if err := m.own(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	if err := replace(m.file(s.System), Plist(s, user, m.log(s.System))); err != nil {
 		return nil, err
 	}
 	_, _ = m.run(ctx, "launchctl", "bootout", domain(s.System)+"/"+label) // it may not be there
@@ -59,6 +68,27 @@ func (m *launchd) install(ctx context.Context, s Spec) ([]string, error) {
 		return nil, err
 	}
 	return []string{"The service runs. Its log: " + m.log(s.System)}, nil
+}
+
+// own gives the files of the machine's service to the person as whom it runs: agents' commands must not run as root.
+func (m *launchd) own(ctx context.Context, s Spec) error {
+	if m.person == "" || m.person == "root" {
+		return errors.New("the gateway does not run as root: run the command with sudo, as the person as whom it is to run")
+	}
+	log := m.log(true)
+	owned := []string{"chown", "-R", m.person, s.State, log}
+	if s.Created {
+		owned = append(owned, s.Config)
+	}
+	for _, call := range [][]string{{"mkdir", "-p", "-m", "700", s.State}, {"touch", log}, owned} {
+		if _, err := m.run(ctx, call[0], call[1:]...); err != nil {
+			return err
+		}
+	}
+	if _, err := m.run(ctx, "sudo", "-u", m.person, "test", "-r", s.Config); err != nil {
+		return fmt.Errorf("%[1]s, as whom the service runs, can't read %[2]s: give them the right, for example with chown %[1]s %[2]q, and let them enter the folders above (%[3]w)", m.person, s.Config, err)
+	}
+	return nil
 }
 
 func (m *launchd) uninstall(ctx context.Context, system bool) error {
@@ -87,8 +117,8 @@ func (m *launchd) status(ctx context.Context, system bool) (string, bool, error)
 	return "The service does not run. Its log: " + m.log(system), false, nil
 }
 
-// Plist is the description of the service for launchd.
-func Plist(s Spec, log string) string {
+// Plist is the description of the service for launchd. It runs as a user, or as whose it is if user is empty.
+func Plist(s Spec, user, log string) string {
 	escape := func(text string) string {
 		var b strings.Builder
 		_ = xml.EscapeText(&b, []byte(text)) // a builder takes everything
@@ -100,12 +130,16 @@ func Plist(s Spec, log string) string {
 			env.WriteString("\t\t<key>" + v[0] + "</key><string>" + escape(v[1]) + "</string>\n")
 		}
 	}
+	as := ""
+	if user != "" {
+		as = "\t<key>UserName</key><string>" + escape(user) + "</string>\n"
+	}
 	return `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
 <plist version="1.0">
 <dict>
 	<key>Label</key><string>` + label + `</string>
-	<key>ProgramArguments</key>
+` + as + `	<key>ProgramArguments</key>
 	<array><string>` + escape(s.Program) + `</string><string>serve</string></array>
 	<key>EnvironmentVariables</key>
 	<dict>

@@ -11,7 +11,8 @@ import (
 // newManager returns the manager of services of this system.
 func newManager(home string, getenv func(string) (string, bool), run run) manager {
 	if runtime.GOOS == "darwin" {
-		return newLaunchd(home, run)
+		person, _ := getenv("SUDO_USER")
+		return newLaunchd(home, person, run)
 	}
 	config, _ := getenv("XDG_CONFIG_HOME")
 	return newSystemd(cmp.Or(config, filepath.Join(home, ".config")), run)

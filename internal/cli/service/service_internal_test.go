@@ -217,7 +217,7 @@ func TestLaunchd(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	c := &calls{answers: map[string]string{}, fails: map[string]error{}}
-	m := newLaunchd(home, c.run)
+	m := newLaunchd(home, "", c.run)
 	text, running, err := m.status(t.Context(), false)
 	require.NoError(t, err)
 	require.False(t, running)
@@ -233,12 +233,40 @@ func TestLaunchd(t *testing.T) {
 	})))
 	require.Contains(t, string(plist), "<string>/Applications/a &amp; b/sluice</string><string>serve</string>")
 	require.NotContains(t, string(plist), "SLUICE_CONFIG")
+	require.NotContains(t, string(plist), "UserName")
 	c.answers[strings.Replace(c.list[0], "bootout", "print", 1)] = "sluice.gateway = {\n\tstate = running\n\tpid = 42\n}"
 	text, running, err = m.status(t.Context(), false)
 	require.NoError(t, err)
 	require.True(t, running, text)
 	require.NoError(t, m.uninstall(t.Context(), false))
 	require.NoFileExists(t, filepath.Join(home, "Library/LaunchAgents/sluice.gateway.plist"))
+}
+
+// The machine's service runs as the person who has called sudo, whose files it gets, and never as root.
+func TestLaunchdDoesNotRunAsRoot(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	c := &calls{answers: map[string]string{}, fails: map[string]error{}}
+	spec := Spec{System: true, Created: true, Program: "/bin/sluice", Config: "/c/sluice.yaml", State: "/s"}
+	for _, person := range []string{"", "root"} {
+		_, err := newLaunchd(home, person, c.run).install(t.Context(), spec)
+		require.ErrorContains(t, err, "run the command with sudo")
+	}
+	require.Empty(t, c.list)
+	m := newLaunchd(home, "ada", c.run)
+	m.system, m.shared = filepath.Join(home, "daemons"), "/l"
+	_, err := m.install(t.Context(), spec)
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		"mkdir -p -m 700 /s", "touch /l/sluice.log", "chown -R ada /s /l/sluice.log /c/sluice.yaml", "sudo -u ada test -r /c/sluice.yaml",
+		"launchctl bootout system/sluice.gateway", "launchctl bootstrap system " + m.file(true),
+	}, c.list)
+	plist, err := os.ReadFile(m.file(true))
+	require.NoError(t, err)
+	require.Contains(t, string(plist), "<key>UserName</key><string>ada</string>")
+	c.fails["sudo -u ada test -r /c/sluice.yaml"] = errors.New("exit status 1")
+	_, err = m.install(t.Context(), spec)
+	require.ErrorContains(t, err, "ada, as whom the service runs, can't read /c/sluice.yaml: give them the right")
 }
 
 func TestRecordIsJSON(t *testing.T) {

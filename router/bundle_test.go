@@ -455,7 +455,7 @@ func (a *scriptedAgent) Open(ctx context.Context, record sessions.Record) (*sess
 	return sessions.LoadSession(ctx, a.store, record, time.Now)
 }
 
-func (a *scriptedAgent) Work(ctx context.Context, task work.Assignment) (work.Answer, error) {
+func (a *scriptedAgent) Work(ctx context.Context, task *work.Assignment) (*work.Answer, error) {
 	s, run, emit := task.Session, task.Run, task.Emit
 	a.mu.Lock() // runs of several sessions work at once
 	a.inbox, a.approver = task.Inbox, task.Approver
@@ -490,10 +490,10 @@ func (a *scriptedAgent) Work(ctx context.Context, task work.Assignment) (work.An
 		answer, err = reply(ctx, text, emit)
 	}
 	if err != nil {
-		return work.Answer{}, err
+		return nil, err
 	}
 	s.Append(sessions.Message{Role: sessions.RoleAssistant, Run: run.ID, Parts: []sessions.Part{sessions.TextPart(answer, s.Taint())}})
-	return work.Answer{Text: answer, Model: "test/model", Usage: sessions.Usage{OutputTokens: 1}}, nil
+	return &work.Answer{Text: answer, Model: "test/model", Usage: sessions.Usage{OutputTokens: 1}}, nil
 }
 
 // monitor is one whose places carry everything, with no rules, where a test says nothing else.

@@ -311,9 +311,13 @@ func (b *bundle) ask(ctx context.Context, text string) (runs.Answer, error) {
 }
 
 func (b *bundle) work(ctx context.Context) (runs.Answer, error) {
-	return b.Work(ctx, runs.Assignment{
+	answer, err := b.Work(ctx, &runs.Assignment{
 		Session: b.session, Run: &b.run, Emit: func(e sessions.Event) { b.events = append(b.events, e) }, Inbox: b.inbox, Approver: b.approver,
 	})
+	if err != nil {
+		return runs.Answer{}, err
+	}
+	return *answer, nil
 }
 
 // reopen loads the session as a new process would.

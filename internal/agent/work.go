@@ -59,8 +59,8 @@ type work struct {
 }
 
 // Work implements [runs.Agent].
-func (l *Loop) Work(ctx context.Context, a runs.Assignment) (runs.Answer, error) {
-	w := l.newWork(&a)
+func (l *Loop) Work(ctx context.Context, a *runs.Assignment) (*runs.Answer, error) {
+	w := l.newWork(a)
 	if p, ok := a.Session.Model().(*program.Program); ok {
 		var end func()
 		ctx, end = w.entrust(ctx, p, l.programFolder(a.Session, p))
@@ -69,7 +69,7 @@ func (l *Loop) Work(ctx context.Context, a runs.Assignment) (runs.Answer, error)
 	port.BeginTurn(w.session.Model())
 	w.session.SetSkip(w.skip)
 	defer w.session.SetSkip(nil)
-	w.event(sessions.Event{Type: sessions.EventStarted})
+	w.started()
 	var err error
 	var counted context.Context
 	aside.Do(func() {
@@ -81,10 +81,15 @@ func (l *Loop) Work(ctx context.Context, a runs.Assignment) (runs.Answer, error)
 		err = w.perform(counted)
 	}
 	if err != nil {
-		return runs.Answer{}, w.ended(counted, err)
+		return nil, w.ended(counted, err)
 	}
 	return w.answer(counted)
 }
+
+// started emits that the run has started. It has a frame of its own, because its caller waits for the model.
+//
+//go:noinline
+func (w *work) started() { w.event(sessions.Event{Type: sessions.EventStarted}) }
 
 func (l *Loop) newWork(a *runs.Assignment) *work {
 	return &work{parts: l.parts, session: a.Session, run: a.Run, emit: a.Emit, inbox: a.Inbox, approver: a.Approver}
@@ -145,6 +150,9 @@ func (w *work) steps(ctx context.Context) error {
 		"I kept using my tools without reaching an answer, and gave up. Please rephrase the question.")
 }
 
+// event emits an event of the run. Events are large, so that they get a frame of their own.
+//
+//go:noinline
 func (w *work) event(e sessions.Event) {
 	e.Session, e.Run, e.At = w.run.Session, w.run.ID, w.now()
 	w.emit(e)
@@ -296,20 +304,20 @@ func failureKind(err error) string {
 }
 
 // answer is the run's result: the last message is a plain answer, or the client has calls to work on.
-func (w *work) answer(ctx context.Context) (runs.Answer, error) {
+func (w *work) answer(ctx context.Context) (*runs.Answer, error) {
 	if len(w.handed) > 0 {
-		return runs.Answer{Text: w.asks.Text(), Model: w.asks.Model, Usage: w.usage.Get(), Calls: w.handed}, nil
+		return &runs.Answer{Text: w.asks.Text(), Model: w.asks.Model, Usage: w.usage.Get(), Calls: w.handed}, nil
 	}
 	last := w.session.Last()
 	text := last.Text()
 	if text == "" && !w.usedTools {
-		return runs.Answer{}, failed(errors.New("the reply is empty"), "My model gave an empty reply. Please ask again.")
+		return nil, failed(errors.New("the reply is empty"), "My model gave an empty reply. Please ask again.")
 	}
 	if w.cut {
 		text += truncated
 	}
-	answer := runs.Answer{Text: text, Model: last.Model, Usage: w.usage.Get()}
-	w.attach(ctx, &answer)
+	answer := &runs.Answer{Text: text, Model: last.Model, Usage: w.usage.Get()}
+	w.attach(ctx, answer)
 	return answer, nil
 }
 

@@ -18,7 +18,7 @@ const (
 	// stackMax is how many bytes of stack a run that waits for its model may use, with its connection, and with the
 	// fake provider's, which uses half of it. A run whose stack fits into 8 KiB, with what calls need for a moment, does
 	// not get 16 KiB.
-	stackMax = 14 << 10
+	stackMax = 12 << 10
 )
 
 // Thousands of runs wait for their models at once, and each keeps its stack meanwhile. The test is not parallel: the

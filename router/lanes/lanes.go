@@ -296,23 +296,32 @@ func (l *Lanes) work(lane *Lane, step, turn Turn) {
 			return
 		}
 		step = turn
-		switch {
-		case errors.Is(err, sessions.ErrConflict) && lane.conflicts < conflictsMax:
-			lane.conflicts++
-			next = Rest{Again: true} // somebody else wrote: read again and retry
-		case errors.Is(err, sessions.ErrFenced):
-			l.Log.Info("partition has moved", "partition", o.partition, "lane", string(lane.Name))
-			next = Rest{}
-		case err != nil && o.ctx.Err() == nil:
-			lane.failures++
-			next.Wait = Backoff(lane.failures)
-			l.Log.Error("lane failed", "lane", string(lane.Name), "err", err, "retry_in", next.Wait.String())
-		case err == nil:
-			lane.failures, lane.conflicts = 0, 0
-		}
+		l.judge(lane, &next, err)
 		if !lane.settle(next) {
 			return
 		}
+	}
+}
+
+// judge decides how a lane rests after a step. Its frame is not in [Lanes.work], below which thousands of runs wait for their
+// models.
+//
+//go:noinline
+func (l *Lanes) judge(lane *Lane, next *Rest, err error) {
+	o := lane.owner
+	switch {
+	case errors.Is(err, sessions.ErrConflict) && lane.conflicts < conflictsMax:
+		lane.conflicts++
+		*next = Rest{Again: true} // somebody else wrote: read again and retry
+	case errors.Is(err, sessions.ErrFenced):
+		l.Log.Info("partition has moved", "partition", o.partition, "lane", string(lane.Name))
+		*next = Rest{}
+	case err != nil && o.ctx.Err() == nil:
+		lane.failures++
+		next.Wait = Backoff(lane.failures)
+		l.Log.Error("lane failed", "lane", string(lane.Name), "err", err, "retry_in", next.Wait.String())
+	case err == nil:
+		lane.failures, lane.conflicts = 0, 0
 	}
 }
 

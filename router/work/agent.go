@@ -20,7 +20,7 @@ type Agent interface {
 	// last: the caller commits the final message together with the run's end and the delivery. It emits the live
 	// events of the run except the terminal one. An error is a *[sessions.WorkError], or the *[AwaitedError] of the
 	// approver. ctx has the run's deadline; cancelling it ends the work.
-	Work(ctx context.Context, a Assignment) (Answer, error)
+	Work(ctx context.Context, a *Assignment) (*Answer, error)
 }
 
 // Assignment is a run for an agent.

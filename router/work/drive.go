@@ -68,7 +68,7 @@ func (d *driver) drive(ctx context.Context, j *job) error {
 
 // worked is the result of the agent's work.
 type worked struct {
-	answer Answer
+	answer *Answer // nil after an error
 	err    error
 	show   *show
 }
@@ -96,7 +96,7 @@ func (d *driver) conclude(ctx, runCtx context.Context, j *job, w *worked) (sessi
 		}
 		return why.Status, d.ends.finishFailed(ctx, j, why, preview...)
 	}
-	return sessions.RunDone, d.ends.finish(ctx, j, answered{w.answer, preview, w.show})
+	return sessions.RunDone, d.ends.finish(ctx, j, answered{*w.answer, preview, w.show})
 }
 
 // isStale reports whether an error means that the state in memory is outdated.
@@ -166,8 +166,17 @@ func asWorkError(err error) *sessions.WorkError {
 // perform does a run's work: the agent's work, or a command's order.
 func (d *driver) perform(ctx context.Context, a *Assignment, result *worked) {
 	if a.Run.Kind == sessions.KindCommand {
-		result.answer, result.err = d.orders.carryOut(ctx, *a)
+		d.obey(ctx, a, result)
 		return
 	}
-	result.answer, result.err = d.agent.Work(ctx, *a)
+	result.answer, result.err = d.agent.Work(ctx, a)
+}
+
+// obey carries out the order of a command, with a frame of its own.
+//
+//go:noinline
+func (d *driver) obey(ctx context.Context, a *Assignment, result *worked) {
+	var answer Answer
+	answer, result.err = d.orders.carryOut(ctx, *a)
+	result.answer = &answer
 }

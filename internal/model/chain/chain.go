@@ -151,7 +151,14 @@ func (c *Chain) Complete(ctx context.Context, req sessions.Request, on func(sess
 	if len(c.entries) == 1 && len(c.entries[0].Links) == 1 {
 		return c.only(ctx, &req, on)
 	}
-	return c.newWalk(&req, on).complete(ctx)
+	return c.walk(ctx, &req, on)
+}
+
+// walk asks the models one after the other. It has a frame of its own, which [Chain.only] does not need.
+//
+//go:noinline
+func (c *Chain) walk(ctx context.Context, req *sessions.Request, on func(sessions.Chunk)) (sessions.Completion, error) {
+	return c.newWalk(req, on).complete(ctx)
 }
 
 func (c *Chain) newWalk(req *sessions.Request, on func(sessions.Chunk)) *walk {

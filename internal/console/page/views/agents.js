@@ -4,7 +4,7 @@ import { json, post } from "../api.js";
 import { address } from "../router.js";
 import { number, span, t, visible } from "../text.js";
 import { html } from "../ui/html.js";
-import { Act, Age, Chip, Facts, Level, Loaded, toast, useLoad, When } from "../ui/parts.js";
+import { Act, Age, Chip, Facts, Level, Loaded, Parts, toast, useLoad, When } from "../ui/parts.js";
 
 export default function Agents() {
   const read = useLoad(() => Promise.all([json("/v1/agents?calls=true"), json("/v1/providers"), json("/v1/status")]), []);

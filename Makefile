@@ -36,9 +36,12 @@ API_SPECS := $(abspath $(CURDIR)/../shared/data)
 # The race detector looks at all Go code but SQLite's, which is C translated to Go. That C keeps its data in
 # memory of its own, where the detector does not look; instrumenting it finds nothing and makes the tests of
 # the database about six times as slow. The driver above it (modernc.org/sqlite) is instrumented.
-NO_RACE := modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory
-# A compiler of one package uses one processor (-c=1): packages are compiled beside each other anyway.
-RACE    := -race -gcflags=sluice/...=-c=1 $(NO_RACE:%=-gcflags=%=-race=false)
+# Go's code for pictures (image/...) starts no goroutine and writes only to the picture that it is given, and each of our
+# pictures stays in the function that reads it (internal/picture, which is instrumented).
+NO_RACE := modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory image/...
+# A compiler of one package uses one processor (-c=1): packages are compiled beside each other anyway. What debuggers
+# need is left out; the stacks of a failure are the same.
+RACE    := -race '-gcflags=sluice/...=-c=1 -dwarf=false' $(NO_RACE:%=-gcflags=%=-race=false)
 
 # The packages whose tests wait most come first, so that something else is built and tested meanwhile.
 LONGEST := ./internal/bus ./store/postgres ./internal/app ./router ./adapters/telegram ./store/sqlite ./adapters/slack ./internal/mcp

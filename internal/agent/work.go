@@ -69,10 +69,10 @@ func (l *Loop) Work(ctx context.Context, a *runs.Assignment) (*runs.Answer, erro
 	port.BeginTurn(w.session.Model())
 	w.session.SetSkip(w.skip)
 	defer w.session.SetSkip(nil)
-	w.started()
 	var err error
 	var counted context.Context
 	aside.Do(func() {
+		w.event(sessions.Event{Type: sessions.EventStarted})
 		counted = spending.With(ctx, ledger.OriginOf(w.run, w.session.Record().Agent)) //nolint:fatcontext // it is set once
 		err = w.prepare(counted)
 	})
@@ -85,11 +85,6 @@ func (l *Loop) Work(ctx context.Context, a *runs.Assignment) (*runs.Answer, erro
 	}
 	return w.answer(counted)
 }
-
-// started emits that the run has started. It has a frame of its own, because its caller waits for the model.
-//
-//go:noinline
-func (w *work) started() { w.event(sessions.Event{Type: sessions.EventStarted}) }
 
 func (l *Loop) newWork(a *runs.Assignment) *work {
 	return &work{parts: l.parts, session: a.Session, run: a.Run, emit: a.Emit, inbox: a.Inbox, approver: a.Approver}

@@ -352,14 +352,15 @@ func TestConsoleAsksEarly(t *testing.T) {
 	g := start(t, "")
 	g.page().says("Hello")
 	for path, want := range map[string][]string{
-		"/overview":                           {"/v1/overview"},
-		"/conversations":                      {"/v1/sessions?limit=50"},
-		"/runs?status=done":                   {"/v1/runs?status=done&limit=50"},
-		"/deliveries?channel=webchat&status=": {"/v1/deliveries?channel=webchat&limit=50"},
-		"/inbox":                              {"/v1/approvals?limit=50"},
-		"/audit":                              {"/v1/audit?limit=50"},
-		"/memory":                             {"/v1/memory?limit=50"},
-		"/alerts":                             {"/v1/alerts?limit=50"},
+		"/overview":      {"/v1/overview"},
+		"/conversations": {"/v1/sessions?limit=50"},
+		"/conversations?kind=main&q=&level=PUBLIC": {"/v1/sessions?kind=main&level=PUBLIC&limit=50"},
+		"/runs?status=done":                        {"/v1/runs?status=done&limit=50"},
+		"/deliveries?channel=webchat&status=":      {"/v1/deliveries?channel=webchat&limit=50"},
+		"/inbox":                                   {"/v1/approvals?limit=50"},
+		"/audit":                                   {"/v1/audit?limit=50"},
+		"/memory":                                  {"/v1/memory?limit=50"},
+		"/alerts":                                  {"/v1/alerts?limit=50"},
 	} {
 		b := newBrowser(t)
 		b.open(g.url(path + "#token=" + g.Token()))

@@ -49,7 +49,7 @@ func (a *LogAPI) List(ctx context.Context, in *struct {
 },
 ) (*view.Page[logList], error) {
 	if !auth.CallerOf(ctx).SeesAll() {
-		return nil, wire.Forbidden("log lines have no level; use a token whose classification is RESTRICTED")
+		return nil, wire.Forbidden("log lines have no level: reading them needs a token whose classification is RESTRICTED and, on the page, channels.webchat.classification: RESTRICTED")
 	}
 	q := logs.Query{Part: in.Part, Words: in.Words, Limit: in.Limit, After: in.After}
 	if err := q.Level.UnmarshalText([]byte(in.Level)); err != nil {

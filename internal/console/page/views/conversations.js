@@ -4,15 +4,17 @@ import { address } from "../router.js";
 import { t, visible } from "../text.js";
 import { html } from "../ui/html.js";
 import { List } from "../ui/list.js";
-import { Age, Chip, Level } from "../ui/parts.js";
+import { Age, Chip, Level, levels } from "../ui/parts.js";
 import { Conversation } from "../ui/conversation.js";
+
+const kinds = ["main", "direct", "group", "channel", "cron", "hook", "node", "subagent", "api"];
 
 // nameOf is what a session is called for people: its title, the name that somebody gave it, or its key.
 export const nameOf = (s) => visible(s.title || s.label || s.key);
 
 export default function Conversations() {
   return html`<${List} name="conversations" reader label=${t("view.conversations")} path="/v1/sessions" take=${(b) => b} id=${(s) => s.id} kinds=${["runs"]}
-    filters=${[{ key: "agent", text: t("col.agent") }]}
+    filters=${[{ key: "q", text: t("filter.words") }, { key: "channel", text: t("col.channel") }, { key: "agent", text: t("col.agent") }, { key: "kind", text: t("col.kind"), options: kinds, words: "sessionkind" }, { key: "level", text: t("col.level"), options: levels, words: "level" }]}
     head=${() => html`<div class="strip"><a class="button small main" href=${address("conversations", "main")}>${t("conversations.main")}</a></div>`}
     columns=${[
       { text: t("col.status"), width: "7.5rem", on: "status", cell: (s) => html`<${Chip} status=${s.status === "archived" ? "archived" : s.busy ? "busy" : "ready"} />` },

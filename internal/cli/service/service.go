@@ -50,6 +50,7 @@ type commands struct {
 	screen  terminal.Screen
 	manager manager
 	system  bool
+	asJSON  bool
 }
 
 // Command is `sluice service`.
@@ -75,6 +76,7 @@ the command again changes the service.`,
 		Use: "status", Short: "Show whether the service runs", Args: cobra.NoArgs,
 		RunE: runner(func(ctx context.Context, _ []string) error { return c.status(ctx) }),
 	}
+	status.Flags().BoolVar(&c.asJSON, "json", false, "print the state as JSON")
 	for _, cmd := range []*cobra.Command{install, uninstall, status} {
 		cmd.Flags().BoolVar(&c.system, "system", runtime.GOOS == "windows", "the service of the machine instead of your own; needs the rights of an administrator")
 		root.AddCommand(cmd)
@@ -204,24 +206,46 @@ func (c *commands) uninstall(ctx context.Context) error {
 // errNotRunning makes the command exit with 1.
 var errNotRunning = terminal.ErrReported
 
+// state is the service as JSON.
+type state struct {
+	Running bool   `json:"running"`
+	Ready   bool   `json:"ready"` // the gateway works
+	Text    string `json:"text"`
+}
+
 func (c *commands) status(ctx context.Context) error {
 	text, running, err := c.manager.status(ctx, c.system)
 	if err != nil {
 		return err
 	}
-	if err := c.screen.Printf("%s", text); err != nil {
+	st := state{Running: running, Text: text}
+	if running {
+		said := "The gateway is ready."
+		if err := c.locator.Ready(ctx); err != nil {
+			said = err.Error()
+		} else {
+			st.Ready = true
+		}
+		st.Text += "\n" + said
+	}
+	if err := c.show(st); err != nil {
 		return err
 	}
-	if !running {
+	if !st.Ready {
 		return errNotRunning
 	}
-	if err := c.locator.Ready(ctx); err != nil {
-		if err := c.screen.Printf("%s", err); err != nil {
-			return err
-		}
-		return errNotRunning
+	return nil
+}
+
+func (c *commands) show(st state) error {
+	if !c.asJSON {
+		return c.screen.Printf("%s", st.Text)
 	}
-	return c.screen.Printf("The gateway is ready.")
+	raw, err := json.Marshal(st)
+	if err != nil {
+		return err
+	}
+	return c.screen.JSON(raw)
 }
 
 // execute runs a program of the machine.

@@ -157,6 +157,10 @@ func TestStatus(t *testing.T) {
 		require.ErrorIs(t, b.cmds.status(t.Context()), c.err)
 		require.Equal(t, c.said, b.out.String())
 	}
+	b.out.Reset()
+	b.cmds.asJSON, b.calls.answers[show] = true, "LoadState=loaded\nActiveState=active\nMainPID=7\n"
+	require.NoError(t, b.cmds.status(t.Context()))
+	require.JSONEq(t, `{"running":true,"ready":true,"text":"The service runs (process 7).\nThe gateway is ready."}`, b.out.String())
 	b.calls.fails[show] = errors.New("systemctl is not installed on this machine")
 	require.ErrorContains(t, b.cmds.status(t.Context()), "systemctl is not installed")
 }

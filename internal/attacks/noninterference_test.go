@@ -152,7 +152,7 @@ func (w *called) call(key sessions.Key, tool, args string) string {
 	w.script.Answers = []sessiontest.Answer{sessiontest.Calls(tool, args, fmt.Sprint("call_", len(s.Messages()))), sessiontest.Says("done"), sessiontest.Says("done")}
 	s.Append(sessions.Message{Role: sessions.RoleUser, Run: run.ID, Parts: []sessions.Part{sessions.TextPart("go", flow.Bottom())}})
 	require.NoError(w, s.Persist(w.Context()))
-	_, err := w.loop.Work(w.Context(), work.Assignment{Session: s, Run: &run, Emit: func(sessions.Event) {}})
+	_, err := w.loop.Work(w.Context(), &work.Assignment{Session: s, Run: &run, Emit: func(sessions.Event) {}})
 	require.NoError(w, err)
 	messages := s.Messages()
 	part := messages[len(messages)-2].Parts[0]

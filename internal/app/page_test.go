@@ -24,7 +24,7 @@ type browser struct {
 func newBrowser(t *testing.T) *browser {
 	t.Helper()
 	path := ""
-	for _, name := range []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"} { // the first has no windows, and needs half the processor time
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if found, err := exec.LookPath(name); err == nil {
 			path = found
 			break
@@ -32,7 +32,7 @@ func newBrowser(t *testing.T) *browser {
 	}
 	if path == "" {
 		if os.Getenv("CI") == "true" {
-			t.Fatal("no browser: install the package chromium-headless-shell or chromium")
+			t.Fatal("no browser: install the package chromium")
 		}
 		t.Skip("no browser")
 	}

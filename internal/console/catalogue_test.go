@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 )
@@ -114,6 +115,16 @@ func TestNothingMakesMarkupOfText(t *testing.T) {
 	for path, content := range scripts(t) {
 		for _, sink := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "dangerouslySetInnerHTML", "document.write", "eval(", "new Function", "setAttribute(\"on", "javascript:", "srcdoc"} {
 			require.NotContains(t, content, sink, path)
+		}
+	}
+}
+
+// The page's modules can be read: one element or text on each line, and no long lines.
+func TestLinesOfThePageAreShort(t *testing.T) {
+	t.Parallel()
+	for path, content := range scripts(t) {
+		for i, line := range strings.Split(content, "\n") {
+			require.LessOrEqual(t, utf8.RuneCountInString(line), 160, "%s:%d", path, i+1)
 		}
 	}
 }

@@ -34,7 +34,8 @@ export const arrive = () => (arriving ??= signInFromAddress());
 // out of history, bookmarks and screenshots. It gives the key of the text that says what is wrong.
 async function signInFromAddress() {
   const given = new URLSearchParams(location.hash.slice(1));
-  const token = given.get("token"), link = given.get("link");
+  const token = given.get("token"),
+    link = given.get("link");
   if (!token && !link) return "";
   history.replaceState(null, "", location.pathname + location.search);
   return signIn(link ? { link } : { token });
@@ -45,7 +46,12 @@ export async function signIn(body) {
   if ("token" in body && !body.token.trim()) return "sign.empty";
   let answer;
   try {
-    answer = await fetch("/login", { method: "POST", headers: { "Content-Type": "application/json", "Sluice-Client": "page" }, body: JSON.stringify("token" in body ? { token: body.token.trim() } : body), cache: "no-store" });
+    answer = await fetch("/login", {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "Sluice-Client": "page" },
+      body: JSON.stringify("token" in body ? { token: body.token.trim() } : body),
+      cache: "no-store",
+    });
   } catch {
     return "sign.silent";
   }
@@ -66,7 +72,9 @@ export async function whoAmI() {
 // signOut ends the sign-in, and forgets everything that the page keeps.
 export async function signOut() {
   await call("/logout", { method: "POST" }).catch(() => {});
-  for (const key of Object.keys(localStorage)) if (key.startsWith("sluice.") && !["sluice.theme", "sluice.language", "sluice.keys"].includes(key)) localStorage.removeItem(key);
+  for (const key of Object.keys(localStorage))
+    if (key.startsWith("sluice.") && !["sluice.theme", "sluice.language", "sluice.keys"].includes(key))
+      localStorage.removeItem(key);
   sessionStorage.clear();
   location.assign("/");
 }
@@ -83,7 +91,12 @@ export async function call(path, options = {}) {
   const given = { ...credentials(), ...headers };
   const raw = body instanceof Blob;
   if (body !== undefined && !raw) given["Content-Type"] = "application/json";
-  const answer = await fetch(path, { ...rest, headers: given, body: raw || body === undefined ? body : JSON.stringify(body), cache: "no-store" });
+  const answer = await fetch(path, {
+    ...rest,
+    headers: given,
+    body: raw || body === undefined ? body : JSON.stringify(body),
+    cache: "no-store",
+  });
   if (answer.ok) return answer;
   const problem = await answer.json().catch(() => ({}));
   if (answer.status === 401 && path !== "/logout") {
@@ -105,7 +118,13 @@ function keyOf(path) {
 
 // askEarly asks for what a view will need first. If this fails, the view asks again.
 export function askEarly(path) {
-  early.set(keyOf(path), { at: performance.now(), answer: fetch(path, { headers: credentials(), cache: "no-store" }).then((answer) => (answer.ok ? answer : null), () => null) });
+  early.set(keyOf(path), {
+    at: performance.now(),
+    answer: fetch(path, { headers: credentials(), cache: "no-store" }).then(
+      (answer) => (answer.ok ? answer : null),
+      () => null,
+    ),
+  });
 }
 
 // read makes a request, or takes the answer that was asked for early.
@@ -141,7 +160,11 @@ export async function events(answer, on, beat = () => {}) {
     const frames = (rest + value).split("\n\n");
     rest = frames.pop();
     for (const frame of frames) {
-      const data = frame.split("\n").filter((l) => l.startsWith("data:")).map((l) => l.slice(5).trimStart()).join("\n");
+      const data = frame
+        .split("\n")
+        .filter((l) => l.startsWith("data:"))
+        .map((l) => l.slice(5).trimStart())
+        .join("\n");
       if (data) on(JSON.parse(data), /^id: *(.*)$/m.exec(frame)?.[1], /^event: *(.*)$/m.exec(frame)?.[1]);
     }
   }
@@ -154,7 +177,8 @@ export async function file(id) {
 
 // save gives a stored file to the browser as a download, and saveAnswer what the gateway answers.
 export const save = async (f) => give(await file(f.id), f.name);
-export const saveAnswer = async (path, name, type) => give(await (await call(path, { headers: { Accept: type } })).blob(), name);
+export const saveAnswer = async (path, name, type) =>
+  give(await (await call(path, { headers: { Accept: type } })).blob(), name);
 
 function give(content, name) {
   const link = document.createElement("a");
@@ -165,6 +189,8 @@ function give(content, name) {
 }
 
 export const query = (values) => {
-  const text = new URLSearchParams(Object.entries(values).filter(([, v]) => v !== "" && v !== undefined && v !== null)).toString();
+  const text = new URLSearchParams(
+    Object.entries(values).filter(([, v]) => v !== "" && v !== undefined && v !== null),
+  ).toString();
   return text && "?" + text;
 };

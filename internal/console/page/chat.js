@@ -35,7 +35,10 @@ export class Chat {
     this.turn = Promise.resolve(); // until the last reading of the history has ended
     this.branches = []; // of the last turn, if there are several
     this.follow = followSession(name, {
-      opened: () => this.opened(), event: (e) => this.onEvent(e), away: (failures) => this.away(failures), hidden: () => this.tellAbove(),
+      opened: () => this.opened(),
+      event: (e) => this.onEvent(e),
+      away: (failures) => this.away(failures),
+      hidden: () => this.tellAbove(),
     });
   }
 
@@ -71,7 +74,10 @@ export class Chat {
   reload() {
     return this.inTurn(async () => {
       const [session, history, running, queued] = await Promise.all([
-        json(this.path), json(this.path + "/history?limit=" + Math.min(500, Math.max(100, this.entries.length))), json(this.path + "/runs?status=running&limit=5"), json(this.path + "/runs?status=queued&limit=50"),
+        json(this.path),
+        json(this.path + "/history?limit=" + Math.min(500, Math.max(100, this.entries.length))),
+        json(this.path + "/runs?status=running&limit=5"),
+        json(this.path + "/runs?status=queued&limit=50"),
       ]);
       this.session = session;
       this.show(history, running.runs.reverse(), queued.runs.reverse());
@@ -91,7 +97,12 @@ export class Chat {
     for (const m of history.messages) this.stored(m, before);
     this.reachesBack(history);
     this.branches = history.branches ?? [];
-    for (const run of queued) if (!this.users.has(run.id)) this.users.set(run.id, this.user(run.input, { under: { text: t("chat.waiting") }, run: run.id, created: run.accepted }));
+    for (const run of queued)
+      if (!this.users.has(run.id))
+        this.users.set(
+          run.id,
+          this.user(run.input, { under: { text: t("chat.waiting") }, run: run.id, created: run.accepted }),
+        );
     for (const run of running) this.think(run.id, partial.get(run.id));
     this.entries.push(...kept);
     this.changed();
@@ -126,7 +137,17 @@ export class Chat {
 
   stored(m, before) {
     const facts = { id: m.id, run: m.run, created: m.created, label: m.label, model: m.model };
-    const files = [...(m.files ?? []), ...(m.parts ?? []).filter((p) => p.attachment?.media).map((p) => ({ id: p.attachment.media, name: p.attachment.name || p.attachment.kind, mime: p.attachment.mime, size: p.attachment.size }))];
+    const files = [
+      ...(m.files ?? []),
+      ...(m.parts ?? [])
+        .filter((p) => p.attachment?.media)
+        .map((p) => ({
+          id: p.attachment.media,
+          name: p.attachment.name || p.attachment.kind,
+          mime: p.attachment.mime,
+          size: p.attachment.size,
+        })),
+    ];
     switch (m.role) {
       case "user":
         return void this.users.set(m.run, this.user(m.text, { ...facts, sender: m.sender, files }));
@@ -140,8 +161,13 @@ export class Chat {
         for (const p of m.parts ?? []) this.result(m.run, p);
         return;
       case "assistant": {
-        const tools = (m.parts ?? []).filter((p) => p.type === "toolCall").map((p) => ({ id: p.callId, name: p.tool, args: p.args, state: "done" }));
-        const thinking = (m.parts ?? []).filter((p) => p.type === "thinking").map((p) => p.text).join("\n\n");
+        const tools = (m.parts ?? [])
+          .filter((p) => p.type === "toolCall")
+          .map((p) => ({ id: p.callId, name: p.tool, args: p.args, state: "done" }));
+        const thinking = (m.parts ?? [])
+          .filter((p) => p.type === "thinking")
+          .map((p) => p.text)
+          .join("\n\n");
         const said = this.users.get(m.run);
         if (m.withheld && said) said.under = { text: m.withheld.message, rule: true, delivery: m.withheld.delivery };
         if (!m.text && !tools.length && !thinking) return;
@@ -193,7 +219,14 @@ export class Chat {
     const files = (facts.files ?? []).filter((f) => !this.seen.has(f.id));
     for (const f of files) this.seen.add(f.id);
     if (!text && !files.length) return;
-    this.add("notice", { ...facts, text, id, files, buttons: (buttons ?? []).filter((b) => !isDecision(b)), open: buttons?.some(isDecision) });
+    this.add("notice", {
+      ...facts,
+      text,
+      id,
+      files,
+      buttons: (buttons ?? []).filter((b) => !isDecision(b)),
+      open: buttons?.some(isDecision),
+    });
   }
 
   // decided takes the buttons of a question away and shows the decision.
@@ -240,25 +273,31 @@ export class Chat {
     this.happened(e);
     if (e.type === "run.started" || isEnd(e)) this.changed();
     const said = this.users.get(e.run) ?? { text: "" };
-    if (this.moving && (e.type === "run.started" || isEnd(e)) || isEnd(e) && moves.test(said.text)) this.soon();
+    if ((this.moving && (e.type === "run.started" || isEnd(e))) || (isEnd(e) && moves.test(said.text))) this.soon();
   }
 
   // soon reads the conversation again, because its thread has changed.
   soon() {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => { this.moving = false; this.reload().catch(() => {}); }, 150);
+    this.timer = setTimeout(() => {
+      this.moving = false;
+      this.reload().catch(() => {});
+    }, 150);
   }
 
   happened(e) {
     const said = this.users.get(e.run);
     switch (e.type) {
-      case "message.user": return this.heard(e);
+      case "message.user":
+        return this.heard(e);
       case "message.notice":
         if (e.file && e.text) this.notice(e.text);
         if (e.file) return void this.files(e.delivery).catch((problem) => this.notice(problem.message));
         return this.notice(e.text, e.delivery, e.buttons);
-      case "message.decided": return this.decided(e.delivery, e.text);
-      case "run.started": return void this.think(e.run);
+      case "message.decided":
+        return this.decided(e.delivery, e.text);
+      case "run.started":
+        return void this.think(e.run);
       case "text.delta": {
         const entry = this.think(e.run);
         return this.write(entry, entry.text + e.text);
@@ -275,7 +314,8 @@ export class Chat {
         return this.touch(entry);
       }
       case "tool.result": {
-        const entry = this.think(e.run), tool = entry.tools.find((one) => one.id === e.callId);
+        const entry = this.think(e.run),
+          tool = entry.tools.find((one) => one.id === e.callId);
         if (tool) tool.state = e.failed ? "failed" : "done";
         return this.touch(entry);
       }
@@ -284,10 +324,14 @@ export class Chat {
         entry.text = "";
         return this.under(entry, { text: t("chat.retrying") });
       }
-      case "run.done": return this.done(e);
-      case "run.failed": return this.over(e, said, t("chat.noreply"), true);
-      case "run.aborted": return this.over(e, said, t("chat.stopped"));
-      case "run.dropped": return this.over(e, said, t("chat.dropped"), true);
+      case "run.done":
+        return this.done(e);
+      case "run.failed":
+        return this.over(e, said, t("chat.noreply"), true);
+      case "run.aborted":
+        return this.over(e, said, t("chat.stopped"));
+      case "run.dropped":
+        return this.over(e, said, t("chat.dropped"), true);
     }
   }
 
@@ -313,8 +357,13 @@ export class Chat {
     if (entry) entry.working = false;
     if (!e.text || e.withheld) {
       if (entry && !entry.tools.length && !entry.thinking) this.remove(entry);
-      else if (entry) Object.assign(entry, { text: "", ended: true }), this.touch(entry);
-      if (said) this.under(said, { text: e.text || t("chat.silence"), rule: Boolean(e.withheld), delivery: e.withheld?.delivery });
+      else if (entry) (Object.assign(entry, { text: "", ended: true }), this.touch(entry));
+      if (said)
+        this.under(said, {
+          text: e.text || t("chat.silence"),
+          rule: Boolean(e.withheld),
+          delivery: e.withheld?.delivery,
+        });
       return;
     }
     if (!entry) return; // merged into another message's answer, or stored before this page looked
@@ -327,10 +376,16 @@ export class Chat {
     const entry = this.answers.get(e.run);
     this.answers.delete(e.run);
     if (entry && !entry.tools.length && entry.text === "") this.remove(entry);
-    else if (entry) Object.assign(entry, { working: false, ended: true }), this.touch(entry);
+    else if (entry) (Object.assign(entry, { working: false, ended: true }), this.touch(entry));
     if (!said) return;
-    const typed = said.press || !said.text.startsWith("/"); // otherwise it may be an agent's button pressed before a reload, which would become a command if typed
-    this.under(said, { text: word, bad, run: e.run, action: typed ? { text: t("chat.again"), run: () => this.say(said.text, { press: said.press }) } : null });
+    // A button of an agent that was pressed before a reload must not become a command, as it would if it were typed.
+    const typed = said.press || !said.text.startsWith("/");
+    this.under(said, {
+      text: word,
+      bad,
+      run: e.run,
+      action: typed ? { text: t("chat.again"), run: () => this.say(said.text, { press: said.press }) } : null,
+    });
   }
 
   // say posts a message, or a press of a button. Repeating a failed post keeps the id, so it is the same message.
@@ -341,7 +396,12 @@ export class Chat {
     this.changed();
     try {
       const reading = new AbortController();
-      const answer = await call(this.path + "/messages", { method: "POST", headers: { Accept: "text/event-stream" }, body: press ? { press, id } : { message: text, id, ...(files?.length ? { files } : {}) }, signal: reading.signal });
+      const answer = await call(this.path + "/messages", {
+        method: "POST",
+        headers: { Accept: "text/event-stream" },
+        body: press ? { press, id } : { message: text, id, ...(files?.length ? { files } : {}) },
+        signal: reading.signal,
+      });
       const run = answer.headers.get("X-Run-Id");
       if (run) {
         this.accepted(entry, run);
@@ -354,11 +414,16 @@ export class Chat {
         answer.body.cancel().catch(() => {});
         this.unsent.delete(id);
         this.under(entry, null);
-        if (!press && renews.test(text)) this.follow.again(); // a new session: read it from its beginning
+        if (!press && renews.test(text))
+          this.follow.again(); // a new session: read it from its beginning
         else if (moves.test(text)) this.soon();
       }
     } catch (problem) {
-      this.under(entry, { text: t("chat.notsent", { why: problem instanceof Refused ? problem.message : t("part.silent") }), bad: true, action: { text: t("part.retry"), run: () => this.say(text, { id, press, files }) } });
+      this.under(entry, {
+        text: t("chat.notsent", { why: problem instanceof Refused ? problem.message : t("part.silent") }),
+        bad: true,
+        action: { text: t("part.retry"), run: () => this.say(text, { id, press, files }) },
+      });
     }
     this.changed();
   }
@@ -367,7 +432,8 @@ export class Chat {
     this.unsent.delete(entry.unsent);
     const shown = this.users.get(run);
     entry.run = run;
-    if (shown && shown !== entry) this.remove(entry); // its event came first
+    if (shown && shown !== entry)
+      this.remove(entry); // its event came first
     else this.users.set(run, entry);
     if (entry.under?.text === t("chat.sending")) this.under(entry, null);
   }
@@ -395,7 +461,14 @@ export class Chat {
     if (!this.above) {
       this.above = true;
       this.showTold();
-      this.add("notice", { text: t("chat.above"), buttons: [{ label: t("chat.knows"), value: "/status" }, { label: t("chat.startover"), value: "/new" }], page: true });
+      this.add("notice", {
+        text: t("chat.above"),
+        buttons: [
+          { label: t("chat.knows"), value: "/status" },
+          { label: t("chat.startover"), value: "/new" },
+        ],
+        page: true,
+      });
     }
     this.changed();
   }

@@ -4,7 +4,15 @@
 import { arrive, askEarly, me, wasSignedIn } from "./api.js";
 
 // lists are the lists of the API that the views show.
-const lists = { conversations: "sessions", runs: "runs", deliveries: "deliveries", inbox: "approvals", memory: "memory", alerts: "alerts", audit: "audit" };
+const lists = {
+  conversations: "sessions",
+  runs: "runs",
+  deliveries: "deliveries",
+  inbox: "approvals",
+  memory: "memory",
+  alerts: "alerts",
+  audit: "audit",
+};
 
 function first() {
   const [view, id] = location.pathname.slice(1).split("/");

@@ -14,16 +14,48 @@ let waiting = 0;
 // current says what the letters do here, until the function that it returns is called.
 export function current(what) {
   handlers = what;
-  return () => { if (handlers === what) handlers = {}; };
+  return () => {
+    if (handlers === what) handlers = {};
+  };
 }
 
 // goLetters: g and then one of these opens a view.
-export const goLetters = { o: "overview", i: "inbox", c: "conversations", r: "runs", d: "deliveries", p: "policy", e: "people", u: "audit", a: "agents", j: "automation", l: "alerts", m: "memory", f: "config", g: "logs", t: "costs", k: "access" };
+export const goLetters = {
+  o: "overview",
+  i: "inbox",
+  c: "conversations",
+  r: "runs",
+  d: "deliveries",
+  p: "policy",
+  e: "people",
+  u: "audit",
+  a: "agents",
+  j: "automation",
+  l: "alerts",
+  m: "memory",
+  f: "config",
+  g: "logs",
+  t: "costs",
+  k: "access",
+};
 
 // letters of lists, with the text that explains each.
-export const letters = { j: "down", k: "up", ArrowDown: "down", ArrowUp: "up", Enter: "open", " ": "peek", x: "select", "/": "filter", w: "why", y: "link", Escape: "close" };
+export const letters = {
+  j: "down",
+  k: "up",
+  ArrowDown: "down",
+  ArrowUp: "up",
+  Enter: "open",
+  " ": "peek",
+  x: "select",
+  "/": "filter",
+  w: "why",
+  y: "link",
+  Escape: "close",
+};
 
-const writes = (n) => n.closest?.("input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable=true]");
+const writes = (n) =>
+  n.closest?.("input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable=true]");
 
 // start hears the keys. views are those that there are; find opens the palette, help the list of keys.
 export function start({ views, find, help, regions }) {
@@ -42,7 +74,12 @@ export function start({ views, find, help, regions }) {
     const action = letters[e.key];
     const always = e.key.startsWith("Arrow") || e.key === "Enter" || e.key === "Escape" || e.key === " ";
     if (!always && !lettersOn()) return;
-    if (always && e.key !== "Escape" && e.target.closest("a, button, input, summary, [role=tab], .peek-body, pre, .chat-log")) return;
+    if (
+      always &&
+      e.key !== "Escape" &&
+      e.target.closest("a, button, input, summary, [role=tab], .peek-body, pre, .chat-log")
+    )
+      return;
     if (after === "g") {
       after = "";
       clearTimeout(waiting);
@@ -53,7 +90,9 @@ export function start({ views, find, help, regions }) {
     }
     if (e.key === "g") {
       after = "g";
-      waiting = setTimeout(() => { after = ""; }, 3000);
+      waiting = setTimeout(() => {
+        after = "";
+      }, 3000);
       return;
     }
     if (e.key === "?") return help();

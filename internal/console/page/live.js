@@ -29,7 +29,7 @@ export function watch(on) {
 // onChange calls a function when rows of these kinds may have changed, and after each interruption.
 export function onChange(kinds, on) {
   return listen((e, name) => {
-    if (name === "hello" && !e.resumed || name === "changed" && e.kinds.some((k) => kinds.includes(k))) on();
+    if ((name === "hello" && !e.resumed) || (name === "changed" && e.kinds.some((k) => kinds.includes(k)))) on();
   });
 }
 
@@ -98,7 +98,8 @@ async function read() {
   leading = true;
   const alone = !navigator.locks;
   for (let failures = 0; ; failures++) {
-    while (alone && document.hidden) await new Promise((done) => document.addEventListener("visibilitychange", done, { once: true }));
+    while (alone && document.hidden)
+      await new Promise((done) => document.addEventListener("visibilitychange", done, { once: true }));
     reading = new AbortController();
     const current = reading;
     let silence = 0;
@@ -111,14 +112,21 @@ async function read() {
     try {
       beat();
       const shows = asked();
-      const answer = await call("/v1/stream" + (shows && "?sessions=" + encodeURIComponent(shows)), { headers: { Accept: "text/event-stream", ...(last ? { "Last-Event-ID": last } : {}) }, signal: current.signal });
+      const answer = await call("/v1/stream" + (shows && "?sessions=" + encodeURIComponent(shows)), {
+        headers: { Accept: "text/event-stream", ...(last ? { "Last-Event-ID": last } : {}) },
+        signal: current.signal,
+      });
       failures = 0;
       share({ connected: true }, "state");
-      await events(answer, (event, id, name) => {
-        if (id) last = id;
-        failures = 0;
-        share(event, name);
-      }, beat);
+      await events(
+        answer,
+        (event, id, name) => {
+          if (id) last = id;
+          failures = 0;
+          share(event, name);
+        },
+        beat,
+      );
     } catch (problem) {
       if (problem instanceof Refused && problem.status === 400) last = ""; // the gateway does not know the last event any more
     }
@@ -138,35 +146,43 @@ async function read() {
 // followSession follows one session by its id, its key or main. on has opened (read the session now), event, away (with the number
 // of failures) and hidden (the session may not be shown).
 export function followSession(name, on) {
-  let id = "", unshow = () => {}, closed = false, timer = 0, running = null;
-  const soon = (ms) => { clearTimeout(timer); timer = setTimeout(resolve, ms); };
+  let id = "",
+    unshow = () => {},
+    closed = false,
+    timer = 0,
+    running = null;
+  const soon = (ms) => {
+    clearTimeout(timer);
+    timer = setTimeout(resolve, ms);
+  };
 
   // resolve finds the session that has the name now, and reads it if it is another one, or if something was missed.
   let stale = true;
-  const resolve = () => (running ??= (async () => {
-    try {
-      const record = await json("/v1/sessions/" + encodeURIComponent(name));
-      if (closed) return;
-      if (record.id !== id) {
-        unshow();
-        id = record.id;
-        unshow = show(id);
+  const resolve = () =>
+    (running ??= (async () => {
+      try {
+        const record = await json("/v1/sessions/" + encodeURIComponent(name));
+        if (closed) return;
+        if (record.id !== id) {
+          unshow();
+          id = record.id;
+          unshow = show(id);
+          stale = true;
+        }
+        if (stale && connected !== false) {
+          stale = false;
+          await on.opened(record);
+        }
+      } catch (problem) {
+        if (closed) return;
         stale = true;
+        if (problem instanceof Refused && problem.status === 404) return on.hidden();
+        on.away(0);
+        soon(1000);
+      } finally {
+        running = null;
       }
-      if (stale && connected !== false) {
-        stale = false;
-        await on.opened(record);
-      }
-    } catch (problem) {
-      if (closed) return;
-      stale = true;
-      if (problem instanceof Refused && problem.status === 404) return on.hidden();
-      on.away(0);
-      soon(1000);
-    } finally {
-      running = null;
-    }
-  })());
+    })());
 
   const stops = [
     listen((e, kind) => {
@@ -184,8 +200,16 @@ export function followSession(name, on) {
   ];
   resolve();
   return {
-    again: () => { stale = true; return resolve(); },
+    again: () => {
+      stale = true;
+      return resolve();
+    },
     look: () => soon(0), // whether it may still be shown
-    close: () => { closed = true; clearTimeout(timer); unshow(); for (const stop of stops) stop(); },
+    close: () => {
+      closed = true;
+      clearTimeout(timer);
+      unshow();
+      for (const stop of stops) stop();
+    },
   };
 }

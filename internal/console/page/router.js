@@ -21,7 +21,9 @@ export function decoded(part) {
 // address is that of a view, of an object in it, and of what is chosen there. Empty values are left out.
 export function address(view, id = "", query = {}, tab = "") {
   const path = [view, id, tab].filter(Boolean).map(encodeURIComponent).join("/");
-  const search = new URLSearchParams(Object.entries(query).filter(([, v]) => v !== "" && v !== null && v !== undefined)).toString();
+  const search = new URLSearchParams(
+    Object.entries(query).filter(([, v]) => v !== "" && v !== null && v !== undefined),
+  ).toString();
   return "/" + path + (search && "?" + search);
 }
 
@@ -58,7 +60,13 @@ export function start() {
   document.addEventListener("click", (e) => {
     const link = e.target.closest?.("a[href]");
     if (!link || e.defaultPrevented || e.button !== 0 || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey) return;
-    if (link.target || link.hasAttribute("download") || link.origin !== location.origin || link.getAttribute("href").startsWith("#")) return;
+    if (
+      link.target ||
+      link.hasAttribute("download") ||
+      link.origin !== location.origin ||
+      link.getAttribute("href").startsWith("#")
+    )
+      return;
     e.preventDefault();
     go(link.pathname + link.search);
   });

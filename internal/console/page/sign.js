@@ -14,12 +14,18 @@ export function ask(wrong) {
   asking ??= new Promise((done) => {
     const box = document.createElement("div");
     document.body.append(box);
-    render(html`<${SignIn} why=${wrong && !accepted ? t(wrong) : wasSignedIn() ? t("sign.replaced") : ""} done=${() => {
-      render(null, box);
-      box.remove();
-      asking = null;
-      done();
-    }} />`, box);
+    render(
+      html`<${SignIn}
+        why=${wrong && !accepted ? t(wrong) : wasSignedIn() ? t("sign.replaced") : ""}
+        done=${() => {
+          render(null, box);
+          box.remove();
+          asking = null;
+          done();
+        }}
+      />`,
+      box,
+    );
   });
   return asking;
 }
@@ -42,8 +48,28 @@ function SignIn({ why, done }) {
     say(t(problem));
     box.current.querySelector("input").select();
   };
-  return html`<dialog id="ask" ref=${box} aria-labelledby="ask-title" aria-describedby="ask-why" onCancel=${(e) => e.preventDefault()}><form class="dialog" onSubmit=${submit}>
-    <h2 id="ask-title">${t("sign.title")}</h2><p>${t("sign.where")}</p>
-    <label class="field"><span>${t("sign.token")}</span><input id="token" type="password" aria-describedby="ask-why" autocomplete="off" /></label>
-    <p id="ask-why" class="bad" role="alert">${wrong}</p><button type="submit" class="main" disabled=${busy}>${t("sign.in")}</button></form></dialog>`;
+  return html`
+    <dialog
+      id="ask"
+      ref=${box}
+      aria-labelledby="ask-title"
+      aria-describedby="ask-why"
+      onCancel=${(e) => e.preventDefault()}
+    >
+      <form class="dialog" onSubmit=${submit}>
+        <h2 id="ask-title">${t("sign.title")}</h2>
+        <p>${t("sign.where")}</p>
+        <label class="field">
+          <span>${t("sign.token")}</span>
+          <input id="token" type="password" aria-describedby="ask-why" autocomplete="off" />
+        </label>
+        <p id="ask-why" class="bad" role="alert">
+          ${wrong}
+        </p>
+        <button type="submit" class="main" disabled=${busy}>
+          ${t("sign.in")}
+        </button>
+      </form>
+    </dialog>
+  `;
 }

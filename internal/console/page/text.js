@@ -29,7 +29,9 @@ export function t(key, values = {}) {
   const form = values.n !== undefined && words[key + "#" + plural.select(values.n)];
   const text = form || words[key];
   if (text === undefined) return key;
-  return text.replace(/\{(\w+)\}/g, (_, name) => (typeof values[name] === "number" ? number(values[name]) : values[name] ?? ""));
+  return text.replace(/\{(\w+)\}/g, (_, name) =>
+    typeof values[name] === "number" ? number(values[name]) : (values[name] ?? ""),
+  );
 }
 
 // warm has the browser make what formats numbers and times. The first time, this takes it some milliseconds, which the page has
@@ -45,7 +47,8 @@ export const known = (prefix, word) => words[prefix + "." + word] ?? word;
 // writer formats values with a class of Intl. Its object is made once for a language: making one takes longer than using it a
 // hundred times.
 function writer(Format, options) {
-  let made = null, of = "";
+  let made = null,
+    of = "";
   return (value) => {
     if (of !== language) [made, of] = [new Format(language, options), language];
     return made.format(value);
@@ -85,7 +88,15 @@ function time(options) {
   };
 }
 
-export const exact = time({ year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short" });
+export const exact = time({
+  year: "numeric",
+  month: "short",
+  day: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  timeZoneName: "short",
+});
 export const clock = time({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
 export const minute = time({ hour: "2-digit", minute: "2-digit" });
 export const day = time({ weekday: "long", day: "numeric", month: "long" });
@@ -103,4 +114,5 @@ export const count = (c) => (typeof c === "number" ? number(c) : number(c.count)
 const hidden = /[\p{Cc}\p{Cf}\p{Co}\u2028\u2029\u115f\u1160\u3164\uffa0]/gu;
 
 // visible replaces characters that could hide or reverse a text with their numbers.
-export const visible = (text) => String(text).replace(hidden, (c) => (c === "\n" || c === "\t" ? c : "\\u{" + c.codePointAt(0).toString(16) + "}"));
+export const visible = (text) =>
+  String(text).replace(hidden, (c) => (c === "\n" || c === "\t" ? c : "\\u{" + c.codePointAt(0).toString(16) + "}"));

@@ -4,8 +4,28 @@ import { known, t, visible } from "../text.js";
 import { html } from "./html.js";
 import { Chip } from "./parts.js";
 
-export const Decision = ({ of }) => html`<div class="decision"><p><${Chip} status=${of.action} /> ${visible(of.reason)}</p><${Rules} of=${of.rules} /></div>`;
+export const Decision = ({ of }) => html`
+  <div class="decision">
+    <p>
+      <${Chip} status=${of.action} /> ${visible(of.reason)}
+    </p>
+    <${Rules} of=${of.rules} />
+  </div>
+`;
 
 // Rules lists rules that were looked at. The ones that decided are marked.
-export const Rules = ({ of }) => (of?.length ? html`<ol class="rules">${of.map((r) => html`<li class=${r.matched ? "matched" : ""}><span class="mark" aria-hidden="true">${r.matched ? "●" : "○"}</span>
-  <code>${visible(r.rule)}</code> <span class="soft">${r.matched ? known("status", r.action || "allow") : t("policy.nomatch")}</span>${r.detail && html`<span class="rule-detail">${visible(r.detail)}</span>`}</li>`)}</ol>` : null);
+export const Rules = ({ of }) =>
+  of?.length ? html`
+    <ol class="rules">
+      ${of.map((r) => html`
+        <li class=${r.matched ? "matched" : ""}>
+          <span class="mark" aria-hidden="true">
+            ${r.matched ? "●" : "○"}
+          </span>
+          <code>${visible(r.rule)}</code>${" "}
+          <span class="soft">${r.matched ? known("status", r.action || "allow") : t("policy.nomatch")}</span>
+          ${r.detail && html`<span class="rule-detail">${visible(r.detail)}</span>`}
+        </li>
+      `)}
+    </ol>
+  ` : null;

@@ -7,9 +7,17 @@ import { html, useEffect, useRef, useState } from "./html.js";
 import { Icon, toast } from "./parts.js";
 
 const largest = 10 << 20; // bytes of a picture or sound that is shown unasked
-const shows = (f) => /^(image\/(png|jpeg|gif|webp|avif|bmp|svg\+xml)|audio\/|video\/)/.exec(f.mime ?? "")?.[1].split("/")[0];
+const shows = (f) =>
+  /^(image\/(png|jpeg|gif|webp|avif|bmp|svg\+xml)|audio\/|video\/)/.exec(f.mime ?? "")?.[1].split("/")[0];
 
-export const Files = ({ of }) => (of?.length ? html`<div class="files">${of.map((f) => html`<${One} key=${f.id} f=${f} />`)}</div>` : null);
+export const Files = ({ of }) =>
+  of?.length ? html`
+    <div class="files">
+      ${of.map((f) => html`
+        <${One} key=${f.id} f=${f} />
+      `)}
+    </div>
+  ` : null;
 
 function One({ f }) {
   const kind = shows(f);
@@ -29,12 +37,26 @@ function One({ f }) {
       }
     });
     near.observe(box.current);
-    return () => { near.disconnect(); if (made) URL.revokeObjectURL(made); };
+    return () => {
+      near.disconnect();
+      if (made) URL.revokeObjectURL(made);
+    };
   }, [f.id]);
   const name = visible(f.name ?? "");
-  return html`<figure class="file" ref=${box}>
-    ${address && kind === "image" && html`<img src=${address} alt=${name} loading="lazy" />`}
-    ${address && kind === "audio" && html`<audio controls src=${address} aria-label=${name}></audio>`}
-    ${address && kind === "video" && html`<video controls src=${address} aria-label=${name}></video>`}
-    <button type="button" class="small file-save" disabled=${!f.name} onClick=${() => save(f).catch((e) => toast(e.message, "bad"))}><${Icon} name="file" size="15" />${f.name ? `${name} (${bytes(f.size ?? 0)})` : t("file.gone")}</button></figure>`;
+  return html`
+    <figure class="file" ref=${box}>
+      ${address && kind === "image" && html`<img src=${address} alt=${name} loading="lazy" />`}
+      ${address && kind === "audio" && html`<audio controls src=${address} aria-label=${name}></audio>`}
+      ${address && kind === "video" && html`<video controls src=${address} aria-label=${name}></video>`}
+      <button
+        type="button"
+        class="small file-save"
+        disabled=${!f.name}
+        onClick=${() => save(f).catch((e) => toast(e.message, "bad"))}
+      >
+        <${Icon} name="file" size="15" />
+        ${f.name ? `${name} (${bytes(f.size ?? 0)})` : t("file.gone")}
+      </button>
+    </figure>
+  `;
 }

@@ -24,20 +24,41 @@ const wide = matchMedia("(min-width: 100rem)"); // there is room for all columns
 //   every     seconds after which it is read again, for what the live stream does not report
 //   kinds     of the changes that concern it;  bulk: [{ text, run(row), fits(row), tone }]
 //   detail    component that shows a row: { id, row, close };  reader: it is what the view is for, and the list stands beside it
-export function List({ name, path, take, id, fixed = {}, filters = [], columns, kinds = [], every = 0, bulk: offered = [], detail: Detail, empty, label, why, head, rowName, reader = false }) {
+export function List({
+  name,
+  path,
+  take,
+  id,
+  fixed = {},
+  filters = [],
+  columns,
+  kinds = [],
+  every = 0,
+  bulk: offered = [],
+  detail: Detail,
+  empty,
+  label,
+  why,
+  head,
+  rowName,
+  reader = false,
+}) {
   const at = useAddress();
   const bulk = acts() ? offered : [];
   const values = Object.fromEntries(filters.map((f) => [f.key, at.query.get(f.key) ?? ""]));
   const key = name + query(values);
   const [, draw] = useReducer((n) => n + 1, 0);
   const [, fitted] = useReducer((n) => n + 1, 0);
-  const compact = phone.matches || at.id !== "" && (reader || !wide.matches);
+  const compact = phone.matches || (at.id !== "" && (reader || !wide.matches));
   const height = compact ? 68 : 48; // pixels of a row, as in style.css
   const box = useRef(null);
   const top = useRef(0);
   const [cursor, showCursor] = useState(-1);
   const place = useRef(-1); // the cursor, also between a key and the drawing that follows it
-  const setCursor = (i) => { place.current = i; showCursor(i); };
+  const setCursor = (i) => {
+    place.current = i;
+    showCursor(i);
+  };
   const [chosen, setChosen] = useState(() => new Set());
 
   const rows = useMemo(() => {
@@ -51,8 +72,10 @@ export function List({ name, path, take, id, fixed = {}, filters = [], columns, 
     return new Rows({ path: (limit) => path + query({ ...fixed, ...values, limit }), take, id, changed: draw });
   }, [key]);
 
-  useLayoutEffect(() => { // before the next frame: the answer may be there already
-    if (!rows.pages.length) rows.begin(Math.ceil(top.current / height) + 30).then(() => box.current && (box.current.scrollTop = top.current));
+  useLayoutEffect(() => {
+    // before the next frame: the answer may be there already
+    if (!rows.pages.length)
+      rows.begin(Math.ceil(top.current / height) + 30).then(() => box.current && (box.current.scrollTop = top.current));
     else rows.refresh(Math.floor(top.current / height), Math.floor(top.current / height) + 40);
     setCursor(-1);
     setChosen(new Set());
@@ -97,7 +120,11 @@ export function List({ name, path, take, id, fixed = {}, filters = [], columns, 
     };
     const stop = onChange(kinds, look);
     const regular = every && setInterval(() => document.hidden || look(), every * 1000);
-    return () => { stop(); clearTimeout(timer); clearInterval(regular); };
+    return () => {
+      stop();
+      clearTimeout(timer);
+      clearInterval(regular);
+    };
   }, [rows, paused, height]);
 
   const open = at.id;
@@ -116,22 +143,32 @@ export function List({ name, path, take, id, fixed = {}, filters = [], columns, 
     else if (y + height > top.current + seen) box.current.scrollTop = y + height - seen;
     if (open && rows.at(next)) show(rows.at(next));
   };
-  const choose = (row) => setChosen((before) => {
-    const after = new Set(before);
-    if (!after.delete(id(row))) after.add(id(row));
-    return after;
-  });
+  const choose = (row) =>
+    setChosen((before) => {
+      const after = new Set(before);
+      if (!after.delete(id(row))) after.add(id(row));
+      return after;
+    });
 
-  useEffect(() => current({
-    down: () => move(1), up: () => move(-1),
-    open: () => rows.at(place.current) && show(rows.at(place.current)),
-    peek: () => (open ? close() : rows.at(place.current) && show(rows.at(place.current))),
-    select: () => bulk.length && rows.at(place.current) && choose(rows.at(place.current)),
-    filter: () => document.querySelector("#filters input, #filters select")?.focus(),
-    why: () => why && rows.at(place.current) && go(why(rows.at(place.current))),
-    link: async () => { await copy(location.origin + (rows.at(place.current) ? link(rows.at(place.current)) : location.pathname + location.search)); toast(t("list.linked")); },
-    close: () => open && !reader && close(),
-  }));
+  useEffect(() =>
+    current({
+      down: () => move(1),
+      up: () => move(-1),
+      open: () => rows.at(place.current) && show(rows.at(place.current)),
+      peek: () => (open ? close() : rows.at(place.current) && show(rows.at(place.current))),
+      select: () => bulk.length && rows.at(place.current) && choose(rows.at(place.current)),
+      filter: () => document.querySelector("#filters input, #filters select")?.focus(),
+      why: () => why && rows.at(place.current) && go(why(rows.at(place.current))),
+      link: async () => {
+        await copy(
+          location.origin +
+            (rows.at(place.current) ? link(rows.at(place.current)) : location.pathname + location.search),
+        );
+        toast(t("list.linked"));
+      },
+      close: () => open && !reader && close(),
+    }),
+  );
 
   const scrolled = (e) => {
     top.current = e.target.scrollTop;
@@ -140,71 +177,261 @@ export function List({ name, path, take, id, fixed = {}, filters = [], columns, 
   };
 
   const filtered = Object.entries(values).filter(([, v]) => v);
-  const template = (bulk.length ? "1.6rem " : "") + columns.map((c) => c.width ?? "minmax(0, 1fr)").join(" ") + (why ? " 2.4rem" : "");
+  const template =
+    (bulk.length ? "1.6rem " : "") + columns.map((c) => c.width ?? "minmax(0, 1fr)").join(" ") + (why ? " 2.4rem" : "");
   const row = open && rows.known.get(open);
   const nothing = rows.state === "end" && rows.order.length === 0 && !rows.error;
 
-  const shown = useMemo(() => open && (reader ? html`<${Detail} key=${open} id=${open} row=${row} close=${close} />`
-    : html`<div class="peek-body" tabindex="0" role="region" aria-label=${t("list.detail")}><${Detail} key=${open} id=${open} row=${row} refresh=${() => rows.refresh(from, to)} close=${close} /></div>`), [open, row, Detail]);
+  const shown = useMemo(
+    () =>
+      open &&
+      (reader ? html`
+        <${Detail} key=${open} id=${open} row=${row} close=${close} />
+      ` : html`
+        <div class="peek-body" tabindex="0" role="region" aria-label=${t("list.detail")}>
+          <${Detail} key=${open} id=${open} row=${row} refresh=${() => rows.refresh(from, to)} close=${close} />
+        </div>
+      `),
+    [open, row, Detail],
+  );
 
-  return html`<div class=${cls("list-view", open && "opened", reader && "reader", compact && "compact")}>
-    <section class="list" aria-label=${label}>
-      ${head?.(rows.body)}
-      ${filters.length > 0 && html`<${Filters} filters=${filters} values=${values} />`}
-      ${chosen.size > 0 && html`<div class="bulk" role="status"><strong>${t("list.chosen", { n: chosen.size })}</strong> <span class="soft">${t("list.paused")}</span>
-        ${bulk.map((b) => html`<${Bulk} bulk=${b} rows=${[...chosen].map((i) => rows.known.get(i)).filter(Boolean)} end=${() => { setChosen(new Set()); rows.refresh(from, to); }} />`)}
-        <button type="button" class="small" onClick=${() => setChosen(new Set())}>${t("list.none")}</button></div>`}
-      ${rows.fresh.length > 0 && html`<button type="button" class="fresh" onClick=${() => { rows.settle(); box.current.scrollTop = 0; }}>${t("list.fresh", { n: rows.fresh.length })}</button>`}
-      ${rows.error && html`<${Problem} error=${rows.error} retry=${() => rows.more()} />`}
-      ${nothing ? html`<div class="empty">${filtered.length > 0
-        ? html`<p>${t("list.nomatch", { what: filtered.map(([k, v]) => (filters.find((f) => f.key === k)?.text ?? k) + ": " + v).join(", ") })}</p><button type="button" onClick=${() => change(Object.fromEntries(filtered.map(([k]) => [k, ""])))}>${t("list.clear")}</button>`
-        : empty}</div>`
-      : html`<div class="grid" role="grid" aria-label=${label} aria-rowcount=${rows.state === "end" ? rows.order.length + 1 : -1} aria-busy=${rows.state === "loading"}>
-        <div role="rowgroup" class="heads"><div role="row" aria-rowindex="1" class="heading" style=${{ gridTemplateColumns: template }}>
-          ${bulk.length > 0 && html`<span role="columnheader"><span class="unseen">${t("list.choose")}</span></span>`}
-          ${columns.map((c) => html`<span role="columnheader" class=${c.end ? "end" : ""}>${c.text}</span>`)}${why && html`<span role="columnheader"><span class="unseen">${t("why.button")}</span></span>`}</div></div>
-        <div role="rowgroup" class="rows" ref=${box} tabindex="0" onScroll=${scrolled} aria-label=${label} aria-activedescendant=${cursor >= from && cursor < to ? "row-" + cursor : undefined}>
-          <div class="sized" role="presentation" style=${{ height: rows.order.length * height + "px" }}>
-            ${rows.order.slice(from, to).map((one, i) => html`<${Row} key=${one} index=${from + i} height=${height} row=${rows.known.get(one)} columns=${columns} template=${template} name=${rowName}
-              gone=${rows.gone.has(one)} open=${one === open} at=${from + i === cursor} chosen=${chosen.has(one)} choose=${bulk.length > 0 && (() => choose(rows.known.get(one)))} href=${link(rows.known.get(one))} why=${why} />`)}
-          </div></div>
-      </div><p class="foot" role="status">${rows.state === "loading" || rows.reading ? t("part.loading") : rows.state === "end" ? t("list.all", { n: rows.order.length }) : t("list.some", { n: number(rows.order.length) })}</p>`}
-    </section>
-    ${open && reader && html`<div class="reading" key="reading">${shown}</div>`}
-    ${open && !reader && html`<aside class="peek" aria-label=${t("list.detail")} key="peek"><div class="peek-bar">
-      <button type="button" class="quiet iconic" aria-label=${t("part.close")} onClick=${close}><${Icon} name=${phone.matches ? "back" : "close"} /></button><span class="grow"></span>
-      ${why && row && html`<a class="button small" href=${why(row)}>${t("why.button")}</a>`}
-      <button type="button" class="small quiet" onClick=${async () => { await copy(location.href); toast(t("list.linked")); }}><${Icon} name="link" size="15" /> ${t("list.link")}</button></div>
-      ${shown}</aside>`}
-  </div>`;
+  return html`
+    <div class=${cls("list-view", open && "opened", reader && "reader", compact && "compact")}>
+      <section class="list" aria-label=${label}>
+        ${head?.(rows.body)}
+        ${filters.length > 0 && html`<${Filters} filters=${filters} values=${values} />`}
+        ${chosen.size > 0 && html`
+          <div class="bulk" role="status">
+            <strong>${t("list.chosen", { n: chosen.size })}</strong> <span class="soft">${t("list.paused")}</span>
+            ${bulk.map((b) => html`
+              <${Bulk}
+                bulk=${b}
+                rows=${[...chosen].map((i) => rows.known.get(i)).filter(Boolean)}
+                end=${() => {
+                  setChosen(new Set());
+                  rows.refresh(from, to);
+                }}
+              />
+            `)}
+            <button type="button" class="small" onClick=${() => setChosen(new Set())}>
+              ${t("list.none")}
+            </button>
+          </div>
+        `}
+        ${rows.fresh.length > 0 && html`
+          <button
+            type="button"
+            class="fresh"
+            onClick=${() => {
+              rows.settle();
+              box.current.scrollTop = 0;
+            }}
+          >
+            ${t("list.fresh", { n: rows.fresh.length })}
+          </button>
+        `}
+        ${rows.error && html`<${Problem} error=${rows.error} retry=${() => rows.more()} />`}
+        ${nothing ? html`
+          <div class="empty">
+            ${filtered.length > 0 ? html`
+              <p>
+                ${t("list.nomatch", {
+                  what: filtered.map(([k, v]) => (filters.find((f) => f.key === k)?.text ?? k) + ": " + v).join(", "),
+                })}
+              </p>
+              <button type="button" onClick=${() => change(Object.fromEntries(filtered.map(([k]) => [k, ""])))}>
+                ${t("list.clear")}
+              </button>
+            ` : (
+              empty
+            )}
+          </div>
+        ` : html`
+          <div
+            class="grid"
+            role="grid"
+            aria-label=${label}
+            aria-rowcount=${rows.state === "end" ? rows.order.length + 1 : -1}
+            aria-busy=${rows.state === "loading"}
+          >
+            <div role="rowgroup" class="heads">
+              <div role="row" aria-rowindex="1" class="heading" style=${{ gridTemplateColumns: template }}>
+                ${bulk.length > 0 && html`
+                  <span role="columnheader">
+                    <span class="unseen">${t("list.choose")}</span>
+                  </span>
+                `}
+                ${columns.map((c) => html`
+                  <span role="columnheader" class=${c.end ? "end" : ""}>
+                    ${c.text}
+                  </span>
+                `)}
+                ${why && html`
+                  <span role="columnheader">
+                    <span class="unseen">${t("why.button")}</span>
+                  </span>
+                `}
+              </div>
+            </div>
+            <div
+              role="rowgroup"
+              class="rows"
+              ref=${box}
+              tabindex="0"
+              onScroll=${scrolled}
+              aria-label=${label}
+              aria-activedescendant=${cursor >= from && cursor < to ? "row-" + cursor : undefined}
+            >
+              <div class="sized" role="presentation" style=${{ height: rows.order.length * height + "px" }}>
+                ${rows.order.slice(from, to).map((one, i) => html`
+                  <${Row}
+                    key=${one}
+                    index=${from + i}
+                    height=${height}
+                    row=${rows.known.get(one)}
+                    columns=${columns}
+                    template=${template}
+                    name=${rowName}
+                    gone=${rows.gone.has(one)}
+                    open=${one === open}
+                    at=${from + i === cursor}
+                    chosen=${chosen.has(one)}
+                    choose=${bulk.length > 0 && (() => choose(rows.known.get(one)))}
+                    href=${link(rows.known.get(one))}
+                    why=${why}
+                  />
+                `)}
+              </div>
+            </div>
+          </div>
+          <p class="foot" role="status">
+            ${rows.state === "loading" || rows.reading
+              ? t("part.loading")
+              : rows.state === "end"
+                ? t("list.all", { n: rows.order.length })
+                : t("list.some", { n: number(rows.order.length) })}
+          </p>
+        `}
+      </section>
+      ${open && reader && html`
+        <div class="reading" key="reading">
+          ${shown}
+        </div>
+      `}
+      ${open && !reader && html`
+        <aside class="peek" aria-label=${t("list.detail")} key="peek">
+          <div class="peek-bar">
+            <button type="button" class="quiet iconic" aria-label=${t("part.close")} onClick=${close}>
+              <${Icon} name=${phone.matches ? "back" : "close"} />
+            </button>
+            <span class="grow"></span>
+            ${why && row && html`
+              <a class="button small" href=${why(row)}>
+                ${t("why.button")}
+              </a>
+            `}
+            <button
+              type="button"
+              class="small quiet"
+              onClick=${async () => {
+                await copy(location.href);
+                toast(t("list.linked"));
+              }}
+            >
+              <${Icon} name="link" size="15" /> ${t("list.link")}
+            </button>
+          </div>
+          ${shown}
+        </aside>
+      `}
+    </div>
+  `;
 }
 
 function Row({ index, height, row, columns, template, gone, open, at, chosen, choose, href, name, why }) {
-  return html`<div role="row" id=${"row-" + index} aria-rowindex=${index + 2} aria-selected=${open || chosen} class=${cls("row", open && "open", at && "at", gone && "gone", chosen && "chosen")}
-    style=${{ transform: `translateY(${index * height}px)`, height: height + "px", gridTemplateColumns: template }} onClick=${(e) => !e.target.closest("a, button, input, label") && go(href, {})}>
-    ${choose && html`<span role="gridcell" class="choose"><input type="checkbox" aria-label=${t("list.chooserow", { name: name?.(row) ?? index + 1 })} checked=${chosen} onChange=${choose} /></span>`}
-    ${columns.map((c) => html`<span role="gridcell" class=${cls("cell", "on-" + (c.on ?? "none"), c.end && "end")}>${c.on === "main" ? html`<a href=${href} tabindex="-1" class="open-row">${c.cell(row)}</a>` : c.cell(row)}</span>`)}
-    ${why && html`<span role="gridcell" class="row-why"><a class="small" tabindex="-1" href=${why(row)}>${t("why.button")}</a></span>`}
-  </div>`;
+  return html`
+    <div
+      role="row"
+      id=${"row-" + index}
+      aria-rowindex=${index + 2}
+      aria-selected=${open || chosen}
+      class=${cls("row", open && "open", at && "at", gone && "gone", chosen && "chosen")}
+      style=${{ transform: `translateY(${index * height}px)`, height: height + "px", gridTemplateColumns: template }}
+      onClick=${(e) => !e.target.closest("a, button, input, label") && go(href, {})}
+    >
+      ${choose && html`
+        <span role="gridcell" class="choose">
+          <input
+            type="checkbox"
+            aria-label=${t("list.chooserow", { name: name?.(row) ?? index + 1 })}
+            checked=${chosen}
+            onChange=${choose}
+          />
+        </span>
+      `}
+      ${columns.map((c) => html`
+        <span role="gridcell" class=${cls("cell", "on-" + (c.on ?? "none"), c.end && "end")}>
+          ${c.on === "main" ? html`
+            <a href=${href} tabindex="-1" class="open-row">
+              ${c.cell(row)}
+            </a>
+          ` : (
+            c.cell(row)
+          )}
+        </span>
+      `)}
+      ${why && html`
+        <span role="gridcell" class="row-why">
+          <a class="small" tabindex="-1" href=${why(row)}>
+            ${t("why.button")}
+          </a>
+        </span>
+      `}
+    </div>
+  `;
 }
 
 function Bulk({ bulk, rows, end }) {
   const [busy, set] = useState(false);
   const fit = rows.filter(bulk.fits ?? (() => true));
-  return html`<button type="button" class=${cls("small", bulk.tone)} disabled=${busy || !fit.length} onClick=${async () => {
-    set(true);
-    let failed = 0;
-    for (const row of fit) await bulk.run(row).catch(() => failed++);
-    toast(t(failed ? "list.bulkfailed" : "list.bulkdone", { n: fit.length - failed, failed }), failed ? "bad" : "good");
-    set(false);
-    end();
-  }}>${bulk.text} (${number(fit.length)})</button>`;
+  return html`
+    <button
+      type="button"
+      class=${cls("small", bulk.tone)}
+      disabled=${busy || !fit.length}
+      onClick=${async () => {
+        set(true);
+        let failed = 0;
+        for (const row of fit) await bulk.run(row).catch(() => failed++);
+        toast(
+          t(failed ? "list.bulkfailed" : "list.bulkdone", { n: fit.length - failed, failed }),
+          failed ? "bad" : "good",
+        );
+        set(false);
+        end();
+      }}
+    >
+      ${bulk.text} (${number(fit.length)})
+    </button>
+  `;
 }
 
 // Filters shows the filters of a list, and keeps them in the address.
 export function Filters({ filters, values, children }) {
-  return html`<form id="filters" class="filters" role="search" aria-label=${t("list.filters")} onSubmit=${(e) => e.preventDefault()}>
-    ${filters.map((f) => html`<${Filter} key=${f.key} of=${f} value=${values[f.key]} />`)}${children}</form>`;
+  return html`
+    <form
+      id="filters"
+      class="filters"
+      role="search"
+      aria-label=${t("list.filters")}
+      onSubmit=${(e) => e.preventDefault()}
+    >
+      ${filters.map((f) => html`
+        <${Filter} key=${f.key} of=${f} value=${values[f.key]} />
+      `)}
+      ${children}
+    </form>
+  `;
 }
 
 function Filter({ of, value }) {
@@ -218,13 +445,48 @@ function Filter({ of, value }) {
   if (of.type === "time") {
     const spans = { hour: 3600, day: 86400, week: 604800 };
     const since = (s) => new Date(Date.now() - s * 1000).toISOString().replace(/\.\d+/, "");
-    return html`<label class=${cls("filter", value && "set")}><span>${of.text}</span><select value=${value} onChange=${(e) => change({ [of.key]: e.target.value in spans ? since(spans[e.target.value]) : e.target.value })}>
-      <option value="">${t("list.any")}</option>${value && html`<option value=${value} selected>${exact(value)}</option>`}${Object.keys(spans).map((k) => html`<option value=${k}>${t("filter.last." + k)}</option>`)}</select></label>`;
+    return html`
+      <label class=${cls("filter", value && "set")}>
+        <span>${of.text}</span>
+        <select
+          value=${value}
+          onChange=${(e) =>
+            change({ [of.key]: e.target.value in spans ? since(spans[e.target.value]) : e.target.value })
+          }
+        >
+          <option value="">${t("list.any")}</option>
+          ${value && html`
+            <option value=${value} selected>
+              ${exact(value)}
+            </option>
+          `}
+          ${Object.keys(spans).map((k) => html`
+            <option value=${k}>${t("filter.last." + k)}</option>
+          `)}
+        </select>
+      </label>
+    `;
   }
   if (of.options) {
     const options = of.options.includes(value) || !value ? of.options : [...of.options, value];
-    return html`<label class=${cls("filter", value && "set")}><span>${of.text}</span><select value=${value} onChange=${(e) => change({ [of.key]: e.target.value })}>
-      <option value="">${of.all ?? t("list.any")}</option>${options.map((o) => html`<option value=${o} selected=${o === value}>${of.names?.[o] ?? known(of.words ?? "status", o)}</option>`)}</select></label>`;
+    return html`
+      <label class=${cls("filter", value && "set")}>
+        <span>${of.text}</span>
+        <select value=${value} onChange=${(e) => change({ [of.key]: e.target.value })}>
+          <option value="">${of.all ?? t("list.any")}</option>
+          ${options.map((o) => html`
+            <option value=${o} selected=${o === value}>
+              ${of.names?.[o] ?? known(of.words ?? "status", o)}
+            </option>
+          `)}
+        </select>
+      </label>
+    `;
   }
-  return html`<label class=${cls("filter", value && "set")}><span>${of.text}</span><input type=${of.type ?? "search"} value=${text} placeholder=${of.hint ?? ""} onInput=${(e) => set(e.target.value)} /></label>`;
+  return html`
+    <label class=${cls("filter", value && "set")}>
+      <span>${of.text}</span>
+      <input type=${of.type ?? "search"} value=${text} placeholder=${of.hint ?? ""} onInput=${(e) => set(e.target.value)} />
+    </label>
+  `;
 }

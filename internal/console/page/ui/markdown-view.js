@@ -6,27 +6,52 @@ import { html, useEffect, useLayoutEffect, useRef, useState } from "./html.js";
 
 let library = null;
 let reading = null;
-export const loading = () => (reading ??= import("./markdown.js").then((m) => (library = m), () => { reading = null; }));
+export const loading = () =>
+  (reading ??= import("./markdown.js").then(
+    (m) => (library = m),
+    () => {
+      reading = null;
+    },
+  ));
 
 // Markdown shows a text that does not change while it is shown, or changes as a whole.
 export function Markdown({ text }) {
   const box = useRef(null);
   const [ready, set] = useState(Boolean(library));
-  useEffect(() => { if (!ready) loading().then(() => set(true), () => {}); }, []);
-  useLayoutEffect(() => { if (ready) box.current.replaceChildren(library.markdown(text ?? "")); }, [text, ready]);
+  useEffect(() => {
+    if (!ready)
+      loading().then(
+        () => set(true),
+        () => {},
+      );
+  }, []);
+  useLayoutEffect(() => {
+    if (ready) box.current.replaceChildren(library.markdown(text ?? ""));
+  }, [text, ready]);
   return ready ? html`<div class="md" ref=${box}></div>` : html`<div class="md plain">${visible(text ?? "")}</div>`;
 }
 
 // Growing shows a text that grows: what is drawn already stays.
 export function Growing({ text, ended }) {
-  const box = useRef(null), drawing = useRef(null);
+  const box = useRef(null),
+    drawing = useRef(null);
   const [ready, set] = useState(Boolean(library));
-  useEffect(() => { if (!ready) loading().then(() => set(true), () => {}); }, []);
+  useEffect(() => {
+    if (!ready)
+      loading().then(
+        () => set(true),
+        () => {},
+      );
+  }, []);
   useLayoutEffect(() => {
     if (!ready) return;
     drawing.current ??= new library.Drawing(box.current);
     if (ended) drawing.current.end(text);
     else drawing.current.show(text);
   }, [text, ended, ready]);
-  return html`<div class="md" ref=${box}>${!ready && visible(text)}</div>`;
+  return html`
+    <div class="md" ref=${box}>
+      ${!ready && visible(text)}
+    </div>
+  `;
 }

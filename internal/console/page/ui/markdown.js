@@ -17,7 +17,9 @@ for (const name of ["blockquote", "list"]) bound(name);
 function bound(name) {
   const rule = parser.block.ruler.__rules__.find((r) => r.name === name);
   const begin = rule.fn;
-  parser.block.ruler.at(name, (state, from, to, silent) => state.level < levelMost && begin(state, from, to, silent), { alt: rule.alt });
+  parser.block.ruler.at(name, (state, from, to, silent) => state.level < levelMost && begin(state, from, to, silent), {
+    alt: rule.alt,
+  });
 }
 
 // markdown gives the nodes of a text.
@@ -49,7 +51,24 @@ function build(tokens, into) {
   }
 }
 
-const tags = new Set(["p", "ul", "ol", "li", "blockquote", "h1", "h2", "h3", "thead", "tbody", "tr", "th", "td", "strong", "em", "s"]);
+const tags = new Set([
+  "p",
+  "ul",
+  "ol",
+  "li",
+  "blockquote",
+  "h1",
+  "h2",
+  "h3",
+  "thead",
+  "tbody",
+  "tr",
+  "th",
+  "td",
+  "strong",
+  "em",
+  "s",
+]);
 
 // begin makes the element that a token opens, and gives where its content goes.
 function begin(t, into) {
@@ -80,22 +99,32 @@ function table(into) {
 
 function leaf(t, into) {
   switch (t.type) {
-    case "text": return write(into, t.content);
-    case "softbreak": case "hardbreak": return into.append(document.createElement("br"));
-    case "hr": return into.append(document.createElement("hr"));
-    case "fence": case "code_block": return into.append(code(t.content.replace(/\n$/, "")));
+    case "text":
+      return write(into, t.content);
+    case "softbreak":
+    case "hardbreak":
+      return into.append(document.createElement("br"));
+    case "hr":
+      return into.append(document.createElement("hr"));
+    case "fence":
+    case "code_block":
+      return into.append(code(t.content.replace(/\n$/, "")));
     case "code_inline": {
       const n = document.createElement("code");
       n.textContent = t.content;
       return into.append(n);
     }
-    case "image": return say(link(t.attrGet("src"), into), t.content || t.attrGet("src"));
-    default: return say(into, t.content);
+    case "image":
+      return say(link(t.attrGet("src"), into), t.content || t.attrGet("src"));
+    default:
+      return say(into, t.content);
   }
 }
 
 function code(text) {
-  const box = document.createElement("div"), n = document.createElement("pre"), button = document.createElement("button");
+  const box = document.createElement("div"),
+    n = document.createElement("pre"),
+    button = document.createElement("button");
   box.className = "code-box";
   n.tabIndex = 0;
   n.append(document.createElement("code"));
@@ -113,7 +142,9 @@ document.addEventListener("click", async (e) => {
   if (!button) return;
   await copy(button.previousSibling.textContent);
   button.textContent = words("part.copied");
-  setTimeout(() => { button.textContent = words("part.copy"); }, 1500);
+  setTimeout(() => {
+    button.textContent = words("part.copy");
+  }, 1500);
 });
 
 // link makes a link where it may be followed. Elsewhere the address stands behind the text.

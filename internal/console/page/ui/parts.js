@@ -13,7 +13,8 @@ const paths = {
   runs: "M6 4l9 6-9 6z",
   deliveries: "M17 3L9 11M17 3l-5 14-3-6-6-3z",
   policy: "M10 3l6 2v5c0 3.5-2.5 6-6 7-3.5-1-6-3.5-6-7V5zM7.5 10l2 2 3.5-4",
-  people: "M7.5 9a2.7 2.7 0 100-5.4 2.7 2.7 0 000 5.4zM2.5 16c0-3 2.2-4.7 5-4.7s5 1.7 5 4.7M13 4a2.6 2.6 0 010 5M14.5 11.5c2 .5 3 2.2 3 4.5",
+  people:
+    "M7.5 9a2.7 2.7 0 100-5.4 2.7 2.7 0 000 5.4zM2.5 16c0-3 2.2-4.7 5-4.7s5 1.7 5 4.7M13 4a2.6 2.6 0 010 5M14.5 11.5c2 .5 3 2.2 3 4.5",
   audit: "M5 3h7l3 3v11H5zM12 3v3h3M7.5 9.5h5M7.5 12.5h5",
   agents: "M5 7h10v8H5zM10 7V4M8 10.5v1M12 10.5v1M3 10v2M17 10v2",
   skills: "M4 5h5.5v11H4zM9.5 5H16v11H9.5M12 8h2M12 11h2",
@@ -46,14 +47,85 @@ const paths = {
 };
 
 // Icon decorates a text that says the same.
-export const Icon = ({ name, size = 18 }) => html`<svg class="icon" width=${size} height=${size} viewBox="0 0 20 20" fill="none" stroke="currentColor" stroke-width="1.6" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d=${paths[name] ?? paths.more} /></svg>`;
+export const Icon = ({ name, size = 18 }) => html`
+  <svg
+    class="icon"
+    width=${size}
+    height=${size}
+    viewBox="0 0 20 20"
+    fill="none"
+    stroke="currentColor"
+    stroke-width="1.6"
+    stroke-linecap="round"
+    stroke-linejoin="round"
+    aria-hidden="true"
+  >
+    <path d=${paths[name] ?? paths.more} />
+  </svg>
+`;
 
 // tones are the colours of states: what is in order, on its way, waits for a person, broke, was decided by the policy, is over.
 const tones = {
-  good: ["sent", "done", "ok", "ready", "connected", "allowed", "used", "approved", "active", "resolved", "hears", "allow", "yes", "paired", "announced", "current"],
-  busy: ["preview", "queued", "sending", "running", "busy", "waiting", "delivering", "asking", "replying", "announcing", "standby", "connecting"],
-  warn: ["held", "pending", "unknown", "retrying", "hold", "warning", "acknowledged", "faulty", "waits", "ask", "missed", "summed"],
-  bad: ["failed", "expired", "timeout", "deaf", "down", "error", "critical", "firing", "undelivered", "no", "revoked", "disconnected"],
+  good: [
+    "sent",
+    "done",
+    "ok",
+    "ready",
+    "connected",
+    "allowed",
+    "used",
+    "approved",
+    "active",
+    "resolved",
+    "hears",
+    "allow",
+    "yes",
+    "paired",
+    "announced",
+    "current",
+  ],
+  busy: [
+    "preview",
+    "queued",
+    "sending",
+    "running",
+    "busy",
+    "waiting",
+    "delivering",
+    "asking",
+    "replying",
+    "announcing",
+    "standby",
+    "connecting",
+  ],
+  warn: [
+    "held",
+    "pending",
+    "unknown",
+    "retrying",
+    "hold",
+    "warning",
+    "acknowledged",
+    "faulty",
+    "waits",
+    "ask",
+    "missed",
+    "summed",
+  ],
+  bad: [
+    "failed",
+    "expired",
+    "timeout",
+    "deaf",
+    "down",
+    "error",
+    "critical",
+    "firing",
+    "undelivered",
+    "no",
+    "revoked",
+    "disconnected",
+  ],
   rule: ["blocked", "denied", "redacted", "block", "deny", "redact", "withheld", "filtered", "stopped"],
 };
 const toneOf = Object.fromEntries(Object.entries(tones).flatMap(([tone, words]) => words.map((w) => [w, tone])));
@@ -63,7 +135,14 @@ export const toneFor = (status) => toneOf[status] ?? "rest";
 
 // Chip shows a state by word, colour and mark.
 export function Chip({ status, tone = toneFor(status), text = known("status", status) }) {
-  return html`<span class=${"chip " + tone} data-status=${status}><span class="mark" aria-hidden="true">${marks[tone] ?? marks.rest}</span>${text}</span>`;
+  return html`
+    <span class=${"chip " + tone} data-status=${status}>
+      <span class="mark" aria-hidden="true">
+        ${marks[tone] ?? marks.rest}
+      </span>
+      ${text}
+    </span>
+  `;
 }
 
 const levels = ["PUBLIC", "INTERNAL", "CONFIDENTIAL", "RESTRICTED"];
@@ -74,12 +153,20 @@ export const untrusted = (label) => String(label ?? "").endsWith("/untrusted");
 
 // Level shows a level as one to four bars, with its name.
 export function Level({ label, short = false }) {
-  const level = levelOf(label), n = levels.indexOf(level) + 1;
+  const level = levelOf(label),
+    n = levels.indexOf(level) + 1;
   if (!n) return null;
   const name = known("level", level) + (untrusted(label) ? ", " + t("level.untrusted") : "");
-  return html`<span class=${cls("level", "l" + n, untrusted(label) && "untrusted")} title=${name}>
-    <span class="bars" aria-hidden="true">${levels.map((_, i) => html`<i class=${i < n ? "on" : ""}></i>`)}</span>
-    <span class=${short ? "unseen" : ""}>${name}</span></span>`;
+  return html`
+    <span class=${cls("level", "l" + n, untrusted(label) && "untrusted")} title=${name}>
+      <span class="bars" aria-hidden="true">
+        ${levels.map((_, i) => html`
+          <i class=${i < n ? "on" : ""}></i>
+        `)}
+      </span>
+      <span class=${short ? "unseen" : ""}>${name}</span>
+    </span>
+  `;
 }
 
 export { levels };
@@ -99,11 +186,21 @@ export function Age({ at }) {
   useTick(Date.now() - then < 120000 ? 5000 : 60000);
   if (!at || Number.isNaN(then)) return null;
   const coming = then - Date.now() > 1000;
-  return html`<time dateTime=${at} title=${exact(then)}>${coming ? t("time.in", { v: span(then - Date.now()) }) : age(Date.now() - then)}</time>`;
+  return html`
+    <time dateTime=${at} title=${exact(then)}>
+      ${coming ? t("time.in", { v: span(then - Date.now()) }) : age(Date.now() - then)}
+    </time>
+  `;
 }
 
 // When shows a time exactly, with its zone, and its age.
-export const When = ({ at }) => (at ? html`<time dateTime=${at}>${exact(at)}</time> <span class="soft">(<${Age} at=${at} />)</span>` : null);
+export const When = ({ at }) =>
+  at ? html`
+    <time dateTime=${at}>${exact(at)}</time>${" "}
+    <span class="soft">
+      (<${Age} at=${at} />)
+    </span>
+  ` : null;
 
 // Left counts down to a time.
 export function Left({ until }) {
@@ -113,7 +210,18 @@ export function Left({ until }) {
 }
 
 // Facts lists names with values; those without a value are left out.
-export const Facts = ({ of }) => html`<dl class="facts">${of.filter(([, v]) => v !== undefined && v !== null && v !== "" && v !== false).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+export const Facts = ({ of }) => html`
+  <dl class="facts">
+    ${of
+      .filter(([, v]) => v !== undefined && v !== null && v !== "" && v !== false)
+      .map(([name, value]) => html`
+        <div>
+          <dt>${name}</dt>
+          <dd>${value}</dd>
+        </div>
+      `)}
+  </dl>
+`;
 
 const cutAt = 4000; // characters of a value that are shown at first
 
@@ -122,7 +230,7 @@ const blockSize = 65536; // characters
 // blocks splits a long text, at line ends if it has some, so that a browser lays out only what is in sight.
 function blocks(text) {
   const all = [];
-  for (let from = 0; from < text.length; ) {
+  for (let from = 0; from < text.length;) {
     const line = text.lastIndexOf("\n", from + blockSize);
     const to = line > from ? line + 1 : from + blockSize;
     all.push(text.slice(from, to));
@@ -136,22 +244,44 @@ export function Text({ text, code = false, label = "" }) {
   const [whole, show] = useState(false);
   const all = String(text ?? "");
   const shown = whole || all.length <= cutAt ? all : all.slice(0, cutAt);
-  const parts = shown.length > 2 * blockSize ? blocks(shown).map((b) => html`<span class="block">${visible(b)}</span>`) : visible(shown);
-  return html`<div class="text"><pre class=${code ? "code" : "plain"} tabindex="0" role="region" aria-label=${label || t("part.text")}>${parts}${shown.length < all.length && "…"}</pre>
-    ${shown.length < all.length && html`<button type="button" class="small" onClick=${() => show(true)}>${t("part.all", { n: all.length })}</button>`}</div>`;
+  const parts =
+    shown.length > 2 * blockSize ? blocks(shown).map((b) => html`<span class="block">${visible(b)}</span>`) : visible(shown);
+  return html`
+    <div class="text">
+      <pre class=${code ? "code" : "plain"} tabindex="0" role="region" aria-label=${label || t("part.text")}>
+        ${parts}
+        ${shown.length < all.length && "…"}
+      </pre>
+      ${shown.length < all.length && html`
+        <button type="button" class="small" onClick=${() => show(true)}>
+          ${t("part.all", { n: all.length })}
+        </button>
+      `}
+    </div>
+  `;
 }
 
 // Value shows a value of JSON.
-export const Value = ({ of, label }) => html`<${Text} code text=${typeof of === "string" ? of : JSON.stringify(of, null, 2)} label=${label ?? t("part.value")} />`;
+export const Value = ({ of, label }) => html`
+  <${Text} code text=${typeof of === "string" ? of : JSON.stringify(of, null, 2)} label=${label ?? t("part.value")} />
+`;
 
 // Copy copies a text.
 export function Copy({ text, label = t("part.copy") }) {
   const [done, set] = useState(false);
-  return html`<button type="button" class="small quiet copy" onClick=${async () => {
-    await copy(text);
-    set(true);
-    setTimeout(() => set(false), 1500);
-  }}><${Icon} name=${done ? "done" : "copy"} size="15" /> ${done ? t("part.copied") : label}</button>`;
+  return html`
+    <button
+      type="button"
+      class="small quiet copy"
+      onClick=${async () => {
+        await copy(text);
+        set(true);
+        setTimeout(() => set(false), 1500);
+      }}
+    >
+      <${Icon} name=${done ? "done" : "copy"} size="15" /> ${done ? t("part.copied") : label}
+    </button>
+  `;
 }
 
 // copy puts a text into the clipboard, which only some addresses allow.
@@ -169,10 +299,23 @@ export async function copy(text) {
 }
 
 // Problem says what went wrong, and tries again.
-export const Problem = ({ error, retry }) => html`<div class="problem" role="alert"><p>${error?.status ? error.message : t("part.silent")}</p>${retry && html`<button type="button" class="small" onClick=${retry}>${t("part.retry")}</button>`}</div>`;
+export const Problem = ({ error, retry }) => html`
+  <div class="problem" role="alert">
+    <p>${error?.status ? error.message : t("part.silent")}</p>
+    ${retry && html`
+      <button type="button" class="small" onClick=${retry}>
+        ${t("part.retry")}
+      </button>
+    `}
+  </div>
+`;
 
 // Loading stands where something will be, without moving what is around it.
-export const Loading = () => html`<p class="loading" role="status">${t("part.loading")}</p>`;
+export const Loading = () => html`
+  <p class="loading" role="status">
+    ${t("part.loading")}
+  </p>
+`;
 
 // Act is a button that does something in the gateway: it rests meanwhile, and says what happened to it. Who may only read has
 // no such buttons; allowed says otherwise.
@@ -189,17 +332,35 @@ export function Act({ run, done, tone = "", icon, children, small = true, title,
     }
     set(false);
   };
-  return html`<button type="button" class=${cls(small && "small", tone)} disabled=${busy || disabled} onClick=${press} title=${title} data-part=${part}>${icon && html`<${Icon} name=${icon} size="16" />`}${children}</button>`;
+  return html`
+    <button
+      type="button"
+      class=${cls(small && "small", tone)}
+      disabled=${busy || disabled}
+      onClick=${press}
+      title=${title}
+      data-part=${part}
+    >
+      ${icon && html`<${Icon} name=${icon} size="16" />`}
+      ${children}
+    </button>
+  `;
 }
 
 // useLoad reads something, again when what it depends on changes, and when again is called.
 export function useLoad(read, depends) {
   const [state, set] = useState({ loading: true });
   const [n, again] = useReducer((v) => v + 1, 0);
-  useLayoutEffect(() => { // before the next frame: the answer may be there already
+  useLayoutEffect(() => {
+    // before the next frame: the answer may be there already
     let current = true;
-    Promise.resolve(read()).then((value) => current && set({ value }), (error) => current && set((s) => ({ value: s.value, error })));
-    return () => { current = false; };
+    Promise.resolve(read()).then(
+      (value) => current && set({ value }),
+      (error) => current && set((s) => ({ value: s.value, error })),
+    );
+    return () => {
+      current = false;
+    };
   }, [...depends, n]);
   return { ...state, again };
 }
@@ -213,10 +374,25 @@ export function Loaded({ of, children }) {
 // routeName is a place for people.
 export const routeName = (r) => (r ? visible(r.title || r.conversation || r.channel) : "");
 
-export const Place = ({ of }) => (of?.channel ? html`<span class="place"><span class="channel">${of.channel}</span> ${routeName(of)}${of.thread && " › " + visible(of.thread)}</span>` : null);
+export const Place = ({ of }) =>
+  of?.channel ? html`
+    <span class="place">
+      <span class="channel">${of.channel}</span> ${routeName(of)}
+      ${of.thread && " › " + visible(of.thread)}
+    </span>
+  ` : null;
 
 // Parts lists the parts of the gateway with their health.
-export const Parts = ({ of }) => html`<ul class="lines">${of.map((p) => html`<li><${Chip} status=${p.ok ? "ok" : p.optional ? "warning" : "failed"} /> <strong>${visible(p.name)}</strong> ${p.detail && html`<span class="soft">${visible(p.detail)}</span>`}</li>`)}</ul>`;
+export const Parts = ({ of }) => html`
+  <ul class="lines">
+    ${of.map((p) => html`
+      <li>
+        <${Chip} status=${p.ok ? "ok" : p.optional ? "warning" : "failed"} /> <strong>${visible(p.name)}</strong>${" "}
+        ${p.detail && html`<span class="soft">${visible(p.detail)}</span>`}
+      </li>
+    `)}
+  </ul>
+`;
 
 let toasts = [];
 let lastToast = 0;
@@ -243,8 +419,19 @@ function drawToasts() {
     box.setAttribute("role", "status");
     document.body.append(box);
   }
-  render(html`${toasts.map((one) => html`<div key=${one.id} class=${"toast " + one.tone}><span>${one.text}</span>
-    <button type="button" class="quiet iconic" aria-label=${t("part.close")} onClick=${() => closeToast(one.id)}><${Icon} name="close" size="16" /></button></div>`)}`, box);
+  render(
+    html`
+      ${toasts.map((one) => html`
+        <div key=${one.id} class=${"toast " + one.tone}>
+          <span>${one.text}</span>
+          <button type="button" class="quiet iconic" aria-label=${t("part.close")} onClick=${() => closeToast(one.id)}>
+            <${Icon} name="close" size="16" />
+          </button>
+        </div>
+      `)}
+    `,
+    box,
+  );
 }
 
 // say has a text read out without showing it.
@@ -260,9 +447,29 @@ export function Dialog({ title, close, children, wide = false, name = "" }) {
     box.current.showModal();
     return () => before?.isConnected && before.focus();
   }, []);
-  return html`<dialog ref=${box} class=${wide ? "wide" : ""} data-dialog=${name} aria-labelledby="dialog-title" onCancel=${(e) => { e.preventDefault(); close(); }} onClick=${(e) => e.target === box.current && close()}>
-    <div class="dialog"><header><h2 id="dialog-title">${title}</h2><button type="button" class="quiet iconic" aria-label=${t("part.close")} onClick=${close}><${Icon} name="close" /></button></header>${children}</div>
-  </dialog>`;
+  return html`
+    <dialog
+      ref=${box}
+      class=${wide ? "wide" : ""}
+      data-dialog=${name}
+      aria-labelledby="dialog-title"
+      onCancel=${(e) => {
+        e.preventDefault();
+        close();
+      }}
+      onClick=${(e) => e.target === box.current && close()}
+    >
+      <div class="dialog">
+        <header>
+          <h2 id="dialog-title">${title}</h2>
+          <button type="button" class="quiet iconic" aria-label=${t("part.close")} onClick=${close}>
+            <${Icon} name="close" />
+          </button>
+        </header>
+        ${children}
+      </div>
+    </dialog>
+  `;
 }
 
 // ask shows a question with the effect as its button. It gives whether the person has chosen it.
@@ -275,9 +482,19 @@ export function ask(question, effect, { detail = "", danger = false } = {}) {
       box.remove();
       done(yes);
     };
-    render(html`<${Dialog} name="ask" title=${question} close=${() => end(false)}>
-      ${detail && html`<p>${detail}</p>`}
-      <div class="acts"><button type="button" class=${danger ? "danger solid" : "main"} onClick=${() => end(true)}>${effect}</button><button type="button" onClick=${() => end(false)}>${t("part.cancel")}</button></div>
-    <//>`, box);
+    render(
+      html`<${Dialog} name="ask" title=${question} close=${() => end(false)}>
+        ${detail && html`<p>${detail}</p>`}
+        <div class="acts">
+          <button type="button" class=${danger ? "danger solid" : "main"} onClick=${() => end(true)}>
+            ${effect}
+          </button>
+          <button type="button" onClick=${() => end(false)}>
+            ${t("part.cancel")}
+          </button>
+        </div>
+      <//>`,
+      box,
+    );
   });
 }

@@ -48,11 +48,18 @@ export function Question({ session, busy, chat, told }) {
   useEffect(() => {
     look();
     let timer = 0;
-    const soon = () => { clearTimeout(timer); timer = setTimeout(look, 150); };
+    const soon = () => {
+      clearTimeout(timer);
+      timer = setTimeout(look, 150);
+    };
     const stop = onChange(["approvals"], soon);
     chat.asks = soon;
     const often = setInterval(() => document.hidden || look(), 5000);
-    return () => { stop(); clearTimeout(timer); clearInterval(often); };
+    return () => {
+      stop();
+      clearTimeout(timer);
+      clearInterval(often);
+    };
   }, [session]);
 
   if (!shown) return html`<section id="approvals" aria-label=${t("inbox.waiting")} hidden></section>`;
@@ -70,15 +77,52 @@ export function Question({ session, busy, chat, told }) {
     await look();
   };
   const n = open.length;
-  return html`<section id="approvals" aria-label=${t("inbox.waiting")} ref=${box}>
-    <div class="head"><strong data-part="what">${what(shown)}</strong><span data-part="more">${n > 1 ? t("inbox.oneof", { n }) : ""}</span><span data-part="left"><${Left} until=${shown.expires} /> ${t(shown.on_timeout === "allow" ? "inbox.leftallow" : "inbox.leftdeny")}</span></div>
-    ${shown.why && html`<p data-part="why">${visible(shown.why)}</p>`}
-    <pre data-part="args" tabindex="0" role="region" aria-label=${t("inbox.args")}>${visible(JSON.stringify(shown.args ?? {}, null, 2))}</pre>
-    <p data-part="who"><${Level} label=${shown.label} /> ${visible([shown.agent && t("inbox.agent", { name: shown.agent }), shown.approvers && t("inbox.deciders", { names: shown.approvers.map((l) => l.join(", ") || t("inbox.owners")).join("; ") })].filter(Boolean).join(" · "))}</p>
-    ${problem && html`<p data-part="problem" class="bad" role="alert">${problem}</p>`}
-    <div class="acts" hidden=${!acts()}><button type="button" class="main" data-part="allow" disabled=${rests} onClick=${decide("allow")}>${t("inbox.allow")}</button><button type="button" class="danger" data-part="deny" disabled=${rests} onClick=${decide("deny")}>${t("inbox.deny")}</button>${shown.always && owns() && html`<button type="button" data-part="always" disabled=${rests} onClick=${() => always(shown)}>${t("always.button")}</button>`}</div>
-    ${making && html`<${Always} p=${making} close=${() => always(null)} after=${look} />`}
-  </section>`;
+  return html`
+    <section id="approvals" aria-label=${t("inbox.waiting")} ref=${box}>
+      <div class="head">
+        <strong data-part="what">${what(shown)}</strong>
+        <span data-part="more">${n > 1 ? t("inbox.oneof", { n }) : ""}</span>
+        <span data-part="left">
+          <${Left} until=${shown.expires} /> ${t(shown.on_timeout === "allow" ? "inbox.leftallow" : "inbox.leftdeny")}
+        </span>
+      </div>
+      ${shown.why && html`<p data-part="why">${visible(shown.why)}</p>`}
+      <pre data-part="args" tabindex="0" role="region" aria-label=${t("inbox.args")}>
+        ${visible(JSON.stringify(shown.args ?? {}, null, 2))}
+      </pre>
+      <p data-part="who">
+        <${Level} label=${shown.label} />${" "}
+        ${visible(
+          [
+            shown.agent && t("inbox.agent", { name: shown.agent }),
+            shown.approvers &&
+              t("inbox.deciders", { names: shown.approvers.map((l) => l.join(", ") || t("inbox.owners")).join("; ") }),
+          ]
+            .filter(Boolean)
+            .join(" · "),
+        )}
+      </p>
+      ${problem && html`
+        <p data-part="problem" class="bad" role="alert">
+          ${problem}
+        </p>
+      `}
+      <div class="acts" hidden=${!acts()}>
+        <button type="button" class="main" data-part="allow" disabled=${rests} onClick=${decide("allow")}>
+          ${t("inbox.allow")}
+        </button>
+        <button type="button" class="danger" data-part="deny" disabled=${rests} onClick=${decide("deny")}>
+          ${t("inbox.deny")}
+        </button>
+        ${shown.always && owns() && html`
+          <button type="button" data-part="always" disabled=${rests} onClick=${() => always(shown)}>
+            ${t("always.button")}
+          </button>
+        `}
+      </div>
+      ${making && html`<${Always} p=${making} close=${() => always(null)} after=${look} />`}
+    </section>
+  `;
 }
 
 const what = (p) => (p.delivery ? t("inbox.send") : t("inbox.allowtool", { tool: visible(p.tool) }));

@@ -56,7 +56,9 @@ export class Rows {
         if (!this.known.has(id)) this.order.push(id);
         this.known.set(id, row);
       }
-      this.next = next || (body.next ? path.replace(/([?&])after=[^&]*&?/, "$1") + "&after=" + encodeURIComponent(body.next) : "");
+      this.next =
+        next ||
+        (body.next ? path.replace(/([?&])after=[^&]*&?/, "$1") + "&after=" + encodeURIComponent(body.next) : "");
       this.state = this.next ? "more" : "end";
       this.error = null;
     } catch (error) {
@@ -68,7 +70,9 @@ export class Rows {
   // refresh reads the pages again that are in sight, and the first one.
   async refresh(from, to) {
     if (this.reading || !this.pages.length) return this.pages.length ? undefined : this.begin();
-    const wanted = this.pages.filter((p, i) => i === 0 || (p.from <= to && (this.pages[i + 1]?.from ?? Infinity) > from)).slice(0, 3);
+    const wanted = this.pages
+      .filter((p, i) => i === 0 || (p.from <= to && (this.pages[i + 1]?.from ?? Infinity) > from))
+      .slice(0, 3);
     for (const p of wanted) {
       try {
         const { body, next } = await page(p.path);

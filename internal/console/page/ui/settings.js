@@ -6,16 +6,36 @@ import { known, t, visible } from "../text.js";
 import { html, useState } from "./html.js";
 import { ask, Dialog, Facts, Icon, Level, Problem, toast } from "./parts.js";
 
-const choices = { send_policy: ["allow", "deny"], group_activation: ["mention", "always"], queue_mode: ["steer", "followup", "collect", "interrupt"], thinking_level: ["off", "low", "medium", "high"], verbose_level: ["off", "on", "full"] };
+const choices = {
+  send_policy: ["allow", "deny"],
+  group_activation: ["mention", "always"],
+  queue_mode: ["steer", "followup", "collect", "interrupt"],
+  thinking_level: ["off", "low", "medium", "high"],
+  verbose_level: ["off", "on", "full"],
+};
 
 export function Settings({ session, changed }) {
   const [open, show] = useState(false);
-  return html`<button type="button" class="quiet iconic" aria-label=${t("settings.title")} title=${t("settings.title")} onClick=${() => show(true)}><${Icon} name="settings" /></button>
-    ${open && html`<${Form} s=${session} changed=${changed} close=${() => show(false)} />`}`;
+  return html`
+    <button
+      type="button"
+      class="quiet iconic"
+      aria-label=${t("settings.title")}
+      title=${t("settings.title")}
+      onClick=${() => show(true)}
+    >
+      <${Icon} name="settings" />
+    </button>
+    ${open && html`<${Form} s=${session} changed=${changed} close=${() => show(false)} />`}
+  `;
 }
 
 function Form({ s, changed, close }) {
-  const [form, set] = useState({ title: s.title ?? "", model: "", ...Object.fromEntries(Object.keys(choices).map((k) => [k, s[k] ?? ""])) });
+  const [form, set] = useState({
+    title: s.title ?? "",
+    model: "",
+    ...Object.fromEntries(Object.keys(choices).map((k) => [k, s[k] ?? ""])),
+  });
   const [error, fail] = useState(null);
   const path = "/v1/sessions/" + encodeURIComponent(s.id);
   const save = async (e) => {
@@ -34,7 +54,8 @@ function Form({ s, changed, close }) {
     }
   };
   const reset = async () => {
-    if (!(await ask(t("settings.resetask"), t("settings.reset"), { detail: t("settings.resetdetail"), danger: true }))) return;
+    if (!(await ask(t("settings.resetask"), t("settings.reset"), { detail: t("settings.resetdetail"), danger: true })))
+      return;
     try {
       const fresh = await post(path + "/reset");
       close();
@@ -43,11 +64,52 @@ function Form({ s, changed, close }) {
       fail(problem);
     }
   };
-  return html`<${Dialog} name="settings" title=${t("settings.title")} close=${close}><form class="form" onSubmit=${save}>
-    <label class="field"><span>${t("settings.name")}</span><input value=${form.title} onInput=${(e) => set({ ...form, title: e.target.value })} /></label>
-    <label class="field"><span>${t("col.model")}</span><input value=${form.model} placeholder=${s.model} onInput=${(e) => set({ ...form, model: e.target.value })} /><small>${t("settings.modelhint")}</small></label>
-    ${Object.entries(choices).filter(([k]) => owns() || !["send_policy", "group_activation"].includes(k)).map(([k, values]) => html`<label class="field"><span>${t("settings." + k)}</span><select value=${form[k]} onChange=${(e) => set({ ...form, [k]: e.target.value })}><option value="">${t("settings.inherit")}</option>${values.map((v) => html`<option value=${v} selected=${v === form[k]}>${known("setting", v)}</option>`)}</select></label>`)}
-    ${error && html`<${Problem} error=${error} />`}
-    <div class="acts" hidden=${!acts()}><button type="submit" class="main">${t("settings.save")}</button><button type="button" class="danger" onClick=${reset}>${t("settings.reset")}</button></div></form>
-    <${Facts} of=${[[t("col.id"), html`<code>${s.id}</code>`], [t("settings.key"), html`<code class="wrap">${visible(s.key)}</code>`], [t("settings.learned"), html`<${Level} label=${s.taint} />`], [t("settings.clearance"), html`<${Level} label=${s.clearance} />`], [t("settings.carries"), s.carries && html`<${Level} label=${s.carries} />`]]} /><//>`;
+  return html`
+    <${Dialog} name="settings" title=${t("settings.title")} close=${close}>
+      <form class="form" onSubmit=${save}>
+        <label class="field">
+          <span>${t("settings.name")}</span>
+          <input value=${form.title} onInput=${(e) => set({ ...form, title: e.target.value })} />
+        </label>
+        <label class="field">
+          <span>${t("col.model")}</span>
+          <input value=${form.model} placeholder=${s.model} onInput=${(e) => set({ ...form, model: e.target.value })} />
+          <small>${t("settings.modelhint")}</small>
+        </label>
+        ${Object.entries(choices)
+          .filter(([k]) => owns() || !["send_policy", "group_activation"].includes(k))
+          .map(([k, values]) => html`
+            <label class="field">
+              <span>${t("settings." + k)}</span>
+              <select value=${form[k]} onChange=${(e) => set({ ...form, [k]: e.target.value })}>
+                <option value="">${t("settings.inherit")}</option>
+                ${values.map((v) => html`
+                  <option value=${v} selected=${v === form[k]}>
+                    ${known("setting", v)}
+                  </option>
+                `)}
+              </select>
+            </label>
+          `)}
+        ${error && html`<${Problem} error=${error} />`}
+        <div class="acts" hidden=${!acts()}>
+          <button type="submit" class="main">
+            ${t("settings.save")}
+          </button>
+          <button type="button" class="danger" onClick=${reset}>
+            ${t("settings.reset")}
+          </button>
+        </div>
+      </form>
+      <${Facts}
+        of=${[
+          [t("col.id"), html`<code>${s.id}</code>`],
+          [t("settings.key"), html`<code class="wrap">${visible(s.key)}</code>`],
+          [t("settings.learned"), html`<${Level} label=${s.taint} />`],
+          [t("settings.clearance"), html`<${Level} label=${s.clearance} />`],
+          [t("settings.carries"), s.carries && html`<${Level} label=${s.carries} />`],
+        ]}
+      />
+    <//>
+  `;
 }

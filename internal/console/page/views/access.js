@@ -7,7 +7,12 @@ import { Act, Age, ask, Copy, Level, levels, Loaded, Problem, useLoad } from "..
 import { Field } from "./policy.js";
 
 export default function Access() {
-  return html`<div class="page-body">${owns() && html`<${Tokens} />`}<${SignIns} /></div>`;
+  return html`
+    <div class="page-body">
+      ${owns() && html`<${Tokens} />`}
+      <${SignIns} />
+    </div>
+  `;
 }
 
 const nameOf = (row) => (row.name ? visible(row.name) : t("you.owner"));
@@ -15,15 +20,93 @@ const nameOf = (row) => (row.name ? visible(row.name) : t("you.owner"));
 function Tokens() {
   const read = useLoad(() => json("/v1/tokens"), []);
   const [made, show] = useState(null);
-  return html`<section class="card"><h2>${t("access.make")}</h2>${made ? html`<div class="note good"><p>${t("access.once", { name: visible(made.name) })}</p><p><code class="wrap" id="made">${made.token}</code></p></div>
-      <div class="acts"><${Copy} text=${made.token} /><button type="button" class="small" onClick=${() => show(null)}>${t("access.kept")}</button></div>` : html`<${Make} done=${(token) => { show(token); read.again(); }} />`}</section>
-    <section><h2>${t("access.tokens")}</h2><${Loaded} of=${read}>${({ tokens }) => html`<div class="scroll" tabindex="0" role="region" aria-label=${t("part.table")}><table><thead><tr><th>${t("access.name")}</th><th>${t("access.role")}</th><th>${t("col.level")}</th><th>${t("access.used")}</th><th>${t("access.until")}</th><th>${t("access.source")}</th><th><span class="unseen">${t("part.actions")}</span></th></tr></thead>
-      <tbody>${tokens.map((one) => html`<tr key=${one.name}><td>${nameOf(one)}</td><td>${t("role." + one.role)}</td><td><${Level} label=${one.level} /></td><td>${one.last_used ? html`<${Age} at=${one.last_used} />` : "–"}</td><td>${one.expires ? exact(one.expires) : "–"}</td><td>${one.source === "made" ? visible(one.by ?? "") : t("access.config")}</td>
-        <td>${one.source === "made" && html`<${Act} tone="danger" done=${t("access.revoked")} run=${async () => {
-          if (!(await ask(t("access.revokeask", { name: visible(one.name) }), t("access.revoke"), { danger: true, detail: t("access.revokedetail") }))) return false;
-          await call("/v1/tokens/" + encodeURIComponent(one.name), { method: "DELETE" });
-          read.again();
-        }}>${t("access.revoke")}<//>`}</td></tr>`)}</tbody></table></div>`}<//></section>`;
+  return html`
+    <section class="card">
+      <h2>${t("access.make")}</h2>
+      ${made ? html`
+        <div class="note good">
+          <p>${t("access.once", { name: visible(made.name) })}</p>
+          <p>
+            <code class="wrap" id="made">
+              ${made.token}
+            </code>
+          </p>
+        </div>
+        <div class="acts">
+          <${Copy} text=${made.token} />
+          <button type="button" class="small" onClick=${() => show(null)}>
+            ${t("access.kept")}
+          </button>
+        </div>
+      ` : html`
+        <${Make}
+          done=${(token) => {
+            show(token);
+            read.again();
+          }}
+        />
+      `}
+    </section>
+    <section>
+      <h2>${t("access.tokens")}</h2>
+      <${Loaded} of=${read}>
+        ${({ tokens }) => html`
+          <div class="scroll" tabindex="0" role="region" aria-label=${t("part.table")}>
+            <table>
+              <thead>
+                <tr>
+                  <th>${t("access.name")}</th>
+                  <th>${t("access.role")}</th>
+                  <th>${t("col.level")}</th>
+                  <th>${t("access.used")}</th>
+                  <th>${t("access.until")}</th>
+                  <th>${t("access.source")}</th>
+                  <th>
+                    <span class="unseen">${t("part.actions")}</span>
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                ${tokens.map((one) => html`
+                  <tr key=${one.name}>
+                    <td>${nameOf(one)}</td>
+                    <td>${t("role." + one.role)}</td>
+                    <td>
+                      <${Level} label=${one.level} />
+                    </td>
+                    <td>${one.last_used ? html`<${Age} at=${one.last_used} />` : "–"}</td>
+                    <td>${one.expires ? exact(one.expires) : "–"}</td>
+                    <td>${one.source === "made" ? visible(one.by ?? "") : t("access.config")}</td>
+                    <td>
+                      ${one.source === "made" && html`
+                        <${Act}
+                          tone="danger"
+                          done=${t("access.revoked")}
+                          run=${async () => {
+                            if (
+                              !(await ask(t("access.revokeask", { name: visible(one.name) }), t("access.revoke"), {
+                                danger: true,
+                                detail: t("access.revokedetail"),
+                              }))
+                            )
+                              return false;
+                            await call("/v1/tokens/" + encodeURIComponent(one.name), { method: "DELETE" });
+                            read.again();
+                          }}
+                        >
+                          ${t("access.revoke")}
+                        <//>
+                      `}
+                    </td>
+                  </tr>
+                `)}
+              </tbody>
+            </table>
+          </div>
+        `}
+      <//>
+    </section>
+  `;
 }
 
 function Make({ done }) {
@@ -33,20 +116,93 @@ function Make({ done }) {
   const make = async (e) => {
     e.preventDefault();
     try {
-      done(await post("/v1/tokens", { name: form.name.trim(), role: form.role, level: form.level, ...(form.expires_in.trim() ? { expires_in: form.expires_in.trim() } : {}) }));
+      done(
+        await post("/v1/tokens", {
+          name: form.name.trim(),
+          role: form.role,
+          level: form.level,
+          ...(form.expires_in.trim() ? { expires_in: form.expires_in.trim() } : {}),
+        }),
+      );
     } catch (problem) {
       fail(problem);
     }
   };
-  return html`<form class="form" onSubmit=${make}><${Field} text=${t("access.name")} hint=${t("access.namehint")}><input required maxlength="64" pattern="[A-Za-z0-9._\\-]+" ...${field("name")} /><//>
-    <${Field} text=${t("access.role")} hint=${t("rolehint." + form.role)}><select ...${field("role")}>${["viewer", "operator", "owner", "sender"].map((r) => html`<option value=${r} selected=${r === form.role}>${t("role." + r)}</option>`)}</select><//>
-    <${Field} text=${t("col.level")} hint=${t("access.levelhint")}><select ...${field("level")}>${levels.map((l) => html`<option value=${l} selected=${l === form.level}>${t("level." + l)}</option>`)}</select><//>
-    <${Field} text=${t("access.until")} hint=${t("access.untilhint")}><input ...${field("expires_in")} /><//>
-    ${error && html`<${Problem} error=${error} />`}<button type="submit" class="main">${t("access.maketoken")}</button></form>`;
+  return html`
+    <form class="form" onSubmit=${make}>
+      <${Field} text=${t("access.name")} hint=${t("access.namehint")}>
+        <input required maxlength="64" pattern="[A-Za-z0-9._\\-]+" ...${field("name")} />
+      <//>
+      <${Field} text=${t("access.role")} hint=${t("rolehint." + form.role)}>
+        <select ...${field("role")}>
+          ${["viewer", "operator", "owner", "sender"].map((r) => html`
+            <option value=${r} selected=${r === form.role}>
+              ${t("role." + r)}
+            </option>
+          `)}
+        </select>
+      <//>
+      <${Field} text=${t("col.level")} hint=${t("access.levelhint")}>
+        <select ...${field("level")}>
+          ${levels.map((l) => html`
+            <option value=${l} selected=${l === form.level}>
+              ${t("level." + l)}
+            </option>
+          `)}
+        </select>
+      <//>
+      <${Field} text=${t("access.until")} hint=${t("access.untilhint")}>
+        <input ...${field("expires_in")} />
+      <//>
+      ${error && html`<${Problem} error=${error} />`}
+      <button type="submit" class="main">
+        ${t("access.maketoken")}
+      </button>
+    </form>
+  `;
 }
 
 function SignIns() {
   const read = useLoad(() => json("/v1/sign-ins"), []);
-  return html`<section><h2>${t("access.signins")}</h2><${Loaded} of=${read}>${({ sign_ins: all }) => (all.length ? html`<ul class="lines">${all.map((s) => html`<li key=${s.id}><strong>${nameOf(s)}</strong> ${s.current && html`<span class="tag">${t("access.current")}</span>`} <span class="soft">${visible(s.agent).slice(0, 90)} · ${s.address} · ${t("access.since")} <${Age} at=${s.created} />${s.last_used && html` · ${t("access.used")} <${Age} at=${s.last_used} />`}</span>
-    ${!s.current && html` <${Act} allowed=${Boolean(me)} tone="danger" done=${t("access.ended")} run=${async () => { await call("/v1/sign-ins/" + encodeURIComponent(s.id), { method: "DELETE" }); read.again(); }}>${t("access.end")}<//>`}</li>`)}</ul>` : html`<p class="soft">${t("access.nosignin")}</p>`)}<//></section>`;
+  return html`
+    <section>
+      <h2>${t("access.signins")}</h2>
+      <${Loaded} of=${read}>
+        ${({ sign_ins: all }) =>
+          all.length ? html`
+            <ul class="lines">
+              ${all.map((s) => html`
+                <li key=${s.id}>
+                  <strong>${nameOf(s)}</strong> ${s.current && html`<span class="tag">${t("access.current")}</span>`}${" "}
+                  <span class="soft">
+                    ${visible(s.agent).slice(0, 90)} · ${s.address} · ${t("access.since")} <${Age} at=${s.created} />
+                    ${s.last_used && html`
+                      ${" "}
+                      · ${t("access.used")} <${Age} at=${s.last_used} />
+                    `}
+                  </span>
+                  ${!s.current && html`
+                    ${" "}
+                    <${Act}
+                      allowed=${Boolean(me)}
+                      tone="danger"
+                      done=${t("access.ended")}
+                      run=${async () => {
+                        await call("/v1/sign-ins/" + encodeURIComponent(s.id), { method: "DELETE" });
+                        read.again();
+                      }}
+                    >
+                      ${t("access.end")}
+                    <//>
+                  `}
+                </li>
+              `)}
+            </ul>
+          ` : html`
+            <p class="soft">${t("access.nosignin")}</p>
+          `
+        }
+      <//>
+    </section>
+  `;
 }

@@ -15,79 +15,384 @@ const parts = ["jobs", "hooks", "nodes", "checks"];
 export default function Automation() {
   const at = useAddress();
   const part = parts.includes(at.query.get("part")) ? at.query.get("part") : "jobs";
-  const tabs = html`<nav class="tabs" aria-label=${t("view.automation")}>${parts.map((p) => html`<a href=${address("automation", "", p === "jobs" ? {} : { part: p })} aria-current=${p === part ? "page" : undefined}>${t("automation." + p)}</a>`)}</nav>`;
-  if (part === "hooks") return html`<div class="page-body">${tabs}<${Hooks} /></div>`;
-  if (part === "nodes") return html`<div class="page-body">${tabs}<${Nodes} /></div>`;
-  if (part === "checks") return html`<div class="page-body">${tabs}<${Checks} /></div>`;
-  return html`<${List} name="automation" label=${t("automation.jobs")} path="/v1/cron" take=${(b) => b.jobs} id=${(j) => j.id} kinds=${["jobs"]} head=${() => tabs}
-    columns=${[
-      { text: t("col.status"), width: "7.5rem", on: "status", cell: (j) => html`<${Chip} status=${j.state} />` },
-      { text: t("automation.job"), width: "minmax(7rem, 1fr)", on: "main", cell: (j) => visible(j.id) },
-      { text: t("automation.when"), width: "minmax(7rem, 1fr)", on: "sub", cell: (j) => html`<code>${visible(j.when)}</code>` },
-      { text: t("automation.does"), width: "minmax(8rem, 1.6fr)", cell: (j) => oneLine(j.prompt ?? j.text ?? "") },
-      { text: t("col.to"), width: "minmax(6rem, .8fr)", cell: (j) => j.to.map(visible).join(", ") },
-      { text: t("automation.next"), width: "6rem", on: "age", end: true, cell: (j) => html`<${Age} at=${j.next} />` },
-    ]}
-    why=${(j) => address("why", "cron/" + j.id)} rowName=${(j) => j.id} empty=${html`<p>${t("automation.empty")}</p>`} detail=${Job} />`;
+  const tabs = html`
+    <nav class="tabs" aria-label=${t("view.automation")}>
+      ${parts.map((p) => html`
+        <a
+          href=${address("automation", "", p === "jobs" ? {} : { part: p })}
+          aria-current=${p === part ? "page" : undefined}
+        >
+          ${t("automation." + p)}
+        </a>
+      `)}
+    </nav>
+  `;
+  if (part === "hooks")
+    return html`
+      <div class="page-body">
+        ${tabs}
+        <${Hooks} />
+      </div>
+    `;
+  if (part === "nodes")
+    return html`
+      <div class="page-body">
+        ${tabs}
+        <${Nodes} />
+      </div>
+    `;
+  if (part === "checks")
+    return html`
+      <div class="page-body">
+        ${tabs}
+        <${Checks} />
+      </div>
+    `;
+  return html`
+    <${List}
+      name="automation"
+      label=${t("automation.jobs")}
+      path="/v1/cron"
+      take=${(b) => b.jobs}
+      id=${(j) => j.id}
+      kinds=${["jobs"]}
+      head=${() => tabs}
+      columns=${[
+        { text: t("col.status"), width: "7.5rem", on: "status", cell: (j) => html`<${Chip} status=${j.state} />` },
+        { text: t("automation.job"), width: "minmax(7rem, 1fr)", on: "main", cell: (j) => visible(j.id) },
+        {
+          text: t("automation.when"),
+          width: "minmax(7rem, 1fr)",
+          on: "sub",
+          cell: (j) => html`<code>${visible(j.when)}</code>`,
+        },
+        { text: t("automation.does"), width: "minmax(8rem, 1.6fr)", cell: (j) => oneLine(j.prompt ?? j.text ?? "") },
+        { text: t("col.to"), width: "minmax(6rem, .8fr)", cell: (j) => j.to.map(visible).join(", ") },
+        { text: t("automation.next"), width: "6rem", on: "age", end: true, cell: (j) => html`<${Age} at=${j.next} />` },
+      ]}
+      why=${(j) => address("why", "cron/" + j.id)}
+      rowName=${(j) => j.id}
+      empty=${html`<p>${t("automation.empty")}</p>`}
+      detail=${Job}
+    />
+  `;
 }
 
 function Job({ id, refresh }) {
   const path = "/v1/cron/" + encodeURIComponent(id);
   const read = useLoad(() => Promise.all([json(path), json(path + "/history?limit=30")]), [id]);
   useEffect(() => onChange(["jobs", "runs"], read.again), []);
-  const does = (verb) => async () => { await post(`${path}/${verb}`); read.again(); refresh(); };
-  return html`<${Loaded} of=${read}>${([j, { instants }]) => html`
-    <header class="detail-head"><h2>${visible(j.id)}</h2><p><${Chip} status=${j.state} /> <${Level} label=${j.label} /></p></header>
-    ${j.fault && html`<p class="note bad">${visible(j.fault)}</p>`}
-    <div class="acts"><${Act} tone="main" run=${does("run")} done=${t("automation.ran")}>${t("automation.run")}<//>
-      ${j.state === "paused" ? html`<${Act} run=${does("resume")} done=${t("automation.resumed")}>${t("automation.resume")}<//>` : html`<${Act} icon="pause" run=${does("pause")} done=${t("automation.paused")}>${t("automation.pause")}<//>`}
-      ${j.origin === "made" && html`<${Act} tone="danger" done=${t("automation.removed")} run=${async () => { if (!(await ask(t("automation.removeask", { name: visible(j.id) }), t("automation.remove"), { danger: true }))) return false; await call(path, { method: "DELETE" }); refresh(); }}>${t("automation.remove")}<//>`}</div>
-    ${(j.prompt || j.text) && html`<${Text} text=${j.prompt ?? j.text} label=${t("automation.does")} />`}
-    <${Facts} of=${[[t("automation.when"), html`<code>${visible(j.when)}</code>`], [t("automation.next"), j.next && html`<${When} at=${j.next} />`], [t("col.to"), j.to.map(visible).join(", ")], [t("automation.fallback"), j.fallback?.map(visible).join(", ")],
-      [t("automation.checks"), j.checks?.map(visible).join(", ")], [t("automation.origin"), j.place ? visible(j.place) : t("automation.made")], [t("automation.maker"), j.maker && visible(j.maker)]]} />
-    <h3>${t("automation.history")}</h3>${instants.length ? html`<ol class="lines">${instants.map((i) => html`<li key=${i.key}><${Chip} status=${i.status} /> <time dateTime=${i.instant} title=${exact(i.instant)}>${date(i.instant)}, ${minute(i.instant)}</time>
-      ${i.missed > 1 && html` <span class="soft">${t("automation.missed", { n: i.missed })}</span>`} ${i.run && html`<a href=${address("runs", i.run)}>${t("col.run")}</a>`} ${i.deliveries?.map((d) => html` ${d.delivery ? html`<a href=${address("deliveries", d.delivery)}>${visible(d.target)}</a>` : visible(d.target)} <${Chip} status=${d.state} />${d.error && html` <span class="soft">${visible(d.error)}</span>`}`)}
-      <span class="soft">${tokens({ inputTokens: i.input_tokens, outputTokens: i.output_tokens })} ${i.why && visible(i.why)}</span> <a href=${address("why", i.key)}>${t("why.button")}</a></li>`)}</ol>` : html`<p class="soft">${t("automation.never")}</p>`}`}<//>`;
+  const does = (verb) => async () => {
+    await post(`${path}/${verb}`);
+    read.again();
+    refresh();
+  };
+  return html`
+    <${Loaded} of=${read}>
+      ${([j, { instants }]) => html`
+        <header class="detail-head">
+          <h2>${visible(j.id)}</h2>
+          <p>
+            <${Chip} status=${j.state} /> <${Level} label=${j.label} />
+          </p>
+        </header>
+        ${j.fault && html`<p class="note bad">${visible(j.fault)}</p>`}
+        <div class="acts">
+          <${Act} tone="main" run=${does("run")} done=${t("automation.ran")}>
+            ${t("automation.run")}
+          <//>
+          ${j.state === "paused" ? html`
+            <${Act} run=${does("resume")} done=${t("automation.resumed")}>
+              ${t("automation.resume")}
+            <//>
+          ` : html`
+            <${Act} icon="pause" run=${does("pause")} done=${t("automation.paused")}>
+              ${t("automation.pause")}
+            <//>
+          `}
+          ${j.origin === "made" && html`
+            <${Act}
+              tone="danger"
+              done=${t("automation.removed")}
+              run=${async () => {
+                if (
+                  !(await ask(t("automation.removeask", { name: visible(j.id) }), t("automation.remove"), {
+                    danger: true,
+                  }))
+                )
+                  return false;
+                await call(path, { method: "DELETE" });
+                refresh();
+              }}
+            >
+              ${t("automation.remove")}
+            <//>
+          `}
+        </div>
+        ${(j.prompt || j.text) && html`<${Text} text=${j.prompt ?? j.text} label=${t("automation.does")} />`}
+        <${Facts}
+          of=${[
+            [t("automation.when"), html`<code>${visible(j.when)}</code>`],
+            [t("automation.next"), j.next && html`<${When} at=${j.next} />`],
+            [t("col.to"), j.to.map(visible).join(", ")],
+            [t("automation.fallback"), j.fallback?.map(visible).join(", ")],
+            [t("automation.checks"), j.checks?.map(visible).join(", ")],
+            [t("automation.origin"), j.place ? visible(j.place) : t("automation.made")],
+            [t("automation.maker"), j.maker && visible(j.maker)],
+          ]}
+        />
+        <h3>${t("automation.history")}</h3>
+        ${instants.length ? html`
+          <ol class="lines">
+            ${instants.map((i) => html`
+              <li key=${i.key}>
+                <${Chip} status=${i.status} />${" "}
+                <time dateTime=${i.instant} title=${exact(i.instant)}>
+                  ${date(i.instant)}, ${minute(i.instant)}
+                </time>
+                ${i.missed > 1 && html`
+                  ${" "}
+                  <span class="soft">${t("automation.missed", { n: i.missed })}</span>
+                `}${" "}
+                ${i.run && html`<a href=${address("runs", i.run)}>${t("col.run")}</a>`}${" "}
+                ${i.deliveries?.map((d) => html`
+                  ${" "}
+                  ${d.delivery ? html`
+                    <a href=${address("deliveries", d.delivery)}>${visible(d.target)}</a>
+                  ` : (
+                    visible(d.target)
+                  )}${" "}
+                  <${Chip} status=${d.state} />
+                  ${d.error && html`
+                    ${" "}
+                    <span class="soft">${visible(d.error)}</span>
+                  `}
+                `)}
+                <span class="soft">
+                  ${tokens({ inputTokens: i.input_tokens, outputTokens: i.output_tokens })} ${i.why && visible(i.why)}
+                </span>${" "}
+                <a href=${address("why", i.key)}>${t("why.button")}</a>
+              </li>
+            `)}
+          </ol>
+        ` : html`
+          <p class="soft">${t("automation.never")}</p>
+        `}
+      `}
+    <//>
+  `;
 }
 
 function Hooks() {
   const at = useAddress();
   const hook = at.query.get("hook") ?? "";
   const read = useLoad(() => json("/v1/hooks"), []);
-  return html`<${Loaded} of=${read}>${({ hooks }) => hooks.length === 0 ? html`<p class="empty">${t("hooks.empty")}</p>` : html`
-    <div class="cards">${hooks.map((h) => html`<article class="card"><header><h2>${visible(h.name)}</h2><${Level} label=${h.classification} /></header>
-      <${Facts} of=${[[t("hooks.path"), html`<code>${visible(h.path)}</code>`], [t("hooks.preset"), h.preset], [t("hooks.signature"), visible(h.signature)], [t("inbox.asker"), visible(h.agent)], [t("col.to"), h.deliver?.map(visible).join(", ")]]} />
-      <div class="acts"><a class="button small" href=${address("automation", "", { part: "hooks", hook: h.name })}>${t("hooks.requests")}</a></div></article>`)}</div>
-    ${hook && html`<${Requests} key=${hook} hook=${hook} />`}`}<//>`;
+  return html`
+    <${Loaded} of=${read}>
+      ${({ hooks }) =>
+        hooks.length === 0 ? html`
+          <p class="empty">${t("hooks.empty")}</p>
+        ` : html`
+          <div class="cards">
+            ${hooks.map((h) => html`
+              <article class="card">
+                <header>
+                  <h2>${visible(h.name)}</h2>
+                  <${Level} label=${h.classification} />
+                </header>
+                <${Facts}
+                  of=${[
+                    [t("hooks.path"), html`<code>${visible(h.path)}</code>`],
+                    [t("hooks.preset"), h.preset],
+                    [t("hooks.signature"), visible(h.signature)],
+                    [t("inbox.asker"), visible(h.agent)],
+                    [t("col.to"), h.deliver?.map(visible).join(", ")],
+                  ]}
+                />
+                <div class="acts">
+                  <a class="button small" href=${address("automation", "", { part: "hooks", hook: h.name })}>
+                    ${t("hooks.requests")}
+                  </a>
+                </div>
+              </article>
+            `)}
+          </div>
+          ${hook && html`<${Requests} key=${hook} hook=${hook} />`}
+        `
+      }
+    <//>
+  `;
 }
 
 function Requests({ hook }) {
   const path = `/v1/hooks/${encodeURIComponent(hook)}/requests`;
   const read = useLoad(() => json(path + "?limit=50"), [hook]);
-  return html`<section><h2>${t("hooks.requestsof", { name: visible(hook) })}</h2><${Loaded} of=${read}>${({ requests }) => requests.length ? html`<ul class="lines">${requests.map((r) => html`<li key=${r.id}>
-    <details><summary><${Chip} status=${r.status ?? "unknown"} /> <${Age} at=${r.received} /> <code>${r.id}</code> <span class="soft">${r.why && visible(r.why)}</span></summary><${Request} path=${path + "/" + encodeURIComponent(r.id)} again=${read.again} /></details>${r.status && html`<a href=${address("why", r.key)}>${t("why.button")}</a>`}</li>`)}</ul>` : html`<p class="soft">${t("hooks.none")}</p>`}<//></section>`;
+  return html`
+    <section>
+      <h2>${t("hooks.requestsof", { name: visible(hook) })}</h2>
+      <${Loaded} of=${read}>
+        ${({ requests }) =>
+          requests.length ? html`
+            <ul class="lines">
+              ${requests.map((r) => html`
+                <li key=${r.id}>
+                  <details>
+                    <summary>
+                      <${Chip} status=${r.status ?? "unknown"} /> <${Age} at=${r.received} /> <code>${r.id}</code>${" "}
+                      <span class="soft">${r.why && visible(r.why)}</span>
+                    </summary>
+                    <${Request} path=${path + "/" + encodeURIComponent(r.id)} again=${read.again} />
+                  </details>
+                  ${r.status && html`<a href=${address("why", r.key)}>${t("why.button")}</a>`}
+                </li>
+              `)}
+            </ul>
+          ` : html`
+            <p class="soft">${t("hooks.none")}</p>
+          `
+        }
+      <//>
+    </section>
+  `;
 }
 
 function Request({ path, again }) {
   const read = useLoad(() => json(path), [path]);
-  return html`<${Loaded} of=${read}>${(r) => html`<div class="acts"><${Act} done=${t("hooks.replayed")} run=${async () => { await post(path + "/replay"); again(); }} icon="retry">${t("hooks.replay")}<//></div>
-    <${Facts} of=${[[t("col.session"), r.session && html`<a href=${address("conversations", r.session)}>${r.session}</a>`], [t("col.run"), r.run && html`<a href=${address("runs", r.run)}>${r.run}</a>`], [t("hooks.alerts"), r.alerts?.map(visible).join(", ")]]} />
-    <${Text} code text=${r.payload ?? ""} label=${t("hooks.payload")} />`}<//>`;
+  return html`
+    <${Loaded} of=${read}>
+      ${(r) => html`
+        <div class="acts">
+          <${Act}
+            done=${t("hooks.replayed")}
+            run=${async () => {
+              await post(path + "/replay");
+              again();
+            }}
+            icon="retry"
+          >
+            ${t("hooks.replay")}
+          <//>
+        </div>
+        <${Facts}
+          of=${[
+            [t("col.session"), r.session && html`<a href=${address("conversations", r.session)}>${r.session}</a>`],
+            [t("col.run"), r.run && html`<a href=${address("runs", r.run)}>${r.run}</a>`],
+            [t("hooks.alerts"), r.alerts?.map(visible).join(", ")],
+          ]}
+        />
+        <${Text} code text=${r.payload ?? ""} label=${t("hooks.payload")} />
+      `}
+    <//>
+  `;
 }
 
 function Nodes() {
   const read = useLoad(() => json("/v1/nodes"), []);
-  return html`<${Loaded} of=${read}>${({ nodes }) => nodes.length === 0 ? html`<p class="empty">${t("nodes.empty")}</p>` : html`<div class="cards">${nodes.map((n) => html`<article class="card"><header><h2>${visible(n.name)}</h2><${Chip} status=${n.status === "pending" ? "pending" : n.connected ? "connected" : "disconnected"} /></header>
-    <${Facts} of=${[[t("nodes.platform"), visible(n.platform)], [t("col.level"), n.classification && html`<${Level} label=${n.classification} />`], [t("nodes.code"), n.code && html`<code>${n.code}</code>`], [t("col.session"), n.session && html`<code>${visible(n.session)}</code>`], [t("col.created"), html`<${When} at=${n.created} />`]]} />
-    <div class="acts">${n.status === "pending" && n.code && html`<${Act} tone="main" done=${t("nodes.approved")} run=${async () => { await post("/v1/nodes/approve", { code: n.code }); read.again(); }}>${t("nodes.approve")}<//>`}
-      <${Act} tone="danger" done=${t("nodes.revoked")} run=${async () => { if (!(await ask(t("nodes.revokeask", { name: visible(n.name) }), t("nodes.revoke"), { danger: true }))) return false; await call("/v1/nodes/" + encodeURIComponent(n.id), { method: "DELETE" }); read.again(); }}>${t("nodes.revoke")}<//></div></article>`)}</div>`}<//>`;
+  return html`
+    <${Loaded} of=${read}>
+      ${({ nodes }) =>
+        nodes.length === 0 ? html`
+          <p class="empty">${t("nodes.empty")}</p>
+        ` : html`
+          <div class="cards">
+            ${nodes.map((n) => html`
+              <article class="card">
+                <header>
+                  <h2>${visible(n.name)}</h2>
+                  <${Chip} status=${n.status === "pending" ? "pending" : n.connected ? "connected" : "disconnected"} />
+                </header>
+                <${Facts}
+                  of=${[
+                    [t("nodes.platform"), visible(n.platform)],
+                    [t("col.level"), n.classification && html`<${Level} label=${n.classification} />`],
+                    [t("nodes.code"), n.code && html`<code>${n.code}</code>`],
+                    [t("col.session"), n.session && html`<code>${visible(n.session)}</code>`],
+                    [t("col.created"), html`<${When} at=${n.created} />`],
+                  ]}
+                />
+                <div class="acts">
+                  ${n.status === "pending" && n.code && html`
+                    <${Act}
+                      tone="main"
+                      done=${t("nodes.approved")}
+                      run=${async () => {
+                        await post("/v1/nodes/approve", { code: n.code });
+                        read.again();
+                      }}
+                    >
+                      ${t("nodes.approve")}
+                    <//>
+                  `}
+                  <${Act}
+                    tone="danger"
+                    done=${t("nodes.revoked")}
+                    run=${async () => {
+                      if (
+                        !(await ask(t("nodes.revokeask", { name: visible(n.name) }), t("nodes.revoke"), {
+                          danger: true,
+                        }))
+                      )
+                        return false;
+                      await call("/v1/nodes/" + encodeURIComponent(n.id), { method: "DELETE" });
+                      read.again();
+                    }}
+                  >
+                    ${t("nodes.revoke")}
+                  <//>
+                </div>
+              </article>
+            `)}
+          </div>
+        `
+      }
+    <//>
+  `;
 }
 
 function Checks() {
   const read = useLoad(() => json("/v1/checks"), []);
-  return html`<${Loaded} of=${read}>${({ checks }) => checks.length === 0 ? html`<p class="empty">${t("checks.empty")}</p>` : html`<div class="cards">${checks.map((c) => html`<article class="card"><header><h2>${visible(c.name)}</h2><${Chip} status=${c.error ? "failed" : "ok"} /></header>
-    ${c.error && html`<p class="note bad">${visible(c.error)}</p>`}
-    <${Facts} of=${[[t("checks.source"), visible(c.source)], [t("checks.every"), c.every], [t("checks.holds"), c.holds ? t("part.yes") : t("part.no")], [t("checks.changed"), c.changed && html`<${When} at=${c.changed} />`], [t("checks.looked"), c.looked && html`<${When} at=${c.looked} />`], [t("checks.fails"), c.fails && number(c.fails)]]} />
-    ${c.value && html`<${Value} of=${c.value} />`}
-    <div class="acts"><${Act} done=${t("checks.ran")} run=${async () => { await post(`/v1/checks/${encodeURIComponent(c.name)}/run`); read.again(); }} icon="retry">${t("checks.run")}<//></div></article>`)}</div>`}<//>`;
+  return html`
+    <${Loaded} of=${read}>
+      ${({ checks }) =>
+        checks.length === 0 ? html`
+          <p class="empty">${t("checks.empty")}</p>
+        ` : html`
+          <div class="cards">
+            ${checks.map((c) => html`
+              <article class="card">
+                <header>
+                  <h2>${visible(c.name)}</h2>
+                  <${Chip} status=${c.error ? "failed" : "ok"} />
+                </header>
+                ${c.error && html`<p class="note bad">${visible(c.error)}</p>`}
+                <${Facts}
+                  of=${[
+                    [t("checks.source"), visible(c.source)],
+                    [t("checks.every"), c.every],
+                    [t("checks.holds"), c.holds ? t("part.yes") : t("part.no")],
+                    [t("checks.changed"), c.changed && html`<${When} at=${c.changed} />`],
+                    [t("checks.looked"), c.looked && html`<${When} at=${c.looked} />`],
+                    [t("checks.fails"), c.fails && number(c.fails)],
+                  ]}
+                />
+                ${c.value && html`<${Value} of=${c.value} />`}
+                <div class="acts">
+                  <${Act}
+                    done=${t("checks.ran")}
+                    run=${async () => {
+                      await post(`/v1/checks/${encodeURIComponent(c.name)}/run`);
+                      read.again();
+                    }}
+                    icon="retry"
+                  >
+                    ${t("checks.run")}
+                  <//>
+                </div>
+              </article>
+            `)}
+          </div>
+        `
+      }
+    <//>
+  `;
 }

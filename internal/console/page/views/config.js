@@ -14,19 +14,80 @@ export default function Config() {
   const at = useAddress();
   const part = at.query.get("part") === "history" ? "history" : "settings";
   const read = useLoad(() => (owns() ? json("/v1/config") : null), []);
-  if (!owns()) return html`<div class="page-body"><p class="note">${t("config.owner")}</p></div>`;
-  return html`<div class="page-body config"><nav class="tabs" aria-label=${t("view.config")}>${["settings", "history"].map((p) => html`<a href=${address("config", "", p === "settings" ? {} : { part: p })} aria-current=${p === part ? "page" : undefined}>${t("config." + p)}</a>`)}</nav>
-    <${Loaded} of=${read}>${(c) => html`<${About} of=${c} />${part === "history" ? html`<${History} of=${c} again=${read.again} />` : html`<${Settings} of=${c} again=${read.again} />`}`}<//></div>`;
+  if (!owns())
+    return html`
+      <div class="page-body">
+        <p class="note">${t("config.owner")}</p>
+      </div>
+    `;
+  return html`
+    <div class="page-body config">
+      <nav class="tabs" aria-label=${t("view.config")}>
+        ${["settings", "history"].map((p) => html`
+          <a
+            href=${address("config", "", p === "settings" ? {} : { part: p })}
+            aria-current=${p === part ? "page" : undefined}
+          >
+            ${t("config." + p)}
+          </a>
+        `)}
+      </nav>
+      <${Loaded} of=${read}>
+        ${(c) => html`
+          <${About} of=${c} />
+          ${part === "history" ? html`<${History} of=${c} again=${read.again} />` : html`<${Settings} of=${c} again=${read.again} />`}
+        `}
+      <//>
+    </div>
+  `;
 }
 
 // About says which file it is, and what does not hold yet.
 function About({ of: c }) {
-  return html`<p class="soft">${c.file ? html`${t("config.file")} <code>${visible(c.file)}</code>` : c.makes ? html`${t("config.nofile")} <code>${visible(c.makes)}</code>` : t("config.noplace")}</p>
-    ${c.faults.length > 0 && html`<div class="note bad" role="alert"><p>${t("config.broken")}</p><${Faults} of=${c.faults} /></div>`}
-    ${c.waiting.length > 0 && html`<p class="note warn">${t("config.waiting")} ${c.waiting.map((k, i) => html`${i > 0 && ", "}<code>${visible(k)}</code>`)}</p>`}`;
+  return html`
+    <p class="soft">
+      ${c.file ? html`
+        ${t("config.file")} <code>${visible(c.file)}</code>
+      ` : c.makes ? html`
+        ${t("config.nofile")} <code>${visible(c.makes)}</code>
+      ` : (
+        t("config.noplace")
+      )}
+    </p>
+    ${c.faults.length > 0 && html`
+      <div class="note bad" role="alert">
+        <p>${t("config.broken")}</p>
+        <${Faults} of=${c.faults} />
+      </div>
+    `}
+    ${c.waiting.length > 0 && html`
+      <p class="note warn">
+        ${t("config.waiting")}${" "}
+        ${c.waiting.map((k, i) => html`
+          ${i > 0 && ", "}
+          <code>${visible(k)}</code>
+        `)}
+      </p>
+    `}
+  `;
 }
 
-const Faults = ({ of }) => html`<ul class="faults">${of.map((f) => html`<li>${f.path && html`<code>${visible(f.path)}</code> `}${visible(f.text)}${f.line > 0 && html` <span class="soft">${t("config.line", { n: f.line })}</span>`}</li>`)}</ul>`;
+const Faults = ({ of }) => html`
+  <ul class="faults">
+    ${of.map((f) => html`
+      <li>
+        ${f.path && html`
+          <code>${visible(f.path)}</code>${" "}
+        `}
+        ${visible(f.text)}
+        ${f.line > 0 && html`
+          ${" "}
+          <span class="soft">${t("config.line", { n: f.line })}</span>
+        `}
+      </li>
+    `)}
+  </ul>
+`;
 
 const sectionOf = (path) => path.split(/[.[]/)[0];
 
@@ -49,22 +110,118 @@ function Settings({ of: c, again }) {
   const [open, show] = useState("");
   const [extra, add] = useState([]); // settings that are not there yet
   const [page, turn] = useState(0);
-  const q = (at.query.get("q") ?? "").toLowerCase(), section = at.query.get("section") ?? "", which = at.query.get("show") ?? "all";
+  const q = (at.query.get("q") ?? "").toLowerCase(),
+    section = at.query.get("section") ?? "",
+    which = at.query.get("show") ?? "all";
   useEffect(() => turn(0), [q, section, which]);
-  const put = (e) => { set({ ...edits, [e.path]: e }); show(""); };
-  const drop = (path) => { const { [path]: gone, ...rest } = edits; set(rest); };
+  const put = (e) => {
+    set({ ...edits, [e.path]: e });
+    show("");
+  };
+  const drop = (path) => {
+    const { [path]: gone, ...rest } = edits;
+    set(rest);
+  };
   const keys = [...extra.filter((k) => !c.keys.some((one) => one.path === k.path)), ...c.keys];
-  const found = keys.filter((k) => (!section || sectionOf(k.path) === section) && (which === "all" || edits[k.path] || (which === "changed" ? k.source.from !== "default" : k.restart)) && (!q || k.path.toLowerCase().includes(q) || k.doc.toLowerCase().includes(q)));
+  const found = keys.filter(
+    (k) =>
+      (!section || sectionOf(k.path) === section) &&
+      (which === "all" || edits[k.path] || (which === "changed" ? k.source.from !== "default" : k.restart)) &&
+      (!q || k.path.toLowerCase().includes(q) || k.doc.toLowerCase().includes(q)),
+  );
   const sections = [...new Set(c.keys.map((k) => sectionOf(k.path)))];
   const some = found.slice(page * shownMax, (page + 1) * shownMax);
-  return html`<${Draft} draft=${{ changes: Object.values(edits) }} version=${c.version} drop=${drop} keys=${keys} done=${() => { set({}); add([]); again(); }} cancel=${() => set({})} />
-    <div class="filters" id="filters" role="search"><label class=${cls("filter", q && "set")}><span>${t("filter.words")}</span><input type="search" value=${at.query.get("q") ?? ""} onInput=${(e) => change({ q: e.target.value })} /></label>
-      <label class=${cls("filter", section && "set")}><span>${t("config.section")}</span><select value=${section} onChange=${(e) => change({ section: e.target.value })}><option value="">${t("config.all")}</option>${sections.map((s) => html`<option value=${s} selected=${s === section}>${s}</option>`)}</select></label>
-      <label class=${cls("filter", which !== "all" && "set")}><span>${t("config.show")}</span><select value=${which} onChange=${(e) => change({ show: e.target.value === "all" ? "" : e.target.value })}>${["all", "changed", "restart"].map((s) => html`<option value=${s} selected=${s === which}>${t("config.show." + s)}</option>`)}</select></label></div>
-    <${Add} known=${keys} add=${(k) => { add([k, ...extra]); change({ q: "", section: "", show: "" }); show(k.path); }} />
-    <p class="soft" role="status">${t("config.count", { n: found.length })}</p>
-    ${some.length === 0 ? html`<p class="empty">${t("config.nothing")} <button type="button" class="small" onClick=${() => change({ q: "", section: "", show: "" })}>${t("config.clear")}</button></p>` : html`<ul class="lines settings">${some.map((k) => html`<${Setting} key=${k.path} of=${k} edit=${edits[k.path]} open=${open === k.path} toggle=${() => show(open === k.path ? "" : k.path)} put=${put} />`)}</ul>`}
-    ${found.length > shownMax && html`<div class="acts"><button type="button" class="small" disabled=${page === 0} onClick=${() => turn(page - 1)}>${t("config.before")}</button><span class="soft">${t("config.page", { from: page * shownMax + 1, to: page * shownMax + some.length, n: found.length })}</span><button type="button" class="small" disabled=${(page + 1) * shownMax >= found.length} onClick=${() => turn(page + 1)}>${t("config.after")}</button></div>`}`;
+  return html`
+    <${Draft}
+      draft=${{ changes: Object.values(edits) }}
+      version=${c.version}
+      drop=${drop}
+      keys=${keys}
+      done=${() => {
+        set({});
+        add([]);
+        again();
+      }}
+      cancel=${() => set({})}
+    />
+    <div class="filters" id="filters" role="search">
+      <label class=${cls("filter", q && "set")}>
+        <span>${t("filter.words")}</span>
+        <input type="search" value=${at.query.get("q") ?? ""} onInput=${(e) => change({ q: e.target.value })} />
+      </label>
+      <label class=${cls("filter", section && "set")}>
+        <span>${t("config.section")}</span>
+        <select value=${section} onChange=${(e) => change({ section: e.target.value })}>
+          <option value="">${t("config.all")}</option>
+          ${sections.map((s) => html`
+            <option value=${s} selected=${s === section}>
+              ${s}
+            </option>
+          `)}
+        </select>
+      </label>
+      <label class=${cls("filter", which !== "all" && "set")}>
+        <span>${t("config.show")}</span>
+        <select value=${which} onChange=${(e) => change({ show: e.target.value === "all" ? "" : e.target.value })}>
+          ${["all", "changed", "restart"].map((s) => html`
+            <option value=${s} selected=${s === which}>
+              ${t("config.show." + s)}
+            </option>
+          `)}
+        </select>
+      </label>
+    </div>
+    <${Add}
+      known=${keys}
+      add=${(k) => {
+        add([k, ...extra]);
+        change({ q: "", section: "", show: "" });
+        show(k.path);
+      }}
+    />
+    <p class="soft" role="status">
+      ${t("config.count", { n: found.length })}
+    </p>
+    ${some.length === 0 ? html`
+      <p class="empty">
+        ${t("config.nothing")}${" "}
+        <button type="button" class="small" onClick=${() => change({ q: "", section: "", show: "" })}>
+          ${t("config.clear")}
+        </button>
+      </p>
+    ` : html`
+      <ul class="lines settings">
+        ${some.map((k) => html`
+          <${Setting}
+            key=${k.path}
+            of=${k}
+            edit=${edits[k.path]}
+            open=${open === k.path}
+            toggle=${() => show(open === k.path ? "" : k.path)}
+            put=${put}
+          />
+        `)}
+      </ul>
+    `}
+    ${found.length > shownMax && html`
+      <div class="acts">
+        <button type="button" class="small" disabled=${page === 0} onClick=${() => turn(page - 1)}>
+          ${t("config.before")}
+        </button>
+        <span class="soft">
+          ${t("config.page", { from: page * shownMax + 1, to: page * shownMax + some.length, n: found.length })}
+        </span>
+        <button
+          type="button"
+          class="small"
+          disabled=${(page + 1) * shownMax >= found.length}
+          onClick=${() => turn(page + 1)}
+        >
+          ${t("config.after")}
+        </button>
+      </div>
+    `}
+  `;
 }
 
 // Add finds a setting that is not there yet, such as the token of a new account.
@@ -73,7 +230,14 @@ function Add({ known: have, add }) {
   const [path, write] = useState("");
   const [problem, say] = useState("");
   const read = useLoad(() => (asked ? json("/v1/config/keys") : Promise.resolve({ keys: [] })), [asked]);
-  if (!asked) return html`<div class="acts"><button type="button" class="small" id="add" onClick=${() => ask(true)}>${t("config.add")}</button></div>`;
+  if (!asked)
+    return html`
+      <div class="acts">
+        <button type="button" class="small" id="add" onClick=${() => ask(true)}>
+          ${t("config.add")}
+        </button>
+      </div>
+    `;
   const patterns = read.value?.keys ?? [];
   const find = (e) => {
     e.preventDefault();
@@ -85,44 +249,155 @@ function Add({ known: have, add }) {
     ask(false);
     return add(have.find((k) => k.path === name) ?? { ...fits, path: name, set: false, source: { from: "default" } });
   };
-  return html`<form class="form" id="adding" onSubmit=${find}><${Field} text=${t("config.path")} hint=${t("config.pathhint")}><input required list="patterns" value=${path} onInput=${(e) => write(e.target.value)} autocomplete="off" spellcheck=${false} /><//>
-    <datalist id="patterns">${patterns.filter((p) => /[<[]/.test(p.path)).map((p) => html`<option value=${p.path}></option>`)}</datalist>
-    ${problem && html`<p class="note bad" role="alert">${problem}</p>`}
-    <div class="acts"><button type="submit" class="main">${t("config.choose")}</button><button type="button" onClick=${() => ask(false)}>${t("part.cancel")}</button></div></form>`;
+  return html`
+    <form class="form" id="adding" onSubmit=${find}>
+      <${Field} text=${t("config.path")} hint=${t("config.pathhint")}>
+        <input
+          required
+          list="patterns"
+          value=${path}
+          onInput=${(e) => write(e.target.value)}
+          autocomplete="off"
+          spellcheck=${false}
+        />
+      <//>
+      <datalist id="patterns">
+        ${patterns
+          .filter((p) => /[<[]/.test(p.path))
+          .map((p) => html`
+            <option value=${p.path}></option>
+          `)}
+      </datalist>
+      ${problem && html`
+        <p class="note bad" role="alert">
+          ${problem}
+        </p>
+      `}
+      <div class="acts">
+        <button type="submit" class="main">
+          ${t("config.choose")}
+        </button>
+        <button type="button" onClick=${() => ask(false)}>
+          ${t("part.cancel")}
+        </button>
+      </div>
+    </form>
+  `;
 }
 
 // shape is what the paths of a pattern look like.
-const shape = (pattern) => new RegExp("^" + pattern.replace(/[.*+?^${}()|\\]/g, "\\$&").replace(/\\?\.<name>/g, '(?:\\.[^.[\\]"\\s<>]+|\\["[^"]+"\\])').replace(/\[\]/g, "\\[\\d+\\]") + "$");
+const shape = (pattern) =>
+  new RegExp(
+    "^" +
+      pattern
+        .replace(/[.*+?^${}()|\\]/g, "\\$&")
+        .replace(/\\?\.<name>/g, '(?:\\.[^.[\\]"\\s<>]+|\\["[^"]+"\\])')
+        .replace(/\[\]/g, "\\[\\d+\\]") +
+      "$",
+  );
 
 function Setting({ of: k, edit, open, toggle, put }) {
-  return html`<li class=${cls(edit && "edited")}><button type="button" class="setting" aria-expanded=${open} onClick=${toggle} data-path=${k.path}><code>${visible(k.path)}</code>
-      <span class=${cls("value", !k.set && "soft")}>${edit ? html`<ins>${edit.remove ? t("config.removed") : k.kind === "secret" ? t("config.newsecret") : written(edit.value, k.kind, true)}</ins>` : written(k.value, k.kind, k.set)}</span>
-      <span class="soft">${sourceOf(k.source)}${k.restart && html` · ${t("config.restart")}`}</span></button>
-    ${open && html`<${Editor} of=${k} edit=${edit} put=${put} />`}</li>`;
+  return html`
+    <li class=${cls(edit && "edited")}>
+      <button type="button" class="setting" aria-expanded=${open} onClick=${toggle} data-path=${k.path}>
+        <code>${visible(k.path)}</code>
+        <span class=${cls("value", !k.set && "soft")}>
+          ${edit ? html`
+            <ins>
+              ${edit.remove
+                ? t("config.removed")
+                : k.kind === "secret"
+                  ? t("config.newsecret")
+                  : written(edit.value, k.kind, true)}
+            </ins>
+          ` : (
+            written(k.value, k.kind, k.set)
+          )}
+        </span>
+        <span class="soft">
+          ${sourceOf(k.source)}
+          ${k.restart && html` · ${t("config.restart")}`}
+        </span>
+      </button>
+      ${open && html`<${Editor} of=${k} edit=${edit} put=${put} />`}
+    </li>
+  `;
 }
 
 function Editor({ of: k, edit, put }) {
   const old = edit && !edit.remove ? edit.value : k.value;
-  const start = k.kind === "secret" ? "" : k.kind === "list" ? (Array.isArray(old) ? old.join("\n") : "") : old ?? "";
+  const start = k.kind === "secret" ? "" : k.kind === "list" ? (Array.isArray(old) ? old.join("\n") : "") : (old ?? "");
   const [value, set] = useState(String(start));
   const first = useRef(null);
   useEffect(() => first.current?.focus(), []);
   const save = (e) => {
     e.preventDefault();
     const text = k.kind === "secret" ? value.trim() : value;
-    put({ path: k.path, value: k.kind === "list" ? value.split("\n").map((s) => s.trim()).filter(Boolean) : k.kind === "bool" ? value === "true" : k.kind === "number" && /^-?\d+$/.test(text) ? Number(text) : text });
+    put({
+      path: k.path,
+      value:
+        k.kind === "list"
+          ? value
+              .split("\n")
+              .map((s) => s.trim())
+              .filter(Boolean)
+          : k.kind === "bool"
+            ? value === "true"
+            : k.kind === "number" && /^-?\d+$/.test(text)
+              ? Number(text)
+              : text,
+    });
   };
-  const common = { ref: first, value, onInput: (e) => set(e.target.value), onChange: (e) => set(e.target.value), id: "value", spellcheck: false };
+  const common = {
+    ref: first,
+    value,
+    onInput: (e) => set(e.target.value),
+    onChange: (e) => set(e.target.value),
+    id: "value",
+    spellcheck: false,
+  };
   const options = k.kind === "bool" ? ["true", "false"] : k.options;
-  const input = options?.length && k.kind !== "list" && !/\$\{/.test(start) ? html`<select ...${common}>${!options.includes(value) && html`<option value=${value} selected>${value || t("config.empty")}</option>`}${options.map((o) => html`<option value=${o} selected=${o === value}>${o}</option>`)}</select>`
-    : k.kind === "secret" ? html`<input ...${common} type="password" autocomplete="new-password" required />`
-    : k.kind === "list" || String(start).length > 60 || String(start).includes("\n") ? html`<textarea ...${common} rows="4"></textarea>`
-    : html`<input ...${common} inputmode=${k.kind === "number" ? "numeric" : undefined} />`;
+  const input =
+    options?.length && k.kind !== "list" && !/\$\{/.test(start) ? html`
+      <select ...${common}>
+        ${!options.includes(value) && html`
+          <option value=${value} selected>
+            ${value || t("config.empty")}
+          </option>
+        `}
+        ${options.map((o) => html`
+          <option value=${o} selected=${o === value}>
+            ${o}
+          </option>
+        `)}
+      </select>
+    ` : k.kind === "secret" ? html`
+      <input ...${common} type="password" autocomplete="new-password" required />
+    ` : k.kind === "list" || String(start).length > 60 || String(start).includes("\n") ? html`
+      <textarea ...${common} rows="4"></textarea>
+    ` : html`
+      <input ...${common} inputmode=${k.kind === "number" ? "numeric" : undefined} />
+    `;
   const fixed = ["flag", "made"].includes(k.source.from) && k.path !== "gateway.token";
-  return html`<form class="form editor" onSubmit=${save}><p class="soft">${k.doc}</p>${fixed && html`<p class="note warn">${t("config.fixed")}</p>`}
-    <${Field} text=${t("config.value")} hint=${t("config.hint." + k.kind)}>${input}<//>
-    <div class="acts"><button type="submit" class="main small">${t("config.take")}</button>
-      ${k.source.line > 0 && html`<button type="button" class="small" onClick=${() => put({ path: k.path, remove: true })}>${t("config.remove")}</button>`}</div></form>`;
+  return html`
+    <form class="form editor" onSubmit=${save}>
+      <p class="soft">${k.doc}</p>
+      ${fixed && html`<p class="note warn">${t("config.fixed")}</p>`}
+      <${Field} text=${t("config.value")} hint=${t("config.hint." + k.kind)}>
+        ${input}
+      <//>
+      <div class="acts">
+        <button type="submit" class="main small">
+          ${t("config.take")}
+        </button>
+        ${k.source.line > 0 && html`
+          <button type="button" class="small" onClick=${() => put({ path: k.path, remove: true })}>
+            ${t("config.remove")}
+          </button>
+        `}
+      </div>
+    </form>
+  `;
 }
 
 // Draft shows what changes would do, and saves them.
@@ -139,39 +414,170 @@ function Draft({ draft, version, drop, keys = [], done, cancel }) {
       return () => {};
     }
     set((s) => ({ ...s, error: null, busy: true }));
-    post("/v1/config/check", draft).then((result) => current && set({ result }), (error) => current && set({ error }));
-    return () => { current = false; };
+    post("/v1/config/check", draft).then(
+      (result) => current && set({ result }),
+      (error) => current && set({ error }),
+    );
+    return () => {
+      current = false;
+    };
   }, [text, version]);
   if (empty) return null;
   const { result, error, busy } = checked;
   const at = Object.fromEntries((result?.faults ?? []).map((f) => [f.path, f]));
   const others = (result?.faults ?? []).filter((f) => !draft.changes?.some((e) => e.path === f.path));
-  return html`<section ref=${box} class="card draft" aria-label=${t("config.draft")}><h2>${draft.version ? t("config.backto", { n: draft.version }) : t("config.draft")}</h2>
-    ${draft.changes && html`<ul class="lines">${draft.changes.map((e) => html`<li key=${e.path}><code>${visible(e.path)}</code> ${e.remove ? t("config.removed") : keys.find((k) => k.path === e.path)?.kind === "secret" ? t("config.newsecret") : html`→ ${written(e.value, "", true)}`} <button type="button" class="small quiet" onClick=${() => drop(e.path)}>${t("config.undo")}<span class="unseen"> ${visible(e.path)}</span></button>
-      ${at[e.path] && html`<p class="note bad" role="alert">${visible(at[e.path].text)}</p>`}</li>`)}</ul>`}
-    <div role="status">${error && html`<${Problem} error=${error} />`}${others.length > 0 && html`<div class="note bad"><${Faults} of=${others} /></div>`}
-      ${result?.ok && html`<h3>${t("config.would")}</h3><${Changes} of=${result.changes} />
-        ${result.accounts.length > 0 && html`<ul class="lines">${result.accounts.map((a) => html`<li>${t("config.account." + a.effect, { name: visible(a.channel + "/" + a.account) })}</li>`)}</ul>`}
-        ${result.restart.length > 0 ? html`<p class="note warn">${t("config.later")} ${result.restart.map((k, i) => html`${i > 0 && ", "}<code>${visible(k)}</code>`)}</p>` : html`<p class="soft">${t("config.atonce")}</p>`}`}</div>
-    <div class="acts"><${Act} small=${false} tone="main" part="save" disabled=${busy || !result?.ok} run=${async () => {
-      const answer = await (await call("/v1/config", { method: "PUT", headers: { "If-Match": '"' + version + '"' }, body: draft })).json();
-      toast(t(answer.restart.length > 0 ? "config.savedlater" : "config.saved"));
-      done();
-      return false;
-    }}>${t("config.save")}<//><button type="button" onClick=${cancel}>${t("config.discard")}</button></div></section>`;
+  return html`
+    <section ref=${box} class="card draft" aria-label=${t("config.draft")}>
+      <h2>${draft.version ? t("config.backto", { n: draft.version }) : t("config.draft")}</h2>
+      ${draft.changes && html`
+        <ul class="lines">
+          ${draft.changes.map((e) => html`
+            <li key=${e.path}>
+              <code>${visible(e.path)}</code>${" "}
+              ${e.remove ? (
+                t("config.removed")
+              ) : keys.find((k) => k.path === e.path)?.kind === "secret" ? (
+                t("config.newsecret")
+              ) : html`→ ${written(e.value, "", true)}`}${" "}
+              <button type="button" class="small quiet" onClick=${() => drop(e.path)}>
+                ${t("config.undo")}
+                <span class="unseen"> ${visible(e.path)}</span>
+              </button>
+              ${at[e.path] && html`
+                <p class="note bad" role="alert">
+                  ${visible(at[e.path].text)}
+                </p>
+              `}
+            </li>
+          `)}
+        </ul>
+      `}
+      <div role="status">
+        ${error && html`<${Problem} error=${error} />`}
+        ${others.length > 0 && html`
+          <div class="note bad">
+            <${Faults} of=${others} />
+          </div>
+        `}
+        ${result?.ok && html`
+          <h3>${t("config.would")}</h3>
+          <${Changes} of=${result.changes} />
+          ${result.accounts.length > 0 && html`
+            <ul class="lines">
+              ${result.accounts.map((a) => html`
+                <li>${t("config.account." + a.effect, { name: visible(a.channel + "/" + a.account) })}</li>
+              `)}
+            </ul>
+          `}
+          ${result.restart.length > 0 ? html`
+            <p class="note warn">
+              ${t("config.later")}${" "}
+              ${result.restart.map((k, i) => html`
+                ${i > 0 && ", "}
+                <code>${visible(k)}</code>
+              `)}
+            </p>
+          ` : html`
+            <p class="soft">${t("config.atonce")}</p>
+          `}
+        `}
+      </div>
+      <div class="acts">
+        <${Act}
+          small=${false}
+          tone="main"
+          part="save"
+          disabled=${busy || !result?.ok}
+          run=${async () => {
+            const answer = await (
+              await call("/v1/config", { method: "PUT", headers: { "If-Match": '"' + version + '"' }, body: draft })
+            ).json();
+            toast(t(answer.restart.length > 0 ? "config.savedlater" : "config.saved"));
+            done();
+            return false;
+          }}
+        >
+          ${t("config.save")}
+        <//>
+        <button type="button" onClick=${cancel}>
+          ${t("config.discard")}
+        </button>
+      </div>
+    </section>
+  `;
 }
 
 // Changes lists what differs.
-const Changes = ({ of }) => (of.length === 0 ? html`<p class="soft">${t("config.same")}</p>` : html`<ul class="lines changes">${of.slice(0, shownMax).map((c) => html`<li><code>${visible(c.path)}</code> ${c.kind === "secret" && c.was_set && c.is_set ? t("config.newsecret") : html`<del>${written(c.before, c.kind, c.was_set)}</del><span class="unseen"> ${t("config.becomes")} </span><span aria-hidden="true"> → </span><ins>${written(c.after, c.kind, c.is_set)}</ins>`}</li>`)}</ul>${of.length > shownMax && html`<p class="soft">${t("config.more", { n: of.length - shownMax })}</p>`}`);
+const Changes = ({ of }) =>
+  of.length === 0 ? html`
+    <p class="soft">${t("config.same")}</p>
+  ` : html`
+    <ul class="lines changes">
+      ${of.slice(0, shownMax).map((c) => html`
+        <li>
+          <code>${visible(c.path)}</code>${" "}
+          ${c.kind === "secret" && c.was_set && c.is_set ? (
+            t("config.newsecret")
+          ) : html`
+            <del>${written(c.before, c.kind, c.was_set)}</del>
+            <span class="unseen"> ${t("config.becomes")} </span>
+            <span aria-hidden="true"> → </span>
+            <ins>${written(c.after, c.kind, c.is_set)}</ins>
+          `}
+        </li>
+      `)}
+    </ul>
+    ${of.length > shownMax && html`<p class="soft">${t("config.more", { n: of.length - shownMax })}</p>`}
+  `;
 
-const byWhom = (who) => (!who ? t("config.outside") : who === "operator" ? t("you.owner") : visible(who.replace(/^token:/, "")));
+const byWhom = (who) =>
+  !who ? t("config.outside") : who === "operator" ? t("you.owner") : visible(who.replace(/^token:/, ""));
 
 function History({ of: c, again }) {
   const read = useLoad(() => json("/v1/config/history"), [c.version]);
   const [back, go] = useState(0);
-  return html`<${Loaded} of=${read}>${({ versions }) => (versions.length === 0 ? html`<p class="empty">${t("config.nohistory")}</p>` : html`
-    ${back > 0 && html`<${Draft} draft=${{ version: back }} version=${c.version} done=${() => { go(0); again(); }} cancel=${() => go(0)} />`}
-    <ul class="lines" id="versions">${versions.map((v, i) => html`<li key=${v.id}><strong>${t("config.version", { n: v.id })}</strong> ${v.no_file ? t("config.wasnofile") : byWhom(v.by)} · <${Age} at=${v.at} /> <span class="soft">${exact(v.at)}</span> ${v.back_to > 0 && html`<span class="tag">${t("config.wentback", { n: v.back_to })}</span>`} ${i === 0 && html`<${Chip} status="current" text=${t("config.newest")} />`}
-      ${v.changes.length > 0 && html`<details><summary>${t("config.changes", { n: v.changes.length })}</summary><${Changes} of=${v.changes} /></details>`}
-      ${i > 0 && html`<div class="acts"><button type="button" class="small" onClick=${() => go(v.id)}>${t("config.goback")}</button></div>`}</li>`)}</ul>`)}<//>`;
+  return html`
+    <${Loaded} of=${read}>
+      ${({ versions }) =>
+        versions.length === 0 ? html`
+          <p class="empty">${t("config.nohistory")}</p>
+        ` : html`
+          ${back > 0 && html`
+            <${Draft}
+              draft=${{ version: back }}
+              version=${c.version}
+              done=${() => {
+                go(0);
+                again();
+              }}
+              cancel=${() => go(0)}
+            />
+          `}
+          <ul class="lines" id="versions">
+            ${versions.map((v, i) => html`
+              <li key=${v.id}>
+                <strong>${t("config.version", { n: v.id })}</strong> ${v.no_file ? t("config.wasnofile") : byWhom(v.by)}${" "}
+                · <${Age} at=${v.at} /> <span class="soft">${exact(v.at)}</span>${" "}
+                ${v.back_to > 0 && html`<span class="tag">${t("config.wentback", { n: v.back_to })}</span>`}${" "}
+                ${i === 0 && html`<${Chip} status="current" text=${t("config.newest")} />`}
+                ${v.changes.length > 0 && html`
+                  <details>
+                    <summary>${t("config.changes", { n: v.changes.length })}</summary>
+                    <${Changes} of=${v.changes} />
+                  </details>
+                `}
+                ${i > 0 && html`
+                  <div class="acts">
+                    <button type="button" class="small" onClick=${() => go(v.id)}>
+                      ${t("config.goback")}
+                    </button>
+                  </div>
+                `}
+              </li>
+            `)}
+          </ul>
+        `
+      }
+    <//>
+  `;
 }

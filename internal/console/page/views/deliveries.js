@@ -10,7 +10,18 @@ import { Files } from "../ui/files.js";
 import { number, t, visible } from "../text.js";
 import { address } from "../router.js";
 
-export const statuses = ["preview", "queued", "held", "sending", "sent", "blocked", "failed", "unknown", "expired", "discarded"];
+export const statuses = [
+  "preview",
+  "queued",
+  "held",
+  "sending",
+  "sent",
+  "blocked",
+  "failed",
+  "unknown",
+  "expired",
+  "discarded",
+];
 const over = ["sent", "sending", "preview", "discarded"];
 const path = (id, verb = "") => "/v1/deliveries/" + encodeURIComponent(id) + (verb && "/" + verb);
 
@@ -19,37 +30,142 @@ export const discard = (d) => post(path(d.id, "discard"));
 const open = (d) => !over.includes(d.status);
 
 // oneLine is the beginning of a text in one line, without the signs of Markdown.
-export const oneLine = (text) => visible(String(text ?? "").slice(0, 600)).replace(/```\w*|\*\*|`|^#+ |\|?(\s*:?-{3,}:?\s*\|)+/gm, " ").replace(/\s+/g, " ").trim().slice(0, 200);
+export const oneLine = (text) =>
+  visible(String(text ?? "").slice(0, 600))
+    .replace(/```\w*|\*\*|`|^#+ |\|?(\s*:?-{3,}:?\s*\|)+/gm, " ")
+    .replace(/\s+/g, " ")
+    .trim()
+    .slice(0, 200);
 
 export default function Deliveries() {
-  return html`<${List} name="deliveries" label=${t("view.deliveries")} path="/v1/deliveries" take=${(b) => b.deliveries} id=${(d) => d.id} kinds=${["deliveries"]}
-    filters=${[{ key: "q", text: t("filter.words") }, { key: "status", text: t("col.status"), options: statuses }, { key: "channel", text: t("col.channel") }, { key: "to", text: t("col.to") }, { key: "session", text: t("col.session"), hint: "sess_…" }, { key: "since", text: t("filter.since"), type: "time" }]}
-    columns=${[
-      { text: t("col.status"), width: "7.5rem", on: "status", cell: (d) => html`<${Chip} status=${d.status} />` },
-      { text: t("col.to"), width: "minmax(8rem, .8fr)", on: "sub", cell: (d) => html`<${Place} of=${d.route} />` },
-      { text: t("col.text"), width: "minmax(10rem, 2fr)", on: "main", cell: (d) => oneLine(d.text) || html`<span class="soft">${t(d.files?.length ? "deliveries.files" : "deliveries.notext")}</span>` },
-      { text: t("col.level"), width: "9.5rem", cell: (d) => html`<${Level} label=${d.label} />` },
-      { text: t("col.tries"), width: "3.5rem", end: true, cell: (d) => number(d.attempts) },
-      { text: t("col.age"), width: "4rem", on: "age", end: true, cell: (d) => html`<${Age} at=${d.created} />` },
-    ]}
-    bulk=${[{ text: t("deliveries.retry"), run: retry, fits: open }, { text: t("deliveries.discard"), run: discard, fits: open, tone: "danger" }]}
-    why=${(d) => address("why", d.id)} rowName=${(d) => routeName(d.route)} empty=${html`<p>${t("deliveries.empty")}</p>`} detail=${Delivery} />`;
+  return html`
+    <${List}
+      name="deliveries"
+      label=${t("view.deliveries")}
+      path="/v1/deliveries"
+      take=${(b) => b.deliveries}
+      id=${(d) => d.id}
+      kinds=${["deliveries"]}
+      filters=${[
+        { key: "q", text: t("filter.words") },
+        { key: "status", text: t("col.status"), options: statuses },
+        { key: "channel", text: t("col.channel") },
+        { key: "to", text: t("col.to") },
+        { key: "session", text: t("col.session"), hint: "sess_…" },
+        { key: "since", text: t("filter.since"), type: "time" },
+      ]}
+      columns=${[
+        { text: t("col.status"), width: "7.5rem", on: "status", cell: (d) => html`<${Chip} status=${d.status} />` },
+        { text: t("col.to"), width: "minmax(8rem, .8fr)", on: "sub", cell: (d) => html`<${Place} of=${d.route} />` },
+        {
+          text: t("col.text"),
+          width: "minmax(10rem, 2fr)",
+          on: "main",
+          cell: (d) =>
+            oneLine(d.text) || html`
+              <span class="soft">${t(d.files?.length ? "deliveries.files" : "deliveries.notext")}</span>
+            `,
+        },
+        { text: t("col.level"), width: "9.5rem", cell: (d) => html`<${Level} label=${d.label} />` },
+        { text: t("col.tries"), width: "3.5rem", end: true, cell: (d) => number(d.attempts) },
+        { text: t("col.age"), width: "4rem", on: "age", end: true, cell: (d) => html`<${Age} at=${d.created} />` },
+      ]}
+      bulk=${[
+        { text: t("deliveries.retry"), run: retry, fits: open },
+        { text: t("deliveries.discard"), run: discard, fits: open, tone: "danger" },
+      ]}
+      why=${(d) => address("why", d.id)}
+      rowName=${(d) => routeName(d.route)}
+      empty=${html`<p>${t("deliveries.empty")}</p>`}
+      detail=${Delivery}
+    />
+  `;
 }
 
 function Delivery({ id, row, refresh }) {
   const read = useLoad(() => json(path(id)), [id, row?.status, row?.attempts]);
-  const after = () => { read.again(); refresh(); };
-  return html`<${Loaded} of=${read}>${(d) => html`
-    <header class="detail-head"><h2><${Place} of=${d.route} /></h2><p><${Chip} status=${d.status} /> <${Level} label=${d.label} /></p></header>
-    ${d.error && html`<p class="note bad">${visible(d.error)}</p>`}
-    ${d.status === "held" && html`<p class="note warn">${t("deliveries.held")} <a href=${address("inbox")}>${t("view.inbox")}</a></p>`}
-    ${open(d) && d.status !== "held" && html`<div class="acts"><${Act} run=${async () => { await retry(d); after(); }} done=${t("deliveries.retried")} icon="retry" tone="main">${t("deliveries.retry")}<//>
-      <${Act} tone="danger" run=${async () => { if (!(await ask(t("deliveries.discardask"), t("deliveries.discard"), { danger: true }))) return false; await discard(d); after(); }} done=${t("deliveries.discarded")}>${t("deliveries.discard")}<//></div>`}
-    <section class="said"><${Markdown} text=${d.text} /><${Files} of=${d.files} /></section>
-    ${d.decision && html`<h3>${t("deliveries.decision")}</h3><${Decision} of=${d.decision} />`}
-    ${d.receipts?.length > 0 && html`<h3>${t("deliveries.receipts")}</h3><ol class="receipts">${d.receipts.map((r, i) => html`<li><code>${r.messageId ?? r.MessageID ?? "–"}</code> <span class="soft">${t("deliveries.piece", { n: i + 1 })}</span> <${When} at=${r.at ?? r.At} /></li>`)}</ol>`}
-    <${Facts} of=${[[t("col.id"), html`<code>${d.id}</code>`], [t("col.kind"), d.kind], [t("col.account"), d.route.account], [t("col.tries"), number(d.attempts)], [t("deliveries.next"), d.next_try && html`<${When} at=${d.next_try} />`],
-      [t("col.created"), html`<${When} at=${d.created} />`], [t("col.finished"), d.finished && html`<${When} at=${d.finished} />`], [t("deliveries.expires"), html`<${When} at=${d.expires} />`],
-      [t("col.session"), d.session && html`<a href=${address("conversations", d.session)}>${d.session}</a>`], [t("col.run"), d.run && html`<a href=${address("runs", d.run)}>${d.run}</a>`],
-      [t("deliveries.resend"), d.resend_of && html`<a href=${address("deliveries", d.resend_of)}>${d.resend_of}</a>`]]} />`}<//>`;
+  const after = () => {
+    read.again();
+    refresh();
+  };
+  return html`
+    <${Loaded} of=${read}>
+      ${(d) => html`
+        <header class="detail-head">
+          <h2>
+            <${Place} of=${d.route} />
+          </h2>
+          <p>
+            <${Chip} status=${d.status} /> <${Level} label=${d.label} />
+          </p>
+        </header>
+        ${d.error && html`<p class="note bad">${visible(d.error)}</p>`}
+        ${d.status === "held" && html`
+          <p class="note warn">
+            ${t("deliveries.held")} <a href=${address("inbox")}>${t("view.inbox")}</a>
+          </p>
+        `}
+        ${open(d) && d.status !== "held" && html`
+          <div class="acts">
+            <${Act}
+              run=${async () => {
+                await retry(d);
+                after();
+              }}
+              done=${t("deliveries.retried")}
+              icon="retry"
+              tone="main"
+            >
+              ${t("deliveries.retry")}
+            <//>
+            <${Act}
+              tone="danger"
+              run=${async () => {
+                if (!(await ask(t("deliveries.discardask"), t("deliveries.discard"), { danger: true }))) return false;
+                await discard(d);
+                after();
+              }}
+              done=${t("deliveries.discarded")}
+            >
+              ${t("deliveries.discard")}
+            <//>
+          </div>
+        `}
+        <section class="said">
+          <${Markdown} text=${d.text} />
+          <${Files} of=${d.files} />
+        </section>
+        ${d.decision && html`
+          <h3>${t("deliveries.decision")}</h3>
+          <${Decision} of=${d.decision} />
+        `}
+        ${d.receipts?.length > 0 && html`
+          <h3>${t("deliveries.receipts")}</h3>
+          <ol class="receipts">
+            ${d.receipts.map((r, i) => html`
+              <li>
+                <code>${r.messageId ?? r.MessageID ?? "–"}</code>${" "}
+                <span class="soft">${t("deliveries.piece", { n: i + 1 })}</span> <${When} at=${r.at ?? r.At} />
+              </li>
+            `)}
+          </ol>
+        `}
+        <${Facts}
+          of=${[
+            [t("col.id"), html`<code>${d.id}</code>`],
+            [t("col.kind"), d.kind],
+            [t("col.account"), d.route.account],
+            [t("col.tries"), number(d.attempts)],
+            [t("deliveries.next"), d.next_try && html`<${When} at=${d.next_try} />`],
+            [t("col.created"), html`<${When} at=${d.created} />`],
+            [t("col.finished"), d.finished && html`<${When} at=${d.finished} />`],
+            [t("deliveries.expires"), html`<${When} at=${d.expires} />`],
+            [t("col.session"), d.session && html`<a href=${address("conversations", d.session)}>${d.session}</a>`],
+            [t("col.run"), d.run && html`<a href=${address("runs", d.run)}>${d.run}</a>`],
+            [t("deliveries.resend"), d.resend_of && html`<a href=${address("deliveries", d.resend_of)}>${d.resend_of}</a>`],
+          ]}
+        />
+      `}
+    <//>
+  `;
 }

@@ -10,17 +10,54 @@ import { Act, Age, ask, Chip, Level, levels, Loaded, Problem, useLoad, Value } f
 export default function Policy() {
   const at = filters();
   const read = useLoad(() => json("/v1/policy" + query(at)), [JSON.stringify(at)]);
-  return html`<div class="page-body">
-    <form class="filters" role="search" aria-label=${t("policy.filter")} onSubmit=${(e) => { e.preventDefault(); replaceQuery(Object.fromEntries(new FormData(e.target))); read.again(); }}>
-      ${["channel", "rule", "session"].map((name) => html`<label class="field"><span>${t("col." + name)}</span><input name=${name} value=${at[name]} /></label>`)}
-      <button type="submit" class="small">${t("policy.show")}</button></form>
-    <${Loaded} of=${read}>${(p) => html`<${Matrix} of=${p.matrix} /><${Flow} of=${p.channels} />${acts() && html`<${Listed} of=${p} />`}`}<//>
-    ${acts() && html`<${Past} /><${Allowed} />`}
-    <div class="two"><${TryMessage} /><${TryTool} /></div></div>`;
+  return html`
+    <div class="page-body">
+      <form
+        class="filters"
+        role="search"
+        aria-label=${t("policy.filter")}
+        onSubmit=${(e) => {
+          e.preventDefault();
+          replaceQuery(Object.fromEntries(new FormData(e.target)));
+          read.again();
+        }}
+      >
+        ${["channel", "rule", "session"].map((name) => html`
+          <label class="field">
+            <span>${t("col." + name)}</span>
+            <input name=${name} value=${at[name]} />
+          </label>
+        `)}
+        <button type="submit" class="small">
+          ${t("policy.show")}
+        </button>
+      </form>
+      <${Loaded} of=${read}>
+        ${(p) => html`
+          <${Matrix} of=${p.matrix} />
+          <${Flow} of=${p.channels} />
+          ${acts() && html`<${Listed} of=${p} />`}
+        `}
+      <//>
+      ${acts() && html`
+        <${Past} />
+        <${Allowed} />
+      `}
+      <div class="two">
+        <${TryMessage} />
+        <${TryTool} />
+      </div>
+    </div>
+  `;
 }
 
 // filters are those of the address.
-const filters = () => ({ channel: "", rule: "", session: "", ...Object.fromEntries(new URLSearchParams(location.search)) });
+const filters = () => ({
+  channel: "",
+  rule: "",
+  session: "",
+  ...Object.fromEntries(new URLSearchParams(location.search)),
+});
 
 function replaceQuery(values) {
   history.replaceState(history.state, "", location.pathname + query(values));
@@ -31,92 +68,349 @@ const chats = ["direct", "group", "channel"];
 // Matrix says for each session, channel and kind of chat what may be sent, and by which rule.
 function Matrix({ of }) {
   const channels = [...new Set(of.flatMap((row) => row.cells.map((c) => c.channel)))];
-  if (!channels.length) return html`<section id="matrix"><h2>${t("policy.matrix")}</h2><p class="soft">${t("policy.nochannel")}</p></section>`;
-  return html`<section id="matrix"><h2>${t("policy.matrix")}</h2><p class="soft">${t("policy.matrixhint")}</p>
-    <div class="scroll" tabindex="0" role="region" aria-label=${t("policy.matrix")}><table class="matrix"><thead><tr><th scope="col" rowspan="2">${t("col.session")}</th>${channels.map((c) => html`<th scope="colgroup" colspan="3">${visible(c)}</th>`)}</tr>
-      <tr>${channels.map(() => chats.map((c) => html`<th scope="col">${t("chattype." + c)}</th>`))}</tr></thead>
-      <tbody>${of.map((row) => html`<tr key=${row.session}><th scope="row">${row.session ? html`<a href=${address("conversations", row.session)}>${visible(row.key)}</a>` : t("policy.anysession")} <${Level} label=${row.level} short /></th>
-        ${row.cells.map((c) => html`<td title=${visible(c.reason)}><${Chip} status=${c.action} /><code>${visible(c.rule)}</code>${c.except.length > 0 && html`<details><summary>${t("policy.except", { n: c.except.length })}</summary>${c.except.map((r) => html`<code>${visible(r)}</code> `)}</details>`}</td>`)}</tr>`)}</tbody></table></div></section>`;
+  if (!channels.length)
+    return html`
+      <section id="matrix">
+        <h2>${t("policy.matrix")}</h2>
+        <p class="soft">${t("policy.nochannel")}</p>
+      </section>
+    `;
+  return html`
+    <section id="matrix">
+      <h2>${t("policy.matrix")}</h2>
+      <p class="soft">${t("policy.matrixhint")}</p>
+      <div class="scroll" tabindex="0" role="region" aria-label=${t("policy.matrix")}>
+        <table class="matrix">
+          <thead>
+            <tr>
+              <th scope="col" rowspan="2">
+                ${t("col.session")}
+              </th>
+              ${channels.map((c) => html`
+                <th scope="colgroup" colspan="3">
+                  ${visible(c)}
+                </th>
+              `)}
+            </tr>
+            <tr>${channels.map(() => chats.map((c) => html`<th scope="col">${t("chattype." + c)}</th>`))}</tr>
+          </thead>
+          <tbody>
+            ${of.map((row) => html`
+              <tr key=${row.session}>
+                <th scope="row">
+                  ${row.session ? html`
+                    <a href=${address("conversations", row.session)}>${visible(row.key)}</a>
+                  ` : (
+                    t("policy.anysession")
+                  )}${" "}
+                  <${Level} label=${row.level} short />
+                </th>
+                ${row.cells.map((c) => html`
+                  <td title=${visible(c.reason)}>
+                    <${Chip} status=${c.action} />
+                    <code>${visible(c.rule)}</code>
+                    ${c.except.length > 0 && html`
+                      <details>
+                        <summary>${t("policy.except", { n: c.except.length })}</summary>
+                        ${c.except.map((r) => html`
+                          <code>${visible(r)}</code>${" "}
+                        `)}
+                      </details>
+                    `}
+                  </td>
+                `)}
+              </tr>
+            `)}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  `;
 }
 
 // Flow draws which level may go to which channel.
 function Flow({ of }) {
   if (!of.length) return null;
-  const step = 44, height = Math.max(levels.length, of.length) * step + 8;
+  const step = 44,
+    height = Math.max(levels.length, of.length) * step + 8;
   const y = (i, n) => 4 + (i + 0.5) * ((height - 8) / n);
   const may = (i, c) => i <= levels.indexOf(c.level);
-  return html`<section id="flow"><h2>${t("policy.flow")}</h2><p class="soft">${t("policy.flowhint")}</p>
-    <svg class="flow" viewBox=${`0 0 560 ${height}`} role="img" aria-label=${of.map((c) => t("policy.flowline", { channel: c.channel, level: t("level." + c.level) })).join(" ")}>
-      ${of.flatMap((c, k) => levels.map((_, i) => may(i, c) && html`<path class=${"edge l" + (i + 1)} d=${`M170 ${y(i, levels.length)} C 280 ${y(i, levels.length)}, 280 ${y(k, of.length)}, 390 ${y(k, of.length)}`} />`))}
-      ${levels.map((l, i) => html`<g class=${"node l" + (i + 1)}><rect x="4" y=${y(i, levels.length) - 15} width="166" height="30" rx="8" /><text x="87" y=${y(i, levels.length) + 5} text-anchor="middle">${t("level." + l)}</text></g>`)}
-      ${of.map((c, k) => html`<g class="node"><rect x="390" y=${y(k, of.length) - 15} width="166" height="30" rx="8" /><text x="473" y=${y(k, of.length) + 5} text-anchor="middle">${visible(c.channel)}</text></g>`)}
-    </svg></section>`;
+  return html`
+    <section id="flow">
+      <h2>${t("policy.flow")}</h2>
+      <p class="soft">${t("policy.flowhint")}</p>
+      <svg
+        class="flow"
+        viewBox=${`0 0 560 ${height}`}
+        role="img"
+        aria-label=${of.map((c) => t("policy.flowline", { channel: c.channel, level: t("level." + c.level) })).join(" ")}
+      >
+        ${of.flatMap((c, k) =>
+          levels.map(
+            (_, i) =>
+              may(i, c) && html`
+                <path
+                  class=${"edge l" + (i + 1)}
+                  d=${`M170 ${y(i, levels.length)} C 280 ${y(i, levels.length)}, 280 ${y(k, of.length)}, 390 ${y(k, of.length)}`}
+                />
+              `,
+          ),
+        )}
+        ${levels.map((l, i) => html`
+          <g class=${"node l" + (i + 1)}>
+            <rect x="4" y=${y(i, levels.length) - 15} width="166" height="30" rx="8"></rect>
+            <text x="87" y=${y(i, levels.length) + 5} text-anchor="middle">
+              ${t("level." + l)}
+            </text>
+          </g>
+        `)}
+        ${of.map((c, k) => html`
+          <g class="node">
+            <rect x="390" y=${y(k, of.length) - 15} width="166" height="30" rx="8"></rect>
+            <text x="473" y=${y(k, of.length) + 5} text-anchor="middle">
+              ${visible(c.channel)}
+            </text>
+          </g>
+        `)}
+      </svg>
+    </section>
+  `;
 }
 
 // Listed lists the rules, with how often each has applied.
 function Listed({ of: { rules, looked } }) {
-  return html`<section id="rules"><h2>${t("policy.rules")}</h2>${rules.length ? html`<div class="scroll" tabindex="0" role="region" aria-label=${t("policy.rules")}><table><thead><tr><th scope="col">${t("col.rule")}</th><th scope="col">${t("policy.action")}</th><th scope="col">${t("policy.condition")}</th><th scope="col" class="end">${t("policy.fired")}</th><th scope="col">${t("policy.last")}</th></tr></thead>
-    <tbody>${rules.map((r) => html`<tr key=${r.rule}><td><code>${visible(r.rule)}</code> <span class="soft">${r.hook ?? ""}</span></td><td><${Chip} status=${r.action} /></td>
-      <td>${visible([r.match && Object.entries(r.match).map(([k, v]) => k + ": " + v).join(", "), r.tools?.join(", "), r.when].filter(Boolean).join(" · ")) || html`<span class="soft">${t("policy.always")}</span>`}</td>
-      <td class="end">${r.fired.count && (!r.hook || r.hook === "PRE_OUTPUT") ? html`<a href=${"/deliveries" + query({ rule: r.rule })}>${count(r.fired)}</a>` : count(r.fired)}</td><td>${r.fired.last && html`<${Age} at=${r.fired.last} />`}</td></tr>`)}</tbody></table></div>
-    <p class="soft">${t(looked.more ? "policy.lookedmore" : "policy.looked", { n: number(looked.entries) })}</p>` : html`<p class="soft">${t("policy.norules")}</p>`}</section>`;
+  return html`
+    <section id="rules">
+      <h2>${t("policy.rules")}</h2>
+      ${rules.length ? html`
+        <div class="scroll" tabindex="0" role="region" aria-label=${t("policy.rules")}>
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">${t("col.rule")}</th>
+                <th scope="col">${t("policy.action")}</th>
+                <th scope="col">${t("policy.condition")}</th>
+                <th scope="col" class="end">
+                  ${t("policy.fired")}
+                </th>
+                <th scope="col">${t("policy.last")}</th>
+              </tr>
+            </thead>
+            <tbody>
+              ${rules.map((r) => html`
+                <tr key=${r.rule}>
+                  <td>
+                    <code>${visible(r.rule)}</code> <span class="soft">${r.hook ?? ""}</span>
+                  </td>
+                  <td>
+                    <${Chip} status=${r.action} />
+                  </td>
+                  <td>
+                    ${visible(
+                      [
+                        r.match &&
+                          Object.entries(r.match)
+                            .map(([k, v]) => k + ": " + v)
+                            .join(", "),
+                        r.tools?.join(", "),
+                        r.when,
+                      ]
+                        .filter(Boolean)
+                        .join(" · "),
+                    ) || html`<span class="soft">${t("policy.always")}</span>`}
+                  </td>
+                  <td class="end">
+                    ${r.fired.count && (!r.hook || r.hook === "PRE_OUTPUT") ? html`
+                      <a href=${"/deliveries" + query({ rule: r.rule })}>${count(r.fired)}</a>
+                    ` : (
+                      count(r.fired)
+                    )}
+                  </td>
+                  <td>${r.fired.last && html`<${Age} at=${r.fired.last} />`}</td>
+                </tr>
+              `)}
+            </tbody>
+          </table>
+        </div>
+        <p class="soft">${t(looked.more ? "policy.lookedmore" : "policy.looked", { n: number(looked.entries) })}</p>
+      ` : html`
+        <p class="soft">${t("policy.norules")}</p>
+      `}
+    </section>
+  `;
 }
 
-const example = "name: figures\nhook: PRE_OUTPUT\nwhen: output.chatType == \"group\" && text.contains(\"figures\")\naction: block\n";
+const example =
+  'name: figures\nhook: PRE_OUTPUT\nwhen: output.chatType == "group" && text.contains("figures")\naction: block\n';
 
 // Past tries a proposed policy against what is stored.
 function Past() {
   const [text, set] = useState(example);
   const [state, run] = useTry(() => post("/v1/policy/backtest", { policy: text }));
   const r = state.result;
-  return html`<section class="card" id="past"><h2>${t("past.title")}</h2><p class="soft">${t("past.what")}</p>
-    <form class="form wide" onSubmit=${run}><${Field} text=${t("past.policy")} hint=${t("past.hint")}><textarea rows="6" class="code" spellcheck="false" value=${text} onInput=${(e) => set(e.target.value)}></textarea><//>
-      <button type="submit" class="main" disabled=${state.busy}>${t("past.try")}</button></form>
-    <div role="status" class="result">${state.error && html`<${Problem} error=${state.error} />`}${r && html`<p><strong>${summary(r)}</strong> <span class="soft">${t("past.looked", { messages: number(r.deliveries), calls: number(r.calls) })} ${t("past." + r.bound)}</span>${r.since && html` <span class="soft">${t("past.since")} <${Age} at=${r.since} /></span>`}</p>
-      ${r.untried.map((u) => html`<p class="note">${visible(u)}</p>`)}
-      ${r.changed.length > 0 && html`<ul class="lines">${r.changed.map((c) => html`<li><${Chip} status=${c.would} /> <span class="soft">${t("past.was", { was: known("status", c.was) })}</span> <a href=${c.delivery ? address("deliveries", c.delivery) : address("runs", c.run)}>${visible(c.tool || c.route?.title || c.route?.conversation || c.route?.channel || "")}</a> <span>${visible(c.text)}</span> <span class="soft"><${Age} at=${c.at} /></span> <a href=${address("why", c.delivery || c.run)}>${t("why.button")}</a></li>`)}</ul>`}
-      ${r.more && html`<p class="soft">${t("past.more")}</p>`}`}</div></section>`;
+  return html`
+    <section class="card" id="past">
+      <h2>${t("past.title")}</h2>
+      <p class="soft">${t("past.what")}</p>
+      <form class="form wide" onSubmit=${run}>
+        <${Field} text=${t("past.policy")} hint=${t("past.hint")}>
+          <textarea
+            rows="6"
+            class="code"
+            spellcheck="false"
+            value=${text}
+            onInput=${(e) => set(e.target.value)}
+          ></textarea>
+        <//>
+        <button type="submit" class="main" disabled=${state.busy}>
+          ${t("past.try")}
+        </button>
+      </form>
+      <div role="status" class="result">
+        ${state.error && html`<${Problem} error=${state.error} />`}
+        ${r && html`
+          <p>
+            <strong>${summary(r)}</strong>${" "}
+            <span class="soft">
+              ${t("past.looked", { messages: number(r.deliveries), calls: number(r.calls) })} ${t("past." + r.bound)}
+            </span>
+            ${r.since && html`
+              ${" "}
+              <span class="soft">
+                ${t("past.since")} <${Age} at=${r.since} />
+              </span>
+            `}
+          </p>
+          ${r.untried.map((u) => html`
+            <p class="note">${visible(u)}</p>
+          `)}
+          ${r.changed.length > 0 && html`
+            <ul class="lines">
+              ${r.changed.map((c) => html`
+                <li>
+                  <${Chip} status=${c.would} /> <span class="soft">${t("past.was", { was: known("status", c.was) })}</span>${" "}
+                  <a href=${c.delivery ? address("deliveries", c.delivery) : address("runs", c.run)}>
+                    ${visible(c.tool || c.route?.title || c.route?.conversation || c.route?.channel || "")}
+                  </a>${" "}
+                  <span>${visible(c.text)}</span>${" "}
+                  <span class="soft">
+                    <${Age} at=${c.at} />
+                  </span>${" "}
+                  <a href=${address("why", c.delivery || c.run)}>${t("why.button")}</a>
+                </li>
+              `)}
+            </ul>
+          `}
+          ${r.more && html`<p class="soft">${t("past.more")}</p>`}
+        `}
+      </div>
+    </section>
+  `;
 }
 
 const summary = (r) => {
-  const said = ["block", "hold", "redact", "allow"].filter((a) => r.count[a]).map((a) => t("would." + a, { n: number(r.count[a]) }));
+  const said = ["block", "hold", "redact", "allow"]
+    .filter((a) => r.count[a])
+    .map((a) => t("would." + a, { n: number(r.count[a]) }));
   return said.length ? said.join(" ") : t("past.nothing");
 };
 
 const useForm = (start) => {
   const [form, set] = useState(start);
-  return [form, (name) => ({ value: form[name], onInput: (e) => set({ ...form, [name]: e.target.value }), onChange: (e) => set({ ...form, [name]: e.target.value }) })];
+  return [
+    form,
+    (name) => ({
+      value: form[name],
+      onInput: (e) => set({ ...form, [name]: e.target.value }),
+      onChange: (e) => set({ ...form, [name]: e.target.value }),
+    }),
+  ];
 };
 
 function useTry(run) {
   const [state, set] = useState({});
-  return [state, async (e) => {
-    e.preventDefault();
-    set({ busy: true });
-    try {
-      set({ result: await run() });
-    } catch (error) {
-      set({ error });
-    }
-  }];
+  return [
+    state,
+    async (e) => {
+      e.preventDefault();
+      set({ busy: true });
+      try {
+        set({ result: await run() });
+      } catch (error) {
+        set({ error });
+      }
+    },
+  ];
 }
 
-export const Field = ({ text, hint, children }) => html`<label class="field"><span>${text}</span>${children}${hint && html`<small>${hint}</small>`}</label>`;
+export const Field = ({ text, hint, children }) => html`
+  <label class="field">
+    <span>${text}</span>
+    ${children}
+    ${hint && html`<small>${hint}</small>`}
+  </label>
+`;
 
 function TryMessage() {
   const status = useLoad(() => json("/v1/status"), []);
   const [form, field] = useForm({ channel: "webchat", chatType: "direct", to: "", session: "", label: "", text: "" });
   const [state, run] = useTry(() => json("/v1/policy/check" + query(form)));
-  return html`<section class="card"><h2>${t("policy.trymessage")}</h2><p class="soft">${t("policy.noeffect")}</p>
-    <${Loaded} of=${status}>${(s) => html`<form class="form" onSubmit=${run}>
-      <${Field} text=${t("col.channel")}><select ...${field("channel")}>${[...new Set(["webchat", ...s.accounts.map((a) => a.channel)])].map((c) => html`<option value=${c} selected=${c === form.channel}>${c}</option>`)}</select><//>
-      <${Field} text=${t("policy.chattype")}><select ...${field("chatType")}>${["direct", "group", "channel"].map((c) => html`<option value=${c} selected=${c === form.chatType}>${t("chattype." + c)}</option>`)}</select><//>
-      <${Field} text=${t("policy.to")} hint=${t("policy.tohint")}><input ...${field("to")} /><//>
-      <${Field} text=${t("col.session")} hint=${t("policy.sessionhint")}><input ...${field("session")} /><//>
-      <${Field} text=${t("col.level")}><select ...${field("label")}><option value="">${t("policy.learned")}</option>${levels.map((l) => html`<option value=${l} selected=${l === form.label}>${t("level." + l)}</option>`)}</select><//>
-      <${Field} text=${t("col.text")} hint=${t("policy.texthint")}><textarea rows="2" ...${field("text")}></textarea><//>
-      <button type="submit" class="main" disabled=${state.busy}>${t("policy.try")}</button></form>`}<//>
-    <div role="status" class="result">${state.error && html`<${Problem} error=${state.error} />`}${state.result && html`<${Decision} of=${state.result} />`}</div></section>`;
+  return html`
+    <section class="card">
+      <h2>${t("policy.trymessage")}</h2>
+      <p class="soft">${t("policy.noeffect")}</p>
+      <${Loaded} of=${status}>
+        ${(s) => html`
+          <form class="form" onSubmit=${run}>
+            <${Field} text=${t("col.channel")}>
+              <select ...${field("channel")}>
+                ${[...new Set(["webchat", ...s.accounts.map((a) => a.channel)])].map((c) => html`
+                  <option value=${c} selected=${c === form.channel}>
+                    ${c}
+                  </option>
+                `)}
+              </select>
+            <//>
+            <${Field} text=${t("policy.chattype")}>
+              <select ...${field("chatType")}>
+                ${["direct", "group", "channel"].map((c) => html`
+                  <option value=${c} selected=${c === form.chatType}>
+                    ${t("chattype." + c)}
+                  </option>
+                `)}
+              </select>
+            <//>
+            <${Field} text=${t("policy.to")} hint=${t("policy.tohint")}>
+              <input ...${field("to")} />
+            <//>
+            <${Field} text=${t("col.session")} hint=${t("policy.sessionhint")}>
+              <input ...${field("session")} />
+            <//>
+            <${Field} text=${t("col.level")}>
+              <select ...${field("label")}>
+                <option value="">${t("policy.learned")}</option>
+                ${levels.map((l) => html`
+                  <option value=${l} selected=${l === form.label}>
+                    ${t("level." + l)}
+                  </option>
+                `)}
+              </select>
+            <//>
+            <${Field} text=${t("col.text")} hint=${t("policy.texthint")}>
+              <textarea rows="2" ...${field("text")}></textarea>
+            <//>
+            <button type="submit" class="main" disabled=${state.busy}>
+              ${t("policy.try")}
+            </button>
+          </form>
+        `}
+      <//>
+      <div role="status" class="result">
+        ${state.error && html`<${Problem} error=${state.error} />`}
+        ${state.result && html`<${Decision} of=${state.result} />`}
+      </div>
+    </section>
+  `;
 }
 
 function TryTool() {
@@ -128,27 +422,89 @@ function TryTool() {
     } catch (e) {
       throw Object.assign(new Error(t("policy.badjson", { what: e.message })), { status: 400 });
     }
-    return json("/v1/policy/simulate", { method: "POST", body: { tool_name: form.tool, args, ...(form.session ? { session: form.session } : {}) } });
+    return json("/v1/policy/simulate", {
+      method: "POST",
+      body: { tool_name: form.tool, args, ...(form.session ? { session: form.session } : {}) },
+    });
   });
   const r = state.result;
-  return html`<section class="card"><h2>${t("policy.trytool")}</h2><p class="soft">${t("policy.noeffect")}</p>
-    <form class="form" onSubmit=${run}>
-      <${Field} text=${t("policy.tool")}><input ...${field("tool")} required /><//>
-      <${Field} text=${t("inbox.args")} hint="JSON"><textarea rows="3" class="code" ...${field("args")}></textarea><//>
-      <${Field} text=${t("col.session")} hint=${t("policy.mainhint")}><input ...${field("session")} /><//>
-      <button type="submit" class="main" disabled=${state.busy}>${t("policy.try")}</button></form>
-    <div role="status" class="result">${state.error && html`<${Problem} error=${state.error} />`}
-      ${r && html`${r.reason && html`<p>${visible(r.reason)}</p>`}<${Rules} of=${r.rules ?? r.decision?.rules} /><details><summary>${t("policy.all")}</summary><${Value} of=${r} /></details>`}</div></section>`;
+  return html`
+    <section class="card">
+      <h2>${t("policy.trytool")}</h2>
+      <p class="soft">${t("policy.noeffect")}</p>
+      <form class="form" onSubmit=${run}>
+        <${Field} text=${t("policy.tool")}>
+          <input ...${field("tool")} required />
+        <//>
+        <${Field} text=${t("inbox.args")} hint="JSON">
+          <textarea rows="3" class="code" ...${field("args")}></textarea>
+        <//>
+        <${Field} text=${t("col.session")} hint=${t("policy.mainhint")}>
+          <input ...${field("session")} />
+        <//>
+        <button type="submit" class="main" disabled=${state.busy}>
+          ${t("policy.try")}
+        </button>
+      </form>
+      <div role="status" class="result">
+        ${state.error && html`<${Problem} error=${state.error} />`}
+        ${r && html`
+          ${r.reason && html`<p>${visible(r.reason)}</p>`}
+          <${Rules} of=${r.rules ?? r.decision?.rules} />
+          <details>
+            <summary>${t("policy.all")}</summary>
+            <${Value} of=${r} />
+          </details>
+        `}
+      </div>
+    </section>
+  `;
 }
 
 // Allowed lists the rules that always allow tool calls.
 function Allowed() {
   const read = useLoad(() => json("/v1/policy/allow-rules"), []);
-  return html`<section id="allowed"><h2>${t("always.list")}</h2><${Loaded} of=${read}>${({ rules }) => (rules.length ? html`<ul class="lines">${rules.map((r) => html`<li key=${r.id} class="allowed"><div><pre class="code" tabindex="0" role="region" aria-label=${t("always.rule")}>${visible(r.yaml)}</pre>
-    <p class="soft">${t("always.by", { name: visible(r.by) })} · <${Age} at=${r.created} /> · <a href=${address("inbox", r.approval)}>${t("inbox.what")}</a></p></div>
-    <${Act} allowed=${owns()} tone="danger" done=${t("always.ended")} run=${async () => {
-      if (!(await ask(t("always.endask", { tool: visible(r.tool) }), t("always.end"), { danger: true }))) return false;
-      await call("/v1/policy/allow-rules/" + encodeURIComponent(r.id), { method: "DELETE" });
-      read.again();
-    }}>${t("always.end")}<//></li>`)}</ul>` : html`<p class="soft">${t("always.none")}</p>`)}<//></section>`;
+  return html`
+    <section id="allowed">
+      <h2>${t("always.list")}</h2>
+      <${Loaded} of=${read}>
+        ${({ rules }) =>
+          rules.length ? html`
+            <ul class="lines">
+              ${rules.map((r) => html`
+                <li key=${r.id} class="allowed">
+                  <div>
+                    <pre class="code" tabindex="0" role="region" aria-label=${t("always.rule")}>
+                      ${visible(r.yaml)}
+                    </pre>
+                    <p class="soft">
+                      ${t("always.by", { name: visible(r.by) })} · <${Age} at=${r.created} /> ·${" "}
+                      <a href=${address("inbox", r.approval)}>${t("inbox.what")}</a>
+                    </p>
+                  </div>
+                  <${Act}
+                    allowed=${owns()}
+                    tone="danger"
+                    done=${t("always.ended")}
+                    run=${async () => {
+                      if (
+                        !(await ask(t("always.endask", { tool: visible(r.tool) }), t("always.end"), { danger: true }))
+                      )
+                        return false;
+                      await call("/v1/policy/allow-rules/" + encodeURIComponent(r.id), { method: "DELETE" });
+                      read.again();
+                    }}
+                  >
+                    ${t("always.end")}
+                  <//>
+                </li>
+              `)}
+            </ul>
+          ` : html`
+            <p class="soft">${t("always.none")}</p>
+          `
+        }
+      <//>
+    </section>
+  `;
 }

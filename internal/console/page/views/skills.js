@@ -10,18 +10,75 @@ const short = (digest) => digest && html`<code title=${digest}>${visible(digest.
 
 export default function Skills() {
   const read = useLoad(() => json("/v1/skills"), []);
-  return html`<div class="page-body"><${Loaded} of=${read}>${({ skills }) => (skills.length === 0 ? html`<p class="empty">${t("skills.empty")}</p>` : html`<div class="cards">${skills.map((s) => html`<${Skill} key=${s.agent + "/" + s.name} of=${s} again=${read.again} />`)}</div>`)}<//></div>`;
+  return html`
+    <div class="page-body">
+      <${Loaded} of=${read}>
+        ${({ skills }) =>
+          skills.length === 0 ? html`
+            <p class="empty">${t("skills.empty")}</p>
+          ` : html`
+            <div class="cards">
+              ${skills.map((s) => html`
+                <${Skill} key=${s.agent + "/" + s.name} of=${s} again=${read.again} />
+              `)}
+            </div>
+          `
+        }
+      <//>
+    </div>
+  `;
 }
 
 function Skill({ of: s, again }) {
   const pin = (trust) => async () => {
-    if (trust && !(await ask(t("skills.ask", { name: visible(s.name), agent: visible(s.agent) }), t("skills.trust"), { detail: t("skills.detail") }))) return false;
-    await json("/v1/skills/" + encodeURIComponent(s.name) + "?agent=" + encodeURIComponent(s.agent), { method: "PATCH", body: { trust, digest: s.digest } });
+    if (
+      trust &&
+      !(await ask(t("skills.ask", { name: visible(s.name), agent: visible(s.agent) }), t("skills.trust"), {
+        detail: t("skills.detail"),
+      }))
+    )
+      return false;
+    await json("/v1/skills/" + encodeURIComponent(s.name) + "?agent=" + encodeURIComponent(s.agent), {
+      method: "PATCH",
+      body: { trust, digest: s.digest },
+    });
     again();
     return true;
   };
-  return html`<article class="card"><header><h2>${visible(s.name)}</h2><${Chip} status=${s.state} tone=${tones[s.state]} text=${known("skillstate", s.state)} /></header>
-    ${s.description && html`<p>${visible(s.description)}</p>`}${s.problem && html`<p class="note bad">${visible(s.problem)}</p>`}
-    <${Facts} of=${[[t("chat.agent"), visible(s.agent)], [t("skills.trusted"), known("skilltrust", s.trust)], [t("col.level"), html`<${Level} label=${s.classification} />`], [t("skills.digest"), short(s.digest)], [t("skills.pinned"), s.pinned !== s.digest && short(s.pinned)], [t("skills.signer"), s.signer && visible(s.signer)], [t("skills.source"), s.source && visible(s.source)], [t("skills.by"), s.by && visible(s.by)], [t("skills.added"), s.added && html`<${When} at=${s.added} />`]]} />
-    ${s.digest && html`<div class="acts">${s.trust !== "trusted" || s.state !== "ok" ? html`<${Act} allowed=${owns()} done=${t("skills.done")} run=${pin(true)}>${t("skills.trust")}<//>` : html`<${Act} allowed=${owns()} done=${t("skills.done")} run=${pin(false)}>${t("skills.distrust")}<//>`}</div>`}</article>`;
+  return html`
+    <article class="card">
+      <header>
+        <h2>${visible(s.name)}</h2>
+        <${Chip} status=${s.state} tone=${tones[s.state]} text=${known("skillstate", s.state)} />
+      </header>
+      ${s.description && html`<p>${visible(s.description)}</p>`}
+      ${s.problem && html`<p class="note bad">${visible(s.problem)}</p>`}
+      <${Facts}
+        of=${[
+          [t("chat.agent"), visible(s.agent)],
+          [t("skills.trusted"), known("skilltrust", s.trust)],
+          [t("col.level"), html`<${Level} label=${s.classification} />`],
+          [t("skills.digest"), short(s.digest)],
+          [t("skills.pinned"), s.pinned !== s.digest && short(s.pinned)],
+          [t("skills.signer"), s.signer && visible(s.signer)],
+          [t("skills.source"), s.source && visible(s.source)],
+          [t("skills.by"), s.by && visible(s.by)],
+          [t("skills.added"), s.added && html`<${When} at=${s.added} />`],
+        ]}
+      />
+      ${s.digest && html`
+        <div class="acts">
+          ${s.trust !== "trusted" || s.state !== "ok" ? html`
+            <${Act} allowed=${owns()} done=${t("skills.done")} run=${pin(true)}>
+              ${t("skills.trust")}
+            <//>
+          ` : html`
+            <${Act} allowed=${owns()} done=${t("skills.done")} run=${pin(false)}>
+              ${t("skills.distrust")}
+            <//>
+          `}
+        </div>
+      `}
+    </article>
+  `;
 }

@@ -8,7 +8,16 @@ import { cls, html, useState } from "../ui/html.js";
 import { Chip, Copy, Level, Loaded, useLoad } from "../ui/parts.js";
 
 // views of the objects that a step names.
-const views = { run: "runs", delivery: "deliveries", approval: "inbox", session: "conversations", memory: "memory", alert: "alerts", job: "automation", entry: "audit" };
+const views = {
+  run: "runs",
+  delivery: "deliveries",
+  approval: "inbox",
+  session: "conversations",
+  memory: "memory",
+  alert: "alerts",
+  job: "automation",
+  entry: "audit",
+};
 // rowOf is the id that the view of an explained object has for it.
 const rowOf = (w) => ({ job: w.id.slice("cron/".length), entry: w.id.slice("aud_".length) })[w.kind] ?? w.id;
 
@@ -16,7 +25,11 @@ const tone = { ok: "good", stopped: "rule", waits: "warn", failed: "bad", unknow
 
 export default function Why() {
   const at = useAddress();
-  return html`<div class="page-body why">${at.id ? html`<${Chain} key=${at.id} id=${at.id} session=${at.query.get("session") ?? ""} />` : html`<${Ask} />`}</div>`;
+  return html`
+    <div class="page-body why">
+      ${at.id ? html`<${Chain} key=${at.id} id=${at.id} session=${at.query.get("session") ?? ""} />` : html`<${Ask} />`}
+    </div>
+  `;
 }
 
 // named is the object that a link leads to, or the text itself: an id, which may have slashes.
@@ -34,21 +47,91 @@ function Ask() {
     const { id, session } = named(text.trim());
     if (id) go(address("why", id, { session }));
   };
-  return html`<form class="form card" onSubmit=${open}><label class="field"><span>${t("why.id")}</span><input value=${text} onInput=${(e) => set(e.target.value)} autofocus /><small>${t("why.idhint")}</small></label><button type="submit" class="main">${t("why.ask")}</button></form>`;
+  return html`
+    <form class="form card" onSubmit=${open}>
+      <label class="field">
+        <span>${t("why.id")}</span>
+        <input value=${text} onInput=${(e) => set(e.target.value)} autofocus />
+        <small>${t("why.idhint")}</small>
+      </label>
+      <button type="submit" class="main">
+        ${t("why.ask")}
+      </button>
+    </form>
+  `;
 }
 
 function Chain({ id, session }) {
-  const read = useLoad(() => json("/v1/why/" + encodeURIComponent(id) + (session && "?session=" + encodeURIComponent(session))), [id, session]);
-  return html`<${Loaded} of=${read}>${(w) => html`
-    <header class="detail-head"><h2>${visible(w.title)}</h2><p><${Chip} status=${w.status} /> <code>${w.id}</code></p></header>
-    <p class="answer">${visible(w.answer)}</p>
-    ${w.change?.length > 0 && html`<section class="note"><strong>${t("why.change")}</strong><ul>${w.change.map((c) => html`<li>${visible(c.text)} ${c.command && html`<code>${c.command}</code>`}</li>`)}</ul></section>`}
-    <ol class="chain">${w.steps.map((s) => html`<${Step} of=${s} />`)}</ol>
-    <div class="acts"><${Copy} text=${location.href} label=${t("list.link")} /><${Copy} text=${w.links.cli} label=${w.links.cli} />${views[w.kind] && html`<a class="button small" href=${address(views[w.kind], rowOf(w))}>${t("why.open")}</a>`}</div>`}<//>`;
+  const read = useLoad(
+    () => json("/v1/why/" + encodeURIComponent(id) + (session && "?session=" + encodeURIComponent(session))),
+    [id, session],
+  );
+  return html`
+    <${Loaded} of=${read}>
+      ${(w) => html`
+        <header class="detail-head">
+          <h2>${visible(w.title)}</h2>
+          <p>
+            <${Chip} status=${w.status} /> <code>${w.id}</code>
+          </p>
+        </header>
+        <p class="answer">${visible(w.answer)}</p>
+        ${w.change?.length > 0 && html`
+          <section class="note">
+            <strong>${t("why.change")}</strong>
+            <ul>
+              ${w.change.map((c) => html`
+                <li>
+                  ${visible(c.text)} ${c.command && html`<code>${c.command}</code>`}
+                </li>
+              `)}
+            </ul>
+          </section>
+        `}
+        <ol class="chain">
+          ${w.steps.map((s) => html`
+            <${Step} of=${s} />
+          `)}
+        </ol>
+        <div class="acts">
+          <${Copy} text=${location.href} label=${t("list.link")} />
+          <${Copy} text=${w.links.cli} label=${w.links.cli} />
+          ${views[w.kind] && html`
+            <a class="button small" href=${address(views[w.kind], rowOf(w))}>
+              ${t("why.open")}
+            </a>
+          `}
+        </div>
+      `}
+    <//>
+  `;
 }
 
-const Step = ({ of: s }) => html`<li class=${cls("step", s.state)}>
-  <p class="step-head"><${Chip} status=${s.state} tone=${tone[s.state]} text=${t("why.step." + s.step)} /> ${s.at ? html`<time dateTime=${s.at} title=${exact(s.at)}>${clock(s.at)}</time>` : ""} ${s.took_ms > 0 && html`<span class="soft">${span(s.took_ms)}</span>`} <${Level} label=${s.label} /></p>
-  <p>${s.state === "not_recorded" ? html`<em>${s.text ? visible(s.text) : t("why.notrecorded")}</em>` : visible(s.text)} ${s.object && views[s.object.kind] && html`<a href=${address(views[s.object.kind], s.object.id)}>${s.object.id}</a>`}</p>
-  ${s.facts?.length > 0 && html`<p class="soft">${s.facts.map((f) => `${visible(f.name)}: ${visible(f.value)}`).join(" · ")}</p>`}
-  ${s.rules?.length > 0 && html`<details open=${s.state === "stopped"}><summary>${t("why.rules", { n: s.rules.length })}</summary><${Rules} of=${s.rules} /></details>`}</li>`;
+const Step = ({ of: s }) => html`
+  <li class=${cls("step", s.state)}>
+    <p class="step-head">
+      <${Chip} status=${s.state} tone=${tone[s.state]} text=${t("why.step." + s.step)} />${" "}
+      ${s.at ? html`
+        <time dateTime=${s.at} title=${exact(s.at)}>
+          ${clock(s.at)}
+        </time>
+      ` : (
+        ""
+      )}${" "}
+      ${s.took_ms > 0 && html`<span class="soft">${span(s.took_ms)}</span>`} <${Level} label=${s.label} />
+    </p>
+    <p>
+      ${s.state === "not_recorded" ? html`<em>${s.text ? visible(s.text) : t("why.notrecorded")}</em>` : visible(s.text)}${" "}
+      ${s.object && views[s.object.kind] && html`<a href=${address(views[s.object.kind], s.object.id)}>${s.object.id}</a>`}
+    </p>
+    ${s.facts?.length > 0 && html`
+      <p class="soft">${s.facts.map((f) => `${visible(f.name)}: ${visible(f.value)}`).join(" · ")}</p>
+    `}
+    ${s.rules?.length > 0 && html`
+      <details open=${s.state === "stopped"}>
+        <summary>${t("why.rules", { n: s.rules.length })}</summary>
+        <${Rules} of=${s.rules} />
+      </details>
+    `}
+  </li>
+`;

@@ -280,8 +280,12 @@ func TestWhyExplainsAuditEntries(t *testing.T) {
 		{Actor: "operator", Action: "pairing.locked"},
 		{Actor: "token:ada", Action: "session.learn", Object: "agent:main:http:1", Session: session.ID, Detail: json.RawMessage(`{"from":"PUBLIC/trusted","to":"INTERNAL/trusted"}`)},
 		{Actor: "agent:main", Action: "run.failed", Object: "run_gone", Session: session.ID, Detail: json.RawMessage(`{"error":"the model does not answer"}`)},
-		{Actor: "gateway", Action: "cron.fired", Object: "cron/gone/1"},
+		{Actor: "job:gone", Action: "cron.fired", Object: "cron/gone/1"},
 		{Actor: "telegram:1001", Action: "pairing.request", Object: "1001"},
+		{Actor: "hook:ci", Action: "message.send", Object: "dlv_gone"},
+		{Actor: "proxy:ada", Action: "memory.delete", Object: "mem_gone"},
+		{Actor: "gateway", Action: "audit.begin"},
+		{Actor: "unknown", Action: "http.denied"},
 	}
 	for i := range entries {
 		entries[i].At, entries[i].Label = clock.Add(time.Duration(i+1)*time.Second), open
@@ -315,8 +319,12 @@ func TestWhyExplainsAuditEntries(t *testing.T) {
 		"delivery.retry":  {"retry", byToken, []string{"recorded ok"}},
 		"session.learn":   {"learn", "The conversation was given text of another level. It was done with the token ada, over the HTTP API: by the page, the command line or a program. The level changed from PUBLIC/trusted to INTERNAL/trusted.", []string{"learnt ok"}},
 		"run.failed":      {"failed", "the model does not answer", []string{"recorded ok"}},
-		"cron.fired":      {"fired", "The time of the job had come. The gateway did it by itself.", []string{"recorded ok"}},
-		"pairing.request": {"request", "Somebody who may not talk to the bot wrote to it. telegram:1001 did it in a chat.", []string{"recorded ok"}},
+		"cron.fired":      {"fired", "The time of the job had come. The job gone did it.", []string{"recorded ok"}},
+		"pairing.request": {"request", "Somebody who may not talk to the bot wrote to it. It was done by telegram:1001.", []string{"recorded ok"}},
+		"message.send":    {"send", "The hook ci did it.", nil},
+		"memory.delete":   {"delete", "The memory was to be forgotten. It was done by ada, whom the proxy named, over the HTTP API.", nil},
+		"audit.begin":     {"begin", "The chain of hashes begins here. The gateway did it by itself.", nil},
+		"http.denied":     {"denied", "Who did it is not known.", nil},
 		"pairing.locked":  {"locked", "There were too many wrong codes. For an hour, no code is accepted. " + byToken, []string{"recorded ok"}},
 	} {
 		for _, by := range []struct{ id, as string }{{own[action], ""}, {theirs[action], asShift}, {theirs[action], ""}} {

@@ -57,10 +57,10 @@ func wayOf(actor string) string {
 		return "It was done with the gateway's own token, over the HTTP API: by the page, the command line or a program."
 	case kind == "token" && named:
 		return fmt.Sprintf("It was done with the token %s, over the HTTP API: by the page, the command line or a program.", name)
-	case kind == "agent" && named:
-		return fmt.Sprintf("The agent %s did it.", name)
-	case named:
-		return actor + " did it in a chat."
+	case kind == "proxy" && named:
+		return fmt.Sprintf("It was done by %s, whom the proxy named, over the HTTP API.", name)
+	case (kind == "agent" || kind == "job" || kind == "hook") && named:
+		return fmt.Sprintf("The %s %s did it.", kind, name)
 	}
-	return "It was done by " + actor + "."
+	return "It was done by " + actor + "." // a person is named with the channel, such as telegram:1001
 }

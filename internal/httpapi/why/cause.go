@@ -14,7 +14,7 @@ var entryCauses = map[string]string{
 	"bots.stopped":    "Bots answered each other again and again, and no person wrote.",
 	"cron.fired":      "The time of the job had come.",
 	"exchange.ended":  "The exchange between the two agents was over.",
-	"hook.replay":     "The request was to be handled again.",
+	"hook.replayed":   "The request was to be handled again.",
 	"memory.delete":   "The memory was to be forgotten.",
 	"node.request":    "A program asked to be a node.",
 	"pairing.locked":  "There were too many wrong codes. For an hour, no code is accepted.",

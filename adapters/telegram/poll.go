@@ -78,8 +78,12 @@ func (p *poller) step(ctx context.Context) error {
 	updates, err := p.fetch(ctx)
 	p.proven = err == nil
 	if err != nil {
-		if f := adapters.AsFailure(err); f.Kind == adapters.Transient && !f.Certain {
+		f := adapters.AsFailure(err)
+		if f.Kind == adapters.Transient && !f.Certain {
 			p.api.client.closeIdle() // the connection may be the one that went deaf
+		}
+		if waits && f.RetryAfter == conflictPause {
+			f.RetryAfter = 0 // a replica that was frozen may send one more call before it sees that it lost the account
 		}
 		return err
 	}

@@ -275,6 +275,21 @@ func TestConflictIsShown(t *testing.T) {
 	require.Contains(t, s.adapter.State().Detail, "another poller or a webhook uses this token")
 }
 
+// A replica that was frozen can cut off its successor once, which must not cost the successor the long pause.
+func TestOneConflictIsShort(t *testing.T) {
+	t.Parallel()
+	log := newLogBuffer()
+	s := newSetup(t, telegramtest.Options{}, func(c *telegram.Config) { c.Log = log.logger() })
+	s.run(t)
+	s.srv.Say(telegramtest.Private(1001), ada, "before")
+	s.inbox.wait(t, 1)
+	s.srv.Inject(telegramtest.Conflict().On("getUpdates").For(1))
+	s.srv.Say(telegramtest.Private(1001), ada, "after") // ends the call that waits, if one does
+	log.wait(t, "trying again")
+	require.NotContains(t, log.String(), "wait=30s")
+	s.inbox.wait(t, 2)
+}
+
 func TestPollingTakesOverFromWebhook(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t, telegramtest.Options{}, func(c *telegram.Config) {

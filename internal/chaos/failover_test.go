@@ -22,6 +22,7 @@ type pair struct {
 	*world
 	other   *child.Process
 	configs [2]child.Config // of the owner and of the other
+	late    int             // calls that a thawed gateway may send before it sees that it lost the account
 }
 
 // startNATS starts a server of the test's own and gives its address.
@@ -115,7 +116,7 @@ func (p *pair) untilConnected(want bool) {
 func (p *pair) connected() bool {
 	p.t.Helper()
 	open, most := p.chat.connections()
-	require.LessOrEqual(p.t, open, most, "the account is connected more than once")
+	require.LessOrEqual(p.t, open, most+p.late, "the account is connected more than once")
 	return open > 0
 }
 
@@ -183,6 +184,9 @@ func TestFrozenOwner(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newPair(t, name, postgres)
+			if name == "telegram" { // the other platforms see connections, not calls
+				p.late = 1
+			}
 			p.talk(10, false)
 			require.NoError(t, p.process.Freeze())
 			p.talk(10, false)

@@ -152,7 +152,8 @@ refuses a backup that is damaged, from the other kind of database or from a newe
 version. With --replace, the present state moves to the folder before-restore-TIME.
 
 If FILE is a folder with backups, the newest one is used, or with --at the newest one
-that is not later than this time.
+that began at this time or before. The time is the one in the file's name. What
+happened between two backups can't be restored.
 
 Messages that the gateway accepted after the backup are missing. Messages that were
 queued in the backup are sent again: look at them with sluice deliveries list before
@@ -170,7 +171,7 @@ you let people in.`,
 		}),
 	}
 	cmd.Flags().StringVar(&o.identity, "identity", "", "the `file` with the secret key of an encrypted backup")
-	cmd.Flags().StringVar(&o.at, "at", "", "in a folder of backups, use the newest one that is not later than this `time`, such as 2026-11-25T18:00:00Z")
+	cmd.Flags().StringVar(&o.at, "at", "", "in a folder of backups, use the newest one that began at this `time` or before, such as 2026-11-25T18:00:00Z")
 	cmd.Flags().StringVar(&o.config, "restore-config", "", "also write the configuration and its secrets, to this `file` and beside it; else they are put into the state folder")
 	cmd.Flags().BoolVar(&o.replace, "replace", false, "move the present state to another folder first")
 	cmd.Flags().BoolVar(&o.check, "check", false, "only check that the backup is complete and can be restored")
@@ -231,7 +232,7 @@ func choose(name, at string) (string, error) {
 			return filepath.Join(name, e.Name()), nil
 		}
 	}
-	return "", fmt.Errorf("%s has no backup of that time: their names are like %s", name, nameFormat)
+	return "", fmt.Errorf("%s has no backup that began at that time or before: their names are like %s", name, nameFormat)
 }
 
 func (c *Commands) restore(ctx context.Context, file string, t backup.Target, keys []age.Identity) error {

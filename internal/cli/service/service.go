@@ -76,6 +76,8 @@ the command again changes the service.`,
 		Use: "status", Short: "Show whether the service runs", Args: cobra.NoArgs,
 		RunE: runner(func(ctx context.Context, _ []string) error { return c.status(ctx) }),
 	}
+	install.Flags().BoolVar(&c.asJSON, "json", false, "print what was installed as JSON")
+	uninstall.Flags().BoolVar(&c.asJSON, "json", false, "print the result as JSON")
 	status.Flags().BoolVar(&c.asJSON, "json", false, "print the state as JSON")
 	for _, cmd := range []*cobra.Command{install, uninstall, status} {
 		cmd.Flags().BoolVar(&c.system, "system", runtime.GOOS == "windows", "the service of the machine instead of your own; needs the rights of an administrator")
@@ -105,12 +107,17 @@ func (c *commands) install(ctx context.Context) error {
 	if err := c.remember(spec); err != nil {
 		return err
 	}
-	for _, line := range append(said, "The other commands find it: try sluice status") {
-		if err := c.screen.Printf("%s", line); err != nil {
-			return err
-		}
-	}
-	return nil
+	text := strings.Join(append(said, "The other commands find it: try sluice status"), "\n")
+	return c.show(text, installed{System: spec.System, Program: spec.Program, Config: spec.Config, State: spec.State, Text: text})
+}
+
+// installed is the new service as JSON.
+type installed struct {
+	System  bool   `json:"system"` // of the machine
+	Program string `json:"program"`
+	Config  string `json:"config,omitempty"`
+	State   string `json:"state,omitempty"`
+	Text    string `json:"text"`
 }
 
 // with is an environment with another value of a variable.
@@ -200,7 +207,14 @@ func (c *commands) uninstall(ctx context.Context) error {
 	if err := os.Remove(api.ServiceRecord(c.loader, c.system)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return needsRoot(err)
 	}
-	return c.screen.Printf("The service is removed. Its configuration and state are still there.")
+	const text = "The service is removed. Its configuration and state are still there."
+	return c.show(text, removed{System: c.system, Text: text})
+}
+
+// removed is the service that is gone as JSON.
+type removed struct {
+	System bool   `json:"system"` // of the machine
+	Text   string `json:"text"`
 }
 
 // errNotRunning makes the command exit with 1.
@@ -228,7 +242,7 @@ func (c *commands) status(ctx context.Context) error {
 		}
 		st.Text += "\n" + said
 	}
-	if err := c.show(st); err != nil {
+	if err := c.show(st.Text, st); err != nil {
 		return err
 	}
 	if !st.Ready {
@@ -237,11 +251,12 @@ func (c *commands) status(ctx context.Context) error {
 	return nil
 }
 
-func (c *commands) show(st state) error {
+// show prints the text, or the result as JSON.
+func (c *commands) show(text string, result any) error {
 	if !c.asJSON {
-		return c.screen.Printf("%s", st.Text)
+		return c.screen.Printf("%s", text)
 	}
-	raw, err := json.Marshal(st)
+	raw, err := json.Marshal(result)
 	if err != nil {
 		return err
 	}

@@ -92,6 +92,27 @@ func TestOtherCommandsFindTheService(t *testing.T) {
 	require.NoError(t, b.cmds.uninstall(t.Context()), "twice")
 }
 
+// Programs that install and remove the service read what was done.
+func TestInstallAndUninstallAsJSON(t *testing.T) {
+	t.Parallel()
+	b := setup(t, map[string]string{"SLUICE_STATE": "/s"})
+	b.cmds.asJSON = true
+	require.NoError(t, b.cmds.install(t.Context()))
+	program, err := os.Executable()
+	require.NoError(t, err)
+	program, err = filepath.EvalSymlinks(program)
+	require.NoError(t, err)
+	var got map[string]any
+	require.NoError(t, json.Unmarshal(b.out.Bytes(), &got))
+	require.Contains(t, got["text"], "starts when you log in")
+	delete(got, "text")
+	require.Equal(t, map[string]any{"system": false, "program": program, "state": "/s"}, got)
+
+	b.out.Reset()
+	require.NoError(t, b.cmds.uninstall(t.Context()))
+	require.JSONEq(t, `{"system":false,"text":"The service is removed. Its configuration and state are still there."}`, b.out.String())
+}
+
 // A record with a state folder counts for commands, but what a person says counts more.
 func TestStateOfTheService(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ import (
 const unitName = "sluice.service"
 
 // hardening is what the machine's service may do: nothing that the gateway does not need. Commands of agents and
-// programs of MCP servers may need more: programs.conf.
+// programs of MCP servers need more: sandbox.conf.
 //
 //go:embed hardening.conf
 var hardening string

@@ -175,6 +175,9 @@ func (db *DB) conflict(ctx context.Context, change ledger.Change) error {
 		}
 	}
 	for _, m := range change.Deliveries {
+		if m.Late {
+			continue
+		}
 		if err := db.fenced(ctx, m.Delivery.Partition, m.Delivery.Epoch); err != nil {
 			return err
 		}

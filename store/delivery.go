@@ -95,10 +95,14 @@ func (b *writer) moveDelivery(m ledger.DeliveryMove) {
 	d := m.Delivery
 	level, trust := engine.Label(d.Label)
 	chunks, receipts, decision := b.deliveryTexts(d)
+	fence := d.Epoch
+	if m.Late {
+		fence = 0
+	}
 	b.add(engine.Statement{SQL: moveDelivery, Else: sessions.ErrConflict, Args: []any{
 		engine.Indexed(d.Lane), d.Partition, string(d.Kind), b.route(d.Route), d.Text, level, trust, string(d.Status),
 		d.Epoch, d.Attempts, engine.Micros(d.NextTry), engine.Micros(d.Expires), chunks, receipts, string(d.PreviewID), decision, d.LastError, engine.Micros(d.Finished),
-		string(d.ResendOf), engine.Micros(d.SentAt), d.LostPreview, b.files(d), string(d.ID), string(m.From), d.Attempts, guard(d.Epoch), d.Epoch, d.Partition, d.Epoch,
+		string(d.ResendOf), engine.Micros(d.SentAt), d.LostPreview, b.files(d), string(d.ID), string(m.From), d.Attempts, guard(d.Epoch), fence, d.Partition, fence,
 	}})
 }
 

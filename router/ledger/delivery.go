@@ -196,10 +196,12 @@ type Delivery struct {
 // receipts, preview id, lost preview, sent at, decision, last error, finished, resend of, route, lane) if its stored
 // status is From, its stored epoch is not greater than Delivery.Epoch, and it was not attempted since it was read
 // (its stored attempts are not higher); else ErrConflict. With Delivery.Epoch above 0 the partition's epoch must
-// equal it, else ErrFenced; 0 neither checks nor sets the epoch.
+// equal it, else ErrFenced; 0 neither checks nor sets the epoch. With Late the partition may have its next owner: what that
+// one has stored of the delivery stands (ErrConflict).
 type DeliveryMove struct {
 	From     DeliveryStatus
 	Delivery Delivery
+	Late     bool
 }
 
 // Withdraws reports whether the delivery deletes the message that shows its preview.

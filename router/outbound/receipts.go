@@ -95,19 +95,18 @@ func (w *worker) recordOr(ctx context.Context, d, later ledger.Delivery) error {
 }
 
 // storeReceipt stores a delivery's row after the platform's answer. The answer is a fact, no matter who owns the partition
-// now; but a row that another owner has sent again is left alone.
+// now; but a row that another owner has written is left alone.
 func storeReceipt(ctx context.Context, store committer, d ledger.Delivery) error {
 	from := ledger.DeliverySending
 	if d.Status == ledger.DeliveryPreview {
 		from = ledger.DeliveryPreview
 	}
-	move := func(d ledger.Delivery) error {
-		return store.Commit(ctx, ledger.Change{Deliveries: []ledger.DeliveryMove{{From: from, Delivery: d}}})
+	move := func(late bool) error {
+		return store.Commit(ctx, ledger.Change{Deliveries: []ledger.DeliveryMove{{From: from, Delivery: d, Late: late}}})
 	}
-	err := move(d)
+	err := move(false)
 	if errors.Is(err, sessions.ErrFenced) {
-		d.Epoch = 0
-		err = move(d)
+		err = move(true)
 	}
 	return err
 }

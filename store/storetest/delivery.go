@@ -89,6 +89,16 @@ func testDeliveryMove(t *testing.T, b *bundle) {
 	require.ErrorIs(t, err, sessions.ErrNotFound)
 
 	b.refuse(sessions.ErrConflict, moveDelivery(ledger.DeliveryPreview, moved))
+
+	late := moveDelivery(ledger.DeliverySending, want) // by the last owner, of what the next one has not written yet
+	next := b.take(3, "b")
+	b.refuse(sessions.ErrFenced, late)
+	late.Deliveries[0].Late = true
+	b.commit(late)
+	want.Epoch = next
+	b.commit(moveDelivery(ledger.DeliverySending, want))
+	b.refuse(sessions.ErrConflict, late)
+
 	want.Status, want.Epoch = ledger.DeliveryDiscarded, 0
 	b.commit(moveDelivery(ledger.DeliverySending, want)) // without a fence
 }

@@ -19,10 +19,11 @@ type RunPoint struct {
 	Finished     time.Time
 }
 
-// DeliveryPoint is what charts show of a delivery.
-type DeliveryPoint struct {
-	Status  DeliveryStatus
-	Created time.Time
+// DeliveryCount is what charts show of the deliveries of an hour.
+type DeliveryCount struct {
+	All   int
+	Sent  int
+	First time.Time // when the oldest of them was created
 }
 
 // ToolCall is a tool call of the past.

@@ -2,7 +2,9 @@ package storetest
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -60,4 +62,29 @@ func testToolCalls(t *testing.T, b *bundle) {
 	calls, _, err := b.ToolCalls(b.ctx, flow.Public, 100)
 	require.NoError(t, err)
 	require.Equal(t, ledger.ToolCall{Session: open.ID, Run: "run_1", ID: "c1", Tool: "read", Args: json.RawMessage(`{"a":"c1"}`), Label: public, Made: at(1)}, calls[0])
+}
+
+func testDeliveriesSince(t *testing.T, b *bundle) {
+	secretive := newSession("agent:main:secret")
+	secretive.Taint = flow.NewLabel(flow.Confidential, flow.Trusted)
+	b.create(secretive)
+	queue := func(minute int, session sessions.ID, status ledger.DeliveryStatus) {
+		d := newDelivery("lane")
+		d.Created, d.Session, d.Status, d.Label = at(minute), session, status, flow.Bottom()
+		b.commit(ledger.Change{Deliver: []ledger.Delivery{d}})
+	}
+	queue(1, "", ledger.DeliverySent)
+	queue(40, "", ledger.DeliveryFailed)
+	queue(61, "", ledger.DeliverySent)
+	queue(62, secretive.ID, ledger.DeliverySent)
+	counted := func(most flow.Level, since, limit int) []ledger.DeliveryCount {
+		hours, err := b.DeliveriesSince(b.ctx, most, at(since), time.Hour, limit)
+		require.NoError(t, err)
+		slices.SortFunc(hours, func(x, y ledger.DeliveryCount) int { return x.First.Compare(y.First) })
+		return hours
+	}
+	require.Equal(t, []ledger.DeliveryCount{{All: 2, Sent: 1, First: at(1)}, {All: 2, Sent: 2, First: at(61)}}, counted(flow.Restricted, 0, 10))
+	require.Equal(t, []ledger.DeliveryCount{{All: 1, First: at(40)}, {All: 1, Sent: 1, First: at(61)}}, counted(flow.Public, 30, 10), "the caller may not know of the last one")
+	require.Equal(t, []ledger.DeliveryCount{{All: 1, Sent: 1, First: at(61)}}, counted(flow.Public, 0, 1), "the newest")
+	require.Empty(t, counted(flow.Restricted, 100, 10))
 }

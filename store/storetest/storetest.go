@@ -301,6 +301,7 @@ func operatorCases() map[string]func(*testing.T, *bundle) {
 func memoryCases() map[string]func(*testing.T, *bundle) {
 	return map[string]func(*testing.T, *bundle){
 		"todos":                          testTodos,
+		"deliveries of a time":           testDeliveriesSince,
 		"marks of shared files":          testMarks,
 		"pins of skills":                 testSkillPins,
 		"cooldowns of models":            testCooldowns,

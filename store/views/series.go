@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"strconv"
 	"time"
 
 	"sluice/policy/flow"
@@ -31,21 +32,22 @@ func (db Table) RunsSince(ctx context.Context, most flow.Level, since time.Time,
 		})
 }
 
-// DeliveriesSince reads the state of the newest deliveries since a time, at most limit, newest first.
-func (db Table) DeliveriesSince(ctx context.Context, most flow.Level, since time.Time, limit int) ([]ledger.DeliveryPoint, error) {
+// DeliveriesSince counts the newest deliveries since a time, at most limit, for each step of time.
+func (db Table) DeliveriesSince(ctx context.Context, most flow.Level, since time.Time, step time.Duration, limit int) ([]ledger.DeliveryCount, error) {
 	f := engine.Filter{}
 	f.Within(most, "deliveries", "session_id")
 	if _, err := deliveries().period(ctx, db.Conn, &f, &ledger.Query{Since: since}); err != nil {
 		return nil, err
 	}
-	return engine.All(ctx, db.Conn, `SELECT status, created FROM deliveries`+f.Where()+` ORDER BY seq DESC`+engine.Limit(limit), f.Args,
-		func(row engine.Row) (ledger.DeliveryPoint, error) {
-			var p ledger.DeliveryPoint
-			var status string
-			var created int64
-			err := row.Scan(&status, &created)
-			p.Status, p.Created = ledger.DeliveryStatus(status), engine.FromMicros(created)
-			return p, err
+	at := `created / ` + strconv.FormatInt(step.Microseconds(), 10)
+	newest := `SELECT status, created FROM deliveries` + f.Where() + ` ORDER BY seq DESC` + engine.Limit(limit)
+	return engine.All(ctx, db.Conn, `SELECT count(*), SUM(CASE status WHEN 'sent' THEN 1 ELSE 0 END), MIN(created) FROM (`+newest+`) AS newest GROUP BY `+at, f.Args,
+		func(row engine.Row) (ledger.DeliveryCount, error) {
+			var n ledger.DeliveryCount
+			var first int64
+			err := row.Scan(&n.All, &n.Sent, &first)
+			n.First = engine.FromMicros(first)
+			return n, err
 		})
 }
 

@@ -35,7 +35,7 @@ type Rows interface {
 	ListPairings(ctx context.Context, channel, account string, status ledger.PairingStatus) ([]ledger.Pairing, error)
 	ListAlerts(ctx context.Context, q alert.Query) ([]alert.Alert, error)
 	RunsSince(ctx context.Context, most flow.Level, since time.Time, limit int) ([]ledger.RunPoint, error)
-	DeliveriesSince(ctx context.Context, most flow.Level, since time.Time, limit int) ([]ledger.DeliveryPoint, error)
+	DeliveriesSince(ctx context.Context, most flow.Level, since time.Time, step time.Duration, limit int) ([]ledger.DeliveryCount, error)
 }
 
 // API serves the overview.

@@ -44,16 +44,21 @@ func (r *reader) series(out *overviewRecord) error {
 	if err != nil {
 		return err
 	}
-	sent, err := r.Rows.DeliveriesSince(r.ctx, r.level, r.since, pointsMax)
+	deliveries, err := r.Rows.DeliveriesSince(r.ctx, r.level, r.since, step, pointsMax)
 	if err != nil {
 		return err
 	}
-	s := series{Since: r.since, Until: r.now, Step: int(step.Seconds()), Complete: len(runs) < pointsMax && len(sent) < pointsMax}
+	counted, oldest := 0, r.now
+	for _, d := range deliveries {
+		counted += d.All
+		oldest = *earlier(&oldest, d.First)
+	}
+	s := series{Since: r.since, Until: r.now, Step: int(step.Seconds()), Complete: len(runs) < pointsMax && counted < pointsMax}
 	if n := len(runs); n == pointsMax {
 		s.Since = runs[n-1].Accepted
 	}
-	if n := len(sent); n == pointsMax && sent[n-1].Created.After(s.Since) {
-		s.Since = sent[n-1].Created
+	if counted == pointsMax && oldest.After(s.Since) {
+		s.Since = oldest
 	}
 	first := r.since.Truncate(step)
 	for at := first; !at.After(r.now); at = at.Add(step) {
@@ -65,10 +70,8 @@ func (r *reader) series(out *overviewRecord) error {
 	for _, run := range runs {
 		in(run.Accepted).add(run)
 	}
-	for _, d := range sent {
-		if d.Status == ledger.DeliverySent {
-			in(d.Created).Sent++
-		}
+	for _, d := range deliveries {
+		in(d.First).Sent += d.Sent
 	}
 	for i := range s.Points {
 		s.Points[i].finish()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/adapters"
+	"sluice/sessions"
 )
 
 // heldUp is a platform whose calls return when the test lets them.
@@ -63,6 +65,7 @@ func TestALateResultLeavesTheNextOwnersCallAlone(t *testing.T) {
 				synctest.Wait()
 				b.rival(t, b.adapter)
 				time.Sleep(10 * time.Second)
+				synctest.Wait()
 				require.Len(t, l.lookups, 1)
 				close(calls.goOn[0])
 				time.Sleep(time.Second)
@@ -72,4 +75,39 @@ func TestALateResultLeavesTheNextOwnersCallAlone(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A gateway that was frozen while it showed a preview has not heard yet that another one owns the session and has answered.
+// Its first update, which is due at once, must not put the beginning of the answer in the place of the whole one.
+func TestAFrozenPreviewDoesNotReplaceTheAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var frozen atomic.Int64
+		b := newBundle(t, withEdits, func(b *bundle) {
+			b.now = func() time.Time { return time.Now().Add(time.Duration(frozen.Load())) }
+		})
+		more := make(chan struct{})
+		b.agent.answer = func(ctx context.Context, _ string, emit func(sessions.Event)) (string, error) {
+			emit(sessions.Event{Type: sessions.EventDelta, Text: "the beginning of a long answer"})
+			<-more
+			emit(sessions.Event{Type: sessions.EventDelta, Text: ", which goes on"})
+			<-ctx.Done()
+			return "", context.Cause(ctx)
+		}
+		run := b.hear(in("ann", "1", "hi"))
+		b.await(1)
+		require.Equal(t, []string{"the beginning of a long answer"}, b.chat.texts("ann"))
+		frozen.Store(int64(10 * time.Second))
+		rival := b.rival(t, b.adapter)
+		got, err := rival.Sessions().WaitRun(t.Context(), run.Run, time.Minute)
+		require.NoError(t, err)
+		require.Equal(t, sessions.RunDone, got.Status)
+		synctest.Wait()
+		require.Equal(t, []string{"echo: hi"}, b.chat.texts("ann"))
+		close(more)
+		time.Sleep(1100 * time.Millisecond) // the update that was due
+		require.Equal(t, []string{"echo: hi"}, b.chat.texts("ann"))
+		b.stop()
+		require.Equal(t, []string{"echo: hi"}, b.chat.texts("ann"))
+	})
 }

@@ -24,6 +24,9 @@ const (
 	typingEvery  = 4 * time.Second        // platforms end it after about five
 	previewCall  = 15 * time.Second       // bound of one platform call for a preview
 	previewFirst = 20                     // minimum length of the first preview in characters
+	// lateMax is how late an update may come. A process that was frozen for longer may have lost the session, and hears of it in the
+	// same moment: its next update comes after that.
+	lateMax = time.Second
 )
 
 // show lets people see that a run is working: through live events, a typing indicator, and on platforms that can edit
@@ -50,6 +53,7 @@ type show struct {
 	thinking strings.Builder // of the model's thoughts
 	closed   bool
 	timer    *time.Timer
+	due      time.Time // of the next update
 
 	work       sync.Mutex       // held while the platform is called; guards what follows
 	row        *ledger.Delivery // the preview's delivery; nil until it was stored
@@ -117,8 +121,21 @@ func (s *show) begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, typer := s.adapter.(adapters.Typer); typer || !s.off {
-		s.timer = time.AfterFunc(showDelay, s.tick)
+		s.updateIn(showDelay)
 	}
+}
+
+// updateIn sets the timer for the next update. The caller holds mu.
+func (s *show) updateIn(wait time.Duration) {
+	s.due = s.by.now().Add(wait)
+	s.timer = time.AfterFunc(wait, s.tick)
+}
+
+// late reports whether the update comes so late that the process may have been frozen.
+func (s *show) late() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.by.now().Sub(s.due) > lateMax
 }
 
 // permitted asks the gate whether the unfinished answer may be shown: the gate must let it out unchanged, whatever it
@@ -250,7 +267,7 @@ func (s *show) tick() {
 	if s.isClosed() || s.ctx.Err() != nil {
 		return
 	}
-	if text != "" || s.row != nil || s.typingDue() { // thousands of runs that wait for their models have nothing new
+	if (text != "" || s.row != nil || s.typingDue()) && !s.late() { // thousands of runs that wait for their models have nothing new
 		if !s.permitted(text) {
 			return
 		}
@@ -259,7 +276,7 @@ func (s *show) tick() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
-		s.timer = time.AfterFunc(s.every, s.tick)
+		s.updateIn(s.every)
 	}
 }
 

@@ -51,7 +51,13 @@ func (s *scene) takeBack(saved answer) {
 // edit is a change of one key.
 func (s *scene) edit(path string, value any) string {
 	s.t.Helper()
-	body, err := json.Marshal(args{"changes": []args{{"path": path, "value": value}}})
+	return s.edits(args{"path": path, "value": value})
+}
+
+// edits are changes of several keys at once.
+func (s *scene) edits(changes ...args) string {
+	s.t.Helper()
+	body, err := json.Marshal(args{"changes": changes})
 	require.NoError(s.t, err)
 	return string(body)
 }

@@ -33,11 +33,13 @@ var (
 			AND id IN ` + pruneList
 	removeDelivery = `DELETE FROM deliveries WHERE idempotency = '' AND status IN ('sent', 'discarded') AND finished > 0 AND finished < ? AND id IN ` + pruneList
 	// A run stays while its exchange has a text, while its answer is unsettled, and while it is the session's last
-	// run or the last one there that a person has caused.
+	// run or the last one there that a person has caused. The next run is the next entry of the index runs_session: if
+	// PostgreSQL is asked whether there is a later run, it reads all later runs of the session for each run.
 	prunableRun = `status NOT IN ('queued', 'running') AND finished > 0 AND finished < ?
 		AND NOT EXISTS (SELECT 1 FROM exchanges x WHERE x.id = runs.exchange_id AND x.chain <> '')
 		AND id NOT IN (SELECT d.run_id FROM deliveries d WHERE d.status NOT IN ('sent', 'discarded'))
-		AND EXISTS (SELECT 1 FROM runs later WHERE later.session_id = runs.session_id AND later.seq > runs.seq AND (later.kind = 'message' OR runs.kind <> 'message'))
+		AND session_id = (SELECT next.session_id FROM runs next WHERE (next.session_id, next.seq) > (runs.session_id, runs.seq)
+			AND (next.kind = 'message' OR runs.kind <> 'message') ORDER BY next.session_id, next.seq LIMIT 1)
 		AND id IN ` + pruneList
 	// The event's key stays forever: it identifies a repeat.
 	forgetRuns = `UPDATE events SET run_id = '' WHERE event_key IN (SELECT event_key FROM runs WHERE ` + prunableRun + `)`

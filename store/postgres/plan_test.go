@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -70,6 +71,45 @@ func TestPlansWithoutStatistics(t *testing.T) {
 		checked++
 	}
 	require.GreaterOrEqual(t, checked, 8)
+}
+
+// TestRetentionReadsOneRunOfASession: retention asks for each run whether its session has a later one. Sessions have
+// thousands of runs, so it must not read all of them each time.
+func TestRetentionReadsOneRunOfASession(t *testing.T) {
+	t.Parallel()
+	url := migrated.Copy(t)
+	open(t, url)
+	conn, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close(t.Context()) }) // what it changes is of no use to others
+	_, err = conn.Exec(t.Context(), `INSERT INTO runs (id, session_id, partition_no, kind, status, input, route, level, trust, event_key, leader, epoch, attempts,
+			reply, error, model, input_tokens, output_tokens, cached_tokens, accepted, started, finished)
+		SELECT 'run_' || at, 'ses_' || at % 20, 0, 'message', 'done', '', '', 1, 0, 'event_' || at, '', 0, 1, '', '', '', 0, 0, 0, at, at, at FROM generate_series(1, 20000) at`)
+	require.NoError(t, err)
+	_, err = conn.Exec(t.Context(), `ANALYZE`)
+	require.NoError(t, err)
+	read := regexp.MustCompile(`using runs_session on runs next \(actual rows=(\d+)`)
+	checked := 0
+	for _, s := range storetest.HotStatements(t) {
+		if !strings.HasPrefix(s.SQL, "DELETE FROM runs WHERE status") {
+			continue
+		}
+		args := []any{int64(1_000_000)}
+		for n := range len(s.Args) - 1 {
+			args = append(args, "run_"+strconv.Itoa(n+1))
+		}
+		rows, err := conn.Query(t.Context(), "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) "+postgres.Rebind(s.SQL), args...)
+		require.NoError(t, err)
+		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		require.NoError(t, err)
+		plan := strings.Join(lines, "\n")
+		found := read.FindStringSubmatch(plan)
+		require.NotNil(t, found, plan)
+		require.Equal(t, "1", found[1], plan)
+		checked++
+		break
+	}
+	require.Equal(t, 1, checked)
 }
 
 // byKey are the statements that name one row, or the few rows of one session or lane; wholeScan is a part of a plan that

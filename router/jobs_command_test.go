@@ -39,7 +39,7 @@ func TestCronCommand(t *testing.T) {
 		synctest.Wait()
 		pass(3 * time.Second)
 		require.Equal(t, []string{"water is due"}, b.chat.texts("ann"))
-		require.Contains(t, said("13", "/cron resume water"), "goes on; next 2000-01-01 0")
+		require.Contains(t, said("13", "/cron resume water"), "is resumed; next 2000-01-01 0")
 		require.Contains(t, said("14", "/cron remove water"), "is a job of sluice.yaml")
 		require.Equal(t, "`"+id+"` is removed.", said("15", "/cron remove "+id))
 		require.Equal(t, "There is no such job here. `/cron` lists the jobs.", said("16", "/cron show "+id))

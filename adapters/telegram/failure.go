@@ -28,7 +28,7 @@ const conflictPause = 30 * time.Second
 func asFailure(method string, err error) *adapters.Failure {
 	f := &adapters.Failure{Kind: adapters.Transient, Err: fmt.Errorf("call %s: %w", method, err)}
 	if lost, ok := errors.AsType[*lostError](err); ok {
-		f.Certain = !lost.Sent
+		f.Certain, f.Err = !lost.Sent, fmt.Errorf("call %s: %w", method, lost) // without the words of the library
 		return f
 	}
 	refused, ok := errors.AsType[*apiError](err)

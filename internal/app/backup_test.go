@@ -162,6 +162,7 @@ func TestRestoreRefusesWhatDoesNotFit(t *testing.T) {
 	}
 	empty := filepath.Join(t.TempDir(), "state")
 	require.ErrorContains(t, restore(archive.Bytes(), backup.Target{State: g.state, Replace: true}), "stop it first")
+	require.NoError(t, restore(archive.Bytes(), backup.Target{State: g.state, Check: true}), "beside the gateway")
 	require.ErrorContains(t, restore(archive.Bytes(), backup.Target{State: empty, Store: "postgres://db/sluice"}), "is of sqlite")
 	require.ErrorContains(t, restore([]byte("something else"), backup.Target{State: empty}), "not a backup")
 	damaged := bytes.Clone(archive.Bytes())

@@ -50,13 +50,15 @@ func Restore(ctx context.Context, in io.Reader, t Target, with []age.Identity) (
 	if err := os.MkdirAll(t.State, 0o700); err != nil {
 		return Restored{}, err
 	}
-	unlock, err := t.lock()
-	if err != nil {
-		return Restored{}, err
-	}
-	defer func() { err = errors.Join(err, unlock()) }()
-	if err := t.free(ctx); err != nil && !t.Check {
-		return Restored{}, err
+	if !t.Check { // which changes nothing, and runs beside a gateway
+		unlock, err := t.lock()
+		if err != nil {
+			return Restored{}, err
+		}
+		defer func() { err = errors.Join(err, unlock()) }()
+		if err := t.free(ctx); err != nil {
+			return Restored{}, err
+		}
 	}
 	work, end, err := workspace(t.State)
 	if err != nil {

@@ -81,12 +81,12 @@ func printAlert(s terminal.Screen, a api.Alert) error {
 		}
 	}
 	if len(a.Notifications) == 0 {
-		return s.Printf("\nNobody was notified.")
+		return s.Printf("\nNobody has been notified yet.")
 	}
 	if err := s.Printf(""); err != nil {
 		return err
 	}
-	return terminal.Rows(s, []string{"TOLD", "REASON", "STEP", "STATUS", "DELIVERY", "WHY", "AT"}, a.Notifications, func(n api.AlertNotification) []string {
+	return terminal.Rows(s, []string{"NOTIFIED", "REASON", "STEP", "STATUS", "DELIVERY", "WHY", "AT"}, a.Notifications, func(n api.AlertNotification) []string {
 		reason, step, why := n.Reason, "", n.Why
 		if n.Edit {
 			reason = strings.TrimSpace(reason + " (edit)")
@@ -182,7 +182,7 @@ func printWays(s terminal.Screen, got api.AlertWays) error {
 			return err
 		}
 		for i, step := range way.Steps {
-			line := "  " + strconv.Itoa(i+1) + ". tell " + terminal.Line(strings.Join(step.Notify, ", "))
+			line := "  " + strconv.Itoa(i+1) + ". notify " + terminal.Line(strings.Join(step.Notify, ", "))
 			if step.Wait != "" {
 				line += " after " + step.Wait + " without an acknowledgement"
 			}

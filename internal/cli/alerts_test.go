@@ -26,9 +26,9 @@ host=x
 service=db
 link: https://wiki/disk
 
-TOLD   REASON        STEP  STATUS  DELIVERY  WHY                AT
-owner  escalation    2     sent    dlv_2     -                  1h ago
-ops    first (edit)  1     queued  dlv_1     w; withheld there  1h ago
+NOTIFIED  REASON        STEP  STATUS  DELIVERY  WHY                AT
+owner     escalation    2     sent    dlv_2     -                  1h ago
+ops       first (edit)  1     queued  dlv_1     w; withheld there  1h ago
 `
 	check(t, map[string]command{
 		`alerts list --filter a="b" --filter c=d --limit 1`: {
@@ -45,7 +45,7 @@ ops    first (edit)  1     queued  dlv_1     w; withheld there  1h ago
 		"alerts test --severity critical --source s --set a=b": {
 			asks:   `POST /v1/alerts/test {"labels":{"a":"b"},"severity":"critical","source":"s"}`,
 			answer: `{"ways":[{"route":"0/1","receiver":"oncall","group_wait":"30s","quiet":true,"steps":[{"notify":["ops"]},{"wait":"10m0s","notify":["owner","tom"],"repeat":3}]}],"inhibited_by":["z"]}`,
-			out:    "route 0/1: receiver oncall after 30s, quiet at present\n  1. tell ops\n  2. tell owner, tom after 10m0s without an acknowledgement, repeated 3 times\ninhibited by  z\n",
+			out:    "route 0/1: receiver oncall after 30s, quiet at present\n  1. notify ops\n  2. notify owner, tom after 10m0s without an acknowledgement, repeated 3 times\ninhibited by  z\n",
 		},
 		"alerts silence a --for 2h --comment c": {
 			asks: `POST /v1/alerts/a/silence {"comment":"c","for":"2h"}`, answer: `{"id":"s1","matchers":["key=\"a\""],"ends":"2026-04-26T19:03:16Z"}`, out: "s1: key=\"a\" quiet until 2026-04-26T19:03:16Z\n",

@@ -18,7 +18,7 @@ func TestJobs(t *testing.T) {
 			out:    "TIME                  STATUS  BY        RUN    TOKENS  DELIVERIES                               WHY\n2026-04-24T09:45:00Z  ok      schedule  run_1  -       team sent dlv_1, owner failed (blocked)  -\n2026-04-23T09:45:00Z  missed  -         -      -       -                                        the gateway did not run\n",
 		},
 		"cron pause standup":  {asks: "POST /v1/cron/standup/pause", answer: jobAnswer, out: "standup is paused\n"},
-		"cron resume standup": {asks: "POST /v1/cron/standup/resume", answer: jobAnswer, out: "standup goes on\n"},
+		"cron resume standup": {asks: "POST /v1/cron/standup/resume", answer: jobAnswer, out: "standup is resumed\n"},
 		"cron run standup":    {asks: "POST /v1/cron/standup/run", answer: `{"key":"cron/standup/1"}`, out: "fired: cron/standup/1\n"},
 		"cron remove standup": {asks: "DELETE /v1/cron/standup", out: "standup is removed\n"},
 		"cron add standup --schedule '45 9 * * *' --timezone UTC --text hi --to team --fallback owner --set label=INTERNAL --set 'ends={\"after\":3}'": {

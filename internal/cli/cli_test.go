@@ -122,7 +122,7 @@ func TestWrongUse(t *testing.T) {
 		"version now":          "sluice: unexpected argument \"now\"\nUsage: sluice version [flags]\nHelp: sluice version --help\n",
 		"serve --listen 9000":  "sluice: --listen \"9000\": use address:port, for example 127.0.0.1:8484\nUsage: sluice serve [flags]\nHelp: sluice serve --help\n",
 		"init":                 "sluice: init asks questions and needs a terminal: use --yes for the default answers\nUsage: sluice init [flags]\nHelp: sluice init --help\n",
-		"status --config none": "sluice: find configuration: stat none: no such file or directory\nUsage: sluice status [flags]\nHelp: sluice status --help\n",
+		"status --config none": "sluice: the configuration file none does not exist: check its name, or create it with `sluice init --config none`\nUsage: sluice status [flags]\nHelp: sluice status --help\n",
 	} {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
@@ -182,7 +182,7 @@ func TestServeIsGivenItsOptions(t *testing.T) {
 
 	d, got = program(t, nil, "serve", "--config", "DIR/none.yaml")
 	require.Equal(t, cli.ExitUsage, cli.Execute(t.Context(), d))
-	require.Contains(t, got.err, "none.yaml: no such file or directory\nUsage: sluice serve [flags]\n")
+	require.Contains(t, got.err, "none.yaml`\nUsage: sluice serve [flags]\n")
 }
 
 // Mistakes in a configuration are listed with their places, and nothing else is printed.
@@ -244,7 +244,7 @@ func TestConfig(t *testing.T) {
 		"ok":            {map[string]string{"sluice.yaml": "state: /x\n"}, "config check", cli.ExitDone, `\A.*sluice\.yaml: ok\n\z`, `\A\z`},
 		"another file":  {map[string]string{"a.yaml": "state: /x\n"}, "config check DIR/a.yaml", cli.ExitDone, `\A.*a\.yaml: ok\n\z`, `\A\z`},
 		"its flag":      {map[string]string{"a.yaml": "state: /x\n"}, "config check --config DIR/a.yaml", cli.ExitDone, `\A.*a\.yaml: ok\n\z`, `\A\z`},
-		"not there":     {nil, "config check DIR/none.yaml", cli.ExitUsage, `\A\z`, `none\.yaml: no such file or directory\n`},
+		"not there":     {nil, "config check DIR/none.yaml", cli.ExitUsage, `\A\z`, `none\.yaml does not exist: `},
 		"every mistake": {map[string]string{"sluice.yaml": mistakes}, "config check", cli.ExitUsage, `\A\z`, `\A(.*sluice\.yaml:\d+:\d+: .*\n){5}\z`},
 		"schema":        {nil, "config schema", cli.ExitDone, `"title": "sluice.yaml"`, `\A\z`},
 		"show":          {map[string]string{"sluice.yaml": "gateway: { token: hush-hush }\n"}, "config show", cli.ExitDone, `token: <secret>`, `\A\z`},

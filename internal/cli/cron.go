@@ -16,7 +16,7 @@ func cronCommand(d Deps, g command.Deps) *cobra.Command {
 	return group("cron", "Work with jobs and schedules",
 		jobsList(g), jobsShow(g), jobsAdd(g), jobsUpdate(g),
 		jobsPost(g, "pause", "Pause a job: its times neither fire nor count as missed", "is paused"),
-		jobsPost(g, "resume", "End the pause of a job", "goes on"),
+		jobsPost(g, "resume", "End the pause of a job", "is resumed"),
 		jobsRun(g), jobsRemove(g), jobsHistory(g), cronNext(d, g.Run, g.Screen))
 }
 

@@ -62,7 +62,11 @@ func (l Loader) Find(explicit string) (string, error) {
 		named, _ = l.Getenv(EnvConfig)
 	}
 	if named != "" {
-		if _, err := os.Stat(named); err != nil {
+		_, err := os.Stat(named)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return "", fmt.Errorf("the configuration file %s does not exist: check its name, or create it with `sluice init --config %s`", named, named)
+		case err != nil:
 			return "", fmt.Errorf("find configuration: %w", err)
 		}
 		return named, nil

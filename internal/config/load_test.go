@@ -343,7 +343,7 @@ func TestFind(t *testing.T) {
 	require.Equal(t, named, found(t, l, ""))
 	require.Equal(t, inXDG, found(t, l, inXDG))
 	_, err = l.Find("/nowhere/sluice.yaml")
-	require.ErrorContains(t, err, "no such file")
+	require.ErrorContains(t, err, "does not exist")
 }
 
 func found(t *testing.T, l config.Loader, explicit string) string {

@@ -197,12 +197,18 @@ func (a *Alerts) orderCommand(ctx context.Context, name, args string, c Caller) 
 
 func (a *Alerts) silenceCommand(ctx context.Context, args string, c Caller) (ledger.Change, string, error) {
 	name, lasts := args, commandLasts
+	unread := "" // a last word that is no duration
 	if i := strings.LastIndexByte(args, ' '); i > 0 {
 		if d, err := time.ParseDuration(args[i+1:]); err == nil {
 			name, lasts = strings.TrimSpace(args[:i]), d
+		} else {
+			unread = args[i+1:]
 		}
 	}
 	found, err := a.named(ctx, name, c.MaxLevel, a.knownBy(c))
+	if bad, ok := errors.AsType[*request.Error](err); ok && unread != "" {
+		err = &request.Error{Field: bad.Field, Text: fmt.Sprintf("%s, and %q is not a duration such as 2h or 30m", bad.Text, unread)}
+	}
 	if err != nil {
 		return ledger.Change{}, "", err
 	}

@@ -22,7 +22,7 @@ type Jobs interface {
 	List(ctx context.Context, p jobs.Page) (found []jobs.Job, more bool, err error)
 	Get(ctx context.Context, id string) (jobs.Job, error)
 	History(ctx context.Context, q ledger.TriggerQuery) ([]ledger.Trigger, error)
-	Add(ctx context.Context, id string, object json.RawMessage, who jobs.Maker) (ledger.Change, error)
+	Add(ctx context.Context, id string, object json.RawMessage, who jobs.Maker) (ledger.Change, jobs.Job, error)
 	Pause(ctx context.Context, id string, who jobs.Maker) (ledger.Change, error)
 	Resume(ctx context.Context, id string, who jobs.Maker) (ledger.Change, error)
 	Run(ctx context.Context, id string, who jobs.Maker) (ledger.Change, error)
@@ -35,8 +35,8 @@ const (
 	timesMax  = 10 // times that /cron history shows
 )
 
-const cronUsage = "Usage: `/cron` lists the jobs. `/cron show ID`, also with `pause`, `resume`, `run`, `remove` or `history` in place of `show`, is about one.\n" +
-	"`/cron add NAME WHEN TEXT` makes a job that sends a text here; `/cron ask NAME WHEN PROMPT` asks me and sends my reply. " +
+const cronUsage = "Usage: `/cron` lists the jobs. `/cron show ID` shows one; `pause`, `resume`, `run`, `remove` and `history` also take an ID.\n" +
+	"`/cron add NAME WHEN TEXT` creates a job that sends a text here; `/cron ask NAME WHEN PROMPT` creates one that asks me and sends my reply. " +
 	"WHEN is `in 20m`, `at 2026-12-24T18:00`, `every 24h`, or a cron expression in quotes, such as `\"45 9 * * mon-fri\"`."
 
 // cron lists jobs, shows one, or changes one.
@@ -152,10 +152,7 @@ func jobLine(j *jobs.Job) string {
 
 // shownTime is a time in a job's zone.
 func shownTime(j *jobs.Job, at time.Time) string {
-	if j.Schedule.Zone != nil {
-		at = at.In(j.Schedule.Zone)
-	}
-	return at.Format("2006-01-02 15:04:05 -07:00")
+	return j.Local(at).Format("2006-01-02 15:04:05 -07:00")
 }
 
 // oneJob shows or changes a job. A job that may not be shown in the conversation is as unknown there as one that is absent.
@@ -177,10 +174,10 @@ func (k cronCommand) oneJob(ctx context.Context, c Call, verb, id string) (chang
 		return change, said, err
 	case "pause":
 		change, err = k.Jobs.Pause(ctx, j.ID, who)
-		return change, name + " is paused. `/cron resume ID` ends that.", err
+		return change, name + " is paused. `/cron resume ID` resumes it.", err
 	case "resume":
 		change, err = k.Jobs.Resume(ctx, j.ID, who)
-		return change, name + " goes on" + nextIn(&j, change) + ".", err
+		return change, name + " is resumed" + nextIn(&j, change) + ".", err
 	case "run":
 		change, err = k.Jobs.Run(ctx, j.ID, who)
 		return change, name + " is fired now.", err
@@ -272,12 +269,11 @@ func (k cronCommand) addJob(ctx context.Context, c Call, verb, rest string) (led
 	if err != nil {
 		return ledger.Change{}, "", fmt.Errorf("encode job: %w", err)
 	}
-	change, err := k.Jobs.Add(ctx, strings.ToLower(name), object, k.jobMaker(c))
+	change, made, err := k.Jobs.Add(ctx, strings.ToLower(name), object, k.jobMaker(c))
 	if err != nil || len(change.Jobs) == 0 {
 		return ledger.Change{}, "", err
 	}
-	made := jobs.Job{}
-	return change, "Made the job " + visible.CodeSpan(change.Jobs[0].ID) + nextIn(&made, change) + ". `/cron remove ID` removes it.", nil
+	return change, "Created the job " + visible.CodeSpan(made.ID) + nextIn(&made, change) + ". `/cron remove ID` removes it.", nil
 }
 
 // readWhen reads when a job is due, and gives what follows.

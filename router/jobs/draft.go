@@ -61,14 +61,19 @@ func (d Drafts) of(ctx context.Context, do func(j *Jobs) error) (ledger.Change, 
 }
 
 // Add makes a job.
-func (d Drafts) Add(ctx context.Context, id string, object json.RawMessage, who Maker) (ledger.Change, error) {
-	return d.of(ctx, func(j *Jobs) error {
+func (d Drafts) Add(ctx context.Context, id string, object json.RawMessage, who Maker) (ledger.Change, Job, error) {
+	change, err := d.of(ctx, func(j *Jobs) error {
 		_, err := j.Add(ctx, id, object, who)
 		if errors.Is(err, sessions.ErrNotFound) {
 			return nil // it is not stored yet
 		}
 		return err
 	})
+	if err != nil || len(change.Jobs) == 0 {
+		return change, Job{}, err
+	}
+	read, err := d.Jobs.Configuration.Read(change.Jobs[0])
+	return change, Job{Job: read, Row: change.Jobs[0]}, err
 }
 
 // Pause pauses a job. A change without rows says that it is paused already.

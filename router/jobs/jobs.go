@@ -50,6 +50,14 @@ type Job struct {
 	Fault string     // why it is not fired, besides being paused
 }
 
+// Local is a time in the job's zone.
+func (j *Job) Local(at time.Time) time.Time {
+	if j.Schedule.Zone == nil {
+		return at
+	}
+	return at.In(j.Schedule.Zone)
+}
+
 // Paused reports whether the job is paused.
 func (j *Job) Paused() bool { return j.Row.Paused }
 

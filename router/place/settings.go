@@ -50,6 +50,20 @@ func (s *Settings) OwnersOn(channel string) []sessions.UserID {
 	return ids
 }
 
+// page is the channel of the gateway's own page, which an owner may not look at for days.
+const page = "webchat"
+
+// FirstOwner is who the target "owner" without a channel means: the first owner on a platform, else the first on the page.
+func FirstOwner(owners []string) (channel string, id sessions.UserID, ok bool) {
+	for _, who := range owners {
+		c, user, valid := sessions.ParsePrincipal(who)
+		if valid && (!ok || channel == page && c != page) {
+			channel, id, ok = c, user, true
+		}
+	}
+	return channel, id, ok
+}
+
 // Retention says how long ended things are kept; 0 keeps them forever.
 type Retention struct {
 	Events, Runs, Deliveries, Sessions, Archived, Memories, Media, Usage time.Duration

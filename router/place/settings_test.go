@@ -86,3 +86,15 @@ func TestWarnShared(t *testing.T) {
 		require.Equal(t, setting != "", text != "Done.", setting)
 	}
 }
+
+// The owner is told something where they look: on a platform, and on the page only without one.
+func TestFirstOwner(t *testing.T) {
+	t.Parallel()
+	for want, owners := range map[string][]string{
+		":": nil, "webchat:local": {"webchat:local"}, "telegram:1": {"webchat:local", "telegram:1", "slack:U1"}, "slack:U1": {"slack:U1", "webchat:local", "telegram:1"},
+	} {
+		channel, id, ok := FirstOwner(owners)
+		require.Equal(t, want, channel+":"+string(id))
+		require.Equal(t, len(owners) > 0, ok)
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/router/outbound"
+	"sluice/router/place"
 	"sluice/sessions"
 )
 
@@ -130,25 +131,11 @@ func (w *worker) saidBy(ctx context.Context, t *ledger.Trigger) (said, error) {
 // errNoOwner is the failure of the target "owner" without an owner.
 var errNoOwner = errors.New("no owner is configured (owners)")
 
-// page is the channel of the gateway's own page, which an owner may not look at for days.
-const page = "webchat"
-
-// ownersChannel is where the owner is told something: the channel of the first owner on a platform, else the page.
-func ownersChannel(owners []string) (string, bool) {
-	found := ""
-	for _, who := range owners {
-		if channel, _, ok := sessions.ParsePrincipal(who); ok && (found == "" || found == page) {
-			found = channel
-		}
-	}
-	return found, found != ""
-}
-
 // route finds the conversation of a target. "owner" without a channel is the direct chat with an owner.
 func (w *worker) route(ctx context.Context, target ledger.TriggerTarget) (sessions.Route, error) {
 	s := w.all.Settings()
 	if target.Channel == "" {
-		channel, ok := ownersChannel(s.Owners)
+		channel, _, ok := place.FirstOwner(s.Owners)
 		if !ok {
 			return sessions.Route{}, errNoOwner
 		}

@@ -168,9 +168,16 @@ func missing(path string) string {
 	if len(segments) < 4 {
 		return ""
 	}
-	kind, ok := map[string]string{"sessions": "session", "runs": "run", "deliveries": "delivery", "memory": "memory", "approvals": "approval"}[segments[2]]
+	kind, ok := map[string]string{
+		"sessions": "session", "runs": "run", "deliveries": "delivery", "memory": "memory", "approvals": "approval", "cron": "job", "alerts": "alert", "checks": "check", "hooks": "hook", "nodes": "node",
+	}[segments[2]]
 	name, err := url.PathUnescape(segments[3])
-	if !ok || err != nil {
+	switch {
+	case err != nil || segments[2] == "hooks" && len(segments) > 5: // a request to a hook
+		return ""
+	case segments[2] == "why":
+		return fmt.Sprintf("nothing has the id %q, or your token may not see it: `sluice why --help` lists what has an id", name)
+	case !ok:
 		return ""
 	}
 	return fmt.Sprintf("there is no %s %q: `sluice %s list` shows what there is", kind, name, segments[2])

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +21,7 @@ import (
 
 	"sluice/internal/backup"
 	"sluice/internal/cli/api"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/terminal"
 	"sluice/internal/config"
 )
@@ -112,12 +114,15 @@ func (c *Commands) backup(ctx context.Context, to string, keys []age.Recipient, 
 		return err
 	}
 	name := c.Now().UTC().Format(nameFormat)
-	if info, err := os.Stat(to); to != "" && (err != nil || !info.IsDir()) {
-		name = to
-	} else {
+	if info, err := os.Stat(to); strings.HasSuffix(to, "/") || to == "" || err == nil && info.IsDir() {
 		name = filepath.Join(to, name)
+	} else {
+		name = to
 	}
 	file, err := backup.NewFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the folder %s does not exist: create it, or name another one with --to", filepath.Dir(name))
+	}
 	if err != nil {
 		return err
 	}
@@ -143,7 +148,7 @@ func (c *Commands) Restore() *cobra.Command {
 		replace, check       bool
 	}
 	cmd := &cobra.Command{
-		Use: "restore FILE", Short: "Restore a backup", Args: cobra.ExactArgs(1),
+		Use: "restore FILE", Short: "Restore a backup", Args: command.Args(1, 1),
 		Long: `Restore a backup into the state folder of this machine and, for a gateway with
 PostgreSQL, into the empty database that store.url names. Stop the gateway first.
 
@@ -214,6 +219,9 @@ func choose(name, at string) (string, error) {
 		}
 	}
 	info, err := os.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%s does not exist: name a backup, or a folder with backups", name)
+	}
 	if err != nil {
 		return "", err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/internal/backup"
+	"sluice/internal/cli/command"
 	"sluice/internal/cli/terminal"
 	"sluice/internal/config"
 	"sluice/internal/transcript"
@@ -81,7 +82,7 @@ func (c *Commands) export(ctx context.Context, to, agent string, level flow.Leve
 func (c *Commands) Import() *cobra.Command {
 	var renames []string
 	cmd := &cobra.Command{
-		Use: "import FILE", Short: "Import sessions from a file of sluice export", Args: cobra.ExactArgs(1),
+		Use: "import FILE", Short: "Import sessions from a file of sluice export", Args: command.Args(1, 1),
 		Long: `Import sessions with their messages and labels from a file of sluice export; - reads
 standard input. With SQLite, stop the gateway first; with PostgreSQL it may run meanwhile.
 

@@ -273,7 +273,7 @@ func TestTheConfiguration(t *testing.T) {
 	p = newPatient(t, nil)
 	p.Locator.Config = "none.yaml"
 	text := p.run(t)
-	require.Contains(t, text, "none.yaml: no such file")
+	require.Contains(t, text, "none.yaml does not exist")
 	require.Contains(t, text, fix+"sluice init --config none.yaml\n")
 }
 

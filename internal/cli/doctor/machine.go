@@ -21,6 +21,9 @@ func (d *Doctor) configuration() (*config.Config, finding) {
 	}
 	cfg, err := loader.Load(path)
 	if err != nil {
+		if _, unreadable := os.ReadFile(filepath.Clean(path)); errors.Is(unreadable, fs.ErrPermission) {
+			return nil, problem("config", err.Error(), "run the command with sudo, or as a user who can read the file")
+		}
 		return nil, problem("config", err.Error(), "edit it, then run: sluice config check "+path)
 	}
 	mode, exposed := ExposedSecrets(path, cfg)

@@ -10,6 +10,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/router/outbound"
+	"sluice/router/place"
 )
 
 // speaker is something that says something by itself: a hook, or a job with checks.
@@ -97,8 +98,9 @@ func withheld(cfg *config.Config) []finding {
 // is unknown here. The gate takes a place that is not listed for PUBLIC until a message comes from there.
 func levelOf(cfg *config.Config, t ledger.TriggerTarget) (level flow.Level, channel string, listed bool) {
 	channel, to := t.Channel, t.To
-	if channel == "" && len(cfg.Owners) > 0 {
-		channel, to, _ = strings.Cut(cfg.Owners[0], ":")
+	if channel == "" {
+		first, id, _ := place.FirstOwner(cfg.Owners)
+		channel, to = first, string(id)
 	}
 	listed = slices.Contains(cfg.Owners, channel+":"+to) || to == outbound.ToOwner
 	if channel == "webchat" {

@@ -314,3 +314,12 @@ func TestCommandHasHelp(t *testing.T) {
 	})
 	require.Len(t, cmd.Commands(), 3)
 }
+
+// Where systemd does not answer, nothing is installed, and the error says what to do.
+func TestInstallWithoutSystemd(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil)
+	b.calls.fails["systemctl --user daemon-reload"] = errors.New("systemctl: Failed to connect to bus: No medium found")
+	require.ErrorContains(t, b.cmds.install(t.Context()), "systemd does not answer: log in as this user")
+	require.NoFileExists(t, filepath.Join(b.home, ".config/systemd/user/sluice.service"))
+}

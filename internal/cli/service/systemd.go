@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -42,7 +43,11 @@ func (m *systemd) control(ctx context.Context, system bool, args ...string) (str
 	if !system {
 		args = append([]string{"--user"}, args...)
 	}
-	return m.run(ctx, "systemctl", args...)
+	out, err := m.run(ctx, "systemctl", args...)
+	if err != nil && strings.Contains(err.Error(), "Failed to connect to bus") {
+		err = fmt.Errorf("systemd does not answer: log in as this user (su and sudo are not enough), or start `sluice serve` another way where systemd does not run: %w", err)
+	}
+	return out, err
 }
 
 func (m *systemd) install(ctx context.Context, s Spec) ([]string, error) {
@@ -62,10 +67,15 @@ func (m *systemd) install(ctx context.Context, s Spec) ([]string, error) {
 			return nil, fmt.Errorf("the user sluice, as whom the service runs, can't read %[1]s: give it the right, for example with chgrp sluice %[1]s && chmod g+r %[1]s, and let it enter the folders above (%[2]w)", s.Config, err)
 		}
 	}
+	_, err := os.Stat(m.file(s.System))
+	existed := err == nil
 	if err := replace(m.file(s.System), Unit(s)); err != nil {
 		return nil, err
 	}
 	if _, err := m.control(ctx, s.System, "daemon-reload"); err != nil {
+		if !existed { // nothing is installed
+			err = errors.Join(err, os.Remove(m.file(s.System)))
+		}
 		return nil, err
 	}
 	if _, err := m.control(ctx, s.System, "enable", unitName); err != nil {

@@ -61,7 +61,7 @@ type jobRecord struct {
 
 func jobOf(j jobs.Job) (jobRecord, error) {
 	out := jobRecord{
-		ID: j.ID, State: j.State(), Origin: string(ledger.JobOfFile), Place: j.Place, When: j.When, Next: view.Optional(j.Next), Text: j.Text, Prompt: j.Prompt, Checks: j.Checks, To: names(j.Deliver.To), Fallback: names(j.Deliver.Fallback),
+		ID: j.ID, State: j.State(), Origin: string(ledger.JobOfFile), Place: j.Place, When: j.When, Next: view.Optional(j.Local(j.Next)), Text: j.Text, Prompt: j.Prompt, Checks: j.Checks, To: names(j.Deliver.To), Fallback: names(j.Deliver.Fallback),
 		Label: j.Secrecy().String(), Maker: j.Row.Maker, Session: j.Row.Session, Fault: j.Fault, Created: view.Optional(j.Row.Created), Changed: view.Optional(j.Row.Changed), By: j.Row.By,
 	}
 	if !j.Made {

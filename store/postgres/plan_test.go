@@ -84,7 +84,7 @@ func TestRetentionReadsOneRunOfASession(t *testing.T) {
 	t.Cleanup(func() { _ = conn.Close(t.Context()) }) // what it changes is of no use to others
 	_, err = conn.Exec(t.Context(), `INSERT INTO runs (id, session_id, partition_no, kind, status, input, route, level, trust, event_key, leader, epoch, attempts,
 			reply, error, model, input_tokens, output_tokens, cached_tokens, accepted, started, finished)
-		SELECT 'run_' || at, 'ses_' || at % 20, 0, 'message', 'done', '', '', 1, 0, 'event_' || at, '', 0, 1, '', '', '', 0, 0, 0, at, at, at FROM generate_series(1, 20000) at`)
+		SELECT 'run_' || at, 'ses_' || at % 20, 0, 'message', 'done', '', '', 1, 0, 'event_' || at, '', 0, 1, '', '', '', 0, 0, 0, at, 1, at FROM generate_series(1, 20000) at`)
 	require.NoError(t, err)
 	_, err = conn.Exec(t.Context(), `ANALYZE`)
 	require.NoError(t, err)

@@ -394,3 +394,24 @@ func TestPageShowsTheLog(t *testing.T) {
 	b.until(`/not connected/.test(document.querySelector(".peek h2")?.textContent)`)
 	b.picture("logs")
 }
+
+// A page that may not show the log says why, and leads to the setting that opens it; with that, the log is there. A token that
+// may not see everything is told to ask for another.
+func TestPageSaysHowToOpenTheLog(t *testing.T) {
+	t.Parallel()
+	g, _ := fromFile(t, "models: { default: offline/echo }\n", nil)
+	n := &newcomer{browser: newBrowser(t)}
+	n.open(g.url("/logs#token=" + g.Token()))
+	n.until(`document.querySelector("[data-part=locked]")?.innerText.includes("this page shows only text up to the level Public") && document.querySelector("[data-part=locked]").innerText.includes("channels.webchat.classification: RESTRICTED")`)
+	n.picture("logs-locked")
+	n.press("main", "Open the setting")
+	n.picks("channels.webchat.classification", "RESTRICTED")
+	n.saves()
+	n.goes("Logs")
+	n.until(`document.querySelector(".row")`)
+
+	b := newBrowser(t)
+	b.open(g.url("/logs#token=" + g.tokenOf("owner", "INTERNAL")))
+	b.until(`document.querySelector("[data-part=locked]")?.innerText.includes("Your token sees only text up to the level Internal. Ask an owner")`)
+	require.False(t, eval[bool](b, `document.querySelector("[data-part=locked] a") !== null`))
+}

@@ -56,6 +56,12 @@ func (n *newcomer) adds(path, value string) {
 func (n *newcomer) chooses(path, value string) {
 	n.t.Helper()
 	n.write("#filters input", path)
+	n.picks(path, value)
+}
+
+// picks chooses a value for a setting that is in sight.
+func (n *newcomer) picks(path, value string) {
+	n.t.Helper()
 	n.press("main", path)
 	n.until(`document.querySelector("select#value")`)
 	n.do(chromedp.SetValue(chromedp.CSS("#value"), value))

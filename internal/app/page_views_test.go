@@ -89,7 +89,7 @@ var views = []struct{ path, ready string }{
 	{"memory", `.row`},
 	{"costs", `#costs tfoot`},
 	{"costs?by=session&days=7", `#budgets meter`},
-	{"logs", `.problem`}, // the page is not allowed to see everything
+	{"logs", `[data-part=locked]`}, // the page is not allowed to see everything
 	{"access", `table`},
 	{"skills", `.empty`},
 	{"config", `.setting`},

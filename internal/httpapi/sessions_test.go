@@ -333,7 +333,7 @@ func TestDocumentDescribesEveryRoute(t *testing.T) {
 func TestASessionSaysWhereItStands(t *testing.T) {
 	t.Parallel()
 	g := newGateway()
-	g.add(sessions.Record{ID: mainID, Key: "agent:main:main", Agent: "main", Route: sessions.Route{Channel: "telegram", Conversation: "1"}})
+	g.add(sessions.Record{ID: mainID, Key: "agent:main:main", Agent: "main", Route: sessions.Route{Channel: "telegram", Conversation: "1", Title: "Plan"}})
 	g.add(sessions.Record{ID: "sess_2", Key: "agent:main:http:2", Agent: "main"})
 	h := newServer(t, g, withTokens(auth.Credential{Name: "low", Token: "low", Level: flow.Public, Role: auth.RoleViewer})).Handler()
 	get := func(id, token string) string {
@@ -343,6 +343,7 @@ func TestASessionSaysWhereItStands(t *testing.T) {
 	}
 	require.Contains(t, get("main", token), `"clearance":"RESTRICTED","carries":"INTERNAL"`)
 	require.NotContains(t, get("main", token), `"held"`)
+	require.Contains(t, get("main", token), `"place":"Plan"`)
 	require.NotContains(t, get("main", "low"), "INTERNAL")
 	require.NotContains(t, get("sess_2", token), `"carries"`)
 	g.rise(flow.Confidential)

@@ -3,7 +3,7 @@
 import { json } from "./api.js";
 import { goLetters, letters, lettersOn, setLetters } from "./keys.js";
 import { address, go } from "./router.js";
-import { t } from "./text.js";
+import { t, visible } from "./text.js";
 import { cls, html, useEffect, useReducer, useState } from "./ui/html.js";
 import { nameOf } from "./views/conversations.js";
 import { Dialog, Icon } from "./ui/parts.js";
@@ -25,16 +25,20 @@ export function Palette({ views, close, show }) {
       ? [{ icon: byID[id], text: text.trim(), hint: t("view." + byID[id]), to: address(byID[id], text.trim()) }]
       : []),
     ...views.map((v) => ({ icon: v, text: t("view." + v), hint: t("palette.view"), to: address(v) })),
-    {
-      icon: "conversations",
-      text: t("conversations.main"),
-      hint: t("palette.conversation"),
-      to: address("conversations", "main"),
-    },
+    ...(sessions.some((s) => nameOf(s) === t("conversations.main"))
+      ? []
+      : [
+          {
+            icon: "conversations",
+            text: t("conversations.main"),
+            hint: t("palette.conversation"),
+            to: address("conversations", "main"),
+          },
+        ]),
     ...sessions.map((s) => ({
       icon: "conversations",
       text: nameOf(s),
-      hint: t("palette.conversation"),
+      hint: visible(s.agent),
       to: address("conversations", s.id),
     })),
     { icon: "settings", text: t("keys.title"), hint: "?", run: () => show("keys") },

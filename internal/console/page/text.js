@@ -116,3 +116,19 @@ const hidden = /[\p{Cc}\p{Cf}\p{Co}\u2028\u2029\u115f\u1160\u3164\uffa0]/gu;
 // visible replaces characters that could hide or reverse a text with their numbers.
 export const visible = (text) =>
   String(text).replace(hidden, (c) => (c === "\n" || c === "\t" ? c : "\\u{" + c.codePointAt(0).toString(16) + "}"));
+
+const uuid = /^[0-9a-f-]{28}([0-9a-f]{8})$/;
+
+// sessionName is what a conversation is called that nobody named: what it is, and with whom or where, as its key says. place is
+// the platform's name of the group or channel.
+export function sessionName(key, place = "") {
+  const [, agent, rest] = /^(?:agent:([^:]+):)?(.*)$/s.exec(key);
+  if (agent && !rest.includes(":")) return t("conversations.main");
+  const named = (kind, of) => t("session." + kind, { of: visible(of.replace(uuid, "$1")) });
+  const group = agent && /^[^:]+:(group|channel):(.+?)(?::(?:thread|topic):(.+))?$/s.exec(rest);
+  if (group) return (visible(place) || named(group[1], group[2])) + (group[3] ? " › " + visible(group[3]) : "");
+  const direct = agent && /^(?:[^:]+:){0,2}direct:(.+)$/s.exec(rest);
+  if (direct) return named("direct", direct[1]);
+  const other = agent ? /^(subagent|http):(.+)$/s.exec(rest) : /^(cron|hook|node)[:-](.+)$/s.exec(rest);
+  return other ? named(other[1], other[2]) : visible(rest);
+}

@@ -38,6 +38,7 @@ type sessionRecord struct {
 	Title        string              `json:"title,omitempty"`
 	Model        string              `json:"model"`
 	Channel      string              `json:"channel,omitempty" doc:"where a person last wrote to it"`
+	Place        string              `json:"place,omitempty" doc:"what the platform calls the place where a person last wrote to it, for example the name of a group"`
 	Parent       sessions.ID         `json:"parent,omitempty" doc:"of a sub-agent: the session that gave it its task; for tokens that see everything"`
 }
 
@@ -49,7 +50,7 @@ func (a *SessionAPI) record(who auth.Caller, r sessions.Record, busy bool) sessi
 		TTL: int64(r.TTL / time.Second), Status: "ready", Metadata: r.Metadata, FileAccess: sessions.FileAccess{Read: view.NotNil(r.FileAccess.Read), Write: view.NotNil(r.FileAccess.Write)}, Key: r.Key, Agent: r.Agent,
 		Taint: r.Taint.String(), Clearance: r.Clearance.String(), SendPolicy: string(r.SendPolicy), Activation: string(r.Activation),
 		QueueMode: string(r.QueueMode), Thinking: string(r.ThinkingLevel), Verbose: string(r.VerboseLevel), Temperature: r.Temperature.Value(), MaxTokens: r.MaxTokens,
-		Label: quotes.Or(r.Label, ""), Title: quotes.Or(r.Title, ""), Channel: r.Route.Channel,
+		Label: quotes.Or(r.Label, ""), Title: quotes.Or(r.Title, ""), Channel: r.Route.Channel, Place: r.Route.Title,
 	}
 	if who.SeesAll() { // the other session may be above the level of others
 		out.Parent = r.SpawnedBy

@@ -2,7 +2,7 @@
 
 import { json } from "../api.js";
 import { address } from "../router.js";
-import { number, span, t, visible } from "../text.js";
+import { number, sessionName, span, t, visible } from "../text.js";
 import { html } from "./html.js";
 import { Age, Chip, Level, Loaded, useLoad } from "./parts.js";
 import { oneLine } from "../views/deliveries.js";
@@ -79,7 +79,8 @@ export function Graph({ session }) {
 }
 
 const other = (x, id) => (x.requester.session === id ? x.target : x.requester);
-const partyName = (p) => visible(p.key ?? p.session ?? p.agent ?? "");
+const partyName = (p) =>
+  [p.key ? sessionName(p.key) : visible(p.session ?? ""), visible(p.agent ?? "")].filter(Boolean).join(" · ");
 
 function Drawing({ id, exchanges }) {
   const others = [...new Map(exchanges.map((x) => [other(x, id).session, other(x, id)])).values()].slice(0, 24);

@@ -1,7 +1,7 @@
 // Conversations: find one, read it, steer it, write in it.
 
 import { address } from "../router.js";
-import { t, visible } from "../text.js";
+import { sessionName, t, visible } from "../text.js";
 import { html } from "../ui/html.js";
 import { List } from "../ui/list.js";
 import { Age, Chip, Level, levels } from "../ui/parts.js";
@@ -9,8 +9,8 @@ import { Conversation } from "../ui/conversation.js";
 
 const kinds = ["main", "direct", "group", "channel", "cron", "hook", "node", "subagent", "api"];
 
-// nameOf is what a session is called for people: its title, the name that somebody gave it, or its key.
-export const nameOf = (s) => visible(s.title || s.label || s.key);
+// nameOf is what a session is called for people: its title, the name that somebody gave it, or what its key says.
+export const nameOf = (s) => visible(s.title || s.label || "") || sessionName(s.key, s.place);
 
 export default function Conversations() {
   return html`

@@ -2,7 +2,7 @@
 
 import { acts, call, json, owns, post, query } from "../api.js";
 import { address } from "../router.js";
-import { count, known, number, t, visible } from "../text.js";
+import { count, known, number, sessionName, t, visible } from "../text.js";
 import { Decision, Rules } from "../ui/decision.js";
 import { html, useState } from "../ui/html.js";
 import { Act, Age, ask, Chip, Level, levels, Loaded, Problem, useLoad, Value } from "../ui/parts.js";
@@ -99,7 +99,7 @@ function Matrix({ of }) {
               <tr key=${row.session}>
                 <th scope="row">
                   ${row.session ? html`
-                    <a href=${address("conversations", row.session)}>${visible(row.key)}</a>
+                    <a href=${address("conversations", row.session)}>${sessionName(row.key)}</a>
                   ` : (
                     t("policy.anysession")
                   )}${" "}

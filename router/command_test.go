@@ -2,6 +2,7 @@ package router_test
 
 import (
 	"context"
+	"encoding/json"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -95,6 +96,33 @@ func TestOwnersCommandByAnotherIsAudited(t *testing.T) {
 			}
 		}
 		require.Equal(t, 3, denied, "whether the bot was addressed or not")
+	})
+}
+
+// What is audited for a command names the event that caused it and the gateway's answer, beside its own details.
+func TestAuditNamesTheCommand(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		first := b.hear(in("owner", "1", "/send off"))
+		b.hear(in("owner", "2", "hi"))
+		second := b.hear(in("owner", "3", "/new"))
+		raised := b.hear(in("owner", "4", "/raise INTERNAL"))
+		b.ended(raised.Run)
+		third := b.hear(inGroup("g1", "ann", "5", "/send off", true))
+		synctest.Wait()
+		require.Empty(t, third.NoticeID)
+		for action, want := range map[string]string{
+			"session.sendPolicy": `{"override":"deny","event":"test/default/chat-owner/1","answer":"` + string(first.NoticeID) + `"}`,
+			"session.reset":      `,"event":"test/default/chat-owner/3","answer":"` + string(second.NoticeID) + `"}`,
+			"session.raise":      `"run":"` + string(raised.Run) + `"`, // which names the event
+			"command.denied":     `,"event":"test/default/g1/5"}`,
+		} {
+			entries, err := b.store.ListAudit(t.Context(), ledger.AuditQuery{MaxLevel: flow.Restricted, Action: action})
+			require.NoError(t, err)
+			require.Len(t, entries, 1, action)
+			require.Contains(t, string(entries[0].Detail.(json.RawMessage)), want, action)
+		}
 	})
 }
 

@@ -63,8 +63,12 @@ func TestWhyExplainsEveryStatus(t *testing.T) {
 type explained struct {
 	Kind, Status, Title, Answer string
 	Change                      []struct{ Text, Command string }
-	Steps                       []struct{ Step, State, Text string }
-	Links                       struct{ Page, API, CLI string }
+	Steps                       []struct {
+		Step, State, Text string
+		Object            *struct{ ID string }
+		Facts             []struct{ Value string }
+	}
+	Links struct{ Page, API, CLI string }
 }
 
 // texts are what the steps say.
@@ -261,7 +265,12 @@ func TestWhyExplainsAuditEntries(t *testing.T) {
 	hidden := run
 	hidden.ID, hidden.Label = "run_2", flow.Top()
 	held := ledger.Delivery{ID: "dlv_1", Kind: ledger.KindReply, Session: session.ID, Run: run.ID, Label: open, Lane: "l", Text: "x", Status: ledger.DeliveryBlocked, Created: clock.Add(time.Minute), Expires: clock.Add(time.Hour), Decision: &policy.Decision{Action: policy.Block, Reason: "a rule forbids it"}}
+	answer := ledger.Delivery{ID: "dlv_answer", Kind: ledger.KindNotice, Route: sessions.Route{Channel: "telegram", ChatType: sessions.Direct, Conversation: "1001"}, Label: open, Lane: "l", Text: "x", Status: ledger.DeliverySent, Created: clock, Expires: clock.Add(time.Hour)}
+	secret := answer
+	secret.ID, secret.Label = "dlv_secret", flow.Top()
 	type detail struct {
+		Event    string           `json:"event,omitempty"`
+		Answer   string           `json:"answer,omitempty"`
 		Run      sessions.RunID   `json:"run,omitempty"`
 		Key      string           `json:"key,omitempty"`
 		Reason   string           `json:"reason,omitempty"`
@@ -286,13 +295,16 @@ func TestWhyExplainsAuditEntries(t *testing.T) {
 		{Actor: "proxy:ada", Action: "memory.delete", Object: "mem_gone"},
 		{Actor: "gateway", Action: "audit.begin"},
 		{Actor: "unknown", Action: "http.denied"},
+		{Actor: "telegram:1001", Action: "session.sendPolicy", Object: "agent:main:http:1", Session: session.ID, Detail: detail{Event: "telegram/default/7", Answer: "dlv_answer"}},
+		{Actor: "telegram:1002", Action: "session.model", Object: "agent:main:http:1", Session: session.ID, Detail: detail{Event: "telegram/default/8", Answer: "dlv_secret"}},
+		{Actor: "telegram:1003", Action: "command.denied", Object: "/send", Detail: detail{Event: "telegram/default/9", Reason: "not an owner"}},
 	}
 	for i := range entries {
 		entries[i].At, entries[i].Label = clock.Add(time.Duration(i+1)*time.Second), open
 	}
 	top := sessions.AuditEntry{At: clock, Actor: "operator", Action: "secret.thing", Object: "x", Label: flow.Top()}
 	require.NoError(t, a.db.Commit(t.Context(), ledger.Change{
-		Deliver: []ledger.Delivery{held}, Change: sessions.Change{Create: []sessions.Record{session}, Enqueue: []sessions.Run{run, hidden}, Audit: append(entries, top)},
+		Deliver: []ledger.Delivery{held, answer, secret}, Change: sessions.Change{Create: []sessions.Record{session}, Enqueue: []sessions.Run{run, hidden}, Audit: append(entries, top)},
 	}))
 	var list struct{ Entries []struct{ ID, Action string } }
 	of := func(headers ...string) map[string]string {
@@ -345,6 +357,19 @@ func TestWhyExplainsAuditEntries(t *testing.T) {
 				require.Equal(t, 1, n, "once, also if the run's chain has it")
 			}
 		}
+	}
+	for action, want := range map[string]string{
+		"session.sendPolicy": "telegram:1001 caused it with a command in telegram direct 1001, which the gateway answered. telegram/default/7 dlv_answer",
+		"session.model":      "telegram:1002 caused it with a message. telegram/default/8 ", // the answer is above the caller
+		"command.denied":     "telegram:1003 caused it with a message. telegram/default/9 ",
+	} {
+		_, got := a.why(theirs[action], asShift)
+		heard := got.Steps[0]
+		text := heard.Text + " " + heard.Facts[0].Value + " "
+		if heard.Object != nil {
+			text += heard.Object.ID
+		}
+		require.Equal(t, want, text, action)
 	}
 	require.NotContains(t, theirs, "secret.thing")
 	code, _ := a.why(own["secret.thing"])

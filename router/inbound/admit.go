@@ -245,6 +245,12 @@ func (i *Intake) commitEvent(ctx context.Context, in Admission, outcome ledger.O
 		}
 	}
 	change.Event, change.Bots = event, in.turns
+	if len(change.Audit) > 0 {
+		var err error
+		if change.Audit, err = causedBy(event, change.Audit); err != nil {
+			return err
+		}
+	}
 	if in.Session == "" && (outcome == ledger.OutcomeRun || outcome == ledger.OutcomeCommand || outcome == ledger.OutcomeHistory) {
 		change.Peers = []ledger.DirectPeer{heardFrom(in)}
 	}

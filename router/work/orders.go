@@ -89,7 +89,7 @@ func (o *orders) raise(session *sessions.Session, run *sessions.Run) (Answer, er
 	session.Raise(flow.NewLabel(level, flow.Trusted))
 	session.Audit(sessions.AuditEntry{
 		At: o.now(), Actor: sessions.Principal(run.Route.Channel, run.Input.Sender.ID), Action: "session.raise", Object: string(record.Key),
-		Session: record.ID, Label: session.Taint(), Detail: map[string]string{"from": record.Taint.Level().String(), "to": session.Taint().Level().String()},
+		Session: record.ID, Label: session.Taint(), Detail: map[string]string{"run": string(run.ID), "from": record.Taint.Level().String(), "to": session.Taint().Level().String()},
 	})
 	now := session.Taint().Level()
 	if run.Route.ChatType != sessions.Direct {

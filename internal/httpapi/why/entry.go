@@ -22,14 +22,16 @@ var entrySteps = map[string]string{"session": "learnt", "input": "admitted", "in
 
 // entryDetail is what the details of entries say about their cause.
 type entryDetail struct {
-	Run      sessions.RunID   `json:"run"`
-	Key      string           `json:"key"` // of an alert
-	Reason   string           `json:"reason"`
-	Error    string           `json:"error"`  // of a run that failed
-	Text     string           `json:"detail"` // of an exchange that ended
-	From     string           `json:"from"`   // level before and after
-	To       string           `json:"to"`
-	Decision *policy.Decision `json:"decision"`
+	Run      sessions.RunID    `json:"run"`
+	Key      string            `json:"key"`    // of an alert
+	Event    string            `json:"event"`  // the platform's event that caused it: a command in a chat, or another message
+	Answer   ledger.DeliveryID `json:"answer"` // of the gateway to that event
+	Reason   string            `json:"reason"`
+	Error    string            `json:"error"`  // of a run that failed
+	Text     string            `json:"detail"` // of an exchange that ended
+	From     string            `json:"from"`   // level before and after
+	To       string            `json:"to"`
+	Decision *policy.Decision  `json:"decision"`
 }
 
 func detailOf(detail any) (d entryDetail) {
@@ -93,23 +95,56 @@ func (c *chain) entry(id string) error {
 	_, verb, _ := strings.Cut(e.Action, ".")
 	c.out.Kind, c.out.Status, c.out.Title = "entry", cmp.Or(verb, e.Action), strings.TrimSpace(e.Action+" "+e.Object)
 	c.out.Answer = entryCause(e)
+	if err := c.said(e); err != nil {
+		return err
+	}
 	c.place(e)
+	return nil
+}
+
+// said adds the message that caused an entry: mostly a command in a chat. Commands are in no transcript, so the step leads to the
+// gateway's answer, if the caller may see it.
+func (c *chain) said(e *ledger.AuditRecord) error {
+	d := detailOf(e.Detail)
+	if d.Event == "" {
+		return nil
+	}
+	s := step{Step: "heard", At: &e.At, State: ok, Text: e.Actor + " caused it with a message.", Facts: []fact{{"event", d.Event}}, Label: e.Label.String()}
+	if d.Answer != "" {
+		answer, err := c.Rows.Delivery(c.ctx, d.Answer)
+		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+			return err
+		}
+		visible, seenErr := c.seen(answer.Label, answer.Session)
+		if seenErr != nil {
+			return seenErr
+		}
+		if err == nil && visible {
+			s.Text, s.Object = e.Actor+" caused it with a command in "+placeOf(answer.Route)+", which the gateway answered.", &object{"delivery", string(d.Answer)}
+		}
+	}
+	c.insert(s)
 	return nil
 }
 
 // place puts an entry into the chain at its time, unless the chain has it.
 func (c *chain) place(e *ledger.AuditRecord) {
 	s := recorded(e)
-	if slices.ContainsFunc(c.out.Steps, func(other step) bool {
-		return other.Step == s.Step && other.Text == s.Text && other.At != nil && other.At.Equal(e.At)
-	}) {
-		return
-	}
 	s.Facts = []fact{{"actor", e.Actor}}
 	if e.Session != "" {
 		s.Object = &object{"session", string(e.Session)}
 	}
-	at := slices.IndexFunc(c.out.Steps, func(other step) bool { return other.At != nil && other.At.After(e.At) })
+	c.insert(s)
+}
+
+// insert puts a step into the chain at its time, unless the chain has it.
+func (c *chain) insert(s step) {
+	if slices.ContainsFunc(c.out.Steps, func(other step) bool {
+		return other.Step == s.Step && other.Text == s.Text && other.At != nil && other.At.Equal(*s.At)
+	}) {
+		return
+	}
+	at := slices.IndexFunc(c.out.Steps, func(other step) bool { return other.At != nil && other.At.After(*s.At) })
 	if at < 0 {
 		at = len(c.out.Steps)
 	}

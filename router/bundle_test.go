@@ -582,6 +582,7 @@ func (l *localBus) PublishStep(partition int, id string, text []byte) {
 }
 
 func (l *localBus) Wake(partition int, lane sessions.Lane) { l.owner.Woken(partition, lane) }
+func (*localBus) Fenced(int)                               {}
 
 func (l *localBus) Emit(e sessions.Event) {
 	l.mu.Lock()

@@ -33,6 +33,7 @@ const (
 type silence struct{}
 
 func (silence) Wake(int, sessions.Lane)         {}
+func (silence) Fenced(int)                      {}
 func (silence) PublishStep(int, string, []byte) {}
 func (silence) ReadSteps(int)                   {}
 func (silence) Emit(sessions.Event)             {}

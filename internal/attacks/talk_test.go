@@ -111,6 +111,7 @@ func (b *nearBus) PublishStep(partition int, _ string, text []byte) {
 }
 
 func (b *nearBus) Wake(partition int, lane sessions.Lane) { b.owner.Woken(partition, lane) }
+func (*nearBus) Fenced(int)                               {}
 
 func (b *nearBus) Emit(e sessions.Event) {
 	b.mu.Lock()

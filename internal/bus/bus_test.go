@@ -338,6 +338,30 @@ func TestDeadReplicaIsReplaced(t *testing.T) {
 	require.Empty(t, watch.double, "the dead one had let go before the other took over")
 }
 
+// A partition that another replica has taken although this one has its lease is given back and taken anew: its owner can write
+// nothing until then.
+func TestAFencedPartitionIsTakenAnew(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	one := newOwner("one", &board{owners: map[int]map[string]bool{}})
+	b := start(t, c.url(), "one")
+	require.NoError(t, b.Own(t.Context(), one))
+	until(t, func() bool { return one.count() == partitions }, one)
+	for len(one.change) > 0 {
+		<-one.change
+	}
+	b.Fenced(3)
+	for range 2 { // given back, and taken
+		select {
+		case <-one.change:
+		case <-time.After(patience):
+			t.Fatal("the partition stays")
+		}
+	}
+	require.Equal(t, partitions, one.count())
+	b.Fenced(partitions) // not one of its own
+}
+
 // A replica answers each new one at once, so that the new one knows it, and misses it even if it dies before its next heartbeat.
 func TestANewReplicaIsGreeted(t *testing.T) {
 	t.Parallel()

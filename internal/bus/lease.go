@@ -23,6 +23,9 @@ const (
 // errLost is the cause with which a lease's context ends if it was not renewed in time.
 var errLost = errors.New("lease was lost")
 
+// errFenced is the cause if another replica took the partition without a lease.
+var errFenced = errors.New("another replica took the partition")
+
 // lease is a lease of this replica.
 type lease struct {
 	key      string

@@ -78,7 +78,7 @@ func (b *Bus) Handover(ctx context.Context) {
 // runPartition takes a partition whenever this replica should own it, and releases it when another one should, when
 // it is lost, or when the replica leaves.
 func (b *Bus) runPartition(p int) {
-	key := "partition." + strconv.Itoa(p)
+	key := leaseOf(p)
 	for {
 		ctx, cancel := b.whileOwned(p)
 		if ctx == nil {
@@ -151,6 +151,19 @@ func (b *Bus) serve(ctx context.Context, p int) {
 		}
 	}
 }
+
+// Fenced implements [router.Bus]: it ends the lease, so that the partition is given back and taken anew.
+func (b *Bus) Fenced(p int) {
+	b.mu.Lock()
+	l := b.held[leaseOf(p)]
+	b.mu.Unlock()
+	if l != nil {
+		l.cancel(errFenced)
+	}
+}
+
+// leaseOf names the lease of a partition.
+func leaseOf(p int) string { return "partition." + strconv.Itoa(p) }
 
 // keeper renews leases, sends heartbeats and forgets replicas that are gone.
 func (b *Bus) keeper() {

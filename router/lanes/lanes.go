@@ -316,6 +316,9 @@ func (l *Lanes) judge(lane *Lane, next *Rest, err error) {
 	case errors.Is(err, sessions.ErrFenced):
 		l.Log.Info("partition has moved", "partition", o.partition, "lane", string(lane.Name))
 		*next = Rest{}
+		if o.ctx.Err() == nil { // the bus does not know of it: a replica that was frozen took it after its lease had ended
+			l.Bus.Fenced(o.partition)
+		}
 	case err != nil && o.ctx.Err() == nil:
 		lane.failures++
 		next.Wait = Backoff(lane.failures)

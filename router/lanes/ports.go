@@ -26,6 +26,9 @@ type Store interface {
 // of the store finds the work of a lost wake.
 type Waker interface {
 	Wake(partition int, lane sessions.Lane)
+	// Fenced says that another replica has taken a partition that this one still owns. The partition is given back, and taken
+	// again only with a new lease. It does not block.
+	Fenced(partition int)
 }
 
 // Steps carries the steps of exchanges between agents to the owners of their partitions. It does not block.

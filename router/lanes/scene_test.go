@@ -74,6 +74,7 @@ type scene struct {
 	turns    []sessions.Lane
 	released []int
 	wakes    []wake
+	fenced   []int // partitions that it was told about
 }
 
 // bus notes the wakes for other replicas.
@@ -81,6 +82,12 @@ type bus struct{ *scene }
 
 func (b bus) Wake(partition int, lane sessions.Lane) {
 	b.wakes = append(b.wakes, wake{partition, lane})
+}
+
+func (b bus) Fenced(partition int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.fenced = append(b.fenced, partition)
 }
 
 // Write is the log.

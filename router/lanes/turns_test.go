@@ -1,6 +1,7 @@
 package lanes
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -132,6 +133,22 @@ func TestFencedLaneEnds(t *testing.T) {
 		time.Sleep(time.Minute)
 		require.Len(t, s.worked(), 1)
 		require.Contains(t, s.logged(), "partition has moved")
+		require.Equal(t, []int{1}, s.fenced, "the bus takes the partition anew")
+	})
+}
+
+// A lane whose lease has ended has nothing to tell.
+func TestFencedAfterTheLease(t *testing.T) {
+	inScene(t, func(t *testing.T, s *scene) {
+		lease, lost := context.WithCancel(t.Context())
+		s.turn = func(*Lane) (Rest, error) {
+			lost()
+			return Rest{}, sessions.ErrFenced
+		}
+		require.NoError(t, s.Acquire(lease, 1))
+		s.Woken(1, "a")
+		require.Len(t, s.worked(), 1)
+		require.Empty(t, s.fenced)
 	})
 }
 

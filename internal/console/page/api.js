@@ -60,7 +60,7 @@ export async function signIn(body) {
   if (!answer.ok) return body.link ? "sign.link" : "sign.unknown";
   const given = await answer.json();
   localStorage.setItem(place, given.key);
-  me = given.me;
+  await become(given.me);
   return "";
 }
 
@@ -68,6 +68,34 @@ export async function signIn(body) {
 export async function whoAmI() {
   me ??= await json("/v1/me");
 }
+
+// become takes who is signed in now. For somebody else the page begins anew: what it shows may be above their level.
+function become(now) {
+  const before = me;
+  me = now;
+  if (!before || ["actor", "role", "level"].every((key) => before[key] === now[key])) return undefined;
+  location.reload();
+  return new Promise(() => {}); // nothing goes on until then
+}
+
+let elsewhere = () => {};
+let signedIn = new Promise((done) => (elsewhere = done));
+
+// signedInElsewhere ends when another tab has signed in as the same person.
+export const signedInElsewhere = () => signedIn;
+
+// Another tab has signed in or out.
+addEventListener("storage", async (e) => {
+  if (e.key !== null && e.key !== place) return;
+  if (!wasSignedIn()) return location.assign("/");
+  try {
+    await become(await (await call("/v1/me")).json());
+  } catch {
+    return location.reload();
+  }
+  elsewhere();
+  signedIn = new Promise((done) => (elsewhere = done));
+});
 
 // signOut ends the sign-in, and forgets everything that the page keeps.
 export async function signOut() {

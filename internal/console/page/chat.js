@@ -34,6 +34,7 @@ export class Chat {
     this.older = ""; // from where older messages can be read
     this.turn = Promise.resolve(); // until the last reading of the history has ended
     this.branches = []; // of the last turn, if there are several
+    this.news = 0; // counts the events but those of texts that grow
     this.follow = followSession(name, {
       opened: () => this.opened(),
       event: (e) => this.onEvent(e),
@@ -45,6 +46,7 @@ export class Chat {
   close() {
     this.follow.close();
     this.asking?.abort();
+    clearTimeout(this.timer);
   }
 
   // busy is the run in progress, if any.
@@ -71,16 +73,24 @@ export class Chat {
     return (this.turn = this.turn.then(read, read));
   }
 
+  // reload reads what is stored. What happens meanwhile may be in one of the answers and not in another: then it reads again, at
+  // once a few times, and later if it never rests.
   reload() {
     return this.inTurn(async () => {
-      const [session, history, running, queued] = await Promise.all([
-        json(this.path),
-        json(this.path + "/history?limit=" + Math.min(500, Math.max(100, this.entries.length))),
-        json(this.path + "/runs?status=running&limit=5"),
-        json(this.path + "/runs?status=queued&limit=50"),
-      ]);
-      this.session = session;
-      this.show(history, running.runs.reverse(), queued.runs.reverse());
+      for (let tries = 1; ; tries++) {
+        const before = this.news;
+        const [session, history, running, queued] = await Promise.all([
+          json(this.path),
+          json(this.path + "/history?limit=" + Math.min(500, Math.max(100, this.entries.length))),
+          json(this.path + "/runs?status=running&limit=5"),
+          json(this.path + "/runs?status=queued&limit=50"),
+        ]);
+        if (this.news !== before && tries < 3) continue;
+        this.session = session;
+        this.show(history, running.runs.reverse(), queued.runs.reverse());
+        if (this.news !== before) this.soon();
+        return;
+      }
     });
   }
 
@@ -266,6 +276,7 @@ export class Chat {
   }
 
   onEvent(e) {
+    if (!e.type.endsWith(".delta")) this.news++;
     if (isEnd(e)) {
       this.ended = e.run;
       if (this.told?.run === e.run) this.told = null;
@@ -366,6 +377,11 @@ export class Chat {
         });
       return;
     }
+    // An answer that was stored before this page looked is shown already: its events must not show it twice, and not leave it out.
+    const stored = this.entries.some(
+      (one) => one !== entry && one.ended && one.text === e.text && (!entry || one.run === e.run),
+    );
+    if (Boolean(entry) === stored) this.soon();
     if (!entry) return; // merged into another message's answer, or stored before this page looked
     Object.assign(entry, { under: null, text: e.text, ended: true, usage: e.usage });
     this.touch(entry);

@@ -150,7 +150,8 @@ export function followSession(name, on) {
     unshow = () => {},
     closed = false,
     timer = 0,
-    running = null;
+    running = null,
+    missed = false; // asked for while it was running
   const soon = (ms) => {
     clearTimeout(timer);
     timer = setTimeout(resolve, ms);
@@ -158,8 +159,9 @@ export function followSession(name, on) {
 
   // resolve finds the session that has the name now, and reads it if it is another one, or if something was missed.
   let stale = true;
-  const resolve = () =>
-    (running ??= (async () => {
+  const resolve = () => {
+    missed = running !== null;
+    return (running ??= (async () => {
       try {
         const record = await json("/v1/sessions/" + encodeURIComponent(name));
         if (closed) return;
@@ -181,8 +183,10 @@ export function followSession(name, on) {
         soon(1000);
       } finally {
         running = null;
+        if (missed && !closed) soon(0);
       }
     })());
+  };
 
   const stops = [
     listen((e, kind) => {

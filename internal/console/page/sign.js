@@ -1,6 +1,6 @@
 // Signing in. Everything that needs the token waits for it, once for all.
 
-import { signIn, wasSignedIn } from "./api.js";
+import { signedInElsewhere, signIn, wasSignedIn } from "./api.js";
 import { t } from "./text.js";
 import { html, render, useEffect, useRef, useState } from "./ui/html.js";
 
@@ -14,15 +14,18 @@ export function ask(wrong) {
   asking ??= new Promise((done) => {
     const box = document.createElement("div");
     document.body.append(box);
+    const end = () => {
+      if (!box.isConnected) return;
+      render(null, box);
+      box.remove();
+      asking = null;
+      done();
+    };
+    signedInElsewhere().then(end);
     render(
       html`<${SignIn}
         why=${wrong && !accepted ? t(wrong) : wasSignedIn() ? t("sign.replaced") : ""}
-        done=${() => {
-          render(null, box);
-          box.remove();
-          asking = null;
-          done();
-        }}
+        done=${end}
       />`,
       box,
     );

@@ -25,12 +25,15 @@ function One({ f }) {
   const box = useRef(null);
   useEffect(() => {
     if (!kind || !f.id || (f.size ?? 0) > largest) return;
-    let made = "";
+    let made = "",
+      gone = false;
     const near = new IntersectionObserver(async ([seen]) => {
       if (!seen.isIntersecting) return;
       near.disconnect();
       try {
-        made = URL.createObjectURL(await file(f.id));
+        const content = await file(f.id);
+        if (gone) return;
+        made = URL.createObjectURL(content);
         set(made);
       } catch {
         // the button below saves it, or says what is wrong
@@ -38,6 +41,7 @@ function One({ f }) {
     });
     near.observe(box.current);
     return () => {
+      gone = true;
       near.disconnect();
       if (made) URL.revokeObjectURL(made);
     };

@@ -37,17 +37,20 @@ export class Rows {
   // more reads the next page. Two calls at the same time are one.
   more(path = this.next) {
     if (!path && this.order.length) return Promise.resolve();
-    this.reading ??= this.read(path || this.path(first)).finally(() => {
-      this.reading = null;
+    if (this.reading) return this.reading;
+    const reading = this.read(path || this.path(first)).finally(() => {
+      if (this.reading === reading) this.reading = null;
       this.changed();
     });
-    return this.reading;
+    return (this.reading = reading);
   }
 
   async read(path) {
-    if (this.pages.length) path = path.replace(/([?&]limit=)\d+/, "$1" + further);
+    const pages = this.pages;
+    if (pages.length) path = path.replace(/([?&]limit=)\d+/, "$1" + further);
     try {
       const { body, next } = await page(path);
+      if (pages !== this.pages) return; // the list was read anew meanwhile
       const rows = this.take(body);
       if (!this.pages.length) this.body = body;
       this.pages.push({ path, from: this.order.length });
@@ -62,6 +65,7 @@ export class Rows {
       this.state = this.next ? "more" : "end";
       this.error = null;
     } catch (error) {
+      if (pages !== this.pages) return;
       this.error = error;
       if (this.state === "loading") this.state = "end";
     }
@@ -76,6 +80,7 @@ export class Rows {
     for (const p of wanted) {
       try {
         const { body, next } = await page(p.path);
+        if (!this.pages.includes(p)) return; // the list was read anew meanwhile
         if (p === this.pages[0]) this.body = body;
         this.merge(this.take(body), p, !next && !body.next);
         this.error = null;
@@ -127,6 +132,7 @@ export class Rows {
     this.gone.clear();
     this.fresh = [];
     this.pages = [];
+    this.reading = null;
     this.next = "";
     this.state = "loading";
     this.changed();

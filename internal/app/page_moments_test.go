@@ -1,0 +1,116 @@
+package app_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// stored is a conversation whose answers the test gives: reads waits until it is read, and go answers.
+const stored = `(async () => {
+	const { Chat } = await import("/chat.js");
+	window.rows = { messages: [] };
+	window.working = [];
+	window.hold = null; // a promise that the next reading waits for
+	window.reads = 0;
+	const real = window.fetch;
+	window.fetch = async (path, options) => {
+		if (!String(path).startsWith("/v1/sessions/fake")) return real(path, options);
+		const give = (body) => new Response(JSON.stringify(body), { status: 200 });
+		if (path.includes("/history")) {
+			window.reads++;
+			const now = structuredClone(window.rows);
+			await window.hold;
+			return give(now);
+		}
+		if (path.includes("status=running")) return give({ runs: window.working.map((id) => ({ id })) });
+		if (path.includes("/runs")) return give({ runs: [] });
+		return give({ id: "fake" });
+	};
+	window.chat = new Chat("fake", () => {});
+	window.heard = () => window.chat.entries.map((e) => e.text).join("|");
+	return true;
+})()`
+
+// A message, and the end of a run, that come while the page reads the conversation are shown, and once.
+func TestPageShowsWhatHappensWhileItReads(t *testing.T) {
+	t.Parallel()
+	b := start(t, "").page()
+	require.True(t, eval[bool](b, stored))
+	b.until(`window.chat.state === "connected"`)
+	do := func(script string) { b.do(chromedp.Evaluate[chromedp.Void](script)) }
+
+	do(`window.working = ["run_1"]; window.rows.messages.push({ id: "m1", role: "user", run: "run_1", text: "question" });
+		window.hold = new Promise((done) => (window.go = done)); window.before = window.reads; window.chat.reload(); 0`)
+	b.until(`window.reads > window.before`)
+	do(`window.working = []; window.rows.messages.push({ id: "m2", role: "assistant", run: "run_1", text: "answer" });
+		window.chat.onEvent({ type: "run.done", run: "run_1", text: "answer" });
+		window.rows.messages.push({ id: "m3", role: "user", run: "run_2", text: "next" });
+		window.chat.onEvent({ type: "message.user", run: "run_2", text: "next" });
+		window.hold = null; window.go(); 0`)
+	b.until(`window.heard() === "question|answer|next" && !window.chat.busy()`)
+
+	// The events of an answer come after the page has read it.
+	do(`window.rows.messages.push({ id: "m4", role: "assistant", run: "run_2", text: "again" }); window.chat.reload(); 0`)
+	b.until(`window.heard() === "question|answer|next|again"`)
+	do(`for (const e of [{ type: "run.started" }, { type: "text.delta", text: "ag" }, { type: "run.done", text: "again" }]) window.chat.onEvent({ run: "run_2", ...e }); 0`)
+	b.until(`window.heard() === "question|answer|next|again" && !window.chat.busy()`)
+
+	// Its end comes after the page has read that nothing runs, and the messages before that.
+	do(`window.chat.reload().then(() => {
+			window.rows.messages.push({ id: "m5", role: "assistant", run: "run_3", text: "last" });
+			window.chat.onEvent({ type: "run.done", run: "run_3", text: "last" });
+		}); 0`)
+	b.until(`window.heard() === "question|answer|next|again|last"`)
+}
+
+// Who signs in in one tab is signed in in all: what they show was for somebody else. The same person goes on where they were.
+func TestPageBeginsAnewForSomebodyElse(t *testing.T) {
+	t.Parallel()
+	g := start(t, "")
+	first := g.page()
+	tab := func() *browser {
+		ctx, closeTab := chromedp.NewContext(first.ctx)
+		t.Cleanup(closeTab)
+		return &browser{t: t, ctx: ctx}
+	}
+	mark := func() { first.do(chromedp.Evaluate[chromedp.Void](`window.marked = true; 0`)) }
+
+	mark()
+	same := tab()
+	same.open(g.url("/conversations/main#token=" + g.Token()))
+	same.state("connected")
+	first.state("connected")
+	require.True(t, eval[bool](first, `Boolean(window.marked)`), "the same person")
+
+	other := tab()
+	other.open(g.url("/overview#token=" + g.tokenOf("viewer", "PUBLIC")))
+	first.anew(`!window.marked`)
+	first.until(`(import("/api.js").then((m) => (window.role = m.me?.role)), window.role === "viewer")`)
+	mark()
+
+	eval[bool](other, `import("/api.js").then((m) => { m.signOut(); return true; })`)
+	first.anew(`!window.marked && location.pathname === "/" && document.getElementById("ask")?.open`)
+	mark()
+	other.until(`document.getElementById("ask")?.open`)
+	other.do(chromedp.SendKeys(chromedp.CSS("#token"), g.Token()), chromedp.Click(chromedp.CSS("#ask button")))
+	first.until(`!document.getElementById("ask") && document.querySelector(".calm, .needs")`)
+	require.True(t, eval[bool](first, `Boolean(window.marked)`), "nobody was signed in here before")
+}
+
+// anew waits until a condition holds in a page that is loaded again meanwhile.
+func (b *browser) anew(condition string) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	wait := `new Promise((done) => { const look = () => (` + condition + `) ? done(true) : setTimeout(look, 20); look(); })`
+	for { // a page that goes away ends the wait in it
+		_, err := chromedp.Run(ctx, chromedp.Evaluate[bool](wait, chromedp.EvalAwaitPromise))
+		if err == nil {
+			return
+		}
+		require.ErrorContains(b.t, err, "navigated")
+	}
+}

@@ -32,7 +32,7 @@ func sendCommand(g command.Deps) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use: "send --channel CHANNEL --to CONVERSATION [TEXT]", Short: "Send a message through the gate", Args: command.Args(0, 1),
-		Long: `Send a message through the gate, as any other message. The delivery's ID and the
+		Long: `Send a message through the gate, like any other message. The delivery's ID and the
 gate's decision are printed.
 
 --to is the platform's ID of a conversation or person, "owner" for the owner's

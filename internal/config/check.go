@@ -154,7 +154,7 @@ func (k checker) principal(path, who string) {
 	if ok && !k.faulty[path] {
 		k.channel(path, channel)
 		shape := idShapes[channel]
-		k.must(shape.isUser(string(id)), path, "%q: want a user id such as %q behind %s:", who, shape.userLike, channel)
+		k.must(shape.isUser(string(id)), path, "%q: want a user id such as %q after %s:", who, shape.userLike, channel)
 	}
 }
 

@@ -47,7 +47,7 @@ type Config struct {
 	Cron    automation.Cron    `yaml:"cron" doc:"What the gateway does at certain times: docs/automation.md."`
 	Checks  checks.Checks      `yaml:"checks" doc:"Checks that need no model, by names of your choice: docs/automation.md."`
 	Alerts  alerts.Alerts      `yaml:"alerts" doc:"Who is notified about alerts, in Alertmanager's words: docs/alerts.md."`
-	Targets automation.Targets `yaml:"targets" doc:"Places for messages that nobody asked for, by names of your choice."`
+	Targets automation.Targets `yaml:"targets" doc:"Places for messages that are not replies, by names of your choice."`
 	Hooks   hooks.Hooks        `yaml:"hooks" doc:"Requests from other programs that the gateway accepts at POST /hooks/<name>, by names of your choice: docs/hooks.md."`
 	A2A     agents.A2A         `yaml:"a2a" doc:"Other agents that speak A2A: docs/a2a.md."`
 	Nodes   automation.Nodes   `yaml:"nodes" doc:"Programs and devices that dial in: docs/nodes.md."`
@@ -117,7 +117,7 @@ type Access struct {
 	AllowFrom      []string             `yaml:"allowFrom" doc:"User ids that may talk in direct chats; \"*\" means anyone."`
 	Groups         map[string]Group     `yaml:"groups" doc:"Settings by the id of a group or channel; \"guild:<id>\" and \"team:<id>\" stand for all channels of a Discord guild or a Slack workspace, \"*\" for any other. The first of these entries that exists applies. Without allowFrom and allowRoles, it takes them from the next one."`
 	Recipients     map[string]Recipient `yaml:"recipients" doc:"Levels by the user id of a person, for direct chats with them, or by the id of a conversation."`
-	AllowBots      string               `yaml:"allowBots" enum:"off,mentions,on" doc:"Whether other bots are heard. off: never. mentions: if they mention the bot. on: like people. After six consecutive messages from bots within ten minutes, bots are ignored in that conversation until a person writes."`
+	AllowBots      string               `yaml:"allowBots" enum:"off,mentions,on" doc:"Whether messages of other bots are handled. off: never. mentions: if they mention the bot. on: like people. After six consecutive messages from bots within ten minutes, bots are ignored in that conversation until a person writes."`
 	OnUnknown      string               `yaml:"onUnknown" enum:"resend,hold" doc:"If the response to a send is lost and the platform has no lookup: resend sends again (the message may then appear twice), hold waits for a person's decision. Slack and Discord have a lookup, so this rarely applies there."`
 	AckReaction    string               `yaml:"ackReaction" doc:"Emoji that the bot puts on each message it works on, for example \"👀\". Default: none."`
 	AckRemove      bool                 `yaml:"ackRemove" doc:"Remove ackReaction once the reply is sent."`
@@ -139,8 +139,8 @@ func (r Recipient) Level() flow.Level {
 
 // Group is one group of a channel.
 type Group struct {
-	AllowFrom      []string         `yaml:"allowFrom" doc:"User ids that are heard in the group; \"*\" means anyone. Default, if allowRoles is empty too: everyone. Owners are always heard."`
-	AllowRoles     []string         `yaml:"allowRoles" doc:"Ids of Discord roles whose members are heard in the group, in addition to allowFrom."`
+	AllowFrom      []string         `yaml:"allowFrom" doc:"Ids of the users whose messages are handled in the group; \"*\" means anyone. Default, if allowRoles is empty too: everyone. Owners are always heard."`
+	AllowRoles     []string         `yaml:"allowRoles" doc:"Ids of Discord roles: messages of their members are handled in the group, in addition to those of allowFrom."`
 	Topics         map[string]Topic `yaml:"topics" doc:"Settings by the id of a topic or thread of the group."`
 	RequireMention bool             `yaml:"requireMention" doc:"The agent handles only messages that mention the bot or reply to it. Others are kept as background."`
 	Classification flow.Level       `yaml:"classification" doc:"Highest level for this group, if lower than the channel's. Default: the channel's."`
@@ -217,7 +217,7 @@ type AgentToAgent struct {
 // Queue limits a session's queue.
 type Queue struct {
 	Mode       string `yaml:"mode" enum:"steer,followup,collect,interrupt" doc:"What happens to a message that arrives during a run. steer: it is added to the run, between two steps. followup: it becomes its own run afterwards. collect: all waiting messages become one run afterwards. interrupt: it ends the run and is handled together with the earlier messages. /queue sets the mode for one session."`
-	Cap        int    `yaml:"cap" min:"1" max:"1000" doc:"Messages that may wait behind a run."`
+	Cap        int    `yaml:"cap" min:"1" max:"1000" doc:"Messages that may wait until a run ends."`
 	Drop       string `yaml:"drop" enum:"old,new" doc:"Which message is dropped when the queue is full, the oldest or the new one. Its sender is notified."`
 	DebounceMs int    `yaml:"debounceMs" min:"0" max:"60000" doc:"In mode collect: milliseconds without a new message before the waiting ones are handled."`
 }

@@ -223,11 +223,11 @@ func TestWhyExplainsJobs(t *testing.T) {
 		steps          []string
 		change         string
 	}{
-		"brief":  {"active", "It is fired next at 2026-", []string{"heard ok", "recorded ok", "recorded ok", "recorded ok", "heard ok", "ended stopped", "waited waits"}, "sluice cron pause brief"},
-		"paused": {"paused", "the last change was made by operator", []string{"heard ok", "waited stopped"}, "sluice cron resume paused"},
+		"brief":  {"active", "It is due next at 2026-", []string{"heard ok", "recorded ok", "recorded ok", "recorded ok", "heard ok", "ended stopped", "waited waits"}, "sluice cron pause brief"},
+		"paused": {"paused", "The last change was made by operator", []string{"heard ok", "waited stopped"}, "sluice cron resume paused"},
 		"faulty": {"faulty", "its target is gone", []string{"heard ok", "waited failed"}, ""},
 		"ended":  {"ended", "no next time", []string{"heard ok", "waited ok"}, ""},
-		"file":   {"active", "It is fired next", []string{"heard ok", "waited waits"}, "sluice cron pause file"},
+		"file":   {"active", "It is due next", []string{"heard ok", "waited waits"}, "sluice cron pause file"},
 	} {
 		code, got := a.why("cron/" + id)
 		require.Equal(t, http.StatusOK, code, id)
@@ -241,7 +241,7 @@ func TestWhyExplainsJobs(t *testing.T) {
 		}
 	}
 	_, got := a.why("cron/brief", asShift)
-	require.Equal(t, []string{"The job was made by telegram:1001.", "cron.add brief, by telegram:1001", "cron.pause brief, by operator"}, got.texts()[:3], "an entry above the caller is left out")
+	require.Equal(t, []string{"telegram:1001 created the job.", "cron.add brief, by telegram:1001", "cron.pause brief, by operator"}, got.texts()[:3], "an entry above the caller is left out")
 	_, got = a.why("cron/brief/1")
 	require.Equal(t, "the gateway was not running at that time", got.Answer)
 	for _, id := range []string{"cron/secret", "cron/vault", "cron/vault/1", "cron/nothing"} {
@@ -329,14 +329,14 @@ func TestWhyExplainsAuditEntries(t *testing.T) {
 		"alert.ack":       {"ack", byToken, []string{"heard ok", "recorded ok", "sent waits"}},
 		"session.patch":   {"patch", byToken, []string{"learnt ok"}},
 		"delivery.retry":  {"retry", byToken, []string{"recorded ok"}},
-		"session.learn":   {"learn", "The conversation was given text of another level. It was done with the token ada, over the HTTP API: by the page, the command line or a program. The level changed from PUBLIC/trusted to INTERNAL/trusted.", []string{"learnt ok"}},
+		"session.learn":   {"learn", "Text of another level came into the conversation. It was done with the token ada, over the HTTP API: by the page, the command line or a program. The level changed from PUBLIC/trusted to INTERNAL/trusted.", []string{"learnt ok"}},
 		"run.failed":      {"failed", "the model does not answer", []string{"recorded ok"}},
-		"cron.fired":      {"fired", "The time of the job had come. The job gone did it.", []string{"recorded ok"}},
+		"cron.fired":      {"fired", "The job was due. The job gone did it.", []string{"recorded ok"}},
 		"pairing.request": {"request", "Somebody who may not talk to the bot wrote to it. It was done by telegram:1001.", []string{"recorded ok"}},
 		"message.send":    {"send", "The hook ci did it.", nil},
-		"memory.delete":   {"delete", "The memory was to be forgotten. It was done by ada, whom the proxy named, over the HTTP API.", nil},
+		"memory.delete":   {"delete", "Somebody asked to forget the memory. It was done by ada over the HTTP API. The proxy in front of the gateway gave this name.", nil},
 		"audit.begin":     {"begin", "The chain of hashes begins here. The gateway did it by itself.", nil},
-		"http.denied":     {"denied", "Who did it is not known.", nil},
+		"http.denied":     {"denied", "It is not known who did it.", nil},
 		"pairing.locked":  {"locked", "There were too many wrong codes. For an hour, no code is accepted. " + byToken, []string{"recorded ok"}},
 	} {
 		for _, by := range []struct{ id, as string }{{own[action], ""}, {theirs[action], asShift}, {theirs[action], ""}} {

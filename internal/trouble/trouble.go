@@ -119,7 +119,7 @@ func (w *Watch) tell(ctx context.Context, all []news, alerts bool, next map[stri
 		}
 		key := fmt.Sprintf("%s/%s/%s/%d", Source, t.Name, word, w.Now().Unix()/int64(tellEach/time.Second))
 		if err := w.Tell(ctx, t, text, key); err != nil {
-			w.Log.Warn("the owner is not told of the gateway's own troubles", "trouble", t.Name, "err", err)
+			w.Log.Warn("the owner is not notified of a problem of the gateway", "trouble", t.Name, "err", err)
 			if k := next[t.Name]; k != nil {
 				k.untold = true
 			} else {

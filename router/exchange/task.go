@@ -36,7 +36,7 @@ func (e *Exchanges) StartTask(ctx context.Context, n NewTask) (ledger.Exchange, 
 	case strings.TrimSpace(n.Text) == "":
 		return ledger.Exchange{}, &request.Error{Field: "task", Text: "is required"}
 	case n.Session.Key.SubAgent():
-		return ledger.Exchange{}, &request.Error{Field: "session", Text: "a sub-agent's session has no sub-agents of its own"}
+		return ledger.Exchange{}, &request.Error{Field: "session", Text: "a sub-agent can't start sub-agents"}
 	case !e.hasAgent(n.Agent):
 		return ledger.Exchange{}, &request.Error{Field: "agent", Text: fmt.Sprintf("no agent %q: see agents.list in the configuration", n.Agent)}
 	}

@@ -23,7 +23,7 @@ func heartbeats(cfg *config.Config) []finding {
 		case len(a.Heartbeat.Checks) == 0 && job.Instructions(text) == "":
 			found = append(found, note(part, "never asks the agent: it has no checks, and no instructions", "write what the agent is to look at into "+file+", or name checks in its heartbeat"))
 		case toOwner && len(cfg.Owners) == 0:
-			found = append(found, problem(part, "has nobody to tell: no owner is configured", "add yourself to owners, or set target"))
+			found = append(found, problem(part, "has nobody to notify: no owner is configured", "add yourself to owners, or set target"))
 		default:
 			found = append(found, healthy(part, "every "+a.Heartbeat.Every.String()))
 		}

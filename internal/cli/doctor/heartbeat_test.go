@@ -23,7 +23,7 @@ func TestHeartbeats(t *testing.T) {
 		"instructions":  {"- mail", "", "webchat:local", nil, "every 30m", "ok"},
 		"checks":        {"", "", "webchat:local", []string{"ci"}, "every 30m", "ok"},
 		"nothing to do": {"# Look", "", "webchat:local", nil, "never asks the agent", "note"},
-		"nobody":        {"- mail", "", "", nil, "has nobody to tell", "fix"},
+		"nobody":        {"- mail", "", "", nil, "has nobody to notify", "fix"},
 		"a target":      {"- mail", "ops", "", nil, "every 30m", "ok"},
 		"too long":      {string(make([]byte, 40<<10)), "", "webchat:local", nil, "more than 32768 bytes", "fix"},
 	} {

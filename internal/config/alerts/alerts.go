@@ -241,7 +241,7 @@ func (r reader) receivers(p *alert.Plan) {
 		steps := of.Escalation
 		switch {
 		case of.Name == "" || p.Receivers[of.Name] != nil || strings.ContainsAny(of.Name, "/. "):
-			r.Report(path+".name", fmt.Sprintf("%q: want a name of its own without spaces, dots and slashes", of.Name))
+			r.Report(path+".name", fmt.Sprintf("%q: want a name that no other receiver has, without spaces, dots and slashes", of.Name))
 		case (len(of.Targets) > 0) == (len(steps) > 0):
 			r.Report(path, "want either targets or an escalation")
 		}
@@ -277,7 +277,7 @@ func (r reader) times() map[string]alert.Intervals {
 	for i, named := range r.Alerts.TimeIntervals {
 		path := fmt.Sprintf("alerts.time_intervals[%d]", i)
 		if _, twice := all[named.Name]; twice || named.Name == "" {
-			r.Report(path+".name", fmt.Sprintf("%q: want a name of its own", named.Name))
+			r.Report(path+".name", fmt.Sprintf("%q: want a name that no other time interval has", named.Name))
 		}
 		intervals := alert.Intervals{}
 		for j, one := range named.TimeIntervals {

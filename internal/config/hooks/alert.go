@@ -13,7 +13,7 @@ type Alert struct {
 	Title    string            `yaml:"title" doc:"One line, a template. Default: the preset's; required for github, gitlab and stripe."`
 	Text     string            `yaml:"text" doc:"What else is to be said, a template. Default: the preset's."`
 	Status   string            `yaml:"status" doc:"firing or resolved, or a template that gives one of them. Default: the preset's, else firing."`
-	Source   string            `yaml:"source" doc:"Who reports it, a template behind hook/<name>/. Only the same source resolves an alert. Default: hook/<name>."`
+	Source   string            `yaml:"source" doc:"Who reports it, a template; hook/<name>/ is put before it. Only the same source resolves an alert. Default: hook/<name>."`
 	Labels   map[string]string `yaml:"labels" doc:"Labels by name, templates. They replace labels of the same name that the request has."`
 	Links    []Link            `yaml:"links" doc:"Addresses that help to look into it."`
 

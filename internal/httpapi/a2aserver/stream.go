@@ -48,7 +48,7 @@ func (h *handler) follow(ctx context.Context, l *listener, begin func(ctx contex
 var (
 	errGone = errors.New("the caller has gone")
 	// errCut: the stream ends, and the run goes on.
-	errCut = errors.New("the stream ended before the reply; the task goes on: resubscribe, or get the task")
+	errCut = errors.New("the stream ended before the reply; the task continues: resubscribe, or get the task")
 )
 
 // listener makes events of a task from those of its run.

@@ -65,7 +65,7 @@ func (a *API) agent(name string) (Agent, error) {
 			}
 		}
 	}
-	return Agent{}, &fault{wire.NewError(http.StatusNotFound, "model_not_found", "model: "+wire.Printable(name)+" is not a model here; "+modelsPath+" lists those that are"), "model"}
+	return Agent{}, &fault{wire.NewError(http.StatusNotFound, "model_not_found", "model: "+wire.Printable(name)+" is not a model here; "+modelsPath+" lists those that are, and publish.openai in agents.list publishes an agent"), "model"}
 }
 
 // published reports whether clients may talk to an agent.

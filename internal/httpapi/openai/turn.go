@@ -91,5 +91,5 @@ var (
 	// errRestarted: text that was sent already is void, and a client can't take it back.
 	errRestarted = wire.NewError(http.StatusBadGateway, "stream_restarted", "the model failed in the middle of its reply and began again; repeat the request with the same "+keyHeader+" and without stream to get the whole reply")
 	// errCut: the stream ends, and the run goes on.
-	errCut = wire.NewError(http.StatusServiceUnavailable, "stream_cut", "the stream ended before the reply; the run goes on: repeat the request with the same "+keyHeader)
+	errCut = wire.NewError(http.StatusServiceUnavailable, "stream_cut", "the stream ended before the reply; the run continues: repeat the request with the same "+keyHeader)
 )

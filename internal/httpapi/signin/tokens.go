@@ -102,7 +102,7 @@ func (a *API) MakeToken(ctx context.Context, in *TokenInput) (*wire.Body[madeTok
 		return nil, err
 	}
 	if err == nil && !flow.CanFlow(level, own.Level) || who.Proxied() && !flow.CanFlow(level, who.Level) {
-		return nil, wire.Forbidden("level: a token can't see more than the token of whoever makes it")
+		return nil, wire.Forbidden("level: a token can't see more than the token that creates it")
 	}
 	row := ledger.APIToken{ID: "tok_" + uuid.NewString()[:13], Name: b.Name, Role: b.Role, Level: level, By: who.Actor(), Created: a.cfg.Now()}
 	switch {
@@ -123,7 +123,7 @@ func (a *API) MakeToken(ctx context.Context, in *TokenInput) (*wire.Body[madeTok
 		return nil, err
 	}
 	if len(known) >= ledger.APITokensMax {
-		return nil, wire.Conflict(fmt.Sprintf("there are %d tokens already; revoke some that nobody uses", len(known)))
+		return nil, wire.Conflict(fmt.Sprintf("there are %d tokens already; revoke those that are no longer used", len(known)))
 	}
 	token := auth.MadePrefix + secret()
 	row.Sum = auth.Sum(token)

@@ -12,15 +12,15 @@ var entryCauses = map[string]string{
 	"access.sign_in":  "A browser signed in.",
 	"audit.begin":     "The chain of hashes begins here.",
 	"bots.stopped":    "Bots answered each other again and again, and no person wrote.",
-	"cron.fired":      "The time of the job had come.",
+	"cron.fired":      "The job was due.",
 	"exchange.ended":  "The exchange between the two agents was over.",
-	"hook.replayed":   "The request was to be handled again.",
-	"memory.delete":   "The memory was to be forgotten.",
+	"hook.replayed":   "Somebody asked to handle the request again.",
+	"memory.delete":   "Somebody asked to forget the memory.",
 	"node.request":    "A program asked to be a node.",
 	"pairing.locked":  "There were too many wrong codes. For an hour, no code is accepted.",
 	"pairing.request": "Somebody who may not talk to the bot wrote to it.",
-	"pairing.wrong":   "Nobody waits with this code, or its hour is over.",
-	"session.learn":   "The conversation was given text of another level.",
+	"pairing.wrong":   "No open request has this code, or the code has expired.",
+	"session.learn":   "Text of another level came into the conversation.",
 	"session.raise":   "The owner raised the level with a command.",
 	"task.notify":     "The client of the task had asked to be notified.",
 }
@@ -50,7 +50,7 @@ func wayOf(actor string) string {
 	kind, name, named := strings.Cut(actor, ":")
 	switch {
 	case actor == "" || actor == "unknown" || actor == "nobody":
-		return "Who did it is not known."
+		return "It is not known who did it."
 	case actor == "gateway":
 		return "The gateway did it by itself."
 	case actor == "operator":
@@ -58,7 +58,7 @@ func wayOf(actor string) string {
 	case kind == "token" && named:
 		return fmt.Sprintf("It was done with the token %s, over the HTTP API: by the page, the command line or a program.", name)
 	case kind == "proxy" && named:
-		return fmt.Sprintf("It was done by %s, whom the proxy named, over the HTTP API.", name)
+		return fmt.Sprintf("It was done by %s over the HTTP API. The proxy in front of the gateway gave this name.", name)
 	case (kind == "agent" || kind == "job" || kind == "hook") && named:
 		return fmt.Sprintf("The %s %s did it.", kind, name)
 	}

@@ -33,9 +33,9 @@ func (c *chain) job(name string) error {
 	}
 	c.out.Kind, c.out.Status, c.out.Title = "job", string(j.State()), "job "+j.ID
 	c.out.Answer, c.out.Change = jobAnswer(&j), jobChanges(&j)
-	made := step{Step: "heard", State: ok, Text: "The configuration has the job: " + j.Place + ".", Facts: []fact{{"when", j.When}}, Object: &object{"job", j.ID}, Label: j.Secrecy().String()}
+	made := step{Step: "heard", State: ok, Text: "The job is in the configuration: " + j.Place + ".", Facts: []fact{{"when", j.When}}, Object: &object{"job", j.ID}, Label: j.Secrecy().String()}
 	if j.Made {
-		made.At, made.Text = view.Optional(j.Row.Created), "The job was made by "+cmp.Or(j.Row.Maker, "somebody")+"."
+		made.At, made.Text = view.Optional(j.Row.Created), cmp.Or(j.Row.Maker, "Somebody")+" created the job."
 	}
 	c.add(made)
 	if err := c.changed(j.ID); err != nil {
@@ -73,14 +73,14 @@ func (c *chain) changed(id string) error {
 func jobAnswer(j *jobs.Job) string {
 	switch j.State() {
 	case jobs.StatePaused:
-		return "It is paused, so it is not fired; the last change was made by " + cmp.Or(j.Row.By, "somebody") + "."
+		return "It is paused. The last change was made by " + cmp.Or(j.Row.By, "somebody") + "."
 	case jobs.StateFaulty:
 		return "It is not fired: " + j.Fault
 	case jobs.StateEnded:
 		return "It has no next time."
 	case jobs.StateActive:
 	}
-	return "It is fired next at " + j.Next.UTC().Format(time.RFC3339) + ", because of its schedule."
+	return "It is due next at " + j.Next.UTC().Format(time.RFC3339) + ", because of its schedule."
 }
 
 // jobChanges says what would change the state of a job.

@@ -77,14 +77,14 @@ func (c *chain) steps(run sessions.Run) error {
 
 // worked says how long a run waited and how it was worked.
 func (c *chain) worked(run sessions.Run) {
-	wait := step{Step: "waited", At: view.Optional(run.Started), State: ok, Text: "It was started at once or after what came before it."}
+	wait := step{Step: "waited", At: view.Optional(run.Started), State: ok, Text: "It started at once, or after the messages before it."}
 	switch {
 	case run.Leader != "" && run.Leader != run.ID:
 		wait.Text, wait.Object = "It was handled together with an earlier message.", &object{"run", string(run.Leader)}
 	case run.Status == sessions.RunDropped:
 		wait.State, wait.Text = stopped, "It was dropped: the session's queue was full (session.queue.cap)."
 	case run.Started.IsZero() && run.Status.Terminal():
-		wait.State, wait.Text = stopped, "It ended before it was started."
+		wait.State, wait.Text = stopped, "It ended before it started."
 	case run.Started.IsZero():
 		wait.State, wait.Text = waits, "It waits for its turn."
 	}
@@ -176,7 +176,7 @@ func (c *chain) asked(p ledger.Approval) {
 // gate adds what the gate decided about a delivery, as it was then.
 func (c *chain) gate(d ledger.Delivery) {
 	if d.Decision == nil {
-		s := step{Step: "gate", State: notRecorded, Text: "What the gate decided is not recorded.", Object: &object{"delivery", string(d.ID)}}
+		s := step{Step: "gate", State: notRecorded, Text: "The gate's decision is not recorded.", Object: &object{"delivery", string(d.ID)}}
 		if d.Status == ledger.DeliveryQueued || d.Status == ledger.DeliveryPreview {
 			s.State, s.Text = waits, "The gate decides when it is sent."
 		}
@@ -243,7 +243,7 @@ func runAnswer(run sessions.Run) string {
 	case sessions.RunAborted:
 		return cmp.Or(run.Error, "Somebody stopped it.")
 	case sessions.RunTimeout:
-		return cmp.Or(run.Error, "It took longer than it may.")
+		return cmp.Or(run.Error, "It exceeded its time limit.")
 	case sessions.RunFailed:
 	}
 	return cmp.Or(run.Error, "It failed.")
@@ -274,11 +274,15 @@ func deliveryAnswer(d ledger.Delivery) string {
 	case ledger.DeliveryFailed:
 		return "The platform refused it: " + cmp.Or(d.LastError, "the reason is not recorded")
 	case ledger.DeliveryUnknown:
-		return "Whether it has arrived is unknown: " + cmp.Or(d.LastError, "the platform's answer was lost")
+		return "It is unknown whether it arrived: " + cmp.Or(d.LastError, "the platform's answer was lost")
 	case ledger.DeliveryExpired:
 		return "It expired before it could be sent: " + cmp.Or(d.LastError, reason)
 	case ledger.DeliveryDiscarded:
-		return "A person discarded it, or it was replaced: " + cmp.Or(d.LastError, "the reason is not recorded")
+		text := "A person discarded it, or another message replaced it."
+		if d.LastError != "" {
+			text += " Its last error: " + d.LastError
+		}
+		return text
 	}
 	return "Its state is " + string(d.Status) + "."
 }

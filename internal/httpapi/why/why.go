@@ -271,14 +271,14 @@ func (c *chain) silence(run sessions.Run) {
 	s := step{Step: "sent", State: stopped, At: view.Optional(run.Finished)}
 	switch {
 	case !run.Status.Terminal():
-		s.State, s.Text = waits, "Nothing was sent yet: the run has not ended."
+		s.State, s.Text = waits, "Nothing has been sent yet: the run has not ended."
 	case run.Leader != "" && run.Leader != run.ID:
-		s.Text = "It has no answer of its own: it was handled together with another run."
+		s.Text = "It was answered together with another run."
 		s.Object = &object{"run", string(run.Leader)}
 	case sessions.Silent(run.Reply) && run.Reply != "":
 		s.Text = "The agent chose to stay silent (" + run.Reply + ")."
 	case run.Route.IsZero():
-		s.Text = "It has no conversation to answer in; whoever caused it got the result."
+		s.Text = "It has no conversation to answer in; the session or program that started it got the result."
 	case run.Status == sessions.RunDone && run.Reply == "":
 		s.Text = "The agent had nothing to say."
 	case run.Status == sessions.RunDone:
@@ -331,7 +331,7 @@ func (c *chain) origin(d ledger.Delivery) error {
 	s := step{Step: "heard", At: &d.Created, State: notRecorded, Text: "Who caused it is not recorded."}
 	switch d.Kind {
 	case ledger.KindNotice:
-		s.State, s.Text = ok, "The gateway itself says it: an answer to a command, a question, or a notice."
+		s.State, s.Text = ok, "The gateway sent it: an answer to a command, a question, or a notice."
 	case ledger.KindAnnounce:
 		s.State, s.Text = ok, "It tells people the result of an exchange between agents."
 	}
@@ -393,7 +393,7 @@ func (c *chain) refusal(id string) error {
 	c.add(step{Step: "heard", At: &r.Last, State: stopped, Text: c.out.Answer, Facts: []fact{
 		{"person", sessions.Principal(r.Channel, r.User.ID)}, {"place", string(r.Chat)}, {"times", itoa(r.Count)}, {"first", r.First.UTC().Format(time.RFC3339)},
 	}})
-	c.add(step{Step: "sent", State: notRecorded, Text: "What they wrote was not recorded."})
+	c.add(step{Step: "sent", State: notRecorded, Text: "The text of the message was not recorded."})
 	if setting := r.Limit(); setting != "" {
 		c.out.Change = []change{{Text: "Raise limits." + setting + ", or wait until the period ends."}}
 		return nil

@@ -162,7 +162,7 @@ func (w *walk) attempt(ctx context.Context, way *way) (sessions.Completion, verd
 	verdict := judge(ctx, err)
 	if verdict != end {
 		w.note(err)
-		w.chain.cfg.Log.Warn("model failed; the chain goes on", "model", way.entry.Name, "key", way.link.Key, "err", err)
+		w.chain.cfg.Log.Warn("model failed; the next one is asked", "model", way.entry.Name, "key", way.link.Key, "err", err)
 	}
 	return completion, verdict, err
 }

@@ -209,7 +209,7 @@ func (r *reply) end(s a2a.TaskStatus) {
 		}
 		r.done(text + message)
 	case a2a.TaskStateAuthRequired:
-		r.error("it wants further authorization: "+message, false)
+		r.error("it asks for further authorization: "+message, false)
 	default:
 		r.error(fmt.Sprintf("its task ended as %s: %s", s.State, message), false)
 	}

@@ -75,7 +75,7 @@ func (ts *Tools) All() []sessions.Tool {
 			Spec: sessions.ToolSpec{Name: "alert_list", Description: "Lists the alerts that you may know of, the latest first."},
 			Flow: sessions.ToolFlow{Reads: sessions.FlowSession, Writes: sessions.FlowNone}, Idempotent: true,
 		}, tools.Work[listArgs]{Run: ts.list}),
-		changing("alert_ack", "Acknowledges an alert: somebody takes care of it, and nobody else is told.", ts.order(alert.Acknowledge), ts.beyond),
+		changing("alert_ack", "Acknowledges an alert: somebody takes care of it, and nobody else is notified.", ts.order(alert.Acknowledge), ts.beyond),
 		changing("alert_resolve", "Says that an alert is over.", ts.order(alert.Resolve), ts.beyond),
 	}
 }

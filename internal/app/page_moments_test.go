@@ -100,6 +100,24 @@ func TestPageBeginsAnewForSomebodyElse(t *testing.T) {
 	require.True(t, eval[bool](first, `Boolean(window.marked)`), "nobody was signed in here before")
 }
 
+// A recording ends with the conversation: the microphone must not stay on.
+func TestPageTurnsTheMicrophoneOff(t *testing.T) {
+	t.Parallel()
+	b := start(t, "").page()
+	eval[bool](b, `(() => {
+		window.on = 0;
+		navigator.mediaDevices.getUserMedia = async () => (window.on++, { getTracks: () => [{ stop: () => window.on-- }] });
+		window.MediaRecorder = class { start() {} stop() { this.onstop?.(); } };
+		return true;
+	})()`)
+	b.click(`#composer button[aria-pressed="false"]`)
+	b.until(`document.querySelector("#composer .recording")`)
+	require.Equal(t, 1, eval[int](b, `window.on`))
+	b.click(`nav.rail a[data-view="runs"]`)
+	b.until(`location.pathname === "/runs" && !document.getElementById("composer")`)
+	b.until(`window.on === 0`)
+}
+
 // anew waits until a condition holds in a page that is loaded again meanwhile.
 func (b *browser) anew(condition string) {
 	b.t.Helper()

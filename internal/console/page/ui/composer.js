@@ -125,15 +125,27 @@ export function Composer({ chat, busy }) {
       for (const [name, f] of Object.entries(events)) area.removeEventListener(name, f);
     };
   }, []);
+  const leave = useRef(() => {}); // ends a recording whose conversation is left
+  useEffect(() => () => leave.current(), []);
   const voice = async () => {
     if (recording) return recording.stop();
+    let left = false;
+    leave.current = () => (left = true);
     try {
       const sound = await navigator.mediaDevices.getUserMedia({ audio: true });
+      const off = () => {
+        for (const track of sound.getTracks()) track.stop();
+      };
+      if (left) return off();
       const recorder = new MediaRecorder(sound),
         parts = [];
+      leave.current = () => {
+        recorder.onstop = null;
+        off();
+      };
       recorder.ondataavailable = (e) => parts.push(e.data);
       recorder.onstop = () => {
-        for (const track of sound.getTracks()) track.stop();
+        off();
         record(null);
         const kind = (recorder.mimeType || "audio/webm").split(";")[0];
         attach([

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 2 && os.Args[1] == document.Command { // in the sandbox, as the gateway's program does
 		os.Exit(document.Main(os.Stdin, os.Stdout, os.Stderr))
 	}
-	goleak.VerifyTestMain(m,
+	goleak.VerifyTestMain(browsing{m},
 		// The NATS server leaves a few behind that end by themselves a little later.
 		goleak.IgnoreAnyFunction("github.com/nats-io/nats-server/v2/server.(*Server).startGoRoutine.func1"),
 	)

@@ -43,45 +43,51 @@ func newBrowser(t *testing.T) *browser {
 	return b
 }
 
-// process is the browser of all tests: one, because each takes seconds to start. It runs while a test uses it.
+// process is the browser of all tests: one, because each start costs seconds of processor time. The first test that
+// needs it starts it, and it runs until all tests are over.
 type process struct {
-	mu    sync.Mutex
-	users int
-	ctx   context.Context
-	stop  func()
+	once sync.Once
+	ctx  context.Context
+	err  error
+	stop func()
 }
 
 var chromium process
 
 func (p *process) use(t *testing.T, path string) context.Context {
 	t.Helper()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.users == 0 {
-		profile, err := os.MkdirTemp("", "chromium") //nolint:usetesting // it outlives the test that starts the browser
-		require.NoError(t, err)
-		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(profile))
-		all, end := chromedp.NewExecAllocator(context.Background(), options...)
-		ctx, closeTab := chromedp.NewContext(all)
-		p.ctx, p.stop = ctx, func() {
-			closeTab()
-			end()
-			_ = os.RemoveAll(profile) // a process of the browser may still write to it
-		}
-		if err := chromedp.Do(ctx); err != nil {
-			p.stop()
-			require.NoError(t, err, "start the browser")
-		}
-	}
-	p.users++
-	t.Cleanup(func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if p.users--; p.users == 0 {
-			p.stop()
-		}
-	})
+	p.once.Do(func() { p.start(path) })
+	require.NoError(t, p.err, "start the browser")
 	return p.ctx
+}
+
+func (p *process) start(path string) {
+	profile, err := os.MkdirTemp("", "chromium")
+	if err != nil {
+		p.err = err
+		return
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(profile))
+	all, end := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, closeTab := chromedp.NewContext(all)
+	p.ctx, p.stop = ctx, func() {
+		closeTab()
+		end()
+		_ = os.RemoveAll(profile) // a process of the browser may still write to it
+	}
+	p.err = chromedp.Do(ctx)
+}
+
+// browsing are tests after which the browser ends.
+type browsing struct{ *testing.M }
+
+func (m browsing) Run() int {
+	defer func() {
+		if chromium.stop != nil {
+			chromium.stop()
+		}
+	}()
+	return m.M.Run()
 }
 
 // page opens the main conversation in the gateway's page, as its owner does.

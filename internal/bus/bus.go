@@ -148,7 +148,7 @@ func (b *Bus) connect() error {
 	} else {
 		options = append(options, nats.PingInterval(pingEvery))
 	}
-	if !b.readable() {
+	if !readable(b.cfg.URL) {
 		return errAddress
 	}
 	conn, err := nats.Connect(b.cfg.URL, options...)
@@ -219,9 +219,9 @@ func (b *Bus) address() string {
 // errAddress means that an address can't be parsed. It omits the address, which may contain a password.
 var errAddress = errors.New("an address in bus.url can't be read: want nats://user:password@host:port, with special characters of the password as %XX")
 
-// readable reports whether the library can parse the addresses: its own errors would repeat them.
-func (b *Bus) readable() bool {
-	for address := range strings.SplitSeq(b.cfg.URL, ",") {
+// readable reports whether the library can parse addresses: its own errors would repeat them.
+func readable(urls string) bool {
+	for address := range strings.SplitSeq(urls, ",") {
 		if _, err := url.Parse(strings.TrimSpace(address)); err != nil {
 			return false
 		}

@@ -64,6 +64,11 @@ func TestPageShowsWhatHappensWhileItReads(t *testing.T) {
 			window.chat.onEvent({ type: "run.done", run: "run_3", text: "last" });
 		}); 0`)
 	b.until(`window.heard() === "question|answer|next|again|last"`)
+
+	// What comes live is read again at times: an open page keeps only the newest messages.
+	do(`for (let i = 0; i <= 500; i++) window.chat.onEvent({ type: "message.user", run: "live_" + i, text: "live" });
+		window.chat.onEvent({ type: "run.dropped", run: "live_0" }); 0`)
+	b.until(`window.heard() === "question|answer|next|again|last"`)
 }
 
 // Who signs in in one tab is signed in in all: what they show was for somebody else. The same person goes on where they were.

@@ -12,6 +12,8 @@ const isEnd = (e) => /^run\.(done|failed|aborted|dropped)$/.test(e.type);
 // isDecision: the button belongs to a question that the page shows itself while it is open.
 const isDecision = (button) => /^\/approve apr_\w+ (allow|deny|always)$/.test(button.value ?? "");
 
+const liveMax = 500; // entries that come live before the conversation is read again, so that an open page does not grow for ever
+
 let keys = 0;
 
 export class Chat {
@@ -35,6 +37,7 @@ export class Chat {
     this.turn = Promise.resolve(); // until the last reading of the history has ended
     this.branches = []; // of the last turn, if there are several
     this.news = 0; // counts the events but those of texts that grow
+    this.read = 0; // how many of the entries were read, and did not come live
     this.follow = followSession(name, {
       opened: () => this.opened(),
       event: (e) => this.onEvent(e),
@@ -115,6 +118,7 @@ export class Chat {
         );
     for (const run of running) this.think(run.id, partial.get(run.id));
     this.entries.push(...kept);
+    this.read = this.entries.length;
     this.changed();
   }
 
@@ -135,6 +139,7 @@ export class Chat {
         this.entries = [];
         for (const m of history.messages) this.stored(m, new Map());
         this.reachesBack(history);
+        this.read += this.entries.length;
         this.entries.push(...newer);
         this.changed();
       });
@@ -283,6 +288,7 @@ export class Chat {
     }
     this.happened(e);
     if (e.type === "run.started" || isEnd(e)) this.changed();
+    if (isEnd(e) && this.entries.length - this.read > liveMax) this.soon();
     const said = this.users.get(e.run) ?? { text: "" };
     if ((this.moving && (e.type === "run.started" || isEnd(e))) || (isEnd(e) && moves.test(said.text))) this.soon();
   }

@@ -3,6 +3,7 @@ package router_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -98,6 +99,35 @@ func TestJobMadeAtRunTime(t *testing.T) {
 		require.Empty(t, b.openTriggers())
 		_, err = b.Jobs.Get(ctx, "tea")
 		require.ErrorIs(t, err, sessions.ErrNotFound)
+	})
+}
+
+// A job's next times are those that it will be fired at: none for a paused job.
+func TestUpcomingTimes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, withReader)
+		for id, want := range map[string][]string{
+			`"every":"36h","timezone":"UTC","text":"tea"`:                        {"2 12:00", "4 00:00", "5 12:00", "7 00:00", "8 12:00"}, // within seven days of the first
+			`"schedule":"30 9 * * mon-fri","timezone":"Asia/Tokyo","text":"tea"`: {"3 09:30", "4 09:30"},                                  // at most two
+			`"at":"2000-03-01T08:00:00Z","timezone":"UTC","text":"tea"`:          {"1 08:00"},
+		} {
+			limit := 50
+			if strings.Contains(id, "Tokyo") {
+				limit = 2
+			}
+			j, err := b.Jobs.Add(t.Context(), "tea", json.RawMessage(`{"deliver":{"to":["webchat:ann"]},`+id+`}`), theOwner())
+			require.NoError(t, err)
+			var got []string
+			for _, at := range j.Upcoming(7*24*time.Hour, limit) {
+				got = append(got, at.Format("2 15:04"))
+			}
+			require.Equal(t, want, got, id)
+			j, err = b.Jobs.Pause(t.Context(), "tea", theOwner())
+			require.NoError(t, err)
+			require.Empty(t, j.Upcoming(7*24*time.Hour, limit))
+			require.NoError(t, b.Jobs.Remove(t.Context(), "tea", theOwner()))
+		}
 	})
 }
 

@@ -148,3 +148,20 @@ func TestPageOnAPhoneKeepsItsBarsInSight(t *testing.T) {
 		b.state("connected")
 	}
 }
+
+// A delivery that a rule holds is decided where it is listed.
+func TestConsoleDecidesAboutAHeldDelivery(t *testing.T) {
+	t.Parallel()
+	g := start(t, `
+models: { default: offline/echo }
+policy: { rules: [ { name: look, hook: PRE_OUTPUT, when: 'text.contains("figures")', action: require_approval } ] }
+`)
+	read(t, g.call(http.MethodPost, "/v1/messages", `{"channel":"webchat","to":"local","text":"the figures"}`), http.StatusAccepted, nil)
+	b := g.console("/deliveries")
+	b.until(`document.querySelector(".row .chip[data-status=held]")`)
+	eval[bool](b, `[...document.querySelectorAll(".row")].find((r) => r.querySelector("[data-status=held]")).querySelector(".open-row").click(), true`)
+	b.until(`document.querySelector(".peek [data-part=allow]") && /^\/inbox\/apr_/.test(document.querySelector(".peek .note a").getAttribute("href"))`)
+	b.picture("deliveries-held")
+	b.click(".peek [data-part=allow]")
+	b.until(`document.querySelector(".peek .chip[data-status=sent]")`)
+}

@@ -81,6 +81,7 @@ var views = []struct{ path, ready string }{
 	{"audit", `.row, .empty`},
 	{"agents", `.card`},
 	{"automation", `.row`},
+	{"automation?part=calendar", `[data-part=calendar] .card`},
 	{"automation?part=hooks", `.card`},
 	{"automation?part=nodes", `.empty`},
 	{"automation?part=checks", `.empty`},

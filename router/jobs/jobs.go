@@ -58,6 +58,19 @@ func (j *Job) Local(at time.Time) time.Time {
 	return at.In(j.Schedule.Zone)
 }
 
+// Upcoming are the next instants of a job that is fired: the first of those within a time from the next one.
+func (j *Job) Upcoming(within time.Duration, limit int) (all []time.Time) {
+	if j.State() != StateActive {
+		return nil
+	}
+	s := j.Schedule
+	s.Anchor = j.Next
+	for at := j.Next; !at.IsZero() && at.Sub(j.Next) < within && len(all) < limit && (j.EndsAt.IsZero() || at.Before(j.EndsAt)); at = s.Next(at) {
+		all = append(all, j.Local(at))
+	}
+	return all
+}
+
 // Paused reports whether the job is paused.
 func (j *Job) Paused() bool { return j.Row.Paused }
 

@@ -44,6 +44,7 @@ type jobRecord struct {
 	Place    string         `json:"place,omitempty" doc:"of a job of the file: its entry"`
 	When     string         `json:"when"`
 	Next     *time.Time     `json:"next,omitempty"`
+	Upcoming []time.Time    `json:"upcoming" doc:"the next times: those within seven days from the first, at most 50"`
 	Text     string         `json:"text,omitempty"`
 	Prompt   string         `json:"prompt,omitempty" doc:"for an agent"`
 	Checks   []string       `json:"checks,omitempty" doc:"it does something only when one of them has news"`
@@ -59,9 +60,15 @@ type jobRecord struct {
 	By       string         `json:"changed_by,omitempty"`
 }
 
+// The next times of a job that are listed.
+const (
+	upcomingWithin = 7 * 24 * time.Hour
+	upcomingMax    = 50
+)
+
 func jobOf(j jobs.Job) (jobRecord, error) {
 	out := jobRecord{
-		ID: j.ID, State: j.State(), Origin: string(ledger.JobOfFile), Place: j.Place, When: j.When, Next: view.Optional(j.Local(j.Next)), Text: j.Text, Prompt: j.Prompt, Checks: j.Checks, To: names(j.Deliver.To), Fallback: names(j.Deliver.Fallback),
+		ID: j.ID, State: j.State(), Origin: string(ledger.JobOfFile), Place: j.Place, When: j.When, Next: view.Optional(j.Local(j.Next)), Upcoming: view.NotNil(j.Upcoming(upcomingWithin, upcomingMax)), Text: j.Text, Prompt: j.Prompt, Checks: j.Checks, To: names(j.Deliver.To), Fallback: names(j.Deliver.Fallback),
 		Label: j.Secrecy().String(), Maker: j.Row.Maker, Session: j.Row.Session, Fault: j.Fault, Created: view.Optional(j.Row.Created), Changed: view.Optional(j.Row.Changed), By: j.Row.By,
 	}
 	if !j.Made {

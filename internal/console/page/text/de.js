@@ -550,6 +550,10 @@ export default {
   "agentkind.a2a": "entfernter Agent (A2A)",
 
   "automation.jobs": "Aufträge",
+  "automation.calendar": "Kalender",
+  "automation.notimes": "Kein Auftrag hat einen nächsten Zeitpunkt.",
+  "automation.moretimes": "und {n} weitere",
+  "automation.cut": "Gezeigt werden die ersten {jobs} Aufträge und höchstens {times} Zeitpunkte von jedem.",
   "automation.hooks": "Hooks",
   "automation.nodes": "Knoten",
   "automation.checks": "Prüfungen",

@@ -550,6 +550,10 @@ export default {
   "agentkind.a2a": "remote agent (A2A)",
 
   "automation.jobs": "Jobs",
+  "automation.calendar": "Calendar",
+  "automation.notimes": "No job has a next time.",
+  "automation.moretimes": "and {n} more",
+  "automation.cut": "Shown are the first {jobs} jobs, and at most {times} times of each.",
   "automation.hooks": "Hooks",
   "automation.nodes": "Nodes",
   "automation.checks": "Checks",

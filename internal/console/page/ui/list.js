@@ -6,7 +6,7 @@ import { onChange } from "../live.js";
 import { address, change, go, useAddress } from "../router.js";
 import { exact, known, number, t } from "../text.js";
 import { cls, html, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "./html.js";
-import { copy, Icon, Problem, toast } from "./parts.js";
+import { Age, Chip, copy, Icon, Level, Problem, toast } from "./parts.js";
 import { Rows } from "./rows.js";
 
 const spare = 12; // rows that are drawn above and below what is in sight
@@ -14,6 +14,26 @@ const places = new Map(); // address → { rows, top }: where a list was left
 
 const phone = matchMedia("(max-width: 47.99rem)");
 const wide = matchMedia("(min-width: 100rem)"); // there is room for all columns beside an open row
+
+// The columns that many lists have. Each is given what it shows of a row.
+export const statusColumn = (of = (row) => row.status, text = t("col.status")) => ({
+  text,
+  width: "7.5rem",
+  on: "status",
+  cell: (row) => html`<${Chip} status=${of(row)} />`,
+});
+export const levelColumn = (of = (row) => row.label) => ({
+  text: t("col.level"),
+  width: "9.5rem",
+  cell: (row) => html`<${Level} label=${of(row)} />`,
+});
+export const ageColumn = (of, text = t("col.age")) => ({
+  text,
+  width: "4rem",
+  on: "age",
+  end: true,
+  cell: (row) => html`<${Age} at=${of(row)} />`,
+});
 
 // List shows the rows of an endpoint.
 //   name      of the view, which is the first part of its address

@@ -14,9 +14,8 @@ export const loading = () =>
     },
   ));
 
-// Markdown shows a text that does not change while it is shown, or changes as a whole.
-export function Markdown({ text }) {
-  const box = useRef(null);
+// useLibrary reports whether the library is there, and draws the component again when it is.
+function useLibrary() {
   const [ready, set] = useState(Boolean(library));
   useEffect(() => {
     if (!ready)
@@ -25,6 +24,13 @@ export function Markdown({ text }) {
         () => {},
       );
   }, []);
+  return ready;
+}
+
+// Markdown shows a text that does not change while it is shown, or changes as a whole.
+export function Markdown({ text }) {
+  const box = useRef(null);
+  const ready = useLibrary();
   useLayoutEffect(() => {
     if (ready) box.current.replaceChildren(library.markdown(text ?? ""));
   }, [text, ready]);
@@ -35,14 +41,7 @@ export function Markdown({ text }) {
 export function Growing({ text, ended }) {
   const box = useRef(null),
     drawing = useRef(null);
-  const [ready, set] = useState(Boolean(library));
-  useEffect(() => {
-    if (!ready)
-      loading().then(
-        () => set(true),
-        () => {},
-      );
-  }, []);
+  const ready = useLibrary();
   useLayoutEffect(() => {
     if (!ready) return;
     drawing.current ??= new library.Drawing(box.current);

@@ -2,6 +2,7 @@
 // nothing or it failed. They are one module, because each module that a view needs costs a request.
 
 import { acts } from "../api.js";
+import { address } from "../router.js";
 import { age, exact, known, span, t, visible } from "../text.js";
 import { cls, html, render, useEffect, useLayoutEffect, useReducer, useRef, useState } from "./html.js";
 
@@ -260,6 +261,17 @@ export function Text({ text, code = false, label = "" }) {
     </div>
   `;
 }
+
+// Tabs leads to the parts of a view. The first is what the view's plain address shows.
+export const Tabs = ({ view, names, current }) => html`
+  <nav class="tabs" aria-label=${t("view." + view)}>
+    ${Object.entries(names).map(([part, name], i) => html`
+      <a href=${address(view, "", i === 0 ? {} : { part })} aria-current=${part === current ? "page" : undefined}>
+        ${name}
+      </a>
+    `)}
+  </nav>
+`;
 
 // Value shows a value of JSON.
 export const Value = ({ of, label }) => html`

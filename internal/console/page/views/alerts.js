@@ -4,24 +4,16 @@ import { acts, call, json, post } from "../api.js";
 import { address, useAddress } from "../router.js";
 import { number, t, visible } from "../text.js";
 import { html, useState } from "../ui/html.js";
-import { List } from "../ui/list.js";
-import { Act, Age, Chip, Facts, Level, Loaded, Problem, toast, useLoad, When } from "../ui/parts.js";
+import { ageColumn, List, statusColumn } from "../ui/list.js";
+import { Act, Age, Chip, Facts, Level, Loaded, Problem, Tabs, toast, useLoad, When } from "../ui/parts.js";
 import { Markdown } from "../ui/markdown-view.js";
 import { Field } from "./policy.js";
 
 export default function Alerts() {
   const at = useAddress();
   const silences = at.query.get("part") === "silences";
-  const tabs = html`
-    <nav class="tabs" aria-label=${t("view.alerts")}>
-      <a href=${address("alerts")} aria-current=${silences ? undefined : "page"}>
-        ${t("view.alerts")}
-      </a>
-      <a href=${address("alerts", "", { part: "silences" })} aria-current=${silences ? "page" : undefined}>
-        ${t("alerts.silences")}
-      </a>
-    </nav>
-  `;
+  const names = { alerts: t("view.alerts"), silences: t("alerts.silences") };
+  const tabs = html`<${Tabs} view="alerts" names=${names} current=${silences ? "silences" : "alerts"} />`;
   if (silences)
     return html`
       <div class="page-body">
@@ -48,7 +40,7 @@ export default function Alerts() {
         { key: "filter", text: t("alerts.matcher"), hint: 'severity="critical"' },
       ]}
       columns=${[
-        { text: t("alerts.severity"), width: "7.5rem", on: "status", cell: (a) => html`<${Chip} status=${a.severity} />` },
+        statusColumn((a) => a.severity, t("alerts.severity")),
         { text: t("alerts.name"), width: "minmax(10rem, 2fr)", on: "main", cell: (a) => visible(a.title || a.key) },
         { text: t("col.status"), width: "9rem", cell: (a) => html`<${Chip} status=${a.status} />` },
         { text: t("alerts.source"), width: "minmax(6rem, 1fr)", on: "sub", cell: (a) => visible(a.source) },
@@ -59,7 +51,7 @@ export default function Alerts() {
           cell: (a) =>
             a.silenced_by?.length ? t("alerts.silenced") : a.inhibited_by?.length ? t("alerts.inhibited") : "",
         },
-        { text: t("col.age"), width: "4rem", on: "age", end: true, cell: (a) => html`<${Age} at=${a.started} />` },
+        ageColumn((a) => a.started),
       ]}
       why=${(a) => address("why", a.key)}
       rowName=${(a) => a.title || a.key}

@@ -4,8 +4,8 @@ import { json } from "../api.js";
 import { address } from "../router.js";
 import { date, exact, minute, number, t, visible } from "../text.js";
 import { html, useState } from "../ui/html.js";
-import { List } from "../ui/list.js";
-import { Age, Copy, Facts, Level, Problem, Value, When } from "../ui/parts.js";
+import { ageColumn, levelColumn, List } from "../ui/list.js";
+import { Copy, Facts, Level, Problem, Value, When } from "../ui/parts.js";
 
 export default function Audit() {
   return html`
@@ -41,8 +41,8 @@ export default function Audit() {
         },
         { text: t("col.actor"), width: "minmax(6rem, .8fr)", on: "sub", cell: (e) => visible(e.actor) },
         { text: t("col.object"), width: "minmax(8rem, 1.4fr)", cell: (e) => visible(e.object) },
-        { text: t("col.level"), width: "9.5rem", cell: (e) => html`<${Level} label=${e.label} />` },
-        { text: t("col.age"), width: "4rem", on: "age", end: true, cell: (e) => html`<${Age} at=${e.at} />` },
+        levelColumn(),
+        ageColumn((e) => e.at),
       ]}
       why=${(e) => address("why", "aud_" + e.id)}
       rowName=${(e) => e.action}

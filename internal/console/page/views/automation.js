@@ -3,49 +3,26 @@
 import { call, json, post } from "../api.js";
 import { onChange } from "../live.js";
 import { address, useAddress } from "../router.js";
-import { date, exact, minute, number, t, visible } from "../text.js";
+import { date, day, exact, minute, number, t, visible } from "../text.js";
 import { html, useEffect } from "../ui/html.js";
-import { List } from "../ui/list.js";
-import { Act, Age, ask, Chip, Facts, Level, Loaded, Text, useLoad, Value, When } from "../ui/parts.js";
+import { List, statusColumn } from "../ui/list.js";
+import { Act, Age, ask, Chip, Facts, Level, Loaded, Tabs, Text, useLoad, Value, When } from "../ui/parts.js";
 import { oneLine } from "./deliveries.js";
 import { tokens } from "./runs.js";
 
-const parts = ["jobs", "hooks", "nodes", "checks"];
+const parts = ["jobs", "calendar", "hooks", "nodes", "checks"];
+const others = { calendar: Calendar, hooks: Hooks, nodes: Nodes, checks: Checks };
 
 export default function Automation() {
   const at = useAddress();
   const part = parts.includes(at.query.get("part")) ? at.query.get("part") : "jobs";
-  const tabs = html`
-    <nav class="tabs" aria-label=${t("view.automation")}>
-      ${parts.map((p) => html`
-        <a
-          href=${address("automation", "", p === "jobs" ? {} : { part: p })}
-          aria-current=${p === part ? "page" : undefined}
-        >
-          ${t("automation." + p)}
-        </a>
-      `)}
-    </nav>
-  `;
-  if (part === "hooks")
+  const names = Object.fromEntries(parts.map((p) => [p, t("automation." + p)]));
+  const tabs = html`<${Tabs} view="automation" names=${names} current=${part} />`;
+  if (part !== "jobs")
     return html`
       <div class="page-body">
         ${tabs}
-        <${Hooks} />
-      </div>
-    `;
-  if (part === "nodes")
-    return html`
-      <div class="page-body">
-        ${tabs}
-        <${Nodes} />
-      </div>
-    `;
-  if (part === "checks")
-    return html`
-      <div class="page-body">
-        ${tabs}
-        <${Checks} />
+        <${others[part]} />
       </div>
     `;
   return html`
@@ -58,7 +35,7 @@ export default function Automation() {
       kinds=${["jobs"]}
       head=${() => tabs}
       columns=${[
-        { text: t("col.status"), width: "7.5rem", on: "status", cell: (j) => html`<${Chip} status=${j.state} />` },
+        statusColumn((j) => j.state),
         { text: t("automation.job"), width: "minmax(7rem, 1fr)", on: "main", cell: (j) => visible(j.id) },
         {
           text: t("automation.when"),
@@ -179,6 +156,58 @@ function Job({ id, refresh }) {
           <p class="soft">${t("automation.never")}</p>
         `}
       `}
+    <//>
+  `;
+}
+
+const jobsMax = 200; // in the calendar
+const upcomingMax = 50; // times of a job, of the API
+const shownMax = 8; // times of a job on a day
+
+// Calendar shows on which days the jobs will run, and when.
+function Calendar() {
+  const read = useLoad(() => json("/v1/cron?limit=" + jobsMax), []);
+  useEffect(() => onChange(["jobs"], read.again), []);
+  return html`
+    <${Loaded} of=${read}>
+      ${({ jobs }) => {
+        const days = new Map(); // day → job → times
+        const times = jobs.flatMap((j) => j.upcoming.map((at) => ({ at, job: j })));
+        for (const { at, job } of times.sort((a, b) => Date.parse(a.at) - Date.parse(b.at))) {
+          const name = day(at);
+          if (!days.has(name)) days.set(name, new Map());
+          days.get(name).set(job, [...(days.get(name).get(job) ?? []), at]);
+        }
+        const cut = jobs.length === jobsMax || jobs.some((j) => j.upcoming.length === upcomingMax);
+        return days.size === 0 ? html`
+          <p class="empty">${t("automation.notimes")}</p>
+        ` : html`
+          <div class="cards" data-part="calendar">
+            ${[...days].map(([name, of]) => html`
+              <article class="card" key=${name}>
+                <h2>${name}</h2>
+                <ul class="lines">
+                  ${[...of].map(([job, all]) => html`
+                    <li key=${job.id}>
+                      ${all.slice(0, shownMax).map((at) => html`
+                        <time dateTime=${at} title=${exact(at)}>
+                          ${minute(at)}
+                        </time>${" "}
+                      `)}
+                      ${all.length > shownMax && html`
+                        <span class="soft">${t("automation.moretimes", { n: all.length - shownMax })}</span>${" "}
+                      `}
+                      <a href=${address("automation", job.id)}>${visible(job.id)}</a>${" "}
+                      <span class="soft">${oneLine(job.prompt ?? job.text ?? "").slice(0, 80)}</span>
+                    </li>
+                  `)}
+                </ul>
+              </article>
+            `)}
+          </div>
+          ${cut && html`<p class="soft">${t("automation.cut", { jobs: jobsMax, times: upcomingMax })}</p>`}
+        `;
+      }}
     <//>
   `;
 }

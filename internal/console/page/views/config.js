@@ -2,10 +2,10 @@
 // earlier versions. A secret is never here: its field is empty, and a new one is sent only when it was typed.
 
 import { call, json, owns, post } from "../api.js";
-import { address, change, useAddress } from "../router.js";
+import { change, useAddress } from "../router.js";
 import { exact, known, t, visible } from "../text.js";
 import { cls, html, useEffect, useRef, useState } from "../ui/html.js";
-import { Act, Age, Chip, Loaded, Problem, toast, useLoad } from "../ui/parts.js";
+import { Act, Age, Chip, Loaded, Problem, Tabs, toast, useLoad } from "../ui/parts.js";
 import { Field } from "./policy.js";
 
 const shownMax = 100; // settings at a time
@@ -13,6 +13,7 @@ const shownMax = 100; // settings at a time
 export default function Config() {
   const at = useAddress();
   const part = at.query.get("part") === "history" ? "history" : "settings";
+  const names = Object.fromEntries(["settings", "history"].map((p) => [p, t("config." + p)]));
   const read = useLoad(() => (owns() ? json("/v1/config") : null), []);
   if (!owns())
     return html`
@@ -22,16 +23,7 @@ export default function Config() {
     `;
   return html`
     <div class="page-body config">
-      <nav class="tabs" aria-label=${t("view.config")}>
-        ${["settings", "history"].map((p) => html`
-          <a
-            href=${address("config", "", p === "settings" ? {} : { part: p })}
-            aria-current=${p === part ? "page" : undefined}
-          >
-            ${t("config." + p)}
-          </a>
-        `)}
-      </nav>
+      <${Tabs} view="config" names=${names} current=${part} />
       <${Loaded} of=${read}>
         ${(c) => html`
           <${About} of=${c} />

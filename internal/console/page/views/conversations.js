@@ -3,8 +3,8 @@
 import { address } from "../router.js";
 import { sessionName, t, visible } from "../text.js";
 import { html } from "../ui/html.js";
-import { List } from "../ui/list.js";
-import { Age, Chip, Level, levels } from "../ui/parts.js";
+import { levelColumn, List } from "../ui/list.js";
+import { Age, Chip, levels } from "../ui/parts.js";
 import { Conversation } from "../ui/conversation.js";
 
 const kinds = ["main", "direct", "group", "channel", "cron", "hook", "node", "subagent", "api"];
@@ -52,7 +52,7 @@ export default function Conversations() {
           cell: (s) => visible(s.agent) + (s.channel ? " · " + s.channel : ""),
         },
         { text: t("col.model"), width: "minmax(6rem, .8fr)", cell: (s) => visible(s.model) },
-        { text: t("col.level"), width: "9.5rem", cell: (s) => html`<${Level} label=${s.taint} />` },
+        levelColumn((s) => s.taint),
         {
           text: t("conversations.last"),
           width: "4rem",

@@ -1,14 +1,15 @@
 // Deliveries: what left, what waits, what was stopped, and why.
 
-import { json, post } from "../api.js";
+import { acts, json, post } from "../api.js";
 import { html } from "../ui/html.js";
-import { List } from "../ui/list.js";
+import { ageColumn, levelColumn, List, statusColumn } from "../ui/list.js";
 import { Markdown } from "../ui/markdown-view.js";
-import { Act, Age, ask, Chip, Facts, Level, Loaded, Place, routeName, useLoad, When } from "../ui/parts.js";
+import { Act, ask, Chip, Facts, Level, Loaded, Place, routeName, useLoad, When } from "../ui/parts.js";
 import { Decision } from "../ui/decision.js";
 import { Files } from "../ui/files.js";
 import { number, t, visible } from "../text.js";
 import { address } from "../router.js";
+import { Decide } from "./inbox.js";
 
 export const statuses = [
   "preview",
@@ -55,7 +56,7 @@ export default function Deliveries() {
         { key: "since", text: t("filter.since"), type: "time" },
       ]}
       columns=${[
-        { text: t("col.status"), width: "7.5rem", on: "status", cell: (d) => html`<${Chip} status=${d.status} />` },
+        statusColumn(),
         { text: t("col.to"), width: "minmax(8rem, .8fr)", on: "sub", cell: (d) => html`<${Place} of=${d.route} />` },
         {
           text: t("col.text"),
@@ -66,9 +67,9 @@ export default function Deliveries() {
               <span class="soft">${t(d.files?.length ? "deliveries.files" : "deliveries.notext")}</span>
             `,
         },
-        { text: t("col.level"), width: "9.5rem", cell: (d) => html`<${Level} label=${d.label} />` },
+        levelColumn(),
         { text: t("col.tries"), width: "3.5rem", end: true, cell: (d) => number(d.attempts) },
-        { text: t("col.age"), width: "4rem", on: "age", end: true, cell: (d) => html`<${Age} at=${d.created} />` },
+        ageColumn((d) => d.created),
       ]}
       bulk=${[
         { text: t("deliveries.retry"), run: retry, fits: open },
@@ -79,6 +80,18 @@ export default function Deliveries() {
       empty=${html`<p>${t("deliveries.empty")}</p>`}
       detail=${Delivery}
     />
+  `;
+}
+
+// Held says that a delivery waits for a decision, and takes it.
+function Held({ of: d, after }) {
+  const read = useLoad(() => json("/v1/approvals?status=pending&limit=200&session=" + encodeURIComponent(d.session ?? "")), [d.id]);
+  const p = read.value?.approvals.find((one) => one.delivery === d.id);
+  return html`
+    <p class="note warn">
+      ${t("deliveries.held")} <a href=${address("inbox", p?.id)}>${t("view.inbox")}</a>
+    </p>
+    ${p && acts() && html`<${Decide} p=${p} after=${after} />`}
   `;
 }
 
@@ -100,11 +113,7 @@ function Delivery({ id, row, refresh }) {
           </p>
         </header>
         ${d.error && html`<p class="note bad">${visible(d.error)}</p>`}
-        ${d.status === "held" && html`
-          <p class="note warn">
-            ${t("deliveries.held")} <a href=${address("inbox")}>${t("view.inbox")}</a>
-          </p>
-        `}
+        ${d.status === "held" && html`<${Held} of=${d} after=${after} />`}
         ${open(d) && d.status !== "held" && html`
           <div class="acts">
             <${Act}

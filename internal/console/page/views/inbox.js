@@ -5,7 +5,7 @@ import { address } from "../router.js";
 import { t, visible } from "../text.js";
 import { Always } from "../ui/always.js";
 import { html, useEffect, useState } from "../ui/html.js";
-import { List } from "../ui/list.js";
+import { levelColumn, List, statusColumn } from "../ui/list.js";
 import { Age, Chip, Facts, Left, Level, Loaded, Problem, Text, toast, useLoad, When } from "../ui/parts.js";
 import { onChange } from "../live.js";
 import { oneLine } from "./deliveries.js";
@@ -34,7 +34,7 @@ export default function Inbox() {
       ]}
       head=${() => html`<${Asking} />`}
       columns=${[
-        { text: t("col.status"), width: "7.5rem", on: "status", cell: (p) => html`<${Chip} status=${p.status} />` },
+        statusColumn(),
         { text: t("inbox.what"), width: "minmax(9rem, 1fr)", on: "main", cell: (p) => what(p) },
         {
           text: t("inbox.args"),
@@ -44,7 +44,7 @@ export default function Inbox() {
             p.delivery && p.args?.text ? oneLine(p.args.text) : html`<code>${oneLine(JSON.stringify(p.args ?? {}))}</code>`,
         },
         { text: t("inbox.asker"), width: "minmax(5rem, .5fr)", cell: (p) => visible(p.agent) },
-        { text: t("col.level"), width: "9.5rem", cell: (p) => html`<${Level} label=${p.label} />` },
+        levelColumn(),
         {
           text: t("inbox.left"),
           width: "5rem",

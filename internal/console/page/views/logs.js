@@ -4,8 +4,8 @@ import { json, owns } from "../api.js";
 import { address } from "../router.js";
 import { known, t, visible } from "../text.js";
 import { html, useState } from "../ui/html.js";
-import { List } from "../ui/list.js";
-import { Age, Chip, Facts, levelOf, Loaded, Text, useLoad, When } from "../ui/parts.js";
+import { ageColumn, List } from "../ui/list.js";
+import { Chip, Facts, levelOf, Loaded, Text, useLoad, When } from "../ui/parts.js";
 import { oneLine } from "./deliveries.js";
 
 const levels = ["debug", "info", "warn", "error"];
@@ -86,7 +86,7 @@ function Lines() {
           on: "sub",
           cell: (l) => oneLine(l.fields.map((f) => f.name + "=" + f.value).join("  ")),
         },
-        { text: t("col.age"), width: "4rem", on: "age", end: true, cell: (l) => html`<${Age} at=${l.at} />` },
+        ageColumn((l) => l.at),
       ]}
       rowName=${(l) => l.text}
       empty=${html`<p>${t("logs.empty")}</p>`}

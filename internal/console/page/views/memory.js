@@ -4,7 +4,7 @@ import { call, json } from "../api.js";
 import { address } from "../router.js";
 import { t, visible } from "../text.js";
 import { html } from "../ui/html.js";
-import { List } from "../ui/list.js";
+import { ageColumn, levelColumn, List } from "../ui/list.js";
 import { Act, Age, ask, Chip, Facts, Level, Loaded, Text, useLoad, When } from "../ui/parts.js";
 import { oneLine } from "./deliveries.js";
 
@@ -30,8 +30,8 @@ export default function Memory() {
         { text: t("col.key"), width: "minmax(7rem, .8fr)", on: "main", cell: (m) => visible(m.key) },
         { text: t("col.text"), width: "minmax(10rem, 2fr)", on: "sub", cell: (m) => oneLine(m.content) },
         { text: t("col.audience"), width: "minmax(6rem, .6fr)", cell: (m) => visible(m.audience) },
-        { text: t("col.level"), width: "9.5rem", cell: (m) => html`<${Level} label=${label(m)} />` },
-        { text: t("col.age"), width: "4rem", on: "age", end: true, cell: (m) => html`<${Age} at=${m.updated_at} />` },
+        levelColumn(label),
+        ageColumn((m) => m.updated_at),
       ]}
       rowName=${(m) => m.key}
       empty=${html`<p>${t("memory.empty")}</p>`}

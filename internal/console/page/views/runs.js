@@ -2,11 +2,11 @@
 
 import { json, post } from "../api.js";
 import { address } from "../router.js";
-import { clock, exact, number, span, t, visible } from "../text.js";
+import { clock, exact, known, number, span, t, visible } from "../text.js";
 import { html, useState } from "../ui/html.js";
-import { List } from "../ui/list.js";
+import { ageColumn, List, statusColumn } from "../ui/list.js";
 import { Markdown } from "../ui/markdown-view.js";
-import { Act, Age, Chip, Facts, Level, Loaded, Place, useLoad, When } from "../ui/parts.js";
+import { Act, Chip, Facts, Level, Loaded, Place, useLoad, When } from "../ui/parts.js";
 import { Tool } from "../ui/tool.js";
 import { oneLine } from "./deliveries.js";
 
@@ -40,19 +40,27 @@ export default function Runs() {
         { key: "since", text: t("filter.since"), type: "time" },
       ]}
       columns=${[
-        { text: t("col.status"), width: "7.5rem", on: "status", cell: (r) => html`<${Chip} status=${r.status} />` },
+        statusColumn(),
         {
           text: t("col.input"),
-          width: "minmax(10rem, 2fr)",
+          width: "minmax(6rem, 2fr)",
           on: "main",
-          cell: (r) => oneLine(r.input) || html`<span class="soft">${r.kind}</span>`,
+          cell: (r) => oneLine(r.input) || html`<span class="soft">${known("kind", r.kind)}</span>`,
         },
-        { text: t("col.model"), width: "minmax(7rem, .8fr)", on: "sub", cell: (r) => visible(r.model ?? "") },
+        {
+          text: t("conversations.title"),
+          width: "minmax(6rem, 1fr)",
+          cell: (r) => html`
+            <${Place} of=${r.route} />${" "}
+            <span class="soft">${known("kind", r.kind)}</span>
+          `,
+        },
+        { text: t("col.model"), width: "minmax(5rem, .8fr)", on: "sub", cell: (r) => visible(r.model ?? "") },
         { text: t("col.waited"), width: "4.5rem", end: true, cell: (r) => waited(r) !== null && span(waited(r)) },
         { text: t("col.took"), width: "4.5rem", end: true, cell: (r) => took(r) !== null && span(took(r)) },
-        { text: t("col.tokens"), width: "7rem", end: true, cell: (r) => tokens(r.usage) },
+        { text: t("col.tokens"), width: "6rem", end: true, cell: (r) => tokens(r.usage) },
         { text: t("col.tries"), width: "3.5rem", end: true, cell: (r) => number(r.attempts) },
-        { text: t("col.age"), width: "4rem", on: "age", end: true, cell: (r) => html`<${Age} at=${r.accepted} />` },
+        ageColumn((r) => r.accepted),
       ]}
       why=${(r) => address("why", r.id)}
       rowName=${(r) => r.id}

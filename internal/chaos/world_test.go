@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	readyWithin  = 20 * time.Second
+	readyWithin  = time.Minute
 	answerWithin = 3 * time.Minute
 	exitWithin   = 10 * time.Second
 	askEvery     = 20 * time.Millisecond

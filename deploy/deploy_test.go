@@ -109,6 +109,29 @@ func TestAlertsHavePages(t *testing.T) {
 	require.Len(t, there, len(pages))
 }
 
+// With sandbox.conf, the unit permits what bubblewrap does: it calls capset, mount, pivot_root, sethostname and umount2 in
+// namespaces of its own, opens a netlink socket, and mounts /proc. All else that it calls is in @system-service.
+func TestTheSandboxWorksInTheService(t *testing.T) {
+	t.Parallel()
+	set := map[string]string{} // a later line replaces an earlier one, or adds to it
+	for line := range strings.Lines(read(t, "systemd/sluice.service") + read(t, "systemd/sandbox.conf")) {
+		key, value, found := strings.Cut(strings.TrimSpace(line), "=")
+		switch {
+		case !found || strings.HasPrefix(key, "#"):
+		case key == "SystemCallFilter" || key == "RestrictAddressFamilies":
+			set[key] += " " + value
+		default:
+			set[key] = value
+		}
+	}
+	require.Equal(t, " @system-service ~@privileged @resources @mount @privileged", set["SystemCallFilter"])
+	require.Contains(t, strings.Fields(set["RestrictAddressFamilies"]), "AF_NETLINK")
+	require.Equal(t, "default", set["ProtectProc"])
+	for _, key := range []string{"RestrictNamespaces", "PrivateUsers", "ProtectKernelTunables", "ProtectKernelLogs", "ProtectControlGroups", "ProtectHostname"} {
+		require.Equal(t, "no", set[key], key)
+	}
+}
+
 // The configurations are right.
 func TestConfigurationsLoad(t *testing.T) {
 	t.Parallel()

@@ -77,7 +77,8 @@ type Bus struct {
 	leases   jetstream.KeyValue
 	quiet    time.Time // until then, this replica takes only leases that it had before
 	held     map[string]*lease
-	handover sync.WaitGroup // the goroutines of the partitions
+	fenced   map[int]time.Time // when each partition was last given back because another replica had taken it
+	handover sync.WaitGroup    // the goroutines of the partitions
 }
 
 var _ router.Bus = (*Bus)(nil)
@@ -85,7 +86,7 @@ var _ router.Bus = (*Bus)(nil)
 // Start connects. With an empty URL, an embedded server is used and started when it is first needed.
 func Start(ctx context.Context, cfg Config) (*Bus, error) {
 	b := &Bus{
-		cfg: cfg, metrics: newMetrics(cfg.Registerer), held: map[string]*lease{}, repair: make(chan struct{}, 1),
+		cfg: cfg, metrics: newMetrics(cfg.Registerer), held: map[string]*lease{}, fenced: map[int]time.Time{}, repair: make(chan struct{}, 1),
 		roster: newRoster(cfg.Replica, cfg.Now), owned: newOwned(cfg.Log),
 	}
 	b.Lost = b.roster.lostReplicas

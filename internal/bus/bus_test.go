@@ -350,15 +350,19 @@ func TestAFencedPartitionIsTakenAnew(t *testing.T) {
 	for len(one.change) > 0 {
 		<-one.change
 	}
-	b.Fenced(3)
-	for range 2 { // given back, and taken
-		select {
-		case <-one.change:
-		case <-time.After(patience):
-			t.Fatal("the partition stays")
+	for _, p := range []int{3, 4} {
+		b.Fenced(3) // the second time is too soon
+		b.Fenced(p)
+		for range 2 { // given back, and taken
+			select {
+			case <-one.change:
+			case <-time.After(patience):
+				t.Fatal("the partition stays")
+			}
 		}
+		require.Equal(t, partitions, one.count())
+		require.Empty(t, one.change, "nothing else was given back")
 	}
-	require.Equal(t, partitions, one.count())
 	b.Fenced(partitions) // not one of its own
 }
 

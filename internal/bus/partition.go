@@ -19,6 +19,8 @@ import (
 const (
 	// releaseTimeout bounds a release after a lost lease; the router cancels its work itself.
 	releaseTimeout = 10 * time.Second
+	// fencedPause is the least time between two hand-overs of a partition that another replica has taken: each interrupts work.
+	fencedPause = 30 * time.Second
 	// retryAcquire is the pause after an owner has refused a partition.
 	retryAcquire = time.Second
 )
@@ -152,14 +154,17 @@ func (b *Bus) serve(ctx context.Context, p int) {
 	}
 }
 
-// Fenced implements [router.Bus]: it ends the lease, so that the partition is given back and taken anew.
+// Fenced implements [router.Bus]: it ends the lease, so that the partition is given back and taken anew, at most once in
+// fencedPause.
 func (b *Bus) Fenced(p int) {
 	b.mu.Lock()
+	defer b.mu.Unlock()
 	l := b.held[leaseOf(p)]
-	b.mu.Unlock()
-	if l != nil {
-		l.cancel(errFenced)
+	if last, before := b.fenced[p]; l == nil || before && time.Since(last) < fencedPause {
+		return
 	}
+	b.fenced[p] = time.Now()
+	l.cancel(errFenced)
 }
 
 // leaseOf names the lease of a partition.

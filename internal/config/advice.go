@@ -56,7 +56,7 @@ func (a *adviser) limits() {
 		shared scalar.Rate
 	}{{"limits.perConversation", a.Limits.PerConversation}, {"limits.perAgent", a.Limits.PerAgent}} {
 		if l.shared.Amount > 0 && (one.Amount == 0 || one.In(l.shared.Per) >= l.shared.Amount) {
-			a.note("limits", "set limits.perPerson to a fraction of "+l.name, "one person can use up %s (%s): then nobody but owners is answered there", l.name, l.shared)
+			a.note("limits", "set limits.perPerson to a fraction of "+l.name, "one person can use up %s (%s): then only owners are answered there", l.name, l.shared)
 		}
 	}
 }

@@ -101,7 +101,7 @@ func TestErrors(t *testing.T) {
 		"wrong type":         {"POST", "/v1/sessions", `{"ttl":"long"}`, 422, `"message":"ttl: `},
 		"metadata no object": {"POST", "/v1/sessions", `{"metadata":[1]}`, 400, "metadata: want a JSON object"},
 		"turn: unknown":      {"POST", "/v1/sessions/main/messages", `{"mesage":"x"}`, 400, "mesage"},
-		"turn: empty":        {"POST", "/v1/sessions/main/messages", `{"message":" "}`, 400, "message: is empty"},
+		"turn: empty":        {"POST", "/v1/sessions/main/messages", `{"message":" "}`, 400, "message: is empty: write a text"},
 		"turn: two values":   {"POST", "/v1/sessions/main/messages", `{"message":"x"} {}`, 400, "more than one"},
 		"turn: too large":    {"POST", "/v1/sessions/main/messages", `{"message":"` + strings.Repeat("x", 1000) + `"}`, 413, `"error":"too_large"`},
 		"create: too large":  {"POST", "/v1/sessions", `{"title":"` + strings.Repeat("x", 1000) + `"}`, 413, `"error":"too_large"`},

@@ -41,7 +41,7 @@ func (pl *Places) AccessDirect(ctx context.Context, ch ChannelSettings, in Arriv
 	switch right {
 	case RightNone:
 		return AdmitNone, err
-	case RightAsk:
+	case RightAsk, revoked:
 		return AdmitPairing, err
 	default:
 		return AdmitRun, err

@@ -35,6 +35,20 @@ func TestAccessDirect(t *testing.T) {
 	}
 }
 
+// A person whose access was revoked has no right, and their message is still a request, which gets no answer.
+func TestRevoked(t *testing.T) {
+	t.Parallel()
+	s := newSettings(ChannelSettings{DMPolicy: AccessPairing})
+	places := newPlaces(&fakeStore{pairings: map[sessions.UserID]ledger.PairingStatus{"gone": ledger.PairingRevoked}}, s)
+	in := direct("gone")
+	right, err := places.RightOf(t.Context(), in.Route, in.Sender)
+	require.NoError(t, err)
+	require.Equal(t, RightNone, right)
+	got, err := places.Access(t.Context(), s, in, false)
+	require.NoError(t, err)
+	require.Equal(t, AdmitPairing, got)
+}
+
 // A store that fails admits nobody.
 func TestAccessFails(t *testing.T) {
 	t.Parallel()

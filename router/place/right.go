@@ -23,6 +23,9 @@ const (
 	RightPaired Right = "paired" // the person's request was approved
 	RightAsk    Right = "ask"    // the person may ask for access
 	RightNone   Right = "none"
+
+	// revoked is the right of a person whose access was revoked: their messages still count as requests, which get no answer.
+	revoked Right = "revoked"
 )
 
 // RightOf returns the right of a person in a place, by the present configuration and requests for access. It does not know the
@@ -36,7 +39,11 @@ func (pl *Places) RightOf(ctx context.Context, route sessions.Route, who session
 	case !ok, who.Bot && ch.AllowBots != BotsOn && ch.AllowBots != BotsMentions:
 		return RightNone, nil
 	case route.ChatType == sessions.Direct:
-		return pl.rightDirect(ctx, ch, in, owner)
+		right, err := pl.rightDirect(ctx, ch, in, owner)
+		if right == revoked {
+			right = RightNone
+		}
+		return right, err
 	}
 	at, err := pl.groupAt(ctx, ch, in)
 	if err != nil {
@@ -80,6 +87,8 @@ func (pl *Places) rightDirect(ctx context.Context, ch ChannelSettings, in Arriva
 		return RightNone, fmt.Errorf("read pairing: %w", err)
 	case p.Status == ledger.PairingApproved:
 		return RightPaired, nil
+	case p.Status == ledger.PairingRevoked:
+		return revoked, nil
 	}
 	return RightAsk, nil
 }

@@ -19,9 +19,9 @@ func heartbeats(cfg *config.Config) []finding {
 		text, err := prompt.ReadHeartbeat(a.Workspace)
 		switch toOwner := a.Heartbeat.Target == "" || a.Heartbeat.Target == "owner"; {
 		case err != nil:
-			found = append(found, problem(part, err.Error(), "write what the agent is to look at into "+file))
+			found = append(found, problem(part, err.Error(), "write what the agent should look at into "+file))
 		case len(a.Heartbeat.Checks) == 0 && job.Instructions(text) == "":
-			found = append(found, note(part, "never asks the agent: it has no checks, and no instructions", "write what the agent is to look at into "+file+", or name checks in its heartbeat"))
+			found = append(found, note(part, "never asks the agent: it has no checks, and no instructions", "write what the agent should look at into "+file+", or name checks in its heartbeat"))
 		case toOwner && len(cfg.Owners) == 0:
 			found = append(found, problem(part, "has nobody to notify: no owner is configured", "add yourself to owners, or set target"))
 		default:

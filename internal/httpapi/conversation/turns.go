@@ -136,7 +136,7 @@ func readTurn(r *http.Request) (turnRequest, error) {
 	}
 	switch said := strings.TrimSpace(t.Message) != ""; {
 	case !said && t.Press == "":
-		return t, wire.BadRequest("message: is empty")
+		return t, wire.BadRequest("message: is empty: write a text")
 	case said && t.Press != "":
 		return t, wire.BadRequest("message and press: give only one of them")
 	}

@@ -70,10 +70,10 @@ func (m *launchd) install(ctx context.Context, s Spec) ([]string, error) {
 	return []string{"The service runs. Its log: " + m.log(s.System)}, nil
 }
 
-// own gives the files of the machine's service to the person as whom it runs: agents' commands must not run as root.
+// own gives the files of the machine's service to the person who runs it: agents' commands must not run as root.
 func (m *launchd) own(ctx context.Context, s Spec) error {
 	if m.person == "" || m.person == "root" {
-		return errors.New("the gateway does not run as root: run the command with sudo, as the person as whom it is to run")
+		return errors.New("the gateway does not run as root: log in as the person who is to own it, and run the command with sudo")
 	}
 	log := m.log(true)
 	owned := []string{"chown", "-R", m.person, s.State, log}
@@ -86,7 +86,7 @@ func (m *launchd) own(ctx context.Context, s Spec) error {
 		}
 	}
 	if _, err := m.run(ctx, "sudo", "-u", m.person, "test", "-r", s.Config); err != nil {
-		return fmt.Errorf("%[1]s, as whom the service runs, can't read %[2]s: give them the right, for example with chown %[1]s %[2]q, and let them enter the folders above (%[3]w)", m.person, s.Config, err)
+		return fmt.Errorf("the service runs as %[1]s, who can't read %[2]s: give them the right, for example with chown %[1]s %[2]q, and let them enter the folders above (%[3]w)", m.person, s.Config, err)
 	}
 	return nil
 }

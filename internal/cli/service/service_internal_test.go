@@ -291,7 +291,7 @@ func TestLaunchdDoesNotRunAsRoot(t *testing.T) {
 	require.Contains(t, string(plist), "<key>UserName</key><string>ada</string>")
 	c.fails["sudo -u ada test -r /c/sluice.yaml"] = errors.New("exit status 1")
 	_, err = m.install(t.Context(), spec)
-	require.ErrorContains(t, err, "ada, as whom the service runs, can't read /c/sluice.yaml: give them the right")
+	require.ErrorContains(t, err, "the service runs as ada, who can't read /c/sluice.yaml: give them the right")
 }
 
 func TestRecordIsJSON(t *testing.T) {

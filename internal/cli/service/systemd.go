@@ -64,7 +64,7 @@ func (m *systemd) install(ctx context.Context, s Spec) ([]string, error) {
 			}
 		}
 		if _, err := m.run(ctx, "runuser", "-u", "sluice", "--", "test", "-r", s.Config); err != nil {
-			return nil, fmt.Errorf("the user sluice, as whom the service runs, can't read %[1]s: give it the right, for example with chgrp sluice %[1]s && chmod g+r %[1]s, and let it enter the folders above (%[2]w)", s.Config, err)
+			return nil, fmt.Errorf("the service runs as the user sluice, who can't read %[1]s: give it the right, for example with chgrp sluice %[1]s && chmod g+r %[1]s, and let it enter the folders above (%[2]w)", s.Config, err)
 		}
 	}
 	_, err := os.Stat(m.file(s.System))

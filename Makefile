@@ -41,7 +41,8 @@ API_SPECS := $(abspath $(CURDIR)/../shared/data)
 NO_RACE := modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory image/...
 # A compiler of one package uses one processor (-c=1): packages are compiled beside each other anyway. What debuggers
 # need is left out; the stacks of a failure are the same.
-RACE    := -race '-gcflags=sluice/...=-c=1 -dwarf=false' $(NO_RACE:%=-gcflags=%=-race=false)
+LEAN    := '-gcflags=sluice/...=-c=1 -dwarf=false'
+RACE    := -race $(LEAN) $(NO_RACE:%=-gcflags=%=-race=false)
 
 # The packages whose tests wait most come first, so that something else is built and tested meanwhile.
 LONGEST := ./internal/bus ./store/postgres ./internal/app ./router ./adapters/telegram ./store/sqlite ./adapters/slack ./internal/mcp
@@ -56,7 +57,8 @@ LONGEST := ./internal/bus ./store/postgres ./internal/app ./router ./adapters/te
 # hostile and random Markdown, and for the answers of the API at every level: the tests before have shown the race detector
 # a few of those texts and levels.
 # The budget counts allocations, which the race detector changes. Its log says which limits can be lowered.
-# The tests without the race detector have the same build tags, so that the compiler makes each package for them once.
+# The tests without the race detector have the same build tags and flags (GOFLAGS) as the gateway that the kill tests build, so that
+# the compiler makes each package for them once.
 #
 # The kill tests build the gateway themselves, so their cached results may be old, and their gateways' files are on the
 # disk. They mostly wait, and what they check does not depend on how busy the machine is: the tests without the race
@@ -69,6 +71,7 @@ test: ## run every test under the race detector, installing what they need where
 	if [ -z "$${SLUICE_API_SPECS:-}" ] && [ -d '$(API_SPECS)' ]; then export SLUICE_API_SPECS='$(API_SPECS)'; fi; \
 	check() { go test -vet=off -exec 'env -u GOTMPDIR' -timeout $(TESTTIMEOUT) "$$@"; }; \
 	failed=0; check $(RACE) -p 3 $(LONGEST) $$(go list ./... | grep -v -e '/internal/chaos$$' -e '/internal/attacks$$' -e '/internal/budget$$') || failed=1; \
+	GOFLAGS="$$(go env GOFLAGS) $(LEAN) -ldflags=-s"; export GOFLAGS; \
 	check $(NO_RACE_TAGS) -v ./internal/budget || failed=1; \
 	TMPDIR=$$GOTMPDIR check $(RACE) -count 1 ./internal/chaos & chaos=$$!; \
 	check $(NO_RACE_TAGS) ./internal/attacks & attacks=$$!; \

@@ -162,7 +162,7 @@ func TestUndeliveredJob(t *testing.T) {
 		require.Equal(t, []ledger.TriggerStatus{"undelivered", "undelivered", "undelivered"}, b.fired("lost"))
 		told := b.chat.texts("owner")
 		require.Len(t, told, 1)
-		require.Contains(t, told[0], "The job `lost` of 2000-01-01T01:00:00Z was not delivered:\n- to `eve`: the delivery is failed\n- to `ann`: the delivery is failed")
+		require.Contains(t, told[0], "The job `lost` of 2000-01-01T01:00:00Z could not deliver its text:\n- to `eve`: the delivery is failed\n- to `ann`: the delivery is failed")
 	})
 }
 

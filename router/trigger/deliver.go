@@ -286,7 +286,7 @@ func failureText(t *ledger.Trigger) string {
 	case t.Status == ledger.TriggerFailed:
 		fmt.Fprintf(&b, " has failed before an agent was asked. `sluice %ss list %s` says why.", cmp.Or(nouns[t.Source], string(t.Source)), t.Subject)
 	default:
-		b.WriteString(" was not delivered:")
+		b.WriteString(" could not deliver its text:")
 		for _, s := range t.Sends {
 			if s.Error != "" {
 				fmt.Fprintf(&b, "\n- to `%s`: %s", s.Target, s.Error)

@@ -71,7 +71,7 @@ func TestPageShowsWhatHappensWhileItReads(t *testing.T) {
 	b.until(`window.heard() === "question|answer|next|again|last"`)
 }
 
-// Who signs in in one tab is signed in in all: what they show was for somebody else. The same person goes on where they were.
+// A sign-in in one tab is one in all: what they show was for somebody else. The same person goes on where they were.
 func TestPageBeginsAnewForSomebodyElse(t *testing.T) {
 	t.Parallel()
 	g := start(t, "")

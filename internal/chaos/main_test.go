@@ -20,8 +20,9 @@ import (
 
 var (
 	long = flag.Bool("chaos", os.Getenv("SLUICE_CHAOS") == "full", "run the long kill tests; SLUICE_CHAOS=full does the same")
-	many = flag.Int("chaos.messages", 0, "messages of TestCampaign; 0: few, or some thousands with -chaos")
+	many = flag.Int("chaos.messages", 0, "messages of TestCampaign and TestSlowNetwork; 0: few, or many with -chaos")
 	on   = flag.String("chaos.platform", "telegram", "platform of TestCampaign: telegram, slack socket, slack http or discord")
+	link = flag.String("chaos.link", "127.0.0.1", "the address of servers, and the one at which gateways reach them over a slow network, see tools/slownetwork")
 	seed = flag.Uint64("chaos.seed", uint64(time.Now().UnixNano()), "seed of the random choices")
 )
 

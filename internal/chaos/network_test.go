@@ -32,6 +32,8 @@ type network struct {
 	listener net.Listener
 	dial     func() (net.Conn, error)
 	slow     atomic.Bool
+	kernel   bool   // the kernel makes it slow
+	far      string // the address behind the kernel's link
 
 	mu    sync.Mutex
 	rng   *rand.Rand
@@ -41,19 +43,27 @@ type network struct {
 	wg    sync.WaitGroup
 }
 
-// newNetwork is a fast network.
+// newNetwork is a fast network. With -chaos.link, it is one that the kernel makes slow and lossy (tools/slownetwork), and
+// the emulation adds nothing.
 func newNetwork(t *testing.T, seed uint64, kind, address string) *network {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	near, far, kernel := strings.Cut(*link, " ")
+	listener, err := net.Listen("tcp", near+":0")
 	require.NoError(t, err)
-	n := &network{ctx: t.Context(), listener: listener, dial: func() (net.Conn, error) { return net.Dial(kind, address) }, rng: rand.New(rand.NewPCG(seed, 1)), up: make(chan struct{})}
+	n := &network{kernel: kernel, far: far, ctx: t.Context(), listener: listener, dial: func() (net.Conn, error) { return net.Dial(kind, address) }, rng: rand.New(rand.NewPCG(seed, 1)), up: make(chan struct{})}
 	n.heal()
 	n.wg.Go(n.accept)
 	t.Cleanup(n.end)
 	return n
 }
 
-func (n *network) addr() string { return n.listener.Addr().String() }
+func (n *network) addr() string {
+	if n.kernel {
+		_, port, _ := net.SplitHostPort(n.listener.Addr().String())
+		return net.JoinHostPort(n.far, port)
+	}
+	return n.listener.Addr().String()
+}
 
 // cut lets nothing through any more, and does not say so: what is sent arrives when the network heals, unless somebody gives up before.
 func (n *network) cut() {
@@ -131,7 +141,7 @@ type packet struct {
 
 // delay is how long the next packet takes.
 func (n *network) delay() time.Duration {
-	if !n.slow.Load() {
+	if n.kernel || !n.slow.Load() {
 		return 0
 	}
 	n.mu.Lock()
@@ -180,6 +190,9 @@ func TestSlowNetwork(t *testing.T) {
 	gateways, messages := 2, 10
 	if *long {
 		gateways, messages = 3, 600
+	}
+	if *many > 0 {
+		gateways, messages = 3, *many
 	}
 	database := storetest.NewServer(t).Database(t)
 	db, err := postgres.Open(t.Context(), postgres.Config{URL: database}) // migrations take their time over this network

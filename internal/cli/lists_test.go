@@ -32,6 +32,7 @@ func TestEmptyListsSaySo(t *testing.T) {
 		"runs list":                `{"runs":[]}`,
 		"sessions list":            `[]`,
 		"sessions exchanges sess1": `{"exchanges":[]}`,
+		"skills check":             `{"skills":[]}`,
 		"skills list":              `{"skills":[]}`,
 		"usage":                    `{"rows":[]}`,
 		"usage budgets":            `{"budgets":[]}`,

@@ -81,6 +81,8 @@ func (d Deps) report(all []record, names []string) error {
 	switch {
 	case len(names) == 1 && !known:
 		return fmt.Errorf("no agent has a skill %q, and there is no folder of this name", names[0])
+	case !known:
+		return d.Screen.Printf(noSkills)
 	case wrong > 0:
 		return terminal.ErrReported
 	}

@@ -21,6 +21,9 @@ type Deps struct {
 	HTTP *http.Client // for downloads
 }
 
+// noSkills is what an empty list says.
+const noSkills = `No skills found. "sluice skills add" adds one.`
+
 // Commands are the commands below "sluice skills".
 func Commands(d Deps) []*cobra.Command {
 	return []*cobra.Command{d.list(), d.show(), d.add(), d.remove(), d.trust(true), d.trust(false), d.check(), d.keygen(), d.sign()}
@@ -76,7 +79,7 @@ func (d Deps) list() *cobra.Command {
 			if asJSON {
 				return d.Screen.JSON(answer.Body)
 			}
-			return terminal.List(d.Screen, `No skills found. "sluice skills add" adds one.`, []string{"AGENT", "SKILL", "STATE", "TRUST", "LEVEL", "SIGNED BY", "SOURCE", "DESCRIPTION"}, got.Skills, func(r record) []string {
+			return terminal.List(d.Screen, noSkills, []string{"AGENT", "SKILL", "STATE", "TRUST", "LEVEL", "SIGNED BY", "SOURCE", "DESCRIPTION"}, got.Skills, func(r record) []string {
 				return []string{r.Agent, r.Name, r.State, r.Trust, r.Level, r.Signer, terminal.Short(r.Source), terminal.Short(r.Description)}
 			})
 		}),

@@ -46,7 +46,7 @@ func (a *App) newHTTP() error {
 		},
 		Rows: httpapi.Rows{
 			Sessions: a.store, Tree: a.store, Runs: a.store, Deliveries: a.store, Media: a.store, Exchanges: a.store, Approvals: a.store, Allow: a.store, Policies: a.store,
-			Memories: a.store, Pairings: a.store, Audit: a.store, Hooks: a.store, Denials: a.store, Access: a.store, Overview: a.store, Live: a.store, Why: a.store, People: a.store, Usage: a.store,
+			Memories: a.store, Pairings: a.store, Audit: a.store, Hooks: a.store, Denials: a.store, Access: a.store, Overview: a.store, Live: a.store, Why: a.store, Notes: a.store, People: a.store, Usage: a.store,
 		},
 		Models: conversation.Models{Default: a.roster.ModelName, Check: a.chooseModel, MaxTemperature: a.maxTemperature},
 		Files:  conversation.Files{Space: a.roster.Space, Level: a.roster.FileLevel, Opener: &a.files},

@@ -404,7 +404,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 
 // useRows has the API read all rows from a database.
 func useRows(c *httpapi.Config, db *store.DB) {
-	c.Rows = httpapi.Rows{Sessions: db, Tree: db, Runs: db, Deliveries: db, Media: db, Exchanges: db, Approvals: db, Memories: db, Pairings: db, Audit: db, Denials: db, Access: db, Overview: db, Live: db, Why: db, Usage: db}
+	c.Rows = httpapi.Rows{Sessions: db, Tree: db, Runs: db, Deliveries: db, Media: db, Exchanges: db, Approvals: db, Memories: db, Pairings: db, Audit: db, Denials: db, Access: db, Overview: db, Live: db, Why: db, Notes: db, Usage: db}
 }
 
 // serve is all that a server before the gateway serves.

@@ -117,6 +117,7 @@ type Rows struct {
 	Overview   overview.Rows
 	Live       live.Rows
 	Why        why.Rows
+	Notes      why.Notes // required with alerts
 	People     people.Rows
 	Usage      UsageRows
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -167,6 +169,57 @@ func TestWhyExplainsEveryKind(t *testing.T) {
 	require.Equal(t, "sluice approvals allow apr_tool", got.Change[0].Command)
 	_, got = a.why("apr_msg")
 	require.Empty(t, got.Change, "it is decided")
+}
+
+// The message of an alert is explained by the alert, who was notified and why, as far as the caller may know.
+func TestWhyExplainsTheMessageOfAnAlert(t *testing.T) {
+	t.Parallel()
+	a := newAlerting(t)
+	secret := flow.NewLabel(flow.Confidential, flow.Trusted)
+	a.ask(http.StatusAccepted, "POST", "/v1/alerts", `{"key":"disk","title":"The disk is full","severity":"critical","label":"CONFIDENTIAL"}`)
+	var change ledger.Change
+	send := func(id ledger.DeliveryID, target string, label flow.Label, note alert.Note) {
+		d := ledger.Delivery{ID: id, Kind: ledger.KindMessage, Label: label, Lane: "l", Route: sessions.Route{Channel: "slack", Account: "default", Conversation: "C1"}, Text: "x", Status: ledger.DeliverySent, Created: clock, Expires: clock.Add(time.Hour)}
+		change.Deliver = append(change.Deliver, d)
+		note.Key, note.Group, note.Target, note.Status, note.Delivery, note.Label, note.Created = string(id), a.group("disk"), target, alert.NoteQueued, string(id), secret, clock.Add(-time.Second)
+		note.Alerts = append([]string{"disk"}, note.Alerts...)
+		change.AlertNotes = append(change.AlertNotes, note)
+	}
+	plain := flow.NewLabel(flow.Public, flow.Trusted)
+	send("dlv_first", "ops", secret, alert.Note{Reason: alert.First})
+	send("dlv_again", "ops", secret, alert.Note{Reason: alert.Escalation, NoteDetail: alert.NoteDetail{Step: 2}})
+	send("dlv_edit", "ops", secret, alert.Note{NoteDetail: alert.NoteDetail{Edits: true}})
+	send("dlv_digest", "ops", secret, alert.Note{NoteDetail: alert.NoteDetail{Alerts: []string{"gone", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11"}}})
+	send("dlv_withheld", "ops", plain, alert.Note{Reason: alert.First, NoteDetail: alert.NoteDetail{Withheld: true}})
+	require.NoError(t, a.db.Commit(t.Context(), change))
+	about := `The alert "The disk is full" (critical) was reported by `
+	for id, want := range map[string][]string{
+		"dlv_first":  {"ops was notified: it is the first message", "oncall"},
+		"dlv_again":  {"ops was notified: nobody has acknowledged the alert in time", "oncall", "2"},
+		"dlv_edit":   {"ops was notified: what the message shows has changed", "oncall"},
+		"dlv_digest": {"ops was notified: quiet hours or the target's limit", "oncall", "2"},
+	} {
+		code, got := a.why(id)
+		require.Equal(t, http.StatusOK, code, id)
+		require.Contains(t, got.Steps[0].Text, about, id)
+		require.Equal(t, "disk", got.Steps[0].Object.ID, id)
+		require.Equal(t, []struct{ Value string }{{"disk"}, {alert.Ref("disk")}}, got.Steps[0].Facts, id)
+		told := got.Steps[slices.IndexFunc(got.texts(), func(text string) bool { return strings.HasPrefix(text, "ops was") })]
+		require.Contains(t, told.Text, want[0], id)
+		require.Len(t, told.Facts, len(want)-1, id)
+		for i, f := range told.Facts {
+			require.Equal(t, want[i+1], f.Value, id)
+		}
+		require.NotContains(t, strings.Join(got.texts(), " "), "Who caused it", id)
+	}
+	_, got := a.why("dlv_digest")
+	require.Equal(t, "The alert can't be shown any more.", got.Steps[1].Text)
+	code, got := a.why("dlv_withheld", asShift)
+	require.Equal(t, http.StatusOK, code)
+	require.Equal(t, "It is about an alert that you may not see.", got.Steps[0].Text)
+	require.NotContains(t, strings.Join(got.texts(), " "), "disk")
+	code, _ = a.why("dlv_first", asShift)
+	require.Equal(t, http.StatusNotFound, code)
 }
 
 // stored are the jobs of a test.

@@ -23,6 +23,8 @@ const (
 	noteColumns = `note_key, group_key, target, seq, reason, status, delivery_id, level, trust, body, created`
 	spend       = `INSERT INTO alert_budgets (target, revision) VALUES (?, 1)
 		ON CONFLICT (target) DO UPDATE SET revision = alert_budgets.revision + 1 WHERE alert_budgets.revision = ?`
+	// noteWithin is how far apart the times of a notification and of its delivery can be: the gate decides between them.
+	noteWithin = 5 * time.Minute
 	insertNote = `INSERT INTO alert_notes (` + noteColumns + `, posts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (note_key) DO NOTHING`
 )
 
@@ -102,6 +104,13 @@ func (t Table) GroupAlerts(ctx context.Context, group string, limit int) ([]aler
 // GroupNotes implements [ledger.Store].
 func (t Table) GroupNotes(ctx context.Context, group string, limit int) ([]alert.Note, error) {
 	return engine.All(ctx, t.Conn, `SELECT `+noteColumns+` FROM alert_notes WHERE group_key = ? ORDER BY seq DESC`+engine.Limit(limit), []any{engine.Indexed(group)}, scanNote)
+}
+
+// NoteOf reads the notification that a delivery is the message of, or returns ErrNotFound. Both are stored together, so only those
+// around the time of the delivery are looked at.
+func (t Table) NoteOf(ctx context.Context, delivery string, created time.Time) (alert.Note, error) {
+	return engine.Single(ctx, t.Conn, `SELECT `+noteColumns+` FROM alert_notes WHERE delivery_id = ? AND created BETWEEN ? AND ? ORDER BY created`+engine.Limit(1),
+		[]any{delivery, engine.Micros(created.Add(-noteWithin)), engine.Micros(created.Add(noteWithin))}, scanNote)
 }
 
 // WaitingNotes implements [ledger.Store].

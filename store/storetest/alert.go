@@ -160,6 +160,7 @@ func testAlertNotes(t *testing.T, b *bundle) {
 	free := newNote("ops", 5)
 	free.Free = true
 	first, edit, waiting, other := newNote("ops", 1), newNote("ops", 2), newNote("ops", 3), newNote("owner", 4)
+	other.Delivery = "dlv_other"
 	edit.Edits, waiting.Status, waiting.Delivery = true, alert.NoteWaiting, ""
 	b.commit(changeAlerts(ledger.AlertChange{AlertNotes: []alert.Note{free, first, edit, waiting, other}}))
 	d := newDelivery("c|x")
@@ -174,6 +175,13 @@ func testAlertNotes(t *testing.T, b *bundle) {
 	got, err = b.WaitingNotes(b.ctx, "ops", 10)
 	require.NoError(t, err)
 	require.Equal(t, []alert.Note{waiting}, got)
+	about, err := b.NoteOf(b.ctx, other.Delivery, at(5))
+	require.NoError(t, err)
+	require.Equal(t, other, about)
+	_, err = b.NoteOf(b.ctx, "dlv_2", other.Created)
+	require.ErrorIs(t, err, sessions.ErrNotFound)
+	_, err = b.NoteOf(b.ctx, other.Delivery, at(60))
+	require.ErrorIs(t, err, sessions.ErrNotFound, "it was sent at another time")
 	count := func(since, limit int) int {
 		n, revision, err := b.CountNotes(b.ctx, "ops", at(since), limit)
 		require.NoError(t, err)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"strconv"
+	"time"
 
 	"sluice/internal/alert"
 	"sluice/internal/httpapi/alerts"
@@ -20,6 +21,13 @@ type Alerts interface {
 	Plan() *alert.Plan
 	alerts.Finder
 	Show(ctx context.Context, key string, most flow.Level) (router.Listed, []alert.Note, error)
+}
+
+// Notes reads the notifications of alerts.
+type Notes interface {
+	// NoteOf reads the notification that a delivery is the message of, or returns ErrNotFound.
+	NoteOf(ctx context.Context, delivery string, created time.Time) (alert.Note, error)
+	AlertGroup(ctx context.Context, key string) (alert.Group, error)
 }
 
 // alert explains who was notified of an alert, and why. The name is its key or short name.
@@ -69,10 +77,7 @@ func (c *chain) alert(name string) error {
 
 // note explains one notification.
 func (c *chain) note(n *alert.Note) error {
-	s := step{Step: "sent", At: view.Optional(n.Created), Text: n.Target + " was notified: " + cmp.Or(string(n.Reason), "its message was changed") + ".", State: ok, Label: n.Label.String()}
-	if n.Step > 0 {
-		s.Facts = append(s.Facts, fact{"step", strconv.Itoa(n.Step)})
-	}
+	s := step{Step: "sent", At: view.Optional(n.Created), Text: notified(n), State: ok, Label: n.Label.String(), Facts: stepOf(n)}
 	if n.Withheld {
 		s.Facts = append(s.Facts, fact{"withheld", "the place may not know it"})
 	}
@@ -99,6 +104,90 @@ func (c *chain) note(n *alert.Note) error {
 		c.sends(d)
 	}
 	return err
+}
+
+// reasons are why people are notified of alerts.
+var reasons = map[alert.Reason]string{
+	alert.First:        "it is the first message about the alert or its group",
+	alert.NewInGroup:   "another alert has joined the group",
+	alert.SomeResolved: "some alerts of the group are over",
+	alert.AllResolved:  "all alerts of the group are over",
+	alert.Repeat:       "it is a reminder, because an alert is still open",
+	alert.Escalation:   "nobody has acknowledged the alert in time, so it was escalated",
+}
+
+// notified says who was notified, and why.
+func notified(n *alert.Note) string {
+	reason := "quiet hours or the target's limit of messages had held it back until then"
+	if n.Edits {
+		reason = "what the message shows has changed"
+	}
+	return n.Target + " was notified: " + cmp.Or(reasons[n.Reason], reason) + "."
+}
+
+// stepOf is the step of an escalation that a notification belongs to.
+func stepOf(n *alert.Note) []fact {
+	if n.Step == 0 {
+		return nil
+	}
+	return []fact{{"step", strconv.Itoa(n.Step)}}
+}
+
+// toldMax is how many alerts of a message are explained with it.
+const toldMax = 10
+
+// told explains a delivery by the alerts that it tells of. It reports whether it is the message of a notification.
+func (c *chain) told(d *ledger.Delivery) (bool, error) {
+	if c.Alerts == nil || d.Kind != ledger.KindMessage {
+		return false, nil
+	}
+	n, err := c.Notes.NoteOf(c.ctx, string(d.ID), d.Created)
+	if gone(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if !auth.CallerOf(c.ctx).Sees(n.Label) || !alerts.TargetSeen(c.ctx, c.Visible, c.Alerts.Plan(), n.Target) {
+		c.add(step{Step: "heard", At: view.Optional(n.Created), State: ok, Text: "It is about an alert that you may not see."})
+		return true, nil
+	}
+	for _, key := range n.Alerts[:min(len(n.Alerts), toldMax)] {
+		if err := c.about(key); err != nil {
+			return true, err
+		}
+	}
+	s := step{Step: "heard", At: view.Optional(n.Created), State: ok, Text: notified(&n), Label: n.Label.String()}
+	group, err := c.Notes.AlertGroup(c.ctx, n.Group)
+	switch {
+	case err == nil && group.Receiver != "":
+		s.Facts = append(s.Facts, fact{"receiver", group.Receiver})
+	case err != nil && !gone(err):
+		return true, err
+	}
+	s.Facts = append(s.Facts, stepOf(&n)...)
+	if more := len(n.Alerts) - toldMax; more > 0 {
+		s.Facts = append(s.Facts, fact{"more alerts", strconv.Itoa(more)})
+	}
+	c.add(s)
+	return true, nil
+}
+
+// about adds an alert that a message tells of. One that is no longer kept, or above the caller by now, has only its key, which the
+// message had, too.
+func (c *chain) about(key string) error {
+	s := step{Step: "heard", State: notRecorded, Text: "The alert can't be shown any more.", Facts: []fact{{"key", key}}}
+	x, err := c.Alerts.Find(c.ctx, key, auth.CallerOf(c.ctx).Level)
+	switch {
+	case err == nil:
+		s.At, s.State, s.Label, s.Object = view.Optional(x.Started), ok, x.Label.String(), &object{"alert", x.Key}
+		s.Text = "The alert \"" + cmp.Or(x.Title, x.Key) + "\" (" + string(x.Severity) + ") was reported by " + x.Source + "."
+		s.Facts = append(s.Facts, fact{"short name", alert.Ref(x.Key)})
+	case !gone(err):
+		return err
+	}
+	c.add(s)
+	return nil
 }
 
 // alertAnswer says the state of an alert in one sentence.

@@ -41,6 +41,7 @@ type API struct {
 	Visible *view.Visibility
 	Rows    Rows
 	Alerts  Alerts // nil if alerts are not configured
+	Notes   Notes  // required with Alerts
 	Jobs    *operator.JobAPI
 	Cursors wire.Cursors
 }
@@ -328,6 +329,9 @@ func (c *chain) delivery(d ledger.Delivery) error {
 
 // origin says who has caused a delivery that answers no run.
 func (c *chain) origin(d ledger.Delivery) error {
+	if found, err := c.told(&d); found || err != nil {
+		return err
+	}
 	s := step{Step: "heard", At: &d.Created, State: notRecorded, Text: "Who caused it is not recorded."}
 	switch d.Kind {
 	case ledger.KindNotice:

@@ -211,7 +211,7 @@ func (w *world) below() {
 	case 4:
 		w.request("GET", "/v1/approvals?status=all", "")
 	case 5:
-		if query := pick(w.low, "", "?session="+string(o.session.ID), "?limit=3"); !w.tasked {
+		if query := pick(w.low, "", "?session="+string(o.session.ID), "?limit=3", "?level=CONFIDENTIAL"); !w.tasked {
 			w.request("GET", "/v1/audit"+query, "")
 		}
 	case 6:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,30 +20,37 @@ func auditCommand(g command.Deps) *cobra.Command {
 
 // auditFilter chooses entries.
 type auditFilter struct {
-	action, actor, session, since, after string
-	limit                                int
+	action, actor, object, session, level, since, until, after string
+	limit                                                      int
 }
 
 func (f *auditFilter) add(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVar(&f.action, "action", "", "show only this `action`, for example delivery.block")
 	cmd.Flags().StringVar(&f.actor, "actor", "", "show only this `actor`: operator, gateway, agent:main, telegram:1001")
+	cmd.Flags().StringVar(&f.object, "object", "", "show only entries about this `object`, for example dlv_1")
+	cmd.Flags().StringVar(&f.level, "level", "", "show only entries of this `level`: PUBLIC, INTERNAL, CONFIDENTIAL or RESTRICTED")
 	cmd.Flags().StringVar(&f.session, "session", "", "show only this session, by `key` or ID")
 	cmd.Flags().StringVar(&f.since, "since", "", "show only entries since this `time`: an age such as 24h, 2026-04-26T18:00:00Z, or a day")
+	cmd.Flags().StringVar(&f.until, "until", "", "show only entries before this `time`, written as for --since")
 	cmd.Flags().IntVar(&f.limit, "limit", 50, "show at most this `number` of entries")
 	cmd.Flags().StringVar(&f.after, "after", "", "show the entries after this `ID`, from the end of the previous page")
 	return cmd
 }
 
 func (f *auditFilter) query(now time.Time) (url.Values, error) {
-	since, err := sinceOf(f.since, now)
+	since, err := timeOf("since", f.since, now)
 	if err != nil {
 		return nil, err
 	}
-	return api.Query("action", f.action, "actor", f.actor, "session", f.session, "since", since, "limit", strconv.Itoa(f.limit), "after", f.after), nil
+	until, err := timeOf("until", f.until, now)
+	if err != nil {
+		return nil, err
+	}
+	return api.Query("action", f.action, "actor", f.actor, "object", f.object, "session", f.session, "level", strings.ToUpper(f.level), "since", since, "until", until, "limit", strconv.Itoa(f.limit), "after", f.after), nil
 }
 
-// sinceOf is a time for the API, given as an age, a time or a day.
-func sinceOf(text string, now time.Time) (string, error) {
+// timeOf is a time for the API, given to a flag as an age, a time or a day.
+func timeOf(flag, text string, now time.Time) (string, error) {
 	if text == "" {
 		return "", nil
 	}
@@ -54,7 +62,7 @@ func sinceOf(text string, now time.Time) (string, error) {
 			return at.UTC().Format(time.RFC3339), nil
 		}
 	}
-	return "", terminal.Usagef("--since %q: use an age (24h), a time (2026-04-26T18:00:00Z) or a day (2026-04-26)", text)
+	return "", terminal.Usagef("--%s %q: use an age (24h), a time (2026-04-26T18:00:00Z) or a day (2026-04-26)", flag, text)
 }
 
 func auditList(g command.Deps) *cobra.Command {

@@ -300,12 +300,17 @@ func TestAuditList(t *testing.T) {
 			asks:   "GET /v1/audit?action=command.denied&actor=telegram%3A7&after=18-cd&limit=1&session=main&since=2026-04-26T16%3A33%3A16Z",
 			answer: `{"entries":[` + entry + `]}`, next: "17-ab", out: shown + "More results: repeat the command with --after 17-ab\n",
 		},
+		"audit list --object dlv_1 --level confidential --since 48h --until 24h": {
+			asks:   "GET /v1/audit?level=CONFIDENTIAL&limit=50&object=dlv_1&since=2026-04-24T18%3A03%3A16Z&until=2026-04-25T18%3A03%3A16Z",
+			answer: `{"entries":[` + entry + `]}`, out: shown,
+		},
 		"audit list --since 2026-04-26":                {asks: "GET /v1/audit?limit=50&since=2026-04-26T00%3A00%3A00Z", answer: `{"entries":[` + entry + `]}`, out: shown},
 		"audit list --since 2026-04-26T18:00:00+02:00": {asks: "GET /v1/audit?limit=50&since=2026-04-26T16%3A00%3A00Z", answer: `{"entries":[` + entry + `]}`, out: shown},
 	})
 	misuse(t, map[string]string{
 		"audit list --since yesterday": `--since "yesterday": use an age (24h), a time (2026-04-26T18:00:00Z) or a day (2026-04-26)`,
 		"audit list --since -24h":      `--since "-24h": use an age (24h), a time (2026-04-26T18:00:00Z) or a day (2026-04-26)`,
+		"audit list --until tomorrow":  `--until "tomorrow": use an age (24h), a time (2026-04-26T18:00:00Z) or a day (2026-04-26)`,
 		"audit verify 0:1:aa":          `unexpected argument "0:1:aa"`,
 	})
 }

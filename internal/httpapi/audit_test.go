@@ -50,7 +50,7 @@ const low = "Authorization: Bearer low"
 func TestAuditIsListed(t *testing.T) {
 	t.Parallel()
 	a, h := serveTrail(t)
-	w := call(h, "GET", "/v1/audit?action=delivery.block&actor=gateway&session=agent:main:main&since=2026-04-26T18:00:00Z&limit=7&after=1-aa", "")
+	w := call(h, "GET", "/v1/audit?action=delivery.block&actor=gateway&session=agent:main:main&since=2026-04-26T18:00:00Z&until=2026-04-27T18:00:00Z&object=dlv_1&level=CONFIDENTIAL&limit=7&after=1-aa", "")
 	require.Equal(t, http.StatusOK, w.Code, w.Body)
 	require.Contains(t, w.Body.String(), `"id":"1-ab"`)
 	require.Contains(t, w.Body.String(), `"place":{"chain":2,"seq":7,"hash":"abc"}`)
@@ -64,11 +64,12 @@ func TestAuditIsListed(t *testing.T) {
 	require.Equal(t, []ledger.AuditQuery{
 		{
 			Action: "delivery.block", Actor: "gateway", Session: "sess_000000000001", Since: time.Date(2026, 4, 26, 18, 0, 0, 0, time.UTC),
-			MaxLevel: flow.Restricted, Limit: 7, After: "1-aa",
+			Until: time.Date(2026, 4, 27, 18, 0, 0, 0, time.UTC), Object: "dlv_1", Level: flow.Confidential, MaxLevel: flow.Restricted, Limit: 7, After: "1-aa",
 		},
 		{MaxLevel: flow.Internal, Limit: 50},
 	}, a.queries)
 	require.Equal(t, http.StatusUnprocessableEntity, call(h, "GET", "/v1/audit?since=yesterday", "").Code)
+	require.Equal(t, http.StatusUnprocessableEntity, call(h, "GET", "/v1/audit?level=SECRET", "").Code)
 }
 
 func TestAuditIsVerified(t *testing.T) {

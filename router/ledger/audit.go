@@ -19,6 +19,7 @@ type AuditQuery struct {
 	Object   string
 	Since    time.Time
 	Until    time.Time
+	Level    flow.Level // of the label; invalid: any
 	MaxLevel flow.Level // entries with a label above it are left out; invalid selects nothing
 	Limit    int        // at most 200; 0 is 50
 	After    string     // ID of the last record of the previous page; empty for the first page

@@ -57,6 +57,10 @@ func testAudit(t *testing.T, b *bundle) {
 		"by action":     {ledger.AuditQuery{MaxLevel: flow.Restricted, Action: "command.denied"}, []sessions.AuditEntry{second}},
 		"by actor":      {ledger.AuditQuery{MaxLevel: flow.Restricted, Actor: "agent:main"}, []sessions.AuditEntry{third}},
 		"since":         {ledger.AuditQuery{MaxLevel: flow.Restricted, Since: at(1)}, []sessions.AuditEntry{third}},
+		"until":         {ledger.AuditQuery{MaxLevel: flow.Restricted, Until: at(1)}, []sessions.AuditEntry{second, first}},
+		"of a level":    {ledger.AuditQuery{MaxLevel: flow.Restricted, Level: flow.Restricted}, []sessions.AuditEntry{third}},
+		"of the lower":  {ledger.AuditQuery{MaxLevel: flow.Restricted, Level: flow.Confidential}, []sessions.AuditEntry{second, first}},
+		"above reader":  {ledger.AuditQuery{MaxLevel: flow.Confidential, Level: flow.Restricted}, nil},
 		"no such id":    {ledger.AuditQuery{MaxLevel: flow.Restricted, After: "1-0123456789abcdef"}, nil},
 		"no id":         {ledger.AuditQuery{MaxLevel: flow.Restricted, After: "x"}, nil},
 	} {

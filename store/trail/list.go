@@ -74,6 +74,7 @@ func (t Table) ListAudit(ctx context.Context, q ledger.AuditQuery) ([]ledger.Aud
 	f.AddIf(q.Object != "", `object = ?`, q.Object)
 	f.AddIf(!q.Since.IsZero(), `at >= ?`, engine.Micros(q.Since))
 	f.AddIf(!q.Until.IsZero(), `at < ?`, engine.Micros(q.Until))
+	f.AddIf(q.Level.Valid(), `level = ?`, q.Level.Rank())
 	f.Within(q.MaxLevel, "audit", "session_id")
 	if q.ID != "" {
 		at, hash := parsedID(q.ID)

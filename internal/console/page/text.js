@@ -102,6 +102,13 @@ export const minute = time({ hour: "2-digit", minute: "2-digit" });
 export const day = time({ weekday: "long", day: "numeric", month: "long" });
 export const date = time({ month: "short", day: "numeric" });
 
+// local writes a time in the reader's zone as a field for times wants it.
+export function local(at) {
+  const date = new Date(at);
+  const ms = date.getTime() - date.getTimezoneOffset() * 60000;
+  return Number.isNaN(ms) ? "" : new Date(ms).toISOString().slice(0, 16);
+}
+
 export function bytes(n) {
   if (n < 1024) return number(n) + " B";
   const [v, unit] = n < 1048576 ? [n / 1024, "kB"] : [n / 1048576, "MB"];

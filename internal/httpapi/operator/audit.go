@@ -7,6 +7,7 @@ import (
 	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/wire"
+	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -69,6 +70,7 @@ func (a *AuditAPI) List(ctx context.Context, in *struct {
 	Object  string    `query:"object" maxLength:"512" doc:"only entries about this, for example dlv_…"`
 	Since   time.Time `query:"since" doc:"only entries from this time on"`
 	Until   time.Time `query:"until" doc:"only entries before this time"`
+	Level   string    `query:"level" enum:"PUBLIC,INTERNAL,CONFIDENTIAL,RESTRICTED" doc:"only entries whose label has this level"`
 	Limit   int       `query:"limit" minimum:"1" maximum:"200" default:"50"`
 	After   string    `query:"after" maxLength:"512" doc:"id of the last entry of the previous page"`
 },
@@ -78,6 +80,9 @@ func (a *AuditAPI) List(ctx context.Context, in *struct {
 		in.After = a.Cursors.OpenEntry(in.After)
 	}
 	q := ledger.AuditQuery{Action: in.Action, Actor: in.Actor, Object: in.Object, Since: in.Since, Until: in.Until, MaxLevel: who.Level, Limit: in.Limit, After: in.After, Bound: view.NewBound()}
+	if in.Level != "" {
+		q.Level, _ = flow.ParseLevel(in.Level) // one of the listed ones
+	}
 	if in.Session != "" {
 		id, err := a.Visible.SessionID(ctx, in.Session)
 		if err != nil {

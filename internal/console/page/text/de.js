@@ -752,6 +752,7 @@ export default {
   "chart.output": "aus",
   "filter.slow": "Langsamer als (ms)",
   "filter.since": "Seit",
+  "filter.until": "Bis",
   "filter.last.hour": "letzte Stunde",
   "filter.last.day": "letzter Tag",
   "filter.last.week": "letzte Woche",

@@ -752,6 +752,7 @@ export default {
   "chart.output": "out",
   "filter.slow": "Slower than (ms)",
   "filter.since": "Since",
+  "filter.until": "Until",
   "filter.last.hour": "the last hour",
   "filter.last.day": "the last day",
   "filter.last.week": "the last week",

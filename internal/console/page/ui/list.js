@@ -4,7 +4,7 @@ import { acts, query } from "../api.js";
 import { current } from "../keys.js";
 import { onChange } from "../live.js";
 import { address, change, go, useAddress } from "../router.js";
-import { exact, known, number, t } from "../text.js";
+import { exact, known, local, number, t } from "../text.js";
 import { cls, html, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "./html.js";
 import { Age, Chip, copy, Icon, Level, Problem, toast } from "./parts.js";
 import { Rows } from "./rows.js";
@@ -39,7 +39,7 @@ export const ageColumn = (of, text = t("col.age")) => ({
 //   name      of the view, which is the first part of its address
 //   path      of the endpoint;  take(body): its rows;  id(row)
 //   fixed     parameters that are always sent
-//   filters   [{ key, text, options? }]: with options a choice, otherwise words
+//   filters   [{ key, text, options?, type? }]: with options a choice; time and moment are times, otherwise words
 //   columns   [{ text, cell(row), width, on }]: on is where it stands on a phone: status, main, sub, age or nothing
 //   every     seconds after which it is read again, for what the live stream does not report
 //   kinds     of the changes that concern it;  bulk: [{ text, run(row), fits(row), tone }]
@@ -503,6 +503,18 @@ function Filter({ of, value }) {
       </label>
     `;
   }
+  if (of.type === "moment")
+    return html`
+      <label class=${cls("filter", value && "set")}>
+        <span>${of.text}</span>
+        <input
+          type="datetime-local"
+          max="9999-12-31T23:59"
+          value=${local(text)}
+          onInput=${(e) => set(e.target.value && new Date(e.target.value).toISOString().replace(/\.\d+/, ""))}
+        />
+      </label>
+    `;
   return html`
     <label class=${cls("filter", value && "set")}>
       <span>${of.text}</span>

@@ -5,7 +5,7 @@ import { address } from "../router.js";
 import { date, exact, minute, number, t, visible } from "../text.js";
 import { html, useState } from "../ui/html.js";
 import { ageColumn, levelColumn, List } from "../ui/list.js";
-import { Copy, Facts, Level, Problem, Value, When } from "../ui/parts.js";
+import { Copy, Facts, Level, levels, Problem, Value, When } from "../ui/parts.js";
 
 export default function Audit() {
   return html`
@@ -20,6 +20,9 @@ export default function Audit() {
         { key: "actor", text: t("col.actor"), hint: "operator" },
         { key: "object", text: t("col.object") },
         { key: "session", text: t("col.session") },
+        { key: "level", text: t("col.level"), options: levels, words: "level" },
+        { key: "since", text: t("filter.since"), type: "moment" },
+        { key: "until", text: t("filter.until"), type: "moment" },
       ]}
       head=${() => html`<${Verify} />`}
       columns=${[

@@ -1,0 +1,46 @@
+package app_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// rowsOf opens a list and gives the text of its rows, or of what it says when there are none.
+func (b *browser) rowsOf(path string) []string {
+	b.t.Helper()
+	b.open(path)
+	b.until(`document.querySelector(".row, .empty")`)
+	return eval[[]string](b, `[...document.querySelectorAll(".row .on-main, .empty")].map((n) => n.innerText)`)
+}
+
+// The trail is filtered by level and time. The filters stand in the address, also those that are set in the page.
+func TestConsoleFiltersTheTrail(t *testing.T) {
+	t.Parallel()
+	g := start(t, `
+models: { default: offline/echo }
+channels: { webchat: { classification: CONFIDENTIAL } }
+cron: { jobs: [ { id: morning, every: 100h, text: Good morning., deliver: { to: [ "webchat:local" ] } } ] }
+policy: { rules: [ { name: never, hook: PRE_OUTPUT, when: output.level == 2, action: block } ] }
+`)
+	g.call(http.MethodPost, "/v1/messages", `{"channel":"webchat","to":"local","text":"stop","label":"CONFIDENTIAL"}`)
+	read(t, g.call(http.MethodPost, "/v1/cron/morning/pause", "{}"), http.StatusOK, nil)
+	b := g.console("/overview")
+	all := b.rowsOf(g.url("/audit"))
+	require.Contains(t, all, "cron.pause")
+	require.Contains(t, all, "delivery.block")
+	require.Equal(t, []string{"delivery.block"}, b.rowsOf(g.url("/audit?level=CONFIDENTIAL")))
+	require.Equal(t, all, b.rowsOf(g.url("/audit?since=2026-01-01T00:00:00Z")))
+	require.Contains(t, b.rowsOf(g.url("/audit?until=2026-01-01T00:00:00Z"))[0], "Until")
+
+	// A time is shown in the reader's zone, and what is set there is the same time in the address.
+	const field = `document.querySelector("#filters label:nth-last-of-type(%d) input")`
+	b.open(g.url("/audit?until=2199-05-01T10:20:00Z"))
+	b.until(`document.querySelector(".row")`)
+	require.True(t, eval[bool](b, fmt.Sprintf(field, 1)+`.value === (() => { const d = new Date("2199-05-01T10:20:00Z"); return new Date(d - d.getTimezoneOffset() * 60000).toISOString().slice(0, 16); })()`))
+	eval[bool](b, `(() => { const i = `+fmt.Sprintf(field, 2)+`; i.value = "2199-04-01T08:00"; i.dispatchEvent(new Event("input", { bubbles: true })); return true; })()`)
+	b.until(`document.querySelector(".empty") && location.search.includes("since=") && location.search.includes("until=")`)
+	require.True(t, eval[bool](b, `new URLSearchParams(location.search).get("since") === new Date("2199-04-01T08:00").toISOString().replace(".000", "")`))
+}

@@ -278,7 +278,7 @@ func (w *world) unasked(o things, session string) {
 	case 0, 1:
 		w.request("POST", "/v1/wake", `{"session":"`+session+`","text":"`+pick(w.low, "hello", "/status")+`","mode":"`+pick(w.low, "now", "now", "next-heartbeat")+`","id":"`+pick(w.low, "k1", "k2", "k3")+`"}`)
 	case 2:
-		w.request("GET", "/v1/cron"+pick(w.low, "", limit, "?after="+o.job.ID), "")
+		w.request("GET", "/v1/cron"+pick(w.low, "", limit, "?after="+o.job.ID, "?state=paused", "?state=active"), "")
 	case 3:
 		if len(w.jobs) > 0 { // lists are in the order of ids, which are random
 			return

@@ -23,15 +23,17 @@ func TestConsoleFiltersTheTrail(t *testing.T) {
 models: { default: offline/echo }
 channels: { webchat: { classification: CONFIDENTIAL } }
 cron: { jobs: [ { id: morning, every: 100h, text: Good morning., deliver: { to: [ "webchat:local" ] } } ] }
-policy: { rules: [ { name: never, hook: PRE_OUTPUT, when: output.level == 2, action: block } ] }
 `)
-	g.call(http.MethodPost, "/v1/messages", `{"channel":"webchat","to":"local","text":"stop","label":"CONFIDENTIAL"}`)
+	read(t, g.call(http.MethodPost, "/v1/messages", `{"channel":"webchat","to":"local","text":"look","label":"CONFIDENTIAL"}`), http.StatusAccepted, nil)
 	read(t, g.call(http.MethodPost, "/v1/cron/morning/pause", "{}"), http.StatusOK, nil)
 	b := g.console("/overview")
 	all := b.rowsOf(g.url("/audit"))
 	require.Contains(t, all, "cron.pause")
-	require.Contains(t, all, "delivery.block")
-	require.Equal(t, []string{"delivery.block"}, b.rowsOf(g.url("/audit?level=CONFIDENTIAL")))
+	require.Contains(t, all, "message.send")
+	secret := b.rowsOf(g.url("/audit?level=CONFIDENTIAL"))
+	require.Contains(t, secret, "message.send")
+	require.NotContains(t, secret, "cron.pause")
+	require.NotContains(t, b.rowsOf(g.url("/audit?level=PUBLIC")), "message.send")
 	require.Equal(t, all, b.rowsOf(g.url("/audit?since=2026-01-01T00:00:00Z")))
 	require.Contains(t, b.rowsOf(g.url("/audit?until=2026-01-01T00:00:00Z"))[0], "Until")
 
@@ -43,4 +45,37 @@ policy: { rules: [ { name: never, hook: PRE_OUTPUT, when: output.level == 2, act
 	eval[bool](b, `(() => { const i = `+fmt.Sprintf(field, 2)+`; i.value = "2199-04-01T08:00"; i.dispatchEvent(new Event("input", { bubbles: true })); return true; })()`)
 	b.until(`document.querySelector(".empty") && location.search.includes("since=") && location.search.includes("until=")`)
 	require.True(t, eval[bool](b, `new URLSearchParams(location.search).get("since") === new Date("2199-04-01T08:00").toISOString().replace(".000", "")`))
+}
+
+// Jobs are filtered by their state, also when those of the state begin behind the first page.
+func TestConsoleFiltersJobs(t *testing.T) {
+	t.Parallel()
+	g := start(t, `
+models: { default: offline/echo }
+channels: { webchat: { classification: CONFIDENTIAL } }
+cron: { jobs: [ { id: morning, every: 100h, text: Good morning., deliver: { to: [ "webchat:local" ] } }, { id: evening, every: 100h, text: Good evening., deliver: { to: [ "webchat:local" ] } } ] }
+`)
+	read(t, g.call(http.MethodPost, "/v1/cron/morning/pause", "{}"), http.StatusOK, nil)
+	listed := func(query string) (ids []string, next string) {
+		resp := g.call(http.MethodGet, "/v1/cron"+query, "")
+		next = resp.Header.Get("Link")
+		var got struct{ Jobs []struct{ ID string } }
+		read(t, resp, http.StatusOK, &got)
+		for _, j := range got.Jobs {
+			ids = append(ids, j.ID)
+		}
+		return ids, next
+	}
+	for query, want := range map[string][]string{"": {"evening", "morning"}, "?state=paused": {"morning"}, "?state=paused&limit=1": {"morning"}, "?state=active": {"evening"}, "?state=ended": nil} {
+		ids, next := listed(query)
+		require.Equal(t, want, ids, query)
+		require.Empty(t, next, query)
+	}
+	ids, next := listed("?limit=1")
+	require.Equal(t, []string{"evening"}, ids)
+	require.NotEmpty(t, next)
+	b := g.console("/overview")
+	require.Equal(t, []string{"evening"}, b.rowsOf(g.url("/automation?state=active")))
+	require.Equal(t, []string{"morning"}, b.rowsOf(g.url("/automation?state=paused")))
+	require.Contains(t, b.rowsOf(g.url("/automation?state=ended"))[0], "State: ended")
 }

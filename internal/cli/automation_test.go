@@ -11,7 +11,8 @@ func TestJobs(t *testing.T) {
 			asks: "GET /v1/cron?limit=50", answer: `{"jobs":[` + jobAnswer + `]}`, next: "standup",
 			out: "ID       STATE   ORIGIN  WHEN              NEXT                  TO          TEXT\nstandup  active  file    45 9 * * mon-fri  2026-04-27T09:45:00Z  team,owner  Stand\\u001b-up\nMore results: repeat the command with --after standup\n",
 		},
-		"cron show standup": {asks: "GET /v1/cron/standup", answer: jobAnswer, out: "id      standup\nstate   active\norigin  file sluice.yaml:12\nwhen    45 9 * * mon-fri\nnext    2026-04-27T09:45:00Z\nto      team, owner\nlabel   PUBLIC/trusted\n\nStand\\u001b-up\n"},
+		"cron list --state paused": {asks: "GET /v1/cron?limit=50&state=paused", answer: `{"jobs":[]}`, out: "No jobs found. Add them under \"cron\" in the configuration, or ask an agent.\n"},
+		"cron show standup":        {asks: "GET /v1/cron/standup", answer: jobAnswer, out: "id      standup\nstate   active\norigin  file sluice.yaml:12\nwhen    45 9 * * mon-fri\nnext    2026-04-27T09:45:00Z\nto      team, owner\nlabel   PUBLIC/trusted\n\nStand\\u001b-up\n"},
 		"cron history standup": {
 			asks:   "GET /v1/cron/standup/history?limit=50",
 			answer: `{"instants":[{"instant":"2026-04-24T09:45:00Z","status":"ok","by":"schedule","run":"run_1","input":10,"output":2,"deliveries":[{"target":"team","state":"sent","delivery":"dlv_1"},{"target":"owner","state":"failed","error":"blocked"}]},{"instant":"2026-04-23T09:45:00Z","status":"missed","why":"the gateway did not run"}]}`,

@@ -16,7 +16,11 @@ import (
 
 func jobsList(g command.Deps) *cobra.Command {
 	var p page
-	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List jobs, those of sluice.yaml and those created at run time", Args: command.Args(0, 0)}, get("/v1/cron", p.query), printJobs)
+	var state string
+	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List jobs, those of sluice.yaml and those created at run time", Args: command.Args(0, 0)}, func([]string) (api.Request, error) {
+		return api.Request{Path: "/v1/cron", Query: p.with("state", state)}, nil
+	}, printJobs)
+	cmd.Flags().StringVar(&state, "state", "", "show only jobs in this `state`: active, paused, faulty or ended")
 	return p.add(cmd)
 }
 

@@ -90,26 +90,45 @@ type jobList struct {
 	Jobs []jobRecord `json:"jobs"`
 }
 
+// How many jobs one request looks through for those in a state. Then the page ends, and its link leads on.
+const (
+	jobsRead    = 200
+	jobsReadMax = 10_000
+)
+
 // List lists the jobs by their ids.
-func (a *JobAPI) List(ctx context.Context, in *view.PageQuery) (*view.Page[jobList], error) {
-	found, more, err := a.Jobs.List(ctx, jobs.Page{MaxLevel: auth.CallerOf(ctx).Level, After: in.After, Limit: in.Limit})
-	if err != nil {
-		return nil, err
+func (a *JobAPI) List(ctx context.Context, in *struct {
+	view.PageQuery
+	State jobs.State `query:"state" enum:"active,paused,faulty,ended" doc:"only jobs in this state"`
+},
+) (*view.Page[jobList], error) {
+	p, pages := jobs.Page{MaxLevel: auth.CallerOf(ctx).Level, After: in.After, Limit: in.Limit}, 1
+	if in.State != "" {
+		p.Limit, pages = jobsRead, jobsReadMax/jobsRead
 	}
-	out := jobList{Jobs: []jobRecord{}}
-	last := ""
-	for _, j := range found {
-		last = j.ID
-		if !a.seen(ctx, &j) {
-			continue
-		}
-		record, err := jobOf(j)
+	out, more := jobList{Jobs: []jobRecord{}}, true
+	for ; pages > 0 && more && len(out.Jobs) < in.Limit; pages-- {
+		found, rest, err := a.Jobs.List(ctx, p)
 		if err != nil {
 			return nil, err
 		}
-		out.Jobs = append(out.Jobs, record)
+		more = rest
+		for i := range found {
+			p.After = found[i].ID
+			if in.State != "" && found[i].State() != in.State || !a.seen(ctx, &found[i]) {
+				continue
+			}
+			record, err := jobOf(found[i])
+			if err != nil {
+				return nil, err
+			}
+			if out.Jobs = append(out.Jobs, record); len(out.Jobs) == in.Limit {
+				more = rest || i+1 < len(found)
+				break
+			}
+		}
 	}
-	return view.NewPage(view.NextLink(ctx, &ledger.Bound{More: more}, last), out), nil
+	return view.NewPage(view.NextLink(ctx, &ledger.Bound{More: more}, p.After), out), nil
 }
 
 // seen reports whether the caller may know of all channels that a job delivers to.

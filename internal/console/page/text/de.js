@@ -557,6 +557,7 @@ export default {
   "automation.hooks": "Hooks",
   "automation.nodes": "Knoten",
   "automation.checks": "Prüfungen",
+  "automation.state": "Zustand",
   "automation.job": "Auftrag",
   "automation.when": "Wann",
   "automation.does": "Was er tut",

@@ -557,6 +557,7 @@ export default {
   "automation.hooks": "Hooks",
   "automation.nodes": "Nodes",
   "automation.checks": "Checks",
+  "automation.state": "State",
   "automation.job": "Job",
   "automation.when": "When",
   "automation.does": "What it does",

@@ -33,6 +33,7 @@ export default function Automation() {
       take=${(b) => b.jobs}
       id=${(j) => j.id}
       kinds=${["jobs"]}
+      filters=${[{ key: "state", text: t("automation.state"), options: ["active", "paused", "faulty", "ended"] }]}
       head=${() => tabs}
       columns=${[
         statusColumn((j) => j.state),

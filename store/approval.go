@@ -80,6 +80,8 @@ func approvalsOf(q ledger.Query) engine.Filter {
 	f.Within(q.MaxLevel, "approvals", "session_id")
 	f.AddIf(q.Status != "", `status = ?`, q.Status)
 	f.AddIf(q.Session != "", `session_id = ?`, string(q.Session))
+	f.AddIf(q.Kind == ledger.AskCall, `delivery_id = ''`)
+	f.AddIf(q.Kind == ledger.AskMessage, `delivery_id <> ''`)
 	f.AddIf(!q.Unexpired.IsZero(), `expires > ?`, engine.Micros(q.Unexpired))
 	return f
 }

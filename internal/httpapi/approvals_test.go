@@ -20,7 +20,7 @@ import (
 func (g *gateway) ListApprovals(_ context.Context, q ledger.Query) ([]ledger.Approval, error) {
 	var found []ledger.Approval
 	for _, p := range g.approvals {
-		if q.Status == "" || string(p.Status) == q.Status {
+		if (q.Status == "" || string(p.Status) == q.Status) && (q.Kind == "" || (q.Kind == ledger.AskMessage) == (p.Delivery != "")) {
 			found = append(found, p)
 		}
 	}
@@ -81,6 +81,9 @@ func TestApprovals(t *testing.T) {
 	w = call(h, "GET", "/v1/approvals", "")
 	require.Equal(t, 200, w.Code, w.Body)
 	require.Contains(t, w.Body.String(), `"id":"apr_1","session":"sess_1","run":"run_1","agent":"main","tool":"exec","args":{"command":"ls"}`)
+	require.Contains(t, call(h, "GET", "/v1/approvals?kind=call", "").Body.String(), "apr_1")
+	require.NotContains(t, call(h, "GET", "/v1/approvals?kind=message", "").Body.String(), "apr_1")
+	require.Equal(t, 422, call(h, "GET", "/v1/approvals?kind=some", "").Code)
 	w = call(h, "POST", "/v1/approvals/apr_1/allow", "")
 	require.Equal(t, 200, w.Code, w.Body)
 	require.Contains(t, w.Body.String(), `"status":"allowed","by":"operator"`)

@@ -61,6 +61,12 @@ type Approval struct {
 	Decided  time.Time // zero while it is pending
 }
 
+// The kinds of questions, as [Query] selects them.
+const (
+	AskCall    = "call"    // whether a tool may run
+	AskMessage = "message" // whether a held message may be sent
+)
+
 // ApprovalMove replaces an approval's status, reason, decider and time if its stored status is From; else ErrConflict.
 type ApprovalMove struct {
 	From     ApprovalStatus

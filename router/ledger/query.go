@@ -36,7 +36,7 @@ type Query struct {
 
 // QueryFilter are the filters of a [Query] that search: a page can have fewer rows than wanted although more follow.
 type QueryFilter struct {
-	Kind    string
+	Kind    string         // of a run or delivery; of an approval [AskCall] or [AskMessage]
 	Text    string         // part of the text: of a run its input, of a delivery what it says
 	Model   string         // of a run
 	Agent   string         // of a run's session

@@ -28,7 +28,7 @@ func (b *bundle) approval(id ledger.ApprovalID) ledger.Approval {
 
 func testApprovals(t *testing.T, b *bundle) {
 	one, two := newApproval("apr_1", "sess_1", "run_1", 1), newApproval("apr_2", "sess_2", "run_2", 2)
-	two.Args = nil
+	two.Args, two.Delivery = nil, "dlv_2"
 	b.commit(ledger.Change{Ask: []ledger.Approval{one, two}})
 	require.Equal(t, one, b.approval("apr_1"))
 	require.Equal(t, two, b.approval("apr_2"))
@@ -52,6 +52,11 @@ func testApprovals(t *testing.T, b *bundle) {
 	require.Equal(t, []ledger.Approval{two}, list(ledger.Query{MaxLevel: flow.Restricted, Status: "pending"}))
 	require.Equal(t, []ledger.Approval{decided}, list(ledger.Query{MaxLevel: flow.Restricted, Session: "sess_1"}))
 	require.Equal(t, []ledger.Approval{two}, list(ledger.Query{MaxLevel: flow.Restricted, Limit: 1}))
+	kind := func(kind string) ledger.Query {
+		return ledger.Query{MaxLevel: flow.Restricted, QueryFilter: ledger.QueryFilter{Kind: kind}}
+	}
+	require.Equal(t, []ledger.Approval{decided}, list(kind(ledger.AskCall)))
+	require.Equal(t, []ledger.Approval{two}, list(kind(ledger.AskMessage)))
 
 	b.commit(ledger.Change{DenyPending: []ledger.PendingDenial{{Run: "run_1", Reason: "ended", At: at(4)}, {Run: "run_2", Reason: "ended", At: at(4)}}})
 	require.Equal(t, decided, b.approval("apr_1"), "what is decided stays so")

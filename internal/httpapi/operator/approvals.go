@@ -92,6 +92,7 @@ type approvalList struct {
 // List lists approvals, by default the pending ones.
 func (a *ApprovalAPI) List(ctx context.Context, in *struct {
 	Status  string `query:"status" enum:"pending,allowed,used,denied,all" default:"pending"`
+	Kind    string `query:"kind" enum:"call,message" doc:"calls of tools, or held messages; without it both"`
 	Session string `query:"session" doc:"a session's id"`
 	view.PageQuery
 },
@@ -104,7 +105,7 @@ func (a *ApprovalAPI) List(ctx context.Context, in *struct {
 	if status == "all" {
 		status = ""
 	}
-	found, err := a.Rows.ListApprovals(ctx, ledger.Query{MaxLevel: auth.CallerOf(ctx).Level, Status: status, Session: sessions.ID(in.Session), Limit: in.Limit, After: in.After, Bound: bound, Unexpired: unexpired})
+	found, err := a.Rows.ListApprovals(ctx, ledger.Query{MaxLevel: auth.CallerOf(ctx).Level, Status: status, Session: sessions.ID(in.Session), QueryFilter: ledger.QueryFilter{Kind: in.Kind}, Limit: in.Limit, After: in.After, Bound: bound, Unexpired: unexpired})
 	if err != nil {
 		return nil, err
 	}

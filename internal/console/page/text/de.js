@@ -243,6 +243,8 @@ export default {
   "need.alerts#one": "offener Alarm",
 
   "inbox.what": "Frage",
+  "inbox.kind.call": "Werkzeugaufrufe",
+  "inbox.kind.message": "zurückgehaltene Nachrichten",
   "inbox.args": "Was laufen würde",
   "inbox.asker": "Agent",
   "inbox.left": "Zeit übrig",

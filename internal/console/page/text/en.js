@@ -243,6 +243,8 @@ export default {
   "need.alerts#one": "open alert",
 
   "inbox.what": "Question",
+  "inbox.kind.call": "calls of tools",
+  "inbox.kind.message": "held messages",
   "inbox.args": "What would run",
   "inbox.asker": "Agent",
   "inbox.left": "Time left",

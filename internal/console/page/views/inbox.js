@@ -30,6 +30,12 @@ export default function Inbox() {
           options: ["allowed", "used", "denied", "all"],
           all: t("status.pending"),
         },
+        {
+          key: "kind",
+          text: t("col.kind"),
+          options: ["call", "message"],
+          names: { call: t("inbox.kind.call"), message: t("inbox.kind.message") },
+        },
         { key: "session", text: t("col.session") },
       ]}
       head=${() => html`<${Asking} />`}

@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net/http"
 	"regexp"
+	"sync"
 )
 
 // Request is an accepted request, in a form common to both APIs.
@@ -118,14 +119,36 @@ func checkTools(names []string, schemas []json.RawMessage) error {
 			return fmt.Errorf("tools.%d: the name %q is there twice", i, name)
 		}
 		seen[name] = true
-		var schema struct {
-			Type string `json:"type"`
-		}
-		if err := json.Unmarshal(schemas[i], &schema); err != nil || schema.Type != "object" {
+		if !objects.have(schemas[i]) {
 			return fmt.Errorf("tools.%d: the schema of %s is not of type object", i, name)
 		}
 	}
 	return nil
+}
+
+// objects are the schemas that were found to describe objects. Each request declares the same tools again.
+var objects = schemaSet{known: map[string]bool{}} //nolint:gochecknoglobals // a cache
+
+type schemaSet struct {
+	mu    sync.Mutex
+	known map[string]bool
+}
+
+// have reports whether a schema describes an object.
+func (s *schemaSet) have(raw json.RawMessage) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known[string(raw)] {
+		return true
+	}
+	var schema struct {
+		Type string `json:"type"`
+	}
+	if json.Unmarshal(raw, &schema) != nil || schema.Type != "object" {
+		return false
+	}
+	s.known[string(raw)] = true
+	return true
 }
 
 // isObject reports whether raw is one JSON object.

@@ -255,7 +255,7 @@ func TestConsoleSevenTabs(t *testing.T) {
 		b.shows("echo: to all of you")
 	}
 	eval[bool](first, `import("/api.js").then((m) => { m.signOut(); return true; })`)
-	tabs[5].anew(`document.getElementById("ask")?.open`)
+	tabs[5].reloaded(`document.getElementById("ask")?.open`)
 }
 
 // Who may only read sees no button that acts, and what the token may not know is nowhere, not even in a number.

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rowsOf opens a list and gives the text of its rows, or of what it says when there are none.
+// rowsOf opens a list and returns the text of its rows, or the sentence that an empty list shows.
 func (b *browser) rowsOf(path string) []string {
 	b.t.Helper()
 	b.open(path)

@@ -92,12 +92,12 @@ func TestPageBeginsAnewForSomebodyElse(t *testing.T) {
 
 	other := tab()
 	other.open(g.url("/overview#token=" + g.tokenOf("viewer", "PUBLIC")))
-	first.anew(`!window.marked`)
+	first.reloaded(`!window.marked`)
 	first.until(`(import("/api.js").then((m) => (window.role = m.me?.role)), window.role === "viewer")`)
 	mark()
 
 	eval[bool](other, `import("/api.js").then((m) => { m.signOut(); return true; })`)
-	first.anew(`!window.marked && location.pathname === "/" && document.getElementById("ask")?.open`)
+	first.reloaded(`!window.marked && location.pathname === "/" && document.getElementById("ask")?.open`)
 	mark()
 	other.until(`document.getElementById("ask")?.open`)
 	other.do(chromedp.SendKeys(chromedp.CSS("#token"), g.Token()), chromedp.Click(chromedp.CSS("#ask button")))
@@ -123,8 +123,8 @@ func TestPageTurnsTheMicrophoneOff(t *testing.T) {
 	b.until(`window.on === 0`)
 }
 
-// anew waits until a condition holds in a page that is loaded again meanwhile.
-func (b *browser) anew(condition string) {
+// reloaded waits until the page has reloaded and a condition holds in it.
+func (b *browser) reloaded(condition string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()

@@ -338,7 +338,7 @@ func TestDeadReplicaIsReplaced(t *testing.T) {
 	require.Empty(t, watch.double, "the dead one had let go before the other took over")
 }
 
-// A partition that another replica has taken although this one has its lease is given back and taken anew: its owner can write
+// A partition that another replica has taken although this one has its lease is given back and taken again: its owner can write
 // nothing until then.
 func TestAFencedPartitionIsTakenAnew(t *testing.T) {
 	t.Parallel()

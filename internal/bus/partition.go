@@ -154,7 +154,7 @@ func (b *Bus) serve(ctx context.Context, p int) {
 	}
 }
 
-// Fenced implements [router.Bus]: it ends the lease, so that the partition is given back and taken anew, at most once in
+// Fenced implements [router.Bus]: it ends the lease, so that the partition is given back and taken again, at most once in
 // fencedPause.
 func (b *Bus) Fenced(p int) {
 	b.mu.Lock()

@@ -133,7 +133,7 @@ func TestFencedLaneEnds(t *testing.T) {
 		time.Sleep(time.Minute)
 		require.Len(t, s.worked(), 1)
 		require.Contains(t, s.logged(), "partition has moved")
-		require.Equal(t, []int{1}, s.fenced, "the bus takes the partition anew")
+		require.Equal(t, []int{1}, s.fenced, "the bus takes the partition again")
 	})
 }
 

@@ -73,7 +73,7 @@ func (m *launchd) install(ctx context.Context, s Spec) ([]string, error) {
 // own gives the files of the machine's service to the person who runs it: agents' commands must not run as root.
 func (m *launchd) own(ctx context.Context, s Spec) error {
 	if m.person == "" || m.person == "root" {
-		return errors.New("the gateway does not run as root: log in as the person who is to own it, and run the command with sudo")
+		return errors.New("the gateway must not run as root: log in as the user who will own it, and run the command with sudo")
 	}
 	log := m.log(true)
 	owned := []string{"chown", "-R", m.person, s.State, log}

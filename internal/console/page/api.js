@@ -69,7 +69,7 @@ export async function whoAmI() {
   me ??= await json("/v1/me");
 }
 
-// become takes who is signed in now. For somebody else the page begins anew: what it shows may be above their level.
+// become takes who is signed in now. For somebody else the page reloads: what it shows may be above their level.
 function become(now) {
   const before = me;
   me = now;

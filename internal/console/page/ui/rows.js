@@ -50,7 +50,7 @@ export class Rows {
     if (pages.length) path = path.replace(/([?&]limit=)\d+/, "$1" + further);
     try {
       const { body, next } = await page(path);
-      if (pages !== this.pages) return; // the list was read anew meanwhile
+      if (pages !== this.pages) return; // the list was read again in the meantime
       const rows = this.take(body);
       if (!this.pages.length) this.body = body;
       this.pages.push({ path, from: this.order.length });
@@ -80,7 +80,7 @@ export class Rows {
     for (const p of wanted) {
       try {
         const { body, next } = await page(p.path);
-        if (!this.pages.includes(p)) return; // the list was read anew meanwhile
+        if (!this.pages.includes(p)) return; // the list was read again in the meantime
         if (p === this.pages[0]) this.body = body;
         this.merge(this.take(body), p, !next && !body.next);
         this.error = null;

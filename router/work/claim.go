@@ -37,8 +37,12 @@ type job struct {
 	spoken atomic.Pointer[sessions.Run]
 }
 
-// speak sets the speaker of the whole batch on its leading run.
+// speak sets the speaker of the whole batch on its leading run. A run that is alone speaks for itself.
 func (j *job) speak(run *sessions.Run) {
+	if len(j.batch) == 1 {
+		j.spoken.Store(&j.batch[0])
+		return
+	}
 	queue.SetSpeaker(run, j.batch)
 	said := *run
 	j.spoken.Store(&said)

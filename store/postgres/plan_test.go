@@ -46,6 +46,22 @@ func TestPlans(t *testing.T) {
 	}
 }
 
+// TestNoStatementIsCompiled: however dear PostgreSQL takes a read for, it runs it at once, without compiling it.
+func TestNoStatementIsCompiled(t *testing.T) {
+	t.Parallel()
+	conn, err := pgx.Connect(t.Context(), migrated.Copy(t))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close(t.Context()) }) // only read from
+	_, err = conn.Exec(t.Context(), `SET jit_above_cost = 0`)
+	require.NoError(t, err)
+	require.NoError(t, postgres.PrepareConnection(t.Context(), conn))
+	rows, err := conn.Query(t.Context(), `EXPLAIN (ANALYZE) SELECT count(*) FROM generate_series(1, 10)`)
+	require.NoError(t, err)
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	require.NotContains(t, strings.Join(lines, "\n"), "JIT:")
+}
+
 // TestPlansWithoutStatistics: a new database has no statistics, and its tables grow before it gets some. The rows that
 // each message needs must be found by their keys then too.
 func TestPlansWithoutStatistics(t *testing.T) {

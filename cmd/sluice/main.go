@@ -48,8 +48,8 @@ func run(signals <-chan os.Signal, built build.Info) int {
 		Serve: func(ctx context.Context, o cli.ServeOptions) error {
 			return app.Run(ctx, app.Options{ConfigPath: o.ConfigPath, Listen: o.Listen, Version: o.Version, Stdout: o.Stdout, Private: private(stdout), Stderr: o.Stderr})
 		},
-		Migrate: func(ctx context.Context, o cli.ServeOptions) error {
-			return app.Migrate(ctx, app.Options{ConfigPath: o.ConfigPath, Version: o.Version, Stdout: o.Stdout, Stderr: o.Stderr})
+		Migrate: func(ctx context.Context, o cli.ServeOptions) (cli.Migrated, error) {
+			return app.Migrate(ctx, app.Options{ConfigPath: o.ConfigPath, Version: o.Version, Stderr: o.Stderr})
 		},
 		Probe: func(ctx context.Context, cfg *config.Config) []cli.Probed {
 			var probed []cli.Probed

@@ -89,7 +89,9 @@ func TestBackupsAreTheirOwnersAlone(t *testing.T) {
 		require.NoError(t, err, string(said))
 		return string(said)
 	}
-	program("migrate")
+	require.JSONEq(t, `{"created":true,"applied":[],"took_ms":0}`, program("migrate", "--json"))
+	require.JSONEq(t, `{"created":false,"applied":[],"took_ms":0}`, program("migrate", "--json"))
+	require.Equal(t, "The schema of the database is up to date.\n", program("migrate"))
 	program("backup", "--to", backups)
 	files, err := os.ReadDir(backups)
 	require.NoError(t, err)

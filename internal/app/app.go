@@ -203,7 +203,7 @@ func (a *App) openStoreAndBus(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
 		return w.Until(ctx, "store", func() (err error) {
-			a.store, err = a.openStore(ctx)
+			a.store, err = a.openStore(ctx, nil)
 			return err
 		})
 	})

@@ -14,14 +14,14 @@ import (
 	"sluice/store/sqlite"
 )
 
-// openStore opens the configured database.
-func (a *App) openStore(ctx context.Context) (*store.DB, error) {
+// openStore opens the configured database. done receives what was done to its schema; it may be nil.
+func (a *App) openStore(ctx context.Context, done *engine.Migrated) (*store.DB, error) {
 	var db *store.DB
 	var err error
 	if sharesStore(a.cfg) {
-		db, err = postgres.Open(ctx, postgres.Config{URL: a.cfg.Store.URL.Reveal(), Log: a.log})
+		db, err = postgres.Open(ctx, postgres.Config{URL: a.cfg.Store.URL.Reveal(), Log: a.log, Migrated: done})
 	} else {
-		db, err = sqlite.Open(ctx, sqlite.Config{Dir: a.cfg.State, Log: a.log})
+		db, err = sqlite.Open(ctx, sqlite.Config{Dir: a.cfg.State, Log: a.log, Migrated: done})
 	}
 	if err == nil && sharesStore(a.cfg) {
 		if err = a.clock.Look(ctx, db.Clock, a.log); err != nil { // the database is slow or away again: waiting may help

@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 
@@ -71,8 +69,7 @@ the configuration. The program signs with the secret part, which is stored nowhe
 			return err
 		}
 		if asJSON {
-			text, err := json.Marshal(map[string]string{"nkey": public, "seed": seed})
-			return cmp.Or(err, g.Screen.JSON(text))
+			return g.Screen.Object(map[string]string{"nkey": public, "seed": seed})
 		}
 		return g.Screen.Printf("For the agent in sluice.yaml:     nkey: %s\nFor the program; keep it secret:  %s", public, seed)
 	})

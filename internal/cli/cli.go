@@ -28,6 +28,7 @@ import (
 	"sluice/internal/cli/terminal"
 	"sluice/internal/cli/usage"
 	"sluice/internal/config"
+	"sluice/store/engine"
 )
 
 // The exit codes.
@@ -57,7 +58,8 @@ type Deps struct {
 	// Serve runs a gateway until its context ends.
 	Serve func(ctx context.Context, o ServeOptions) error
 
-	Migrate func(ctx context.Context, o ServeOptions) error // brings the schema of the database up to date
+	// Migrate brings the schema of the database up to date. It logs to Stderr.
+	Migrate func(ctx context.Context, o ServeOptions) (Migrated, error)
 
 	// Probe asks the platforms of a configuration for the profiles of its accounts.
 	Probe func(ctx context.Context, cfg *config.Config) []Probed
@@ -77,6 +79,8 @@ type (
 	Typing = setup.Typing
 	// Probed is what a platform answered about one account.
 	Probed = doctor.Probed
+	// Migrated is what was done to the schema of a database.
+	Migrated = engine.Migrated
 )
 
 // ServeOptions say how to serve.
@@ -178,8 +182,8 @@ token from the state folder. SLUICE_STATE sets a different state folder.`,
 		sessionsCommand(d, g), policyCommand(g, d.Stdin), deliveriesCommand(g), runsCommand(g), agentsCommand(g), modelsCommand(g, models.PricesCommand(screen, locator.Load, until, command.Args(0, 0))), usage.Command(g), busCommand(g), pairingCommand(g), approvalsCommand(g), memoryCommand(g), skillsCommand(g, client), cronCommand(d, g), checksCommand(g), hooksCommand(g, d.Stdin), alertsCommand(g), nodesCommand(g), group("node", "Make this machine a node of a gateway", node.Commands(node.Deps{Deps: g, Stdin: d.Stdin, Version: d.Version})...), auditCommand(g), logs.Command(g, errInterrupted), directoryCommand(g),
 		configCommand(d, g, locator), doctorCommand(d, r, locator, screen), statusCommand(g, locator),
 	)
-	root.AddCommand(service.Version(d.Build, screen, command.Args(0, 0), until), service.Command(d.Loader, locator, screen, until), archives.Backup(), archives.Restore(), archives.Export(), archives.Import(), archives.Migrate(func(ctx context.Context) error {
-		return d.Migrate(ctx, ServeOptions{ConfigPath: locator.Config, Version: d.Version, Stdout: d.Stdout, Stderr: d.Stderr})
+	root.AddCommand(service.Version(d.Build, screen, command.Args(0, 0), until), service.Command(d.Loader, locator, screen, until), archives.Backup(), archives.Restore(), archives.Export(), archives.Import(), archives.Migrate(func(ctx context.Context) (Migrated, error) {
+		return d.Migrate(ctx, ServeOptions{ConfigPath: locator.Config, Version: d.Version, Stderr: d.Stderr})
 	}))
 	root.AddCommand(console.Commands(g, d.Browser)...)
 	examples.Show(root)

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,6 +28,7 @@ func cronNext(d Deps, run func(command.Task) func(*cobra.Command, []string) erro
 	var f struct {
 		zone, from string
 		count      int
+		asJSON     bool
 	}
 	cmd := &cobra.Command{
 		Use: "next EXPR", Short: "Show when a cron expression is due", Args: command.Args(1, 1),
@@ -51,21 +53,23 @@ that occurs twice means the first occurrence.`,
 			if err != nil {
 				return terminal.UsageError{Text: err.Error()}
 			}
+			times := []string{}
 			for range f.count {
 				if from = s.Next(from); from.IsZero() {
-					return nil
+					break
 				}
-				if err := screen.Printf("%s", from.Format(time.RFC3339)); err != nil {
-					return err
-				}
+				times = append(times, from.Format(time.RFC3339))
 			}
-			return nil
+			if !f.asJSON && len(times) == 0 {
+				return nil
+			}
+			return screen.Result(f.asJSON, map[string]any{"times": times}, strings.Join(times, "\n"))
 		}),
 	}
 	cmd.Flags().StringVar(&f.zone, "timezone", "", "the `zone` of the times, for example Europe/Berlin (default: this machine's)")
 	cmd.Flags().StringVar(&f.from, "from", "", "show what comes after this `time`, for example 2027-03-13 or 2027-03-13T18:00 (default: now)")
 	cmd.Flags().IntVar(&f.count, "count", 5, "how many `times` to show")
-	return cmd
+	return command.ResultJSON(cmd, &f.asJSON)
 }
 
 // readSchedule reads an expression with the time after which it is asked for.

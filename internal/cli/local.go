@@ -2,10 +2,12 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
 
 	"sluice/internal/cli/api"
 	"sluice/internal/cli/chat"
@@ -41,7 +43,7 @@ and an offline demo model.`,
 }
 
 func initCommand(d Deps, r runner, locator *api.Locator) *cobra.Command {
-	var yes, force bool
+	var yes, force, asJSON bool
 	cmd := &cobra.Command{
 		Use: "init", Short: "Create a configuration, asking a few questions", Args: command.Args(0, 0),
 		Long: `Create a commented configuration file, by default ./` + config.FileName + `. Use --config for
@@ -58,14 +60,14 @@ checked at once, and the platform is asked whether the token is valid.`,
 			}
 			s := &setup.Setup{
 				Screen: terminal.Screen{Out: d.Stdout, Err: d.Stderr, Now: d.Now}, Input: d.Stdin, Terminal: d.Terminal, Secret: d.Secret, Typing: d.Typing,
-				Loader: d.Loader, Path: path, Force: force, Probe: d.profile,
+				Loader: d.Loader, Path: path, Force: force, JSON: asJSON, Probe: d.profile,
 			}
 			return s.Run(ctx, yes)
 		}),
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "ask nothing: use web chat and the offline demo model")
 	cmd.Flags().BoolVar(&force, "force", false, "write over existing files")
-	return cmd
+	return command.ResultJSON(cmd, &asJSON)
 }
 
 // profile asks a platform for the profile of the account on one channel.
@@ -125,6 +127,7 @@ func doctorCommand(d Deps, r runner, locator *api.Locator, screen terminal.Scree
 
 func configCommand(d Deps, g command.Deps, locator *api.Locator) *cobra.Command {
 	screen := g.Screen
+	var checkJSON, showJSON bool
 	check := &cobra.Command{
 		Use: "check [FILE]", Short: "Check a configuration and list every mistake with its place", Args: command.Args(0, 1),
 		RunE: g.Run(func(_ context.Context, args []string) error {
@@ -132,7 +135,7 @@ func configCommand(d Deps, g command.Deps, locator *api.Locator) *cobra.Command 
 			if len(args) > 0 {
 				given = args[0]
 			}
-			return doctor.CheckConfig(screen, locator.Loader, given)
+			return doctor.CheckConfig(screen, locator.Loader, given, checkJSON)
 		}),
 	}
 	schema := &cobra.Command{
@@ -157,10 +160,19 @@ func configCommand(d Deps, g command.Deps, locator *api.Locator) *cobra.Command 
 			if err != nil {
 				return err
 			}
+			if showJSON {
+				var tree any
+				if err := yaml.Unmarshal(data, &tree); err != nil {
+					return fmt.Errorf("read the configuration: %w", err)
+				}
+				return screen.Object(tree)
+			}
 			_, err = screen.Out.Write(data)
 			return err
 		}),
 	}
+	command.ResultJSON(check, &checkJSON)
+	command.ResultJSON(show, &showJSON)
 	group := group("config", "Check, show and change the configuration", check, schema, show)
 	group.AddCommand(configure.Commands(configure.Deps{Deps: g, Stdin: d.Stdin, Terminal: d.Terminal, Secret: d.Secret})...)
 	return group

@@ -54,6 +54,7 @@ func settle(g command.Deps, cmd *cobra.Command, verb, result string) *cobra.Comm
 
 func pairingRevoke(g command.Deps) *cobra.Command {
 	var account string
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "revoke CHANNEL USER", Short: "Withdraw a person's access", Args: command.Args(2, 2),
 		RunE: g.Run(func(ctx context.Context, args []string) error {
@@ -70,11 +71,11 @@ func pairingRevoke(g command.Deps) *cobra.Command {
 				}
 				return err
 			}
-			return g.Screen.Printf("%s no longer has access", person)
+			return g.Screen.Result(asJSON, body, person+" no longer has access")
 		}),
 	}
 	cmd.Flags().StringVar(&account, "account", "default", "the `account` of the channel")
-	return cmd
+	return command.ResultJSON(cmd, &asJSON)
 }
 
 func directoryCommand(g command.Deps) *cobra.Command {

@@ -10,12 +10,19 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
+// Migrated is what opening a database did to its schema.
+type Migrated struct {
+	Created bool          // the database was empty
+	Applied []string      // the migrations that the database lacked; empty if it was created
+	Took    time.Duration // of the migrations
+}
+
 // Migrate applies the migrations that a database lacks. Before it begins it says what it will do, and then how long each
 // step and all together took: a step over a large table may take minutes.
-func Migrate(ctx context.Context, provider *goose.Provider, log *slog.Logger) (applied int, err error) {
+func Migrate(ctx context.Context, provider *goose.Provider, log *slog.Logger) (Migrated, error) {
 	all, err := provider.Status(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("read which migrations the database has: %w", err)
+		return Migrated{}, fmt.Errorf("read which migrations the database has: %w", err)
 	}
 	var pending []string
 	for _, m := range all {
@@ -30,17 +37,19 @@ func Migrate(ctx context.Context, provider *goose.Provider, log *slog.Logger) (a
 	begin := time.Now()
 	results, err := provider.Up(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("migrate database: %w", err)
+		return Migrated{}, fmt.Errorf("migrate database: %w", err)
 	}
 	for _, r := range results {
 		if r.Duration > slowStep {
 			log.Info("migration applied", "migration", nameOf(r.Source), "took", r.Duration.Round(time.Millisecond))
 		}
 	}
+	done := Migrated{Created: fresh, Took: time.Since(begin)}
 	if !fresh && len(results) > 0 {
-		log.Info("database schema migrated", "migrations", len(results), "took", time.Since(begin).Round(time.Millisecond))
+		done.Applied = pending
+		log.Info("database schema migrated", "migrations", len(results), "took", done.Took.Round(time.Millisecond))
 	}
-	return len(results), nil
+	return done, nil
 }
 
 // Schema describes the migrations of a database, or those that a program knows.

@@ -40,6 +40,8 @@ type Config struct {
 	Log *slog.Logger // nil: no logs
 	// AsIs leaves the schema as it is: a database with an older schema than this program's is not opened.
 	AsIs bool
+	// Migrated receives what was done to the schema; may be nil.
+	Migrated *engine.Migrated
 }
 
 // database is PostgreSQL as a [engine.Engine].
@@ -140,7 +142,10 @@ func migrate(ctx context.Context, pool *pgxpool.Pool, c Config) (err error) {
 	if c.AsIs {
 		return errors.New("the database has the schema of an older version of sluice: start the gateway with this version, or run sluice migrate")
 	}
-	_, err = engine.Migrate(ctx, provider, c.Log)
+	done, err := engine.Migrate(ctx, provider, c.Log)
+	if c.Migrated != nil {
+		*c.Migrated = done
+	}
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"sluice/store"
+	"sluice/store/engine"
 	"sluice/store/postgres"
 	"sluice/store/storetest"
 )
@@ -64,6 +65,21 @@ func TestAsItIs(t *testing.T) {
 	before := applied()
 	require.ErrorContains(t, asIs(), "run sluice migrate")
 	require.Equal(t, before, applied())
+}
+
+// A migration that was written beside others gets its turn, and is named.
+func TestMigrationsAreNamed(t *testing.T) {
+	t.Parallel()
+	url := migrated.Copy(t)
+	execute(t, url, `DELETE FROM goose_db_version WHERE version_id = 441`)
+	execute(t, url, `DROP INDEX nodes_pending`)
+	var done engine.Migrated
+	db, err := postgres.Open(t.Context(), postgres.Config{URL: url, Migrated: &done})
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	require.False(t, done.Created)
+	require.Equal(t, []string{"00441_nodes_pending.sql"}, done.Applied)
+	require.Positive(t, done.Took)
 }
 
 // All gateways read one clock.

@@ -31,16 +31,21 @@ func TestSchemaIsLookedAtWithoutMigrations(t *testing.T) {
 func TestMigrationBeforeTheNewest(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	e, err := openEngine(t.Context(), Config{Dir: dir})
+	var done engine.Migrated
+	e, err := openEngine(t.Context(), Config{Dir: dir, Migrated: &done})
 	require.NoError(t, err)
+	require.Equal(t, engine.Migrated{Created: true}, done)
 	_, err = e.stmts.exec(`DELETE FROM goose_db_version WHERE version_id = 441`, nil)
 	require.NoError(t, err)
 	_, err = e.stmts.exec(`DROP INDEX nodes_pending`, nil)
 	require.NoError(t, err)
 	require.False(t, e.stmts.upToDate())
 	require.NoError(t, e.Close())
-	e, err = openEngine(t.Context(), Config{Dir: dir})
+	e, err = openEngine(t.Context(), Config{Dir: dir, Migrated: &done})
 	require.NoError(t, err)
+	require.False(t, done.Created)
+	require.Equal(t, []string{"00441_nodes_pending.sql"}, done.Applied)
+	require.Positive(t, done.Took)
 	require.True(t, e.stmts.upToDate())
 	require.NoError(t, e.Close())
 }

@@ -18,16 +18,16 @@ import (
 var schema string
 
 // create makes the schema if the database is empty.
-func (s *statements) create() error {
+func (s *statements) create() (created bool, err error) {
 	var objects int64
 	if err := s.query(`SELECT count(*) FROM sqlite_schema`, nil, func(row engine.Row) error { return row.Scan(&objects) }); err != nil {
-		return err
+		return false, err
 	}
 	if objects > 0 {
-		return nil
+		return false, nil
 	}
 	if err := sqlitex.ExecuteScript(s.conn, schema, nil); err != nil {
-		return fmt.Errorf("create the tables: %w", err)
+		return false, fmt.Errorf("create the tables: %w", err)
 	}
-	return s.forget() // statements on the empty database
+	return true, s.forget() // statements on the empty database
 }

@@ -19,7 +19,8 @@ var update = flag.Bool("update", false, "write schema.sql as the migrations make
 func TestSchemaIsWhatTheMigrationsMake(t *testing.T) {
 	t.Parallel()
 	migrated := filepath.Join(t.TempDir(), FileName)
-	require.NoError(t, prepare(t.Context(), migrated, slog.New(slog.DiscardHandler)))
+	_, err := prepare(t.Context(), migrated, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
 	want := script(t, migrated)
 	if *update {
 		require.NoError(t, os.WriteFile("schema.sql", []byte(want), 0o600))

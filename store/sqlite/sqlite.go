@@ -35,6 +35,8 @@ const FileName = "sluice.db"
 type Config struct {
 	Dir string       // state folder; created if it is missing
 	Log *slog.Logger // nil: no logs
+	// Migrated receives what was done to the schema; may be nil.
+	Migrated *engine.Migrated
 }
 
 // database is SQLite as a [engine.Engine].
@@ -75,28 +77,32 @@ func openEngine(ctx context.Context, c Config) (*database, error) {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	e := &database{dir: c.Dir, lock: lock, hears: trace.Of(ctx)}
-	if err := e.open(ctx, c.Log); err != nil {
+	if err := e.open(ctx, c); err != nil {
 		return nil, errors.Join(explain(err, c.Dir), e.Close())
 	}
 	return e, nil
 }
 
-func (e *database) open(ctx context.Context, log *slog.Logger) (err error) {
+func (e *database) open(ctx context.Context, c Config) (err error) {
 	path := filepath.Join(e.dir, FileName)
 	if err := private(path); err != nil {
 		return err
 	}
-	closeToOthers(path, log)
+	closeToOthers(path, c.Log)
 	if e.stmts, err = newStatements(path, e.hears, pragmas()...); err != nil {
 		return err
 	}
-	if err := e.stmts.create(); err != nil {
+	var done engine.Migrated
+	if done.Created, err = e.stmts.create(); err != nil {
 		return err
 	}
 	if !e.stmts.upToDate() {
-		if err := prepare(ctx, path, log); err != nil {
+		if done, err = prepare(ctx, path, c.Log); err != nil {
 			return err
 		}
+	}
+	if c.Migrated != nil {
+		*c.Migrated = done
 	}
 	e.readers, err = newReaders(e.reader)
 	return err
@@ -137,13 +143,14 @@ func known() engine.Schema {
 // prepare creates the schema or migrates it. It uses database/sql, which the migration library needs. The migrations
 // are not synced one by one: after a power failure the database may have only some of them, and the next start
 // applies the rest. The first later commit syncs them.
-func prepare(ctx context.Context, path string, log *slog.Logger) error {
+func prepare(ctx context.Context, path string, log *slog.Logger) (engine.Migrated, error) {
 	db, err := sql.Open("sqlite", dsn(path, "_txlock=immediate", "synchronous=NORMAL"))
 	if err != nil {
-		return fmt.Errorf("open database: %w", err)
+		return engine.Migrated{}, fmt.Errorf("open database: %w", err)
 	}
 	db.SetMaxOpenConns(1)
-	return errors.Join(migrate(ctx, db, log), db.Close())
+	done, err := migrate(ctx, db, log)
+	return done, errors.Join(err, db.Close())
 }
 
 // private makes the database's file readable only for its owner. SQLite's other files get the same mode.
@@ -195,25 +202,24 @@ func dsn(path string, more string, last ...string) string {
 }
 
 // migrate brings the schema up to date.
-func migrate(ctx context.Context, db *sql.DB, log *slog.Logger) error {
+func migrate(ctx context.Context, db *sql.DB, log *slog.Logger) (none engine.Migrated, err error) {
 	provider, err := goose.NewProvider(goose.DialectSQLite3, db, migrationFiles(), goose.WithGoMigrations(sealAudit()), goose.WithAllowOutofOrder(true))
 	if err != nil {
-		return fmt.Errorf("read migrations: %w", err)
+		return none, fmt.Errorf("read migrations: %w", err)
 	}
 	var have engine.Schema
 	err = db.QueryRowContext(ctx, engine.Applied).Scan(&have.Newest, &have.Count)
 	switch known := known(); {
 	case err == nil && have == known:
-		return nil
+		return none, nil
 	case err == nil && have.Newest > known.Newest:
 		var since int64
 		if err := db.QueryRowContext(ctx, engine.CompatibleSince).Scan(&since); err != nil {
-			return fmt.Errorf("read which programs the schema fits: %w", err)
+			return none, fmt.Errorf("read which programs the schema fits: %w", err)
 		}
-		return engine.Fits(have, known, since, log)
+		return none, engine.Fits(have, known, since, log)
 	}
-	_, err = engine.Migrate(ctx, provider, log)
-	return err
+	return engine.Migrate(ctx, provider, log)
 }
 
 func sealAudit() *goose.Migration {

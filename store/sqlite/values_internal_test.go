@@ -14,7 +14,7 @@ import (
 func TestValuesOfStatements(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), FileName)
-	err := prepare(t.Context(), path, slog.New(slog.DiscardHandler))
+	_, err := prepare(t.Context(), path, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	s, err := newStatements(path, nil)
 	require.NoError(t, err)

@@ -24,6 +24,7 @@ import (
 	"sluice/internal/cli/command"
 	"sluice/internal/cli/terminal"
 	"sluice/internal/config"
+	"sluice/store/engine"
 )
 
 // nameFormat is the name of a backup without --to: a restore to a point in time chooses by it.
@@ -42,9 +43,9 @@ type Commands struct {
 // Backup is `sluice backup`.
 func (c *Commands) Backup() *cobra.Command {
 	var o struct {
-		to      string
-		keys    []string
-		noFiles bool
+		to              string
+		keys            []string
+		noFiles, asJSON bool
 	}
 	cmd := &cobra.Command{
 		Use: "backup", Short: "Copy all data of the gateway into one file", Args: cobra.NoArgs,
@@ -62,13 +63,16 @@ standard output.`,
 			if err != nil {
 				return err
 			}
-			return c.backup(ctx, o.to, keys, o.noFiles)
+			if o.asJSON && o.to == "-" {
+				return terminal.UsageError{Text: "--json cannot be used with --to -: standard output is the backup"}
+			}
+			return c.backup(ctx, o.to, keys, o.noFiles, o.asJSON)
 		}),
 	}
 	cmd.Flags().StringVar(&o.to, "to", "", "the `file` or folder to write to; - for standard output")
 	cmd.Flags().StringArrayVar(&o.keys, "encrypt-to", nil, "encrypt for this public `key` (age1…), or for those in a file; may be repeated")
 	cmd.Flags().BoolVar(&o.noFiles, "no-files", false, "leave out the files of conversations (workspaces)")
-	return cmd
+	return command.ResultJSON(cmd, &o.asJSON)
 }
 
 // recipients reads public keys, or files with one a line.
@@ -91,7 +95,16 @@ func recipients(keys []string) (all []age.Recipient, err error) {
 	return all, nil
 }
 
-func (c *Commands) backup(ctx context.Context, to string, keys []age.Recipient, noFiles bool) error {
+// backedUp is a new backup as JSON.
+type backedUp struct {
+	File      string `json:"file"`
+	Bytes     int64  `json:"bytes"`
+	Encrypted bool   `json:"encrypted"`
+	Took      int64  `json:"took_ms"`
+	backup.Manifest
+}
+
+func (c *Commands) backup(ctx context.Context, to string, keys []age.Recipient, noFiles, asJSON bool) error {
 	path, loader, err := c.Locator.Find()
 	if err != nil {
 		return terminal.UsageError{Text: err.Error()}
@@ -127,7 +140,8 @@ func (c *Commands) backup(ctx context.Context, to string, keys []age.Recipient, 
 		return err
 	}
 	begin := c.Now()
-	if _, err := backup.Create(ctx, source, file, keys); err != nil {
+	made, err := backup.Create(ctx, source, file, keys)
+	if err != nil {
 		return errors.Join(err, file.Drop())
 	}
 	info, err := file.Stat()
@@ -138,14 +152,16 @@ func (c *Commands) backup(ctx context.Context, to string, keys []age.Recipient, 
 	if len(keys) > 0 {
 		how = "encrypted"
 	}
-	return c.Screen.Printf("%s (%s, %s, %s)", name, humanize.IBytes(uint64(info.Size())), how, c.Now().Sub(begin).Round(time.Millisecond))
+	took := c.Now().Sub(begin).Round(time.Millisecond)
+	return c.Screen.Result(asJSON, backedUp{File: name, Bytes: info.Size(), Encrypted: len(keys) > 0, Took: took.Milliseconds(), Manifest: made},
+		fmt.Sprintf("%s (%s, %s, %s)", name, humanize.IBytes(uint64(info.Size())), how, took))
 }
 
 // Restore is `sluice restore`.
 func (c *Commands) Restore() *cobra.Command {
 	var o struct {
-		identity, at, config string
-		replace, check       bool
+		identity, at, config   string
+		replace, check, asJSON bool
 	}
 	cmd := &cobra.Command{
 		Use: "restore FILE", Short: "Restore a backup", Args: command.Args(1, 1),
@@ -172,7 +188,7 @@ you let people in.`,
 			if err != nil {
 				return err
 			}
-			return c.restore(ctx, file, backup.Target{Config: o.config, Replace: o.replace, Check: o.check}, keys)
+			return c.restore(ctx, file, backup.Target{Config: o.config, Replace: o.replace, Check: o.check}, keys, o.asJSON)
 		}),
 	}
 	cmd.Flags().StringVar(&o.identity, "identity", "", "the `file` with the secret key of an encrypted backup")
@@ -180,7 +196,7 @@ you let people in.`,
 	cmd.Flags().StringVar(&o.config, "restore-config", "", "also write the configuration and its secrets, to this `file` and beside it; else they are put into the state folder")
 	cmd.Flags().BoolVar(&o.replace, "replace", false, "move the present state to another folder first")
 	cmd.Flags().BoolVar(&o.check, "check", false, "only check that the backup is complete and can be restored")
-	return cmd
+	return command.ResultJSON(cmd, &o.asJSON)
 }
 
 func identities(file string) ([]age.Identity, error) {
@@ -199,14 +215,29 @@ func identities(file string) ([]age.Identity, error) {
 }
 
 // Migrate is `sluice migrate`.
-func (c *Commands) Migrate(migrate func(ctx context.Context) error) *cobra.Command {
-	return &cobra.Command{
+func (c *Commands) Migrate(migrate func(ctx context.Context) (engine.Migrated, error)) *cobra.Command {
+	var asJSON bool
+	return command.ResultJSON(&cobra.Command{
 		Use: "migrate", Short: "Update the schema of the database", Args: cobra.NoArgs,
 		Long: `Update the schema of the database. The command says which migrations it applies, and
 how long they took. A gateway does the same when it starts; use this command before
 an upgrade of several gateways.`,
-		RunE: c.Run(func(ctx context.Context, _ []string) error { return migrate(ctx) }),
-	}
+		RunE: c.Run(func(ctx context.Context, _ []string) error {
+			done, err := migrate(ctx)
+			if err != nil {
+				return err
+			}
+			return c.Screen.Result(asJSON, migrated{Created: done.Created, Applied: append([]string{}, done.Applied...), Took: done.Took.Milliseconds()},
+				"The schema of the database is up to date.")
+		}),
+	}, &asJSON)
+}
+
+// migrated is what happened to the schema as JSON.
+type migrated struct {
+	Created bool     `json:"created"` // the database was empty
+	Applied []string `json:"applied"` // migrations
+	Took    int64    `json:"took_ms"`
 }
 
 // choose returns the backup that a file or a folder and a time name.
@@ -243,7 +274,7 @@ func choose(name, at string) (string, error) {
 	return "", fmt.Errorf("%s has no backup that began at that time or before: their names are like %s", name, nameFormat)
 }
 
-func (c *Commands) restore(ctx context.Context, file string, t backup.Target, keys []age.Identity) error {
+func (c *Commands) restore(ctx context.Context, file string, t backup.Target, keys []age.Identity, asJSON bool) error {
 	path, loader, err := c.Locator.Find()
 	if err != nil {
 		return terminal.UsageError{Text: err.Error()}
@@ -262,14 +293,21 @@ func (c *Commands) restore(ctx context.Context, file string, t backup.Target, ke
 		return err
 	}
 	made := fmt.Sprintf("%s: made %s by version %s", file, done.Created.Format(time.RFC3339), cmp.Or(done.Version, "unknown"))
-	if t.Check {
-		return c.Screen.Printf("%s\nIt is complete and can be restored.", made)
-	}
-	if err := c.Screen.Printf("%s\nRestored to %s. Start the gateway with: sluice serve", made, t.State); err != nil {
-		return err
+	text := made + "\nIt is complete and can be restored."
+	if !t.Check {
+		text = fmt.Sprintf("%s\nRestored to %s. Start the gateway with: sluice serve", made, t.State)
 	}
 	if done.Kept != "" {
-		return c.Screen.Printf("The previous state is in %s. Delete this folder when you no longer need it.", done.Kept)
+		text += fmt.Sprintf("\nThe previous state is in %s. Delete this folder when you no longer need it.", done.Kept)
 	}
-	return nil
+	return c.Screen.Result(asJSON, restored{File: file, State: t.State, Restored: !t.Check, Kept: done.Kept, Manifest: done.Manifest}, text)
+}
+
+// restored is what was restored, or could be, as JSON.
+type restored struct {
+	File     string `json:"file"`
+	State    string `json:"state"`
+	Restored bool   `json:"restored"`       // false: it was only checked
+	Kept     string `json:"kept,omitempty"` // the folder with the previous state
+	backup.Manifest
 }

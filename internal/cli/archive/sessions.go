@@ -24,6 +24,7 @@ import (
 // Export is `sluice export`.
 func (c *Commands) Export() *cobra.Command {
 	var to, agent, level string
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "export", Short: "Write sessions with their messages as JSON lines", Args: cobra.NoArgs,
 		Long: `Write all sessions, including archived ones, with their messages and labels as JSON lines.
@@ -38,16 +39,26 @@ exported: use sluice backup to copy everything.`,
 					return terminal.Usagef("--level: %s", err)
 				}
 			}
-			return c.export(ctx, to, agent, highest)
+			if asJSON && (to == "" || to == "-") {
+				return terminal.UsageError{Text: "--json needs --to FILE: without it, standard output is the export"}
+			}
+			return c.export(ctx, to, agent, highest, asJSON)
 		}),
 	}
 	cmd.Flags().StringVar(&to, "to", "", "write to this `file` (default: standard output)")
 	cmd.Flags().StringVar(&agent, "agent", "", "export only the sessions of the agent with this `id`")
 	cmd.Flags().StringVar(&level, "level", "", "export only sessions up to this `level` (default: all)")
-	return cmd
+	return command.ResultJSON(cmd, &asJSON)
 }
 
-func (c *Commands) export(ctx context.Context, to, agent string, level flow.Level) (err error) {
+// moved is what an export or an import wrote as JSON.
+type moved struct {
+	File     string `json:"file"`
+	Sessions int    `json:"sessions"`
+	Messages int    `json:"messages"`
+}
+
+func (c *Commands) export(ctx context.Context, to, agent string, level flow.Level, asJSON bool) (err error) {
 	cfg, err := c.config()
 	if err != nil {
 		return err
@@ -75,12 +86,13 @@ func (c *Commands) export(ctx context.Context, to, agent string, level flow.Leve
 	if err := file.Keep(); err != nil {
 		return err
 	}
-	return c.Screen.Printf("%s: %d sessions with %d messages", to, n.Sessions, n.Messages)
+	return c.Screen.Result(asJSON, moved{to, n.Sessions, n.Messages}, fmt.Sprintf("%s: %d sessions with %d messages", to, n.Sessions, n.Messages))
 }
 
 // Import is `sluice import`.
 func (c *Commands) Import() *cobra.Command {
 	var renames []string
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "import FILE", Short: "Import sessions from a file of sluice export", Args: command.Args(1, 1),
 		Long: `Import sessions with their messages and labels from a file of sluice export; - reads
@@ -89,13 +101,13 @@ standard input. With SQLite, stop the gateway first; with PostgreSQL it may run 
 Sessions and messages that are already stored stay as they are, so an import can be
 repeated, for example after an interruption. The import stops at the first invalid line
 and reports its number.`,
-		RunE: c.Run(func(ctx context.Context, args []string) error { return c.load(ctx, args[0], renames) }),
+		RunE: c.Run(func(ctx context.Context, args []string) error { return c.load(ctx, args[0], renames, asJSON) }),
 	}
 	cmd.Flags().StringArrayVar(&renames, "agent", nil, "give the sessions of agent OLD to agent NEW: `OLD=NEW`; may be repeated")
-	return cmd
+	return command.ResultJSON(cmd, &asJSON)
 }
 
-func (c *Commands) load(ctx context.Context, name string, renames []string) (err error) {
+func (c *Commands) load(ctx context.Context, name string, renames []string, asJSON bool) (err error) {
 	cfg, err := c.config()
 	if err != nil {
 		return err
@@ -138,7 +150,7 @@ func (c *Commands) load(ctx context.Context, name string, renames []string) (err
 	if err != nil {
 		return fmt.Errorf("%w\n%d new sessions with %d new messages were imported before this error", err, n.Sessions, n.Messages)
 	}
-	return c.Screen.Printf("%d new sessions with %d new messages", n.Sessions, n.Messages)
+	return c.Screen.Result(asJSON, moved{name, n.Sessions, n.Messages}, fmt.Sprintf("%d new sessions with %d new messages", n.Sessions, n.Messages))
 }
 
 func (c *Commands) config() (*config.Config, error) {

@@ -39,6 +39,12 @@ func JSON(cmd *cobra.Command, asJSON *bool) *cobra.Command {
 	return cmd
 }
 
+// ResultJSON adds the flag --json to a command that works without a gateway, or that says more than the gateway's response.
+func ResultJSON(cmd *cobra.Command, asJSON *bool) *cobra.Command {
+	cmd.Flags().BoolVar(asJSON, "json", false, "print the result as JSON")
+	return cmd
+}
+
 // Request builds a command's request from its arguments.
 type Request func(args []string) (api.Request, error)
 

@@ -2,7 +2,6 @@
 package configure
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -124,13 +123,7 @@ func (d Deps) filtered(body []byte, keys []json.RawMessage) error {
 		return fmt.Errorf("read the gateway's response: %w", err)
 	}
 	whole["keys"] = keys
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(whole); err != nil {
-		return fmt.Errorf("write the settings: %w", err)
-	}
-	return d.Screen.JSON(out.Bytes())
+	return d.Screen.Object(whole)
 }
 
 func (d Deps) show(got state, keys []key) error {

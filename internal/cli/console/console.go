@@ -25,7 +25,7 @@ type link struct {
 }
 
 func open(d command.Deps, launch func(ctx context.Context, address string) error) *cobra.Command {
-	var show bool
+	var show, asJSON bool
 	cmd := &cobra.Command{
 		Use: "open", Short: "Open the web page and sign in there", Args: command.Args(0, 0),
 		Long: `Open the web page of the gateway in a browser and sign in there, as the access
@@ -43,12 +43,13 @@ stays signed in for two weeks, or until you sign out.`,
 			return err
 		}
 		address := c.Address() + made.Path
+		text, opened := "Open this address within a minute; it works once:\n", false
 		if !show && launch != nil && launch(ctx, address) == nil {
-			return d.Screen.Printf("The page opens in your browser. If it does not, open this address within a minute; it works once:\n%s", terminal.Line(address))
+			text, opened = "The page opens in your browser. If it does not, open this address within a minute; it works once:\n", true
 		}
-		return d.Screen.Printf("Open this address within a minute; it works once:\n%s", terminal.Line(address))
+		return d.Screen.Result(asJSON, map[string]any{"address": address, "opened": opened}, text+terminal.Line(address))
 	})
-	return cmd
+	return command.ResultJSON(cmd, &asJSON)
 }
 
 // Browser opens an address in this machine's browser. It returns when the browser has been started.

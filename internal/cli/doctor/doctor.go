@@ -6,7 +6,6 @@ package doctor
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -96,11 +95,7 @@ func reportJSON(s terminal.Screen, found []finding) error {
 			out.Problems++
 		}
 	}
-	raw, err := json.Marshal(out)
-	if err != nil {
-		return fmt.Errorf("write findings: %w", err)
-	}
-	if err := s.JSON(raw); err != nil || out.Problems == 0 {
+	if err := s.Object(out); err != nil || out.Problems == 0 {
 		return err
 	}
 	return terminal.ErrReported

@@ -2,8 +2,6 @@ package models
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -70,11 +68,7 @@ func Prices(s terminal.Screen, cfg *config.Config, all, asJSON bool) error {
 		}
 	}
 	if asJSON {
-		text, err := json.Marshal(out)
-		if err != nil {
-			return fmt.Errorf("encode prices: %w", err)
-		}
-		return s.JSON(text)
+		return s.Object(out)
 	}
 	if err := terminal.Rows(s, []string{"MODEL", "INPUT", "OUTPUT", "CACHED", "WRITTEN", "THINKING", "PICTURE", "MINUTE", "CURRENCY", "FROM", "SOURCE"}, out.Models, func(p price) []string {
 		return []string{p.Model, text(p.Input), text(p.Output), text(p.Cached), text(p.Written), text(p.Thinking), text(p.Picture), text(p.Minute), p.Currency, p.From, p.Source}

@@ -44,6 +44,7 @@ func stateFolder(given string) (string, error) {
 
 func (d Deps) pair() *cobra.Command {
 	var dir, name string
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "pair URL", Short: "Ask a gateway to make this machine a node", Args: command.Args(1, 1),
 		Long: `Ask a gateway to make this machine a node. The command prints a code, which an
@@ -57,12 +58,12 @@ owner of the gateway approves within an hour. Then "sluice node run" connects.`,
 			if err != nil {
 				return err
 			}
-			return d.Screen.Printf("This machine asks to be the node %s. An owner of the gateway approves it with\n\n  sluice nodes approve %s\n\nwithin an hour. Start it with: sluice node run", terminal.Line(p.Node), terminal.Line(p.Code))
+			return d.Screen.Result(asJSON, p, fmt.Sprintf("This machine asks to be the node %s. An owner of the gateway approves it with\n\n  sluice nodes approve %s\n\nwithin an hour. Start it with: sluice node run", terminal.Line(p.Node), terminal.Line(p.Code)))
 		}),
 	}
 	cmd.Flags().StringVar(&dir, "state", "", "`folder` of the node's token and outbox (default: sluice-node in the user's configuration folder)")
 	cmd.Flags().StringVar(&name, "name", "node", "`name` of the node: a-z 0-9 -")
-	return cmd
+	return command.ResultJSON(cmd, &asJSON)
 }
 
 func (d Deps) run() *cobra.Command {

@@ -108,7 +108,7 @@ func (c *commands) install(ctx context.Context) error {
 		return err
 	}
 	text := strings.Join(append(said, "The other commands find it: try sluice status"), "\n")
-	return c.show(text, installed{System: spec.System, Program: spec.Program, Config: spec.Config, State: spec.State, Text: text})
+	return c.screen.Result(c.asJSON, installed{System: spec.System, Program: spec.Program, Config: spec.Config, State: spec.State, Text: text}, text)
 }
 
 // installed is the new service as JSON.
@@ -208,7 +208,7 @@ func (c *commands) uninstall(ctx context.Context) error {
 		return needsRoot(err)
 	}
 	const text = "The service is removed. Its configuration and state are still there."
-	return c.show(text, removed{System: c.system, Text: text})
+	return c.screen.Result(c.asJSON, removed{System: c.system, Text: text}, text)
 }
 
 // removed is the service that is gone as JSON.
@@ -242,25 +242,13 @@ func (c *commands) status(ctx context.Context) error {
 		}
 		st.Text += "\n" + said
 	}
-	if err := c.show(st.Text, st); err != nil {
+	if err := c.screen.Result(c.asJSON, st, st.Text); err != nil {
 		return err
 	}
 	if !st.Ready {
 		return errNotRunning
 	}
 	return nil
-}
-
-// show prints the text, or the result as JSON.
-func (c *commands) show(text string, result any) error {
-	if !c.asJSON {
-		return c.screen.Printf("%s", text)
-	}
-	raw, err := json.Marshal(result)
-	if err != nil {
-		return err
-	}
-	return c.screen.JSON(raw)
 }
 
 // execute runs a program of the machine.

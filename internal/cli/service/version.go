@@ -2,7 +2,7 @@ package service
 
 import (
 	"context"
-	"encoding/json"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -16,11 +16,7 @@ func Version(info build.Info, screen terminal.Screen, none cobra.PositionalArgs,
 	cmd := &cobra.Command{
 		Use: "version", Short: "Print the version", Args: none,
 		RunE: runner(func(context.Context, []string) error {
-			if !asJSON {
-				return screen.Printf("sluice %s (%s %s/%s)", info.Short(), info.Go, info.OS, info.Arch)
-			}
-			data, _ := json.Marshal(info) // texts and a time
-			return screen.JSON(data)
+			return screen.Result(asJSON, info, fmt.Sprintf("sluice %s (%s %s/%s)", info.Short(), info.Go, info.OS, info.Arch))
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the version, the commit and how the program was built, as JSON")

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"sluice/internal/cli/terminal"
 	"sluice/internal/config"
@@ -30,12 +31,23 @@ type Setup struct {
 	Loader   config.Loader
 	Path     string // of the configuration
 	Force    bool   // files that exist are written over
+	JSON     bool   // print the result as JSON; the questions are then on standard error
 	// Probe asks a platform for the profile of the account on one channel; nil: tokens are not tried.
 	Probe func(ctx context.Context, cfg *config.Config, channel string) (profile string, err error)
 }
 
+// wrote is what was written as JSON.
+type wrote struct {
+	Config  string   `json:"config"`
+	Secrets []string `json:"secrets"` // a file for each
+}
+
 // Run asks the questions and writes the files. yes takes the default answers instead.
 func (s *Setup) Run(ctx context.Context, yes bool) error {
+	result := s.Screen
+	if s.JSON {
+		s.Screen.Out = s.Screen.Err
+	}
 	if _, err := os.Lstat(s.Path); err == nil && !s.Force {
 		return fmt.Errorf("%s already exists: use --force to write over it", s.Path)
 	}
@@ -55,16 +67,16 @@ func (s *Setup) Run(ctx context.Context, yes bool) error {
 		}
 		return err
 	}
+	var text strings.Builder
 	for _, file := range kept {
-		if err := s.Screen.Printf("Wrote %s, readable only by you.", file); err != nil {
-			return err
-		}
+		fmt.Fprintf(&text, "Wrote %s, readable only by you.\n", file)
 	}
 	serve := "sluice serve"
 	if s.Path != config.FileName {
 		serve += " --config " + s.Path
 	}
-	return s.Screen.Printf("Wrote %s. Start the gateway with: %s", s.Path, serve)
+	fmt.Fprintf(&text, "Wrote %s. Start the gateway with: %s", s.Path, serve)
+	return result.Result(s.JSON, wrote{Config: s.Path, Secrets: append([]string{}, kept...)}, text.String())
 }
 
 // write writes the secrets and the configuration. It returns the secrets' files that it wrote, also with an error.

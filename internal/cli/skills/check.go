@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ import (
 
 func (d Deps) check() *cobra.Command {
 	var agent string
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "check [FOLDER|NAME]", Short: "Check the folder of a new skill, or the skills of agents", Args: command.Args(0, 1),
 		Long: `Check the folder of a new skill; this needs no gateway. Without a folder, check that the
@@ -30,25 +32,34 @@ skills of agents can be read and are unchanged since they were added.`,
 		RunE: d.Run(func(ctx context.Context, args []string) error {
 			if len(args) == 1 {
 				if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
-					return d.checkFolder(args[0])
+					return d.checkFolder(args[0], asJSON)
 				}
 			}
-			got, _, err := call[list](ctx, d, api.Request{Path: "/v1/skills", Query: api.Query("agent", agent)})
+			got, answer, err := call[list](ctx, d, api.Request{Path: "/v1/skills", Query: api.Query("agent", agent)})
 			if err != nil {
 				return err
+			}
+			if asJSON {
+				return d.reportJSON(got.Skills, answer, args)
 			}
 			return d.report(got.Skills, args)
 		}),
 	}
 	agentFlag(cmd, &agent, "all agents")
-	return cmd
+	return command.ResultJSON(cmd, &asJSON)
 }
 
 // checkFolder checks a folder of this machine.
-func (d Deps) checkFolder(folder string) error {
+func (d Deps) checkFolder(folder string, asJSON bool) error {
 	content, err := skill.Read(folder)
 	if err != nil {
 		return err
+	}
+	if asJSON {
+		return d.Screen.Object(map[string]any{
+			"name": content.Name, "description": content.Description, "files": len(content.Files), "bytes": content.Bytes,
+			"signed": content.Signature != "", "digest": content.Digest,
+		})
 	}
 	signed := "no"
 	if content.Signature != "" {
@@ -80,7 +91,7 @@ func (d Deps) report(all []record, names []string) error {
 	}
 	switch {
 	case len(names) == 1 && !known:
-		return fmt.Errorf("no agent has a skill %q, and there is no folder of this name", names[0])
+		return unknownSkill(names[0])
 	case !known:
 		return d.Screen.Printf(noSkills)
 	case wrong > 0:
@@ -89,8 +100,34 @@ func (d Deps) report(all []record, names []string) error {
 	return nil
 }
 
+// reportJSON prints skills as the gateway lists them, and returns an error as [Deps.report] does.
+func (d Deps) reportJSON(all []record, answer api.Answer, names []string) error {
+	raw, err := api.Decode[struct{ Skills []json.RawMessage }](answer)
+	if err != nil {
+		return err
+	}
+	chosen, wrong := []json.RawMessage{}, false
+	for i, r := range all {
+		if len(names) == 0 || r.Name == names[0] {
+			chosen, wrong = append(chosen, raw.Skills[i]), wrong || r.Problem != ""
+		}
+	}
+	if len(names) == 1 && len(chosen) == 0 {
+		return unknownSkill(names[0])
+	}
+	if err := d.Screen.Object(map[string]any{"skills": chosen}); err != nil || !wrong {
+		return err
+	}
+	return terminal.ErrReported
+}
+
+func unknownSkill(name string) error {
+	return fmt.Errorf("no agent has a skill %q, and there is no folder of this name", name)
+}
+
 func (d Deps) keygen() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	return command.ResultJSON(&cobra.Command{
 		Use: "keygen FILE", Short: "Create a key that signs skills", Args: command.Args(1, 1),
 		Long: `Create a key that signs skills. The private key is written to a new file; keep it secret. The
 public key is printed: add it to skills.keys of the gateways that use your skills.`,
@@ -111,13 +148,15 @@ public key is printed: add it to skills.keys of the gateways that use your skill
 			if err = errors.Join(err, file.Close()); err != nil {
 				return fmt.Errorf("write key: %w", err)
 			}
-			return d.Screen.Printf("%s", base64.StdEncoding.EncodeToString(public))
+			text := base64.StdEncoding.EncodeToString(public)
+			return d.Screen.Result(asJSON, map[string]string{"file": args[0], "public": text}, text)
 		}),
-	}
+	}, &asJSON)
 }
 
 func (d Deps) sign() *cobra.Command {
 	var file string
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "sign FOLDER --key FILE", Short: "Sign a skill: writes " + skill.SignatureName + " into its folder", Args: command.Args(1, 1),
 		RunE: d.Run(func(_ context.Context, args []string) error {
@@ -129,15 +168,17 @@ func (d Deps) sign() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := os.WriteFile(filepath.Join(args[0], skill.SignatureName), []byte(skill.Sign(content.Digest, key)+"\n"), 0o600); err != nil {
+			signature := filepath.Join(args[0], skill.SignatureName)
+			if err := os.WriteFile(signature, []byte(skill.Sign(content.Digest, key)+"\n"), 0o600); err != nil {
 				return fmt.Errorf("write signature: %w", err)
 			}
-			return d.Screen.Printf("%s: signed %s", terminal.Line(content.Name), content.Digest)
+			return d.Screen.Result(asJSON, map[string]string{"name": content.Name, "digest": content.Digest, "file": signature},
+				fmt.Sprintf("%s: signed %s", terminal.Line(content.Name), content.Digest))
 		}),
 	}
 	cmd.Flags().StringVar(&file, "key", "", "`file` with the private key, see sluice skills keygen")
 	_ = cmd.MarkFlagRequired("key") // the flag is defined
-	return cmd
+	return command.ResultJSON(cmd, &asJSON)
 }
 
 // privateKey reads a private key.

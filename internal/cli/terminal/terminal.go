@@ -59,6 +59,25 @@ func (s Screen) JSON(raw []byte) error {
 	return s.Printf("%s", visible.JSON(out.String()))
 }
 
+// Object prints what a command found or did as indented JSON.
+func (s Screen) Object(v any) error {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return fmt.Errorf("write the result as JSON: %w", err)
+	}
+	return s.JSON(out.Bytes())
+}
+
+// Result prints what a command found or did: as an object, or as a text.
+func (s Screen) Result(asJSON bool, object any, text string) error {
+	if asJSON {
+		return s.Object(object)
+	}
+	return s.Printf("%s", text)
+}
+
 // Table prints rows below their heads. An empty cell is a dash.
 func (s Screen) Table(head []string, rows [][]string) error {
 	w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)

@@ -210,6 +210,31 @@ export function Left({ until }) {
   return html`<span class="left">${left > 0 ? span(left) : t("time.over")}</span>`;
 }
 
+// Sheet is a short table, which scrolls sideways where the window is narrow. A head is a text, or a text and its class.
+// acts: the last column has buttons.
+export const Sheet = ({ label = t("part.table"), heads, acts: buttons, children }) => html`
+  <div class="scroll" tabindex="0" role="region" aria-label=${label}>
+    <table>
+      <thead>
+        <tr>
+          ${heads.map((head) => {
+            const [text, of] = [].concat(head);
+            return html`<th scope="col" class=${of}>${text}</th>`;
+          })}
+          ${buttons && html`
+            <th scope="col">
+              <span class="unseen">${t("part.actions")}</span>
+            </th>
+          `}
+        </tr>
+      </thead>
+      <tbody>
+        ${children}
+      </tbody>
+    </table>
+  </div>
+`;
+
 // Facts lists names with values; those without a value are left out.
 export const Facts = ({ of }) => html`
   <dl class="facts">

@@ -3,7 +3,7 @@
 import { call, json, me, owns, post } from "../api.js";
 import { exact, t, visible } from "../text.js";
 import { html, useState } from "../ui/html.js";
-import { Act, Age, ask, Copy, Level, levels, Loaded, Problem, useLoad } from "../ui/parts.js";
+import { Act, Age, ask, Copy, Level, levels, Loaded, Problem, Sheet, useLoad } from "../ui/parts.js";
 import { Field } from "./policy.js";
 
 export default function Access() {
@@ -51,58 +51,51 @@ function Tokens() {
       <h2>${t("access.tokens")}</h2>
       <${Loaded} of=${read}>
         ${({ tokens }) => html`
-          <div class="scroll" tabindex="0" role="region" aria-label=${t("part.table")}>
-            <table>
-              <thead>
-                <tr>
-                  <th>${t("access.name")}</th>
-                  <th>${t("access.role")}</th>
-                  <th>${t("col.level")}</th>
-                  <th>${t("access.used")}</th>
-                  <th>${t("access.until")}</th>
-                  <th>${t("access.source")}</th>
-                  <th>
-                    <span class="unseen">${t("part.actions")}</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                ${tokens.map((one) => html`
-                  <tr key=${one.name}>
-                    <td>${nameOf(one)}</td>
-                    <td>${t("role." + one.role)}</td>
-                    <td>
-                      <${Level} label=${one.level} />
-                    </td>
-                    <td>${one.last_used ? html`<${Age} at=${one.last_used} />` : "–"}</td>
-                    <td>${one.expires ? exact(one.expires) : "–"}</td>
-                    <td>${one.source === "made" ? visible(one.by ?? "") : t("access.config")}</td>
-                    <td>
-                      ${one.source === "made" && html`
-                        <${Act}
-                          tone="danger"
-                          done=${t("access.revoked")}
-                          run=${async () => {
-                            if (
-                              !(await ask(t("access.revokeask", { name: visible(one.name) }), t("access.revoke"), {
-                                danger: true,
-                                detail: t("access.revokedetail"),
-                              }))
-                            )
-                              return false;
-                            await call("/v1/tokens/" + encodeURIComponent(one.name), { method: "DELETE" });
-                            read.again();
-                          }}
-                        >
-                          ${t("access.revoke")}
-                        <//>
-                      `}
-                    </td>
-                  </tr>
-                `)}
-              </tbody>
-            </table>
-          </div>
+          <${Sheet}
+            heads=${[
+              t("access.name"),
+              t("access.role"),
+              t("col.level"),
+              t("access.used"),
+              t("access.until"),
+              t("access.source"),
+            ]}
+            acts
+          >
+            ${tokens.map((one) => html`
+              <tr key=${one.name}>
+                <td>${nameOf(one)}</td>
+                <td>${t("role." + one.role)}</td>
+                <td>
+                  <${Level} label=${one.level} />
+                </td>
+                <td>${one.last_used ? html`<${Age} at=${one.last_used} />` : "–"}</td>
+                <td>${one.expires ? exact(one.expires) : "–"}</td>
+                <td>${one.source === "made" ? visible(one.by ?? "") : t("access.config")}</td>
+                <td>
+                  ${one.source === "made" && html`
+                    <${Act}
+                      tone="danger"
+                      done=${t("access.revoked")}
+                      run=${async () => {
+                        if (
+                          !(await ask(t("access.revokeask", { name: visible(one.name) }), t("access.revoke"), {
+                            danger: true,
+                            detail: t("access.revokedetail"),
+                          }))
+                        )
+                          return false;
+                        await call("/v1/tokens/" + encodeURIComponent(one.name), { method: "DELETE" });
+                        read.again();
+                      }}
+                    >
+                      ${t("access.revoke")}
+                    <//>
+                  `}
+                </td>
+              </tr>
+            `)}
+          <//>
         `}
       <//>
     </section>

@@ -5,7 +5,7 @@ import { onChange } from "../live.js";
 import { address } from "../router.js";
 import { known, t, visible } from "../text.js";
 import { html, useEffect } from "../ui/html.js";
-import { Act, Age, ask, Chip, Facts, Loaded, useLoad } from "../ui/parts.js";
+import { Act, Age, ask, Chip, Facts, Loaded, Sheet, useLoad } from "../ui/parts.js";
 import { Person } from "./inbox.js";
 
 export default function People() {
@@ -29,66 +29,54 @@ export default function People() {
             <section>
               <h2>${t("people.heard")}</h2>
               ${rest.length ? html`
-                <div class="scroll" tabindex="0" role="region" aria-label=${t("part.table")}>
-                  <table>
-                    <thead>
-                      <tr>
-                        <th>${t("col.status")}</th>
-                        <th>${t("people.person")}</th>
-                        <th>${t("col.channel")}</th>
-                        <th>${t("people.since")}</th>
-                        <th>
-                          <span class="unseen">${t("part.actions")}</span>
-                        </th>
-                      </tr>
-                    </thead>
-                    <tbody>
-                      ${rest.map((p) => html`
-                        <tr key=${p.channel + p.account + p.user.id}>
-                          <td>
-                            <${Chip} status=${p.status} />
-                          </td>
-                          <td>
-                            ${visible(p.user.name || p.user.id)}${" "}
-                            <span class="soft">${p.user.name && visible(p.user.id)}</span>
-                          </td>
-                          <td>
-                            ${p.channel} <span class="soft">${p.account}</span>
-                          </td>
-                          <td>
-                            <${Age} at=${p.created} />
-                          </td>
-                          <td>
-                            ${p.status === "approved" && html`
-                              <${Act}
-                                tone="danger"
-                                done=${t("people.revoked")}
-                                run=${async () => {
-                                  if (
-                                    !(await ask(
-                                      t("people.revokeask", { name: visible(p.user.name || p.user.id) }),
-                                      t("people.revoke"),
-                                      { danger: true },
-                                    ))
-                                  )
-                                    return false;
-                                  await post("/v1/pairings/revoke", {
-                                    channel: p.channel,
-                                    account: p.account,
-                                    user: p.user.id,
-                                  });
-                                  read.again();
-                                }}
-                              >
-                                ${t("people.revoke")}
-                              <//>
-                            `}
-                          </td>
-                        </tr>
-                      `)}
-                    </tbody>
-                  </table>
-                </div>
+                <${Sheet}
+                  heads=${[t("col.status"), t("people.person"), t("col.channel"), t("people.since")]}
+                  acts
+                >
+                  ${rest.map((p) => html`
+                    <tr key=${p.channel + p.account + p.user.id}>
+                      <td>
+                        <${Chip} status=${p.status} />
+                      </td>
+                      <td>
+                        ${visible(p.user.name || p.user.id)}${" "}
+                        <span class="soft">${p.user.name && visible(p.user.id)}</span>
+                      </td>
+                      <td>
+                        ${p.channel} <span class="soft">${p.account}</span>
+                      </td>
+                      <td>
+                        <${Age} at=${p.created} />
+                      </td>
+                      <td>
+                        ${p.status === "approved" && html`
+                          <${Act}
+                            tone="danger"
+                            done=${t("people.revoked")}
+                            run=${async () => {
+                              if (
+                                !(await ask(
+                                  t("people.revokeask", { name: visible(p.user.name || p.user.id) }),
+                                  t("people.revoke"),
+                                  { danger: true },
+                                ))
+                              )
+                                return false;
+                              await post("/v1/pairings/revoke", {
+                                channel: p.channel,
+                                account: p.account,
+                                user: p.user.id,
+                              });
+                              read.again();
+                            }}
+                          >
+                            ${t("people.revoke")}
+                          <//>
+                        `}
+                      </td>
+                    </tr>
+                  `)}
+                <//>
               ` : html`
                 <p class="soft">${t("people.none")}</p>
               `}
@@ -113,46 +101,38 @@ function Speakers() {
         <section data-part="speakers">
           <h2>${t("people.where")}</h2>
           ${people.length ? html`
-            <div class="scroll" tabindex="0" role="region" aria-label=${t("people.where")}>
-              <table>
-                <thead>
-                  <tr>
-                    <th>${t("people.person")}</th>
-                    <th>${t("people.private")}</th>
-                    <th>${t("people.spoke")}</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  ${people.map((p) => html`
-                    <tr key=${p.person}>
-                      <td>
-                        ${visible(p.user.name || p.user.id)} <span class="soft">${visible(p.person)}</span>
-                      </td>
-                      <td>${right(p.direct)}</td>
-                      <td>
-                        ${p.spoke.length ? html`
-                          <ul class="lines">
-                            ${p.spoke.map((s) => html`
-                              <li key=${s.session + s.conversation}>
-                                <a href=${address("conversations", s.session)}>
-                                  ${known("chattype", s.chat_type)} ${visible(s.title || s.conversation)}
-                                </a>${" "}
-                                ${right(s.right)}${" "}
-                                <span class="soft">
-                                  ${t("people.times", { n: s.messages })} · <${Age} at=${s.last} />
-                                </span>
-                              </li>
-                            `)}
-                          </ul>
-                        ` : html`
-                          <span class="soft">${t("people.notspoken")}</span>
-                        `}
-                      </td>
-                    </tr>
-                  `)}
-                </tbody>
-              </table>
-            </div>
+            <${Sheet}
+              label=${t("people.where")}
+              heads=${[t("people.person"), t("people.private"), t("people.spoke")]}
+            >
+              ${people.map((p) => html`
+                <tr key=${p.person}>
+                  <td>
+                    ${visible(p.user.name || p.user.id)} <span class="soft">${visible(p.person)}</span>
+                  </td>
+                  <td>${right(p.direct)}</td>
+                  <td>
+                    ${p.spoke.length ? html`
+                      <ul class="lines">
+                        ${p.spoke.map((s) => html`
+                          <li key=${s.session + s.conversation}>
+                            <a href=${address("conversations", s.session)}>
+                              ${known("chattype", s.chat_type)} ${visible(s.title || s.conversation)}
+                            </a>${" "}
+                            ${right(s.right)}${" "}
+                            <span class="soft">
+                              ${t("people.times", { n: s.messages })} · <${Age} at=${s.last} />
+                            </span>
+                          </li>
+                        `)}
+                      </ul>
+                    ` : html`
+                      <span class="soft">${t("people.notspoken")}</span>
+                    `}
+                  </td>
+                </tr>
+              `)}
+            <//>
           ` : html`
             <p class="soft">${t("people.nospeaker")}</p>
           `}

@@ -5,7 +5,7 @@ import { address } from "../router.js";
 import { count, known, number, sessionName, t, visible } from "../text.js";
 import { Decision, Rules } from "../ui/decision.js";
 import { html, useState } from "../ui/html.js";
-import { Act, Age, ask, Chip, Level, levels, Loaded, Problem, useLoad, Value } from "../ui/parts.js";
+import { Act, Age, ask, Chip, Level, levels, Loaded, Problem, Sheet, useLoad, Value } from "../ui/parts.js";
 
 export default function Policy() {
   const at = filters();
@@ -183,55 +183,49 @@ function Listed({ of: { rules, looked } }) {
     <section id="rules">
       <h2>${t("policy.rules")}</h2>
       ${rules.length ? html`
-        <div class="scroll" tabindex="0" role="region" aria-label=${t("policy.rules")}>
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">${t("col.rule")}</th>
-                <th scope="col">${t("policy.action")}</th>
-                <th scope="col">${t("policy.condition")}</th>
-                <th scope="col" class="end">
-                  ${t("policy.fired")}
-                </th>
-                <th scope="col">${t("policy.last")}</th>
-              </tr>
-            </thead>
-            <tbody>
-              ${rules.map((r) => html`
-                <tr key=${r.rule}>
-                  <td>
-                    <code>${visible(r.rule)}</code> <span class="soft">${r.hook ?? ""}</span>
-                  </td>
-                  <td>
-                    <${Chip} status=${r.action} />
-                  </td>
-                  <td>
-                    ${visible(
-                      [
-                        r.match &&
-                          Object.entries(r.match)
-                            .map(([k, v]) => k + ": " + v)
-                            .join(", "),
-                        r.tools?.join(", "),
-                        r.when,
-                      ]
-                        .filter(Boolean)
-                        .join(" · "),
-                    ) || html`<span class="soft">${t("policy.always")}</span>`}
-                  </td>
-                  <td class="end">
-                    ${r.fired.count && (!r.hook || r.hook === "PRE_OUTPUT") ? html`
-                      <a href=${"/deliveries" + query({ rule: r.rule })}>${count(r.fired)}</a>
-                    ` : (
-                      count(r.fired)
-                    )}
-                  </td>
-                  <td>${r.fired.last && html`<${Age} at=${r.fired.last} />`}</td>
-                </tr>
-              `)}
-            </tbody>
-          </table>
-        </div>
+        <${Sheet}
+          label=${t("policy.rules")}
+          heads=${[
+            t("col.rule"),
+            t("policy.action"),
+            t("policy.condition"),
+            [t("policy.fired"), "end"],
+            t("policy.last"),
+          ]}
+        >
+          ${rules.map((r) => html`
+            <tr key=${r.rule}>
+              <td>
+                <code>${visible(r.rule)}</code> <span class="soft">${r.hook ?? ""}</span>
+              </td>
+              <td>
+                <${Chip} status=${r.action} />
+              </td>
+              <td>
+                ${visible(
+                  [
+                    r.match &&
+                      Object.entries(r.match)
+                        .map(([k, v]) => k + ": " + v)
+                        .join(", "),
+                    r.tools?.join(", "),
+                    r.when,
+                  ]
+                    .filter(Boolean)
+                    .join(" · "),
+                ) || html`<span class="soft">${t("policy.always")}</span>`}
+              </td>
+              <td class="end">
+                ${r.fired.count && (!r.hook || r.hook === "PRE_OUTPUT") ? html`
+                  <a href=${"/deliveries" + query({ rule: r.rule })}>${count(r.fired)}</a>
+                ` : (
+                  count(r.fired)
+                )}
+              </td>
+              <td>${r.fired.last && html`<${Age} at=${r.fired.last} />`}</td>
+            </tr>
+          `)}
+        <//>
         <p class="soft">${t(looked.more ? "policy.lookedmore" : "policy.looked", { n: number(looked.entries) })}</p>
       ` : html`
         <p class="soft">${t("policy.norules")}</p>

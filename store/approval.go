@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	approvalColumns  = `id, session_id, run_id, agent, call_id, tool, args, level, trust, status, reason, decided_by, created, expires, decided, why, terms, delivery_id, reason_said`
-	insertApproval   = `INSERT INTO approvals (` + approvalColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	approvalColumns  = `id, session_id, run_id, agent, call_id, tool, args, level, trust, status, reason, decided_by, created, expires, decided, why, terms, delivery_id, reason_said, channel`
+	insertApproval   = `INSERT INTO approvals (` + approvalColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	moveApproval     = `UPDATE approvals SET status = ?, reason = ?, reason_said = ?, decided_by = ?, decided = ? WHERE id = ? AND status = ?`
 	denyPendingOfRun = `UPDATE approvals SET status = 'denied', reason = ?, reason_said = 'PUBLIC/trusted', decided_by = 'gateway', decided = ? WHERE run_id = ? AND status = 'pending'`
 )
@@ -23,7 +23,7 @@ func (b *writer) approvals(c ledger.Change) {
 		level, trust := engine.Label(p.Label)
 		b.add(engine.Statement{SQL: insertApproval, Duplicate: sessions.ErrDuplicate, Args: []any{
 			string(p.ID), string(p.Session), string(p.Run), p.Agent, p.CallID, p.Tool, string(p.Args), level, trust,
-			string(p.Status), p.Reason.Raw(), p.By, engine.Micros(p.Created), engine.Micros(p.Expires), engine.Micros(p.Decided), p.Why, b.Text(p.Terms), string(p.Delivery), engine.TextLabel(p.Reason),
+			string(p.Status), p.Reason.Raw(), p.By, engine.Micros(p.Created), engine.Micros(p.Expires), engine.Micros(p.Decided), p.Why, b.Text(p.Terms), string(p.Delivery), engine.TextLabel(p.Reason), p.Channel,
 		}})
 	}
 	for _, m := range c.Approvals {
@@ -44,7 +44,7 @@ func scanApproval(row engine.Row) (ledger.Approval, error) {
 	var level, trust int
 	var created, expires, decided int64
 	err := row.Scan(&id, &session, &run, &p.Agent, &p.CallID, &p.Tool, &args, &level, &trust, &status, &reason.Text, &p.By, &created, &expires, &decided,
-		&p.Why, &terms, &delivery, &reason.Label)
+		&p.Why, &terms, &delivery, &reason.Label, &p.Channel)
 	p.ID, p.Session, p.Run, p.Status = ledger.ApprovalID(id), sessions.ID(session), sessions.RunID(run), ledger.ApprovalStatus(status)
 	p.Label, p.Created, p.Expires, p.Decided = engine.LabelFrom(level, trust), engine.FromMicros(created), engine.FromMicros(expires), engine.FromMicros(decided)
 	p.Reason = reason.Labelled(p.Label)
@@ -65,9 +65,14 @@ func (db approvalTable) Approval(ctx context.Context, id ledger.ApprovalID) (led
 
 // ListApprovals implements [ledger.Browser].
 func (db approvalTable) ListApprovals(ctx context.Context, q ledger.Query) ([]ledger.Approval, error) {
-	f := approvalsOf(q)
-	f.AfterPlace(q.After, q.MaxLevel, "approvals", "created", "session_id")
-	return engine.Listed(ctx, db.Conn, q.Bound, engine.Page(q.Limit), `SELECT `+approvalColumns+` FROM approvals`+f.Where()+` ORDER BY created DESC, id DESC`, f.Args, scanApproval)
+	f, order := approvalsOf(q), ` ORDER BY created DESC, id DESC`
+	if q.Status == string(ledger.ApprovalPending) {
+		f.AfterLater(q.After, q.MaxLevel, "approvals", "expires", "session_id")
+		order = ` ORDER BY expires, id`
+	} else {
+		f.AfterPlace(q.After, q.MaxLevel, "approvals", "created", "session_id")
+	}
+	return engine.Listed(ctx, db.Conn, q.Bound, engine.Page(q.Limit), `SELECT `+approvalColumns+` FROM approvals`+f.Where()+order, f.Args, scanApproval)
 }
 
 // CountApprovalsOf implements [ledger.Browser].
@@ -79,6 +84,7 @@ func approvalsOf(q ledger.Query) engine.Filter {
 	f := engine.Filter{}
 	f.Within(q.MaxLevel, "approvals", "session_id")
 	f.AddIf(q.Status != "", `status = ?`, q.Status)
+	f.AddIf(q.Channel != "", `channel = ?`, q.Channel)
 	f.AddIf(q.Session != "", `session_id = ?`, string(q.Session))
 	f.AddIf(q.Kind == ledger.AskCall, `delivery_id = ''`)
 	f.AddIf(q.Kind == ledger.AskMessage, `delivery_id <> ''`)

@@ -113,7 +113,7 @@ func decisions() map[string]ruling {
 		"approve-pairing":      {by: byChannel},
 		"deny-pairing":         {by: byChannel},
 		"revoke-pairing":       {by: byChannel, body: `{"channel":"webchat","user":"{code}"}`},
-		"list-approvals":       {by: byRow, tail: []string{"", "?status=all", "?session={id}"}},
+		"list-approvals":       {by: byRow, tail: []string{"", "?status=all", "?session={id}", "?channel=webchat&limit=1"}},
 		"get-approval":         {by: byRow},
 		"allow-approval":       {by: byRow},
 		"deny-approval":        {by: byRow, body: `{"reason":"no"}`},

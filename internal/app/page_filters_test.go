@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"sluice/internal/model/modeltest"
 )
 
 // rowsOf opens a list and returns the text of its rows, or the sentence that an empty list shows.
@@ -78,4 +80,45 @@ cron: { jobs: [ { id: morning, every: 100h, text: Good morning., deliver: { to: 
 	require.Equal(t, []string{"evening"}, b.rowsOf(g.url("/automation?state=active")))
 	require.Equal(t, []string{"morning"}, b.rowsOf(g.url("/automation?state=paused")))
 	require.Contains(t, b.rowsOf(g.url("/automation?state=ended"))[0], "State: ended")
+}
+
+// The inbox begins with the question that expires first, also when that one comes later, and shows only the questions of a
+// channel or of a kind.
+func TestConsoleOrdersAndFiltersTheInbox(t *testing.T) {
+	t.Parallel()
+	bots, models := platforms(t)
+	g := start(t, `
+channels: { webchat: { classification: CONFIDENTIAL }, telegram: { accounts: { default: { token: "`+bots.Token()+`", apiBase: "`+bots.URL()+`" } } } }
+policy:
+  rules:
+    - { name: slow, hook: PRE_OUTPUT, when: 'text.contains("slow")', action: require_approval, timeout: 30m }
+    - { name: brief, hook: PRE_OUTPUT, when: 'text.contains("brief")', action: require_approval, timeout: 5m }
+`+asks+withModels(models))
+	models.Enqueue(modeltest.Call("memory_save", `{"key":"plan","content":"soon"}`))
+	read(t, g.call(http.MethodPost, "/v1/wake", `{"text":"keep the plan"}`), http.StatusAccepted, nil)
+	send := func(channel, to, text string) {
+		read(t, g.call(http.MethodPost, "/v1/messages", `{"channel":"`+channel+`","to":"`+to+`","text":"`+text+`"}`), http.StatusAccepted, nil)
+	}
+	send("telegram", "-1001", "slow for the group")
+	send("webchat", "local", "slow for the page")
+	b := g.console("/inbox")
+	const texts = `[...document.querySelectorAll(".row .on-sub")].map((n) => n.innerText)`
+	rows := func(path string, n int) []string {
+		t.Helper()
+		b.open(g.url(path))
+		b.until(fmt.Sprintf(`document.querySelectorAll(".row").length === %d && !document.querySelector(".fresh")`, n))
+		return eval[[]string](b, texts)
+	}
+	all := rows("/inbox", 3)
+	require.Contains(t, all[0], "plan", "the call of the tool, which waits for ten minutes")
+	require.Equal(t, []string{"slow for the group", "slow for the page"}, all[1:])
+	send("webchat", "local", "brief for the page")
+	b.until(`document.querySelectorAll(".row").length === 4`)
+	require.Equal(t, append([]string{"brief for the page"}, all...), eval[[]string](b, texts), "a new question stands where its time is")
+	b.picture("inbox-order")
+	require.Equal(t, []string{"slow for the group"}, rows("/inbox?channel=telegram", 1))
+	require.Equal(t, all[:1], rows("/inbox?kind=call", 1))
+	require.Equal(t, []string{"brief for the page", "slow for the page"}, rows("/inbox?kind=message&channel=webchat", 2))
+	b.picture("inbox-filtered")
+	require.Contains(t, b.rowsOf(g.url("/inbox?channel=discord"))[0], "Channel: discord")
 }

@@ -20,20 +20,24 @@ func approvalsCommand(g command.Deps) *cobra.Command {
 }
 
 func approvalsList(g command.Deps) *cobra.Command {
+	var p page
 	var all bool
-	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List what waits for approval", Args: command.Args(0, 0)}, get("/v1/approvals", func() url.Values {
-		if all {
-			return api.Query("status", "all")
+	var kind, channel string
+	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List what waits for approval: first what expires first", Args: command.Args(0, 0)}, get("/v1/approvals", func() url.Values {
+		if p.status = ""; all {
+			p.status = "all"
 		}
-		return nil
+		return p.with("kind", kind, "channel", channel)
 	}), printApprovals)
-	cmd.Flags().BoolVar(&all, "all", false, "also list decided ones")
-	return cmd
+	cmd.Flags().BoolVar(&all, "all", false, "also list decided ones, newest first")
+	cmd.Flags().StringVar(&kind, "kind", "", "show only this `kind`: call (of a tool) or message (held by a rule)")
+	cmd.Flags().StringVar(&channel, "channel", "", "show only what concerns this `channel`")
+	return p.add(cmd)
 }
 
 func printApprovals(s terminal.Screen, got api.ApprovalList) error {
-	return terminal.List(s, `No approvals found. "--all" includes those that have been decided.`, []string{"ID", "STATUS", "AGENT", "TOOL", "CONTENT", "SESSION", "ASKED"}, got.Approvals, func(p api.Approval) []string {
-		return []string{p.ID, p.Status, p.Agent, cmp.Or(p.Tool, "message"), terminal.Short(p.Summary()), p.Session, s.Ago(p.Created)}
+	return terminal.List(s, `No approvals found. "--all" includes those that have been decided.`, []string{"ID", "STATUS", "AGENT", "TOOL", "CONTENT", "SESSION", "ASKED", "LEFT"}, got.Approvals, func(p api.Approval) []string {
+		return []string{p.ID, p.Status, p.Agent, cmp.Or(p.Tool, "message"), terminal.Short(p.Summary()), p.Session, s.Ago(p.Created), left(p, s.Now())}
 	})
 }
 
@@ -56,6 +60,14 @@ func printApproval(s terminal.Screen, p api.Approval) error {
 	}
 	id := terminal.Line(p.ID)
 	return s.Printf("\nsluice approvals allow %s\nsluice approvals deny %s --reason TEXT", id, id)
+}
+
+// left is the time in which a question has to be decided.
+func left(p api.Approval, now time.Time) string {
+	if p.Status != api.Pending || p.Expires.IsZero() {
+		return ""
+	}
+	return max(0, p.Expires.Sub(now)).Round(time.Second).String()
 }
 
 // expiry says when the question expires, and how it is decided then.

@@ -122,13 +122,17 @@ func TestApprovals(t *testing.T) {
 		},
 		"policy end-rule alw_1": {asks: "DELETE /v1/policy/allow-rules/alw_1", out: "alw_1: ended. The next call needs approval again.\n"},
 		"approvals list": {
-			asks: "GET /v1/approvals", answer: `{"approvals":[{"id":"apr_1","session":"sess_1","agent":"main","tool":"exec","args":{"command":"ls"},"status":"pending","created":"2026-04-26T18:00:16Z"}]}`,
-			out: "ID     STATUS   AGENT  TOOL  CONTENT           SESSION  ASKED\napr_1  pending  main   exec  {\"command\":\"ls\"}  sess_1   3m ago\n",
+			asks: "GET /v1/approvals?limit=50", answer: `{"approvals":[{"id":"apr_1","session":"sess_1","agent":"main","tool":"exec","args":{"command":"ls"},"status":"pending","created":"2026-04-26T18:00:16Z","expires":"2026-04-26T18:10:16Z"}]}`,
+			out: "ID     STATUS   AGENT  TOOL  CONTENT           SESSION  ASKED   LEFT\napr_1  pending  main   exec  {\"command\":\"ls\"}  sess_1   3m ago  7m0s\n",
+		},
+		"approvals list --channel telegram --kind message --after apr_1": {
+			asks: "GET /v1/approvals?after=apr_1&channel=telegram&kind=message&limit=50", answer: `{"approvals":[]}`,
+			out: `No approvals found. "--all" includes those that have been decided.` + "\n",
 		},
 		"approvals list --all": {
-			asks: "GET /v1/approvals?status=all", answer: `{"approvals":[` + heldAnswer + `]}`,
-			out: "ID     STATUS  AGENT  TOOL     CONTENT                                          SESSION  ASKED\n" +
-				`apr_2  denied  -      message  telegram 1001: the plan is \u202esiht\U000e0041  sess_1   1h ago` + "\n",
+			asks: "GET /v1/approvals?limit=50&status=all", answer: `{"approvals":[` + heldAnswer + `]}`,
+			out: "ID     STATUS  AGENT  TOOL     CONTENT                                          SESSION  ASKED   LEFT\n" +
+				`apr_2  denied  -      message  telegram 1001: the plan is \u202esiht\U000e0041  sess_1   1h ago  -` + "\n",
 		},
 		"approvals show apr_1": {
 			asks: "GET /v1/approvals/apr_1", answer: approvalAnswer,

@@ -20,7 +20,7 @@ import (
 func (g *gateway) ListApprovals(_ context.Context, q ledger.Query) ([]ledger.Approval, error) {
 	var found []ledger.Approval
 	for _, p := range g.approvals {
-		if (q.Status == "" || string(p.Status) == q.Status) && (q.Kind == "" || (q.Kind == ledger.AskMessage) == (p.Delivery != "")) {
+		if (q.Status == "" || string(p.Status) == q.Status) && (q.Channel == "" || p.Channel == q.Channel) && (q.Kind == "" || (q.Kind == ledger.AskMessage) == (p.Delivery != "")) {
 			found = append(found, p)
 		}
 	}
@@ -63,7 +63,7 @@ func TestApprovals(t *testing.T) {
 	g := newGateway()
 	pending := ledger.Approval{
 		ID: "apr_1", Session: "sess_1", Run: "run_1", Agent: "main", Tool: "exec", Args: []byte(`{"command":"ls"}`), Label: flow.Bottom(),
-		Status: ledger.ApprovalPending, Created: clock, Expires: clock.Add(10 * time.Minute),
+		Status: ledger.ApprovalPending, Created: clock, Expires: clock.Add(10 * time.Minute), Channel: "telegram",
 	}
 	other := pending
 	other.ID, other.Args = "apr_2", []byte("no JSON")
@@ -80,10 +80,12 @@ func TestApprovals(t *testing.T) {
 	require.Equal(t, missing.Body.String(), hidden.Body.String())
 	w = call(h, "GET", "/v1/approvals", "")
 	require.Equal(t, 200, w.Code, w.Body)
-	require.Contains(t, w.Body.String(), `"id":"apr_1","session":"sess_1","run":"run_1","agent":"main","tool":"exec","args":{"command":"ls"}`)
+	require.Contains(t, w.Body.String(), `"id":"apr_1","session":"sess_1","run":"run_1","agent":"main","channel":"telegram","tool":"exec","args":{"command":"ls"}`)
 	require.Contains(t, call(h, "GET", "/v1/approvals?kind=call", "").Body.String(), "apr_1")
 	require.NotContains(t, call(h, "GET", "/v1/approvals?kind=message", "").Body.String(), "apr_1")
 	require.Equal(t, 422, call(h, "GET", "/v1/approvals?kind=some", "").Code)
+	require.Contains(t, call(h, "GET", "/v1/approvals?channel=telegram", "").Body.String(), `"channel":"telegram"`)
+	require.NotContains(t, call(h, "GET", "/v1/approvals?channel=slack", "").Body.String(), "apr_")
 	w = call(h, "POST", "/v1/approvals/apr_1/allow", "")
 	require.Equal(t, 200, w.Code, w.Body)
 	require.Contains(t, w.Body.String(), `"status":"allowed","by":"operator"`)

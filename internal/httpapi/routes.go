@@ -114,7 +114,7 @@ func (h *handlers) registerMessages(r *registrar) {
 	add(r, wire.Op(get, "/v1/directory", "look-up", "Find a conversation by name or id, and its members"), h.deliveries.LookUp)
 	add(r, operator.DescribeMedia(), h.media.Get)
 
-	add(r, wire.Op(get, "/v1/approvals", "list-approvals", "List tool calls and messages that wait for a decision, or had one, newest first"), h.approvals.List)
+	add(r, wire.Op(get, "/v1/approvals", "list-approvals", "List tool calls and messages that wait for a decision, first the one that expires first, or that had one, newest first"), h.approvals.List)
 	add(r, wire.Op(get, "/v1/approvals/{approval}", "get-approval", "Get an approval"), h.approvals.Get)
 	add(r, wire.Op(post, "/v1/approvals/{approval}/allow", "allow-approval", "Allow a tool call or a message"), h.approvals.Decide(true))
 	add(r, wire.Op(post, "/v1/approvals/{approval}/deny", "deny-approval", "Deny a tool call or a message; the model reads the reason"), h.approvals.Decide(false))

@@ -153,18 +153,23 @@ func (a *calls) newApproval(id ledger.ApprovalID, call sessions.CallToConfirm) l
 	now := a.by.Now()
 	return ledger.Approval{
 		Why: call.Why, Terms: call.Terms,
-		ID: id, Session: a.run.Session, Run: a.run.ID, Agent: a.record.Agent, CallID: call.CallID, Tool: call.Tool, Args: call.Args,
+		ID: id, Session: a.run.Session, Run: a.run.ID, Agent: a.record.Agent, Channel: a.place().Channel, CallID: call.CallID, Tool: call.Tool, Args: call.Args,
 		Label: a.session.Taint(), Status: ledger.ApprovalPending, Created: now, Expires: now.Add(cmp.Or(call.Terms.Timeout, policy.ApprovalTimeout)),
 	}
+}
+
+// place is the conversation of the run: its own, or that of its session.
+func (a *calls) place() sessions.Route {
+	if a.run.Route.IsZero() {
+		return a.record.Route
+	}
+	return a.run.Route
 }
 
 // question asks about a call: the approvers that a rule names in their own chats, else an owner, either in the run's
 // conversation if an owner may be there, or in an owner's direct chat. If neither exists, the call is only listed.
 func (a *calls) question(ctx context.Context, p ledger.Approval) ([]ledger.Delivery, error) {
-	route := a.run.Route
-	if route.IsZero() {
-		route = a.record.Route
-	}
+	route := a.place()
 	if parent := a.record.SpawnedBy; route.IsZero() && parent != "" {
 		record, err := a.by.Store.Session(ctx, parent)
 		if err != nil && !errors.Is(err, sessions.ErrNotFound) {

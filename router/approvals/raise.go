@@ -99,7 +99,7 @@ func (a *calls) newRaise(id ledger.ApprovalID, raise spending.Raise) ledger.Appr
 	}
 	args, _ := json.Marshal(map[string]string{"budget": raise.Account.Budget, "more": raise.Shown, "when": raise.When}) // texts always marshal
 	return ledger.Approval{
-		ID: id, Session: a.run.Session, Run: a.run.ID, Agent: a.record.Agent, Tool: raiseTool, Args: args, Why: "what is left of the budget is not enough for the next model call",
+		ID: id, Session: a.run.Session, Run: a.run.ID, Agent: a.record.Agent, Channel: a.place().Channel, Tool: raiseTool, Args: args, Why: "what is left of the budget is not enough for the next model call",
 		Terms: sessions.Terms{Raise: &raise}, Label: a.session.Taint(), Status: ledger.ApprovalPending, Created: now, Expires: expires,
 	}
 }
@@ -108,10 +108,7 @@ func (a *calls) newRaise(id ledger.ApprovalID, raise spending.Raise) ledger.Appr
 // direct chat on the same channel, else one on another channel. It is zero if no owner can be asked: nobody would see the question,
 // and the run would wait for nothing.
 func (a *calls) whereToAsk(ctx context.Context) (sessions.Route, error) {
-	near := a.run.Route
-	if near.IsZero() {
-		near = a.record.Route
-	}
+	near := a.place()
 	if near.ChatType == sessions.Direct && a.run.Input.Owner {
 		return near, nil
 	}

@@ -139,7 +139,7 @@ func (h *HeldDeliveries) newHeld(id ledger.ApprovalID, d ledger.Delivery, said s
 		expires = d.Expires
 	}
 	return ledger.Approval{
-		ID: id, Session: d.Session, Delivery: d.ID, Args: args, Label: d.Label, Why: d.Decision.Reason, Status: ledger.ApprovalPending, Created: now, Expires: expires,
+		ID: id, Session: d.Session, Channel: d.Route.Channel, Delivery: d.ID, Args: args, Label: d.Label, Why: d.Decision.Reason, Status: ledger.ApprovalPending, Created: now, Expires: expires,
 		Terms: terms,
 	}, nil
 }

@@ -57,16 +57,25 @@ func (f *Filter) After(id string, most flow.Level, table string) {
 	f.Add(`seq < (SELECT p.seq FROM `+table+` p`+before.Where()+`)`, before.Args...)
 }
 
-// AfterPlace starts after a row of the previous page, ordered by a time and the id. A row above the level is treated
-// as unknown.
+// AfterPlace starts after a row of the previous page, ordered by a time and the id, the newest first. A row above the
+// level is treated as unknown.
 func (f *Filter) AfterPlace(id string, most flow.Level, table, at string, columns ...string) {
+	f.afterPlace("<", id, most, table, at, columns)
+}
+
+// AfterLater is [Filter.AfterPlace] for a list that begins with the earliest time.
+func (f *Filter) AfterLater(id string, most flow.Level, table, at string, columns ...string) {
+	f.afterPlace(">", id, most, table, at, columns)
+}
+
+func (f *Filter) afterPlace(compare, id string, most flow.Level, table, at string, columns []string) {
 	if id == "" {
 		return
 	}
 	before := Filter{}
 	before.Add(`p.id = ?`, id)
 	before.Within(most, "p", columns...)
-	f.Add(`(`+at+`, id) < (SELECT p.`+at+`, p.id FROM `+table+` p`+before.Where()+`)`, before.Args...)
+	f.Add(`(`+at+`, id) `+compare+` (SELECT p.`+at+`, p.id FROM `+table+` p`+before.Where()+`)`, before.Args...)
 }
 
 // Where returns the clause of all conditions, or an empty text without conditions.

@@ -16,7 +16,7 @@ import (
 
 // bounded are indexes that hold only what is unfinished, or have the order in
 // which a page is read; they may be read through.
-var bounded = regexp.MustCompile(`INDEX (sessions_live_activity|runs_open|deliveries_open|deliveries_preview|deliveries_undone|deliveries_files|deliveries_asks|runs_undone|exchanges_open|audit_at)`)
+var bounded = regexp.MustCompile(`INDEX (sessions_live_activity|runs_open|deliveries_open|deliveries_preview|deliveries_undone|deliveries_files|deliveries_asks|runs_undone|exchanges_open|audit_at|approvals_created)`)
 
 // newest are lists of the newest rows: read in their order till the page is full.
 var newest = regexp.MustCompile(`^SELECT [^?]* FROM (runs|deliveries|exchanges) ORDER BY (seq|started DESC, id) DESC LIMIT 50$`)

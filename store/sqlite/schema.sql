@@ -261,7 +261,7 @@ CREATE TABLE approvals (
     created    INTEGER NOT NULL,
     expires    INTEGER NOT NULL,
     decided    INTEGER NOT NULL
-, why TEXT NOT NULL DEFAULT '', terms TEXT NOT NULL DEFAULT '{}', delivery_id TEXT NOT NULL DEFAULT '', reason_said TEXT NOT NULL DEFAULT '') WITHOUT ROWID;
+, why TEXT NOT NULL DEFAULT '', terms TEXT NOT NULL DEFAULT '{}', delivery_id TEXT NOT NULL DEFAULT '', reason_said TEXT NOT NULL DEFAULT '', channel TEXT NOT NULL DEFAULT '') WITHOUT ROWID;
 CREATE INDEX approvals_pending ON approvals (run_id) WHERE status = 'pending';
 CREATE INDEX approvals_created ON approvals (created, id);
 CREATE INDEX approvals_status ON approvals (status, created, id);
@@ -716,6 +716,10 @@ CREATE TABLE limit_windows (
     PRIMARY KEY (kind, name, level)
 ) WITHOUT ROWID;
 CREATE INDEX limit_windows_started ON limit_windows (started);
+CREATE INDEX approvals_waiting ON approvals (status, expires, id);
+CREATE INDEX approvals_channel_waiting ON approvals (channel, status, expires, id);
+CREATE INDEX approvals_channel ON approvals (channel, created, id);
+CREATE INDEX approvals_messages ON approvals (created, id) WHERE delivery_id <> '';
 
 -- The first makes the table of statistics, the second reads it.
 ANALYZE sqlite_schema;
@@ -768,6 +772,7 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (470, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (490, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (501, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (520, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (560, 1);
 INSERT INTO schema_compatible (since) VALUES (490);
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES ('runs', 'runs_session', '1000000 500 1');
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES ('runs', 'runs_open', '100 2 1 1');

@@ -180,6 +180,19 @@ func hotLists(ctx context.Context, db *store.DB) []func() error {
 			_, err := db.ListDeliveries(ctx, ledger.Query{MaxLevel: flow.Restricted, Status: "unknown"})
 			return err
 		},
+		func() error {
+			_, err := db.ListApprovals(ctx, ledger.Query{MaxLevel: flow.Restricted, Status: string(ledger.ApprovalPending), Unexpired: start})
+			return err
+		},
+		func() error {
+			_, err := db.ListApprovals(ctx, ledger.Query{MaxLevel: flow.Internal, Status: string(ledger.ApprovalPending), Channel: "telegram", After: "apr_1"})
+			return err
+		},
+		func() error { _, err := db.ListApprovals(ctx, ledger.Query{MaxLevel: flow.Restricted}); return err },
+		func() error {
+			_, err := db.ListApprovals(ctx, ledger.Query{MaxLevel: flow.Restricted, Channel: "telegram"})
+			return err
+		},
 		func() error { _, err := db.Media(ctx, "med_1"); return err },
 		func() error { _, err := db.MediaInfo(ctx, "med_1"); return err },
 		func() error { _, err := db.Exchange(ctx, "xch_1"); return err },

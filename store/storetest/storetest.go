@@ -306,6 +306,7 @@ func memoryCases() map[string]func(*testing.T, *bundle) {
 		"pins of skills":                 testSkillPins,
 		"cooldowns of models":            testCooldowns,
 		"approvals":                      testApprovals,
+		"inbox":                          testInbox,
 		"memory is kept as it was":       testMemoryRoundTrip,
 		"versions of a memory":           testMemoryVersions,
 		"a higher memory covers":         testMemoryShadows,

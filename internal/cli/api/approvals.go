@@ -25,6 +25,7 @@ type Approval struct {
 	Session   string          `json:"session"`
 	Run       string          `json:"run"`
 	Agent     string          `json:"agent"`
+	Channel   string          `json:"channel"`
 	Tool      string          `json:"tool"` // empty for a message
 	Delivery  string          `json:"delivery"`
 	Args      json.RawMessage `json:"args"` // the call's arguments, or a [HeldMessage]

@@ -41,6 +41,7 @@ type approvalRecord struct {
 	Session sessions.ID       `json:"session"`
 	Run     sessions.RunID    `json:"run"`
 	Agent   string            `json:"agent"`
+	Channel string            `json:"channel,omitempty" doc:"of the conversation that calls the tool, or of the one that the held message is for"`
 	Tool    string            `json:"tool" doc:"empty for a held message"`
 
 	Delivery ledger.DeliveryID `json:"delivery,omitempty" doc:"the held message, if it is about one"`
@@ -64,7 +65,7 @@ type approvalRecord struct {
 // approvalOf is an approval as the caller may see it. Its reason may be above the caller's level.
 func approvalOf(who auth.Caller, p ledger.Approval) approvalRecord {
 	r := approvalRecord{
-		ID: p.ID, Session: p.Session, Run: p.Run, Agent: p.Agent, Tool: p.Tool, Delivery: p.Delivery, Label: p.Label.String(),
+		ID: p.ID, Session: p.Session, Run: p.Run, Agent: p.Agent, Channel: p.Channel, Tool: p.Tool, Delivery: p.Delivery, Label: p.Label.String(),
 		Status: p.Status, Why: p.Why, Reason: who.Quotes().Or(p.Reason, "it is above your level and is not shown"), By: p.By, Created: p.Created.UTC(), Expires: p.Expires.UTC(),
 	}
 	for _, who := range p.Terms.Approvers {
@@ -89,10 +90,11 @@ type approvalList struct {
 	Approvals []approvalRecord `json:"approvals"`
 }
 
-// List lists approvals, by default the pending ones.
+// List lists approvals, by default the pending ones, of which the one that expires first is the first.
 func (a *ApprovalAPI) List(ctx context.Context, in *struct {
 	Status  string `query:"status" enum:"pending,allowed,used,denied,all" default:"pending"`
 	Kind    string `query:"kind" enum:"call,message" doc:"calls of tools, or held messages; without it both"`
+	Channel string `query:"channel" maxLength:"64" doc:"a channel, for example telegram"`
 	Session string `query:"session" doc:"a session's id"`
 	view.PageQuery
 },
@@ -105,7 +107,10 @@ func (a *ApprovalAPI) List(ctx context.Context, in *struct {
 	if status == "all" {
 		status = ""
 	}
-	found, err := a.Rows.ListApprovals(ctx, ledger.Query{MaxLevel: auth.CallerOf(ctx).Level, Status: status, Session: sessions.ID(in.Session), QueryFilter: ledger.QueryFilter{Kind: in.Kind}, Limit: in.Limit, After: in.After, Bound: bound, Unexpired: unexpired})
+	found, err := a.Rows.ListApprovals(ctx, ledger.Query{
+		MaxLevel: auth.CallerOf(ctx).Level, Status: status, Channel: in.Channel, Session: sessions.ID(in.Session), QueryFilter: ledger.QueryFilter{Kind: in.Kind},
+		Limit: in.Limit, After: in.After, Bound: bound, Unexpired: unexpired,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ export const ageColumn = (of, text = t("col.age")) => ({
 // List shows the rows of an endpoint.
 //   name      of the view, which is the first part of its address
 //   path      of the endpoint;  take(body): its rows;  id(row)
-//   fixed     parameters that are always sent
+//   fixed     parameters that are always sent;  sort(values): how rows are compared if the list is not newest first
 //   filters   [{ key, text, options?, type? }]: with options a choice; time and moment are times, otherwise words
 //   columns   [{ text, cell(row), width, on }]: on is where it stands on a phone: status, main, sub, age or nothing
 //   every     seconds after which it is read again, for what the live stream does not report
@@ -50,6 +50,7 @@ export function List({
   take,
   id,
   fixed = {},
+  sort,
   filters = [],
   columns,
   kinds = [],
@@ -89,7 +90,7 @@ export function List({
       return kept.rows;
     }
     top.current = Number(sessionStorage.getItem("sluice.at." + key) ?? 0);
-    return new Rows({ path: (limit) => path + query({ ...fixed, ...values, limit }), take, id, changed: draw });
+    return new Rows({ path: (limit) => path + query({ ...fixed, ...values, limit }), take, id, changed: draw, sort: sort?.(values) });
   }, [key]);
 
   useLayoutEffect(() => {

@@ -24,7 +24,7 @@ export function Question({ session, busy, chat, told }) {
     if (!session) return;
     try {
       const { approvals } = await json(`/v1/approvals?status=pending&limit=50&session=${encodeURIComponent(session)}`);
-      take(approvals.reverse().filter((p) => Date.parse(p.expires) > Date.now()));
+      take(approvals.filter((p) => Date.parse(p.expires) > Date.now()));
     } catch (error) {
       if (error instanceof Refused) take([]); // the caller may not see approvals
     }

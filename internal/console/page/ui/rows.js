@@ -1,5 +1,8 @@
 // The rows of a list that is read page by page. What has changed changes in place; new rows wait until they are asked for; what
 // no longer belongs to the list is marked, and leaves it with the next order. So nothing moves under a pointer.
+//
+// Lists are newest first, so that new rows are on the first page. In a list with another order they can be on each of its
+// pages; sort compares two of its rows.
 
 import { page } from "../api.js";
 
@@ -7,11 +10,12 @@ const first = 50; // rows of the first page, and of those that are read again
 const further = 200; // rows of the pages that follow
 
 export class Rows {
-  constructor({ path, take, id, changed }) {
+  constructor({ path, take, id, changed, sort }) {
     this.path = path; // of the list, with its filters
     this.take = take; // returns the rows of a response
     this.id = id;
     this.changed = changed;
+    this.sort = sort;
     this.order = []; // ids as shown
     this.known = new Map(); // id → row
     this.gone = new Set(); // ids that no longer match
@@ -77,25 +81,30 @@ export class Rows {
     const wanted = this.pages
       .filter((p, i) => i === 0 || (p.from <= to && (this.pages[i + 1]?.from ?? Infinity) > from))
       .slice(0, 3);
+    const last = this.pages.at(-1);
+    if (this.sort && !wanted.includes(last)) wanted.push(last);
+    const fresh = new Map();
     for (const p of wanted) {
       try {
         const { body, next } = await page(p.path);
         if (!this.pages.includes(p)) return; // the list was read again in the meantime
         if (p === this.pages[0]) this.body = body;
-        this.merge(this.take(body), p, !next && !body.next);
+        for (const row of this.merge(this.take(body), p, !next && !body.next)) fresh.set(this.id(row), row);
+        if (this.sort && p === last && next && !this.next) [this.next, this.state] = [next, "more"];
         this.error = null;
       } catch (error) {
         this.error = error;
       }
     }
+    if (!this.error) this.fresh = [...fresh.values()];
     this.changed();
   }
 
-  // merge takes the rows of a page as they are now. ended: no page follows it.
+  // merge takes the rows of a page as they are now, and returns those that are new. ended: no page follows it.
   merge(rows, p, ended) {
     const ids = new Set(rows.map(this.id));
     const place = new Map(this.order.map((id, i) => [id, i]));
-    const top = p === this.pages[0];
+    const mayGrow = this.sort || p === this.pages[0];
     let last = ended ? (this.pages[this.pages.indexOf(p) + 1]?.from ?? this.order.length) - 1 : -1;
     const fresh = [];
     for (const row of rows) {
@@ -104,22 +113,24 @@ export class Rows {
         last = Math.max(last, place.get(id));
         this.gone.delete(id);
         this.known.set(id, row);
-      } else if (top) fresh.push(row);
+      } else if (mayGrow) fresh.push(row);
     }
     for (let i = p.from; i <= last; i++) if (!ids.has(this.order[i])) this.gone.add(this.order[i]);
-    if (top) this.fresh = fresh;
+    return fresh;
   }
 
   // settle shows the rows that wait, and takes away those that are gone.
   settle() {
+    this.fresh = this.fresh.filter((row) => !this.known.has(this.id(row)));
     if (!this.fresh.length && !this.gone.size) return;
     if (this.fresh.length >= first) return this.restart();
     for (const row of this.fresh) this.known.set(this.id(row), row);
+    const firsts = this.pages.map((p) => this.order.find((id, i) => i >= p.from && !this.gone.has(id)));
     const kept = this.order.filter((id) => !this.gone.has(id));
     for (const id of this.gone) this.known.delete(id);
-    const shift = this.fresh.length - (this.order.length - kept.length);
     this.order = [...this.fresh.map(this.id), ...kept];
-    for (const p of this.pages.slice(1)) p.from = Math.max(0, p.from + shift);
+    if (this.sort) this.order.sort((a, b) => this.sort(this.known.get(a), this.known.get(b)));
+    this.pages.forEach((p, i) => (p.from = i && firsts[i] ? this.order.indexOf(firsts[i]) : i && this.order.length));
     this.fresh = [];
     this.gone.clear();
     this.changed();

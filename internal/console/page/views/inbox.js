@@ -12,6 +12,7 @@ import { oneLine } from "./deliveries.js";
 import { Markdown } from "../ui/markdown-view.js";
 
 export const what = (p) => (p.delivery ? t("inbox.send") : t("inbox.allowtool", { tool: visible(p.tool) }));
+const soonest = (a, b) => Date.parse(a.expires) - Date.parse(b.expires) || (a.id < b.id ? -1 : 1);
 const argsOf = (p) => JSON.stringify(p.args ?? {}, null, 2);
 
 export default function Inbox() {
@@ -22,6 +23,7 @@ export default function Inbox() {
       path="/v1/approvals"
       take=${(b) => b.approvals}
       id=${(p) => p.id}
+      sort=${({ status }) => (status ? undefined : soonest)}
       kinds=${["approvals", "deliveries"]}
       filters=${[
         {
@@ -36,15 +38,16 @@ export default function Inbox() {
           options: ["call", "message"],
           names: { call: t("inbox.kind.call"), message: t("inbox.kind.message") },
         },
+        { key: "channel", text: t("col.channel") },
         { key: "session", text: t("col.session") },
       ]}
       head=${() => html`<${Asking} />`}
       columns=${[
         statusColumn(),
-        { text: t("inbox.what"), width: "minmax(9rem, 1fr)", on: "main", cell: (p) => what(p) },
+        { text: t("inbox.what"), width: "minmax(11rem, 1fr)", on: "main", cell: (p) => what(p) },
         {
           text: t("inbox.args"),
-          width: "minmax(9rem, 1.6fr)",
+          width: "minmax(8rem, 1.6fr)",
           on: "sub",
           cell: (p) =>
             p.delivery && p.args?.text ? oneLine(p.args.text) : html`<code>${oneLine(JSON.stringify(p.args ?? {}))}</code>`,
@@ -161,6 +164,7 @@ function Approval({ id, row, refresh }) {
           <${Facts}
             of=${[
               [t("inbox.asker"), visible(p.agent)],
+              [t("col.channel"), p.channel && visible(p.channel)],
               [t("inbox.rules"), p.rules?.map(visible).join(", ")],
               [t("inbox.who"), who(p)],
               [t("inbox.ontimeout"), t(p.on_timeout === "allow" ? "inbox.thenallow" : "inbox.thendeny")],

@@ -73,7 +73,7 @@ func (a *Adapter) Channel() string { return channelName }
 func (a *Adapter) Account() string { return a.cfg.Account }
 
 // State returns the state of the account.
-func (a *Adapter) State() adapters.State { return a.state.read() }
+func (a *Adapter) State() adapters.State { return a.state.State() }
 
 // Close closes idle connections. Call it when the adapter is no longer used.
 func (a *Adapter) Close() { a.api.client.closeIdle() }
@@ -81,14 +81,14 @@ func (a *Adapter) Close() { a.api.client.closeIdle() }
 // Run keeps the gateway connections open until ctx ends. A Failure of kind Auth names what a person must change: the token,
 // the intents or the shards.
 func (a *Adapter) Run(ctx context.Context, in adapters.Acceptor) error {
-	a.state.set(adapters.Connecting, "")
+	a.state.Set(adapters.Connecting, "")
 	err := a.run(ctx, in)
 	if ctx.Err() != nil {
-		a.state.set(adapters.Stopped, "")
+		a.state.Set(adapters.Stopped, "")
 		return nil //nolint:nilerr // the end of ctx is the cause of whatever failed
 	}
 	if err != nil {
-		a.state.fail(adapters.AsFailure(err))
+		a.state.Fail(adapters.AsFailure(err))
 	}
 	return err
 }

@@ -15,7 +15,7 @@ import (
 // dispatch handles one event of the gateway. Events that only update what is known of guilds and channels are handled at
 // once. Events for the acceptor go into the lane of their channel.
 func (s *shard) dispatch(ctx context.Context, c *connection, f frame) error {
-	s.state.event()
+	s.state.Event()
 	switch f.Type {
 	case "READY":
 		return s.onReady(ctx, c, f)

@@ -24,7 +24,7 @@ func (who *identity) whoami(ctx context.Context) (*user, error) {
 	return who.self.Get(ctx, func(ctx context.Context) (*user, error) {
 		me, err := who.getMe(ctx)
 		if err == nil {
-			who.state.identify(peer(me, nil))
+			who.state.Identify(peer(me, nil))
 		}
 		return me, err
 	})
@@ -32,7 +32,7 @@ func (who *identity) whoami(ctx context.Context) (*user, error) {
 
 func (who *identity) know(me *user) {
 	who.self.Set(me)
-	who.state.identify(peer(me, nil))
+	who.state.Identify(peer(me, nil))
 }
 
 func (who *identity) getMe(ctx context.Context) (*user, error) {

@@ -170,7 +170,7 @@ func (s *shard) read(ctx context.Context, c *connection) error {
 		if err != nil {
 			return fmt.Errorf("read from the gateway: %w", err)
 		}
-		s.state.heard()
+		s.state.Heard()
 		switch f.Op {
 		case opDispatch:
 			err = s.dispatch(ctx, c, f)

@@ -3,18 +3,15 @@ package discord
 import (
 	"fmt"
 	"sync"
-	"time"
 
 	"sluice/adapters"
-	"sluice/sessions"
 )
 
 // state is the state of the account, which is that of its worst shard. It is safe for concurrent use.
 type state struct {
-	now func() time.Time
+	*adapters.Tracker
 
 	mu     sync.Mutex
-	s      adapters.State
 	shards []shardState // empty while not running
 	hint   string       // a problem while all shards are connected
 }
@@ -26,39 +23,23 @@ type shardState struct {
 }
 
 func newState(cfg Config) *state {
-	return &state{now: cfg.Now, s: adapters.State{
-		Channel: channelName, Account: cfg.Account, Status: adapters.Stopped, Since: cfg.Now(),
-	}}
+	return &state{Tracker: adapters.NewTracker(channelName, cfg.Account, cfg.Now)}
 }
 
-func (s *state) read() adapters.State {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.s
-}
-
-// set sets the status of the whole account while no shard runs.
-func (s *state) set(status adapters.Status, detail string) {
+// Set sets the status of the whole account while no shard runs.
+func (s *state) Set(status adapters.Status, detail string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.shards = nil
-	s.setLocked(status, detail)
+	s.Tracker.Set(status, detail)
 }
 
-func (s *state) setLocked(status adapters.Status, detail string) {
-	if s.s.Status != status {
-		s.s.Since = s.now()
-	}
-	s.s.Status, s.s.Detail = status, detail
-}
-
-// fail shows a failure, which is retried or needs a person.
-func (s *state) fail(f *adapters.Failure) {
-	status := adapters.Retrying
-	if f.Kind == adapters.Auth {
-		status = adapters.Failed
-	}
-	s.set(status, f.Err.Error())
+// Fail shows a failure of the whole account, which is retried or needs a person.
+func (s *state) Fail(f *adapters.Failure) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shards = nil
+	s.Tracker.Fail(f)
 }
 
 // refused shows that the token was rejected. The gateway learns of it soon; until then, a report of a shard replaces
@@ -66,7 +47,7 @@ func (s *state) fail(f *adapters.Failure) {
 func (s *state) refused(f *adapters.Failure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.setLocked(adapters.Failed, f.Err.Error())
+	s.Tracker.Set(adapters.Failed, f.Err.Error())
 }
 
 // start sets the number of shards.
@@ -103,7 +84,7 @@ func (s *state) sum() {
 			detail = fmt.Sprintf("shard %d of %d: %s", id, len(s.shards), detail)
 		}
 	}
-	s.setLocked(status, detail)
+	s.Tracker.Set(status, detail)
 }
 
 // advise shows a problem while all shards are connected; empty: no problem.
@@ -117,24 +98,4 @@ func (s *state) advise(hint string) {
 	if len(s.shards) > 0 {
 		s.sum()
 	}
-}
-
-// event records that an event arrived.
-func (s *state) event() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.s.LastEvent = s.now()
-}
-
-// heard notes a sign of life of Discord's gateway: an event or the response to a heartbeat.
-func (s *state) heard() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.s.LastHeard = s.now()
-}
-
-func (s *state) identify(self sessions.Peer) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.s.Self = self
 }

@@ -15,7 +15,7 @@ import (
 // intake passes Slack's events to the acceptor, each once, in the order of its conversation. It is safe for concurrent use.
 type intake struct {
 	cfg     Config
-	state   *state
+	state   *adapters.Tracker
 	metrics *metrics
 	lanes   *lanes
 	web     *web
@@ -52,7 +52,7 @@ func (i *intake) acceptOne(ctx context.Context, in adapters.Acceptor, it item) (
 	}
 	defer free()
 	faultpoint.Hit(faultpoint.PollBeforeAccept)
-	i.state.event() // before the acceptor gets it, because a caller may query the state as soon as the event is known
+	i.state.Event() // before the acceptor gets it, because a caller may query the state as soon as the event is known
 	if err := in.Accept(ctx, inbound); err != nil {
 		i.metrics.event(i.cfg.Account, outcomeFailed)
 		return fmt.Errorf("accept event %s: %w", inbound.Event, err)

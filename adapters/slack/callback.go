@@ -41,7 +41,7 @@ func (a *Adapter) ServeCallback(w http.ResponseWriter, r *http.Request, in adapt
 		http.Error(w, http.StatusText(status), status)
 		return
 	}
-	a.state.heard()
+	a.state.Heard()
 	if challenge, ok := challenged(body); ok {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = io.WriteString(w, challenge) // the caller may have disconnected

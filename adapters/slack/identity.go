@@ -28,7 +28,7 @@ func (s self) peer() sessions.Peer {
 // identity asks Slack for the bot's identity and checks its token. It is safe for concurrent use.
 type identity struct {
 	web   *web
-	state *state
+	state *adapters.Tracker
 
 	self adapters.Asked[self]
 }
@@ -45,7 +45,7 @@ func (b *identity) keepIdentity(ctx context.Context, holds func()) error {
 		case <-ctx.Done():
 			return nil
 		}
-		if err := b.web.retry(ctx, methodIdentity, b.identify, b.state.fail); err != nil {
+		if err := b.web.retry(ctx, methodIdentity, b.identify, b.state.Fail); err != nil {
 			return ignoreEnd(ctx, err)
 		}
 		holds()
@@ -65,8 +65,8 @@ func (b *identity) identify(ctx context.Context) error {
 func (b *identity) recognize(ctx context.Context) (*self, error) {
 	me, err := b.authTest(ctx)
 	if err == nil {
-		b.state.heard()
-		b.state.identify(me.peer())
+		b.state.Heard()
+		b.state.Identify(me.peer())
 	}
 	return me, err
 }

@@ -105,7 +105,7 @@ func (r *receiver) failing(f *adapters.Failure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.up == 0 {
-		r.state.fail(f)
+		r.state.Fail(f)
 	}
 }
 
@@ -118,7 +118,7 @@ func (r *receiver) open(ctx context.Context) (*conn, error) {
 	}
 	c, err := dial(callCtx, url, r.cfg.PingTimeout, owner{
 		up:    r.connected,
-		heard: r.state.heard,
+		heard: r.state.Heard,
 		take:  func(c *conn, raw []byte, e envelope) { r.take(ctx, c, raw, e) },
 	})
 	if err != nil {
@@ -145,9 +145,9 @@ func (r *receiver) connected(change int, lost bool) {
 	defer r.mu.Unlock()
 	r.up += change
 	if lost || r.up == 0 {
-		r.state.set(adapters.Retrying, "a connection to Slack was lost, opening another")
+		r.state.Set(adapters.Retrying, "a connection to Slack was lost, opening another")
 	}
 	if r.up > 0 {
-		r.state.set(adapters.Connected, "")
+		r.state.Set(adapters.Connected, "")
 	}
 }

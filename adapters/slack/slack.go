@@ -13,7 +13,7 @@ const channelName = "slack"
 // Adapter is one Slack app in one workspace.
 type Adapter struct {
 	cfg       Config
-	state     *state
+	state     *adapters.Tracker
 	web       *web
 	bot       *identity
 	reader    *reader
@@ -53,7 +53,7 @@ func New(config Config) (*Adapter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("register slack metrics: %w", err)
 	}
-	s := newState(cfg)
+	s := adapters.NewTracker(channelName, cfg.Account, cfg.Now)
 	w := newWeb(cfg, m, s)
 	bot := &identity{web: w, state: s}
 	r := &reader{cfg: cfg, names: newNames(w)}
@@ -73,32 +73,32 @@ func (a *Adapter) Channel() string { return channelName }
 func (a *Adapter) Account() string { return a.cfg.Account }
 
 // State returns the state of the account.
-func (a *Adapter) State() adapters.State { return a.state.read() }
+func (a *Adapter) State() adapters.State { return a.state.State() }
 
 // Run receives events over WebSockets until ctx ends. In mode http, [Adapter.ServeCallback] receives the events, and Run only
 // checks the token.
 func (a *Adapter) Run(ctx context.Context, in adapters.Acceptor) error {
-	a.state.set(adapters.Connecting, "")
+	a.state.Set(adapters.Connecting, "")
 	err := a.run(ctx, in)
 	if ctx.Err() != nil {
 		a.life.end()
-		a.state.set(adapters.Stopped, "")
+		a.state.Set(adapters.Stopped, "")
 		return nil //nolint:nilerr // the end of ctx is the cause of whatever failed
 	}
 	if err != nil {
-		a.state.fail(adapters.AsFailure(err))
+		a.state.Fail(adapters.AsFailure(err))
 	}
 	return err
 }
 
 func (a *Adapter) run(ctx context.Context, in adapters.Acceptor) error {
-	if err := a.web.retry(ctx, methodIdentity, a.bot.identify, a.state.fail); err != nil {
+	if err := a.web.retry(ctx, methodIdentity, a.bot.identify, a.state.Fail); err != nil {
 		return err
 	}
 	if a.cfg.Mode == Socket {
 		return a.receive(ctx, in)
 	}
-	connected := func() { a.state.set(adapters.Connected, "") }
+	connected := func() { a.state.Set(adapters.Connected, "") }
 	connected()
 	return a.bot.keepIdentity(ctx, connected)
 }

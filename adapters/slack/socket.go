@@ -27,7 +27,7 @@ const (
 // receive waits for all of them.
 type receiver struct {
 	cfg      Config
-	state    *state
+	state    *adapters.Tracker
 	web      *web
 	intake   *intake
 	in       adapters.Acceptor

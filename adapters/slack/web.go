@@ -27,11 +27,11 @@ type web struct {
 	files  *client          // for uploads and downloads, which take longer
 	api    *slackapi.Client // over client
 	pacer  *pacer
-	state  *state
+	state  *adapters.Tracker
 	gone   chan struct{} // capacity 1: asks Run to check the token
 }
 
-func newWeb(cfg Config, m *metrics, s *state) *web {
+func newWeb(cfg Config, m *metrics, s *adapters.Tracker) *web {
 	c := newClient(cfg, m, cfg.CallTimeout)
 	return &web{
 		cfg: cfg, client: c, files: newClient(cfg, m, uploadTimeout), api: newAPI(cfg, c),
@@ -66,7 +66,7 @@ func (w *web) bounded(ctx context.Context) (context.Context, context.CancelFunc)
 func (w *web) failure(method string, err error) *adapters.Failure {
 	f := asFailure(method, w.client.redact(err))
 	if f.Kind == adapters.Auth {
-		w.state.fail(f)
+		w.state.Fail(f)
 		if method != methodIdentity {
 			w.doubt()
 		}

@@ -40,7 +40,7 @@ func newAPI(cfg Config, m *metrics, s *state) (*api, error) {
 func (w *api) failure(method string, err error) error {
 	f := asFailure(method, w.client.redact(err))
 	if f.Kind == adapters.Auth {
-		w.state.fail(f)
+		w.state.Fail(f)
 	}
 	return f
 }
@@ -53,7 +53,7 @@ func (w *api) sdkError(err error) {
 // retry calls until it succeeds, ctx ends, or the token turns out to be invalid. The account's state shows each
 // failure.
 func (w *api) retry(ctx context.Context, what string, call func(context.Context) error) error {
-	r := adapters.Retry{First: firstPause, Longest: longestPause, Log: w.cfg.Log, Show: w.state.fail}
+	r := adapters.Retry{First: firstPause, Longest: longestPause, Log: w.cfg.Log, Show: w.state.Fail}
 	return r.Do(ctx, what, call)
 }
 

@@ -21,7 +21,7 @@ func (who *identity) whoami(ctx context.Context) (*models.User, error) {
 	return who.self.Get(ctx, func(ctx context.Context) (*models.User, error) {
 		me, err := who.getMe(ctx)
 		if err == nil {
-			who.state.identify(peerOf(*me))
+			who.state.Identify(peerOf(*me))
 		}
 		return me, err
 	})

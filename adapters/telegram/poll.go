@@ -87,7 +87,7 @@ func (p *poller) step(ctx context.Context) error {
 		}
 		return err
 	}
-	p.state.heard(len(updates))
+	p.state.answered(len(updates))
 	if len(updates) == 0 {
 		return p.rest(ctx, began, waits)
 	}

@@ -5,30 +5,30 @@ import (
 	"time"
 
 	"sluice/adapters"
-	"sluice/sessions"
 )
 
 // state is the state of the account. It is safe for concurrent use.
 type state struct {
+	*adapters.Tracker
+
 	now  func() time.Time
 	deaf time.Duration // a poller without any answer for this long counts as deaf
 
 	mu        sync.Mutex
-	s         adapters.State
 	lastHeard time.Time // time of the poller's last answer; zero while no answer is expected
 }
 
 func newState(cfg Config) *state {
 	return &state{
-		now: cfg.Now, deaf: cfg.PollTimeout + 2*cfg.PollSlack,
-		s: adapters.State{Channel: channelName, Account: cfg.Account, Status: adapters.Stopped, Since: cfg.Now()},
+		Tracker: adapters.NewTracker(channelName, cfg.Account, cfg.Now), now: cfg.Now, deaf: cfg.PollTimeout + 2*cfg.PollSlack,
 	}
 }
 
-func (s *state) read() adapters.State {
+// State is the state as it is now: an account whose poller gets no answers is deaf.
+func (s *state) State() adapters.State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := s.s
+	out := s.Tracker.State()
 	if silent := s.now().Sub(s.lastHeard); out.Status == adapters.Connected && !s.lastHeard.IsZero() && silent > s.deaf {
 		out.Status = adapters.Deaf
 		out.Detail = "connected, but no response from Telegram for " + silent.Round(time.Second).String()
@@ -36,56 +36,44 @@ func (s *state) read() adapters.State {
 	return out
 }
 
-func (s *state) set(status adapters.Status, detail string) {
+// Set sets the status, and why it is so.
+func (s *state) Set(status adapters.Status, detail string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.setLocked(status, detail)
-}
-
-func (s *state) setLocked(status adapters.Status, detail string) {
-	if s.s.Status != status {
-		s.s.Since = s.now()
-	}
-	s.s.Status, s.s.Detail = status, detail
+	s.Tracker.Set(status, detail)
 	if status != adapters.Connected {
 		s.lastHeard = time.Time{}
 	}
 }
 
-// fail shows a failure that needs a person, or one that is retried.
-func (s *state) fail(f *adapters.Failure) {
+// Fail shows a failure, which is retried or needs a person, as a second poller does.
+func (s *state) Fail(f *adapters.Failure) {
 	status := adapters.Retrying
 	if f.Kind == adapters.Auth || f.RetryAfter == conflictPause {
 		status = adapters.Failed
 	}
-	s.set(status, f.Err.Error())
+	s.Set(status, f.Err.Error())
 }
 
-// heard records an answer to the poller, received events, or both.
-func (s *state) heard(events int) {
+// answered notes an answer to the poller, with or without events.
+func (s *state) answered(events int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.setLocked(adapters.Connected, "")
+	s.Tracker.Set(adapters.Connected, "")
 	s.lastHeard = s.now()
-	s.s.LastHeard = s.lastHeard
+	s.Heard()
 	if events > 0 {
-		s.s.LastEvent = s.lastHeard
+		s.Event()
 	}
 }
 
-// event records an event from the webhook. It may come before the answer to setWebhook.
-func (s *state) event() {
+// called notes an event from the webhook. It may come before the answer to setWebhook.
+func (s *state) called() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.s.Status == adapters.Connecting {
-		s.setLocked(adapters.Connected, "")
+	if s.Tracker.State().Status == adapters.Connecting {
+		s.Tracker.Set(adapters.Connected, "")
 	}
-	s.s.LastEvent = s.now()
-	s.s.LastHeard = s.s.LastEvent
-}
-
-func (s *state) identify(self sessions.Peer) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.s.Self = self
+	s.Heard()
+	s.Event()
 }

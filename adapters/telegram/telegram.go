@@ -76,19 +76,19 @@ func (a *Adapter) Channel() string { return channelName }
 func (a *Adapter) Account() string { return a.cfg.Account }
 
 // State returns the state of the account.
-func (a *Adapter) State() adapters.State { return a.state.read() }
+func (a *Adapter) State() adapters.State { return a.state.State() }
 
 // Run receives updates until ctx ends: it polls, or in webhook mode it keeps the webhook set while
 // [Adapter.ServeCallback] accepts the updates.
 func (a *Adapter) Run(ctx context.Context, in adapters.Acceptor) error {
-	a.state.set(adapters.Connecting, "")
+	a.state.Set(adapters.Connecting, "")
 	err := a.run(ctx, in)
 	if ctx.Err() != nil {
-		a.state.set(adapters.Stopped, "")
+		a.state.Set(adapters.Stopped, "")
 		return nil //nolint:nilerr // the end of ctx is the cause of whatever failed
 	}
 	if err != nil {
-		a.state.fail(adapters.AsFailure(err))
+		a.state.Fail(adapters.AsFailure(err))
 	}
 	return err
 }

@@ -25,7 +25,7 @@ func (a *Adapter) keepWebhook(ctx context.Context) error {
 		if err := a.api.retry(ctx, "setWebhook", a.setWebhook); err != nil {
 			return err
 		}
-		a.state.set(adapters.Connected, "")
+		a.state.Set(adapters.Connected, "")
 		if !pause.Whole(ctx, a.cfg.WebhookCheck) {
 			return nil
 		}
@@ -80,7 +80,7 @@ func (k *intake) takePosted(ctx context.Context, body []byte, in adapters.Accept
 		k.cfg.Log.Warn("webhook update not accepted: the bot's identity is not known yet", "error", err)
 		return http.StatusServiceUnavailable
 	}
-	k.state.event()
+	k.state.called()
 	if err := k.acceptOne(ctx, in, &u, self); err != nil {
 		k.cfg.Log.Warn("webhook update not accepted; Telegram will deliver it again", "error", err)
 		return http.StatusServiceUnavailable

@@ -17,7 +17,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"sluice/adapters"
@@ -39,7 +38,7 @@ type Config struct {
 type Adapter struct {
 	cfg   Config
 	http  http.Client
-	state atomic.Pointer[adapters.State] // written only by Run
+	state *adapters.Tracker
 }
 
 var (
@@ -51,7 +50,7 @@ var (
 // New creates the adapter of one account. It makes no calls.
 func New(cfg Config) *Adapter {
 	a := &Adapter{cfg: cfg, http: http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment}}}
-	a.state.Store(&adapters.State{Channel: a.Channel(), Account: cfg.Account, Status: adapters.Stopped, Since: cfg.Now()})
+	a.state = adapters.NewTracker(a.Channel(), cfg.Account, cfg.Now)
 	return a
 }
 
@@ -62,33 +61,23 @@ func (*Adapter) Channel() string { return "template" }
 func (a *Adapter) Account() string { return a.cfg.Account }
 
 // State returns the state of the account.
-func (a *Adapter) State() adapters.State { return *a.state.Load() }
-
-// show sets the status; only Run calls it.
-func (a *Adapter) show(status adapters.Status, detail string) {
-	s := a.State()
-	if s.Status != status {
-		s.Status, s.Since = status, a.cfg.Now()
-	}
-	s.Detail = detail
-	a.state.Store(&s)
-}
+func (a *Adapter) State() adapters.State { return a.state.State() }
 
 // Run receives until ctx ends. Only a rejected token ends it earlier; all other errors are retried.
 func (a *Adapter) Run(ctx context.Context, in adapters.Acceptor) error {
-	a.show(adapters.Connecting, "")
+	a.state.Set(adapters.Connecting, "")
 	for after := int64(0); ; {
 		err := a.step(ctx, in, &after)
 		switch f := adapters.AsFailure(err); {
 		case ctx.Err() != nil:
-			a.show(adapters.Stopped, "")
+			a.state.Set(adapters.Stopped, "")
 			return nil //nolint:nilerr // the end of ctx is the cause of whatever failed
 		case err == nil:
 		case f.Kind == adapters.Auth:
-			a.show(adapters.Failed, "the token is not valid: put the current one into the configuration")
+			a.state.Set(adapters.Failed, "the token is not valid: put the current one into the configuration")
 			return f
 		default:
-			a.show(adapters.Retrying, f.Error())
+			a.state.Set(adapters.Retrying, f.Error())
 			a.http.CloseIdleConnections() // one of them may be deaf
 			pause, cancel := context.WithTimeout(ctx, max(time.Second, f.RetryAfter))
 			<-pause.Done()
@@ -120,13 +109,12 @@ func (a *Adapter) step(ctx context.Context, in adapters.Acceptor, after *int64) 
 	if err := a.call(ctx, "/events", map[string]int64{"after": *after, "wait": int64(a.cfg.Wait.Seconds())}, &answer); err != nil {
 		return err
 	}
-	a.show(adapters.Connected, "")
-	s := a.State()
-	s.Self, s.LastHeard = answer.Me, a.cfg.Now()
+	a.state.Set(adapters.Connected, "")
+	a.state.Identify(answer.Me)
+	a.state.Heard()
 	if len(answer.Events) > 0 {
-		s.LastEvent = s.LastHeard
+		a.state.Event()
 	}
-	a.state.Store(&s)
 	for _, e := range answer.Events {
 		var m message
 		if err := json.Unmarshal(e.Body, &m); e.Kind != "message" || err != nil || m.Chat == "" {

@@ -140,53 +140,6 @@ func TestCheck37SigningOutAndRevokingEndStreams(t *testing.T) {
 	out.until(`window.ended`)
 }
 
-// Three roles and four levels: what is hidden is in no view, and in no number.
-func TestCheck38WhatIsHiddenIsAbsent(t *testing.T) {
-	t.Parallel()
-	g := start(t, `
-models: { default: offline/echo }
-channels: { webchat: { classification: RESTRICTED } }
-`)
-	levels := []string{"PUBLIC", "INTERNAL", "CONFIDENTIAL", "RESTRICTED"}
-	for _, level := range levels {
-		read(t, g.call(http.MethodPost, "/v1/messages", `{"channel":"webchat","to":"local","text":"words-`+level+`","label":"`+level+`"}`), http.StatusAccepted, nil)
-		var made struct{ ID string }
-		read(t, g.call(http.MethodPost, "/v1/sessions", `{"persistent":true,"title":"words-`+level+`"}`), http.StatusCreated, &made)
-		read(t, g.call(http.MethodPost, "/v1/sessions/"+made.ID+"/messages", `{"message":"words-`+level+`","label":"`+level+`"}`), http.StatusOK, nil)
-	}
-	for _, role := range []string{"viewer", "operator", "owner"} {
-		for known, level := range levels {
-			t.Run(role+" "+level, func(t *testing.T) {
-				b := newBrowser(t)
-				b.open(g.url("/overview#token=" + g.tokenOf(role, level)))
-				b.until(`document.querySelector("[data-flow=sent]")`)
-				for view, words := range map[string]bool{"overview": false, "conversations": true, "deliveries": true, "runs": true, "memory": false, "audit": false, "costs": false} {
-					b.open(g.url("/" + view))
-					b.until(`document.querySelector(".row, .empty, .page-body, .problem") && !document.querySelector(".loading")`)
-					text := eval[string](b, `document.querySelector("main").innerText`)
-					for i, other := range levels {
-						if i > known {
-							require.NotContains(t, text, "words-"+other, view)
-						} else if words {
-							require.Contains(t, text, "words-"+other, view)
-						}
-					}
-				}
-				numbers := eval[[]int](b, `import("/api.js").then(async ({ json }) => {
-					const o = await json("/v1/overview");
-					const lists = await Promise.all([o.traffic.sent.list, o.traffic.runs.list].map((l) => json(l)));
-					return [o.traffic.sent.count, lists[0].deliveries.length, o.traffic.runs.count, lists[1].runs.length];
-				})`)
-				require.Equal(t, numbers[1], numbers[0], "sent")
-				require.Equal(t, numbers[3], numbers[2], "runs")
-				require.Equal(t, known+1, numbers[2], "runs")
-				require.Equal(t, role != "viewer", eval[bool](b, `import("/api.js").then((m) => m.acts())`))
-				require.Equal(t, role == "owner", eval[bool](b, `import("/api.js").then((m) => m.owns())`))
-			})
-		}
-	}
-}
-
 // No view shows a secret of the configuration, and no answer that a view asks for has one.
 func TestCheck39NoViewHasASecret(t *testing.T) {
 	t.Parallel()

@@ -16,8 +16,9 @@ import (
 
 // browser is a real browser that looks at a gateway's page.
 type browser struct {
-	t   *testing.T
-	ctx context.Context
+	t     *testing.T
+	ctx   context.Context
+	close func() // done by the test's end at the latest
 }
 
 // newBrowser opens a tab with a profile of its own. In CI there must be a browser.
@@ -38,7 +39,7 @@ func newBrowser(t *testing.T) *browser {
 	}
 	ctx, closeTab := chromedp.NewContext(chromium.use(t, path), chromedp.WithNewBrowserContext())
 	t.Cleanup(closeTab)
-	b := &browser{t: t, ctx: ctx}
+	b := &browser{t: t, ctx: ctx, close: closeTab}
 	b.do(chromedp.EmulateViewport(1200, 800)) // the first call opens the tab and has no deadline
 	return b
 }

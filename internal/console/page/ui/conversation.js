@@ -99,13 +99,14 @@ function Log({ chat }) {
   // look notices whether the person has scrolled up, or back to the end. The browser tells of it only with the next frame.
   const look = () => {
     const n = box.current;
+    if (!n) return; // the conversation was closed in the meantime
     if (n.scrollHeight - n.scrollTop - n.clientHeight < 80) last.current = true;
     else if (n.scrollTop < top.current - 1) last.current = false;
     top.current = n.scrollTop;
   };
   const end = () => {
     look();
-    if (!last.current) return;
+    if (!last.current || !box.current) return;
     box.current.scrollTop = box.current.scrollHeight;
     top.current = box.current.scrollTop;
   };

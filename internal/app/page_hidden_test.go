@@ -1,0 +1,147 @@
+//go:build !race
+
+package app_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// walker is a part of the page that opens views one after the other. It does not load the page anew and draws nothing, both of
+// which take much longer than the views. The time stands still, so that ages do not differ.
+const walker = `
+	window.answers = [];
+	let asking = 0;
+	const real = fetch;
+	window.fetch = async (...given) => {
+		asking++;
+		try {
+			const answer = await real(...given);
+			if (!/event-stream/.test(answer.headers.get("Content-Type"))) answers.push(await answer.clone().text());
+			return answer;
+		} finally {
+			asking--;
+		}
+	};
+	Date.now = () => %d;
+	window.walk = async (paths) => {
+		const [{ go }, { ready }] = await Promise.all([import("/router.js"), import("/shell.js")]);
+		await Promise.all(paths.map((path) => ready(path.split(/[/?]/)[0])));
+		await new Promise((done) => setTimeout(done, 250)); // the number of what waits for a person comes a little later
+		document.body.style.display = "none";
+		const seen = {};
+		for (const path of paths) {
+			answers = [];
+			go("/" + path);
+			for (let calm = 0; calm < 3; ) {
+				await new Promise((done) => setTimeout(done, 10));
+				calm = asking || document.querySelector(".loading, [aria-busy=true]") ? 0 : calm + 1;
+			}
+			seen[path] = { text: document.body.textContent, answers: answers.join("\n") };
+		}
+		return seen;
+	};`
+
+// seen is what a view shows, and what it was answered.
+type seen struct{ Text, Answers string }
+
+// walks signs in with the token of a role and opens each view.
+func (g *gateway) walks(t *testing.T, role, token string, now time.Time) map[string]seen {
+	t.Helper()
+	b := newBrowser(t)
+	b.watch()
+	_, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: fmt.Sprintf(walker, now.UnixMilli())})
+	require.NoError(t, err)
+	b.open(g.url("/overview#token=" + token))
+	b.until(`document.querySelector("[data-flow=sent]")`)
+	paths := make([]string, len(views))
+	for i, v := range views {
+		paths[i] = v.path
+	}
+	list, err := json.Marshal(paths)
+	require.NoError(t, err)
+	got := eval[map[string]seen](b, `walk(`+string(list)+`)`)
+	require.Equal(t, role, eval[string](b, `import("/api.js").then(({ acts, owns }) => (owns() ? "owner" : acts() ? "operator" : "viewer"))`))
+	numbers := eval[[]int](b, `import("/api.js").then(async ({ json }) => {
+		const { traffic } = await json("/v1/overview");
+		const [sent, runs] = await Promise.all([traffic.sent.list, traffic.runs.list].map((l) => json(l)));
+		return [traffic.sent.count, sent.deliveries.length, traffic.runs.count, runs.runs.length];
+	})`)
+	require.Equal(t, numbers[1], numbers[0], "sent")
+	require.Equal(t, numbers[3], numbers[2], "runs")
+	b.sound()
+	b.close()
+	return got
+}
+
+// Three roles and four levels, view by view: what is hidden is in no view and in no answer that a view asks for, and it changes
+// no number: each view is the same before and after there is something to hide.
+func TestCheck38WhatIsHiddenIsAbsent(t *testing.T) {
+	t.Parallel()
+	g := start(t, `
+models: { default: offline/guide }
+channels: { webchat: { classification: RESTRICTED } }
+alerts: { route: { receiver: ops }, receivers: [ { name: ops, targets: ["webchat:local"] } ] }
+policy: { rules: [ { name: look, hook: PRE_OUTPUT, when: 'text.contains("held")', action: require_approval, approvers: ["telegram:1"] } ] }
+`)
+	now := time.Now().Add(time.Minute)
+	levels, roles := []string{"PUBLIC", "INTERNAL", "CONFIDENTIAL", "RESTRICTED"}, []string{"viewer", "operator", "owner"}
+	tokens := map[string]string{}
+	for i, level := range levels {
+		for _, role := range roles[i/3*2:] { // nothing is hidden from the highest level
+			tokens[role+" "+level] = g.tokenOf(role, level)
+		}
+	}
+	say := func(path, body string) (id string) {
+		t.Helper()
+		resp := g.call(http.MethodPost, path, body)
+		var made struct{ ID string }
+		require.Less(t, resp.StatusCode, 300, path)
+		read(t, resp, resp.StatusCode, &made)
+		return made.ID
+	}
+	say("/v1/sessions/main/messages", `{"message":"/help"}`)
+	before := map[string]map[string]seen{}
+	for i, level := range levels {
+		words := "words-" + level
+		say("/v1/messages", `{"channel":"webchat","to":"local","text":"`+words+`","label":"`+level+`"}`)
+		say("/v1/messages", `{"channel":"webchat","to":"local","text":"held `+words+`","label":"`+level+`"}`)
+		say("/v1/alerts", `{"key":"`+words+`","severity":"critical","title":"`+words+`","text":"`+words+`","label":"`+level+`"}`)
+		id := say("/v1/sessions", `{"persistent":true,"title":"`+words+`"}`)
+		say("/v1/sessions/"+id+"/messages", `{"message":"remember that `+words+`","label":"`+level+`"}`)
+		if i < len(roles) { // the numbers of each level, with another role each: roles hide no rows
+			who := roles[i] + " " + level
+			before[who] = g.walks(t, roles[i], tokens[who], now)
+		}
+	}
+	for who, token := range tokens {
+		t.Run(who, func(t *testing.T) {
+			t.Parallel()
+			role, level, _ := strings.Cut(who, " ")
+			got := g.walks(t, role, token, now)
+			known := slices.Index(levels, level) + 1
+			for _, v := range views {
+				for _, other := range levels[known:] {
+					require.NotContains(t, got[v.path].Text+got[v.path].Answers, "words-"+other, v.path)
+				}
+				if then := before[who]; then != nil && v.path != "access" { // which says when each token was used last
+					require.Equal(t, then[v.path].Text, got[v.path].Text, v.path)
+				}
+			}
+			for _, list := range []string{"inbox", "conversations", "deliveries", "runs", "alerts", "memory"} {
+				for _, other := range levels[:known] {
+					require.Contains(t, got[list].Text, "words-"+other, list)
+				}
+			}
+		})
+	}
+}

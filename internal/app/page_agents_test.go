@@ -47,7 +47,7 @@ agents: { list: [ { id: main, default: true }, { id: night, name: Night, model: 
 	require.False(t, eval[bool](b, `document.querySelector("[data-agent=night] [data-part]") !== null`))
 	for _, dark := range []bool{false, true} {
 		b.dark(dark)
-		require.Empty(t, b.obstacles(everything))
+		require.Empty(t, b.obstacles())
 	}
 	b.dark(false)
 	b.picture("agents-health")

@@ -11,45 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/page"
-	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 )
-
-// walker is a part of the page that opens views one after the other. It does not load the page anew and draws nothing, both of
-// which take much longer than the views. The time stands still, so that ages do not differ.
-const walker = `
-	window.answers = [];
-	let asking = 0;
-	const real = fetch;
-	window.fetch = async (...given) => {
-		asking++;
-		try {
-			const answer = await real(...given);
-			if (!/event-stream/.test(answer.headers.get("Content-Type"))) answers.push(await answer.clone().text());
-			return answer;
-		} finally {
-			asking--;
-		}
-	};
-	Date.now = () => %d;
-	window.walk = async (paths) => {
-		const [{ go }, { ready }] = await Promise.all([import("/router.js"), import("/shell.js")]);
-		await Promise.all(paths.map((path) => ready(path.split(/[/?]/)[0])));
-		await new Promise((done) => setTimeout(done, 250)); // the number of what waits for a person comes a little later
-		document.body.style.display = "none";
-		const seen = {};
-		for (const path of paths) {
-			answers = [];
-			go("/" + path);
-			for (let calm = 0; calm < 3; ) {
-				await new Promise((done) => setTimeout(done, 10));
-				calm = asking || document.querySelector(".loading, [aria-busy=true]") ? 0 : calm + 1;
-			}
-			seen[path] = { text: document.body.textContent, answers: answers.join("\n") };
-		}
-		return seen;
-	};`
 
 // seen is what a view shows, and what it was answered.
 type seen struct{ Text, Answers string }
@@ -59,8 +22,7 @@ func (g *gateway) walks(t *testing.T, role, token string, now time.Time) map[str
 	t.Helper()
 	b := newBrowser(t)
 	b.watch()
-	_, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: fmt.Sprintf(walker, now.UnixMilli())})
-	require.NoError(t, err)
+	b.run(visits + fmt.Sprintf(`Date.now = () => %d;`, now.UnixMilli())) // the time stands still, so that ages do not differ
 	b.open(g.url("/overview#token=" + token))
 	b.until(`document.querySelector("[data-flow=sent]")`)
 	paths := make([]string, len(views))
@@ -69,7 +31,17 @@ func (g *gateway) walks(t *testing.T, role, token string, now time.Time) map[str
 	}
 	list, err := json.Marshal(paths)
 	require.NoError(t, err)
-	got := eval[map[string]seen](b, `walk(`+string(list)+`)`)
+	got := eval[map[string]seen](b, `(async () => {
+		await new Promise((done) => setTimeout(done, 250)); // the number of what waits for a person comes a little later
+		document.body.style.display = "none"; // nothing is drawn, which takes much longer than the views
+		const seen = {};
+		for (const path of `+string(list)+`) {
+			answers = [];
+			await visit(path);
+			seen[path] = { text: document.body.textContent, answers: answers.join("\n") };
+		}
+		return seen;
+	})()`)
 	require.Equal(t, role, eval[string](b, `import("/api.js").then(({ acts, owns }) => (owns() ? "owner" : acts() ? "operator" : "viewer"))`))
 	numbers := eval[[]int](b, `import("/api.js").then(async ({ json }) => {
 		const { traffic } = await json("/v1/overview");

@@ -63,6 +63,6 @@ func TestConsoleSaysWhoSpeaksWhere(t *testing.T) {
 	b.until(`document.querySelector("[data-part=speakers] tbody tr")`)
 	require.Regexp(t, `(?s)Ada telegram:1001.*owner.*direct.*owner.*1 message`, eval[string](b, `document.querySelector("[data-part=speakers] tbody").innerText`))
 	require.Regexp(t, `(?s)telegram.*those listed, and those approved.*those listed.*-1005.*1001`, eval[string](b, `document.querySelector("[data-part=channels]").innerText`))
-	require.Empty(t, b.obstacles(everything))
+	require.Empty(t, b.obstacles())
 	b.picture("people")
 }

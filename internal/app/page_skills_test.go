@@ -17,7 +17,7 @@ func TestConsoleSkills(t *testing.T) {
 	g := start(t, "models: { default: offline/echo }\nchannels: { webchat: { classification: RESTRICTED } }\nagents: { list: [ { id: main, workspace: "+quoted(folder)+" } ] }\n")
 	b := g.console("/skills")
 	b.until(`document.querySelector(".card h2")?.textContent === "report"`)
-	require.Empty(t, b.obstacles(everything))
+	require.Empty(t, b.obstacles())
 	b.picture("skills")
 	eval[bool](b, `document.querySelector(".card .acts button").click(), true`)
 	b.until(`document.querySelector("[data-dialog=ask] .main")`)

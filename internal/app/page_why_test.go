@@ -277,6 +277,6 @@ func TestConsoleRunShowsItsSteps(t *testing.T) {
 	require.Regexp(t, `(?s)call: p/m, \S+: \d+ tokens in \(0 cached\), \d+ out\n.*call: p/m, `, g.sluice("runs", "show", strings.TrimPrefix(b.path(), "/runs/")))
 	eval[bool](b, `document.querySelector(".peek .tool summary").click(), true`)
 	b.until(`/onerror=alert/.test(document.querySelector(".peek .tool").innerText)`)
-	require.Empty(t, b.obstacles(everything))
+	require.Empty(t, b.obstacles())
 	b.picture("run-steps")
 }

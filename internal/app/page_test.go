@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"sync"
 	"testing"
@@ -112,13 +113,19 @@ func (b *browser) open(url string) {
 	b.do(chromedp.Navigate(url))
 }
 
-// until waits in the page until a JavaScript condition holds.
+// left are the errors of a page that is left while something waits in it.
+var left = regexp.MustCompile(`Not attached to an active page|Inspected target navigated|Execution context was destroyed|Cannot find context`)
+
+// until waits in the page until a JavaScript condition holds, also if it goes to another address meanwhile.
 func (b *browser) until(condition string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	wait := fmt.Sprintf(`new Promise((done) => { const look = () => (%s) ? done(true) : setTimeout(look, 20); look(); })`, condition)
 	_, err := chromedp.Run(ctx, chromedp.Evaluate[bool](wait, chromedp.EvalAwaitPromise))
+	for err != nil && ctx.Err() == nil && left.MatchString(err.Error()) {
+		_, err = chromedp.Run(ctx, chromedp.Evaluate[bool](wait, chromedp.EvalAwaitPromise))
+	}
 	if err != nil {
 		b.picture("failed")
 		require.NoError(b.t, err, "%s\nlog: %s", condition, b.log())

@@ -67,7 +67,7 @@ func credentials(g config.Gateway, token string) ([]auth.Credential, error) {
 
 // trustedProxy says which proxies may name the people who call.
 func trustedProxy(p access.Proxy) auth.Proxy {
-	trusted := auth.Proxy{From: p.Prefixes(), Header: p.Header}
+	trusted := auth.Proxy{From: p.Prefixes(), Header: p.Header, SignOut: p.SignOut}
 	for _, person := range p.People {
 		level := person.Classification
 		if !level.Valid() {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 
 	"sluice/internal/glob"
@@ -13,9 +14,10 @@ import (
 
 // Proxy says which proxies are trusted to name the person who makes a request, for example after an OpenID Connect login.
 type Proxy struct {
-	From   []string `yaml:"from" doc:"Addresses of the proxies that are trusted: IP addresses, or networks such as 10.0.0.0/24. Empty: none. The proxy must remove the header from what browsers send."`
-	Header string   `yaml:"header" doc:"Header in which the proxy names the person, for example X-Forwarded-Email."`
-	People []Person `yaml:"people" doc:"Who may enter, and as what. The first entry that matches applies; others may not enter."`
+	From    []string `yaml:"from" doc:"Addresses of the proxies that are trusted: IP addresses, or networks such as 10.0.0.0/24. Empty: none. The proxy must remove the header from what browsers send."`
+	Header  string   `yaml:"header" doc:"Header in which the proxy names the person, for example X-Forwarded-Email."`
+	SignOut string   `yaml:"signOut,omitempty" doc:"Where the proxy signs people out: a path such as /oauth2/sign_out, or a URL. The page's button leads there; without it, people of the proxy have no such button."`
+	People  []Person `yaml:"people" doc:"Who may enter, and as what. The first entry that matches applies; others may not enter."`
 }
 
 // Person is a person whom a proxy names, or several.
@@ -42,6 +44,18 @@ func prefixOf(text string) (netip.Prefix, error) {
 	return netip.ParsePrefix(text)
 }
 
+// isAddress reports whether a browser can follow a text: a path of the same host, or a URL.
+func isAddress(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil {
+		return false
+	}
+	if u.Scheme == "" {
+		return u.Host == "" && strings.HasPrefix(text, "/")
+	}
+	return u.Host != "" && (u.Scheme == "https" || u.Scheme == "http")
+}
+
 // Check reports what is wrong with the settings below a path.
 func (p Proxy) Check(path string, fault func(path, text string)) {
 	for i, text := range p.From {
@@ -53,6 +67,9 @@ func (p Proxy) Check(path string, fault func(path, text string)) {
 		if person.User == "" || !glob.ValidName(person.User) {
 			fault(fmt.Sprintf("%s.people[%d].user", path, i), fmt.Sprintf("%q: want a name as the proxy sends it, or a pattern with *", person.User))
 		}
+	}
+	if p.SignOut != "" && !isAddress(p.SignOut) {
+		fault(path+".signOut", fmt.Sprintf("%q: want a path such as /oauth2/sign_out, or a URL that begins with https://", p.SignOut))
 	}
 	switch {
 	case len(p.From) == 0:

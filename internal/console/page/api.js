@@ -97,14 +97,17 @@ addEventListener("storage", async (e) => {
   signedIn = new Promise((done) => (elsewhere = done));
 });
 
-// signOut ends the sign-in, and forgets everything that the page keeps.
+// canSignOut reports whether the page can sign its person out. Otherwise a proxy signs them in again at once.
+export const canSignOut = () => me?.via !== "proxy" || Boolean(me.sign_out);
+
+// signOut ends the sign-in, and forgets everything that the page keeps. Whom a proxy has signed in, it signs out.
 export async function signOut() {
   await call("/logout", { method: "POST" }).catch(() => {});
   for (const key of Object.keys(localStorage))
     if (key.startsWith("sluice.") && !["sluice.theme", "sluice.language", "sluice.keys"].includes(key))
       localStorage.removeItem(key);
   sessionStorage.clear();
-  location.assign("/");
+  location.assign(me?.via === "proxy" && me.sign_out ? me.sign_out : "/");
 }
 
 function credentials() {

@@ -1,6 +1,6 @@
 // The frame: the rail with the views, the bar of a phone, and the view that the address names.
 
-import { json, me, Refused, signOut } from "./api.js";
+import { canSignOut, json, me, Refused, signOut } from "./api.js";
 import { connected, onChange, watch } from "./live.js";
 import { address, useAddress } from "./router.js";
 import { choose, language, languagesKnown, t } from "./text.js";
@@ -298,6 +298,7 @@ function You({ again, close, keys }) {
           ${t("you.are", { name: me.name || t("you.owner"), role: t("role." + me.role) })} <${Level} label=${me.level} />
         </p>
       `}
+      ${me && !canSignOut() && html`<p class="soft">${t("you.proxy")}</p>`}
       <${Choice}
         name=${t("you.theme")}
         value=${theme()}
@@ -323,9 +324,11 @@ function You({ again, close, keys }) {
         <button type="button" onClick=${keys}>
           ${t("keys.title")}
         </button>
-        <button type="button" class="danger" onClick=${signOut}>
-          ${t("you.out")}
-        </button>
+        ${canSignOut() && html`
+          <button type="button" class="danger" onClick=${signOut}>
+            ${t("you.out")}
+          </button>
+        `}
       </div>
     <//>
   `;

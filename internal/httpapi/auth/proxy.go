@@ -17,6 +17,8 @@ type Proxy struct {
 	From   []netip.Prefix // addresses of the proxies
 	Header string         // that names the person
 	People []Person       // the first that matches applies
+	// SignOut is where the proxy signs people out; empty: unknown.
+	SignOut string
 }
 
 // Person is what a person may see and do whom a proxy names.

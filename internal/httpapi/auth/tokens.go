@@ -105,6 +105,9 @@ func (t *Tokens) Configure(ctx context.Context, credentials []Credential, proxy 
 	t.live.Recheck(limited)
 }
 
+// SignOut is where the proxy signs people out whom it has named; empty: unknown.
+func (t *Tokens) SignOut() string { return t.configured.Load().proxy.SignOut }
+
 // find returns the credential with a name, or the zero value.
 func find(known []hashed, name string) hashed {
 	if i := slices.IndexFunc(known, func(c hashed) bool { return c.Name == name }); i >= 0 {

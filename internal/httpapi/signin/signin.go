@@ -71,6 +71,7 @@ type meRecord struct {
 	TokenLevel string     `json:"token_level" doc:"the highest level that the token sees outside a browser"`
 	Via        string     `json:"via" enum:"token,sign-in,proxy"`
 	SignIn     string     `json:"sign_in,omitempty"`
+	SignOut    string     `json:"sign_out,omitempty" doc:"where the proxy that has signed the caller in signs them out"`
 	Expires    *time.Time `json:"expires,omitempty" doc:"end of the sign-in"`
 }
 
@@ -97,7 +98,7 @@ func (a *API) me(ctx context.Context, who auth.Caller) meRecord {
 	case who.SignIn != "":
 		me.Via = "sign-in"
 	case who.Proxied():
-		me.Via = "proxy"
+		me.Via, me.SignOut = "proxy", a.cfg.Tokens.SignOut()
 	}
 	return me
 }

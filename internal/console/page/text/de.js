@@ -185,6 +185,7 @@ export default {
   "you.theme": "Farben",
   "you.language": "Sprache",
   "you.out": "Abmelden",
+  "you.proxy": "Ein Proxy hat dich angemeldet. Abmelden kannst du dich nur dort.",
   "theme.auto": "Wie das System",
   "theme.light": "Hell",
   "theme.dark": "Dunkel",

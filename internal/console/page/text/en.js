@@ -185,6 +185,7 @@ export default {
   "you.theme": "Colours",
   "you.language": "Language",
   "you.out": "Sign out",
+  "you.proxy": "A proxy has signed you in. You can only sign out there.",
   "theme.auto": "Like the system",
   "theme.light": "Light",
   "theme.dark": "Dark",

@@ -63,12 +63,15 @@ type Error struct {
 	Code    string `json:"error"`
 	Message string `json:"message"`
 	missing string // what was not found; empty where the path does not tell
+	foreign string // the address of a program that does not answer as a gateway does
 }
 
 func (e *Error) Error() string {
 	switch {
 	case e.Status == http.StatusUnauthorized:
 		return "the gateway rejected the access token: set " + EnvToken + ", or run this command as a user who can read the gateway's state folder"
+	case e.foreign != "":
+		return fmt.Sprintf("%s does not answer as a Sluice gateway does (HTTP status %d %s): set %s to the gateway's address", e.foreign, e.Status, http.StatusText(e.Status), EnvURL)
 	case e.Status == http.StatusNotFound && e.missing != "":
 		return e.missing
 	case e.Message != "":
@@ -108,7 +111,8 @@ func (c *Client) Open(ctx context.Context, r Request) (*http.Response, error) {
 	if err != nil {
 		return nil, c.unreachable(ctx, err)
 	}
-	if resp.StatusCode >= http.StatusBadRequest {
+	page := resp.StatusCode < http.StatusBadRequest && strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html")
+	if page || resp.StatusCode >= http.StatusBadRequest {
 		return nil, readError(resp)
 	}
 	return resp, nil
@@ -158,6 +162,9 @@ func readError(resp *http.Response) error {
 	data, err := readAll(resp)
 	if err != nil || json.Unmarshal(data, e) != nil {
 		e.Message = "" // the status says enough
+	}
+	if e.Status <= http.StatusNotFound && e.Status != http.StatusUnauthorized && e.Code == "" && e.Message == "" { // a gateway says why
+		e.foreign = resp.Request.URL.Scheme + "://" + resp.Request.URL.Host
 	}
 	return e
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"sync"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -93,7 +94,7 @@ func TestGetDecodesTheAnswer(t *testing.T) {
 
 	c, _ = serve(t, answer(`<html>`))
 	_, err = Get[RunList](t.Context(), c, Request{Path: "/v1/runs"})
-	require.ErrorContains(t, err, "read the gateway's response: ")
+	require.ErrorContains(t, err, "does not answer as a Sluice gateway does (HTTP status 200 OK): set SLUICE_URL to the gateway's address")
 }
 
 func TestRefusalsSayWhatIsWrong(t *testing.T) {
@@ -107,15 +108,15 @@ func TestRefusalsSayWhatIsWrong(t *testing.T) {
 		"wrong token":        {401, "/v1/status", `{"error":"unauthorized","message":"x"}`, "the gateway rejected the access token: set SLUICE_TOKEN, or run this command as a user who can read the gateway's state folder"},
 		"no such session":    {404, "/v1/sessions/agent:main:x/history", `{"message":"not found"}`, "there is no session \"agent:main:x\": `sluice sessions list` shows what there is"},
 		"no such run":        {404, "/v1/runs/run%2F1", `{"message":"not found"}`, "there is no run \"run/1\": `sluice runs list` shows what there is"},
-		"no such delivery":   {404, "/v1/deliveries/d/retry", ``, "there is no delivery \"d\": `sluice deliveries list` shows what there is"},
-		"no such memory":     {404, "/v1/memory/m", ``, "there is no memory \"m\": `sluice memory list` shows what there is"},
-		"no such approval":   {404, "/v1/approvals/a", ``, "there is no approval \"a\": `sluice approvals list` shows what there is"},
+		"no such delivery":   {404, "/v1/deliveries/d/retry", `{"error":"not_found"}`, "there is no delivery \"d\": `sluice deliveries list` shows what there is"},
+		"no such memory":     {404, "/v1/memory/m", `{"error":"not_found"}`, "there is no memory \"m\": `sluice memory list` shows what there is"},
+		"no such approval":   {404, "/v1/approvals/a", `{"error":"not_found"}`, "there is no approval \"a\": `sluice approvals list` shows what there is"},
 		"no such job":        {404, "/v1/cron/standup/pause", `{"message":"not found"}`, "there is no job \"standup\": `sluice cron list` shows what there is"},
-		"no such hook":       {404, "/v1/hooks/ci/requests", ``, "there is no hook \"ci\": `sluice hooks list` shows what there is"},
+		"no such hook":       {404, "/v1/hooks/ci/requests", `{"error":"not_found"}`, "there is no hook \"ci\": `sluice hooks list` shows what there is"},
 		"no such request":    {404, "/v1/hooks/ci/requests/r", `{"message":"not found"}`, "not found"},
-		"nothing to explain": {404, "/v1/why/x", ``, "nothing has the id \"x\", or your token may not see it: `sluice why --help` lists what has an id"},
+		"nothing to explain": {404, "/v1/why/x", `{"error":"not_found"}`, "nothing has the id \"x\", or your token may not see it: `sluice why --help` lists what has an id"},
 		"another thing":      {404, "/v1/pairings/c/approve", `{"message":"there is no such code"}`, "there is no such code"},
-		"an unknown path":    {404, "/v1", ``, "the gateway answered with HTTP status 404 Not Found"},
+		"another program":    {404, "/v1/deliveries/d", `404 page not found`, "ADDRESS does not answer as a Sluice gateway does (HTTP status 404 Not Found): set SLUICE_URL to the gateway's address"},
 		"the gateway's word": {409, "/v1/sessions/a/messages", `{"error":"busy","message":"the session is busy"}`, "the session is busy"},
 		"a proxy's page":     {502, "/v1/status", `<html>bad gateway</html>`, "the gateway answered with HTTP status 502 Bad Gateway"},
 		"an odd status":      {599, "/v1/status", ``, "the gateway answered with HTTP status 599"},
@@ -124,7 +125,7 @@ func TestRefusalsSayWhatIsWrong(t *testing.T) {
 			t.Parallel()
 			c, _ := serve(t, refuse(test.status, test.body))
 			_, err := c.Call(t.Context(), Request{Path: test.path})
-			require.EqualError(t, err, test.want)
+			require.EqualError(t, err, strings.ReplaceAll(test.want, "ADDRESS", c.Address()))
 			var refused *Error
 			require.ErrorAs(t, err, &refused)
 			require.Equal(t, test.status, refused.Status)

@@ -79,11 +79,13 @@ func TestAnswersBecomeAConfiguration(t *testing.T) {
 // The whole conversation, as a person sees it.
 func TestTheQuestions(t *testing.T) {
 	t.Parallel()
-	p := answering(t, "telegrm\ntelegram,slack\n1001\nU1\nopnai\nopenai\n\n", "1:abc\nxoxb-1\nxapp-1\nsk-1\n")
+	p := answering(t, "telegrm\ntelegram,slack\n1001\nU1\nopnai\nopenai\n\n", "\n1:abc\nxoxb-1\nxapp-1\nsk-1\n")
 	p.wrote(t)
 	dir := filepath.Dir(p.Path)
 	require.Equal(t, `Channels besides web chat: telegram, slack, discord (comma-separated; Enter for none): Unknown channel "telegrm". Choose from telegram, slack and discord.
 Channels besides web chat: telegram, slack, discord (comma-separated; Enter for none): Telegram bot token (from @BotFather): 
+  Nothing was entered. Paste it and press Enter, or press Ctrl C to stop; no file is written then.
+Telegram bot token (from @BotFather): 
   (5 characters)
 Your Telegram user ID (@userinfobot tells you; Enter to pair later): Slack bot token (xoxb-...): 
   (6 characters)

@@ -103,7 +103,9 @@ func (a *App) adopt(p prepared) {
 	a.gate.Store(p.gate.Hiding(p.secrets))
 	a.monitor.Store(p.monitor)
 	a.secrets.Store(p.secrets)
-	a.models.Store(p.models)
+	if was := a.models.Swap(p.models); was != nil {
+		was.ReplacedBy(p.models)
+	}
 	a.meter.Configure(meterSettings(p.cfg))
 	a.voices.Configure(p.cfg.Media)
 	a.limits.Store(&p.cfg.Limits)

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 
+	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/wire"
 	"sluice/router/approvals"
 	"sluice/router/decider"
@@ -41,6 +42,9 @@ func problemOf(err error) (told *wire.Error, fault bool) {
 	}
 	if left, ok := errors.AsType[*decider.NotApproverError](err); ok {
 		return wire.Forbidden(left.Error()), false
+	}
+	if errors.Is(err, auth.ErrEnded) {
+		return wire.NewError(http.StatusUnauthorized, "unauthorized", auth.ErrEnded.Error()+"; work that was accepted goes on"), false
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, request.ErrStopping) { // if the client has disconnected, nobody reads the answer
 		return wire.ErrStopping, false
@@ -78,11 +82,19 @@ func (p problems) of(err error) *wire.Error {
 
 func (p problems) write(w http.ResponseWriter, err error) { wire.WriteError(w, p.of(err)) }
 
+// reasonOf is the error of a request, and where the request was ended the reason for that.
+func reasonOf(ctx context.Context, err error) error {
+	if errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), auth.ErrEnded) {
+		return auth.ErrEnded
+	}
+	return err
+}
+
 // plain is a handler whose errors are written as responses.
 func (p problems) plain(handle wire.Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		if err := handle(w, req); err != nil {
-			p.write(w, err)
+			p.write(w, reasonOf(req.Context(), err))
 		}
 	}
 }

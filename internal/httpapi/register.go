@@ -82,7 +82,7 @@ func add[I, O any](r *registrar, o huma.Operation, handle func(ctx context.Conte
 	huma.Register(r, o, func(ctx context.Context, in *I) (*O, error) {
 		out, err := handle(ctx, in)
 		if err != nil {
-			return nil, r.problems.of(err)
+			return nil, r.problems.of(reasonOf(ctx, err))
 		}
 		return out, nil
 	})

@@ -61,7 +61,7 @@ type Options struct {
 	Wrap func(link chain.Link) sessions.Model
 }
 
-// Registry creates models. It is immutable and safe for concurrent use.
+// Registry creates models. It is immutable but for [Registry.ReplacedBy], and safe for concurrent use.
 type Registry struct {
 	providers map[string]*provider
 	audio     map[string]*openai.Audio
@@ -218,6 +218,26 @@ func (r *Registry) Audio(provider string) (client *openai.Audio, key string, lev
 // may still have it. Whether the provider has the model shows at its first use. [chain.Auto] is left out: it is the caller
 // who knows the agent's chain.
 func (r *Registry) Model(ref string) (sessions.Model, error) {
+	c, err := r.chain(ref)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// ReplacedBy says that the models of next are in effect. The models of this registry that are in use make their further
+// calls as next has them ([chain.Config.Replace]).
+func (r *Registry) ReplacedBy(next *Registry) {
+	r.chains.Replace(func(name string) *chain.Chain {
+		c, err := next.chain(name)
+		if err != nil {
+			return nil
+		}
+		return c
+	})
+}
+
+func (r *Registry) chain(ref string) (*chain.Chain, error) {
 	names := chain.Names(chain.Expand(ref, ""))
 	if len(names) == 0 {
 		names = []string{ref}

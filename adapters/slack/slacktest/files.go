@@ -93,12 +93,12 @@ func (s *Server) fileInfo(req *request) (object, string) {
 func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	f := s.files[r.PathValue("id")]
-	revoked := s.revoked
+	refused := s.revoked || r.Header.Get("Authorization") != "Bearer "+s.bot
 	s.mu.Unlock()
 	switch {
 	case f == nil:
 		http.NotFound(w, r)
-	case revoked || r.Header.Get("Authorization") != "Bearer "+BotToken:
+	case refused:
 		http.Redirect(w, r, "/?redir="+r.URL.Path, http.StatusFound)
 	default:
 		w.Header().Set("Content-Type", f.mime)

@@ -110,9 +110,9 @@ func writeJSON(w http.ResponseWriter, v any) {
 // call does what a method does.
 func (s *Server) call(req *request) (answer object, code string) {
 	s.mu.Lock()
-	want := BotToken
+	want := s.bot
 	if req.method == "apps.connections.open" {
-		want = AppToken
+		want = s.app
 	}
 	switch {
 	case s.revoked:

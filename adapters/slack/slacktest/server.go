@@ -12,7 +12,7 @@ import (
 	"sluice/adapters/adaptertest/wire"
 )
 
-// The credentials of the app.
+// The credentials of the app, until [Server.Rotate] gives it others.
 const (
 	BotToken      = "xoxb-1-fake"
 	AppToken      = "xapp-1-fake"
@@ -56,6 +56,7 @@ type Server struct {
 	violations []string
 	lastTS     time.Time
 	revoked    bool
+	bot, app   string // the tokens
 	faults     []*Fault
 	people     map[string]string // name by user id
 	places     map[string]*place
@@ -82,7 +83,7 @@ func NewServer(opts Options) (*Server, error) {
 		opts.PingEvery = 500 * time.Millisecond
 	}
 	s := &Server{
-		opts: opts, changed: make(chan struct{}), client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 8}},
+		opts: opts, bot: BotToken, app: AppToken, changed: make(chan struct{}), client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 8}},
 		people: map[string]string{BotUser: BotName}, places: map[string]*place{}, files: map[string]*file{},
 		responses: map[string]string{}, given: map[string]*event{}, posting: map[string]bool{}, calls: map[string]int{},
 	}
@@ -183,6 +184,16 @@ func (s *Server) Revoke() {
 	defer s.mu.Unlock()
 	s.revoked = true
 	s.tell("", "", eventsAPI, callbackOf(object{"type": "tokens_revoked", "tokens": object{"bot": []string{BotUser}}}, s.id("Ev")))
+}
+
+// Rotate gives the app other tokens; those before are invalid at once, and their sockets end.
+func (s *Server) Rotate(bot, app string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bot, s.app = bot, app
+	for _, c := range s.sockets {
+		_ = c.ws.Close() // it may be closed already
+	}
 }
 
 // violate notes a violation. The caller does not hold mu.

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// ErrEnded is the cause of a context whose caller has signed out, or whose token was revoked.
-var ErrEnded = errors.New("the caller has signed out, or the token was revoked")
+// ErrEnded is the cause of a context whose caller has signed out, or whose token was revoked or replaced.
+var ErrEnded = errors.New("the caller has signed out, or the token was revoked or replaced")
 
 // Live has the running requests of all callers. The requests of a caller end when the caller loses access, on whichever replica
 // the access was revoked.

@@ -68,7 +68,15 @@ type Config struct {
 	// Pictures scales pictures to what models accept.
 	Pictures picture.Scaler
 	Pause    time.Duration // before another attempt with the same key, for tests; 0: half a second, and two while a model is being loaded
+
+	newer atomic.Pointer[func(name string) *Chain]
 }
+
+// Replace says that another configuration is in effect. Chains of this one then make each further call through the chain of
+// the same name that newer makes, with its keys and levels: a run may have begun with a key that is no longer valid. A call
+// that was under way with such a key is made again. If newer gives nil, the models have been removed, and they are asked
+// until the run ends.
+func (c *Config) Replace(newer func(name string) *Chain) { c.newer.Store(&newer) }
 
 // Chain is a model that asks those of a chain. It belongs to one session, and is safe for concurrent use.
 type Chain struct {
@@ -147,11 +155,35 @@ func mayTell(label flow.Label, e *Entry) bool {
 }
 
 // Complete implements [sessions.Model].
-func (c *Chain) Complete(ctx context.Context, req sessions.Request, on func(sessions.Chunk)) (sessions.Completion, error) {
-	if len(c.entries) == 1 && len(c.entries[0].Links) == 1 {
-		return c.only(ctx, &req, on)
+func (c *Chain) Complete(ctx context.Context, req sessions.Request, on func(sessions.Chunk)) (completion sessions.Completion, err error) {
+	if next := c.next(); next != nil {
+		return next.Complete(ctx, req, on)
 	}
-	return c.walk(ctx, &req, on)
+	if len(c.entries) == 1 && len(c.entries[0].Links) == 1 {
+		completion, err = c.only(ctx, &req, on)
+	} else {
+		completion, err = c.walk(ctx, &req, on)
+	}
+	if err != nil && keyRefused(err) {
+		if next := c.next(); next != nil { // the key has changed meanwhile
+			return next.Complete(ctx, req, on)
+		}
+	}
+	return completion, err
+}
+
+// next is the chain of the configuration in effect; nil: this one, or the models have been removed.
+func (c *Chain) next() *Chain {
+	if newer := c.cfg.newer.Load(); newer != nil {
+		return (*newer)(c.name)
+	}
+	return nil
+}
+
+// keyRefused reports whether the provider did not accept the key.
+func keyRefused(err error) bool {
+	me, ok := errors.AsType[*sessions.ModelError](err)
+	return ok && me.Kind == sessions.ModelAuth
 }
 
 // walk asks the models one after the other. It has a frame of its own, which [Chain.only] does not need.
@@ -250,7 +282,7 @@ func (c *Chain) learn(ctx context.Context, l *Link, err error) {
 		return
 	}
 	me, ok := errors.AsType[*sessions.ModelError](err)
-	if !ok || ctx.Err() != nil || !Moves(me.Kind) {
+	if !ok || ctx.Err() != nil || !Moves(me.Kind) || c.cfg.newer.Load() != nil { // a key that was replaced tells nothing
 		c.cfg.Board.Released(l.Place())
 		return
 	}

@@ -17,7 +17,7 @@ import (
 type Options struct {
 	// Addr is the address to listen on; empty: a free port on loopback.
 	Addr string
-	// Key is the only accepted key; empty: any key is accepted, but not a missing one.
+	// Key is the only accepted key; empty: any key is accepted, but not a missing one. [Server.Accept] changes it.
 	Key string
 	// Forget discards requests, for long benchmarks.
 	Forget bool
@@ -36,6 +36,7 @@ type Server struct {
 	stop    context.CancelFunc
 
 	mu         sync.Mutex // guards the fields below
+	keys       []string   // accepted ones; empty: all
 	script     []Reply
 	always     func(Request) Reply
 	requests   []Request
@@ -56,6 +57,9 @@ func NewServer(opts Options) (*Server, error) {
 		return nil, fmt.Errorf("listen for model fake: %w", err)
 	}
 	s := &Server{opts: opts, url: "http://" + ln.Addr().String(), always: Echo, changed: make(chan struct{})}
+	if opts.Key != "" {
+		s.keys = []string{opts.Key}
+	}
 	s.closing, s.stop = context.WithCancel(context.Background())
 	mux := http.NewServeMux()
 	mux.Handle("POST /v1/chat/completions", s.handler(chatAPI{}))
@@ -74,6 +78,19 @@ func (s *Server) OpenAIURL() string { return s.url + "/v1" }
 
 // AnthropicURL returns the base address for a Messages client.
 func (s *Server) AnthropicURL() string { return s.url }
+
+// Accept changes which keys are accepted from now on.
+func (s *Server) Accept(keys ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keys = keys
+}
+
+func (s *Server) accepts(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return key != "" && (len(s.keys) == 0 || slices.Contains(s.keys, key))
+}
 
 // Enqueue sets the replies to the next requests, one each, before the function of Always is used.
 func (s *Server) Enqueue(replies ...Reply) {
@@ -194,7 +211,7 @@ func (s *Server) handler(a api) http.Handler {
 			a.fail(w, Fail(http.StatusRequestEntityTooLarge, "request_too_large", err.Error()))
 			return
 		}
-		if key := a.key(r.Header); key == "" || s.opts.Key != "" && key != s.opts.Key {
+		if !s.accepts(a.key(r.Header)) {
 			a.fail(w, Unauthorized())
 			return
 		}

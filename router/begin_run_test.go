@@ -12,6 +12,7 @@ import (
 	"sluice/router/inbound"
 	"sluice/router/ledger"
 	"sluice/sessions"
+	"sluice/store/storetest"
 )
 
 // A message to an open session without work is stored with the start of its run. No death at any commit loses or repeats an
@@ -85,8 +86,7 @@ func TestARunOfASessionThatMoved(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, got := openSession(t)
-		_, err := b.store.TakePartition(t.Context(), sessions.SessionLane(got.Session).Partition(partitions), "rival")
-		require.NoError(t, err)
+		storetest.Take(t, b.store, sessions.SessionLane(got.Session).Partition(partitions), "rival")
 		second := b.hear(in("ann", "2", "two"))
 		synctest.Wait()
 		run, err := b.store.Run(t.Context(), second.Run)

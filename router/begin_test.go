@@ -14,6 +14,7 @@ import (
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/sessions"
+	"sluice/store/storetest"
 )
 
 // notice is a delivery that somebody else queues in ann's chat.
@@ -110,8 +111,7 @@ func TestAnAnswerOfAConversationThatMoved(t *testing.T) {
 		got := b.hear(other)
 		require.Equal(t, session, got.Session)
 		synctest.Wait()
-		_, err := b.store.TakePartition(t.Context(), to, "rival")
-		require.NoError(t, err)
+		storetest.Take(t, b.store, to, "rival")
 		release()
 		require.Equal(t, sessions.RunDone, b.ended(got.Run).Status)
 		synctest.Wait()

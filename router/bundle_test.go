@@ -164,10 +164,12 @@ func (b *bundle) start() {
 // steppedOnly is an owner that gets only steps from a bus; the rest comes from another one.
 type steppedOnly struct{ router.Owner }
 
-func (steppedOnly) Acquire(context.Context, int) error { return nil }
-func (steppedOnly) Release(context.Context, int)       {}
-func (steppedOnly) Woken(int, sessions.Lane)           {}
-func (steppedOnly) Rescan(int)                         {}
+func (steppedOnly) Epoch(context.Context, int) (int64, error) { return 0, nil }
+
+func (steppedOnly) Acquire(context.Context, int, int64) error { return nil }
+func (steppedOnly) Release(context.Context, int)              {}
+func (steppedOnly) Woken(int, sessions.Lane)                  {}
+func (steppedOnly) Rescan(int)                                {}
 
 func (b *bundle) routerStore() *ledger.Store {
 	if b.dying != nil {
@@ -561,8 +563,22 @@ func (l *localBus) own(t testing.TB, owner router.Owner) {
 	t.Helper()
 	l.owner = owner
 	for p := range partitions {
-		require.NoError(t, owner.Acquire(context.Background(), p))
+		acquire(t, owner, p)
 	}
+}
+
+// acquire makes an owner take a partition.
+func acquire(t testing.TB, owner router.Owner, p int) {
+	t.Helper()
+	require.NoError(t, acquired(owner, p))
+}
+
+func acquired(owner router.Owner, p int) error {
+	epoch, err := owner.Epoch(context.Background(), p)
+	if err != nil {
+		return err
+	}
+	return owner.Acquire(context.Background(), p, epoch)
 }
 
 func (l *localBus) ReadSteps(partition int) {

@@ -15,8 +15,8 @@ type Bus interface {
 	// Wake asks the owner of a lane's partition to look at the lane. It does not block and does not fail: if
 	// publishing fails, the owner's next sweep of the store finds the work.
 	Wake(partition int, lane sessions.Lane)
-	// Fenced says that the database has a newer owner of a partition that this replica still owns: one of two replicas that
-	// both took it, because one was frozen in between, must give it back. It does not block.
+	// Fenced says that the database has another epoch of a partition than this replica, which has the lease: the database or
+	// the bus has forgotten something. The partition is given back, and taken again with a new lease. It does not block.
 	Fenced(partition int)
 	// Emit publishes a live event without blocking. Events of one session that are
 	// emitted one after the other keep their order.

@@ -262,8 +262,12 @@ func (f *failing) Approval(ctx context.Context, id ledger.ApprovalID) (ledger.Ap
 	return unless(f.breaks(ctx), func() (ledger.Approval, error) { return f.DB.Approval(ctx, id) })
 }
 
-func (f *failing) TakePartition(ctx context.Context, partition int, owner string) (int64, error) {
-	return unless(f.breaks(ctx), func() (int64, error) { return f.DB.TakePartition(ctx, partition, owner) })
+func (f *failing) PartitionEpoch(ctx context.Context, partition int) (int64, error) {
+	return unless(f.breaks(ctx), func() (int64, error) { return f.DB.PartitionEpoch(ctx, partition) })
+}
+
+func (f *failing) TakePartition(ctx context.Context, partition int, owner string, epoch int64) (int64, error) {
+	return unless(f.breaks(ctx), func() (int64, error) { return f.DB.TakePartition(ctx, partition, owner, epoch) })
 }
 
 func (f *failing) ExpiredSessions(ctx context.Context, e ledger.Expiry, limit int) ([]sessions.ID, error) {

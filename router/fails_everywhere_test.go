@@ -300,7 +300,7 @@ func TestAcquireWhileTheDatabaseFails(t *testing.T) {
 		release()
 		b.failing.everyPlace()
 		for p := range partitions {
-			require.Eventually(t, func() bool { return b.Owner().Acquire(t.Context(), p) == nil }, time.Minute, time.Second)
+			require.Eventually(t, func() bool { return acquired(b.Owner(), p) == nil }, time.Minute, time.Second)
 		}
 		b.calm()
 		require.Equal(t, sessions.RunAborted, b.stands(runs[0].Run).Status)

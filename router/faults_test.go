@@ -15,6 +15,7 @@ import (
 	"sluice/router/ledger"
 	"sluice/sessions"
 	"sluice/store/engine"
+	"sluice/store/storetest"
 )
 
 // A wait that the platform asked for may be longer than the delivery's life. It
@@ -56,8 +57,7 @@ func TestAdoptedPreviewOfASilentAnswer(t *testing.T) {
 		b.stop()
 		for p := range partitions { // they have had different numbers of owners
 			for range p * 3 {
-				_, err := b.store.TakePartition(t.Context(), p, "other")
-				require.NoError(t, err)
+				storetest.Take(t, b.store, p, "other")
 			}
 		}
 		var asked atomic.Int32

@@ -18,6 +18,7 @@ import (
 	"sluice/sessions"
 	"sluice/store"
 	"sluice/store/engine"
+	"sluice/store/storetest"
 )
 
 // away is a database that goes away and comes back, under a process that lives on.
@@ -44,11 +45,11 @@ func (a *away) CommitSession(ctx context.Context, c sessions.Change) error {
 	return a.Commit(ctx, ledger.Change{Change: c})
 }
 
-func (a *away) TakePartition(ctx context.Context, p int, owner string) (int64, error) {
+func (a *away) TakePartition(ctx context.Context, p int, owner string, epoch int64) (int64, error) {
 	if a.gone.Load() {
 		return 0, errAway
 	}
-	return a.DB.TakePartition(ctx, p, owner)
+	return a.DB.TakePartition(ctx, p, owner, epoch)
 }
 
 func (a *away) LaneDeliveries(ctx context.Context, lane sessions.Lane, limit int) ([]ledger.Delivery, error) {
@@ -105,19 +106,18 @@ func TestReceiptIsKeptWhileTheDatabaseIsAway(t *testing.T) {
 			}
 			b.away.gone.Store(false)
 			for p := range partitions {
-				require.NoError(b.t, b.Owner().Acquire(context.Background(), p))
+				acquire(b.t, b.Owner(), p)
 			}
 		},
 		"another owner has taken them": func(b *bundle) {
 			for p := range partitions {
-				_, err := b.away.DB.TakePartition(context.Background(), p, "other")
-				require.NoError(b.t, err)
+				storetest.Take(b.t, b.away.DB, p, "other")
 			}
 			b.away.gone.Store(false)
 			time.Sleep(time.Minute)
 			for p := range partitions {
 				b.Owner().Release(context.Background(), p)
-				require.NoError(b.t, b.Owner().Acquire(context.Background(), p))
+				acquire(b.t, b.Owner(), p)
 			}
 		},
 	} {
@@ -155,7 +155,7 @@ func TestReceiptOfALostPartitionIsStored(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		b.sentOnce("echo: one")
 		for p := range partitions {
-			require.NoError(t, b.Owner().Acquire(context.Background(), p))
+			acquire(t, b.Owner(), p)
 		}
 	})
 }

@@ -87,7 +87,7 @@ func TestSendThatIsCutOffIsHandedBack(t *testing.T) {
 		require.Empty(t, waiting[0].LastError)
 		s.send = func(context.Context, adapters.Outbound) error { return nil }
 		for p := range partitions {
-			require.NoError(t, b.Owner().Acquire(t.Context(), p))
+			acquire(t, b.Owner(), p)
 		}
 		synctest.Wait()
 		require.Equal(t, []string{"echo: one"}, b.chat.texts("ann"))

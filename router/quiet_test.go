@@ -78,7 +78,7 @@ func TestWhatTheLogSays(t *testing.T) {
 		day(b)
 		for p := range partitions {
 			b.Owner().Release(t.Context(), p)
-			require.NoError(t, b.Owner().Acquire(t.Context(), p))
+			acquire(t, b.Owner(), p)
 		}
 		require.Empty(t, l.of())
 	})

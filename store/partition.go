@@ -35,39 +35,22 @@ func (db partitionTable) FixPartitions(ctx context.Context, n int) error {
 	return fmt.Errorf("fix partitions: %w", sessions.ErrConflict)
 }
 
-// takeTries bounds the retries of a take that competes with other takes of the same partition.
-const takeTries = 100
-
-// TakePartition implements [ledger.Store].
-func (db partitionTable) TakePartition(ctx context.Context, partition int, owner string) (int64, error) {
-	for range takeTries {
-		epoch, err := db.takePartition(ctx, partition, owner)
-		if err == nil {
-			return epoch, nil
-		}
-		if !errors.Is(err, sessions.ErrConflict) {
-			return 0, fmt.Errorf("take partition: %w", err)
-		}
-	}
-	return 0, fmt.Errorf("take partition %d: %w: other replicas keep taking it", partition, sessions.ErrConflict)
-}
-
-// takePartition increments the epoch that it has read, unless another replica has changed it.
-func (db partitionTable) takePartition(ctx context.Context, partition int, owner string) (int64, error) {
+// PartitionEpoch implements [ledger.Partitions].
+func (db partitionTable) PartitionEpoch(ctx context.Context, partition int) (int64, error) {
 	var epoch int64
 	err := db.One(ctx, `SELECT epoch FROM partitions WHERE id = ?`, []any{partition}, &epoch)
+	if err != nil && !errors.Is(err, sessions.ErrNotFound) {
+		return 0, fmt.Errorf("read epoch of partition %d: %w", partition, err)
+	}
+	return epoch, nil
+}
+
+// TakePartition implements [ledger.Partitions].
+func (db partitionTable) TakePartition(ctx context.Context, partition int, owner string, epoch int64) (int64, error) {
 	take := engine.Statement{
-		SQL:  `UPDATE partitions SET epoch = epoch + 1, owner = ? WHERE id = ? AND epoch = ?`,
-		Args: []any{owner, partition, epoch}, Else: sessions.ErrConflict,
-	}
-	if errors.Is(err, sessions.ErrNotFound) {
-		take, err = engine.Statement{
-			SQL:  `INSERT INTO partitions (owner, id, epoch) VALUES (?, ?, 1)`,
-			Args: []any{owner, partition}, Duplicate: sessions.ErrConflict,
-		}, nil
-	}
-	if err != nil {
-		return 0, err
+		SQL: `INSERT INTO partitions (owner, id, epoch) VALUES (?, ?, ?)
+			ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, epoch = excluded.epoch WHERE partitions.epoch = excluded.epoch - 1`,
+		Args: []any{owner, partition, epoch + 1}, Else: sessions.ErrConflict,
 	}
 	return epoch + 1, db.Change(ctx, engine.Write{take})
 }

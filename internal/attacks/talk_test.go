@@ -100,7 +100,9 @@ func (b *nearBus) own(t testing.TB, owner router.Owner) {
 	t.Helper()
 	b.owner, b.followers = owner, map[sessions.ID][]chan sessions.Event{}
 	for p := range twoRunPartitions {
-		require.NoError(t, owner.Acquire(context.Background(), p))
+		epoch, err := owner.Epoch(context.Background(), p)
+		require.NoError(t, err)
+		require.NoError(t, owner.Acquire(context.Background(), p, epoch))
 	}
 }
 

@@ -67,6 +67,10 @@ type Bus struct {
 	Lost     func() []string // the replicas that fell silent without saying farewell, until others replace them
 	roster   *roster
 	owned    *owned
+	leases   *leases
+
+	subscribe func(partition int) (stop func(), err error) // to the wakes of a partition
+	readSteps func(ctx context.Context, partition int)     // until ctx ends
 
 	// soft ends when the time for an orderly hand-over is over.
 	soft    context.Context
@@ -74,11 +78,7 @@ type Bus struct {
 
 	mu       sync.Mutex
 	events   *stream
-	leases   jetstream.KeyValue
-	quiet    time.Time // until then, this replica takes only leases that it had before
-	held     map[string]*lease
-	fenced   map[int]time.Time // when each partition was last given back because another replica had taken it
-	handover sync.WaitGroup    // the goroutines of the partitions
+	handover sync.WaitGroup // the goroutines of the partitions
 }
 
 var _ router.Bus = (*Bus)(nil)
@@ -86,9 +86,10 @@ var _ router.Bus = (*Bus)(nil)
 // Start connects. With an empty URL, an embedded server is used and started when it is first needed.
 func Start(ctx context.Context, cfg Config) (*Bus, error) {
 	b := &Bus{
-		cfg: cfg, metrics: newMetrics(cfg.Registerer), held: map[string]*lease{}, fenced: map[int]time.Time{}, repair: make(chan struct{}, 1),
+		cfg: cfg, metrics: newMetrics(cfg.Registerer), repair: make(chan struct{}, 1),
 		roster: newRoster(cfg.Replica, cfg.Now), owned: newOwned(cfg.Log),
 	}
+	b.leases = &leases{replica: cfg.Replica, damaged: b.damaged, lost: b.metrics.lost, log: cfg.Log, held: map[string]*lease{}}
 	b.Lost = b.roster.lostReplicas
 	b.gather = gatherer{
 		publish: b.publishEvent, now: cfg.Now,
@@ -106,6 +107,7 @@ func Start(ctx context.Context, cfg Config) (*Bus, error) {
 		ctx: b.ctx, solo: b.solo(), embed: b.embed, conn: func() *nats.Conn { return b.conn }, js: func() jetstream.JetStream { return b.js }, background: b.background, damaged: b.damaged,
 		owned: b.owned, dropped: b.metrics.dropped.WithLabelValues("step"), log: cfg.Log,
 	})
+	b.subscribe, b.readSteps = b.subscribeWakes, b.courier.read
 	b.Agents = &Agents{agent: cfg.Agent, reader: cfg.Reader, log: cfg.Log}
 	if cfg.Reader != nil {
 		b.Agents.read = cfg.Reader()

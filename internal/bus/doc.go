@@ -16,7 +16,8 @@
 // looks at the rows, so that no wake falls in between. A lease is trusted for
 // less time than it lasts at the server, counted from before it was asked for,
 // so that two replicas never trust the same one; and each write of an owner
-// carries its epoch besides. Events that can't be published are counted and
+// carries its epoch besides. The epoch is read before the lease is requested, and a take must find it unchanged, so that a
+// replica that was frozen takes nothing from the holder of the lease. Events that can't be published are counted and
 // gone: messages and runs are in the store.
 //
 // A server that restarts has forgotten the stream and the bucket. The mender

@@ -4,9 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"sluice/internal/pause"
 )
@@ -23,15 +28,39 @@ const (
 // errLost is the cause with which a lease's context ends if it was not renewed in time.
 var errLost = errors.New("lease was lost")
 
-// errFenced is the cause if another replica took the partition without a lease.
-var errFenced = errors.New("another replica took the partition")
+// errFenced is the cause if the database has another epoch than the partition's owner.
+var errFenced = errors.New("the database has another owner of the partition")
+
+// keyValues is the bucket of leases. Each request that changes a key compares its revision.
+type keyValues interface {
+	Get(ctx context.Context, key string) (jetstream.KeyValueEntry, error)
+	Create(ctx context.Context, key string, value []byte, opts ...jetstream.KVCreateOpt) (uint64, error)
+	Update(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
+	Delete(ctx context.Context, key string, opts ...jetstream.KVDeleteOpt) error
+}
+
+// leases has the leases of this replica. It is safe for concurrent use. A lease that has ended at the server is requested
+// anew, by [leases.acquire], so that a partition is taken anew too: see docs/decisions/0024-the-epoch-before-the-lease.md.
+type leases struct {
+	replica string
+	damaged func() // asks for a check whether the server still has everything
+	lost    prometheus.Counter
+	log     *slog.Logger
+
+	mu     sync.Mutex
+	bucket keyValues
+	quiet  time.Time // until then the server's bucket is young: only who had a lease in the bucket before gets it
+	held   map[string]*lease
+}
 
 // lease is a lease of this replica.
 type lease struct {
-	key      string
-	revision uint64
-	cancel   context.CancelCauseFunc
-	expiry   *time.Timer // ends the trust
+	key    string
+	cancel context.CancelCauseFunc
+	expiry *time.Timer // ends the trust
+
+	asking   chan struct{} // capacity 1: full during a renewal, which the release waits for
+	revision uint64        // guarded by asking
 }
 
 // Lease runs hold while this replica has the named lease, repeatedly, until ctx ends or hold returns an error. The
@@ -58,116 +87,165 @@ func (b *Bus) holdOnce(ctx context.Context, name string, standby func(), hold fu
 	if b.solo() {
 		return hold(ctx)
 	}
-	held, l := b.acquire(ctx, name, standby)
+	held, l := b.leases.acquire(ctx, name, standby, func(context.Context) bool { return true })
 	if l == nil {
 		return nil
 	}
-	defer b.release(l)
+	defer b.leases.release(l)
 	return hold(held)
 }
 
-// acquire waits until it has the lease; nil if ctx ended first.
-func (b *Bus) acquire(ctx context.Context, key string, standby func()) (context.Context, *lease) {
+// use sets the bucket of the server.
+func (s *leases) use(bucket keyValues, quiet time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bucket, s.quiet = bucket, quiet
+}
+
+// state returns the bucket, and how long it stays young.
+func (s *leases) state() (keyValues, time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bucket, time.Until(s.quiet)
+}
+
+// acquire waits until it has the lease; nil if ctx ended first. It calls ready before each request that may get the lease,
+// and makes no request if ready returns false, which it does after a pause.
+func (s *leases) acquire(ctx context.Context, key string, standby func(), ready func(ctx context.Context) bool) (context.Context, *lease) {
 	taken := false // by another replica, at the last try
 	for ctx.Err() == nil {
-		b.mu.Lock()
-		quiet := time.Until(b.quiet)
-		b.mu.Unlock()
+		bucket, quiet := s.state()
 		if quiet > 0 {
 			_ = pause.Wait(ctx, quiet)
 			continue
 		}
+		// All other replicas try again and again, and a read costs the servers less than a write that fails.
+		if taken && has(ctx, bucket, key) {
+			standby()
+			_ = pause.Wait(ctx, tryEvery)
+			continue
+		}
+		if !ready(ctx) {
+			continue
+		}
 		asked := time.Now() // the trust starts before the request
-		revision, err := b.create(ctx, key, taken)
+		revision, err := s.create(ctx, bucket, key)
 		taken = errors.Is(err, jetstream.ErrKeyExists)
 		if err == nil && time.Since(asked) < leaseTrust {
-			return b.keep(ctx, key, revision, asked)
+			return s.keep(ctx, key, revision, asked)
 		}
 		switch {
 		case taken:
 			standby()
 		case err != nil && ctx.Err() == nil:
-			b.cfg.Log.Debug("could not request a lease", "lease", key, "err", err)
-			b.damaged()
+			s.log.Debug("could not request a lease", "lease", key, "err", err)
+			s.damaged()
 		}
 		_ = pause.Wait(ctx, tryEvery)
 	}
 	return nil, nil
 }
 
-func (b *Bus) bucket() jetstream.KeyValue {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.leases
-}
-
-// create requests a lease. If another replica had it, create first reads whether it still has: all other replicas
-// try again and again, and a read costs the servers less than a write that fails.
-func (b *Bus) create(ctx context.Context, key string, taken bool) (uint64, error) {
+// has reports whether a replica has a lease.
+func has(ctx context.Context, bucket keyValues, key string) bool {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	if taken {
-		if _, err := b.bucket().Get(ctx, key); err == nil {
-			return 0, jetstream.ErrKeyExists
-		}
-	}
-	return b.bucket().Create(ctx, key, []byte(b.cfg.Replica))
+	_, err := bucket.Get(ctx, key)
+	return err == nil
 }
 
-// keep registers a lease with the keeper, which renews it.
-func (b *Bus) keep(ctx context.Context, key string, revision uint64, asked time.Time) (context.Context, *lease) {
+func (s *leases) create(ctx context.Context, bucket keyValues, key string) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	return bucket.Create(ctx, key, []byte(s.replica))
+}
+
+// keep registers a lease, so that it is renewed.
+func (s *leases) keep(ctx context.Context, key string, revision uint64, asked time.Time) (context.Context, *lease) {
 	held, cancel := context.WithCancelCause(ctx)
-	l := &lease{key: key, revision: revision, cancel: cancel}
+	l := &lease{key: key, revision: revision, cancel: cancel, asking: make(chan struct{}, 1)}
 	l.expiry = time.AfterFunc(leaseTrust-time.Since(asked), func() {
-		b.metrics.lost.Inc()
+		s.lost.Inc()
 		cancel(errLost)
 	})
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.held[key] = l
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held[key] = l
 	return held, l
 }
 
-// release gives a lease back, so that another replica need not wait until it expires.
-func (b *Bus) release(l *lease) {
-	b.mu.Lock()
-	delete(b.held, l.key)
-	revision := l.revision
-	b.mu.Unlock()
-	l.expiry.Stop()
-	l.cancel(nil)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(b.ctx), requestTimeout)
-	defer cancel()
-	err := b.bucket().Delete(ctx, l.key, jetstream.LastRevision(revision))
-	if err != nil && b.conn.IsConnected() {
-		b.cfg.Log.Debug("could not release a lease; it expires on its own", "lease", l.key, "err", err)
+// end ends a lease of this replica, so that who holds it gives it back.
+func (s *leases) end(key string, cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l := s.held[key]; l != nil {
+		l.cancel(cause)
 	}
 }
 
-// renew extends a lease. If the server has forgotten the lease, it is requested again; this fails if another replica
-// has taken it.
-func (b *Bus) renew(ctx context.Context, l *lease) {
+// release gives a lease back, so that another replica need not wait until it expires.
+func (s *leases) release(l *lease) {
+	s.mu.Lock()
+	delete(s.held, l.key)
+	bucket := s.bucket
+	s.mu.Unlock()
+	l.expiry.Stop()
+	l.cancel(nil)
+	l.asking <- struct{}{}
+	defer func() { <-l.asking }()
+	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
+	defer cancel()
+	if err := bucket.Delete(ctx, l.key, jetstream.LastRevision(l.revision)); err != nil {
+		s.log.Debug("could not release a lease; it expires on its own", "lease", l.key, "err", err)
+	}
+}
+
+// renewAll renews the leases in parallel, so that a slow answer delays no other lease.
+func (s *leases) renewAll(ctx context.Context) {
+	s.mu.Lock()
+	held := slices.Collect(maps.Values(s.held))
+	s.mu.Unlock()
+	var all sync.WaitGroup
+	for _, l := range held {
+		all.Go(func() { s.renew(ctx, l) })
+	}
+	all.Wait()
+}
+
+// renew extends a lease. If the server has lately forgotten all leases, the lease is requested again; this fails if another
+// replica has it. Otherwise a lease that has ended at the server is lost: another replica may have had it since.
+func (s *leases) renew(ctx context.Context, l *lease) {
+	l.asking <- struct{}{}
+	defer func() { <-l.asking }()
+	if !s.holds(l) {
+		return
+	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	b.mu.Lock()
-	revision := l.revision
-	b.mu.Unlock()
+	bucket, quiet := s.state()
 	asked := time.Now()
-	next, err := b.bucket().Update(ctx, l.key, []byte(b.cfg.Replica), revision)
-	if err != nil && b.conn.IsConnected() {
+	next, err := bucket.Update(ctx, l.key, []byte(s.replica), l.revision)
+	if err != nil && quiet > 0 {
 		asked = time.Now()
-		next, err = b.bucket().Create(ctx, l.key, []byte(b.cfg.Replica))
+		next, err = bucket.Create(ctx, l.key, []byte(s.replica))
 	}
 	if err != nil { // the trust expires unless the next try succeeds
-		if !errors.Is(err, jetstream.ErrKeyExists) && ctx.Err() == nil {
-			b.damaged()
+		if quiet <= 0 || !errors.Is(err, jetstream.ErrKeyExists) {
+			s.damaged() // perhaps the server has forgotten the leases
 		}
 		return
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.held[l.key] == l && l.expiry.Stop() {
-		l.revision = next
+	l.revision = next // also if it is too late, for the release
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held[l.key] == l && l.expiry.Stop() {
 		l.expiry.Reset(leaseTrust - time.Since(asked))
 	}
+}
+
+// holds reports whether a lease was not given back yet.
+func (s *leases) holds(l *lease) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.held[l.key] == l
 }

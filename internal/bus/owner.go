@@ -15,9 +15,12 @@ import (
 // Owner works on partitions. The bus makes the calls for one partition one after the other, and those for different
 // partitions in parallel.
 type Owner interface {
-	// Acquire is called when this replica has taken the partition, before any wake for it. An error gives the
-	// partition back. ctx is cancelled when the lease is lost or the bus stops.
-	Acquire(ctx context.Context, partition int) error
+	// Epoch reads the epoch of the partition's last owner. It is called before the lease is requested.
+	Epoch(ctx context.Context, partition int) (int64, error)
+	// Acquire is called when this replica has the lease, before any wake for the partition. It takes the partition if its
+	// epoch is still the one from before the lease, else it returns ErrConflict. An error gives the partition back. ctx is
+	// cancelled when the lease is lost or the bus stops.
+	Acquire(ctx context.Context, partition int, epoch int64) error
 	// Release is called when the partition was lost or must be handed over. It returns when all work of the partition
 	// has ended here.
 	Release(ctx context.Context, partition int)
@@ -54,10 +57,16 @@ func (o *owned) all() []int {
 	return slices.Sorted(maps.Keys(o.partitions))
 }
 
-// take gives a partition to the owner.
-func (o *owned) take(ctx context.Context, p int) (err error) {
+// epoch asks the owner for the epoch of a partition.
+func (o *owned) epoch(ctx context.Context, p int) (epoch int64, err error) {
 	defer recovered(&err)
-	if err := o.owner.Acquire(ctx, p); err != nil {
+	return o.owner.Epoch(ctx, p)
+}
+
+// take gives a partition to the owner.
+func (o *owned) take(ctx context.Context, p int, epoch int64) (err error) {
+	defer recovered(&err)
+	if err := o.owner.Acquire(ctx, p, epoch); err != nil {
 		return fmt.Errorf("acquire partition %d: %w", p, err)
 	}
 	o.mu.Lock()

@@ -2,9 +2,8 @@ package bus
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -19,8 +18,8 @@ import (
 const (
 	// releaseTimeout bounds a release after a lost lease; the router cancels its work itself.
 	releaseTimeout = 10 * time.Second
-	// fencedPause is the least time between two hand-overs of a partition that another replica has taken: each interrupts work.
-	fencedPause = 30 * time.Second
+	// aloneTries is how often a partition is taken without a lease while others take it.
+	aloneTries = 100
 	// retryAcquire is the pause after an owner has refused a partition.
 	retryAcquire = time.Second
 )
@@ -51,9 +50,24 @@ func (b *Bus) Own(ctx context.Context, owner Owner) error {
 func (b *Bus) ownAll() error {
 	var g errgroup.Group
 	for p := range b.cfg.Partitions {
-		g.Go(func() error { return b.owned.take(b.ctx, p) })
+		g.Go(func() error { return b.takeAlone(p) })
 	}
 	return g.Wait()
+}
+
+// takeAlone takes a partition without a lease. It tries again if another gateway on the same database was faster.
+func (b *Bus) takeAlone(p int) error {
+	var err error
+	for range aloneTries {
+		var epoch int64
+		if epoch, err = b.owned.epoch(b.ctx, p); err == nil {
+			err = b.owned.take(b.ctx, p, epoch)
+		}
+		if !errors.Is(err, sessions.ErrConflict) {
+			break
+		}
+	}
+	return err
 }
 
 // Handover releases all partitions and takes no more; other replicas take them at once. It waits for work in progress
@@ -86,9 +100,14 @@ func (b *Bus) runPartition(p int) {
 		if ctx == nil {
 			return
 		}
-		if held, l := b.acquire(ctx, key, func() {}); l != nil {
-			b.serve(held, p)
-			b.release(l)
+		var epoch int64 // read before the lease is requested: a take that comes too late, after another replica's, then fails
+		ready := func(ctx context.Context) (ok bool) {
+			epoch, ok = b.epochBefore(ctx, p)
+			return ok
+		}
+		if held, l := b.leases.acquire(ctx, key, func() {}, ready); l != nil {
+			b.serve(held, p, epoch)
+			b.leases.release(l)
 		}
 		cancel()
 	}
@@ -124,48 +143,65 @@ func (b *Bus) whileOwned(p int) (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
+// epochBefore reads the epoch of a partition whose lease is about to be requested. After an error it waits and returns false.
+func (b *Bus) epochBefore(ctx context.Context, p int) (epoch int64, ok bool) {
+	epoch, err := b.owned.epoch(ctx, p)
+	if err != nil {
+		b.notTaken(ctx, p, err)
+	}
+	return epoch, err == nil
+}
+
+// notTaken reports that a partition could not be taken, and waits until the next try.
+func (b *Bus) notTaken(ctx context.Context, p int, err error) {
+	switch {
+	case ctx.Err() != nil:
+		return
+	case errors.Is(err, sessions.ErrConflict):
+		b.cfg.Log.Info("another gateway took the partition first; taking it again", "partition", p)
+	default:
+		b.cfg.Log.Error("partition not taken", "partition", p, "err", err)
+	}
+	_ = pause.Wait(ctx, retryAcquire)
+}
+
 // serve owns a partition until ctx ends. It subscribes to wakes before the owner reads the rows, so that no wake is
 // lost in between.
-func (b *Bus) serve(ctx context.Context, p int) {
+func (b *Bus) serve(ctx context.Context, p int, epoch int64) {
+	stop, err := b.subscribe(p)
+	defer stop()
+	if err == nil {
+		err = b.owned.take(ctx, p, epoch)
+	}
+	if err != nil {
+		b.notTaken(ctx, p, err)
+		return
+	}
+	b.cfg.Log.Info("partition taken", "partition", p)
+	b.readSteps(ctx, p)
+	releasing, cancel := context.WithTimeout(b.soft, releaseTimeout)
+	defer cancel()
+	b.owned.giveBack(releasing, p)
+	b.cfg.Log.Info("partition given back", "partition", p, "cause", context.Cause(ctx).Error())
+}
+
+// subscribeWakes subscribes to the wakes of a partition.
+func (b *Bus) subscribeWakes(p int) (stop func(), err error) {
 	sub, err := b.conn.Subscribe(wakeSubject+strconv.Itoa(p), func(m *nats.Msg) {
 		b.owned.woken(p, sessions.Lane(m.Data))
 	})
-	if err == nil {
-		err = b.conn.FlushTimeout(requestTimeout)
+	if err != nil {
+		return func() {}, err
 	}
-	if err == nil {
-		err = b.owned.take(ctx, p)
-	}
-	if err == nil {
-		b.cfg.Log.Info("partition taken", "partition", p)
-		b.courier.read(ctx, p)
-		releasing, cancel := context.WithTimeout(b.soft, releaseTimeout)
-		defer cancel()
-		b.owned.giveBack(releasing, p)
-		b.cfg.Log.Info("partition given back", "partition", p, "cause", context.Cause(ctx).Error())
-	} else if ctx.Err() == nil {
-		b.cfg.Log.Error("partition not taken", "partition", p, "err", err)
-		_ = pause.Wait(ctx, retryAcquire)
-	}
-	if sub != nil {
+	return func() {
 		if err := sub.Unsubscribe(); err != nil {
 			b.cfg.Log.Debug("could not unsubscribe from wakes", "partition", p, "err", err)
 		}
-	}
+	}, b.conn.FlushTimeout(requestTimeout)
 }
 
-// Fenced implements [router.Bus]: it ends the lease, so that the partition is given back and taken again, at most once in
-// fencedPause.
-func (b *Bus) Fenced(p int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	l := b.held[leaseOf(p)]
-	if last, before := b.fenced[p]; l == nil || before && time.Since(last) < fencedPause {
-		return
-	}
-	b.fenced[p] = time.Now()
-	l.cancel(errFenced)
-}
+// Fenced implements [router.Bus]: it ends the lease, so that the partition is given back and taken again.
+func (b *Bus) Fenced(p int) { b.leases.end(leaseOf(p), errFenced) }
 
 // leaseOf names the lease of a partition.
 func leaseOf(p int) string { return "partition." + strconv.Itoa(p) }
@@ -182,18 +218,6 @@ func (b *Bus) keeper() {
 		}
 		b.greet()
 		b.roster.forget()
-		b.renewAll()
+		b.leases.renewAll(b.ctx)
 	}
-}
-
-// renewAll renews the leases in parallel, so that a slow answer delays no other lease.
-func (b *Bus) renewAll() {
-	b.mu.Lock()
-	leases := slices.Collect(maps.Values(b.held))
-	b.mu.Unlock()
-	var all sync.WaitGroup
-	for _, l := range leases {
-		all.Go(func() { b.renew(b.ctx, l) })
-	}
-	all.Wait()
 }

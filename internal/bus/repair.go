@@ -162,8 +162,6 @@ func (b *Bus) ensureLeases(ctx context.Context, copies int) error {
 		return err
 	}
 	info := backing.CachedInfo() // both times are the server's
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.leases, b.quiet = leases, time.Now().Add(leaseTrust-info.TimeStamp.Sub(info.Created))
+	b.leases.use(leases, time.Now().Add(leaseTrust-info.TimeStamp.Sub(info.Created)))
 	return nil
 }

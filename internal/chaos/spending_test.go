@@ -214,9 +214,7 @@ func (l *life) Lost(ctx context.Context, now time.Time, limit int) ([]*spending.
 // born starts a replica, as the new owner of its partition.
 func (h *spenders) born(replica int) *life {
 	l := &life{spenders: h, db: h.stores[replica], partition: replica}
-	epoch, err := l.db.TakePartition(h.t.Context(), replica, fmt.Sprintf("replica-%d-%d", replica, rand.Uint64()))
-	require.NoError(h.t, err)
-	l.epoch = epoch
+	l.epoch = storetest.Take(h.t, l.db, replica, fmt.Sprintf("replica-%d-%d", replica, rand.Uint64()))
 	l.Meter = &meter.Meter{Ledger: l, Now: h.time, Log: slog.New(slog.DiscardHandler)}
 	l.Configure(&meter.Settings{Prices: h.prices, Budgets: h.budgets})
 	h.living[replica].Store(l)

@@ -48,10 +48,16 @@ type Lanes struct {
 // New makes Lanes without a partition.
 func New(c Config) *Lanes { return &Lanes{Config: c, owned: map[int]*ownership{}} }
 
+// Epoch reads the epoch of a partition's last owner. The bus calls it before it requests the lease.
+func (l *Lanes) Epoch(ctx context.Context, partition int) (int64, error) {
+	return l.Store.PartitionEpoch(ctx, partition)
+}
+
 // Acquire makes this replica the owner of a partition and starts its lanes that have work. The bus calls it before
-// any wake of the partition. ctx ends when the lease is lost.
-func (l *Lanes) Acquire(ctx context.Context, partition int) error {
-	epoch, err := l.Store.TakePartition(ctx, partition, l.Replica)
+// any wake of the partition. ctx ends when the lease is lost. epoch is the epoch from before the lease: if the partition
+// had another owner since, Acquire returns ErrConflict.
+func (l *Lanes) Acquire(ctx context.Context, partition int, epoch int64) error {
+	epoch, err := l.Store.TakePartition(ctx, partition, l.Replica, epoch)
 	if err != nil {
 		return fmt.Errorf("take partition %d: %w", partition, err)
 	}
@@ -316,7 +322,7 @@ func (l *Lanes) judge(lane *Lane, next *Rest, err error) {
 	case errors.Is(err, sessions.ErrFenced):
 		l.Log.Info("partition has moved", "partition", o.partition, "lane", string(lane.Name))
 		*next = Rest{}
-		if o.ctx.Err() == nil { // the bus does not know of it: a replica that was frozen took it after its lease had ended
+		if o.ctx.Err() == nil { // the bus does not know of it: the database or the bus has forgotten something
 			l.Bus.Fenced(o.partition)
 		}
 	case err != nil && o.ctx.Err() == nil:

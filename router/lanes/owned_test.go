@@ -17,13 +17,13 @@ var errBroken = errors.New("the store is broken")
 func TestAcquireAndRelease(t *testing.T) {
 	inScene(t, func(t *testing.T, s *scene) {
 		s.store.waiting[1] = []sessions.Lane{"a", "b"}
-		require.NoError(t, s.Acquire(t.Context(), 1))
+		require.NoError(t, s.Acquire(t.Context(), 1, 0))
 		require.ElementsMatch(t, []sessions.Lane{"a", "b"}, s.worked())
 		require.Equal(t, []string{"replica"}, s.store.replicas)
 		require.True(t, s.Owns(1))
 		require.False(t, s.Owns(2))
 		require.Equal(t, 1, s.owned())
-		require.NoError(t, s.Acquire(t.Context(), 2))
+		require.NoError(t, s.Acquire(t.Context(), 2, 0))
 		require.Equal(t, 2, s.owned())
 
 		s.Release(t.Context(), 1)
@@ -33,7 +33,7 @@ func TestAcquireAndRelease(t *testing.T) {
 		require.False(t, s.Owns(1))
 		s.Woken(1, "a")
 		require.Empty(t, s.worked(), "it is another replica's")
-		require.NoError(t, s.Acquire(t.Context(), 1))
+		require.NoError(t, s.Acquire(t.Context(), 1, 0))
 		s.ReleaseAll(t.Context())
 		require.ElementsMatch(t, []int{1, 1, 2}, s.released)
 		require.Zero(t, s.owned())
@@ -55,7 +55,7 @@ func TestAcquireFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inScene(t, func(t *testing.T, s *scene) {
 				c.broken(s.store)
-				err := s.Acquire(t.Context(), 1)
+				err := s.Acquire(t.Context(), 1, 0)
 				require.ErrorIs(t, err, errBroken)
 				require.ErrorContains(t, err, c.says)
 				require.False(t, s.Owns(1))
@@ -69,8 +69,8 @@ func TestAcquireFails(t *testing.T) {
 // A sweep finds what wakes have not told.
 func TestRescan(t *testing.T) {
 	inScene(t, func(t *testing.T, s *scene) {
-		require.NoError(t, s.Acquire(t.Context(), 1))
-		require.NoError(t, s.Acquire(t.Context(), 2))
+		require.NoError(t, s.Acquire(t.Context(), 1, 0))
+		require.NoError(t, s.Acquire(t.Context(), 2, 0))
 		s.store.waiting = map[int][]sessions.Lane{1: {"a"}, 2: {"b"}, 3: {"c"}}
 		s.RescanAll()
 		require.ElementsMatch(t, []sessions.Lane{"a", "b"}, s.worked())
@@ -88,7 +88,7 @@ func TestRescan(t *testing.T) {
 func TestRescanAfterTheLease(t *testing.T) {
 	inScene(t, func(t *testing.T, s *scene) {
 		lease, lost := context.WithCancel(t.Context())
-		require.NoError(t, s.Acquire(lease, 1))
+		require.NoError(t, s.Acquire(lease, 1, 0))
 		lost()
 		s.store.waitingErr = errBroken
 		s.Rescan(1)
@@ -127,7 +127,7 @@ func TestReleaseWaits(t *testing.T) {
 			inScene(t, func(t *testing.T, s *scene) {
 				s.turn = c.turn
 				s.store.waiting[1] = []sessions.Lane{"a"}
-				require.NoError(t, s.Acquire(t.Context(), 1))
+				require.NoError(t, s.Acquire(t.Context(), 1, 0))
 				require.Len(t, s.worked(), 1)
 				ctx, began := t.Context(), time.Now()
 				if c.ctx != nil {
@@ -153,8 +153,8 @@ func TestReleaseAllTakesOneGrace(t *testing.T) {
 	inScene(t, func(t *testing.T, s *scene) {
 		s.turn = func(l *Lane) (Rest, error) { <-l.Context().Done(); return Rest{}, nil }
 		s.store.waiting = map[int][]sessions.Lane{1: {"a"}, 2: {"b"}}
-		require.NoError(t, s.Acquire(t.Context(), 1))
-		require.NoError(t, s.Acquire(t.Context(), 2))
+		require.NoError(t, s.Acquire(t.Context(), 1, 0))
+		require.NoError(t, s.Acquire(t.Context(), 2, 0))
 		began := time.Now()
 		s.ReleaseAll(t.Context())
 		require.Equal(t, testGrace, time.Since(began))
@@ -174,7 +174,7 @@ func TestLaneEndsWithTheLease(t *testing.T) {
 		}
 		s.store.waiting[1] = []sessions.Lane{"a", "b"}
 		lease, lost := context.WithCancel(t.Context())
-		require.NoError(t, s.Acquire(lease, 1))
+		require.NoError(t, s.Acquire(lease, 1, 0))
 		require.Len(t, s.worked(), 2)
 		lost()
 		time.Sleep(time.Minute)

@@ -12,8 +12,11 @@ import (
 type Store interface {
 	// Commit applies the change in one durable transaction.
 	Commit(ctx context.Context, change ledger.Change) error
-	// TakePartition makes a replica the owner of a partition and returns the new epoch, greater than any before.
-	TakePartition(ctx context.Context, partition int, owner string) (epoch int64, err error)
+	// PartitionEpoch reads the epoch of a partition's last owner; 0 if it never had one.
+	PartitionEpoch(ctx context.Context, partition int) (int64, error)
+	// TakePartition makes a replica the owner of a partition whose epoch is still the given one, and returns the new
+	// epoch, which is greater; else ErrConflict.
+	TakePartition(ctx context.Context, partition int, owner string, epoch int64) (int64, error)
 	// WaitingLanes lists the lanes of a partition with work.
 	WaitingLanes(ctx context.Context, partition int) ([]sessions.Lane, error)
 	// AbortRequested reads the abort request for a run, if any.
@@ -26,8 +29,8 @@ type Store interface {
 // of the store finds the work of a lost wake.
 type Waker interface {
 	Wake(partition int, lane sessions.Lane)
-	// Fenced says that another replica has taken a partition that this one still owns. The partition is given back, and taken
-	// again only with a new lease. It does not block.
+	// Fenced says that the database has another epoch of a partition that this replica still owns. The partition is given
+	// back, and taken again with a new lease. It does not block.
 	Fenced(partition int)
 }
 

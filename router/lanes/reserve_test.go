@@ -14,7 +14,7 @@ import (
 // A reserved lane does nothing before its start. Then it takes the step that it was given, and a turn if it was woken in the meantime.
 func TestReservedLaneWaitsForItsStart(t *testing.T) {
 	inScene(t, func(t *testing.T, s *scene) {
-		require.NoError(t, s.Acquire(t.Context(), 1))
+		require.NoError(t, s.Acquire(t.Context(), 1, 0))
 		reserved, ok := s.Reserve(1, "a")
 		require.True(t, ok)
 		require.Equal(t, sessions.Lane("a"), reserved.Name)
@@ -45,7 +45,7 @@ func TestReserveOnlyWhatRests(t *testing.T) {
 	inScene(t, func(t *testing.T, s *scene) {
 		_, ok := s.Reserve(1, "a")
 		require.False(t, ok, "this replica does not own the partition")
-		require.NoError(t, s.Acquire(t.Context(), 1))
+		require.NoError(t, s.Acquire(t.Context(), 1, 0))
 		s.turn = func(*Lane) (Rest, error) { return Rest{Wait: time.Hour}, nil }
 		s.Woken(1, "a")
 		synctest.Wait()
@@ -60,7 +60,7 @@ func TestReserveOnlyWhatRests(t *testing.T) {
 // A partition is released when its reserved lanes have ended; they are told that nothing new is begun.
 func TestReleaseWaitsForReservedLanes(t *testing.T) {
 	inScene(t, func(t *testing.T, s *scene) {
-		require.NoError(t, s.Acquire(t.Context(), 1))
+		require.NoError(t, s.Acquire(t.Context(), 1, 0))
 		reserved, _ := s.Reserve(1, "a")
 		released := make(chan struct{})
 		go func() { s.Release(context.Background(), 1); close(released) }()

@@ -39,7 +39,9 @@ func (s *fakeStore) Commit(_ context.Context, change ledger.Change) error {
 	return s.storeErr
 }
 
-func (s *fakeStore) TakePartition(_ context.Context, _ int, owner string) (int64, error) {
+func (s *fakeStore) PartitionEpoch(context.Context, int) (int64, error) { return s.epoch, s.takeErr }
+
+func (s *fakeStore) TakePartition(_ context.Context, _ int, owner string, _ int64) (int64, error) {
 	s.epoch++
 	s.replicas = append(s.replicas, owner)
 	return s.epoch, s.takeErr

@@ -14,7 +14,7 @@ import (
 // A lane ends where nothing is left, and is begun again by a wake.
 func TestLaneEndsAndBeginsAgain(t *testing.T) {
 	inScene(t, func(t *testing.T, s *scene) {
-		require.NoError(t, s.Acquire(t.Context(), 1))
+		require.NoError(t, s.Acquire(t.Context(), 1, 0))
 		for range 2 {
 			s.Woken(1, "a")
 			require.Equal(t, []sessions.Lane{"a"}, s.worked())
@@ -36,7 +36,7 @@ func TestRestOfATurn(t *testing.T) {
 			}
 			return rest, nil
 		}
-		require.NoError(t, s.Acquire(t.Context(), 1))
+		require.NoError(t, s.Acquire(t.Context(), 1, 0))
 		s.Woken(1, "a")
 		time.Sleep(time.Minute + time.Hour + time.Second)
 		s.Woken(1, "a")
@@ -62,7 +62,7 @@ func TestWokenWhileItWorks(t *testing.T) {
 			}
 			return Rest{}, nil
 		}
-		require.NoError(t, s.Acquire(t.Context(), 1))
+		require.NoError(t, s.Acquire(t.Context(), 1, 0))
 		s.Woken(1, "a")
 		require.Len(t, s.worked(), 1)
 		s.Woken(1, "a")
@@ -79,7 +79,7 @@ func TestLaneKnowsItsPartition(t *testing.T) {
 		var lane *Lane
 		s.turn = func(l *Lane) (Rest, error) { lane = l; return Rest{Wait: time.Hour}, nil }
 		s.store.epoch = 6
-		require.NoError(t, s.Acquire(t.Context(), 3))
+		require.NoError(t, s.Acquire(t.Context(), 3, 0))
 		s.Woken(3, "a")
 		synctest.Wait()
 		require.EqualValues(t, 7, lane.Epoch())
@@ -108,7 +108,7 @@ func TestFailuresInARow(t *testing.T) {
 			}
 			return Rest{}, nil
 		}
-		require.NoError(t, s.Acquire(t.Context(), 1))
+		require.NoError(t, s.Acquire(t.Context(), 1, 0))
 		s.Woken(1, "a")
 		require.Len(t, s.worked(), 1)
 		require.Contains(t, s.logged(), errBroken.Error())
@@ -128,7 +128,7 @@ func TestFailuresInARow(t *testing.T) {
 func TestFencedLaneEnds(t *testing.T) {
 	inScene(t, func(t *testing.T, s *scene) {
 		s.turn = func(*Lane) (Rest, error) { return Rest{Wait: time.Second}, sessions.ErrFenced }
-		require.NoError(t, s.Acquire(t.Context(), 1))
+		require.NoError(t, s.Acquire(t.Context(), 1, 0))
 		s.Woken(1, "a")
 		time.Sleep(time.Minute)
 		require.Len(t, s.worked(), 1)
@@ -145,7 +145,7 @@ func TestFencedAfterTheLease(t *testing.T) {
 			lost()
 			return Rest{}, sessions.ErrFenced
 		}
-		require.NoError(t, s.Acquire(lease, 1))
+		require.NoError(t, s.Acquire(lease, 1, 0))
 		s.Woken(1, "a")
 		require.Len(t, s.worked(), 1)
 		require.Empty(t, s.fenced)
@@ -167,7 +167,7 @@ func TestSecondHalfOfATurn(t *testing.T) {
 				return Rest{Again: true}, nil
 			}}, nil
 		}
-		require.NoError(t, s.Acquire(t.Context(), 1))
+		require.NoError(t, s.Acquire(t.Context(), 1, 0))
 		s.Woken(1, "a")
 		s.Woken(1, "a")
 		require.Len(t, s.worked(), 1)

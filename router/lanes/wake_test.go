@@ -27,7 +27,7 @@ func TestWakeGoesToTheOwner(t *testing.T) {
 		require.Equal(t, []wake{{3, "a"}, {home, lane}, {home, abortPrefix + lane}}, s.sent())
 		require.Empty(t, s.worked())
 
-		require.NoError(t, s.Acquire(t.Context(), home))
+		require.NoError(t, s.Acquire(t.Context(), home, 0))
 		s.WakeSession(session)
 		require.Equal(t, []sessions.Lane{lane}, s.worked())
 		s.Woken(home, "b")
@@ -99,7 +99,7 @@ func TestAbortWakes(t *testing.T) {
 						<-l.Context().Done()
 						return Rest{}, nil
 					}
-					require.NoError(t, s.Acquire(t.Context(), home))
+					require.NoError(t, s.Acquire(t.Context(), home, 0))
 					s.WakeSession(session)
 					synctest.Wait()
 					ask(s)
@@ -128,7 +128,7 @@ func TestAbortAfterTheLease(t *testing.T) {
 			<-end
 			return Rest{}, nil
 		}
-		require.NoError(t, s.Acquire(lease, home))
+		require.NoError(t, s.Acquire(lease, home, 0))
 		s.WakeSession(session)
 		synctest.Wait()
 		lost()
@@ -152,7 +152,7 @@ func TestAbortBeforeTheRun(t *testing.T) {
 			asked = append(asked, l.AbortAsked(), l.AbortAsked())
 			return Rest{}, nil
 		}
-		require.NoError(t, s.Acquire(t.Context(), home))
+		require.NoError(t, s.Acquire(t.Context(), home, 0))
 		s.WakeSession(session)
 		synctest.Wait()
 		s.wakeAbort(session)
@@ -166,7 +166,7 @@ func TestAbortBeforeTheRun(t *testing.T) {
 // Where the partition is being released nobody is woken.
 func TestWakesOfAReleasedPartition(t *testing.T) {
 	inScene(t, func(t *testing.T, s *scene) {
-		require.NoError(t, s.Acquire(t.Context(), home))
+		require.NoError(t, s.Acquire(t.Context(), home, 0))
 		o := s.owner(home)
 		s.Release(t.Context(), home)
 		s.wakeLane(o, "a")
@@ -189,7 +189,7 @@ func TestAbortOfARunLaidAside(t *testing.T) {
 			asked = append(asked, l.AbortAsked())
 			return Rest{Wait: time.Hour}, nil
 		}
-		require.NoError(t, s.Acquire(t.Context(), home))
+		require.NoError(t, s.Acquire(t.Context(), home, 0))
 		s.WakeSession(session)
 		require.Len(t, s.worked(), 1)
 		began := time.Now()

@@ -297,8 +297,11 @@ type (
 	}
 	// Partitions assigns work to this replica.
 	Partitions interface {
-		// TakePartition makes this replica the owner of a partition and returns the new epoch, greater than any before.
-		TakePartition(ctx context.Context, partition int, owner string) (epoch int64, err error)
+		// PartitionEpoch reads the epoch of a partition's last owner; 0 if it never had one.
+		PartitionEpoch(ctx context.Context, partition int) (int64, error)
+		// TakePartition makes this replica the owner of a partition whose epoch is still the given one, and returns the
+		// new epoch, which is greater; else ErrConflict.
+		TakePartition(ctx context.Context, partition int, owner string, epoch int64) (int64, error)
 		// WaitingLanes lists the lanes of a partition with work: session lanes with
 		// queued or running runs, conversation lanes with queued or sending deliveries, DueLane if a
 		// trigger is open, and AlertLane if a group of alerts is.

@@ -90,7 +90,7 @@ func begins(t *testing.T, waits func(s *beginning) []ledger.Delivery, test func(
 			ID: "dlv_1", Kind: ledger.KindReply, Run: "run_1", Session: "sess_1", Lane: "c|test", Partition: 1, Status: ledger.DeliveryQueued, Text: "yes",
 			Route: sessions.Route{Channel: "test"}, Label: flow.Bottom(), Created: noon, Expires: noon.Add(time.Hour),
 		}
-		require.NoError(t, s.lanes.Acquire(t.Context(), 1))
+		require.NoError(t, s.lanes.Acquire(t.Context(), 1, 0))
 		test(t, s)
 		s.lanes.ReleaseAll(context.Background())
 	})

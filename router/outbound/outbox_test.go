@@ -121,7 +121,9 @@ type epochs struct {
 	epoch int64
 }
 
-func (e epochs) TakePartition(context.Context, int, string) (int64, error) { return e.epoch, nil }
+func (e epochs) TakePartition(context.Context, int, string, int64) (int64, error) {
+	return e.epoch, nil
+}
 
 func (epochs) WaitingLanes(context.Context, int) ([]sessions.Lane, error) { return nil, nil }
 
@@ -134,7 +136,7 @@ func ownedLane(epoch int64) *lanes.Lane {
 		got <- lane
 		return func() (lanes.Rest, error) { return lanes.Rest{}, nil }
 	}})
-	if err := all.Acquire(context.Background(), 1); err != nil {
+	if err := all.Acquire(context.Background(), 1, 0); err != nil {
 		panic(err)
 	}
 	all.Woken(1, "conversation")

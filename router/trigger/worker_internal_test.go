@@ -23,7 +23,7 @@ type contested struct {
 // owners is what else the lanes need of the database.
 type owners struct{ lanes.Store }
 
-func (contested) TakePartition(context.Context, int, string) (int64, error) { return 1, nil }
+func (contested) TakePartition(context.Context, int, string, int64) (int64, error) { return 1, nil }
 
 func (contested) WaitingLanes(context.Context, int) ([]sessions.Lane, error) {
 	return []sessions.Lane{ledger.DueLane}, nil
@@ -58,7 +58,7 @@ func TestChangedTriggerIsReadAgain(t *testing.T) {
 			}
 		},
 	})
-	require.NoError(t, l.Acquire(t.Context(), 0))
+	require.NoError(t, l.Acquire(t.Context(), 0, 0))
 	t.Cleanup(func() { l.ReleaseAll(context.Background()) })
 	require.Equal(t, lanes.Rest{Again: true}, <-rests)
 }

@@ -17,6 +17,7 @@ import (
 	"sluice/router/ledger"
 	"sluice/router/limits"
 	"sluice/sessions"
+	"sluice/store/storetest"
 )
 
 // TestTakeWaitsForTheFence holds an owner's transaction up after it has passed
@@ -26,8 +27,7 @@ func TestTakeWaitsForTheFence(t *testing.T) {
 	t.Parallel()
 	url := migrated.Copy(t)
 	owner, other := open(t, url), open(t, url)
-	epoch, err := owner.TakePartition(t.Context(), 1, "owner")
-	require.NoError(t, err)
+	epoch := storetest.Take(t, owner, 1, "owner")
 	change := sessions.Change{}
 	for _, id := range []sessions.RunID{"run_free", "run_held"} {
 		r := sessions.Run{ID: id, Session: "sess_1", Partition: 1, Status: sessions.RunQueued}
@@ -41,7 +41,7 @@ func TestTakeWaitsForTheFence(t *testing.T) {
 	go func() { committed <- owner.CommitSession(t.Context(), change) }()
 	require.True(t, waiters(t, url, 1, taken))
 	go func() {
-		_, err := other.TakePartition(t.Context(), 1, "other")
+		_, err := other.TakePartition(t.Context(), 1, "other", epoch)
 		taken <- err
 	}()
 	require.True(t, waiters(t, url, 2, taken), "the take did not wait")

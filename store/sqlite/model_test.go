@@ -285,7 +285,10 @@ func TestModel(t *testing.T) {
 			"": func(t *rapid.T) { m.check(t, db) },
 			"take": func(t *rapid.T) {
 				partition := rapid.IntRange(1, 2).Draw(t, "partition")
-				epoch, err := db.TakePartition(t.Context(), partition, "me")
+				before, err := db.PartitionEpoch(t.Context(), partition)
+				require.NoError(t, err)
+				require.Equal(t, m.epochs[partition], before)
+				epoch, err := db.TakePartition(t.Context(), partition, "me", before)
 				require.NoError(t, err)
 				m.epochs[partition]++
 				require.Equal(t, m.epochs[partition], epoch)

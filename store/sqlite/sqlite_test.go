@@ -34,9 +34,7 @@ func TestPartitionsAreFixed(t *testing.T) {
 	db := open(t, t.TempDir())
 	require.NoError(t, db.FixPartitions(t.Context(), 16))
 	require.NoError(t, db.FixPartitions(t.Context(), 16))
-	epoch, err := db.TakePartition(t.Context(), 15, "one")
-	require.NoError(t, err)
-	require.EqualValues(t, 1, epoch)
+	require.EqualValues(t, 1, storetest.Take(t, db, 15, "one"))
 	for _, other := range []int{8, 32} {
 		require.ErrorContains(t, db.FixPartitions(t.Context(), other), "its work is divided into 16 partitions, but the configuration says")
 		require.ErrorContains(t, db.FixPartitions(t.Context(), other), "set limits.partitions to 16")

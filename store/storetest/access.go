@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"strconv"
 	"testing"
 
@@ -99,33 +100,45 @@ func testAliases(t *testing.T, b *bundle) {
 }
 
 func testPartitions(t *testing.T, b *bundle) {
-	last := int64(0)
-	for _, owner := range []string{"a", "b", "b", "a"} {
-		epoch := b.take(1, owner)
-		require.Greater(t, epoch, last)
-		last = epoch
+	for i, owner := range []string{"a", "b", "b", "a"} {
+		require.EqualValues(t, i+1, b.take(1, owner))
 	}
-	require.Positive(t, b.take(2, "a"))
+	for _, late := range []int64{0, 3, 5} { // read before another owner took the partition, or wrong
+		_, err := b.TakePartition(b.ctx, 1, "late", late)
+		require.ErrorIs(t, err, sessions.ErrConflict)
+	}
+	epoch, err := b.PartitionEpoch(b.ctx, 1)
+	require.NoError(t, err)
+	require.EqualValues(t, 4, epoch)
+	epoch, err = b.PartitionEpoch(b.ctx, 2)
+	require.NoError(t, err)
+	require.Zero(t, epoch)
+	require.EqualValues(t, 1, b.take(2, "a"))
 }
 
-// testPartitionRace takes a partition many times at once under one name: no epoch is given twice.
+// testPartitionRace takes a partition many times at once under one name, with the same epoch from before: one of them gets it, with
+// and without a row.
 func testPartitionRace(t *testing.T, b *bundle) {
 	const takers = 12
-	epochs := make(chan int64, takers)
-	for range takers {
-		go func() {
-			epoch, err := b.TakePartition(b.ctx, 5, "same")
-			if err != nil {
-				epoch = -1
+	for before := range int64(3) {
+		ends := make(chan error, takers)
+		for range takers {
+			go func() {
+				epoch, err := b.TakePartition(b.ctx, 5, "same", before)
+				if err == nil && epoch != before+1 {
+					err = fmt.Errorf("got epoch %d", epoch)
+				}
+				ends <- err
+			}()
+		}
+		taken := 0
+		for range takers {
+			if err := <-ends; err == nil {
+				taken++
+			} else {
+				require.ErrorIs(t, err, sessions.ErrConflict)
 			}
-			epochs <- epoch
-		}()
-	}
-	seen := map[int64]bool{}
-	for range takers {
-		epoch := <-epochs
-		require.Positive(t, epoch)
-		require.False(t, seen[epoch], "epoch %d was given twice", epoch)
-		seen[epoch] = true
+		}
+		require.Equal(t, 1, taken)
 	}
 }

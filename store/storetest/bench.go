@@ -31,8 +31,7 @@ func benchmark(b *testing.B, audit []sessions.AuditEntry, gateways ...*store.DB)
 	b.Helper()
 	const lanes = 200
 	db := gateways[0]
-	epoch, err := db.TakePartition(b.Context(), 3, "bench")
-	require.NoError(b, err)
+	epoch := Take(b, db, 3, "bench")
 	records := make([]sessions.Record, lanes)
 	for i := range records {
 		records[i] = newSession(fmt.Sprintf("agent:main:%d", i))

@@ -124,8 +124,16 @@ func (b *bundle) delivery(id ledger.DeliveryID) ledger.Delivery {
 
 func (b *bundle) take(partition int, owner string) int64 {
 	b.t.Helper()
-	epoch, err := b.TakePartition(b.ctx, partition, owner)
-	require.NoError(b.t, err)
+	return Take(b.t, b.DB, partition, owner)
+}
+
+// Take makes a replica the owner of a partition, whoever has it, and returns the new epoch.
+func Take(t testing.TB, db ledger.Partitions, partition int, owner string) int64 {
+	t.Helper()
+	before, err := db.PartitionEpoch(t.Context(), partition)
+	require.NoError(t, err)
+	epoch, err := db.TakePartition(t.Context(), partition, owner, before)
+	require.NoError(t, err)
 	return epoch
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"sluice/policy/flow"
 )
@@ -44,8 +45,20 @@ func (s Section) Names() []string {
 	return names
 }
 
-// Of reads the tags of a struct type, including the fields of inlined structs.
+// read has the sections of the types that were asked for.
+var read sync.Map
+
+// Of returns the tags of a struct type, including the fields of inlined structs. They are read once; callers do not change them.
 func Of(t reflect.Type) Section {
+	if known, ok := read.Load(t); ok {
+		return known.(Section)
+	}
+	s := sectionOf(t)
+	read.Store(t, s)
+	return s
+}
+
+func sectionOf(t reflect.Type) Section {
 	var s Section
 	for i := range t.NumField() {
 		f := t.Field(i)

@@ -55,7 +55,8 @@ LONGEST := ./internal/bus ./store/postgres ./internal/app ./router ./adapters/te
 # The attacks drive whole gateways, whose packages the race detector sees in their own tests; with it
 # they would take minutes. They run once, built so that a test can take a check away. The same holds for
 # hostile and random Markdown, and for the answers of the API at every level: the tests before have shown the race detector
-# a few of those texts and levels.
+# a few of those texts and levels. Packages in which nothing runs at the same time (tools/sequential finds them) are tested
+# without it too: there is nothing for it to see there, and it makes their tests six times as slow.
 # The budget counts allocations, which the race detector changes. Its log says which limits can be lowered.
 # The tests without the race detector have the same build tags and flags (GOFLAGS) as the gateway that the kill tests build, so that
 # the compiler makes each package for them once.
@@ -70,12 +71,13 @@ test: ## run every test under the race detector, installing what they need where
 	TMPDIR=$$(tools/testtmp); export TMPDIR; trap 'rm -rf "$$TMPDIR"' EXIT; \
 	if [ -z "$${SLUICE_API_SPECS:-}" ] && [ -d '$(API_SPECS)' ]; then export SLUICE_API_SPECS='$(API_SPECS)'; fi; \
 	check() { go test -vet=off -exec 'env -u GOTMPDIR' -timeout $(TESTTIMEOUT) "$$@"; }; \
-	failed=0; check $(RACE) -p 3 $(LONGEST) $$(go list ./... | grep -v -e '/internal/chaos$$' -e '/internal/attacks$$' -e '/internal/budget$$') || failed=1; \
+	sequential=$$(tools/sequential); \
+	failed=0; check $(RACE) -p 3 $(LONGEST) $$(go list ./... | grep -v -e '/internal/chaos$$' -e '/internal/attacks$$' -e '/internal/budget$$' | grep -v -x -F -e "$$sequential") || failed=1; \
 	GOFLAGS="$$(go env GOFLAGS) $(LEAN) -ldflags=-s"; export GOFLAGS; \
 	check $(NO_RACE_TAGS) -v ./internal/budget || failed=1; \
 	TMPDIR=$$GOTMPDIR check $(RACE) -count 1 ./internal/chaos & chaos=$$!; \
 	check $(NO_RACE_TAGS) ./internal/attacks & attacks=$$!; \
-	check $(NO_RACE_TAGS) ./internal/markdown || failed=1; \
+	check $(NO_RACE_TAGS) ./internal/markdown $$sequential || failed=1; \
 	check $(NO_RACE_TAGS) -run '^(TestTheHiddenIsAsTheAbsent|TestCheck38.*)$$' ./internal/app || failed=1; \
 	wait $$attacks || failed=1; wait $$chaos || failed=1; exit $$failed
 

@@ -385,10 +385,30 @@ func TestConsoleAsksEarly(t *testing.T) {
 // The log is shown to those who may see everything, and followed; a line opens with its fields.
 func TestPageShowsTheLog(t *testing.T) {
 	t.Parallel()
-	g := start(t, "channels: { webchat: { classification: RESTRICTED } }\nmcp: { servers: { gone: { command: [/nowhere/server] } } }\n")
+	_, models := platforms(t)
+	g := start(t, asks+withModels(models)+"channels: { webchat: { classification: RESTRICTED } }\nmcp: { servers: { gone: { command: [/nowhere/server] } } }\n")
 	b := g.page()
-	b.open(g.url("/logs?q=nothing-like-this"))
-	b.until(`document.querySelector(".empty")`)
+	asks := func(key string) {
+		models.Enqueue(modeltest.Call("memory_save", `{"key":"`+key+`","content":"soon"}`))
+		var made struct{ Key string }
+		read(t, g.call(http.MethodPost, "/v1/sessions", `{"persistent":true}`), http.StatusCreated, &made)
+		read(t, g.call(http.MethodPost, "/v1/wake", `{"text":"keep it","session":"`+made.Key+`"}`), http.StatusAccepted, nil)
+	}
+	heard := func() {
+		eval[bool](b, `import("/live.js").then((m) => { window.told = false; m.onChange(["logs"], () => (window.told = true)); return true; })`)
+	}
+	b.open(g.url("/logs?q=waits+for+an+approval"))
+	b.until(`document.querySelector(".empty") && document.querySelector("#connection.connected")`)
+	heard()
+	asks("one")
+	b.until(`window.told && document.querySelectorAll(".row").length === 1`)
+	b.click(`.strip button`)
+	heard()
+	asks("two")
+	b.until(`window.told`)
+	require.Equal(t, 1, eval[int](b, `document.querySelectorAll(".row").length`), "it is paused")
+	b.click(`.strip button`)
+	b.until(`document.querySelectorAll(".row").length === 2 || document.querySelector(".fresh")`)
 	b.open(g.url("/logs?level=warn&part=mcp%2Fgone"))
 	b.until(`document.querySelector(".row")`)
 	eval[bool](b, `document.querySelector(".row .open-row").click(), true`)

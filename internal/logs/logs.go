@@ -189,6 +189,13 @@ func (k *Keeper) Lines(q Query) (found []Line, more bool) {
 	return found, false
 }
 
+// Mark changes with each line.
+func (k *Keeper) Mark() uint64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.seq
+}
+
 func (k *Keeper) newestFirst() []Line {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -45,8 +45,15 @@ type Rows interface {
 	Marks(ctx context.Context, most flow.Level) (map[string]uint64, error)
 }
 
+// Log says whether the log has changed.
+type Log interface {
+	// Mark returns a number that changes with each line.
+	Mark() uint64
+}
+
 // API serves the stream.
 type API struct {
+	Lines    Log // of this replica
 	Events   Events
 	Sessions *conversation.EventAPI
 	Rows     Rows
@@ -63,7 +70,7 @@ type hello struct {
 
 // changed says which lists have changed.
 type changed struct {
-	Kinds []string `json:"kinds" doc:"runs, deliveries, approvals, alerts, audit, pairings, jobs"`
+	Kinds []string `json:"kinds" doc:"runs, deliveries, approvals, alerts, audit, pairings, jobs, logs"`
 }
 
 // bye ends a stream.
@@ -185,6 +192,9 @@ func (f *feed) look(ctx context.Context) error {
 	if err != nil {
 		f.Log.Debug("cannot look for changes", "err", err)
 		return nil
+	}
+	if f.all { // who may not read the log does not learn that something happens
+		marks["logs"] = f.Lines.Mark()
 	}
 	before := f.known
 	if f.known = marks; before == nil && !f.resumed {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -52,5 +53,27 @@ func TestAResumedStreamBeginsWithAllLists(t *testing.T) {
 			require.NoError(t, f.look(t.Context()))
 			require.Contains(t, w.Body.String(), `{"kinds":["runs"]}`)
 		})
+	}
+}
+
+// lines is a log.
+type lines uint64
+
+func (l *lines) Mark() uint64 { return uint64(*l) }
+
+// Who may read the log hears that it has changed. Others do not learn that something happens.
+func TestTheLogHasChanged(t *testing.T) {
+	t.Parallel()
+	for _, all := range []bool{true, false} {
+		w, log := httptest.NewRecorder(), new(lines)
+		stream, err := wire.NewStream(w)
+		require.NoError(t, err)
+		f := &feed{API: &API{Rows: rows{}, Lines: log, Log: slog.New(slog.DiscardHandler)}, Stream: stream, all: all}
+		require.NoError(t, f.look(t.Context()))
+		require.NoError(t, f.look(t.Context()))
+		require.NotContains(t, w.Body.String(), "changed")
+		*log++
+		require.NoError(t, f.look(t.Context()))
+		require.Equal(t, all, strings.Contains(w.Body.String(), `{"kinds":["logs"]}`))
 	}
 }

@@ -16,6 +16,8 @@ import (
 type Logs interface {
 	// Lines returns lines, newest first, and whether there are more.
 	Lines(q logs.Query) (found []logs.Line, more bool)
+	// Mark returns a number that changes with each line.
+	Mark() uint64
 }
 
 // LogAPI serves the newest lines of this replica's log.

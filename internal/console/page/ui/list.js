@@ -40,7 +40,8 @@ export const ageColumn = (of, text = t("col.age")) => ({
 //   path      of the endpoint;  take(body): its rows;  id(row)
 //   fixed     parameters that are always sent;  sort(values): how rows are compared if the list is not newest first
 //   filters   [{ key, text, options?, type? }]: with options a choice; time and moment are times, otherwise words
-//   columns   [{ text, cell(row), width, on }]: on is where it stands on a phone: status, main, sub, age or nothing
+//   columns   [{ text, cell(row), width, on, wide }]: on is where it stands on a phone: status, main, sub, age or nothing;
+//             wide: only a wide screen has room for it
 //   every     seconds after which it is read again, for what the live stream does not report
 //   kinds     of the changes that concern it;  bulk: [{ text, run(row), fits(row), tone }]
 //   detail    component that shows a row: { id, row, close };  reader: it is what the view is for, and the list stands beside it
@@ -52,7 +53,7 @@ export function List({
   fixed = {},
   sort,
   filters = [],
-  columns,
+  columns: all,
   kinds = [],
   every = 0,
   bulk: offered = [],
@@ -66,6 +67,7 @@ export function List({
 }) {
   const at = useAddress();
   const bulk = acts() ? offered : [];
+  const columns = all.filter((c) => !c.wide || wide.matches);
   const values = Object.fromEntries(filters.map((f) => [f.key, at.query.get(f.key) ?? ""]));
   const key = name + query(values);
   const [, draw] = useReducer((n) => n + 1, 0);
@@ -128,6 +130,8 @@ export function List({
 
   // What happens is looked at once in a while, and not while rows are chosen.
   const paused = chosen.size > 0;
+  const follows = [every, ...kinds].join();
+  const followed = useRef(follows);
   useEffect(() => {
     let timer = 0;
     const look = () => {
@@ -139,6 +143,8 @@ export function List({
         if (!busy) rows.settle();
       }, 400);
     };
+    if (followed.current !== follows && kinds.length) look(); // what it did not follow until now
+    followed.current = follows;
     const stop = onChange(kinds, look);
     const regular = every && setInterval(() => document.hidden || look(), every * 1000);
     return () => {
@@ -146,7 +152,7 @@ export function List({
       clearTimeout(timer);
       clearInterval(regular);
     };
-  }, [rows, paused, height]);
+  }, [rows, paused, height, follows]);
 
   const open = at.id;
   const link = (row, tab) => address(name, row ? id(row) : "", Object.fromEntries(at.query), tab);

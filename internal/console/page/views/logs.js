@@ -9,7 +9,7 @@ import { Chip, Facts, levelOf, Loaded, Text, useLoad, When } from "../ui/parts.j
 import { oneLine } from "./deliveries.js";
 
 const levels = ["debug", "info", "warn", "error"];
-const every = 3; // seconds
+const every = 15; // seconds: the stream tells only of the lines of the replica that it comes from
 const tones = { debug: "rest", info: "busy", warn: "warn", error: "bad" };
 
 const chip = (l) => html`<${Chip} status=${l.level} tone=${tones[l.level]} text=${t("loglevel." + l.level)} />`;
@@ -63,6 +63,7 @@ function Lines() {
       path="/v1/logs"
       take=${(b) => b.lines}
       id=${(l) => l.id}
+      kinds=${still ? [] : ["logs"]}
       every=${still ? 0 : every}
       head=${() => html`
         <div class="strip">

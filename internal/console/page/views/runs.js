@@ -43,23 +43,23 @@ export default function Runs() {
         statusColumn(),
         {
           text: t("col.input"),
-          width: "minmax(6rem, 2fr)",
+          width: "minmax(6rem, 1.6fr)",
           on: "main",
           cell: (r) => oneLine(r.input) || html`<span class="soft">${known("kind", r.kind)}</span>`,
         },
         {
           text: t("conversations.title"),
-          width: "minmax(6rem, 1fr)",
+          width: "minmax(7rem, 1fr)",
           cell: (r) => html`
             <${Place} of=${r.route} />${" "}
             <span class="soft">${known("kind", r.kind)}</span>
           `,
         },
-        { text: t("col.model"), width: "minmax(5rem, .8fr)", on: "sub", cell: (r) => visible(r.model ?? "") },
-        { text: t("col.waited"), width: "4.5rem", end: true, cell: (r) => waited(r) !== null && span(waited(r)) },
-        { text: t("col.took"), width: "4.5rem", end: true, cell: (r) => took(r) !== null && span(took(r)) },
-        { text: t("col.tokens"), width: "6rem", end: true, cell: (r) => tokens(r.usage) },
-        { text: t("col.tries"), width: "3.5rem", end: true, cell: (r) => number(r.attempts) },
+        { text: t("col.model"), width: "minmax(7rem, .9fr)", on: "sub", cell: (r) => visible(r.model ?? "") },
+        { text: t("col.waited"), width: "4rem", end: true, cell: (r) => waited(r) !== null && span(waited(r)) },
+        { text: t("col.took"), width: "4rem", end: true, cell: (r) => took(r) !== null && span(took(r)) },
+        { text: t("col.tokens"), width: "6.2rem", end: true, cell: (r) => tokens(r.usage) },
+        { text: t("col.tries"), width: "3.5rem", end: true, wide: true, cell: (r) => number(r.attempts) },
         ageColumn((r) => r.accepted),
       ]}
       why=${(r) => address("why", r.id)}

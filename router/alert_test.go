@@ -66,9 +66,9 @@ func (b *bundle) alarms(conversation string) (all []string) {
 // notes are the reasons of the notifications about an alert, the oldest first.
 func (b *bundle) notes(key string) (all []string) {
 	b.t.Helper()
-	_, notes, err := b.Router.Alerts().Show(b.t.Context(), key, flow.Restricted)
+	x, err := b.Router.Alerts().Show(b.t.Context(), key, flow.Restricted)
 	require.NoError(b.t, err)
-	for _, n := range notes {
+	for _, n := range x.Notes {
 		all = append([]string{fmt.Sprintf("%s %s %s", n.Target, n.Reason, n.Status)}, all...)
 	}
 	return all
@@ -137,7 +137,7 @@ func TestAlertAfterRetention(t *testing.T) {
 
 func mustAlert(b *bundle, key string) alert.Alert {
 	b.t.Helper()
-	found, _, err := b.Router.Alerts().Show(b.t.Context(), key, flow.Restricted)
+	found, err := b.Router.Alerts().Show(b.t.Context(), key, flow.Restricted)
 	require.NoError(b.t, err)
 	return found.Alert
 }
@@ -317,7 +317,7 @@ func TestManyOpenAlertsCostLittle(t *testing.T) {
 			require.Equal(t, "a0007", x.Key)
 		}), int64(1))
 		require.LessOrEqual(t, read(func() {
-			x, _, err := b.Router.Alerts().Show(t.Context(), "a0001", flow.Restricted)
+			x, err := b.Router.Alerts().Show(t.Context(), "a0001", flow.Restricted)
 			require.NoError(t, err)
 			require.Equal(t, []string{"worst"}, x.InhibitedBy)
 		}), int64(1))

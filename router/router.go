@@ -354,7 +354,7 @@ func (r *Router) newTriggers(c Config) {
 // newAlerts creates the stage that takes alerts in and tells people.
 func (r *Router) newAlerts(c Config) {
 	r.alerts = &alert.Alerts{
-		Store: r.store, Lanes: r.lanes, Composer: r.compose, Routes: r.Routes, Adapter: c.Adapters, Settings: r.settings.Load,
+		Store: r.store, Groups: r.store, Lanes: r.lanes, Composer: r.compose, Routes: r.Routes, Adapter: c.Adapters, Settings: r.settings.Load,
 		Partitions: c.Partitions, Now: c.Now, Log: c.Log, Metrics: alert.NewMetrics(c.Registerer),
 	}
 	r.alerts.Configure(c.Alerts)

@@ -197,10 +197,10 @@ type Group struct {
 	Partition int
 	Epoch     int64 // of the partition's owner that writes; 0: not checked
 	Open      bool
-	Due       time.Time // when its owner handles it next
-	Earliest  time.Time // a report makes it due then, but not before
-	Label     flow.Label
-	Created   time.Time
+	Due       time.Time  // when its owner handles it next
+	Earliest  time.Time  // a report makes it due then, but not before
+	Label     flow.Label // of all that it has known since it opened
+	Created   time.Time  // when it opened
 	GroupDetail
 }
 
@@ -324,6 +324,16 @@ type Query struct {
 	Ref string
 	// Severities are those that the alerts may have, at most four; nil: any.
 	Severities []Severity
+}
+
+// GroupQuery selects open groups for readers, those that opened last first.
+type GroupQuery struct {
+	// MaxLevel is the reader's: a group that knows anything above it is left out as a whole, also when it has alerts that the
+	// reader may know. An invalid level selects nothing.
+	MaxLevel flow.Level
+	Key      string // empty: any
+	After    string // key of the last group of the previous page
+	Limit    int    // at most [ListMax]; 0: ListMax
 }
 
 // Spent says that something is posted to a target whose posts were counted before.

@@ -91,3 +91,40 @@ func TestStaleMessageIsEditedOnceItArrives(t *testing.T) {
 	s.Arrival = func(string) Arrival { return Arrived }
 	require.Equal(t, []Send{{Target: "ann", Edit: true}}, Decide(s).Sends)
 }
+
+// The next message is what the group would say if nothing changed: the first one, then a step of the escalation, then reminders.
+func TestNextMessage(t *testing.T) {
+	t.Parallel()
+	s := testScene(Step{Notify: []string{"ann", "bob"}}, Step{Wait: time.Hour, Notify: []string{"bob"}})
+	s.Group.Due, s.Group.Earliest = noon.Add(30*time.Second), noon.Add(30*time.Second)
+	next, ok := Next(s)
+	require.True(t, ok)
+	require.Equal(t, Upcoming{At: noon.Add(30 * time.Second), Reason: First, Step: 1, Targets: []string{"ann", "bob"}}, next)
+	told := s
+	told.Now = s.Group.Due
+	told.Arrival = func(string) Arrival { return Arrived }
+	d := Decide(told)
+	d.Group.Step.Notes, d.Group.Posts = []string{"dlv_1"}, map[string]Post{"ann": {Delivery: "dlv_1"}}
+	told = told.after(d, time.Second)
+	told.Arrival = func(string) Arrival { return Pending }
+	next, ok = Next(told)
+	require.True(t, ok)
+	require.Equal(t, Upcoming{At: noon.Add(time.Hour + 32*time.Second), Reason: Escalation, Step: 2, Targets: []string{"bob"}}, next, "an hour after the receipt")
+
+	told.Group.Step.Next = 2
+	next, ok = Next(told)
+	require.True(t, ok)
+	require.Equal(t, Upcoming{At: noon.Add(4*time.Hour + 30*time.Second), Reason: Repeat, Step: 2, Targets: []string{"ann", "bob"}}, next)
+	told.Alerts[0].Ends = noon.Add(2 * time.Hour)
+	next, ok = Next(told)
+	require.True(t, ok)
+	require.Equal(t, Upcoming{At: noon.Add(2 * time.Hour), Reason: AllResolved, Targets: []string{"ann"}}, next, "it expires before the reminder")
+	require.Equal(t, Firing, told.Alerts[0].Status, "looking ahead changes nothing")
+	told.Alerts[0].Ends, told.Alerts[0].Status = time.Time{}, Acknowledged
+	told.Group.Told.Alerts = map[string]Status{"a": Acknowledged}
+	_, ok = Next(told)
+	require.False(t, ok, "somebody answers for it")
+	s.Hushed = func(*Alert) bool { return true }
+	_, ok = Next(s)
+	require.False(t, ok, "it is silenced")
+}

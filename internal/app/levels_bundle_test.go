@@ -58,6 +58,7 @@ type things struct {
 	request  ledger.HookRequest
 	job      ledger.Job
 	alert    alert.Alert
+	group    alert.Group
 	silence  alert.Silence
 }
 
@@ -143,9 +144,16 @@ func (g *gateway) plant(r sessions.Record, level flow.Level) things {
 		ID: uuid.NewString(), Revision: 1, Starts: now, Ends: now.Add(time.Hour), Updated: now, Label: o.alert.Label,
 		SilenceDetail: alert.SilenceDetail{Author: marker, Comment: marker, Matchers: []alert.Matcher{{Name: "nothing", Value: marker, IsEqual: true}}},
 	}
+	o.group = alert.Group{
+		Key: uuid.NewString(), Revision: 1, Open: true, Due: now.Add(time.Hour), Earliest: now.Add(time.Hour), Label: flow.Bottom(), Created: now,
+		GroupDetail: alert.GroupDetail{Route: "0", Receiver: marker, Labels: map[string]string{"a": marker}},
+	}
 	g.store(ledger.Change{
-		AlertChange: ledger.AlertChange{Alerts: []alert.Alert{o.alert}, Silences: []alert.Silence{o.silence}},
-		Jobs:        []ledger.Job{o.job}, Media: []ledger.Media{o.media}, Deliver: []ledger.Delivery{o.delivery, shown}, Exchanges: []ledger.Exchange{o.exchange}, Ask: []ledger.Approval{o.approval}, Pairings: []ledger.Pairing{o.pairing},
+		AlertChange: ledger.AlertChange{
+			Alerts: []alert.Alert{o.alert}, Silences: []alert.Silence{o.silence},
+			AlertTouches: []alert.Touch{{Group: o.group, Alert: o.alert.Key, Due: o.group.Due}},
+		},
+		Jobs: []ledger.Job{o.job}, Media: []ledger.Media{o.media}, Deliver: []ledger.Delivery{o.delivery, shown}, Exchanges: []ledger.Exchange{o.exchange}, Ask: []ledger.Approval{o.approval}, Pairings: []ledger.Pairing{o.pairing},
 		HookRequests: []ledger.HookRequest{o.request}, Triggers: []ledger.Trigger{request, instant},
 		Change: sessions.Change{
 			Save: []sessions.Record{r}, Messages: []sessions.StoredMessage{{Session: r.ID, Message: message}}, Enqueue: []sessions.Run{o.run},

@@ -67,7 +67,7 @@ func TestWhatHappensAboveChangesNothingBelow(t *testing.T) {
 }
 
 // unasked are alerts of which nobody is told while the test lasts.
-const unasked = "alerts: { route: { receiver: ops, group_wait: 2h }, receivers: [{ name: ops, targets: [ops] }], inhibit_rules: [{ source_matchers: [severity=critical], target_matchers: [severity=warning] }] }\n"
+const unasked = "alerts: { route: { receiver: ops, group_by: [key], group_wait: 2h }, receivers: [{ name: ops, targets: [ops] }], inhibit_rules: [{ source_matchers: [severity=critical], target_matchers: [severity=warning] }] }\n"
 
 func newWorld(t *testing.T, seed, which uint64, eager float64) *world {
 	t.Helper()
@@ -163,7 +163,7 @@ var absent = things{
 	session: sessions.Record{ID: "sess_0123456789ab"}, run: sessions.Run{ID: "run_00000000000000000000000000000001"},
 	delivery: ledger.Delivery{ID: "dlv_00000000000000000000000000000001"}, media: ledger.Media{ID: "med_00000000000000000000000000000001"},
 	approval: ledger.Approval{ID: "apr_00000001"}, job: ledger.Job{ID: "j-00000001"}, alert: alert.Alert{Key: "00000000-0000-4000-8000-000000000001"},
-	silence: alert.Silence{ID: "00000000-0000-4000-8000-000000000002"}, request: ledger.HookRequest{ID: "00000000-0000-4000-8000-000000000003"},
+	group: alert.Group{Key: "00000000-0000-4000-8000-000000000004"}, silence: alert.Silence{ID: "00000000-0000-4000-8000-000000000002"}, request: ledger.HookRequest{ID: "00000000-0000-4000-8000-000000000003"},
 }
 
 // hidden is something above the low caller, or what never was: they must not be able to tell which.
@@ -311,7 +311,7 @@ func (w *world) unasked(o things, session string) {
 	case 15:
 		w.request("GET", "/api/v2/"+pick(w.low, "alerts", "alerts/groups", "silences", "status", "receivers"), "")
 	case 16:
-		w.request("GET", "/v1/checks", "")
+		w.request("GET", pick(w.low, "/v1/checks", "/v1/alert-groups", "/v1/alert-groups"+limit, "/v1/alert-groups?after="+o.group.Key, "/v1/alert-groups/"+o.group.Key), "")
 	case 17:
 		w.request("POST", "/v1/sessions/"+session+"/messages", `{"message":"`+pick(w.low, "/alerts", "/cron", "/nodes", "/ack "+key)+`"}`)
 	}

@@ -146,6 +146,8 @@ func decisions() map[string]ruling {
 		"pair-node":            {by: byNothing, body: `{"name":"n","platform":"linux","tokenHash":"` + strings.Repeat("g", 64) + `"}`}, // needs no token; the ids of stored requests are random
 		"connect-node":         {by: byNothing},                                                                                        // needs a node's token
 		"list-alerts":          {by: bySession, tail: []string{"", "?status=all", "?after={alert}&status=all", "?limit=1", "?filter=key%3D%22{alert}%22"}},
+		"list-alert-groups":    {by: bySession, tail: []string{"", "?after={group}", "?limit=1"}},
+		"get-alert-group":      {by: bySession},
 		"fire-alert":           {by: byNothing, body: `{"key":"{alert}","title":"mine"}`},
 		"test-alert":           {by: byNothing, body: `{"key":"{alert}"}`},
 		"get-alert":            {by: bySession},
@@ -221,7 +223,7 @@ func TestEveryOperationHasADecision(t *testing.T) {
 func (o things) ids() *strings.Replacer {
 	return strings.NewReplacer("{agent}", "main", "{id}", string(o.session.ID), "{run}", string(o.run.ID), "{response}", "resp_"+strings.TrimPrefix(string(o.run.ID), "run_"), "{exchange}", o.exchange.ID, "{delivery}", string(o.delivery.ID),
 		"{media}", string(o.media.ID), "{approval}", string(o.approval.ID), "{memory}", string(o.memory.ID), "{key}", o.memory.Key, "{job}", o.job.ID, "{code}", o.pairing.Code, "{path}", "a.txt", "{target}", "ops", "{name}", "ci", "{request}", o.request.ID,
-		"{alert}", o.alert.Key, "{silence}", o.silence.ID, "{silenceID}", o.silence.ID)
+		"{alert}", o.alert.Key, "{group}", o.group.Key, "{silence}", o.silence.ID, "{silenceID}", o.silence.ID)
 }
 
 // twins are a gateway with things that may be hidden, and one in which they never were.

@@ -116,6 +116,7 @@ var views = []struct{ path, ready string }{
 	{"automation?part=nodes", `.empty`},
 	{"automation?part=checks", `.empty`},
 	{"alerts", `.row`},
+	{"alerts?part=groups", `.row`},
 	{"alerts?part=silences", `.form`},
 	{"memory", `.row`},
 	{"costs", `#costs tfoot`},

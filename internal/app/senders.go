@@ -68,7 +68,7 @@ func (a alertSenders) OpenAlerts(ctx context.Context, upTo flow.Level) ([]sender
 func (a alertSenders) shown(l engine.Listed) senders.Alert {
 	out := senders.Alert{
 		Labels: l.Labels, Annotations: maps.Clone(l.Annotations), GeneratorURL: l.GeneratorURL, Starts: l.Started, Updated: l.Updated, Ends: l.Ends,
-		SilencedBy: l.SilencedBy, InhibitedBy: l.InhibitedBy, Label: l.Label,
+		SilencedBy: l.SilencedBy(), InhibitedBy: l.InhibitedBy, Label: l.Label,
 	}
 	if out.Labels[model.AlertNameLabel] == "" {
 		out.Labels = l.Matched()

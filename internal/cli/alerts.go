@@ -20,7 +20,7 @@ func alertsCommand(g command.Deps) *cobra.Command {
 		alertsList(g), alertsShow(g), alertsFire(g),
 		alertsPost(g, "ack", "Acknowledge an alert, which stops its escalation"),
 		alertsPost(g, "resolve", "Mark an alert as resolved"),
-		alertsSilence(g), silencesCommand(g), alertsTest(g))
+		alertGroupsCommand(g), alertsSilence(g), silencesCommand(g), alertsTest(g))
 }
 
 func alertsList(g command.Deps) *cobra.Command {
@@ -40,16 +40,17 @@ func alertsList(g command.Deps) *cobra.Command {
 }
 
 func printAlerts(s terminal.Screen, got api.AlertList) error {
-	return terminal.List(s, `No alerts found. "--status all" includes alerts that have ended.`, []string{"KEY", "SEVERITY", "STATUS", "QUIET", "TITLE", "SOURCE", "STARTED"}, got.Alerts, func(a api.Alert) []string {
-		return []string{a.Key, a.Severity, a.Status, quietness(a), terminal.Short(a.Title), a.Source, s.Ago(a.Started)}
+	return terminal.List(s, `No alerts found. "--status all" includes alerts that have ended.`, []string{"KEY", "SEVERITY", "STATUS", "NOTIFIED", "QUIET", "TITLE", "SOURCE", "STARTED"}, got.Alerts, func(a api.Alert) []string {
+		return []string{a.Key, a.Severity, a.Status, toldLast(s, a.Told), quietness(a), terminal.Short(a.Title), a.Source, s.Ago(a.Started)}
 	})
 }
 
 // quietness is why nobody is told of an alert at present.
 func quietness(a api.Alert) string {
 	switch {
-	case len(a.SilencedBy) > 0:
-		return "silenced"
+	case len(a.Silences) > 0:
+		last := slices.MaxFunc(a.Silences, func(x, y api.AlertSilence) int { return x.Ends.Compare(y.Ends) })
+		return "silenced by " + last.Author + " until " + instant(&last.Ends)
 	case len(a.InhibitedBy) > 0:
 		return "inhibited"
 	}
@@ -80,13 +81,18 @@ func printAlert(s terminal.Screen, a api.Alert) error {
 			return err
 		}
 	}
-	if len(a.Notifications) == 0 {
+	return printNotes(s, a.Notifications)
+}
+
+// printNotes prints who was notified and why.
+func printNotes(s terminal.Screen, notes []api.AlertNotification) error {
+	if len(notes) == 0 {
 		return s.Printf("\nNobody has been notified yet.")
 	}
 	if err := s.Printf(""); err != nil {
 		return err
 	}
-	return terminal.Rows(s, []string{"NOTIFIED", "REASON", "STEP", "STATUS", "DELIVERY", "WHY", "AT"}, a.Notifications, func(n api.AlertNotification) []string {
+	return terminal.Rows(s, []string{"NOTIFIED", "REASON", "STEP", "STATUS", "DELIVERY", "WHY", "AT"}, notes, func(n api.AlertNotification) []string {
 		reason, step, why := n.Reason, "", n.Why
 		if n.Edit {
 			reason = strings.TrimSpace(reason + " (edit)")

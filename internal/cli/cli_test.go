@@ -69,7 +69,7 @@ func TestTheCommandsThereAre(t *testing.T) {
 	require.Equal(t, []string{
 		"",
 		"agents", "agents key", "agents list", "agents show",
-		"alerts", "alerts ack", "alerts fire", "alerts list", "alerts resolve", "alerts show", "alerts silence", "alerts silences", "alerts silences expire", "alerts silences list", "alerts test",
+		"alerts", "alerts ack", "alerts fire", "alerts groups", "alerts groups list", "alerts groups show", "alerts list", "alerts resolve", "alerts show", "alerts silence", "alerts silences", "alerts silences expire", "alerts silences list", "alerts test",
 		"approvals", "approvals allow", "approvals always", "approvals deny", "approvals list", "approvals show",
 		"audit", "audit list", "audit verify",
 		"backup",

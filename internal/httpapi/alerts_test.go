@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,7 +47,7 @@ func newAlerting(t *testing.T, settings ...func(c *httpapi.Config, db *store.DB)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	a := alerting{T: t, db: db, alerts: &router.Alerts{
-		Store: db, Lanes: quiet{db}, Partitions: 1, Now: func() time.Time { return clock }, Log: slog.New(slog.DiscardHandler), Metrics: router.NewMetrics(prometheus.NewRegistry()),
+		Store: db, Groups: db, Lanes: quiet{db}, Partitions: 1, Now: func() time.Time { return clock }, Log: slog.New(slog.DiscardHandler), Metrics: router.NewMetrics(prometheus.NewRegistry()),
 	}}
 	a.alerts.Configure(a.plan())
 	a.http = serveSenders(t, newGateway(), func(c *httpapi.Config) {
@@ -196,6 +198,85 @@ func TestAlertShowsItsNotifications(t *testing.T) {
 	require.Equal(t, []any{"ops"}, way["steps"].([]any)[0].(map[string]any)["notify"])
 	require.Equal(t, "0", a.ask(http.StatusOK, "POST", "/v1/alerts/test", `{}`)["ways"].([]any)[0].(map[string]any)["route"])
 	require.Equal(t, "a", a.keys(""), "a test stores nothing")
+}
+
+// A list of alerts says who was notified and who has silenced them; a list of groups also when the next message is due. A caller
+// knows of a group if they may know all of it.
+func TestGroupsOfAlerts(t *testing.T) {
+	t.Parallel()
+	a := newAlerting(t)
+	require.Empty(t, a.ask(http.StatusOK, "GET", "/v1/alert-groups", "")["groups"])
+	for _, body := range []string{
+		`{"key":"a","severity":"critical","title":"A"}`, `{"key":"b","severity":"critical"}`, `{"key":"c","labels":{"service":"db"}}`, `{"key":"d","labels":{"service":"web"}}`, `{"key":"e","labels":{"service":"web"},"label":"CONFIDENTIAL"}`,
+	} {
+		a.ask(http.StatusAccepted, "POST", "/v1/alerts", body)
+	}
+	a.ask(http.StatusOK, "POST", "/v1/alerts/b/ack", "")
+	silence := a.ask(http.StatusOK, "POST", "/v1/alerts/c/silence", `{"for":"30m","comment":"works"}`)
+	x, err := a.alerts.Find(t.Context(), "a", flow.Public)
+	require.NoError(t, err)
+	group := x.Groups[0]
+	note := func(target string, seq int, level flow.Level) alert.Note {
+		return alert.Note{
+			Key: "alert/" + target + "/" + string(rune('0'+seq)), Group: group, Target: target, Sequence: seq, Reason: alert.First, Status: alert.NoteQueued, Delivery: "dlv_gone",
+			Label: flow.NewLabel(level, flow.Trusted), Created: clock.Add(time.Duration(seq) * time.Second), NoteDetail: alert.NoteDetail{Alerts: []string{"a"}, Step: 1},
+		}
+	}
+	require.NoError(t, a.db.Commit(t.Context(), ledger.Change{AlertChange: ledger.AlertChange{
+		AlertNotes: []alert.Note{note("ops", 1, flow.Public), note("ops", 2, flow.Public), note("secret", 3, flow.Public), note("owner", 4, flow.Restricted)},
+	}}))
+	told := func(record any) string {
+		var all []string
+		list, _ := record.(map[string]any)["told"].([]any)
+		for _, n := range list {
+			all = append(all, n.(map[string]any)["target"].(string))
+		}
+		return strings.Join(all, " ")
+	}
+	groups := func(query string, headers ...string) map[string]map[string]any {
+		all := map[string]map[string]any{}
+		for _, g := range a.ask(http.StatusOK, "GET", "/v1/alert-groups"+query, "", headers...)["groups"].([]any) {
+			g := g.(map[string]any)
+			name, _ := g["labels"].(map[string]any)["service"].(string)
+			all[g["receiver"].(string)+name] = g
+		}
+		return all
+	}
+	owner, low := groups(""), groups("", asShift)
+	require.ElementsMatch(t, []string{"oncall", "opsdb", "opsweb"}, slices.Collect(maps.Keys(owner)))
+	require.ElementsMatch(t, []string{"oncall", "opsdb"}, slices.Collect(maps.Keys(low)), "an alert above the caller is in the third")
+	require.Equal(t, []any{"critical", 1.0, 1.0, 0.0, 2.0}, []any{owner["oncall"]["severity"], owner["oncall"]["firing"], owner["oncall"]["acknowledged"], owner["oncall"]["silenced"], owner["oncall"]["steps"]})
+	require.Equal(t, []any{"warning", 1.0, 1.0, nil}, []any{owner["opsdb"]["severity"], owner["opsdb"]["firing"], owner["opsdb"]["silenced"], owner["opsdb"]["next"]}, "a silenced group has no next message")
+	require.Equal(t, "owner secret ops", told(owner["oncall"]))
+	require.Equal(t, "ops", told(low["oncall"]), "neither what is above the caller nor a channel above them")
+	next := map[string]any{"at": clock.Format(time.RFC3339Nano), "reason": "first", "step": 1.0, "targets": []any{"ops", "secret"}}
+	require.Equal(t, next, owner["oncall"]["next"], "at once, because somebody has acknowledged an alert of it")
+	next["targets"] = []any{"ops"}
+	require.Equal(t, next, low["oncall"]["next"])
+
+	one := a.ask(http.StatusOK, "GET", "/v1/alert-groups/"+group, "", asShift)
+	require.Equal(t, []any{2, 2}, []any{len(one["alerts"].([]any)), len(one["notifications"].([]any))})
+	hidden := owner["opsweb"]["group"].(string)
+	a.ask(http.StatusOK, "GET", "/v1/alert-groups/"+hidden, "")
+	a.ask(http.StatusNotFound, "GET", "/v1/alert-groups/"+hidden, "", asShift)
+	a.ask(http.StatusNotFound, "GET", "/v1/alert-groups/unknown", "")
+	first := call(a.http, "GET", "/v1/alert-groups?limit=1", "", asShift)
+	require.Contains(t, first.Header().Get("Link"), "after=")
+	require.Len(t, groups("?limit=2&after="+url.QueryEscape(a.ask(http.StatusOK, "GET", "/v1/alert-groups?limit=1", "", asShift)["groups"].([]any)[0].(map[string]any)["group"].(string)), asShift), 1)
+	require.Empty(t, call(a.http, "GET", "/v1/alert-groups?limit=2", "", asShift).Header().Get("Link"), "nothing says that there is a third")
+
+	for _, x := range a.ask(http.StatusOK, "GET", "/v1/alerts", "", asShift)["alerts"].([]any) {
+		x := x.(map[string]any)
+		switch x["key"] {
+		case "a":
+			require.Equal(t, "ops", told(x))
+		case "c":
+			require.Empty(t, told(x))
+			require.Equal(t, []any{map[string]any{"id": silence["id"], "author": "operator", "comment": "works", "ends": silence["ends"]}}, x["silences"])
+		}
+	}
+	a.alerts.Configure(nil)
+	require.Nil(t, groups("")["oncall"]["next"], "while alerts are not configured, nothing is sent")
 }
 
 func TestSilencesOfPeople(t *testing.T) {

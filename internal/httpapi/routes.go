@@ -203,6 +203,8 @@ func (h *handlers) registerAlerts(r *registrar) {
 	add(r, wire.Op(post, "/v1/alerts/{alert}/ack", "ack-alert", "Acknowledge an alert, which stops its escalation"), h.alerts.Acknowledge)
 	add(r, wire.Op(post, "/v1/alerts/{alert}/resolve", "resolve-alert", "Resolve an alert"), h.alerts.Resolve)
 	add(r, wire.Op(post, "/v1/alerts/{alert}/silence", "silence-alert", "Mute an alert for a time"), h.alerts.SilenceAlert)
+	add(r, wire.Op(get, "/v1/alert-groups", "list-alert-groups", "List the open groups of alerts, those that opened last first"), h.alerts.ListGroups)
+	add(r, wire.Op(get, "/v1/alert-groups/{group}", "get-alert-group", "Get an open group of alerts, with its alerts and notifications"), h.alerts.GetGroup)
 	add(r, wire.Op(get, "/v1/silences", "list-silences", "List silences, those that end first at the top"), h.alerts.ListSilences)
 	add(r, wire.Op(post, "/v1/silences", "add-silence", "Keep the alerts quiet that match", http.StatusCreated), h.alerts.AddSilence)
 	add(r, wire.Op(get, "/v1/silences/{silence}", "get-silence", "Get a silence"), h.alerts.GetSilence)

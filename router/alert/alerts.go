@@ -49,6 +49,7 @@ type Routes interface {
 // Alerts takes alerts in and tells people. All fields are required. It is safe for concurrent use.
 type Alerts struct {
 	Store      Store
+	Groups     ledger.AlertGroups
 	Lanes      Lanes
 	Composer   Composer
 	Routes     Routes

@@ -73,7 +73,7 @@ func (a *Alerts) ShownAt(ctx context.Context, x *alert.Alert, route sessions.Rou
 // postedAt reports whether a conversation was told of an alert, or, if that counts, that one is withheld.
 func (a *Alerts) postedAt(ctx context.Context, x *alert.Alert, route sessions.Route, withheld bool) (bool, error) {
 	for _, key := range x.Groups {
-		g, err := a.Store.AlertGroup(ctx, key)
+		g, err := a.Groups.AlertGroup(ctx, key)
 		if errors.Is(err, sessions.ErrNotFound) {
 			continue
 		}

@@ -95,7 +95,7 @@ func (n *notifying) finish() {
 	if !n.next.Open {
 		n.next.Posts = nil
 	}
-	n.next.Label = alert.Label(n.members)
+	n.next.Label = n.was.Label.Join(alert.Label(n.members)) // what it has told stays as secret as it was
 	n.change.Alerts = d.Expired
 	n.change.AlertGroups = append(n.change.AlertGroups, n.next)
 	for _, key := range d.Leave {

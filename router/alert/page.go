@@ -32,6 +32,7 @@ func (a *Alerts) Page(ctx context.Context, w Wanted) (found []Listed, after stri
 	if err != nil {
 		return nil, "", err
 	}
+	notes := notesRead{from: a.Groups, most: w.MaxLevel}
 	q := alert.Query{Open: w.Status == "" || w.Status == "open" || alert.Status(w.Status).Open(), MaxLevel: w.MaxLevel, After: w.After, Limit: pageRead}
 	for range pageMax / pageRead {
 		rows, err := a.Store.ListAlerts(ctx, q)
@@ -44,7 +45,11 @@ func (a *Alerts) Page(ctx context.Context, w Wanted) (found []Listed, after stri
 			}
 			q.After = rows[i].Key
 			if set := rows[i].Matched(); w.takes(&rows[i], set, a.Now()) {
-				found = append(found, h.listed(rows[i], set))
+				l := h.listed(rows[i], set)
+				if err := notes.add(ctx, &l); err != nil {
+					return nil, "", err
+				}
+				found = append(found, l)
 			}
 		}
 		if len(rows) < q.Limit {

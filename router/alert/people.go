@@ -45,7 +45,7 @@ func (a *Alerts) named(ctx context.Context, name string, most flow.Level, knows 
 	group, isGroup := strings.CutPrefix(name, GroupName)
 	switch {
 	case isGroup:
-		found, err = a.Store.GroupAlerts(ctx, group, alert.ListMax)
+		found, err = a.Groups.GroupAlerts(ctx, group, alert.ListMax)
 	case strings.HasPrefix(name, alert.RefPrefix):
 		found, err = a.byRef(ctx, name, most)
 	default:

@@ -9,15 +9,28 @@ import (
 
 	"sluice/internal/alert"
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 	"sluice/sessions"
 )
 
 // Listed is an alert with what keeps it quiet at present.
 type Listed struct {
 	alert.Alert
-	SilencedBy  []string // ids of silences
-	InhibitedBy []string // keys of alerts
+	Silences    []alert.Silence // that match it
+	InhibitedBy []string        // keys of alerts
+	Notes       []alert.Note    // that tell of it, the newest first; only of a page of alerts and of a single one
 }
+
+// SilencedBy are the ids of the silences.
+func (l *Listed) SilencedBy() (ids []string) {
+	for i := range l.Silences {
+		ids = append(ids, l.Silences[i].ID)
+	}
+	return ids
+}
+
+// quiet reports whether something keeps the alert quiet.
+func (l *Listed) quiet() bool { return len(l.Silences)+len(l.InhibitedBy) > 0 }
 
 // Filter selects alerts.
 type Filter struct {
@@ -46,30 +59,62 @@ func (a *Alerts) List(ctx context.Context, f Filter) ([]Listed, error) {
 	return all, nil
 }
 
-// Show reads an alert with the notifications of its groups, newest first. It returns ErrNotFound if the reader may not know
-// an alert of this key.
-func (a *Alerts) Show(ctx context.Context, key string, most flow.Level) (Listed, []alert.Note, error) {
+// Show reads an alert with the notifications of its groups. It returns ErrNotFound if the reader may not know an alert of this key.
+func (a *Alerts) Show(ctx context.Context, key string, most flow.Level) (Listed, error) {
 	rows, err := a.Store.AlertsByKey(ctx, []string{key})
 	if err != nil {
-		return Listed{}, nil, fmt.Errorf("read alert: %w", err)
+		return Listed{}, fmt.Errorf("read alert: %w", err)
 	}
 	if len(rows) == 0 || !rows[0].Label.FlowsTo(most) {
-		return Listed{}, nil, sessions.ErrNotFound
+		return Listed{}, sessions.ErrNotFound
 	}
 	h, err := a.hush(ctx, most)
 	if err != nil {
-		return Listed{}, nil, err
+		return Listed{}, err
 	}
-	var notes []alert.Note
-	for _, group := range rows[0].Groups {
-		some, err := a.Store.GroupNotes(ctx, group, notesMax)
+	l := h.listed(rows[0], rows[0].Matched())
+	notes := notesRead{from: a.Groups, most: most}
+	err = notes.add(ctx, &l)
+	return l, err
+}
+
+// notesRead are the newest notifications of groups that a reader may know, each group's read once.
+type notesRead struct {
+	from ledger.AlertGroups
+	most flow.Level
+	read map[string][]alert.Note
+}
+
+// of reads those of a group, the newest first.
+func (n *notesRead) of(ctx context.Context, group string) ([]alert.Note, error) {
+	if some, ok := n.read[group]; ok {
+		return some, nil
+	}
+	some, err := n.from.GroupNotes(ctx, group, notesMax)
+	if err != nil {
+		return nil, fmt.Errorf("read notifications: %w", err)
+	}
+	if n.read == nil {
+		n.read = map[string][]alert.Note{}
+	}
+	n.read[group] = slices.DeleteFunc(some, func(x alert.Note) bool { return !x.Label.FlowsTo(n.most) })
+	return n.read[group], nil
+}
+
+// add adds the notifications that tell of an alert.
+func (n *notesRead) add(ctx context.Context, l *Listed) error {
+	for _, group := range l.Groups {
+		some, err := n.of(ctx, group)
 		if err != nil {
-			return Listed{}, nil, fmt.Errorf("read notifications: %w", err)
+			return err
 		}
-		notes = append(notes, some...)
+		for _, note := range some {
+			if slices.Contains(note.Alerts, l.Key) {
+				l.Notes = append(l.Notes, note)
+			}
+		}
 	}
-	notes = slices.DeleteFunc(notes, func(n alert.Note) bool { return !n.Label.FlowsTo(most) || !slices.Contains(n.Alerts, key) })
-	return h.listed(rows[0], rows[0].Matched()), notes, nil
+	return nil
 }
 
 // Find reads an alert by its key or short name. An alert that the reader may not know does not hide others of that name. It returns
@@ -159,14 +204,23 @@ func (a *Alerts) hush(ctx context.Context, most flow.Level) (*hushing, error) {
 // hushed reports whether an alert is silenced or inhibited.
 func (h *hushing) hushed(x *alert.Alert) bool {
 	l := h.listed(*x, x.Matched())
-	return len(l.SilencedBy)+len(l.InhibitedBy) > 0
+	return l.quiet()
+}
+
+// scene is what a decision about a group depends on, except the arrival of its messages.
+func (h *hushing) scene(g alert.Group, members []alert.Alert, now time.Time) alert.Scene {
+	route := h.plan.Root.Find(g.Route)
+	if route != nil && route.Receiver != g.Receiver {
+		route = nil
+	}
+	return alert.Scene{Plan: h.plan, Route: route, Receiver: h.plan.Receivers[g.Receiver], Group: g, Alerts: members, Hushed: h.hushed, Now: now}
 }
 
 func (h *hushing) listed(x alert.Alert, set map[string]string) Listed {
 	l := Listed{Alert: x}
 	for _, s := range h.silences {
 		if s.Reaches(x.Label) && s.matchers.Matches(set) {
-			l.SilencedBy = append(l.SilencedBy, s.ID)
+			l.Silences = append(l.Silences, s.Silence)
 		}
 	}
 	for i := range h.sources {

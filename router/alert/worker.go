@@ -36,7 +36,7 @@ func (w *worker) turn() (lanes.Rest, error) {
 	if plan == nil {
 		return lanes.Rest{}, nil // the groups wait until alerts are configured again
 	}
-	open, err := w.all.Store.DueGroups(ctx, w.lane.Partition(), dueBatch)
+	open, err := w.all.Groups.DueGroups(ctx, w.lane.Partition(), dueBatch)
 	if err != nil {
 		return lanes.Rest{}, fmt.Errorf("read groups of alerts: %w", err)
 	}
@@ -96,22 +96,16 @@ func (w *worker) act(ctx context.Context, h *hushing, g alert.Group) error {
 	if g.Kind == digestKind {
 		return w.digest(ctx, h, g)
 	}
-	members, err := w.all.Store.GroupAlerts(ctx, g.Key, membersMax)
+	members, err := w.all.Groups.GroupAlerts(ctx, g.Key, membersMax)
 	if err != nil {
 		return fmt.Errorf("read alerts of a group: %w", err)
 	}
-	route := h.plan.Root.Find(g.Route)
-	if route != nil && route.Receiver != g.Receiver {
-		route = nil
-	}
 	var fault error
-	scene := alert.Scene{
-		Plan: h.plan, Route: route, Receiver: h.plan.Receivers[g.Receiver], Group: g, Alerts: members, Hushed: h.hushed, Now: w.all.Now(),
-		Arrival: func(id string) alert.Arrival {
-			arrival, err := w.arrival(ctx, id)
-			fault = errors.Join(fault, err)
-			return arrival
-		},
+	scene := h.scene(g, members, w.all.Now())
+	scene.Arrival = func(id string) alert.Arrival {
+		arrival, err := w.arrival(ctx, id)
+		fault = errors.Join(fault, err)
+		return arrival
 	}
 	if h.plan.Budget.Max > 0 { // so that the groups of this replica do not refuse each other's changes
 		w.all.counting.Lock()

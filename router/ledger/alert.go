@@ -36,7 +36,7 @@ type AlertChange struct {
 	AlertSums []string
 }
 
-// Alerts reads alerts, their groups, silences and notifications.
+// Alerts reads alerts, silences, and notifications by their targets.
 type Alerts interface {
 	// AlertsByKey reads those of the alerts that exist, in no order.
 	AlertsByKey(ctx context.Context, keys []string) ([]alert.Alert, error)
@@ -44,6 +44,19 @@ type Alerts interface {
 	ListAlerts(ctx context.Context, q alert.Query) ([]alert.Alert, error)
 	// TallyAlerts counts the alerts that are open by their status and severity, in no order.
 	TallyAlerts(ctx context.Context) ([]alert.Tally, error)
+	// ListSilences reads the silences that end after a time, at most [alert.ListMax]. Rows above the level are left
+	// out; an invalid level selects nothing.
+	ListSilences(ctx context.Context, after time.Time, most flow.Level) ([]alert.Silence, error)
+	// Silence reads a silence, or returns ErrNotFound.
+	Silence(ctx context.Context, id string) (alert.Silence, error)
+	// WaitingNotes reads the notifications that a target waits for, oldest first, at most limit.
+	WaitingNotes(ctx context.Context, target string, limit int) ([]alert.Note, error)
+	// CountNotes counts the new messages to a target since a time, at most limit. The revision is for [alert.Spent].
+	CountNotes(ctx context.Context, target string, since time.Time, limit int) (n int, revision int64, err error)
+}
+
+// AlertGroups reads the groups of alerts, with what belongs to each.
+type AlertGroups interface {
 	// DueGroups reads the open groups of a partition in the order in which they are due, at most limit.
 	DueGroups(ctx context.Context, partition, limit int) ([]alert.Group, error)
 	// AlertGroup reads a group, or returns ErrNotFound.
@@ -51,15 +64,8 @@ type Alerts interface {
 	// GroupAlerts reads the alerts of a group, at most limit: the open ones first, of those the most severe, of
 	// those the latest changed.
 	GroupAlerts(ctx context.Context, group string, limit int) ([]alert.Alert, error)
-	// ListSilences reads the silences that end after a time, at most [alert.ListMax]. Rows above the level are left
-	// out; an invalid level selects nothing.
-	ListSilences(ctx context.Context, after time.Time, most flow.Level) ([]alert.Silence, error)
-	// Silence reads a silence, or returns ErrNotFound.
-	Silence(ctx context.Context, id string) (alert.Silence, error)
+	// ListGroups reads the open groups that have alerts, those that opened last first.
+	ListGroups(ctx context.Context, q alert.GroupQuery) ([]alert.Group, error)
 	// GroupNotes reads the notifications of a group, newest first, at most limit.
 	GroupNotes(ctx context.Context, group string, limit int) ([]alert.Note, error)
-	// WaitingNotes reads the notifications that a target waits for, oldest first, at most limit.
-	WaitingNotes(ctx context.Context, target string, limit int) ([]alert.Note, error)
-	// CountNotes counts the new messages to a target since a time, at most limit. The revision is for [alert.Spent].
-	CountNotes(ctx context.Context, target string, since time.Time, limit int) (n int, revision int64, err error)
 }

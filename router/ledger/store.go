@@ -104,6 +104,7 @@ type Store struct {
 	Triggers
 	Hooks
 	Alerts
+	AlertGroups
 	Checks
 	Jobs
 	Nodes
@@ -127,6 +128,7 @@ func NewStore[S interface {
 	Triggers
 	Hooks
 	Alerts
+	AlertGroups
 	Checks
 	Jobs
 	Nodes
@@ -134,7 +136,7 @@ func NewStore[S interface {
 	Partitions
 	Maintenance
 }](s S) *Store {
-	return &Store{s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s}
+	return &Store{s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s}
 }
 
 // The roles of a store.

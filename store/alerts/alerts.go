@@ -25,10 +25,13 @@ const (
 	openAlerts = `status IN ('firing', 'acknowledged')`
 )
 
-// Table reads alerts, their groups, silences and notifications. Its methods implement [ledger.Alerts].
+// Table reads alerts, their groups, silences and notifications. Its methods implement [ledger.Alerts] and [ledger.AlertGroups].
 type Table struct{ *engine.Conn }
 
-var _ ledger.Alerts = Table{}
+var (
+	_ ledger.Alerts      = Table{}
+	_ ledger.AlertGroups = Table{}
+)
 
 // writer builds the statements of a change.
 type writer struct {

@@ -11,12 +11,18 @@ import (
 
 const (
 	groupColumns = `group_key, revision, partition_no, open, due, earliest, level, trust, body, created`
+	// visibleGroup is the condition for groups that a reader of a level may know: neither what the group has known since it
+	// opened nor an alert in it is above the level.
+	visibleGroup = `level <= ? AND NOT EXISTS (SELECT 1 FROM alert_members m JOIN alerts a ON a.alert_key = m.alert_key WHERE m.group_key = alert_groups.group_key AND a.level > ?)`
 	// touchGroup makes a group due: a closed one as if it were new, an open one at its earliest time. It counts as a
 	// change, so that a decision that has not seen the alert is not stored.
 	touchGroup = `INSERT INTO alert_groups (` + groupColumns + `) VALUES (?, 1, ?, 1, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (group_key) DO UPDATE SET revision = alert_groups.revision + 1,
 			due = CASE WHEN alert_groups.open = 0 OR excluded.due < alert_groups.earliest AND CAST(? AS INTEGER) = 1 THEN excluded.due WHEN alert_groups.due < alert_groups.earliest THEN alert_groups.due ELSE alert_groups.earliest END,
-			earliest = CASE WHEN alert_groups.open = 0 OR excluded.due < alert_groups.earliest AND CAST(? AS INTEGER) = 1 THEN excluded.earliest ELSE alert_groups.earliest END, open = 1`
+			earliest = CASE WHEN alert_groups.open = 0 OR excluded.due < alert_groups.earliest AND CAST(? AS INTEGER) = 1 THEN excluded.earliest ELSE alert_groups.earliest END,
+			level = CASE WHEN alert_groups.open = 0 THEN excluded.level ELSE alert_groups.level END,
+			trust = CASE WHEN alert_groups.open = 0 THEN excluded.trust ELSE alert_groups.trust END,
+			created = CASE WHEN alert_groups.open = 0 THEN excluded.created ELSE alert_groups.created END, open = 1`
 	moveGroup = `UPDATE alert_groups SET revision = ?, open = ?, due = ?, earliest = ?, level = ?, trust = ?, body = ?
 		WHERE group_key = ? AND revision = ?` + engine.Fence
 	joinGroup   = `INSERT INTO alert_members (group_key, alert_key) VALUES (?, ?) ON CONFLICT (group_key, alert_key) DO NOTHING`
@@ -92,6 +98,24 @@ func (t Table) DueGroups(ctx context.Context, partition, limit int) ([]alert.Gro
 // AlertGroup implements [ledger.Store].
 func (t Table) AlertGroup(ctx context.Context, key string) (alert.Group, error) {
 	return engine.Single(ctx, t.Conn, `SELECT `+groupColumns+` FROM alert_groups WHERE group_key = ?`, []any{engine.Indexed(key)}, scanGroup)
+}
+
+// ListGroups implements [ledger.Store].
+func (t Table) ListGroups(ctx context.Context, q alert.GroupQuery) ([]alert.Group, error) {
+	limit := q.Limit
+	if limit <= 0 || limit > alert.ListMax {
+		limit = alert.ListMax
+	}
+	most := readable(q.MaxLevel)
+	where, args := `open = 1 AND `+visibleGroup+` AND EXISTS (SELECT 1 FROM alert_members m WHERE m.group_key = alert_groups.group_key)`, []any{most, most} // digests have no alerts
+	if q.Key != "" {
+		where, args = where+` AND group_key = ?`, append(args, engine.Indexed(q.Key))
+	}
+	if q.After != "" { // a hidden one is as an unknown one
+		where += ` AND (created, group_key) < (SELECT created, group_key FROM alert_groups WHERE group_key = ? AND ` + visibleGroup + `)`
+		args = append(args, engine.Indexed(q.After), most, most)
+	}
+	return engine.All(ctx, t.Conn, `SELECT `+groupColumns+` FROM alert_groups WHERE `+where+` ORDER BY created DESC, group_key DESC`+engine.Limit(limit), args, scanGroup)
 }
 
 // GroupAlerts implements [ledger.Store].

@@ -716,6 +716,7 @@ CREATE TABLE limit_windows (
     PRIMARY KEY (kind, name, level)
 ) WITHOUT ROWID;
 CREATE INDEX limit_windows_started ON limit_windows (started);
+CREATE INDEX alert_groups_opened ON alert_groups (created, group_key) WHERE open = 1;
 CREATE INDEX approvals_waiting ON approvals (status, expires, id);
 CREATE INDEX approvals_channel_waiting ON approvals (channel, status, expires, id);
 CREATE INDEX approvals_channel ON approvals (channel, created, id);
@@ -772,6 +773,7 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (470, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (490, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (501, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (520, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (550, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (560, 1);
 INSERT INTO schema_compatible (since) VALUES (490);
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES ('runs', 'runs_session', '1000000 500 1');

@@ -127,6 +127,49 @@ func testAlertGroups(t *testing.T, b *bundle) {
 	require.ErrorIs(t, err, sessions.ErrNotFound)
 }
 
+// testAlertGroupList shows that a reader finds a group if they may know all that is in it and all that it has told.
+func testAlertGroupList(t *testing.T, b *bundle) {
+	public, hidden, over := newAlert("public", 1), newAlert("hidden", 2), newAlert("over", 3)
+	public.Label, over.Label = flow.Bottom(), flow.Bottom()
+	over.Status, over.Ended = alert.Resolved, at(9)
+	group := func(key string, opened int) alert.Group {
+		g := newAlertGroup(key)
+		g.Created = at(opened)
+		return g
+	}
+	all, told, mixed, closed, digest := group("all", 10), group("told", 30), group("mixed", 20), group("closed", 40), group("digest.ops", 50)
+	told.Label = secret
+	b.commit(changeAlerts(ledger.AlertChange{Alerts: []alert.Alert{public, hidden, over}, AlertTouches: []alert.Touch{
+		touch(all, "public"), touch(all, "over"), touch(told, "over"), touch(mixed, "hidden"), touch(mixed, "public"), touch(closed, "public"), touch(digest, ""),
+	}}))
+	closed.Revision, closed.Open = 2, false
+	b.commit(changeAlerts(ledger.AlertChange{AlertGroups: []alert.Group{closed}}))
+	all.Revision, mixed.Revision = 2, 2 // two alerts
+	list := func(q alert.GroupQuery) []alert.Group {
+		found, err := b.ListGroups(b.ctx, q)
+		require.NoError(t, err)
+		return found
+	}
+	require.Equal(t, []alert.Group{told, mixed, all}, list(alert.GroupQuery{MaxLevel: flow.Restricted}), "neither a closed group nor a digest")
+	require.Equal(t, []alert.Group{all}, list(alert.GroupQuery{MaxLevel: flow.Public}), "neither what has told a secret nor what has one in it")
+	require.Empty(t, list(alert.GroupQuery{}), "without a level there is nothing to see")
+	require.Equal(t, []alert.Group{told}, list(alert.GroupQuery{MaxLevel: flow.Restricted, Limit: 1}))
+	require.Equal(t, []alert.Group{mixed}, list(alert.GroupQuery{MaxLevel: flow.Restricted, After: "told", Limit: 1}))
+	require.Equal(t, []alert.Group{all}, list(alert.GroupQuery{MaxLevel: flow.Public, After: "closed"}), "what closes meanwhile keeps its place")
+	for _, after := range []string{"told", "mixed", "unknown"} {
+		require.Empty(t, list(alert.GroupQuery{MaxLevel: flow.Public, After: after}), "a hidden group is as an unknown one")
+	}
+	require.Equal(t, []alert.Group{mixed}, list(alert.GroupQuery{MaxLevel: flow.Restricted, Key: "mixed"}))
+	require.Empty(t, list(alert.GroupQuery{MaxLevel: flow.Public, Key: "mixed"}))
+
+	told.Revision, told.Open = 2, false
+	b.commit(changeAlerts(ledger.AlertChange{AlertGroups: []alert.Group{told}}))
+	again := group("told", 60)
+	b.commit(changeAlerts(ledger.AlertChange{AlertTouches: []alert.Touch{touch(again, "public")}}))
+	again.Revision = 3
+	require.Equal(t, []alert.Group{again, all}, list(alert.GroupQuery{MaxLevel: flow.Public}), "a group that opens again has told nothing yet")
+}
+
 // testAlertsOfAGroup shows that the open alerts of a group come first, also before more severe ones that are over.
 func testAlertsOfAGroup(t *testing.T, b *bundle) {
 	g, open, over := newAlertGroup("g"), newAlert("open", 5), newAlert("over", 6)

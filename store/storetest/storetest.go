@@ -221,6 +221,7 @@ func deliveryCases() map[string]func(*testing.T, *bundle) {
 		"alerts are listed by level":      testAlertList,
 		"groups of alerts become due":     testAlertGroups,
 		"alerts of a group":               testAlertsOfAGroup,
+		"list of groups of alerts":        testAlertGroupList,
 		"groups of alerts are fenced":     testAlertFence,
 		"notifications are unique":        testAlertNotes,
 		"what targets were told counts":   testAlertBudgets,

@@ -30,8 +30,52 @@ type Alert struct {
 	By            string              `json:"by"`
 	At            time.Time           `json:"at"`
 	SilencedBy    []string            `json:"silenced_by"`
+	Silences      []AlertSilence      `json:"silences"`
 	InhibitedBy   []string            `json:"inhibited_by"`
+	Told          []AlertNotification `json:"told"`
 	Notifications []AlertNotification `json:"notifications"`
+}
+
+// AlertSilence is a silence that mutes an alert.
+type AlertSilence struct {
+	ID     string    `json:"id"`
+	Author string    `json:"author"`
+	Ends   time.Time `json:"ends"`
+}
+
+// AlertGroupList is a page of groups of alerts.
+type AlertGroupList struct {
+	Groups []AlertGroup `json:"groups"`
+}
+
+// AlertGroup is an open group of alerts.
+type AlertGroup struct {
+	Group         string              `json:"group"`
+	Receiver      string              `json:"receiver"`
+	Route         string              `json:"route"`
+	Labels        map[string]string   `json:"labels"`
+	Label         string              `json:"label"`
+	Opened        time.Time           `json:"opened"`
+	Severity      string              `json:"severity"`
+	Firing        int                 `json:"firing"`
+	Acknowledged  int                 `json:"acknowledged"`
+	Ended         int                 `json:"ended"`
+	Silenced      int                 `json:"silenced"`
+	Inhibited     int                 `json:"inhibited"`
+	Muted         bool                `json:"muted"`
+	Step          int                 `json:"step"`
+	Steps         int                 `json:"steps"`
+	Told          []AlertNotification `json:"told"`
+	Next          *AlertNext          `json:"next"`
+	Alerts        []Alert             `json:"alerts"`
+	Notifications []AlertNotification `json:"notifications"`
+}
+
+// AlertNext is the next message of a group.
+type AlertNext struct {
+	At      time.Time `json:"at"`
+	Reason  string    `json:"reason"`
+	Targets []string  `json:"targets"`
 }
 
 // AlertNotification is what a target was told about an alert.

@@ -59,6 +59,7 @@ var arguments = map[string]source{
 	"DELIVERY": {path: "/v1/deliveries", list: "deliveries", value: "id", about: "status"},
 	"RUN":      {path: "/v1/runs", list: "runs", value: "id", about: "status"},
 	"ALERT":    {path: "/v1/alerts", list: "alerts", value: "key", about: "title"},
+	"GROUP":    {path: "/v1/alert-groups", list: "groups", value: "group", about: "receiver"},
 	"SILENCE":  {path: "/v1/silences", list: "silences", value: "id", about: "comment"},
 	"CHECK":    {path: "/v1/checks", list: "checks", value: "name"},
 	"HOOK":     {path: "/v1/hooks", list: "hooks", value: "name", about: "path"},

@@ -40,8 +40,10 @@ func (a *API) List(ctx context.Context, in *ListQuery) (*view.Page[alertList], e
 		return nil, err
 	}
 	out := alertList{Alerts: []alertRecord{}}
-	for _, x := range found {
-		out.Alerts = append(out.Alerts, recordOf(x))
+	for i := range found {
+		record := recordOf(&found[i])
+		record.Told = a.told(ctx, found[i].Notes)
+		out.Alerts = append(out.Alerts, record)
 	}
 	return view.NewPage(view.NextLink(ctx, &ledger.Bound{More: after != ""}, after), out), nil
 }

@@ -22,7 +22,8 @@ type Alerts interface {
 	Receive(ctx context.Context, reports []alert.Incoming) error
 	Page(ctx context.Context, w router.Wanted) (found []router.Listed, after string, err error)
 	Find(ctx context.Context, name string, most flow.Level) (alert.Alert, error)
-	Show(ctx context.Context, key string, most flow.Level) (router.Listed, []alert.Note, error)
+	Show(ctx context.Context, key string, most flow.Level) (router.Listed, error)
+	OpenGroups(ctx context.Context, q alert.GroupQuery) (page []router.GroupState, after string, err error)
 	Obey(ctx context.Context, o router.Order) ([]alert.Alert, error)
 	Ways(ctx context.Context, x alert.Alert, most flow.Level) ([]router.Way, router.Listed, error)
 }

@@ -46,7 +46,7 @@ func (a *API) Test(ctx context.Context, in *struct{ Body tried }) (*wire.Body[wa
 	if err != nil {
 		return nil, off(err)
 	}
-	out := wayList{Ways: []wayRecord{}, SilencedBy: listed.SilencedBy, InhibitedBy: listed.InhibitedBy}
+	out := wayList{Ways: []wayRecord{}, SilencedBy: listed.SilencedBy(), InhibitedBy: listed.InhibitedBy}
 	for _, way := range ways {
 		r := way.Route
 		record := wayRecord{

@@ -20,7 +20,7 @@ import (
 type Alerts interface {
 	Plan() *alert.Plan
 	alerts.Finder
-	Show(ctx context.Context, key string, most flow.Level) (router.Listed, []alert.Note, error)
+	Show(ctx context.Context, key string, most flow.Level) (router.Listed, error)
 }
 
 // Notes reads the notifications of alerts.
@@ -39,7 +39,7 @@ func (c *chain) alert(name string) error {
 	if err != nil {
 		return err
 	}
-	x, notes, err := c.Alerts.Show(c.ctx, found.Key, auth.CallerOf(c.ctx).Level)
+	x, err := c.Alerts.Show(c.ctx, found.Key, auth.CallerOf(c.ctx).Level)
 	if err != nil {
 		return err
 	}
@@ -49,15 +49,15 @@ func (c *chain) alert(name string) error {
 		Step: "heard", At: view.Optional(x.Started), State: ok, Text: "It was reported by " + x.Source + ".", Label: x.Label.String(),
 		Facts: []fact{{"key", x.Key}, {"short name", alert.Ref(x.Key)}, {"occurrences", strconv.Itoa(x.Occurrences)}},
 	})
-	for _, id := range x.SilencedBy {
+	for _, id := range x.SilencedBy() {
 		c.add(step{Step: "gate", State: stopped, Text: "A silence mutes it.", Facts: []fact{{"silence", id}}})
 	}
 	for _, key := range x.InhibitedBy {
 		c.add(step{Step: "gate", State: stopped, Text: "Another alert mutes it.", Facts: []fact{{"alert", key}}})
 	}
 	told := false
-	for i := len(notes) - 1; i >= 0; i-- {
-		n := &notes[i]
+	for i := len(x.Notes) - 1; i >= 0; i-- {
+		n := &x.Notes[i]
 		if !alerts.TargetSeen(c.ctx, c.Visible, c.Alerts.Plan(), n.Target) {
 			continue
 		}
@@ -201,7 +201,7 @@ func alertAnswer(x *router.Listed) string {
 		return "Its source has reported that it is over."
 	case x.Status == alert.Expired:
 		return "It was not reported again in time, so it counts as resolved."
-	case len(x.SilencedBy) > 0:
+	case len(x.Silences) > 0:
 		return "It is open, and a silence mutes it."
 	case len(x.InhibitedBy) > 0:
 		return "It is open, and another alert mutes it."
@@ -219,7 +219,7 @@ func alertChanges(x *router.Listed) []change {
 	if x.Status == alert.Firing {
 		all = append(all, change{Text: "Acknowledge it.", Command: "sluice alerts ack " + ref})
 	}
-	for _, id := range x.SilencedBy {
+	for _, id := range x.SilencedBy() {
 		all = append(all, change{Text: "End the silence.", Command: "sluice alerts silences expire " + id})
 	}
 	return all

@@ -275,7 +275,7 @@ func (ts *Tools) list(ctx context.Context, call tools.Call[listArgs]) (sessions.
 			label = label.Join(x.Label)
 			out.Alerts = append(out.Alerts, row{
 				Key: x.Key, Status: x.Status, Severity: x.Severity, Source: x.Source, Title: x.Title, Text: x.Text, Labels: x.Labels, Links: x.Links,
-				Started: x.Started.UTC().Format(time.RFC3339), Occurrences: x.Occurrences, By: x.By, Silenced: len(x.SilencedBy) > 0, Classification: x.Label.Level(),
+				Started: x.Started.UTC().Format(time.RFC3339), Occurrences: x.Occurrences, By: x.By, Silenced: len(x.Silences) > 0, Classification: x.Label.Level(),
 			})
 		}
 		if after == "" || len(out.Alerts) > 0 {

@@ -69,7 +69,7 @@ export function List({
   const bulk = acts() ? offered : [];
   const columns = all.filter((c) => !c.wide || wide.matches);
   const values = Object.fromEntries(filters.map((f) => [f.key, at.query.get(f.key) ?? ""]));
-  const key = name + query(values);
+  const key = name + path + query(values);
   const [, draw] = useReducer((n) => n + 1, 0);
   const [, fitted] = useReducer((n) => n + 1, 0);
   const compact = phone.matches || (at.id !== "" && (reader || !wide.matches));

@@ -10,11 +10,11 @@ import { Markdown } from "../ui/markdown-view.js";
 import { Field } from "./policy.js";
 
 export default function Alerts() {
-  const at = useAddress();
-  const silences = at.query.get("part") === "silences";
-  const names = { alerts: t("view.alerts"), silences: t("alerts.silences") };
-  const tabs = html`<${Tabs} view="alerts" names=${names} current=${silences ? "silences" : "alerts"} />`;
-  if (silences)
+  const part = useAddress().query.get("part") ?? "alerts";
+  const names = { alerts: t("view.alerts"), groups: t("alerts.groups"), silences: t("alerts.silences") };
+  const tabs = html`<${Tabs} view="alerts" names=${names} current=${part} />`;
+  if (part === "groups") return html`<${Groups} tabs=${tabs} />`;
+  if (part === "silences")
     return html`
       <div class="page-body">
         ${tabs}
@@ -42,15 +42,10 @@ export default function Alerts() {
       columns=${[
         statusColumn((a) => a.severity, t("alerts.severity")),
         { text: t("alerts.name"), width: "minmax(10rem, 2fr)", on: "main", cell: (a) => visible(a.title || a.key) },
-        { text: t("col.status"), width: "9rem", cell: (a) => html`<${Chip} status=${a.status} />` },
-        { text: t("alerts.source"), width: "minmax(6rem, 1fr)", on: "sub", cell: (a) => visible(a.source) },
-        { text: t("alerts.times"), width: "4rem", end: true, cell: (a) => number(a.occurrences) },
-        {
-          text: t("alerts.quiet"),
-          width: "minmax(5rem, .6fr)",
-          cell: (a) =>
-            a.silenced_by?.length ? t("alerts.silenced") : a.inhibited_by?.length ? t("alerts.inhibited") : "",
-        },
+        { text: t("col.status"), width: "8.5rem", cell: (a) => html`<${Chip} status=${a.status} />` },
+        { text: t("alerts.source"), width: "minmax(5rem, .8fr)", on: "sub", cell: (a) => visible(a.source) },
+        { text: t("alerts.told"), width: "minmax(5rem, .9fr)", cell: (a) => html`<${Told} told=${a.told} />` },
+        { text: t("alerts.quiet"), width: "minmax(5rem, .9fr)", cell: (a) => html`<${Quiet} of=${a} />` },
         ageColumn((a) => a.started),
       ]}
       why=${(a) => address("why", a.key)}
@@ -124,28 +119,149 @@ function Alert({ id, row, refresh }) {
             [t("alerts.until"), a.ends && html`<${When} at=${a.ends} />`],
             [t("alerts.ended"), a.ended && html`<${When} at=${a.ended} />`],
             [t("inbox.by"), a.by && visible(a.by)],
-            [t("alerts.silencedby"), a.silenced_by?.join(", ")],
+            ...(a.silences ?? []).map((m) => [
+              t("alerts.silencedby"),
+              html`${visible(m.author)}, ${t("alerts.untilthen")} <${When} at=${m.ends} /> ${visible(m.comment ?? "")}`,
+            ]),
             [t("alerts.inhibitedby"), a.inhibited_by?.map(visible).join(", ")],
           ]}
         />
-        <h3>${t("alerts.told")}</h3>
-        ${a.notifications?.length ? html`
-          <ol class="lines">
-            ${a.notifications.map((n) => html`
-              <li>
-                <${Chip} status=${n.delivery_status ?? n.status} /> ${visible(n.target)}${" "}
-                <span class="soft">
-                  ${n.reason && t("alertreason." + n.reason)}
-                  ${n.step ? ", " + t("alerts.step", { n: n.step }) : ""} <${Age} at=${n.created} />
-                </span>${" "}
-                ${n.delivery && html`<a href=${address("deliveries", n.delivery)}>${t("view.deliveries")}</a>`}${" "}
-                ${n.why && html`<span class="soft">${visible(n.why)}</span>`}
-              </li>
-            `)}
-          </ol>
-        ` : html`
-          <p class="soft">${t("alerts.nobody")}</p>
-        `}
+        <${Notifications} of=${a.notifications} />
+      `}
+    <//>
+  `;
+}
+
+// Told is who was notified, and when for the last time.
+function Told({ told }) {
+  return told?.length > 0 && html`${told.map((n) => visible(n.target)).join(", ")} <${Age} at=${told[0].created} />`;
+}
+
+// Quiet is what mutes an alert, and until when.
+function Quiet({ of }) {
+  const last = of.silences?.reduce((a, b) => (a.ends > b.ends ? a : b));
+  if (last) return html`${t("alerts.silencedbyone", { who: visible(last.author) })} <${Age} at=${last.ends} />`;
+  return of.inhibited_by?.length ? t("alerts.inhibited") : "";
+}
+
+// Notifications are who was notified and why.
+function Notifications({ of }) {
+  return html`
+    <h3>${t("alerts.told")}</h3>
+    ${of?.length ? html`
+      <ol class="lines">
+        ${of.map((n) => html`
+          <li>
+            <${Chip} status=${n.delivery_status ?? n.status} /> ${visible(n.target)}${" "}
+            <span class="soft">
+              ${n.reason && t("alertreason." + n.reason)}
+              ${n.step ? ", " + t("alerts.step", { n: n.step }) : ""} <${Age} at=${n.created} />
+            </span>${" "}
+            ${n.delivery && html`<a href=${address("deliveries", n.delivery)}>${t("view.deliveries")}</a>`}${" "}
+            ${n.why && html`<span class="soft">${visible(n.why)}</span>`}
+          </li>
+        `)}
+      </ol>
+    ` : html`
+      <p class="soft">${t("alerts.nobody")}</p>
+    `}
+  `;
+}
+
+// Groups are the alerts that are reported together: who was notified, and who is notified next.
+function Groups({ tabs }) {
+  return html`
+    <${List}
+      name="alerts"
+      label=${t("alerts.groups")}
+      path="/v1/alert-groups"
+      take=${(b) => b.groups}
+      id=${(g) => g.group}
+      kinds=${["alerts", "deliveries"]}
+      head=${() => tabs}
+      columns=${[
+        statusColumn((g) => g.severity, t("alerts.severity")),
+        { text: t("alerts.group"), width: "minmax(9rem, 1.4fr)", on: "main", cell: (g) => nameOf(g) },
+        { text: t("alerts.inside"), width: "minmax(7rem, 1fr)", on: "sub", cell: (g) => counts(g) },
+        { text: t("alerts.quiet"), width: "minmax(6rem, .8fr)", cell: (g) => muted(g) },
+        { text: t("alerts.escalation"), width: "5rem", cell: (g) => step(g) },
+        { text: t("alerts.told"), width: "minmax(7rem, 1fr)", cell: (g) => html`<${Told} told=${g.told} />` },
+        { text: t("alerts.next"), width: "minmax(8rem, 1fr)", cell: (g) => html`<${Next} next=${g.next} at=${Age} />` },
+        ageColumn((g) => g.opened),
+      ]}
+      rowName=${nameOf}
+      empty=${html`<p>${t("alerts.nogroups")}</p>`}
+      detail=${Group}
+    />
+  `;
+}
+
+const nameOf = (g) =>
+  Object.entries(g.labels)
+    .map(([k, v]) => `${visible(k)}=${visible(v)}`)
+    .join(" ") || visible(g.receiver);
+
+const some = (n, key) => (n > 0 ? [t(key, { n: number(n) })] : []);
+
+const counts = (g) =>
+  [
+    ...some(g.firing, "alerts.nfiring"),
+    ...some(g.acknowledged, "alerts.nacknowledged"),
+    ...some(g.ended, "alerts.nended"),
+  ].join(", ");
+
+const muted = (g) =>
+  [
+    ...(g.muted ? [t("alerts.muted")] : []),
+    ...some(g.silenced, "alerts.nsilenced"),
+    ...some(g.inhibited, "alerts.ninhibited"),
+  ].join(", ");
+
+const step = (g) => (g.step && g.steps ? t("alerts.stepof", { n: g.step, of: g.steps }) : "");
+
+// Next is the next message of a group: when, to whom and why.
+function Next({ next, at: Moment }) {
+  return (
+    next && html`<${Moment} at=${next.at} /> ${next.targets.map(visible).join(", ")}: ${t("alertreason." + next.reason)}`
+  );
+}
+
+function Group({ id, row }) {
+  const path = "/v1/alert-groups/" + encodeURIComponent(id);
+  const read = useLoad(() => json(path), [id, row?.firing, row?.acknowledged, row?.told?.[0]?.created]);
+  return html`
+    <${Loaded} of=${read}>
+      ${(g) => html`
+        <header class="detail-head">
+          <h2>${nameOf(g)}</h2>
+          <p>
+            ${g.severity && html`<${Chip} status=${g.severity} />`} <${Level} label=${g.label} />
+          </p>
+        </header>
+        <${Facts}
+          of=${[
+            [t("alerts.inside"), counts(g)],
+            [t("alerts.quiet"), muted(g)],
+            [t("alerts.receiver"), visible(g.receiver)],
+            [t("alerts.route"), visible(g.route)],
+            [t("alerts.escalation"), step(g)],
+            [t("alerts.next"), g.next && html`<${Next} next=${g.next} at=${When} />`],
+            [t("runs.started"), html`<${When} at=${g.opened} />`],
+            [t("alerts.key"), html`<code>${visible(g.group)}</code>`],
+          ]}
+        />
+        <h3>${t("view.alerts")}</h3>
+        <ul class="lines">
+          ${g.alerts?.map((a) => html`
+            <li>
+              <${Chip} status=${a.severity} /> <${Chip} status=${a.status} />${" "}
+              <a href=${address("alerts", a.key)}>${visible(a.title || a.key)}</a>${" "}
+              <span class="soft"><${Quiet} of=${a} /></span>${" "}
+              <a href=${address("why", a.key)}>${t("view.why")}</a>
+            </li>
+          `)}
+        </ul>
+        <${Notifications} of=${g.notifications} />
       `}
     <//>
   `;

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sluice/internal/cli/api"
+	"sluice/internal/cli/command"
+	"sluice/internal/cli/terminal"
+)
+
+func alertGroupsCommand(g command.Deps) *cobra.Command {
+	return group("groups", "See which alerts are reported together, and who is notified next", alertGroupsList(g), alertGroupsShow(g))
+}
+
+func alertGroupsList(g command.Deps) *cobra.Command {
+	var p page
+	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List the open groups of alerts, those that opened last first", Args: command.Args(0, 0)}, func([]string) (api.Request, error) {
+		return api.Request{Path: "/v1/alert-groups", Query: p.query()}, nil
+	}, func(s terminal.Screen, got api.AlertGroupList) error {
+		return terminal.List(s, "No open groups of alerts found.", []string{"GROUP", "ALERTS", "LABELS", "QUIET", "STEP", "NOTIFIED", "NEXT"}, got.Groups, func(x api.AlertGroup) []string {
+			return []string{x.Group, alertsIn(x), labelPairs(x.Labels), groupQuietness(x), groupStep(x), toldLast(s, x.Told), nextMessage(x.Next)}
+		})
+	})
+	return p.add(cmd)
+}
+
+func alertGroupsShow(g command.Deps) *cobra.Command {
+	return command.Asking(g, &cobra.Command{Use: "show GROUP", Short: "Show an open group: its alerts, who was notified, and when the next message is due", Args: command.Args(1, 1)}, one("alert-groups"), printAlertGroup)
+}
+
+func printAlertGroup(s terminal.Screen, x api.AlertGroup) error {
+	err := s.Pairs("group", x.Group, "receiver", x.Receiver, "route", x.Route, "labels", labelPairs(x.Labels), "label", x.Label, "opened", s.Ago(x.Opened), "alerts", alertsIn(x),
+		"quiet", groupQuietness(x), "step", groupStep(x), "next message", nextMessage(x.Next))
+	if err != nil {
+		return err
+	}
+	if err := s.Printf(""); err != nil {
+		return err
+	}
+	if err := printAlerts(s, api.AlertList{Alerts: x.Alerts}); err != nil {
+		return err
+	}
+	return printNotes(s, x.Notifications)
+}
+
+// alertsIn says how many alerts of each state are in a group.
+func alertsIn(x api.AlertGroup) string {
+	var all []string
+	for _, part := range []struct {
+		n    int
+		word string
+	}{{x.Firing, "firing"}, {x.Acknowledged, "acknowledged"}, {x.Ended, "ended"}} {
+		if part.n > 0 {
+			all = append(all, strconv.Itoa(part.n)+" "+part.word)
+		}
+	}
+	return strings.TrimSpace(x.Severity + " " + strings.Join(all, ", "))
+}
+
+func labelPairs(labels map[string]string) string {
+	all := make([]string, 0, len(labels))
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		all = append(all, name+"="+labels[name])
+	}
+	return strings.Join(all, " ")
+}
+
+// groupQuietness is why nobody is told of a group's alerts at present.
+func groupQuietness(x api.AlertGroup) string {
+	var all []string
+	if x.Muted {
+		all = append(all, "by schedule")
+	}
+	if x.Silenced > 0 {
+		all = append(all, strconv.Itoa(x.Silenced)+" silenced")
+	}
+	if x.Inhibited > 0 {
+		all = append(all, strconv.Itoa(x.Inhibited)+" inhibited")
+	}
+	return strings.Join(all, ", ")
+}
+
+func groupStep(x api.AlertGroup) string {
+	if x.Step == 0 || x.Steps == 0 {
+		return ""
+	}
+	return strconv.Itoa(x.Step) + " of " + strconv.Itoa(x.Steps)
+}
+
+// toldLast says who was notified, and when for the last time.
+func toldLast(s terminal.Screen, told []api.AlertNotification) string {
+	if len(told) == 0 {
+		return ""
+	}
+	names := make([]string, len(told))
+	for i := range told {
+		names[i] = told[i].Target
+	}
+	return strings.Join(names, ", ") + " " + s.Ago(told[0].Created)
+}
+
+func nextMessage(next *api.AlertNext) string {
+	if next == nil {
+		return ""
+	}
+	return next.At.Format(time.RFC3339) + " to " + strings.Join(next.Targets, ", ") + " (" + cmp.Or(next.Reason, "change") + ")"
+}

@@ -1,0 +1,139 @@
+package alerts
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"sluice/internal/alert"
+	"sluice/internal/httpapi/auth"
+	"sluice/internal/httpapi/denials"
+	"sluice/internal/httpapi/view"
+	"sluice/internal/httpapi/wire"
+	"sluice/policy/flow"
+	router "sluice/router/alert"
+	"sluice/router/ledger"
+	"sluice/sessions"
+)
+
+// groupRecord is an open group of alerts as programs see it.
+type groupRecord struct {
+	Group         string            `json:"group" doc:"its key"`
+	Receiver      string            `json:"receiver"`
+	Route         string            `json:"route" doc:"position in the tree of routes: 0 is the root, 0/2 its third route"`
+	Labels        map[string]string `json:"labels" doc:"which its alerts share: those of group_by"`
+	Label         string            `json:"label" doc:"how secret it is, and whether it is trusted"`
+	Opened        time.Time         `json:"opened"`
+	Severity      alert.Severity    `json:"severity,omitempty" enum:"critical,error,warning,info" doc:"of its worst open alert"`
+	Firing        int               `json:"firing" doc:"alerts that nobody has acknowledged; of a group, at most 1,000 alerts are counted"`
+	Acknowledged  int               `json:"acknowledged"`
+	Ended         int               `json:"ended" doc:"alerts that are over and still in it"`
+	Silenced      int               `json:"silenced" doc:"open alerts that a silence mutes"`
+	Inhibited     int               `json:"inhibited" doc:"open alerts that another alert mutes"`
+	Muted         bool              `json:"muted,omitempty" doc:"a time interval of its route, or quiet hours, hold its messages back at present"`
+	Step          int               `json:"step,omitempty" doc:"of the escalation, from 1; absent: nobody was notified yet"`
+	Steps         int               `json:"steps,omitempty" doc:"that the escalation has; absent: the configuration no longer has its route or receiver"`
+	Told          []noteRecord      `json:"told,omitempty" doc:"who was notified: the newest notification to each target, the newest first"`
+	Next          *nextRecord       `json:"next,omitempty" doc:"its next message if nothing changes until then; absent if there is none within 30 days"`
+	Alerts        []alertRecord     `json:"alerts,omitempty" doc:"the open ones first, of those the most severe; only of a single group"`
+	Notifications []noteRecord      `json:"notifications,omitempty" doc:"the newest first; only of a single group"`
+}
+
+// nextRecord is the next message of a group.
+type nextRecord struct {
+	At      time.Time    `json:"at"`
+	Reason  alert.Reason `json:"reason" enum:"first,new_in_group,some_resolved,all_resolved,repeat,escalation"`
+	Step    int          `json:"step,omitempty" doc:"of the escalation, from 1"`
+	Targets []string     `json:"targets" doc:"those of channels above the caller's level are left out"`
+}
+
+type groupList struct {
+	Groups []groupRecord `json:"groups"`
+}
+
+// ListGroups lists the open groups, those that opened last first.
+func (a *API) ListGroups(ctx context.Context, in *struct {
+	Limit int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
+	After string `query:"after" doc:"key of the last group of the previous page"`
+},
+) (*view.Page[groupList], error) {
+	found, after, err := a.Alerts.OpenGroups(ctx, alert.GroupQuery{MaxLevel: auth.CallerOf(ctx).Level, After: in.After, Limit: in.Limit})
+	if err != nil {
+		return nil, err
+	}
+	out := groupList{Groups: []groupRecord{}}
+	for i := range found {
+		out.Groups = append(out.Groups, a.groupOf(ctx, &found[i]))
+	}
+	return view.NewPage(view.NextLink(ctx, &ledger.Bound{More: after != ""}, after), out), nil
+}
+
+// GroupPath names a group.
+type GroupPath struct {
+	Group string `path:"group" maxLength:"512" doc:"its key"`
+}
+
+// GetGroup answers with an open group, its alerts and its notifications. A group above the caller's level is only noted in the
+// audit trail.
+func (a *API) GetGroup(ctx context.Context, in *GroupPath) (*wire.Body[groupRecord], error) {
+	q := alert.GroupQuery{MaxLevel: auth.CallerOf(ctx).Level, Key: in.Group, Limit: 1}
+	found, _, err := a.Alerts.OpenGroups(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		q.MaxLevel = flow.Restricted
+		hidden, _, err := a.Alerts.OpenGroups(ctx, q)
+		if err == nil && len(hidden) == 0 {
+			err = sessions.ErrNotFound
+		}
+		if err := a.Visible.Check(ctx, err, denials.Object{Kind: "alert group", ID: in.Group, Label: flow.Top()}); err != nil {
+			return nil, err
+		}
+		return nil, wire.ErrNotFound // it opened between the two reads
+	}
+	g := &found[0]
+	out := a.groupOf(ctx, g)
+	for i := range g.Alerts {
+		out.Alerts = append(out.Alerts, recordOf(&g.Alerts[i]))
+	}
+	out.Notifications, err = a.notifications(ctx, g.Notes)
+	return wire.NewBody(out), err
+}
+
+func (a *API) groupOf(ctx context.Context, g *router.GroupState) groupRecord {
+	out := groupRecord{
+		Group: g.Key, Receiver: g.Receiver, Route: g.Route, Labels: map[string]string{}, Label: g.Label.String(), Opened: g.Created, Muted: g.Muted,
+		Step: g.Step.Next, Steps: g.Steps, Told: a.told(ctx, g.Notes),
+	}
+	maps.Copy(out.Labels, g.Labels)
+	for i := range g.Alerts {
+		x := &g.Alerts[i]
+		switch {
+		case x.Over(a.Now()):
+			out.Ended++
+			continue
+		case x.Status == alert.Firing:
+			out.Firing++
+		default:
+			out.Acknowledged++
+		}
+		if len(x.Silences) > 0 {
+			out.Silenced++
+		}
+		if len(x.InhibitedBy) > 0 {
+			out.Inhibited++
+		}
+		if out.Severity == "" { // the most severe is the first
+			out.Severity = x.Severity
+		}
+	}
+	if g.Next != nil {
+		next := nextRecord{At: g.Next.At, Reason: g.Next.Reason, Step: g.Next.Step, Targets: slices.DeleteFunc(slices.Clone(g.Next.Targets), func(target string) bool { return !a.seen(ctx, target) })}
+		if len(next.Targets) > 0 {
+			out.Next = &next
+		}
+	}
+	return out
+}

@@ -1,0 +1,76 @@
+package alert
+
+import (
+	"context"
+	"fmt"
+
+	"sluice/internal/alert"
+	"sluice/policy/flow"
+)
+
+// GroupState is an open group: its alerts, what its targets were told, and what they are told next.
+type GroupState struct {
+	alert.Group
+	Alerts []Listed     // at most 1,000: the open ones first, of those the most severe
+	Notes  []alert.Note // the newest first
+	Steps  int          // of the receiver's escalation; 0: the configuration has no such receiver any more
+	Muted  bool         // a time interval of the route, or quiet hours, hold its messages back at present
+	Next   *alert.Upcoming
+}
+
+// OpenGroups reads a page of the open groups, those that opened last first. If there may be more, after is what the next page begins
+// behind. What keeps alerts quiet counts as far as the reader may know of it.
+func (a *Alerts) OpenGroups(ctx context.Context, q alert.GroupQuery) (page []GroupState, after string, err error) {
+	limit := q.Limit
+	q.Limit++
+	rows, err := a.Groups.ListGroups(ctx, q)
+	if err != nil {
+		return nil, "", fmt.Errorf("read groups of alerts: %w", err)
+	}
+	if len(rows) > limit {
+		rows, after = rows[:limit], rows[limit-1].Key
+	}
+	h, err := a.hush(ctx, q.MaxLevel)
+	if err != nil {
+		return nil, "", err
+	}
+	for i := range rows {
+		state, err := a.stateOf(ctx, h, rows[i], q.MaxLevel)
+		if err != nil {
+			return nil, "", err
+		}
+		page = append(page, state)
+	}
+	return page, after, nil
+}
+
+// stateOf reads what belongs to a group.
+func (a *Alerts) stateOf(ctx context.Context, h *hushing, g alert.Group, most flow.Level) (GroupState, error) {
+	state := GroupState{Group: g}
+	members, err := a.Groups.GroupAlerts(ctx, g.Key, membersMax)
+	if err != nil {
+		return state, fmt.Errorf("read alerts of a group: %w", err)
+	}
+	hushed, critical := map[string]bool{}, false
+	for i := range members {
+		l := h.listed(members[i], members[i].Matched())
+		state.Alerts = append(state.Alerts, l)
+		hushed[l.Key] = l.quiet()
+		critical = critical || l.Severity == alert.Critical && l.Status.Open() && !l.quiet()
+	}
+	notes := notesRead{from: a.Groups, most: most}
+	if state.Notes, err = notes.of(ctx, g.Key); err != nil || h.plan == nil {
+		return state, err
+	}
+	scene := h.scene(g, members, a.Now())
+	scene.Hushed = func(x *alert.Alert) bool { return hushed[x.Key] }
+	if scene.Route == nil || scene.Receiver == nil {
+		return state, nil
+	}
+	state.Steps = len(scene.Receiver.Steps)
+	state.Muted = scene.Route.Quiet(scene.Now) || !critical && h.plan.Quiet.Contain(scene.Now)
+	if next, ok := alert.Next(scene); ok {
+		state.Next = &next
+	}
+	return state, nil
+}

@@ -42,7 +42,9 @@ NO_RACE := modernc.org/sqlite/lib modernc.org/libc/... modernc.org/memory image/
 # A compiler of one package uses one processor (-c=1): packages are compiled beside each other anyway. What debuggers
 # need is left out; the stacks of a failure are the same.
 LEAN    := '-gcflags=sluice/...=-c=1 -dwarf=false'
-RACE    := -race $(LEAN) $(NO_RACE:%=-gcflags=%=-race=false)
+# The API's package is the longest to compile (each operation is a copy of the library's code): without inlining it takes 4 s in place of 6.5.
+PLAIN   := '-gcflags=sluice/internal/httpapi=-c=1 -dwarf=false -l'
+RACE    := -race $(LEAN) $(PLAIN) $(NO_RACE:%=-gcflags=%=-race=false)
 
 # The packages whose tests wait most come first, so that something else is built and tested meanwhile.
 LONGEST := ./internal/bus ./store/postgres ./internal/app ./router ./adapters/telegram ./store/sqlite ./adapters/slack ./internal/mcp

@@ -353,7 +353,7 @@ type orders struct{ forget, lose int }
 func order(t *testing.T, seed uint64, prepare func(*world), often orders) (wrong error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		rng := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // not for secrets
+		rng := rand.New(rand.NewPCG(seed, 1))
 		w, all := newWorld(t, 2+rng.IntN(2))
 		prepare(w)
 		for _, e := range all {

@@ -145,6 +145,22 @@ policy: { rules: [ { name: look, hook: PRE_OUTPUT, when: output.level == 1, acti
 	return g
 }
 
+// The next times of a job are worked out for the calendar, which asks for them.
+func TestJobsHaveTheirTimesOnlyWhenAsked(t *testing.T) {
+	t.Parallel()
+	g := furnished(t)
+	for query, times := range map[string]int{"": 0, "?upcoming=true": 7} {
+		var got struct {
+			Jobs []struct{ Next, Upcoming any }
+		}
+		read(t, g.call(http.MethodGet, "/v1/cron"+query, ""), http.StatusOK, &got)
+		require.NotEmpty(t, got.Jobs[0].Next)
+		some, _ := got.Jobs[0].Upcoming.([]any)
+		require.GreaterOrEqual(t, len(some), times, query)
+		require.Equal(t, times == 0, len(some) == 0, query)
+	}
+}
+
 // hostile are texts that would run or lead astray if anything took them for markup or an address.
 var hostile = []string{
 	`<img src=x onerror=alert(1)>`, `<svg onload=alert(1)>`, `"><script>alert(1)</script>`, `'-alert(1)-'`, `javascript:alert(1)`, `[x](javascript:alert(1))`, `[x](data:text/html,<script>alert(1)</script>)`,

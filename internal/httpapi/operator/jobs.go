@@ -44,7 +44,7 @@ type jobRecord struct {
 	Place    string         `json:"place,omitempty" doc:"of a job of the file: its entry"`
 	When     string         `json:"when"`
 	Next     *time.Time     `json:"next,omitempty"`
-	Upcoming []time.Time    `json:"upcoming" doc:"the next times: those within seven days from the first, at most 50"`
+	Upcoming []time.Time    `json:"upcoming,omitempty" doc:"the next times: those within seven days from the first, at most 50; in a list only with upcoming=true"`
 	Text     string         `json:"text,omitempty"`
 	Prompt   string         `json:"prompt,omitempty" doc:"for an agent"`
 	Checks   []string       `json:"checks,omitempty" doc:"it does something only when one of them has news"`
@@ -68,7 +68,7 @@ const (
 
 func jobOf(j jobs.Job) (jobRecord, error) {
 	out := jobRecord{
-		ID: j.ID, State: j.State(), Origin: string(ledger.JobOfFile), Place: j.Place, When: j.When, Next: view.Optional(j.Local(j.Next)), Upcoming: view.NotNil(j.Upcoming(upcomingWithin, upcomingMax)), Text: j.Text, Prompt: j.Prompt, Checks: j.Checks, To: names(j.Deliver.To), Fallback: names(j.Deliver.Fallback),
+		ID: j.ID, State: j.State(), Origin: string(ledger.JobOfFile), Place: j.Place, When: j.When, Next: view.Optional(j.Local(j.Next)), Text: j.Text, Prompt: j.Prompt, Checks: j.Checks, To: names(j.Deliver.To), Fallback: names(j.Deliver.Fallback),
 		Label: j.Secrecy().String(), Maker: j.Row.Maker, Session: j.Row.Session, Fault: j.Fault, Created: view.Optional(j.Row.Created), Changed: view.Optional(j.Row.Changed), By: j.Row.By,
 	}
 	if !j.Made {
@@ -99,7 +99,8 @@ const (
 // List lists the jobs by their ids.
 func (a *JobAPI) List(ctx context.Context, in *struct {
 	view.PageQuery
-	State jobs.State `query:"state" enum:"active,paused,faulty,ended" doc:"only jobs in this state"`
+	State    jobs.State `query:"state" enum:"active,paused,faulty,ended" doc:"only jobs in this state"`
+	Upcoming bool       `query:"upcoming" doc:"add the next times of each job, for a calendar"`
 },
 ) (*view.Page[jobList], error) {
 	p, pages := jobs.Page{MaxLevel: auth.CallerOf(ctx).Level, After: in.After, Limit: in.Limit}, 1
@@ -119,6 +120,9 @@ func (a *JobAPI) List(ctx context.Context, in *struct {
 				continue
 			}
 			record, err := jobOf(found[i])
+			if in.Upcoming {
+				record.Upcoming = found[i].Upcoming(upcomingWithin, upcomingMax)
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -169,6 +173,7 @@ func shown(j jobs.Job, err error) (*wire.Body[jobRecord], error) {
 		return nil, err
 	}
 	record, err := jobOf(j)
+	record.Upcoming = j.Upcoming(upcomingWithin, upcomingMax)
 	if err != nil {
 		return nil, err
 	}

@@ -167,19 +167,19 @@ const shownMax = 8; // times of a job on a day
 
 // Calendar shows on which days the jobs will run, and when.
 function Calendar() {
-  const read = useLoad(() => json("/v1/cron?limit=" + jobsMax), []);
+  const read = useLoad(() => json("/v1/cron?upcoming=true&limit=" + jobsMax), []);
   useEffect(() => onChange(["jobs"], read.again), []);
   return html`
     <${Loaded} of=${read}>
       ${({ jobs }) => {
         const days = new Map(); // day → job → times
-        const times = jobs.flatMap((j) => j.upcoming.map((at) => ({ at, job: j })));
+        const times = jobs.flatMap((j) => (j.upcoming ?? []).map((at) => ({ at, job: j })));
         for (const { at, job } of times.sort((a, b) => Date.parse(a.at) - Date.parse(b.at))) {
           const name = day(at);
           if (!days.has(name)) days.set(name, new Map());
           days.get(name).set(job, [...(days.get(name).get(job) ?? []), at]);
         }
-        const cut = jobs.length === jobsMax || jobs.some((j) => j.upcoming.length === upcomingMax);
+        const cut = jobs.length === jobsMax || jobs.some((j) => j.upcoming?.length === upcomingMax);
         return days.size === 0 ? html`
           <p class="empty">${t("automation.notimes")}</p>
         ` : html`

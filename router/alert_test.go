@@ -105,6 +105,16 @@ func TestAlertIsToldAndEdited(t *testing.T) {
 		require.Len(t, texts, 2)
 		require.Contains(t, b.alarms("ann")[0], "**RESOLVED** two is down\nResolved by `test:owner` at 00:11 UTC")
 		require.Contains(t, texts[1], "Resolved at ", "the thread is told once")
+		edits := 0
+		for _, d := range b.deliveries(ledger.DeliverySent) {
+			if edit, over := alert.IsOver(d.Idempotency); over {
+				changed, err := b.store.Delivery(t.Context(), ledger.DeliveryID(edit))
+				require.NoError(t, err)
+				require.NotEmpty(t, changed.Revises, "the message in the thread names the edit that it belongs to")
+				edits++
+			}
+		}
+		require.Equal(t, 1, edits)
 		require.Equal(t, []string{"ann first queued", "ann new_in_group queued", "ann some_resolved queued", "ann all_resolved queued"}, b.notes("two"))
 		pass(24 * time.Hour)
 		require.Len(t, b.chat.texts("ann"), 2)

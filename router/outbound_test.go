@@ -2,6 +2,7 @@ package router_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -150,6 +151,10 @@ func TestLostResponseIsUnknown(t *testing.T) {
 				sent := b.deliveries(ledger.DeliverySent)
 				require.Len(t, sent, 1)
 				require.Equal(t, unknown[0].ID, sent[0].ResendOf)
+				lost := b.entries("delivery.unknown")
+				require.Len(t, lost, 1)
+				require.Equal(t, string(unknown[0].ID), lost[0].Object)
+				require.Contains(t, string(lost[0].Detail.(json.RawMessage)), `"again":"`+string(sent[0].ID)+`"`)
 			})
 		})
 	}

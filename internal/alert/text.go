@@ -145,6 +145,15 @@ func short(text string, most int) string {
 	return string([]rune(text)[:most]) + "…"
 }
 
+// overPrefix begins the idempotency key of a message that says below another one that its alerts are over.
+const overPrefix = "alert.over/"
+
+// OverKey is the idempotency key of that message. edit: the delivery that changes the other message.
+func OverKey(edit string) string { return overPrefix + edit }
+
+// IsOver returns the edit that belongs to such a key.
+func IsOver(key string) (edit string, ok bool) { return strings.CutPrefix(key, overPrefix) }
+
 // Over says in the thread of a message that its alerts are over.
 func Over(shown []Alert, at time.Time) string {
 	if len(shown) == 1 && shown[0].Status == Expired {

@@ -222,6 +222,54 @@ func TestWhyExplainsTheMessageOfAnAlert(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, code)
 }
 
+// The message below an alert's message, and the attempts whose response was lost, lead to what caused them.
+func TestWhyExplainsWhatBelongsToAMessage(t *testing.T) {
+	t.Parallel()
+	a := newAlerting(t)
+	a.ask(http.StatusAccepted, "POST", "/v1/alerts", `{"key":"disk","title":"The disk is full","severity":"critical"}`)
+	label := flow.NewLabel(flow.Public, flow.Trusted)
+	message := func(id ledger.DeliveryID, status ledger.DeliveryStatus) ledger.Delivery {
+		return ledger.Delivery{ID: id, Kind: ledger.KindMessage, Label: label, Lane: "l", Route: sessions.Route{Channel: "slack", Account: "default", Conversation: "C1"}, Text: "x", Status: status, Created: clock, Expires: clock.Add(time.Hour)}
+	}
+	edit, over, lost := message("dlv_edit", ledger.DeliverySent), message("dlv_over", ledger.DeliverySent), message("dlv_lost", ledger.DeliveryUnknown)
+	over.Idempotency, edit.ResendOf = alert.OverKey("dlv_edit"), lost.ID
+	entry := func(action string, of ledger.DeliveryID, actor, detail string, minute int) sessions.AuditEntry {
+		return sessions.AuditEntry{At: clock.Add(time.Duration(minute) * time.Minute), Actor: actor, Action: action, Object: string(of), Label: label, Detail: json.RawMessage(detail)}
+	}
+	change := ledger.Change{Deliver: []ledger.Delivery{lost, edit, over}}
+	change.AlertNotes = []alert.Note{{
+		Key: "n", Group: a.group("disk"), Target: "ops", Reason: alert.AllResolved, Status: alert.NoteQueued, Delivery: "dlv_edit", Label: label, Created: clock,
+		NoteDetail: alert.NoteDetail{Alerts: []string{"disk"}},
+	}}
+	change.Audit = []sessions.AuditEntry{
+		entry("delivery.unknown", lost.ID, "gateway", `{"error":"no response","again":"dlv_edit"}`, 1),
+		entry("delivery.retry", edit.ID, "operator", `{}`, 2),
+	}
+	require.NoError(t, a.db.Commit(t.Context(), change))
+	about := `The alert "The disk is full" (critical) was reported by api.`
+	lostText := "The response to an earlier attempt was lost, so that message may have arrived. This delivery repeats it, as channels.slack.onUnknown says."
+	for id, want := range map[string][]string{
+		"dlv_over": {about, "ops was notified below the message: all alerts of the group are over.", "The platform has accepted it."},
+		"dlv_edit": {
+			about, "ops was notified: all alerts of the group are over.", lostText,
+			"It was queued again, as requested. It was done with the gateway's own token, over the HTTP API: by the page, the command line or a program.", "The platform has accepted it.",
+		},
+		"dlv_lost": {
+			about, "ops was notified: all alerts of the group are over.",
+			"The response was lost, so the message may have arrived. Another delivery repeats it, as channels.slack.onUnknown says.",
+		},
+	} {
+		code, got := a.why(id)
+		require.Equal(t, http.StatusOK, code, id)
+		for _, text := range want {
+			require.Contains(t, got.texts(), text, id)
+		}
+	}
+	_, got := a.why("dlv_lost")
+	again := got.Steps[slices.IndexFunc(got.texts(), func(text string) bool { return strings.HasPrefix(text, "The response was lost") })]
+	require.Equal(t, "dlv_edit", again.Object.ID)
+}
+
 // stored are the jobs of a test.
 type stored struct {
 	operator.Jobs

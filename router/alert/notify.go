@@ -269,18 +269,19 @@ func (n *notifying) edit(ctx context.Context, s alert.Send, note *alert.Note) (b
 	note.Delivery, note.Edits, note.Withheld = string(d.ID), true, withheld
 	n.change.Deliver = append(n.change.Deliver, d)
 	if s.Reason == alert.AllResolved {
-		n.tellThread(before.Route, id)
+		n.tellThread(before.Route, id, d.ID)
 	}
 	return true, nil
 }
 
-// tellThread says below a message that its alerts are over.
-func (n *notifying) tellThread(route sessions.Route, message sessions.PlatformMessageID) {
+// tellThread says below a message that its alerts are over. edit is the delivery that changes the message.
+func (n *notifying) tellThread(route sessions.Route, message sessions.PlatformMessageID, edit ledger.DeliveryID) {
 	route.ReplyTo = message
 	if route.Channel == "slack" && route.Thread == "" {
 		route.Thread = sessions.ThreadID(message)
 	}
 	d := n.all.Composer.Delivery(ledger.KindMessage, route, alert.Over(n.shown, n.all.Now()), alert.Label(n.shown))
+	d.Idempotency = alert.OverKey(string(edit))
 	n.change.Deliver = append(n.change.Deliver, d)
 }
 

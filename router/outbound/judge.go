@@ -44,9 +44,7 @@ func (w *worker) judge(ctx context.Context, d *ledger.Delivery, end *ending) ([]
 	if decision.Same(before) {
 		return nil, nil
 	}
-	entry := w.audit(*d, "delivery."+string(decision.Action), "")
-	entry.Detail = decision
-	return []sessions.AuditEntry{entry}, nil
+	return []sessions.AuditEntry{w.audit(*d, "delivery."+string(decision.Action), decision)}, nil
 }
 
 // redact redacts a delivery's texts. A delivery that is partly sent can no longer be changed.

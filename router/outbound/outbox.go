@@ -177,19 +177,19 @@ func (w *worker) markUnknown(ctx context.Context, d ledger.Delivery, cause error
 	tried := d
 	tried.Status, tried.Finished, tried.LastError = ledger.DeliveryUnknown, w.out.Now(), "it is unknown whether it arrived: "+cause.Error()
 	change := ledger.Change{Deliveries: []ledger.DeliveryMove{{From: ledger.DeliverySending, Delivery: tried}}}
-	wait := time.Duration(0)
+	wait, again := time.Duration(0), ledger.DeliveryID("")
 	if w.out.Composer.Settings().Channels[d.Route.Channel].OnUnknown != place.UnknownHold {
 		wait = time.Nanosecond // at once, but after reading the lane again
 		if d.Attempts > 0 {
 			wait = retryWait(d.Attempts + 1)
 		}
 		tried.ID, tried.Idempotency, tried.Epoch, tried.Asks = ledger.NewDeliveryID(), "", 0, ""
-		d.Status, d.ResendOf, d.LastError = ledger.DeliveryQueued, tried.ID, ""
+		d.Status, d.ResendOf, d.LastError, again = ledger.DeliveryQueued, tried.ID, "", d.ID
 		d.Attempts++
 		d.NextTry = w.out.Now().Add(wait)
 		change.Deliver, change.Deliveries[0].Delivery = []ledger.Delivery{tried}, d
 	}
-	change.Audit = append(change.Audit, w.audit(tried, "delivery.unknown", tried.LastError))
+	change.Audit = append(change.Audit, w.audit(tried, "delivery.unknown", trouble{d.Route.Channel, d.Route.Conversation, tried.LastError, again}))
 	if err := w.out.Store.Commit(ctx, change); err != nil {
 		return 0, fmt.Errorf("store unknown delivery: %w", err)
 	}
@@ -222,7 +222,7 @@ func (w *worker) close(ctx context.Context, from ledger.DeliveryStatus, d ledger
 	d.Status, d.Finished, d.LastError = status, w.out.Now(), why
 	change := ledger.Change{
 		Deliveries: []ledger.DeliveryMove{{From: from, Delivery: d}},
-		Change:     sessions.Change{Audit: append(judged, w.audit(d, "delivery."+string(status), why))},
+		Change:     sessions.Change{Audit: append(judged, w.audit(d, "delivery."+string(status), trouble{d.Route.Channel, d.Route.Conversation, why, ""}))},
 	}
 	if err := lanes.Patiently(ctx, func() error { return w.out.Store.Commit(ctx, change) }); err != nil {
 		return fmt.Errorf("store %s delivery: %w", status, err)
@@ -232,11 +232,16 @@ func (w *worker) close(ctx context.Context, from ledger.DeliveryStatus, d ledger
 	return nil
 }
 
-func (w *worker) audit(d ledger.Delivery, action, detail string) sessions.AuditEntry {
-	return sessions.AuditEntry{
-		At: w.out.Now(), Actor: "gateway", Action: action, Object: string(d.ID), Session: d.Session, Label: d.Label,
-		Detail: map[string]string{"channel": d.Route.Channel, "conversation": string(d.Route.Conversation), "error": detail},
-	}
+// trouble is the detail of an entry in the audit trail about a delivery that did not go out.
+type trouble struct {
+	Channel      string                  `json:"channel"`
+	Conversation sessions.ConversationID `json:"conversation"`
+	Error        string                  `json:"error"`
+	Again        ledger.DeliveryID       `json:"again,omitempty"` // the delivery that repeats an unknown one
+}
+
+func (w *worker) audit(d ledger.Delivery, action string, detail any) sessions.AuditEntry {
+	return sessions.AuditEntry{At: w.out.Now(), Actor: "gateway", Action: action, Object: string(d.ID), Session: d.Session, Label: d.Label, Detail: detail}
 }
 
 func (w *worker) move(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, judged ...sessions.AuditEntry) error {

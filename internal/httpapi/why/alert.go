@@ -136,12 +136,14 @@ func stepOf(n *alert.Note) []fact {
 // toldMax is how many alerts of a message are explained with it.
 const toldMax = 10
 
-// told explains a delivery by the alerts that it tells of. It reports whether it is the message of a notification.
-func (c *chain) told(d *ledger.Delivery) (bool, error) {
+// told explains a delivery by the alerts that it tells of. It reports whether it is the message of a notification. of: the
+// delivery of the notification.
+func (c *chain) told(d *ledger.Delivery, of ledger.DeliveryID) (bool, error) {
 	if c.Alerts == nil || d.Kind != ledger.KindMessage {
 		return false, nil
 	}
-	n, err := c.Notes.NoteOf(c.ctx, string(d.ID), d.Created)
+	edit, over := alert.IsOver(d.Idempotency)
+	n, err := c.Notes.NoteOf(c.ctx, cmp.Or(edit, string(of)), d.Created)
 	if gone(err) {
 		return false, nil
 	}
@@ -158,6 +160,9 @@ func (c *chain) told(d *ledger.Delivery) (bool, error) {
 		}
 	}
 	s := step{Step: "heard", At: view.Optional(n.Created), State: ok, Text: notified(&n), Label: n.Label.String()}
+	if over {
+		s.Text = n.Target + " was notified below the message: " + reasons[alert.AllResolved] + "."
+	}
 	group, err := c.Notes.AlertGroup(c.ctx, n.Group)
 	switch {
 	case err == nil && group.Receiver != "":

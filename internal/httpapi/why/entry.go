@@ -26,6 +26,7 @@ type entryDetail struct {
 	Key      string            `json:"key"`    // of an alert
 	Event    string            `json:"event"`  // the platform's event that caused it: a command in a chat, or another message
 	Answer   ledger.DeliveryID `json:"answer"` // of the gateway to that event
+	Again    ledger.DeliveryID `json:"again"`  // the delivery that repeats an attempt whose response was lost
 	Reason   string            `json:"reason"`
 	Error    string            `json:"error"`  // of a run that failed
 	Text     string            `json:"detail"` // of an exchange that ended

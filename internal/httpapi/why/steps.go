@@ -3,6 +3,7 @@ package why
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -225,6 +226,48 @@ func (c *chain) sends(d ledger.Delivery) {
 		s.Facts = append(s.Facts, fact{"receipt", "not recorded"})
 	}
 	c.add(s)
+}
+
+// triesMax is how many entries of one kind about a delivery are explained with it.
+const triesMax = 10
+
+// tries are the steps of a delivery before its last attempt: attempts whose response was lost, and who asked to send it again or
+// discarded it. again is the delivery that repeats it, if there is one.
+func (c *chain) tries(d *ledger.Delivery) (steps []step, again ledger.DeliveryID, err error) {
+	for _, about := range []struct {
+		action string
+		of     ledger.DeliveryID
+		text   string
+	}{
+		{"delivery.unknown", d.ResendOf, "The response to an earlier attempt was lost, so that message may have arrived. This delivery repeats it, as channels." + d.Route.Channel + ".onUnknown says."},
+		{"delivery.unknown", d.ID, "The response to an attempt was lost, so the message may have arrived."},
+		{"delivery.retry", d.ID, "It was queued again, as requested."},
+		{"delivery.discard", d.ID, "It was discarded, as requested."},
+	} {
+		if about.of == "" {
+			continue
+		}
+		entries, err := c.Rows.ListAudit(c.ctx, ledger.AuditQuery{
+			Action: about.action, Object: string(about.of), Session: d.Session, Since: d.Created.Add(-time.Minute), MaxLevel: auth.CallerOf(c.ctx).Level, Limit: triesMax,
+		})
+		if err != nil {
+			return nil, "", err
+		}
+		for i := range entries {
+			e := &entries[i]
+			s := step{Step: "sent", At: &e.At, State: unknown, Text: about.text, Label: e.Label.String(), Object: &object{"delivery", string(about.of)}}
+			if by := detailOf(e.Detail).Again; by != "" && by != d.ID {
+				again, s.Object = by, &object{"delivery", string(by)}
+				s.Text = "The response was lost, so the message may have arrived. Another delivery repeats it, as channels." + d.Route.Channel + ".onUnknown says."
+			}
+			if about.action != "delivery.unknown" {
+				s.Step, s.State, s.Text = "recorded", ok, about.text+" "+wayOf(e.Actor)
+			}
+			steps = append(steps, s)
+		}
+	}
+	slices.SortStableFunc(steps, func(a, b step) int { return a.At.Compare(*b.At) })
+	return steps, again, nil
 }
 
 func receipt(r adapters.Receipt) fact { return fact{"receipt", string(r.MessageID)} }

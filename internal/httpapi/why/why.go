@@ -298,6 +298,10 @@ func (c *chain) delivery(d ledger.Delivery) error {
 	c.out.Kind, c.out.Status = "delivery", string(d.Status)
 	c.out.Title = string(d.Kind) + " to " + placeOf(d.Route)
 	c.out.Answer, c.out.Change = deliveryAnswer(d), changes(d)
+	earlier, again, err := c.tries(&d)
+	if err != nil {
+		return err
+	}
 	if d.Run != "" {
 		run, err := c.Rows.Run(c.ctx, d.Run)
 		switch {
@@ -316,20 +320,23 @@ func (c *chain) delivery(d ledger.Delivery) error {
 				}
 			}
 		}
-	} else if err := c.origin(d); err != nil {
+	} else if err := c.origin(d, cmp.Or(again, d.ID)); err != nil {
 		return err
 	}
 	if err := c.asks(d.Session, func(p ledger.Approval) bool { return p.Delivery == d.ID }, d.Created, time.Time{}); err != nil {
 		return err
 	}
 	c.gate(d)
+	for _, s := range earlier {
+		c.add(s)
+	}
 	c.sends(d)
 	return nil
 }
 
-// origin says who has caused a delivery that answers no run.
-func (c *chain) origin(d ledger.Delivery) error {
-	if found, err := c.told(&d); found || err != nil {
+// origin says who has caused a delivery that answers no run, as it is recorded for the delivery or for the one that repeats it.
+func (c *chain) origin(d ledger.Delivery, of ledger.DeliveryID) error {
+	if found, err := c.told(&d, of); found || err != nil {
 		return err
 	}
 	s := step{Step: "heard", At: &d.Created, State: notRecorded, Text: "Who caused it is not recorded."}
@@ -339,7 +346,7 @@ func (c *chain) origin(d ledger.Delivery) error {
 	case ledger.KindAnnounce:
 		s.State, s.Text = ok, "It tells people the result of an exchange between agents."
 	}
-	entries, err := c.Rows.ListAudit(c.ctx, ledger.AuditQuery{Action: "message.send", Object: string(d.ID), Since: d.Created.Add(-time.Minute), Until: d.Created.Add(time.Minute), MaxLevel: auth.CallerOf(c.ctx).Level, Limit: 1})
+	entries, err := c.Rows.ListAudit(c.ctx, ledger.AuditQuery{Action: "message.send", Object: string(of), Since: d.Created.Add(-time.Minute), Until: d.Created.Add(time.Minute), MaxLevel: auth.CallerOf(c.ctx).Level, Limit: 1})
 	if err != nil {
 		return err
 	}

@@ -168,6 +168,9 @@ function Notifications({ of }) {
   `;
 }
 
+// setting is the key of a route in the configuration: 0 is the root, 0/2 its third route.
+const setting = (route) => "alerts.route" + route.split("/").slice(1).map((i) => `.routes[${i}]`).join("");
+
 // Groups are the alerts that are reported together: who was notified, and who is notified next.
 function Groups({ tabs }) {
   return html`
@@ -243,7 +246,7 @@ function Group({ id, row }) {
             [t("alerts.inside"), counts(g)],
             [t("alerts.quiet"), muted(g)],
             [t("alerts.receiver"), visible(g.receiver)],
-            [t("alerts.route"), visible(g.route)],
+            [t("alerts.route"), html`<code>${visible(setting(g.route))}</code>`],
             [t("alerts.escalation"), step(g)],
             [t("alerts.next"), g.next && html`<${Next} next=${g.next} at=${When} />`],
             [t("runs.started"), html`<${When} at=${g.opened} />`],

@@ -279,6 +279,48 @@ func TestGroupsOfAlerts(t *testing.T) {
 	require.Nil(t, groups("")["oncall"]["next"], "while alerts are not configured, nothing is sent")
 }
 
+// joining are groups of alerts to which an alert comes after they were listed, and before their alerts are read.
+type joining struct {
+	ledger.AlertGroups
+	join func()
+}
+
+func (j *joining) GroupAlerts(ctx context.Context, group string, limit int) ([]alert.Alert, error) {
+	if join := j.join; join != nil {
+		j.join = nil
+		join()
+	}
+	return j.AlertGroups.GroupAlerts(ctx, group, limit)
+}
+
+// An alert above the caller that comes between two reads hides its group, as one does that was there before.
+func TestAGroupIsHiddenMeanwhile(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/v1/alert-groups/", "/v1/alert-groups?limit=1&after="} {
+		a := newAlerting(t)
+		a.ask(http.StatusAccepted, "POST", "/v1/alerts", `{"key":"a","severity":"critical"}`)
+		for _, service := range []string{"db", "web"} {
+			a.ask(http.StatusAccepted, "POST", "/v1/alerts", `{"key":"`+service+`","labels":{"service":"`+service+`"}}`)
+		}
+		listed := a.ask(http.StatusOK, "GET", "/v1/alert-groups", "", asShift)["groups"].([]any)
+		require.Len(t, listed, 3)
+		first, second := listed[0].(map[string]any), listed[1].(map[string]any)
+		service, _ := second["labels"].(map[string]any)["service"].(string)
+		report := `{"key":"secret","title":"secret","label":"CONFIDENTIAL","labels":{"service":"` + service + `"}}`
+		if service == "" {
+			report = `{"key":"secret","title":"secret","label":"CONFIDENTIAL","severity":"critical"}`
+		}
+		a.alerts.Groups = &joining{a.db, func() { a.ask(http.StatusAccepted, "POST", "/v1/alerts", report) }}
+		if strings.HasSuffix(path, "/") {
+			a.ask(http.StatusNotFound, "GET", path+second["group"].(string), "", asShift)
+			continue
+		}
+		w := call(a.http, "GET", path+url.QueryEscape(first["group"].(string)), "", asShift)
+		require.NotContains(t, w.Body.String()+w.Header().Get("Link"), second["group"])
+		require.Contains(t, w.Body.String(), listed[2].(map[string]any)["group"], "the next one takes its place")
+	}
+}
+
 func TestSilencesOfPeople(t *testing.T) {
 	t.Parallel()
 	a := newAlerting(t)

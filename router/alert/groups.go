@@ -27,19 +27,21 @@ func (a *Alerts) OpenGroups(ctx context.Context, q alert.GroupQuery) (page []Gro
 	if err != nil {
 		return nil, "", fmt.Errorf("read groups of alerts: %w", err)
 	}
-	if len(rows) > limit {
-		rows, after = rows[:limit], rows[limit-1].Key
-	}
 	h, err := a.hush(ctx, q.MaxLevel)
 	if err != nil {
 		return nil, "", err
 	}
-	for i := range rows {
+	for i := 0; i < len(rows) && len(page) < limit; i++ {
 		state, err := a.stateOf(ctx, h, rows[i], q.MaxLevel)
 		if err != nil {
 			return nil, "", err
 		}
-		page = append(page, state)
+		if state.within(q.MaxLevel) {
+			page = append(page, state)
+		}
+	}
+	if len(rows) > limit && len(page) > 0 {
+		after = page[len(page)-1].Key
 	}
 	return page, after, nil
 }

@@ -326,10 +326,10 @@ type Query struct {
 	Severities []Severity
 }
 
-// GroupQuery selects open groups for readers, those that opened last first.
+// GroupQuery selects open groups for readers, newest first.
 type GroupQuery struct {
-	// MaxLevel is the reader's: a group that knows anything above it is left out as a whole, also when it has alerts that the
-	// reader may know. An invalid level selects nothing.
+	// MaxLevel is the reader's level: a group that knows anything above it is left out as a whole, even if the reader may know
+	// some of its alerts. An invalid level selects nothing.
 	MaxLevel flow.Level
 	Key      string // empty: any
 	After    string // key of the last group of the previous page

@@ -13,11 +13,11 @@ type Upcoming struct {
 	Targets []string // sorted
 }
 
-// nextLooks is how many times that a group is due [Next] looks ahead.
+// nextLooks is how many times [Next] handles a due group before it gives up.
 const nextLooks = 100
 
-// Next is what an open group says next if nothing changes until then and everything arrives that it has sent; false if that is
-// nothing, or too far ahead to be found.
+// Next returns the next message of an open group if nothing changes until then and all its messages arrive; false if there is
+// none, or if it is too far ahead to be found.
 func Next(s Scene) (Upcoming, bool) {
 	s.Arrival = func(string) Arrival { return Arrived }
 	end := s.Now.Add(farAway)
@@ -40,7 +40,7 @@ func Next(s Scene) (Upcoming, bool) {
 	return Upcoming{}, false
 }
 
-// upcoming is what notifications say together; false if they only change what a message shows.
+// upcoming joins notifications to one message; false if they only edit messages.
 func upcoming(s *Scene, sends []Send) (next Upcoming, ok bool) {
 	for _, send := range sends {
 		if send.Reason == "" {
@@ -61,7 +61,7 @@ func upcoming(s *Scene, sends []Send) (next Upcoming, ok bool) {
 	return next, ok
 }
 
-// expired are alerts with those that have expired meanwhile.
+// expired returns all alerts, with those in over replaced: they have expired meanwhile.
 func expired(all, over []Alert) []Alert {
 	if len(over) == 0 {
 		return all

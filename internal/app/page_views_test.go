@@ -31,11 +31,11 @@ var axe = sync.OnceValues(func() (string, error) {
 	return string(text), errors.Join(err, f.Close())
 })
 
-// everything are the rules of axe that a page is looked at by.
+// everything are the rules by which axe checks a page.
 const everything = `"wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"`
 
-// visits gives the page a function that opens another view as a link does: the page is not loaded anew, which would take several
-// times as long. It ends when the view has all that it asked for. The answers are kept.
+// visits gives the page a function that opens another view as a link does: the page is not loaded again, which would take several
+// times as long. The function ends when the view has all its answers, and keeps them.
 const visits = `
 	window.answers = [];
 	let asking = 0;

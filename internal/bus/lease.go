@@ -40,7 +40,7 @@ type keyValues interface {
 }
 
 // leases has the leases of this replica. It is safe for concurrent use. A lease that has ended at the server is requested
-// anew, by [leases.acquire], so that a partition is taken anew too: see docs/decisions/0024-the-epoch-before-the-lease.md.
+// again, by [leases.acquire], so that the partition is taken again too: see docs/decisions/0024-the-epoch-before-the-lease.md.
 type leases struct {
 	replica string
 	damaged func() // asks for a check whether the server still has everything
@@ -174,7 +174,7 @@ func (s *leases) keep(ctx context.Context, key string, revision uint64, asked ti
 	return held, l
 }
 
-// end ends a lease of this replica, so that who holds it gives it back.
+// end ends a lease of this replica, so that its holder gives it back.
 func (s *leases) end(key string, cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

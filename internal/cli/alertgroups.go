@@ -16,27 +16,27 @@ import (
 )
 
 func alertGroupsCommand(g command.Deps) *cobra.Command {
-	return group("groups", "See which alerts are reported together, and who is notified next", alertGroupsList(g), alertGroupsShow(g))
+	return group("groups", "See which alerts are reported together and who is notified next", alertGroupsList(g), alertGroupsShow(g))
 }
 
 func alertGroupsList(g command.Deps) *cobra.Command {
 	var p page
-	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List the open groups of alerts, those that opened last first", Args: command.Args(0, 0)}, func([]string) (api.Request, error) {
+	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List the open alert groups, newest first", Args: command.Args(0, 0)}, func([]string) (api.Request, error) {
 		return api.Request{Path: "/v1/alert-groups", Query: p.query()}, nil
 	}, func(s terminal.Screen, got api.AlertGroupList) error {
-		return terminal.List(s, "No open groups of alerts found.", []string{"GROUP", "ALERTS", "LABELS", "QUIET", "STEP", "NOTIFIED", "NEXT"}, got.Groups, func(x api.AlertGroup) []string {
-			return []string{x.Group, alertsIn(x), labelPairs(x.Labels), groupQuietness(x), groupStep(x), toldLast(s, x.Told), nextMessage(x.Next)}
+		return terminal.List(s, "No open alert groups found.", []string{"GROUP", "SEVERITY", "ALERTS", "LABELS", "QUIET", "STEP", "NOTIFIED", "NEXT"}, got.Groups, func(x api.AlertGroup) []string {
+			return []string{x.Group, x.Severity, alertsIn(x), labelPairs(x.Labels), groupQuietness(x), groupStep(x), toldLast(s, x.Told), nextMessage(x.Next)}
 		})
 	})
 	return p.add(cmd)
 }
 
 func alertGroupsShow(g command.Deps) *cobra.Command {
-	return command.Asking(g, &cobra.Command{Use: "show GROUP", Short: "Show an open group: its alerts, who was notified, and when the next message is due", Args: command.Args(1, 1)}, one("alert-groups"), printAlertGroup)
+	return command.Asking(g, &cobra.Command{Use: "show GROUP", Short: "Show an open alert group: its alerts, who was notified, and when the next message is due", Args: command.Args(1, 1)}, one("alert-groups"), printAlertGroup)
 }
 
 func printAlertGroup(s terminal.Screen, x api.AlertGroup) error {
-	err := s.Pairs("group", x.Group, "receiver", x.Receiver, "route", x.Route, "labels", labelPairs(x.Labels), "label", x.Label, "opened", s.Ago(x.Opened), "alerts", alertsIn(x),
+	err := s.Pairs("group", x.Group, "receiver", x.Receiver, "route", x.Route, "labels", labelPairs(x.Labels), "label", x.Label, "opened", s.Ago(x.Opened), "severity", x.Severity, "alerts", alertsIn(x),
 		"quiet", groupQuietness(x), "step", groupStep(x), "next message", nextMessage(x.Next))
 	if err != nil {
 		return err
@@ -44,7 +44,11 @@ func printAlertGroup(s terminal.Screen, x api.AlertGroup) error {
 	if err := s.Printf(""); err != nil {
 		return err
 	}
-	if err := printAlerts(s, api.AlertList{Alerts: x.Alerts}); err != nil {
+	// The notifications stand below, so the alerts do without them.
+	err = terminal.Rows(s, []string{"KEY", "SEVERITY", "STATUS", "QUIET", "TITLE", "SOURCE", "STARTED"}, x.Alerts, func(a api.Alert) []string {
+		return []string{a.Key, a.Severity, a.Status, quietness(a), terminal.Short(a.Title), a.Source, s.Ago(a.Started)}
+	})
+	if err != nil {
 		return err
 	}
 	return printNotes(s, x.Notifications)
@@ -61,7 +65,7 @@ func alertsIn(x api.AlertGroup) string {
 			all = append(all, strconv.Itoa(part.n)+" "+part.word)
 		}
 	}
-	return strings.TrimSpace(x.Severity + " " + strings.Join(all, ", "))
+	return strings.Join(all, ", ")
 }
 
 func labelPairs(labels map[string]string) string {
@@ -72,7 +76,7 @@ func labelPairs(labels map[string]string) string {
 	return strings.Join(all, " ")
 }
 
-// groupQuietness is why nobody is told of a group's alerts at present.
+// groupQuietness says why a group sends nothing, or less, at present.
 func groupQuietness(x api.AlertGroup) string {
 	var all []string
 	if x.Muted {
@@ -94,7 +98,7 @@ func groupStep(x api.AlertGroup) string {
 	return strconv.Itoa(x.Step) + " of " + strconv.Itoa(x.Steps)
 }
 
-// toldLast says who was notified, and when for the last time.
+// toldLast says who was notified, and when the last time was.
 func toldLast(s terminal.Screen, told []api.AlertNotification) string {
 	if len(told) == 0 {
 		return ""

@@ -59,16 +59,16 @@ ops       first (edit)  1     queued  dlv_1     w; withheld there  1h ago
 		"alerts groups list": {
 			asks: "GET /v1/alert-groups?limit=50", answer: `{"groups":[{"group":"ops.0.1f","receiver":"ops","labels":{"service":"db","host":"x"},"severity":"error","firing":2,"acknowledged":1,"silenced":1,"inhibited":1,"muted":true,"step":1,"steps":3,
 				"told":[{"target":"ops","status":"queued","created":"2026-04-26T17:03:16Z"}],"next":{"at":"2026-04-26T19:03:16Z","reason":"escalation","step":2,"targets":["owner","tom"]}},{"group":"b","firing":1}]}`,
-			out: "GROUP     ALERTS                          LABELS             QUIET                                 STEP    NOTIFIED    NEXT\n" +
-				"ops.0.1f  error 2 firing, 1 acknowledged  host=x service=db  by schedule, 1 silenced, 1 inhibited  1 of 3  ops 1h ago  2026-04-26T19:03:16Z to owner, tom (escalation)\n" +
-				"b         1 firing                        -                  -                                     -       -           -\n",
+			out: "GROUP     SEVERITY  ALERTS                    LABELS             QUIET                                 STEP    NOTIFIED    NEXT\n" +
+				"ops.0.1f  error     2 firing, 1 acknowledged  host=x service=db  by schedule, 1 silenced, 1 inhibited  1 of 3  ops 1h ago  2026-04-26T19:03:16Z to owner, tom (escalation)\n" +
+				"b         -         1 firing                  -                  -                                     -       -           -\n",
 		},
-		"alerts groups list --limit 1": {asks: "GET /v1/alert-groups?limit=1", answer: `{"groups":[]}`, out: "No open groups of alerts found.\n"},
+		"alerts groups list --limit 1": {asks: "GET /v1/alert-groups?limit=1", answer: `{"groups":[]}`, out: "No open alert groups found.\n"},
 		"alerts groups show ops.0.1f": {
 			asks: "GET /v1/alert-groups/ops.0.1f", answer: `{"group":"ops.0.1f","receiver":"ops","route":"0","label":"PUBLIC/trusted","opened":"2026-04-26T17:03:16Z","ended":1,
 				"alerts":[{"key":"a","severity":"error","status":"resolved","source":"api","started":"2026-04-26T17:03:16Z"}]}`,
 			out: "group     ops.0.1f\nreceiver  ops\nroute     0\nlabel     PUBLIC/trusted\nopened    1h ago\nalerts    1 ended\n\n" +
-				"KEY  SEVERITY  STATUS    NOTIFIED  QUIET  TITLE  SOURCE  STARTED\na    error     resolved  -         -      -      api     1h ago\n\nNobody has been notified yet.\n",
+				"KEY  SEVERITY  STATUS    QUIET  TITLE  SOURCE  STARTED\na    error     resolved  -      -      api     1h ago\n\nNobody has been notified yet.\n",
 		},
 		"alerts silences list --state all": {
 			asks: "GET /v1/silences?limit=50&state=all", answer: `{"silences":[{"id":"s1","state":"active","matchers":["a=\"b\"","c=\"d\""],"author":"x","comment":"y","ends":"2026-04-26T19:03:16Z"}]}`,

@@ -23,7 +23,7 @@ func approvalsList(g command.Deps) *cobra.Command {
 	var p page
 	var all bool
 	var kind, channel string
-	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List what waits for approval: first what expires first", Args: command.Args(0, 0)}, get("/v1/approvals", func() url.Values {
+	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List what waits for approval, soonest to expire first", Args: command.Args(0, 0)}, get("/v1/approvals", func() url.Values {
 		if p.status = ""; all {
 			p.status = "all"
 		}
@@ -62,7 +62,7 @@ func printApproval(s terminal.Screen, p api.Approval) error {
 	return s.Printf("\nsluice approvals allow %s\nsluice approvals deny %s --reason TEXT", id, id)
 }
 
-// left is the time in which a question has to be decided.
+// left is the time until a question expires.
 func left(p api.Approval, now time.Time) string {
 	if p.Status != api.Pending || p.Expires.IsZero() {
 		return ""

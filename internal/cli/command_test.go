@@ -181,7 +181,7 @@ func checkFailures(t *testing.T, c command) {
 		broken := newGateway(t, http.StatusOK, "", "<html>")
 		got = execute(t, broken.env(), c.args...)
 		require.Equal(t, cli.ExitFailed, got.code)
-		require.Contains(t, got.err, "does not answer as a Sluice gateway does")
+		require.Contains(t, got.err, "does not answer like a Sluice gateway")
 		require.Empty(t, got.out)
 	}
 }

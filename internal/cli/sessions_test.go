@@ -162,7 +162,7 @@ func TestSessionsSend(t *testing.T) {
 	gone := newGateway(t, http.StatusNotFound, "", `{"error":"not_found","message":"x"}`)
 	require.Equal(t, result{cli.ExitFailed, "", "sluice: there is no session \"a b\": `sluice sessions list` shows what there is\n"}, execute(t, gone.env(), "sessions", "send", "a b", "x"))
 	broken := newGateway(t, http.StatusOK, "", `<html>`)
-	require.Contains(t, execute(t, broken.env(), "sessions", "send", "main", "x").err, "does not answer as a Sluice gateway does")
+	require.Contains(t, execute(t, broken.env(), "sessions", "send", "main", "x").err, "does not answer like a Sluice gateway")
 	require.Contains(t, execute(t, map[string]string{cli.EnvURL: "x", cli.EnvToken: "x"}, "sessions", "send", "main", "x").err, `SLUICE_URL is "x"`)
 }
 

@@ -44,7 +44,7 @@ func problemOf(err error) (told *wire.Error, fault bool) {
 		return wire.Forbidden(left.Error()), false
 	}
 	if errors.Is(err, auth.ErrEnded) {
-		return wire.NewError(http.StatusUnauthorized, "unauthorized", auth.ErrEnded.Error()+"; work that was accepted goes on"), false
+		return wire.NewError(http.StatusUnauthorized, "unauthorized", auth.ErrEnded.Error()+"; accepted work continues"), false
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, request.ErrStopping) { // if the client has disconnected, nobody reads the answer
 		return wire.ErrStopping, false
@@ -82,7 +82,7 @@ func (p problems) of(err error) *wire.Error {
 
 func (p problems) write(w http.ResponseWriter, err error) { wire.WriteError(w, p.of(err)) }
 
-// reasonOf is the error of a request, and where the request was ended the reason for that.
+// reasonOf is the error of a request. If the request was cancelled, it includes the cause.
 func reasonOf(ctx context.Context, err error) error {
 	if errors.Is(err, context.Canceled) && errors.Is(context.Cause(ctx), auth.ErrEnded) {
 		return auth.ErrEnded

@@ -32,7 +32,7 @@ func TestErrorsBecomeResponses(t *testing.T) {
 		"pairing locked":  {approvals.ErrPairingLocked, 429, "pairing_locked", approvals.ErrPairingLocked.Text, false},
 		"no room":         {&quota.FullError{Text: "the disk is full"}, 507, "no_space", "the disk is full", false},
 		"caller has gone": {fmt.Errorf("wait: %w", context.Canceled), 503, "stopping", wire.ErrStopping.Message, false},
-		"access ended":    {fmt.Errorf("wait: %w", auth.ErrEnded), 401, "unauthorized", "the caller has signed out, or the token was revoked or replaced; work that was accepted goes on", false},
+		"access ended":    {fmt.Errorf("wait: %w", auth.ErrEnded), 401, "unauthorized", "the caller has signed out, or the token was revoked or replaced; accepted work continues", false},
 		"stopping":        {request.ErrStopping, 503, "stopping", wire.ErrStopping.Message, false},
 		"stopping store":  {errors.Join(&engine.Unavailable{Reason: "closed"}, context.Canceled), 503, "stopping", wire.ErrStopping.Message, false},
 		"store":           {&engine.Unavailable{Reason: "the disk is full", Fix: "make room"}, 503, "unavailable", "the store is not available: the disk is full; make room", true},

@@ -8,24 +8,24 @@ import (
 	"sluice/policy/flow"
 )
 
-// GroupState is an open group: its alerts, what its targets were told, and what they are told next.
+// GroupState is an open group: its alerts, its notifications, and its next message.
 type GroupState struct {
 	alert.Group
 	Alerts []Listed     // at most 1,000: the open ones first, of those the most severe
 	Notes  []alert.Note // the newest first
 	Steps  int          // of the receiver's escalation; 0: the configuration has no such receiver any more
-	Muted  bool         // a time interval of the route, or quiet hours, hold its messages back at present
+	Muted  bool         // a time interval of the route, or quiet hours, hold its messages back now
 	Next   *alert.Upcoming
 }
 
-// OpenGroups reads a page of the open groups, those that opened last first. If there may be more, after is what the next page begins
-// behind. What keeps alerts quiet counts as far as the reader may know of it.
+// OpenGroups reads a page of the open groups, newest first. If there may be more, after is the group that the next page follows.
+// Only silences and inhibitions that the reader may know of count.
 func (a *Alerts) OpenGroups(ctx context.Context, q alert.GroupQuery) (page []GroupState, after string, err error) {
 	limit := q.Limit
 	q.Limit++
 	rows, err := a.Groups.ListGroups(ctx, q)
 	if err != nil {
-		return nil, "", fmt.Errorf("read groups of alerts: %w", err)
+		return nil, "", fmt.Errorf("read alert groups: %w", err)
 	}
 	h, err := a.hush(ctx, q.MaxLevel)
 	if err != nil {

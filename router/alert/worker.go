@@ -38,7 +38,7 @@ func (w *worker) turn() (lanes.Rest, error) {
 	}
 	open, err := w.all.Groups.DueGroups(ctx, w.lane.Partition(), dueBatch)
 	if err != nil {
-		return lanes.Rest{}, fmt.Errorf("read groups of alerts: %w", err)
+		return lanes.Rest{}, fmt.Errorf("read alert groups: %w", err)
 	}
 	var h *hushing
 	for i := range open {

@@ -9,7 +9,7 @@ import (
 	"sluice/sessions"
 )
 
-// AlertLane is the lane of the open groups of alerts of a partition. It is beside [DueLane], so that a flood of alerts
+// AlertLane is the lane of the open alert groups of a partition. It is beside [DueLane], so that a flood of alerts
 // delays no job.
 const AlertLane sessions.Lane = "alerts"
 
@@ -55,7 +55,7 @@ type Alerts interface {
 	CountNotes(ctx context.Context, target string, since time.Time, limit int) (n int, revision int64, err error)
 }
 
-// AlertGroups reads the groups of alerts, with what belongs to each.
+// AlertGroups reads alert groups, with their alerts and notifications.
 type AlertGroups interface {
 	// DueGroups reads the open groups of a partition in the order in which they are due, at most limit.
 	DueGroups(ctx context.Context, partition, limit int) ([]alert.Group, error)
@@ -64,7 +64,7 @@ type AlertGroups interface {
 	// GroupAlerts reads the alerts of a group, at most limit: the open ones first, of those the most severe, of
 	// those the latest changed.
 	GroupAlerts(ctx context.Context, group string, limit int) ([]alert.Alert, error)
-	// ListGroups reads the open groups that have alerts, those that opened last first.
+	// ListGroups reads the open groups that have alerts, newest first.
 	ListGroups(ctx context.Context, q alert.GroupQuery) ([]alert.Group, error)
 	// GroupNotes reads the notifications of a group, newest first, at most limit.
 	GroupNotes(ctx context.Context, group string, limit int) ([]alert.Note, error)

@@ -45,7 +45,7 @@ type Approval struct {
 	Session sessions.ID
 	Run     sessions.RunID
 	Agent   string
-	Channel string // of the conversation that it is about; empty: it is about none of a channel
+	Channel string // of the conversation that it is about; empty: none
 	CallID  string
 	Tool    string
 	Args    json.RawMessage

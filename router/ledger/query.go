@@ -75,7 +75,7 @@ type Browser interface {
 	// VerifyAudit reads the whole audit trail in bounded memory, and checks that it is intact and still contains the
 	// heads that were kept elsewhere.
 	VerifyAudit(ctx context.Context, kept []AuditHead) (AuditReport, error)
-	// ListApprovals reads approvals: the pending ones by the time that is left, all others newest first.
+	// ListApprovals reads approvals: the pending ones soonest to expire first, all others newest first.
 	ListApprovals(ctx context.Context, q Query) ([]Approval, error)
 	// CountDeliveries counts the deliveries per status that are neither sent nor discarded, among those that a
 	// [Query] of the level selects.

@@ -107,7 +107,7 @@ func readable(address string) error {
 }
 
 // prepareConnection lets the server end transactions of a gateway that has vanished, with their locks. It turns off
-// parallel workers and compilation (JIT): starting or compiling takes longer than any read here. PostgreSQL overrates
+// parallel workers and compilation (JIT): starting or compiling takes longer than any read here. PostgreSQL overestimates
 // what a page of a long list costs, and compiled the overview's reads for 10–30 ms each.
 func prepareConnection(ctx context.Context, conn *pgx.Conn) error {
 	_, err := conn.Exec(ctx, `SET idle_in_transaction_session_timeout = '60s'; SET max_parallel_workers_per_gather = 0; SET jit = off`)

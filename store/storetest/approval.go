@@ -65,8 +65,8 @@ func testApprovals(t *testing.T, b *bundle) {
 	require.Equal(t, two, b.approval("apr_2"))
 }
 
-// The questions that wait are read by the time that is left, page by page, also after one of them has been decided. Those that
-// are decided are read newest first.
+// Pending approvals are read soonest to expire first, page by page, even if one of them is decided meanwhile. Decided ones
+// are read newest first.
 func testInbox(t *testing.T, b *bundle) {
 	var asked []ledger.Approval
 	for i, expires := range []int{50, 20, 40, 20, 90, 30} {

@@ -43,12 +43,12 @@ type AlertSilence struct {
 	Ends   time.Time `json:"ends"`
 }
 
-// AlertGroupList is a page of groups of alerts.
+// AlertGroupList is a page of alert groups.
 type AlertGroupList struct {
 	Groups []AlertGroup `json:"groups"`
 }
 
-// AlertGroup is an open group of alerts.
+// AlertGroup is an open alert group.
 type AlertGroup struct {
 	Group         string              `json:"group"`
 	Receiver      string              `json:"receiver"`

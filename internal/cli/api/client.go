@@ -63,7 +63,7 @@ type Error struct {
 	Code    string `json:"error"`
 	Message string `json:"message"`
 	missing string // what was not found; empty where the path does not tell
-	foreign string // the address of a program that does not answer as a gateway does
+	foreign string // the address, if another program answers there
 }
 
 func (e *Error) Error() string {
@@ -71,7 +71,7 @@ func (e *Error) Error() string {
 	case e.Status == http.StatusUnauthorized:
 		return "the gateway rejected the access token: set " + EnvToken + ", or run this command as a user who can read the gateway's state folder"
 	case e.foreign != "":
-		return fmt.Sprintf("%s does not answer as a Sluice gateway does (HTTP status %d %s): set %s to the gateway's address", e.foreign, e.Status, http.StatusText(e.Status), EnvURL)
+		return fmt.Sprintf("%s does not answer like a Sluice gateway (HTTP status %d %s): set %s to the gateway's address", e.foreign, e.Status, http.StatusText(e.Status), EnvURL)
 	case e.Status == http.StatusNotFound && e.missing != "":
 		return e.missing
 	case e.Message != "":
@@ -176,7 +176,7 @@ func missing(path string) string {
 		return ""
 	}
 	kind, ok := map[string]string{
-		"sessions": "session", "runs": "run", "deliveries": "delivery", "memory": "memory", "approvals": "approval", "cron": "job", "alerts": "alert", "alert-groups": "open group of alerts", "checks": "check", "hooks": "hook", "nodes": "node",
+		"sessions": "session", "runs": "run", "deliveries": "delivery", "memory": "memory", "approvals": "approval", "cron": "job", "alerts": "alert", "alert-groups": "open alert group", "checks": "check", "hooks": "hook", "nodes": "node",
 	}[segments[2]]
 	name, err := url.PathUnescape(segments[3])
 	switch {
@@ -187,7 +187,8 @@ func missing(path string) string {
 	case !ok:
 		return ""
 	}
-	return fmt.Sprintf("there is no %s %q: `sluice %s list` shows what there is", kind, name, segments[2])
+	group := strings.Replace(segments[2], "alert-groups", "alerts groups", 1) // of commands
+	return fmt.Sprintf("there is no %s %q: `sluice %s list` shows what there is", kind, name, group)
 }
 
 // Call sends a request and reads the whole answer, within [CallTimeout].

@@ -94,7 +94,7 @@ func TestGetDecodesTheAnswer(t *testing.T) {
 
 	c, _ = serve(t, answer(`<html>`))
 	_, err = Get[RunList](t.Context(), c, Request{Path: "/v1/runs"})
-	require.ErrorContains(t, err, "does not answer as a Sluice gateway does (HTTP status 200 OK): set SLUICE_URL to the gateway's address")
+	require.ErrorContains(t, err, "does not answer like a Sluice gateway (HTTP status 200 OK): set SLUICE_URL to the gateway's address")
 }
 
 func TestRefusalsSayWhatIsWrong(t *testing.T) {
@@ -113,10 +113,11 @@ func TestRefusalsSayWhatIsWrong(t *testing.T) {
 		"no such approval":   {404, "/v1/approvals/a", `{"error":"not_found"}`, "there is no approval \"a\": `sluice approvals list` shows what there is"},
 		"no such job":        {404, "/v1/cron/standup/pause", `{"message":"not found"}`, "there is no job \"standup\": `sluice cron list` shows what there is"},
 		"no such hook":       {404, "/v1/hooks/ci/requests", `{"error":"not_found"}`, "there is no hook \"ci\": `sluice hooks list` shows what there is"},
+		"no such group":      {404, "/v1/alert-groups/ops.0", `{"error":"not_found"}`, "there is no open alert group \"ops.0\": `sluice alerts groups list` shows what there is"},
 		"no such request":    {404, "/v1/hooks/ci/requests/r", `{"message":"not found"}`, "not found"},
 		"nothing to explain": {404, "/v1/why/x", `{"error":"not_found"}`, "nothing has the id \"x\", or your token may not see it: `sluice why --help` lists what has an id"},
 		"another thing":      {404, "/v1/pairings/c/approve", `{"message":"there is no such code"}`, "there is no such code"},
-		"another program":    {404, "/v1/deliveries/d", `404 page not found`, "ADDRESS does not answer as a Sluice gateway does (HTTP status 404 Not Found): set SLUICE_URL to the gateway's address"},
+		"another program":    {404, "/v1/deliveries/d", `404 page not found`, "ADDRESS does not answer like a Sluice gateway (HTTP status 404 Not Found): set SLUICE_URL to the gateway's address"},
 		"the gateway's word": {409, "/v1/sessions/a/messages", `{"error":"busy","message":"the session is busy"}`, "the session is busy"},
 		"a proxy's page":     {502, "/v1/status", `<html>bad gateway</html>`, "the gateway answered with HTTP status 502 Bad Gateway"},
 		"an odd status":      {599, "/v1/status", ``, "the gateway answered with HTTP status 599"},

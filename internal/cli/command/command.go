@@ -39,7 +39,7 @@ func JSON(cmd *cobra.Command, asJSON *bool) *cobra.Command {
 	return cmd
 }
 
-// ResultJSON adds the flag --json to a command that works without a gateway, or that says more than the gateway's response.
+// ResultJSON adds the flag --json to a command that works without a gateway, or that prints something other than the gateway's response.
 func ResultJSON(cmd *cobra.Command, asJSON *bool) *cobra.Command {
 	cmd.Flags().BoolVar(asJSON, "json", false, "print the result as JSON")
 	return cmd

@@ -9,7 +9,7 @@ import (
 	"sluice/internal/config"
 )
 
-// checked is what is known of a configuration as JSON.
+// checked is the result of a check as JSON.
 type checked struct {
 	File     string   `json:"file"` // empty: there is no file, and the defaults are used
 	OK       bool     `json:"ok"`
@@ -26,7 +26,7 @@ type fault struct {
 	Text   string `json:"text"`
 }
 
-// CheckConfig lists the mistakes of a configuration. They are its error, too.
+// CheckConfig lists the mistakes of a configuration, and returns them as its error, too.
 func CheckConfig(screen terminal.Screen, loader config.Loader, given string, asJSON bool) error {
 	path, err := loader.Find(given)
 	if err != nil {

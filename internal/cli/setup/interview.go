@@ -238,7 +238,7 @@ func (i *interviewer) askSecret(question string) (string, error) {
 			fmt.Fprintf(i.out, "  (%d characters)\n", utf8.RuneCountInString(answer))
 			return answer, nil
 		}
-		fmt.Fprintln(i.out, "  Nothing was entered. Paste it and press Enter, or press Ctrl C to stop; no file is written then.")
+		fmt.Fprintln(i.out, "  Nothing was entered. Paste it and press Enter, or press Ctrl-C to stop without writing a file.")
 	}
 }
 

@@ -84,7 +84,7 @@ func TestTheQuestions(t *testing.T) {
 	dir := filepath.Dir(p.Path)
 	require.Equal(t, `Channels besides web chat: telegram, slack, discord (comma-separated; Enter for none): Unknown channel "telegrm". Choose from telegram, slack and discord.
 Channels besides web chat: telegram, slack, discord (comma-separated; Enter for none): Telegram bot token (from @BotFather): 
-  Nothing was entered. Paste it and press Enter, or press Ctrl C to stop; no file is written then.
+  Nothing was entered. Paste it and press Enter, or press Ctrl-C to stop without writing a file.
 Telegram bot token (from @BotFather): 
   (5 characters)
 Your Telegram user ID (@userinfobot tells you; Enter to pair later): Slack bot token (xoxb-...): 

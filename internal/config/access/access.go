@@ -16,7 +16,7 @@ import (
 type Proxy struct {
 	From    []string `yaml:"from" doc:"Addresses of the proxies that are trusted: IP addresses, or networks such as 10.0.0.0/24. Empty: none. The proxy must remove the header from what browsers send."`
 	Header  string   `yaml:"header" doc:"Header in which the proxy names the person, for example X-Forwarded-Email."`
-	SignOut string   `yaml:"signOut,omitempty" doc:"Where the proxy signs people out: a path such as /oauth2/sign_out, or a URL. The page's button leads there; without it, people of the proxy have no such button."`
+	SignOut string   `yaml:"signOut,omitempty" doc:"Where the proxy signs people out: a path such as /oauth2/sign_out, or a URL. The page's button to sign out leads there. Without it, people whom the proxy signs in have no such button."`
 	People  []Person `yaml:"people" doc:"Who may enter, and as what. The first entry that matches applies; others may not enter."`
 }
 
@@ -69,7 +69,7 @@ func (p Proxy) Check(path string, fault func(path, text string)) {
 		}
 	}
 	if p.SignOut != "" && !isAddress(p.SignOut) {
-		fault(path+".signOut", fmt.Sprintf("%q: want a path such as /oauth2/sign_out, or a URL that begins with https://", p.SignOut))
+		fault(path+".signOut", fmt.Sprintf("%q: want a path such as /oauth2/sign_out, or an https:// URL", p.SignOut))
 	}
 	switch {
 	case len(p.From) == 0:

@@ -97,10 +97,10 @@ addEventListener("storage", async (e) => {
   signedIn = new Promise((done) => (elsewhere = done));
 });
 
-// canSignOut reports whether the page can sign its person out. Otherwise a proxy signs them in again at once.
+// canSignOut reports whether the page can sign the person out. It cannot if a proxy would sign them in again at once.
 export const canSignOut = () => me?.via !== "proxy" || Boolean(me.sign_out);
 
-// signOut ends the sign-in, and forgets everything that the page keeps. Whom a proxy has signed in, it signs out.
+// signOut ends the sign-in and forgets everything that the page keeps. If a proxy has signed the person in, it leads there.
 export async function signOut() {
   await call("/logout", { method: "POST" }).catch(() => {});
   for (const key of Object.keys(localStorage))

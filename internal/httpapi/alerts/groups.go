@@ -17,42 +17,42 @@ import (
 	"sluice/sessions"
 )
 
-// groupRecord is an open group of alerts as programs see it.
+// groupRecord is an open alert group as programs see it.
 type groupRecord struct {
 	Group         string            `json:"group" doc:"its key"`
 	Receiver      string            `json:"receiver"`
 	Route         string            `json:"route" doc:"position in the tree of routes: 0 is the root, 0/2 its third route"`
-	Labels        map[string]string `json:"labels" doc:"which its alerts share: those of group_by"`
+	Labels        map[string]string `json:"labels" doc:"the labels of group_by, which its alerts share"`
 	Label         string            `json:"label" doc:"how secret it is, and whether it is trusted"`
 	Opened        time.Time         `json:"opened"`
-	Severity      alert.Severity    `json:"severity,omitempty" enum:"critical,error,warning,info" doc:"of its worst open alert"`
+	Severity      alert.Severity    `json:"severity,omitempty" enum:"critical,error,warning,info" doc:"severity of its worst open alert"`
 	Firing        int               `json:"firing" doc:"alerts that nobody has acknowledged; of a group, at most 1,000 alerts are counted"`
 	Acknowledged  int               `json:"acknowledged"`
-	Ended         int               `json:"ended" doc:"alerts that are over and still in it"`
+	Ended         int               `json:"ended" doc:"alerts that have ended and are still in the group"`
 	Silenced      int               `json:"silenced" doc:"open alerts that a silence mutes"`
 	Inhibited     int               `json:"inhibited" doc:"open alerts that another alert mutes"`
-	Muted         bool              `json:"muted,omitempty" doc:"a time interval of its route, or quiet hours, hold its messages back at present"`
-	Step          int               `json:"step,omitempty" doc:"of the escalation, from 1; absent: nobody was notified yet"`
-	Steps         int               `json:"steps,omitempty" doc:"that the escalation has; absent: the configuration no longer has its route or receiver"`
-	Told          []noteRecord      `json:"told,omitempty" doc:"who was notified: the newest notification to each target, the newest first"`
-	Next          *nextRecord       `json:"next,omitempty" doc:"its next message if nothing changes until then; absent if there is none within 30 days"`
-	Alerts        []alertRecord     `json:"alerts,omitempty" doc:"the open ones first, of those the most severe; only of a single group"`
-	Notifications []noteRecord      `json:"notifications,omitempty" doc:"the newest first; only of a single group"`
+	Muted         bool              `json:"muted,omitempty" doc:"a time interval of its route, or quiet hours, hold its messages back now"`
+	Step          int               `json:"step,omitempty" doc:"step of the escalation, from 1; absent: nobody has been notified since the group opened"`
+	Steps         int               `json:"steps,omitempty" doc:"number of steps of the escalation; absent: the configuration no longer has the route or the receiver"`
+	Told          []noteRecord      `json:"told,omitempty" doc:"who was notified: the newest notification to each target, newest first"`
+	Next          *nextRecord       `json:"next,omitempty" doc:"the next message if nothing changes until then, silences included; absent if there is none within 30 days"`
+	Alerts        []alertRecord     `json:"alerts,omitempty" doc:"open ones first, the most severe of them first; only when you get one group"`
+	Notifications []noteRecord      `json:"notifications,omitempty" doc:"newest first; only when you get one group"`
 }
 
 // nextRecord is the next message of a group.
 type nextRecord struct {
 	At      time.Time    `json:"at"`
 	Reason  alert.Reason `json:"reason" enum:"first,new_in_group,some_resolved,all_resolved,repeat,escalation"`
-	Step    int          `json:"step,omitempty" doc:"of the escalation, from 1"`
-	Targets []string     `json:"targets" doc:"those of channels above the caller's level are left out"`
+	Step    int          `json:"step,omitempty" doc:"step of the escalation, from 1"`
+	Targets []string     `json:"targets" doc:"without those on channels above the caller's level"`
 }
 
 type groupList struct {
 	Groups []groupRecord `json:"groups"`
 }
 
-// ListGroups lists the open groups, those that opened last first.
+// ListGroups lists the open groups, newest first.
 func (a *API) ListGroups(ctx context.Context, in *struct {
 	Limit int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
 	After string `query:"after" doc:"key of the last group of the previous page"`
@@ -74,8 +74,8 @@ type GroupPath struct {
 	Group string `path:"group" maxLength:"512" doc:"its key"`
 }
 
-// GetGroup answers with an open group, its alerts and its notifications. A group above the caller's level is only noted in the
-// audit trail.
+// GetGroup answers with an open group, its alerts and its notifications. If the group is above the caller's level, the audit
+// trail notes the request, and the answer is that there is no such group.
 func (a *API) GetGroup(ctx context.Context, in *GroupPath) (*wire.Body[groupRecord], error) {
 	q := alert.GroupQuery{MaxLevel: auth.CallerOf(ctx).Level, Key: in.Group, Limit: 1}
 	found, _, err := a.Alerts.OpenGroups(ctx, q)

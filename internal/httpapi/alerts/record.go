@@ -39,11 +39,11 @@ type alertRecord struct {
 	SilencedBy    []string          `json:"silenced_by,omitempty" doc:"ids of silences"`
 	Silences      []muteRecord      `json:"silences,omitempty" doc:"the same silences: who made them, and until when they last"`
 	InhibitedBy   []string          `json:"inhibited_by,omitempty" doc:"keys of alerts"`
-	Told          []noteRecord      `json:"told,omitempty" doc:"who was notified: the newest notification to each target, the newest first; absent in a group"`
+	Told          []noteRecord      `json:"told,omitempty" doc:"who was notified: the newest notification to each target, newest first; absent in a group"`
 	Notifications []noteRecord      `json:"notifications,omitempty" doc:"the newest first; only of a single alert"`
 }
 
-// muteRecord is a silence at an alert that it mutes.
+// muteRecord is a silence, in the record of an alert that it mutes.
 type muteRecord struct {
 	ID      string    `json:"id"`
 	Author  string    `json:"author" doc:"as the request named them"`
@@ -78,7 +78,7 @@ func recordOf(x *router.Listed) alertRecord {
 	return out
 }
 
-// told are the newest notifications to each target of which the caller may know.
+// told are the newest notifications to each target that the caller may know of.
 func (a *API) told(ctx context.Context, notes []alert.Note) (all []noteRecord) {
 	for i := range notes { // the newest first
 		if !slices.ContainsFunc(all, func(n noteRecord) bool { return n.Target == notes[i].Target }) && a.seen(ctx, notes[i].Target) {
@@ -94,7 +94,7 @@ func noteOf(n *alert.Note) noteRecord {
 	}
 }
 
-// notifications are all notifications of which the caller may know, with what became of their messages.
+// notifications are all notifications that the caller may know of, with the status of their messages.
 func (a *API) notifications(ctx context.Context, notes []alert.Note) (all []noteRecord, err error) {
 	for i := range notes {
 		if !a.seen(ctx, notes[i].Target) {

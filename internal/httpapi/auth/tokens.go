@@ -105,7 +105,7 @@ func (t *Tokens) Configure(ctx context.Context, credentials []Credential, proxy 
 	t.live.Recheck(limited)
 }
 
-// SignOut is where the proxy signs people out whom it has named; empty: unknown.
+// SignOut is where the proxy signs people out; empty: unknown.
 func (t *Tokens) SignOut() string { return t.configured.Load().proxy.SignOut }
 
 // find returns the credential with a name, or the zero value.

@@ -41,7 +41,7 @@ type approvalRecord struct {
 	Session sessions.ID       `json:"session"`
 	Run     sessions.RunID    `json:"run"`
 	Agent   string            `json:"agent"`
-	Channel string            `json:"channel,omitempty" doc:"of the conversation that calls the tool, or of the one that the held message is for"`
+	Channel string            `json:"channel,omitempty" doc:"channel of the conversation that calls the tool, or that the held message is for"`
 	Tool    string            `json:"tool" doc:"empty for a held message"`
 
 	Delivery ledger.DeliveryID `json:"delivery,omitempty" doc:"the held message, if it is about one"`
@@ -90,7 +90,7 @@ type approvalList struct {
 	Approvals []approvalRecord `json:"approvals"`
 }
 
-// List lists approvals, by default the pending ones, of which the one that expires first is the first.
+// List lists approvals: by default the pending ones, soonest to expire first.
 func (a *ApprovalAPI) List(ctx context.Context, in *struct {
 	Status  string `query:"status" enum:"pending,allowed,used,denied,all" default:"pending"`
 	Kind    string `query:"kind" enum:"call,message" doc:"calls of tools, or held messages; without it both"`

@@ -44,7 +44,7 @@ type jobRecord struct {
 	Place    string         `json:"place,omitempty" doc:"of a job of the file: its entry"`
 	When     string         `json:"when"`
 	Next     *time.Time     `json:"next,omitempty"`
-	Upcoming []time.Time    `json:"upcoming,omitempty" doc:"the next times: those within seven days from the first, at most 50; in a list only with upcoming=true"`
+	Upcoming []time.Time    `json:"upcoming,omitempty" doc:"the times within seven days from the next one, at most 50; in a list only with upcoming=true"`
 	Text     string         `json:"text,omitempty"`
 	Prompt   string         `json:"prompt,omitempty" doc:"for an agent"`
 	Checks   []string       `json:"checks,omitempty" doc:"it does something only when one of them has news"`

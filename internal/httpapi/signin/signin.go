@@ -71,7 +71,7 @@ type meRecord struct {
 	TokenLevel string     `json:"token_level" doc:"the highest level that the token sees outside a browser"`
 	Via        string     `json:"via" enum:"token,sign-in,proxy"`
 	SignIn     string     `json:"sign_in,omitempty"`
-	SignOut    string     `json:"sign_out,omitempty" doc:"where the proxy that has signed the caller in signs them out"`
+	SignOut    string     `json:"sign_out,omitempty" doc:"where the caller signs out of the proxy that has signed them in"`
 	Expires    *time.Time `json:"expires,omitempty" doc:"end of the sign-in"`
 }
 

@@ -143,7 +143,7 @@ export function List({
         if (!busy) rows.settle();
       }, 400);
     };
-    if (followed.current !== follows && kinds.length) look(); // what it did not follow until now
+    if (followed.current !== follows && kinds.length) look(); // these changes were not followed until now
     followed.current = follows;
     const stop = onChange(kinds, look);
     const regular = every && setInterval(() => document.hidden || look(), every * 1000);

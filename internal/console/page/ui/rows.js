@@ -1,8 +1,8 @@
 // The rows of a list that is read page by page. What has changed changes in place; new rows wait until they are asked for; what
 // no longer belongs to the list is marked, and leaves it with the next order. So nothing moves under a pointer.
 //
-// Lists are newest first, so that new rows are on the first page. In a list with another order they can be on each of its
-// pages; sort compares two of its rows.
+// Lists are newest first, so new rows are on the first page. In a list with another order, new rows can be on any page; sort
+// compares two rows of such a list.
 
 import { page } from "../api.js";
 

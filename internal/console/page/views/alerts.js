@@ -41,11 +41,11 @@ export default function Alerts() {
       ]}
       columns=${[
         statusColumn((a) => a.severity, t("alerts.severity")),
-        { text: t("alerts.name"), width: "minmax(10rem, 2fr)", on: "main", cell: (a) => visible(a.title || a.key) },
+        { text: t("alerts.name"), width: "minmax(10rem, 1.6fr)", on: "main", cell: (a) => visible(a.title || a.key) },
         { text: t("col.status"), width: "8.5rem", cell: (a) => html`<${Chip} status=${a.status} />` },
-        { text: t("alerts.source"), width: "minmax(5rem, .8fr)", on: "sub", cell: (a) => visible(a.source) },
-        { text: t("alerts.told"), width: "minmax(5rem, .9fr)", cell: (a) => html`<${Told} told=${a.told} />` },
-        { text: t("alerts.quiet"), width: "minmax(5rem, .9fr)", cell: (a) => html`<${Quiet} of=${a} />` },
+        { text: t("alerts.source"), width: "minmax(5rem, .6fr)", on: "sub", cell: (a) => visible(a.source) },
+        { text: t("alerts.told"), width: "minmax(5rem, .8fr)", cell: (a) => html`<${Told} told=${a.told} />` },
+        { text: t("alerts.quiet"), width: "minmax(6rem, 1.2fr)", cell: (a) => html`<${Quiet} of=${a} />` },
         ageColumn((a) => a.started),
       ]}
       why=${(a) => address("why", a.key)}
@@ -137,10 +137,10 @@ function Told({ told }) {
   return told?.length > 0 && html`${told.map((n) => visible(n.target)).join(", ")} <${Age} at=${told[0].created} />`;
 }
 
-// Quiet is what mutes an alert, and until when.
+// Quiet is what mutes an alert: until when, and who did it.
 function Quiet({ of }) {
   const last = of.silences?.reduce((a, b) => (a.ends > b.ends ? a : b));
-  if (last) return html`${t("alerts.silencedbyone", { who: visible(last.author) })} <${Age} at=${last.ends} />`;
+  if (last) return html`${t("alerts.ends")} <${Age} at=${last.ends} />, ${t("alerts.by", { who: visible(last.author) })}`;
   return of.inhibited_by?.length ? t("alerts.inhibited") : "";
 }
 
@@ -184,11 +184,11 @@ function Groups({ tabs }) {
       head=${() => tabs}
       columns=${[
         statusColumn((g) => g.severity, t("alerts.severity")),
-        { text: t("alerts.group"), width: "minmax(9rem, 1.4fr)", on: "main", cell: (g) => nameOf(g) },
-        { text: t("alerts.inside"), width: "minmax(7rem, 1fr)", on: "sub", cell: (g) => counts(g) },
-        { text: t("alerts.quiet"), width: "minmax(6rem, .8fr)", cell: (g) => muted(g) },
-        { text: t("alerts.escalation"), width: "5rem", cell: (g) => step(g) },
-        { text: t("alerts.told"), width: "minmax(7rem, 1fr)", cell: (g) => html`<${Told} told=${g.told} />` },
+        { text: t("alerts.group"), width: "minmax(8rem, 1fr)", on: "main", cell: (g) => nameOf(g) },
+        { text: t("view.alerts"), width: "minmax(8rem, 1.2fr)", on: "sub", cell: (g) => counts(g) },
+        { text: t("alerts.quiet"), width: "minmax(7rem, .9fr)", cell: (g) => muted(g) },
+        { text: t("alerts.escalation"), width: "4.5rem", cell: (g) => step(g) },
+        { text: t("alerts.told"), width: "minmax(6rem, .8fr)", cell: (g) => html`<${Told} told=${g.told} />` },
         { text: t("alerts.next"), width: "minmax(8rem, 1fr)", cell: (g) => html`<${Next} next=${g.next} at=${Age} />` },
         ageColumn((g) => g.opened),
       ]}
@@ -225,7 +225,7 @@ const step = (g) => (g.step && g.steps ? t("alerts.stepof", { n: g.step, of: g.s
 // Next is the next message of a group: when, to whom and why.
 function Next({ next, at: Moment }) {
   return (
-    next && html`<${Moment} at=${next.at} /> ${next.targets.map(visible).join(", ")}: ${t("alertreason." + next.reason)}`
+    next && html`<${Moment} at=${next.at} /> · ${next.targets.map(visible).join(", ")} · ${t("alertreason." + next.reason)}`
   );
 }
 
@@ -243,7 +243,7 @@ function Group({ id, row }) {
         </header>
         <${Facts}
           of=${[
-            [t("alerts.inside"), counts(g)],
+            [t("view.alerts"), counts(g)],
             [t("alerts.quiet"), muted(g)],
             [t("alerts.receiver"), visible(g.receiver)],
             [t("alerts.route"), html`<code>${visible(setting(g.route))}</code>`],

@@ -9,7 +9,7 @@ import { Chip, Facts, levelOf, Loaded, Text, useLoad, When } from "../ui/parts.j
 import { oneLine } from "./deliveries.js";
 
 const levels = ["debug", "info", "warn", "error"];
-const every = 15; // seconds: the stream tells only of the lines of the replica that it comes from
+const every = 15; // seconds: the stream reports only the lines of its own replica
 const tones = { debug: "rest", info: "busy", warn: "warn", error: "bad" };
 
 const chip = (l) => html`<${Chip} status=${l.level} tone=${tones[l.level]} text=${t("loglevel." + l.level)} />`;

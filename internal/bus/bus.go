@@ -89,7 +89,7 @@ func Start(ctx context.Context, cfg Config) (*Bus, error) {
 		cfg: cfg, metrics: newMetrics(cfg.Registerer), repair: make(chan struct{}, 1),
 		roster: newRoster(cfg.Replica, cfg.Now), owned: newOwned(cfg.Log),
 	}
-	b.leases = &leases{replica: cfg.Replica, damaged: b.damaged, lost: b.metrics.lost, log: cfg.Log, held: map[string]*lease{}}
+	b.leases = &leases{replica: cfg.Replica, damaged: b.damaged, lost: b.metrics.lost, log: cfg.Log, held: map[string]*lease{}, ended: map[string]time.Time{}}
 	b.Lost = b.roster.lostReplicas
 	b.gather = gatherer{
 		publish: b.publishEvent, now: cfg.Now,

@@ -352,6 +352,7 @@ func TestAFencedPartitionIsTakenAnew(t *testing.T) {
 		<-one.change
 	}
 	for _, p := range []int{3, 4} {
+		b.Fenced(3) // the second time is too soon
 		b.Fenced(p)
 		for range 2 { // given back, and taken
 			select {

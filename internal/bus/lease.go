@@ -23,6 +23,8 @@ const (
 	renewEvery = time.Second
 	// tryEvery is the pause between tries to get a lease that another replica has.
 	tryEvery = 300 * time.Millisecond
+	// endPause is the least time between two ends of the same lease by [leases.end]: each interrupts work.
+	endPause = 30 * time.Second
 )
 
 // errLost is the cause with which a lease's context ends if it was not renewed in time.
@@ -51,6 +53,7 @@ type leases struct {
 	bucket keyValues
 	quiet  time.Time // until then the server's bucket is young: only who had a lease in the bucket before gets it
 	held   map[string]*lease
+	ended  map[string]time.Time // when each lease was last ended by [leases.end]
 }
 
 // lease is a lease of this replica.
@@ -174,13 +177,16 @@ func (s *leases) keep(ctx context.Context, key string, revision uint64, asked ti
 	return held, l
 }
 
-// end ends a lease of this replica, so that its holder gives it back.
+// end ends a lease of this replica, so that its holder gives it back, at most once in endPause.
 func (s *leases) end(key string, cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l := s.held[key]; l != nil {
-		l.cancel(cause)
+	l := s.held[key]
+	if last, before := s.ended[key]; l == nil || before && time.Since(last) < endPause {
+		return
 	}
+	s.ended[key] = time.Now()
+	l.cancel(cause)
 }
 
 // release gives a lease back, so that another replica need not wait until it expires.

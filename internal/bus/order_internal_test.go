@@ -80,7 +80,7 @@ func newWorld(t *testing.T, replicas int) (*world, []*entrant) {
 			subscribe: func(int) (func(), error) { return func() {}, nil }, readSteps: func(ctx context.Context, _ int) { <-ctx.Done() },
 			leases: &leases{
 				replica: e.name, bucket: e, lost: prometheus.NewCounter(prometheus.CounterOpts{Name: "lost"}), log: log,
-				held: map[string]*lease{}, damaged: func() { e.wg.Go(e.look) },
+				held: map[string]*lease{}, ended: map[string]time.Time{}, damaged: func() { e.wg.Go(e.look) },
 			},
 		}
 		for n := 0; e.rival == ""; n++ {

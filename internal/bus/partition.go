@@ -200,7 +200,8 @@ func (b *Bus) subscribeWakes(p int) (stop func(), err error) {
 	}, b.conn.FlushTimeout(requestTimeout)
 }
 
-// Fenced implements [router.Bus]: it ends the lease, so that the partition is given back and taken again.
+// Fenced implements [router.Bus]: it ends the lease, so that the partition is given back and taken again. This has a pause, or
+// gateways that share a database but no bus would take their partitions from each other all the time.
 func (b *Bus) Fenced(p int) { b.leases.end(leaseOf(p), errFenced) }
 
 // leaseOf names the lease of a partition.

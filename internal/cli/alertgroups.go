@@ -56,16 +56,15 @@ func printAlertGroup(s terminal.Screen, x api.AlertGroup) error {
 
 // alertsIn says how many alerts of each state are in a group.
 func alertsIn(x api.AlertGroup) string {
-	var all []string
-	for _, part := range []struct {
-		n    int
-		word string
-	}{{x.Firing, "firing"}, {x.Acknowledged, "acknowledged"}, {x.Ended, "ended"}} {
-		if part.n > 0 {
-			all = append(all, strconv.Itoa(part.n)+" "+part.word)
-		}
+	return strings.Join(slices.Concat(counted(x.Firing, "firing"), counted(x.Acknowledged, "acknowledged"), counted(x.Ended, "ended")), ", ")
+}
+
+// counted is a number with its word; nothing for 0.
+func counted(n int, word string) []string {
+	if n == 0 {
+		return nil
 	}
-	return strings.Join(all, ", ")
+	return []string{strconv.Itoa(n) + " " + word}
 }
 
 func labelPairs(labels map[string]string) string {
@@ -78,17 +77,11 @@ func labelPairs(labels map[string]string) string {
 
 // groupQuietness says why a group sends nothing, or less, at present.
 func groupQuietness(x api.AlertGroup) string {
-	var all []string
+	var schedule []string
 	if x.Muted {
-		all = append(all, "by schedule")
+		schedule = []string{"by schedule"}
 	}
-	if x.Silenced > 0 {
-		all = append(all, strconv.Itoa(x.Silenced)+" silenced")
-	}
-	if x.Inhibited > 0 {
-		all = append(all, strconv.Itoa(x.Inhibited)+" inhibited")
-	}
-	return strings.Join(all, ", ")
+	return strings.Join(slices.Concat(schedule, counted(x.Silenced, "silenced"), counted(x.Inhibited, "inhibited")), ", ")
 }
 
 func groupStep(x api.AlertGroup) string {

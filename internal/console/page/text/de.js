@@ -637,7 +637,7 @@ export default {
   "alerts.step": "Stufe {n}",
   "alerts.groups": "Gruppen",
   "alerts.group": "Gruppe",
-  "alerts.escalation": "Stufe",
+  "alerts.escalation": "Eskalation",
   "alerts.next": "Nächste Nachricht",
   "alerts.receiver": "Empfänger",
   "alerts.route": "Route",

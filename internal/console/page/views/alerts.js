@@ -43,7 +43,7 @@ export default function Alerts() {
         statusColumn((a) => a.severity, t("alerts.severity")),
         { text: t("alerts.name"), width: "minmax(10rem, 1.6fr)", on: "main", cell: (a) => visible(a.title || a.key) },
         { text: t("col.status"), width: "8.5rem", cell: (a) => html`<${Chip} status=${a.status} />` },
-        { text: t("alerts.source"), width: "minmax(5rem, .6fr)", on: "sub", cell: (a) => visible(a.source) },
+        { text: t("alerts.source"), width: "minmax(6rem, .6fr)", on: "sub", cell: (a) => visible(a.source) },
         { text: t("alerts.told"), width: "minmax(5rem, .8fr)", cell: (a) => html`<${Told} told=${a.told} />` },
         { text: t("alerts.quiet"), width: "minmax(6rem, 1.2fr)", cell: (a) => html`<${Quiet} of=${a} />` },
         ageColumn((a) => a.started),
@@ -132,9 +132,9 @@ function Alert({ id, row, refresh }) {
   `;
 }
 
-// Told is who was notified, and when for the last time.
+// Told is when somebody was notified last, and who was notified.
 function Told({ told }) {
-  return told?.length > 0 && html`${told.map((n) => visible(n.target)).join(", ")} <${Age} at=${told[0].created} />`;
+  return told?.length > 0 && html`<${Age} at=${told[0].created} /> · ${told.map((n) => visible(n.target)).join(", ")}`;
 }
 
 // Quiet is what mutes an alert: until when, and who did it.
@@ -259,7 +259,9 @@ function Group({ id, row }) {
             <li>
               <${Chip} status=${a.severity} /> <${Chip} status=${a.status} />${" "}
               <a href=${address("alerts", a.key)}>${visible(a.title || a.key)}</a>${" "}
-              <span class="soft"><${Quiet} of=${a} /></span>${" "}
+              ${(a.silences || a.inhibited_by) && html`
+                <span class="soft">${t("alerts.quiet")}: <${Quiet} of=${a} /></span>${" "}
+              `}
               <a href=${address("why", a.key)}>${t("view.why")}</a>
             </li>
           `)}

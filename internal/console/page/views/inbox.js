@@ -44,7 +44,7 @@ export default function Inbox() {
       head=${() => html`<${Asking} />`}
       columns=${[
         statusColumn(),
-        { text: t("inbox.what"), width: "minmax(11rem, 1fr)", on: "main", cell: (p) => what(p) },
+        { text: t("inbox.what"), width: "minmax(12rem, 1.1fr)", on: "main", cell: (p) => what(p) },
         {
           text: t("inbox.args"),
           width: "minmax(8rem, 1.6fr)",

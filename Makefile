@@ -57,8 +57,8 @@ LONGEST := ./internal/bus ./store/postgres ./internal/app ./router ./adapters/te
 # The attacks drive whole gateways, whose packages the race detector sees in their own tests; with it
 # they would take minutes. They run once, built so that a test can take a check away. The same holds for
 # hostile and random Markdown, and for the answers of the API at every level: the tests before have shown the race detector
-# a few of those texts and levels. Packages in which nothing runs at the same time (tools/sequential finds them) are tested
-# without it too: there is nothing for it to see there, and it makes their tests six times as slow.
+# a few of those texts and levels. Packages without concurrency (tools/sequential finds them) are tested without it too: it
+# would find nothing there, and it makes their tests six times as slow.
 # The budget counts allocations, which the race detector changes. Its log says which limits can be lowered.
 # The tests without the race detector have the same build tags and flags (GOFLAGS) as the gateway that the kill tests build, so that
 # the compiler makes each package for them once.

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// seen is what a view shows, and what it was answered.
+// seen is what a view shows, and the answers that it got.
 type seen struct{ Text, Answers string }
 
 // walks signs in with the token of a role and opens each view.
@@ -105,7 +105,7 @@ policy: { rules: [ { name: look, hook: PRE_OUTPUT, when: 'text.contains("held")'
 				for _, other := range levels[known:] {
 					require.NotContains(t, got[v.path].Text+got[v.path].Answers, "words-"+other, v.path)
 				}
-				if then := before[who]; then != nil && v.path != "access" { // which says when each token was used last
+				if then := before[who]; then != nil && v.path != "access" { // Access says when each token was used last
 					require.Equal(t, then[v.path].Text, got[v.path].Text, v.path)
 				}
 			}

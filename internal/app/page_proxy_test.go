@@ -116,7 +116,8 @@ func TestPageBehindAProxyThatSignsPeopleIn(t *testing.T) {
 	require.Equal(t, "401 ", eval[string](b, forged), "the browser is not the proxy")
 }
 
-// If it is not known where the proxy signs people out, the page says so, and has no button that would sign them in again.
+// If the configuration does not say where the proxy signs people out, the page says so, and has no button that would sign them in
+// again.
 func TestPageSaysWhereToSignOut(t *testing.T) {
 	t.Parallel()
 	g, _ := fromFile(t, strings.ReplaceAll(proxied, "%SIGNOUT%", `""`), nil)

@@ -61,7 +61,7 @@ type Options struct {
 	Wrap func(link chain.Link) sessions.Model
 }
 
-// Registry creates models. It is immutable but for [Registry.ReplacedBy], and safe for concurrent use.
+// Registry creates models. Only [Registry.ReplacedBy] changes it. It is safe for concurrent use.
 type Registry struct {
 	providers map[string]*provider
 	audio     map[string]*openai.Audio

@@ -46,7 +46,7 @@ func TestPlans(t *testing.T) {
 	}
 }
 
-// TestNoStatementIsCompiled: however dear PostgreSQL takes a read for, it runs it at once, without compiling it.
+// However expensive PostgreSQL thinks a read is, it runs it without compiling it.
 func TestNoStatementIsCompiled(t *testing.T) {
 	t.Parallel()
 	conn, err := pgx.Connect(t.Context(), migrated.Copy(t))

@@ -67,7 +67,7 @@ func TestAsItIs(t *testing.T) {
 	require.Equal(t, before, applied())
 }
 
-// A migration that was written beside others gets its turn, and is named.
+// A migration with a number below the newest is applied too, and is named.
 func TestMigrationsAreNamed(t *testing.T) {
 	t.Parallel()
 	url := migrated.Copy(t)

@@ -127,7 +127,7 @@ func testAlertGroups(t *testing.T, b *bundle) {
 	require.ErrorIs(t, err, sessions.ErrNotFound)
 }
 
-// testAlertGroupList shows that a reader finds a group if they may know all that is in it and all that it has told.
+// testAlertGroupList shows that a reader finds a group if they may know all its alerts and all that it has reported.
 func testAlertGroupList(t *testing.T, b *bundle) {
 	public, hidden, over := newAlert("public", 1), newAlert("hidden", 2), newAlert("over", 3)
 	public.Label, over.Label = flow.Bottom(), flow.Bottom()

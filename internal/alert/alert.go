@@ -326,14 +326,11 @@ type Query struct {
 	Severities []Severity
 }
 
-// GroupQuery selects open groups for readers, newest first.
+// GroupQuery selects open groups, newest first.
 type GroupQuery struct {
-	// MaxLevel is the reader's level: a group that knows anything above it is left out as a whole, even if the reader may know
-	// some of its alerts. An invalid level selects nothing.
-	MaxLevel flow.Level
-	Key      string // empty: any
-	After    string // key of the last group of the previous page
-	Limit    int    // at most [ListMax]; 0: ListMax
+	Key   string // empty: any
+	After string // key of the last group of the previous page
+	Limit int    // at most [ListMax]; 0: ListMax
 }
 
 // Spent says that something is posted to a target whose posts were counted before.

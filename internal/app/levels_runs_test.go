@@ -67,7 +67,7 @@ func TestWhatHappensAboveChangesNothingBelow(t *testing.T) {
 }
 
 // unasked are alerts of which nobody is told while the test lasts.
-const unasked = "alerts: { route: { receiver: ops, group_by: [key], group_wait: 2h }, receivers: [{ name: ops, targets: [ops] }], inhibit_rules: [{ source_matchers: [severity=critical], target_matchers: [severity=warning] }] }\n"
+const unasked = "alerts: { route: { receiver: ops, group_wait: 2h }, receivers: [{ name: ops, targets: [ops] }], inhibit_rules: [{ source_matchers: [severity=critical], target_matchers: [severity=warning] }] }\n"
 
 func newWorld(t *testing.T, seed, which uint64, eager float64) *world {
 	t.Helper()

@@ -242,28 +242,24 @@ func TestGroupsOfAlerts(t *testing.T) {
 		}
 		return all
 	}
-	owner, low := groups(""), groups("", asShift)
+	owner := groups("")
 	require.ElementsMatch(t, []string{"oncall", "opsdb", "opsweb"}, slices.Collect(maps.Keys(owner)))
-	require.ElementsMatch(t, []string{"oncall", "opsdb"}, slices.Collect(maps.Keys(low)), "an alert above the caller is in the third")
 	require.Equal(t, []any{"critical", 1.0, 1.0, 0.0, 2.0}, []any{owner["oncall"]["severity"], owner["oncall"]["firing"], owner["oncall"]["acknowledged"], owner["oncall"]["silenced"], owner["oncall"]["steps"]})
 	require.Equal(t, []any{"warning", 1.0, 1.0, nil}, []any{owner["opsdb"]["severity"], owner["opsdb"]["firing"], owner["opsdb"]["silenced"], owner["opsdb"]["next"]}, "a silenced group has no next message")
 	require.Equal(t, "owner secret ops", told(owner["oncall"]))
-	require.Equal(t, "ops", told(low["oncall"]), "neither what is above the caller nor a channel above them")
 	next := map[string]any{"at": clock.Format(time.RFC3339Nano), "reason": "first", "step": 1.0, "targets": []any{"ops", "secret"}}
 	require.Equal(t, next, owner["oncall"]["next"], "at once, because somebody has acknowledged an alert of it")
-	next["targets"] = []any{"ops"}
-	require.Equal(t, next, low["oncall"]["next"])
 
-	one := a.ask(http.StatusOK, "GET", "/v1/alert-groups/"+group, "", asShift)
-	require.Equal(t, []any{2, 2}, []any{len(one["alerts"].([]any)), len(one["notifications"].([]any))})
-	hidden := owner["opsweb"]["group"].(string)
-	a.ask(http.StatusOK, "GET", "/v1/alert-groups/"+hidden, "")
-	a.ask(http.StatusNotFound, "GET", "/v1/alert-groups/"+hidden, "", asShift)
+	one := a.ask(http.StatusOK, "GET", "/v1/alert-groups/"+group, "")
+	require.Equal(t, []any{2, 4}, []any{len(one["alerts"].([]any)), len(one["notifications"].([]any))})
 	a.ask(http.StatusNotFound, "GET", "/v1/alert-groups/unknown", "")
-	first := call(a.http, "GET", "/v1/alert-groups?limit=1", "", asShift)
+	for _, path := range []string{"", "/" + group, "/unknown"} {
+		require.Contains(t, a.ask(http.StatusForbidden, "GET", "/v1/alert-groups"+path, "", asShift)["message"], "a group may have alerts of all levels")
+	}
+	first := call(a.http, "GET", "/v1/alert-groups?limit=2", "")
 	require.Contains(t, first.Header().Get("Link"), "after=")
-	require.Len(t, groups("?limit=2&after="+url.QueryEscape(a.ask(http.StatusOK, "GET", "/v1/alert-groups?limit=1", "", asShift)["groups"].([]any)[0].(map[string]any)["group"].(string)), asShift), 1)
-	require.Empty(t, call(a.http, "GET", "/v1/alert-groups?limit=2", "", asShift).Header().Get("Link"), "nothing says that there is a third")
+	require.Len(t, groups("?limit=2&after="+url.QueryEscape(a.ask(http.StatusOK, "GET", "/v1/alert-groups?limit=1", "")["groups"].([]any)[0].(map[string]any)["group"].(string))), 2)
+	require.Empty(t, call(a.http, "GET", "/v1/alert-groups?limit=3", "").Header().Get("Link"), "nothing says that there is a fourth")
 
 	for _, x := range a.ask(http.StatusOK, "GET", "/v1/alerts", "", asShift)["alerts"].([]any) {
 		x := x.(map[string]any)
@@ -277,48 +273,6 @@ func TestGroupsOfAlerts(t *testing.T) {
 	}
 	a.alerts.Configure(nil)
 	require.Nil(t, groups("")["oncall"]["next"], "while alerts are not configured, nothing is sent")
-}
-
-// joining are groups of alerts to which an alert comes after they were listed, and before their alerts are read.
-type joining struct {
-	ledger.AlertGroups
-	join func()
-}
-
-func (j *joining) GroupAlerts(ctx context.Context, group string, limit int) ([]alert.Alert, error) {
-	if join := j.join; join != nil {
-		j.join = nil
-		join()
-	}
-	return j.AlertGroups.GroupAlerts(ctx, group, limit)
-}
-
-// An alert above the caller that comes between two reads hides its group, as one does that was there before.
-func TestAGroupIsHiddenMeanwhile(t *testing.T) {
-	t.Parallel()
-	for _, path := range []string{"/v1/alert-groups/", "/v1/alert-groups?limit=1&after="} {
-		a := newAlerting(t)
-		a.ask(http.StatusAccepted, "POST", "/v1/alerts", `{"key":"a","severity":"critical"}`)
-		for _, service := range []string{"db", "web"} {
-			a.ask(http.StatusAccepted, "POST", "/v1/alerts", `{"key":"`+service+`","labels":{"service":"`+service+`"}}`)
-		}
-		listed := a.ask(http.StatusOK, "GET", "/v1/alert-groups", "", asShift)["groups"].([]any)
-		require.Len(t, listed, 3)
-		first, second := listed[0].(map[string]any), listed[1].(map[string]any)
-		service, _ := second["labels"].(map[string]any)["service"].(string)
-		report := `{"key":"secret","title":"secret","label":"CONFIDENTIAL","labels":{"service":"` + service + `"}}`
-		if service == "" {
-			report = `{"key":"secret","title":"secret","label":"CONFIDENTIAL","severity":"critical"}`
-		}
-		a.alerts.Groups = &joining{a.db, func() { a.ask(http.StatusAccepted, "POST", "/v1/alerts", report) }}
-		if strings.HasSuffix(path, "/") {
-			a.ask(http.StatusNotFound, "GET", path+second["group"].(string), "", asShift)
-			continue
-		}
-		w := call(a.http, "GET", path+url.QueryEscape(first["group"].(string)), "", asShift)
-		require.NotContains(t, w.Body.String()+w.Header().Get("Link"), second["group"])
-		require.Contains(t, w.Body.String(), listed[2].(map[string]any)["group"], "the next one takes its place")
-	}
 }
 
 func TestSilencesOfPeople(t *testing.T) {

@@ -18,8 +18,8 @@ type GroupState struct {
 	Next   *alert.Upcoming
 }
 
-// OpenGroups reads a page of the open groups, newest first. If there may be more, after is the group that the next page follows.
-// Only silences and inhibitions that the reader may know of count.
+// OpenGroups reads a page of the open groups, newest first, for readers who may know everything: a group has alerts of all
+// levels, and each of them changes its messages. If there may be more, after is the group that the next page follows.
 func (a *Alerts) OpenGroups(ctx context.Context, q alert.GroupQuery) (page []GroupState, after string, err error) {
 	limit := q.Limit
 	q.Limit++
@@ -27,27 +27,26 @@ func (a *Alerts) OpenGroups(ctx context.Context, q alert.GroupQuery) (page []Gro
 	if err != nil {
 		return nil, "", fmt.Errorf("read alert groups: %w", err)
 	}
-	h, err := a.hush(ctx, q.MaxLevel)
+	h, err := a.hush(ctx, flow.Restricted)
 	if err != nil {
 		return nil, "", err
 	}
-	for i := 0; i < len(rows) && len(page) < limit; i++ {
-		state, err := a.stateOf(ctx, h, rows[i], q.MaxLevel)
+	if len(rows) > limit {
+		rows = rows[:limit]
+		after = rows[limit-1].Key
+	}
+	for i := range rows {
+		state, err := a.stateOf(ctx, h, rows[i])
 		if err != nil {
 			return nil, "", err
 		}
-		if state.within(q.MaxLevel) {
-			page = append(page, state)
-		}
-	}
-	if len(rows) > limit && len(page) > 0 {
-		after = page[len(page)-1].Key
+		page = append(page, state)
 	}
 	return page, after, nil
 }
 
 // stateOf reads what belongs to a group.
-func (a *Alerts) stateOf(ctx context.Context, h *hushing, g alert.Group, most flow.Level) (GroupState, error) {
+func (a *Alerts) stateOf(ctx context.Context, h *hushing, g alert.Group) (GroupState, error) {
 	state := GroupState{Group: g}
 	members, err := a.Groups.GroupAlerts(ctx, g.Key, membersMax)
 	if err != nil {
@@ -60,7 +59,7 @@ func (a *Alerts) stateOf(ctx context.Context, h *hushing, g alert.Group, most fl
 		hushed[l.Key] = l.quiet()
 		critical = critical || l.Severity == alert.Critical && l.Status.Open() && !l.quiet()
 	}
-	notes := notesRead{from: a.Groups, most: most}
+	notes := notesRead{from: a.Groups, most: flow.Restricted}
 	if state.Notes, err = notes.of(ctx, g.Key); err != nil || h.plan == nil {
 		return state, err
 	}

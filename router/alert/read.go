@@ -32,11 +32,6 @@ func (l *Listed) SilencedBy() (ids []string) {
 // quiet reports whether something keeps the alert quiet.
 func (l *Listed) quiet() bool { return len(l.Silences)+len(l.InhibitedBy) > 0 }
 
-// within reports whether a reader may know all alerts of a group: one above the reader may have come since the group was read.
-func (g *GroupState) within(most flow.Level) bool {
-	return !slices.ContainsFunc(g.Alerts, func(x Listed) bool { return !x.Label.FlowsTo(most) })
-}
-
 // Filter selects alerts.
 type Filter struct {
 	alert.Query

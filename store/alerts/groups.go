@@ -11,9 +11,6 @@ import (
 
 const (
 	groupColumns = `group_key, revision, partition_no, open, due, earliest, level, trust, body, created`
-	// visibleGroup is the condition for groups that a reader of a level may know: neither what the group has known since it
-	// opened nor an alert in it is above the level.
-	visibleGroup = `level <= ? AND NOT EXISTS (SELECT 1 FROM alert_members m JOIN alerts a ON a.alert_key = m.alert_key WHERE m.group_key = alert_groups.group_key AND a.level > ?)`
 	// touchGroup makes a group due: a closed one as if it were new, an open one at its earliest time. It counts as a
 	// change, so that a decision that has not seen the alert is not stored.
 	touchGroup = `INSERT INTO alert_groups (` + groupColumns + `) VALUES (?, 1, ?, 1, ?, ?, ?, ?, ?, ?)
@@ -106,14 +103,13 @@ func (t Table) ListGroups(ctx context.Context, q alert.GroupQuery) ([]alert.Grou
 	if limit <= 0 || limit > alert.ListMax {
 		limit = alert.ListMax
 	}
-	most := readable(q.MaxLevel)
-	where, args := `open = 1 AND `+visibleGroup+` AND EXISTS (SELECT 1 FROM alert_members m WHERE m.group_key = alert_groups.group_key)`, []any{most, most} // digests have no alerts
+	where, args := `open = 1 AND EXISTS (SELECT 1 FROM alert_members m WHERE m.group_key = alert_groups.group_key)`, []any{} // digests have no alerts
 	if q.Key != "" {
 		where, args = where+` AND group_key = ?`, append(args, engine.Indexed(q.Key))
 	}
-	if q.After != "" { // a hidden one is as an unknown one
-		where += ` AND (created, group_key) < (SELECT created, group_key FROM alert_groups WHERE group_key = ? AND ` + visibleGroup + `)`
-		args = append(args, engine.Indexed(q.After), most, most)
+	if q.After != "" {
+		where += ` AND (created, group_key) < (SELECT created, group_key FROM alert_groups WHERE group_key = ?)`
+		args = append(args, engine.Indexed(q.After))
 	}
 	return engine.All(ctx, t.Conn, `SELECT `+groupColumns+` FROM alert_groups WHERE `+where+` ORDER BY created DESC, group_key DESC`+engine.Limit(limit), args, scanGroup)
 }

@@ -3,18 +3,14 @@ package alerts
 import (
 	"context"
 	"maps"
-	"slices"
 	"time"
 
 	"sluice/internal/alert"
 	"sluice/internal/httpapi/auth"
-	"sluice/internal/httpapi/denials"
 	"sluice/internal/httpapi/view"
 	"sluice/internal/httpapi/wire"
-	"sluice/policy/flow"
 	router "sluice/router/alert"
 	"sluice/router/ledger"
-	"sluice/sessions"
 )
 
 // groupRecord is an open alert group as programs see it.
@@ -45,12 +41,15 @@ type nextRecord struct {
 	At      time.Time    `json:"at"`
 	Reason  alert.Reason `json:"reason" enum:"first,new_in_group,some_resolved,all_resolved,repeat,escalation"`
 	Step    int          `json:"step,omitempty" doc:"step of the escalation, from 1"`
-	Targets []string     `json:"targets" doc:"without those on channels above the caller's level"`
+	Targets []string     `json:"targets"`
 }
 
 type groupList struct {
 	Groups []groupRecord `json:"groups"`
 }
+
+// errAllLevels answers callers who may not see everything. What belongs to a group depends on each alert in it, whatever its level.
+var errAllLevels = wire.Forbidden("a group may have alerts of all levels: reading groups needs a token whose classification is RESTRICTED and, on the page, channels.webchat.classification: RESTRICTED")
 
 // ListGroups lists the open groups, newest first.
 func (a *API) ListGroups(ctx context.Context, in *struct {
@@ -58,7 +57,10 @@ func (a *API) ListGroups(ctx context.Context, in *struct {
 	After string `query:"after" doc:"key of the last group of the previous page"`
 },
 ) (*view.Page[groupList], error) {
-	found, after, err := a.Alerts.OpenGroups(ctx, alert.GroupQuery{MaxLevel: auth.CallerOf(ctx).Level, After: in.After, Limit: in.Limit})
+	if !auth.CallerOf(ctx).SeesAll() {
+		return nil, errAllLevels
+	}
+	found, after, err := a.Alerts.OpenGroups(ctx, alert.GroupQuery{After: in.After, Limit: in.Limit})
 	if err != nil {
 		return nil, err
 	}
@@ -74,24 +76,17 @@ type GroupPath struct {
 	Group string `path:"group" maxLength:"512" doc:"its key"`
 }
 
-// GetGroup answers with an open group, its alerts and its notifications. If the group is above the caller's level, the audit
-// trail notes the request, and the answer is that there is no such group.
+// GetGroup answers with an open group, its alerts and its notifications.
 func (a *API) GetGroup(ctx context.Context, in *GroupPath) (*wire.Body[groupRecord], error) {
-	q := alert.GroupQuery{MaxLevel: auth.CallerOf(ctx).Level, Key: in.Group, Limit: 1}
-	found, _, err := a.Alerts.OpenGroups(ctx, q)
+	if !auth.CallerOf(ctx).SeesAll() {
+		return nil, errAllLevels
+	}
+	found, _, err := a.Alerts.OpenGroups(ctx, alert.GroupQuery{Key: in.Group, Limit: 1})
 	if err != nil {
 		return nil, err
 	}
 	if len(found) == 0 {
-		q.MaxLevel = flow.Restricted
-		hidden, _, err := a.Alerts.OpenGroups(ctx, q)
-		if err == nil && len(hidden) == 0 {
-			err = sessions.ErrNotFound
-		}
-		if err := a.Visible.Check(ctx, err, denials.Object{Kind: "alert group", ID: in.Group, Label: flow.Top()}); err != nil {
-			return nil, err
-		}
-		return nil, wire.ErrNotFound // it opened between the two reads
+		return nil, wire.ErrNotFound
 	}
 	g := &found[0]
 	out := a.groupOf(ctx, g)
@@ -130,10 +125,7 @@ func (a *API) groupOf(ctx context.Context, g *router.GroupState) groupRecord {
 		}
 	}
 	if g.Next != nil {
-		next := nextRecord{At: g.Next.At, Reason: g.Next.Reason, Step: g.Next.Step, Targets: slices.DeleteFunc(slices.Clone(g.Next.Targets), func(target string) bool { return !a.seen(ctx, target) })}
-		if len(next.Targets) > 0 {
-			out.Next = &next
-		}
+		out.Next = &nextRecord{At: g.Next.At, Reason: g.Next.Reason, Step: g.Next.Step, Targets: g.Next.Targets}
 	}
 	return out
 }

@@ -56,14 +56,13 @@ func (g *gateway) walks(t *testing.T, role, token string, now time.Time) map[str
 }
 
 // Three roles and four levels, view by view: what is hidden is in no view and in no answer that a view asks for, and it changes
-// no number: each view is the same before and after there is something to hide. Alerts of different levels are in groups of
-// their own: one that is hidden would hide the group that it joins.
+// no number: each view is the same before and after there is something to hide.
 func TestCheck38WhatIsHiddenIsAbsent(t *testing.T) {
 	t.Parallel()
 	g := start(t, `
 models: { default: offline/guide }
 channels: { webchat: { classification: RESTRICTED } }
-alerts: { route: { receiver: ops, group_by: [of] }, receivers: [ { name: ops, targets: ["webchat:local"] } ] }
+alerts: { route: { receiver: ops }, receivers: [ { name: ops, targets: ["webchat:local"] } ] }
 policy: { rules: [ { name: look, hook: PRE_OUTPUT, when: 'text.contains("held")', action: require_approval, approvers: ["telegram:1"] } ] }
 `)
 	now := time.Now().Add(time.Minute)
@@ -88,7 +87,7 @@ policy: { rules: [ { name: look, hook: PRE_OUTPUT, when: 'text.contains("held")'
 		words := "words-" + level
 		say("/v1/messages", `{"channel":"webchat","to":"local","text":"`+words+`","label":"`+level+`"}`)
 		say("/v1/messages", `{"channel":"webchat","to":"local","text":"held `+words+`","label":"`+level+`"}`)
-		say("/v1/alerts", `{"key":"`+words+`","severity":"critical","title":"`+words+`","text":"`+words+`","labels":{"of":"`+level+`"},"label":"`+level+`"}`)
+		say("/v1/alerts", `{"key":"`+words+`","severity":"critical","title":"`+words+`","text":"`+words+`","label":"`+level+`"}`)
 		id := say("/v1/sessions", `{"persistent":true,"title":"`+words+`"}`)
 		say("/v1/sessions/"+id+"/messages", `{"message":"remember that `+words+`","label":"`+level+`"}`)
 		if i < len(roles) { // the numbers of each level, with another role each: roles hide no rows

@@ -1,21 +1,17 @@
 // Alerts: what is wrong, who was notified, and what mutes it.
 
-import { acts, call, json, me, post } from "../api.js";
+import { acts, call, json, post } from "../api.js";
 import { address, useAddress } from "../router.js";
 import { number, t, visible } from "../text.js";
 import { html, useState } from "../ui/html.js";
 import { ageColumn, List, statusColumn } from "../ui/list.js";
-import { Act, Age, Chip, Facts, Level, levelOf, Loaded, Problem, Tabs, toast, useLoad, When } from "../ui/parts.js";
+import { Act, Age, Chip, Facts, Level, Loaded, Problem, Tabs, toast, useLoad, When } from "../ui/parts.js";
 import { Markdown } from "../ui/markdown-view.js";
 import { Field } from "./policy.js";
 
 export default function Alerts() {
   const part = useAddress().query.get("part") ?? "alerts";
-  const names = {
-    alerts: t("view.alerts"),
-    ...(levelOf(me?.level) === "RESTRICTED" && { groups: t("alerts.groups") }), // a group has alerts of all levels
-    silences: t("alerts.silences"),
-  };
+  const names = { alerts: t("view.alerts"), groups: t("alerts.groups"), silences: t("alerts.silences") };
   const tabs = html`<${Tabs} view="alerts" names=${names} current=${part} />`;
   if (part === "groups") return html`<${Groups} tabs=${tabs} />`;
   if (part === "silences")

@@ -48,8 +48,13 @@ type groupList struct {
 	Groups []groupRecord `json:"groups"`
 }
 
-// errAllLevels answers callers who may not see everything. What belongs to a group depends on each alert in it, whatever its level.
-var errAllLevels = wire.Forbidden("a group may have alerts of all levels: reading groups needs a token whose classification is RESTRICTED and, on the page, channels.webchat.classification: RESTRICTED")
+// openGroups reads groups for callers who may see everything. Each alert of a group, whatever its level, changes what the group shows.
+func (a *API) openGroups(ctx context.Context, q alert.GroupQuery) ([]router.GroupState, string, error) {
+	if !auth.CallerOf(ctx).SeesAll() {
+		return nil, "", wire.Forbidden("a group may have alerts of all levels: reading groups needs a token whose classification is RESTRICTED and, on the page, channels.webchat.classification: RESTRICTED")
+	}
+	return a.Alerts.OpenGroups(ctx, q)
+}
 
 // ListGroups lists the open groups, newest first.
 func (a *API) ListGroups(ctx context.Context, in *struct {
@@ -57,10 +62,7 @@ func (a *API) ListGroups(ctx context.Context, in *struct {
 	After string `query:"after" doc:"key of the last group of the previous page"`
 },
 ) (*view.Page[groupList], error) {
-	if !auth.CallerOf(ctx).SeesAll() {
-		return nil, errAllLevels
-	}
-	found, after, err := a.Alerts.OpenGroups(ctx, alert.GroupQuery{After: in.After, Limit: in.Limit})
+	found, after, err := a.openGroups(ctx, alert.GroupQuery{After: in.After, Limit: in.Limit})
 	if err != nil {
 		return nil, err
 	}
@@ -78,10 +80,7 @@ type GroupPath struct {
 
 // GetGroup answers with an open group, its alerts and its notifications.
 func (a *API) GetGroup(ctx context.Context, in *GroupPath) (*wire.Body[groupRecord], error) {
-	if !auth.CallerOf(ctx).SeesAll() {
-		return nil, errAllLevels
-	}
-	found, _, err := a.Alerts.OpenGroups(ctx, alert.GroupQuery{Key: in.Group, Limit: 1})
+	found, _, err := a.openGroups(ctx, alert.GroupQuery{Key: in.Group, Limit: 1})
 	if err != nil {
 		return nil, err
 	}

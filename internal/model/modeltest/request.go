@@ -127,7 +127,7 @@ func checkTools(names []string, schemas []json.RawMessage) error {
 }
 
 // objects are the schemas that were found to describe objects. Each request declares the same tools again.
-var objects = schemaSet{known: map[string]bool{}} //nolint:gochecknoglobals // a cache
+var objects = schemaSet{known: map[string]bool{}} //nolint:gochecknoglobals // one cache for all servers of a test program: to check a schema is the dearest part of a request
 
 type schemaSet struct {
 	mu    sync.Mutex

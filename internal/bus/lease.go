@@ -112,8 +112,8 @@ func (s *leases) state() (keyValues, time.Duration) {
 	return s.bucket, time.Until(s.quiet)
 }
 
-// acquire waits until it has the lease; nil if ctx ended first. It calls ready before each request that may get the lease,
-// and makes no request if ready returns false, which it does after a pause.
+// acquire waits until it has the lease, and returns nil if ctx ends first. It calls ready before each request for the lease.
+// If ready returns false, acquire starts again; ready waits before it does so.
 func (s *leases) acquire(ctx context.Context, key string, standby func(), ready func(ctx context.Context) bool) (context.Context, *lease) {
 	taken := false // by another replica, at the last try
 	for ctx.Err() == nil {

@@ -122,7 +122,7 @@ func (d Deps) reportJSON(all []record, answer api.Answer, names []string) error 
 }
 
 func unknownSkill(name string) error {
-	return fmt.Errorf("no agent has a skill %q, and there is no folder of this name", name)
+	return fmt.Errorf("no agent has a skill named %q, and no folder with that name exists", name)
 }
 
 func (d Deps) keygen() *cobra.Command {

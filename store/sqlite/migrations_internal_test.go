@@ -2,6 +2,8 @@ package sqlite
 
 import (
 	"database/sql"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/pressly/goose/v3"
@@ -25,6 +27,35 @@ func TestSchemaIsLookedAtWithoutMigrations(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, e.stmts.upToDate(), "another program's")
 	require.NoError(t, e.Close())
+}
+
+// A start that ended early, or a database file that was removed, leaves files that belong to no database.
+func TestCreateWithLeftovers(t *testing.T) {
+	t.Parallel()
+	other := t.TempDir()
+	e, err := openEngine(t.Context(), Config{Dir: other})
+	require.NoError(t, err)
+	_, err = e.stmts.exec(`INSERT INTO partitions (owner, id, epoch) VALUES ('other', 1, 1)`, nil)
+	require.NoError(t, err)
+	journal, err := os.ReadFile(filepath.Join(other, FileName+"-wal"))
+	require.NoError(t, err)
+	require.NotEmpty(t, journal)
+	require.NoError(t, e.Close())
+
+	dir := t.TempDir()
+	for name, content := range map[string][]byte{FileName: nil, FileName + "-new": []byte("half a file"), FileName + "-wal": journal, FileName + "-new-wal": journal} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), content, 0o600))
+	}
+	var done engine.Migrated
+	e, err = openEngine(t.Context(), Config{Dir: dir, Migrated: &done})
+	require.NoError(t, err)
+	require.True(t, done.Created)
+	require.True(t, e.stmts.upToDate())
+	var rows int64
+	require.NoError(t, e.stmts.query(`SELECT count(*) FROM partitions`, nil, func(row engine.Row) error { return row.Scan(&rows) }))
+	require.Zero(t, rows, "those of the journal are of another database")
+	require.NoError(t, e.Close())
+	require.NoFileExists(t, filepath.Join(dir, FileName+"-new"))
 }
 
 // A migration that was written beside others gets its turn, although later ones have been applied.

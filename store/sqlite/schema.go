@@ -2,11 +2,13 @@ package sqlite
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 
 	"zombiezen.com/go/sqlite/sqlitex"
-
-	"sluice/store/engine"
 )
 
 //go:generate go test -run TestSchemaIsWhatTheMigrationsMake -update .
@@ -17,17 +19,44 @@ import (
 //go:embed schema.sql
 var schema string
 
-// create makes the schema if the database is empty.
-func (s *statements) create() (created bool, err error) {
-	var objects int64
-	if err := s.query(`SELECT count(*) FROM sqlite_schema`, nil, func(row engine.Row) error { return row.Scan(&objects) }); err != nil {
-		return false, err
-	}
-	if objects > 0 {
+// create makes the database, unless its file has something in it. SQLite would sync each step of a new file; create writes
+// another file, syncs it once, and renames it. A file that a crash has left is made again. The first commit syncs the
+// folder, and the new name with it.
+func create(path string) (created bool, err error) {
+	info, err := os.Stat(path)
+	if err == nil && info.Size() > 0 {
 		return false, nil
 	}
-	if err := sqlitex.ExecuteScript(s.conn, schema, nil); err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	unfinished := path + "-new"
+	for _, old := range []string{unfinished, unfinished + "-wal", unfinished + "-shm", path + "-wal", path + "-shm"} {
+		if err := os.Remove(old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false, fmt.Errorf("remove what belongs to no database: %w", err)
+		}
+	}
+	if err := fill(unfinished); err != nil {
 		return false, fmt.Errorf("create the tables: %w", err)
 	}
-	return true, s.forget() // statements on the empty database
+	return true, os.Rename(unfinished, path)
+}
+
+// fill writes the schema to an empty file and syncs it.
+func fill(path string) error {
+	f, err := os.OpenFile(filepath.Clean(path), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	s, err := newStatements(path, nil, "synchronous=OFF", "journal_mode=MEMORY")
+	if err == nil {
+		if err = sqlitex.ExecuteScript(s.conn, schema, nil); err == nil {
+			_, err = s.exec("PRAGMA journal_mode=WAL", nil)
+		}
+		err = errors.Join(err, s.close())
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
 }

@@ -85,15 +85,12 @@ func openEngine(ctx context.Context, c Config) (*database, error) {
 
 func (e *database) open(ctx context.Context, c Config) (err error) {
 	path := filepath.Join(e.dir, FileName)
-	if err := private(path); err != nil {
-		return err
+	var done engine.Migrated
+	if done.Created, err = create(path); err != nil {
+		return fmt.Errorf("create database: %w", err)
 	}
 	closeToOthers(path, c.Log)
 	if e.stmts, err = newStatements(path, e.hears, pragmas()...); err != nil {
-		return err
-	}
-	var done engine.Migrated
-	if done.Created, err = e.stmts.create(); err != nil {
 		return err
 	}
 	if !e.stmts.upToDate() {
@@ -151,18 +148,6 @@ func prepare(ctx context.Context, path string, log *slog.Logger) (engine.Migrate
 	db.SetMaxOpenConns(1)
 	done, err := migrate(ctx, db, log)
 	return done, errors.Join(err, db.Close())
-}
-
-// private makes the database's file readable only for its owner. SQLite's other files get the same mode.
-func private(path string) error {
-	f, err := os.OpenFile(filepath.Clean(path), os.O_RDWR|os.O_CREATE, 0o600)
-	if errors.Is(err, fs.ErrPermission) {
-		return err
-	}
-	if err != nil {
-		return fmt.Errorf("create database: %w", err)
-	}
-	return f.Close()
 }
 
 // closeToOthers removes other users' access to the database, which a restored copy may have brought back.

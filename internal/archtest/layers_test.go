@@ -72,7 +72,7 @@ func layers() [][]string {
 		{"internal/program/programtest", "internal/backup", "internal/cli/terminal"},
 		{"internal/cli/api"},
 		{"internal/cli/command"},
-		{"internal/cli/archive", "internal/cli/chat", "internal/cli/complete", "internal/cli/configure", "internal/cli/console", "internal/cli/doctor", "internal/cli/examples", "internal/cli/logs", "internal/cli/models", "internal/cli/node", "internal/cli/policy", "internal/cli/service", "internal/cli/setup", "internal/cli/skills", "internal/cli/usage"},
+		{"internal/cli/archive", "internal/cli/automation", "internal/cli/chat", "internal/cli/complete", "internal/cli/configure", "internal/cli/console", "internal/cli/doctor", "internal/cli/examples", "internal/cli/logs", "internal/cli/models", "internal/cli/node", "internal/cli/policy", "internal/cli/service", "internal/cli/setup", "internal/cli/skills", "internal/cli/usage"},
 		{"internal/app", "internal/cli", "internal/config/gen", "store/sqlite/sqlitetest", "sessions/sessiontest", "internal/markdown/markdowntest", "internal/model/modeltest", "internal/sandbox/sandboxtest", "adapters/telegram/telegramtest", "adapters/slack/slacktest", "adapters/discord/discordtest"},
 		{"cmd/sluice", "examples/agents/go"},
 		{"internal/chaos/completions", "internal/chaos/balancer", "internal/chaos/child"}, // they run the program from outside

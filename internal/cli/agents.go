@@ -14,11 +14,11 @@ import (
 )
 
 func agentsCommand(g command.Deps) *cobra.Command {
-	return group("agents", "The agents, and the programs that work for them", agentsList(g), agentsShow(g), agentsKey(g))
+	return command.Group("agents", "The agents, and the programs that work for them", agentsList(g), agentsShow(g), agentsKey(g))
 }
 
 func agentsList(g command.Deps) *cobra.Command {
-	return command.Asking(g, &cobra.Command{Use: "list", Short: "List the agents", Args: command.Args(0, 0)}, get("/v1/agents", nil), func(s terminal.Screen, got api.AgentList) error {
+	return command.Asking(g, &cobra.Command{Use: "list", Short: "List the agents", Args: command.Args(0, 0)}, command.Get("/v1/agents", nil), func(s terminal.Screen, got api.AgentList) error {
 		return terminal.Rows(s, []string{"ID", "NAME", "KIND", "MODEL", "LEVEL", "CONNECTED"}, got.Agents, func(a api.Agent) []string {
 			return []string{a.ID, terminal.Line(a.Name), a.Kind, a.Model, a.Classification, connected(a)}
 		})

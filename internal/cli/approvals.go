@@ -16,23 +16,23 @@ import (
 )
 
 func approvalsCommand(g command.Deps) *cobra.Command {
-	return group("approvals", "Tool calls and messages that wait for approval", approvalsList(g), approvalsShow(g), approvalsAllow(g), policy.Always(g), approvalsDeny(g))
+	return command.Group("approvals", "Tool calls and messages that wait for approval", approvalsList(g), approvalsShow(g), approvalsAllow(g), policy.Always(g), approvalsDeny(g))
 }
 
 func approvalsList(g command.Deps) *cobra.Command {
-	var p page
+	var p command.Page
 	var all bool
 	var kind, channel string
-	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List what waits for approval, soonest to expire first", Args: command.Args(0, 0)}, get("/v1/approvals", func() url.Values {
-		if p.status = ""; all {
-			p.status = "all"
+	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List what waits for approval, soonest to expire first", Args: command.Args(0, 0)}, command.Get("/v1/approvals", func() url.Values {
+		if p.Status = ""; all {
+			p.Status = "all"
 		}
-		return p.with("kind", kind, "channel", channel)
+		return p.With("kind", kind, "channel", channel)
 	}), printApprovals)
 	cmd.Flags().BoolVar(&all, "all", false, "also list decided ones, newest first")
 	cmd.Flags().StringVar(&kind, "kind", "", "show only this `kind`: call (of a tool) or message (held by a rule)")
 	cmd.Flags().StringVar(&channel, "channel", "", "show only what concerns this `channel`")
-	return p.add(cmd)
+	return p.Add(cmd)
 }
 
 func printApprovals(s terminal.Screen, got api.ApprovalList) error {
@@ -44,7 +44,7 @@ func printApprovals(s terminal.Screen, got api.ApprovalList) error {
 func approvalsShow(g command.Deps) *cobra.Command {
 	return command.Asking(g, &cobra.Command{
 		Use: "show ID", Short: "Show a tool call or message in full, why it waits, and who may decide", Args: command.Args(1, 1),
-	}, one("approvals"), printApproval)
+	}, command.One("approvals"), printApproval)
 }
 
 func printApproval(s terminal.Screen, p api.Approval) error {

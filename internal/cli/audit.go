@@ -15,7 +15,7 @@ import (
 )
 
 func auditCommand(g command.Deps) *cobra.Command {
-	return group("audit", "Who did what", auditList(g), auditVerify(g))
+	return command.Group("audit", "Who did what", auditList(g), auditVerify(g))
 }
 
 // auditFilter chooses entries.

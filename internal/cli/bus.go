@@ -14,7 +14,7 @@ import (
 )
 
 func busCommand(g command.Deps) *cobra.Command {
-	return group("bus", "Watch what agents send each other", busTail(g))
+	return command.Group("bus", "Watch what agents send each other", busTail(g))
 }
 
 func busTail(g command.Deps) *cobra.Command {

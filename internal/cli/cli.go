@@ -15,6 +15,7 @@ import (
 	"sluice/internal/build"
 	"sluice/internal/cli/api"
 	"sluice/internal/cli/archive"
+	"sluice/internal/cli/automation"
 	"sluice/internal/cli/command"
 	"sluice/internal/cli/complete"
 	"sluice/internal/cli/console"
@@ -168,8 +169,8 @@ Most other commands talk to a running gateway. Set SLUICE_URL and SLUICE_TOKEN
 to choose one. By default the address comes from the configuration, and the
 token from the state folder. SLUICE_STATE sets a different state folder.`,
 		SilenceErrors: true, SilenceUsage: true,
-		Args:    unknownCommand,
-		RunE:    help,
+		Args:    command.Unknown,
+		RunE:    command.Help,
 		Version: d.Version,
 	}
 	root.SetIn(d.Stdin)
@@ -178,50 +179,22 @@ token from the state folder. SLUICE_STATE sets a different state folder.`,
 	root.SetVersionTemplate("sluice {{.Version}}\n")
 	root.PersistentFlags().StringVar(&locator.Config, "config", "", "configuration `file` (default: $SLUICE_CONFIG, ./sluice.yaml, $XDG_CONFIG_HOME/sluice/sluice.yaml)")
 	root.AddCommand(
-		serveCommand(d, r, locator), initCommand(d, r, locator), chatCommand(d, screen, locator), sendCommand(g), wakeCommand(d, g),
-		sessionsCommand(d, g), policyCommand(g, d.Stdin), deliveriesCommand(g), runsCommand(g), agentsCommand(g), modelsCommand(g, models.PricesCommand(screen, locator.Load, until, command.Args(0, 0))), usage.Command(g), busCommand(g), pairingCommand(g), approvalsCommand(g), memoryCommand(g), skillsCommand(g, client), cronCommand(d, g), checksCommand(g), hooksCommand(g, d.Stdin), alertsCommand(g), nodesCommand(g), group("node", "Make this machine a node of a gateway", node.Commands(node.Deps{Deps: g, Stdin: d.Stdin, Version: d.Version})...), auditCommand(g), logs.Command(g, errInterrupted), directoryCommand(g),
+		serveCommand(d, r, locator), initCommand(d, r, locator), chatCommand(d, screen, locator), sendCommand(g),
+		sessionsCommand(d, g), policyCommand(g, d.Stdin), deliveriesCommand(g), runsCommand(g), agentsCommand(g), modelsCommand(g, models.PricesCommand(screen, locator.Load, until, command.Args(0, 0))), usage.Command(g), busCommand(g), pairingCommand(g), approvalsCommand(g), memoryCommand(g), skillsCommand(g, client), command.Group("node", "Make this machine a node of a gateway", node.Commands(node.Deps{Deps: g, Stdin: d.Stdin, Version: d.Version})...), auditCommand(g), logs.Command(g, errInterrupted), directoryCommand(g),
 		configCommand(d, g, locator), doctorCommand(d, r, locator, screen), statusCommand(g, locator),
 	)
 	root.AddCommand(service.Version(d.Build, screen, command.Args(0, 0), until), service.Command(d.Loader, locator, screen, until), archives.Backup(), archives.Restore(), archives.Export(), archives.Import(), archives.Migrate(func(ctx context.Context) (Migrated, error) {
 		return d.Migrate(ctx, ServeOptions{ConfigPath: locator.Config, Version: d.Version, Stderr: d.Stderr})
 	}))
 	root.AddCommand(console.Commands(g, d.Browser)...)
+	root.AddCommand(automation.Commands(automation.Deps{Deps: g, Stdin: d.Stdin, Terminal: d.Terminal, Now: d.Now})...)
 	examples.Show(root)
 	if len(d.Args) > 0 && strings.HasPrefix(d.Args[0], cobra.ShellCompRequestCmd) {
 		complete.Values(root, locator.Connect)
 	}
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
-		completion.Args, completion.RunE = unknownCommand, help
+		completion.Args, completion.RunE = command.Unknown, command.Help
 	}
 	return root
-}
-
-func help(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-
-// group is a command that only contains other commands.
-func group(use, short string, commands ...*cobra.Command) *cobra.Command {
-	g := &cobra.Command{Use: use, Short: short, Args: unknownCommand, RunE: help}
-	g.AddCommand(commands...)
-	return g
-}
-
-// unknownCommand refuses words where a command is expected, and suggests similar commands.
-func unknownCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	text := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
-	cmd.SuggestionsMinimumDistance = 2
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		text += ": did you mean " + strings.Join(near, " or ") + "?"
-	}
-	return terminal.UsageError{Text: text}
-}
-
-// requireFlags marks flags as required.
-func requireFlags(cmd *cobra.Command, names ...string) {
-	for _, name := range names {
-		_ = cmd.MarkFlagRequired(name) // the flag is defined next to the call
-	}
 }

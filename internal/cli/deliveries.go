@@ -13,16 +13,16 @@ import (
 )
 
 func deliveriesCommand(g command.Deps) *cobra.Command {
-	return group("deliveries", "Outgoing messages and what happened to them",
+	return command.Group("deliveries", "Outgoing messages and what happened to them",
 		deliveriesList(g), deliveriesShow(g),
 		deliveriesChange(g, "retry", "Send a failed, expired, blocked or unknown delivery again"),
 		deliveriesChange(g, "discard", "Discard a delivery that was not sent"))
 }
 
 func deliveriesList(g command.Deps) *cobra.Command {
-	var p page
-	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List deliveries, newest first", Args: command.Args(0, 0)}, get("/v1/deliveries", p.query), printDeliveries)
-	return p.addStatus(cmd, "queued, held, sending, sent, blocked, failed, unknown, expired or discarded")
+	var p command.Page
+	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List deliveries, newest first", Args: command.Args(0, 0)}, command.Get("/v1/deliveries", p.Query), printDeliveries)
+	return p.AddStatus(cmd, "queued, held, sending, sent, blocked, failed, unknown, expired or discarded")
 }
 
 func printDeliveries(s terminal.Screen, got api.DeliveryList) error {
@@ -36,7 +36,7 @@ func printDeliveries(s terminal.Screen, got api.DeliveryList) error {
 }
 
 func deliveriesShow(g command.Deps) *cobra.Command {
-	return command.Asking(g, &cobra.Command{Use: "show DELIVERY", Short: "Show a delivery and the gate's decision", Args: command.Args(1, 1)}, one("deliveries"), printDelivery)
+	return command.Asking(g, &cobra.Command{Use: "show DELIVERY", Short: "Show a delivery and the gate's decision", Args: command.Args(1, 1)}, command.One("deliveries"), printDelivery)
 }
 
 func printDelivery(s terminal.Screen, d api.Delivery) error {
@@ -92,13 +92,13 @@ func deliveriesChange(g command.Deps, verb, short string) *cobra.Command {
 }
 
 func runsCommand(g command.Deps) *cobra.Command {
-	return group("runs", "Current and past work of the agents", runsList(g), runsShow(g))
+	return command.Group("runs", "Current and past work of the agents", runsList(g), runsShow(g))
 }
 
 func runsList(g command.Deps) *cobra.Command {
-	var p page
-	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List runs, newest first", Args: command.Args(0, 0)}, get("/v1/runs", p.query), printRuns)
-	return p.addStatus(cmd, "queued, running, done, failed, timeout, aborted or dropped")
+	var p command.Page
+	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List runs, newest first", Args: command.Args(0, 0)}, command.Get("/v1/runs", p.Query), printRuns)
+	return p.AddStatus(cmd, "queued, running, done, failed, timeout, aborted or dropped")
 }
 
 func printRuns(s terminal.Screen, got api.RunList) error {
@@ -108,7 +108,7 @@ func printRuns(s terminal.Screen, got api.RunList) error {
 }
 
 func runsShow(g command.Deps) *cobra.Command {
-	return command.Asking(g, &cobra.Command{Use: "show RUN", Short: "Show a run and its reply", Args: command.Args(1, 1)}, one("runs"), printRun)
+	return command.Asking(g, &cobra.Command{Use: "show RUN", Short: "Show a run and its reply", Args: command.Args(1, 1)}, command.One("runs"), printRun)
 }
 
 func printRun(s terminal.Screen, r api.Run) error {

@@ -3,8 +3,9 @@
 //
 //   - api finds the gateway and talks to it;
 //   - terminal prints results;
-//   - chat, doctor and setup are the commands chat, doctor and init;
-//   - all others are here, one file for each group of commands.
+//   - command makes commands that ask the gateway;
+//   - automation, chat, doctor, setup and others are commands or groups of commands;
+//   - the rest is here, one file for each group of commands.
 //
 // Exit codes: 0 done, 1 failed, 2 wrong use or a faulty configuration.
 //

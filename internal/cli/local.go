@@ -173,7 +173,7 @@ func configCommand(d Deps, g command.Deps, locator *api.Locator) *cobra.Command 
 	}
 	command.ResultJSON(check, &checkJSON)
 	command.ResultJSON(show, &showJSON)
-	group := group("config", "Check, show and change the configuration", check, schema, show)
+	group := command.Group("config", "Check, show and change the configuration", check, schema, show)
 	group.AddCommand(configure.Commands(configure.Deps{Deps: g, Stdin: d.Stdin, Terminal: d.Terminal, Secret: d.Secret})...)
 	return group
 }

@@ -13,7 +13,7 @@ import (
 )
 
 func memoryCommand(g command.Deps) *cobra.Command {
-	return group("memory", "What agents remember across sessions", memoryList(g), memorySearch(g), memoryShow(g), memoryVersions(g), memoryDelete(g))
+	return command.Group("memory", "What agents remember across sessions", memoryList(g), memorySearch(g), memoryShow(g), memoryVersions(g), memoryDelete(g))
 }
 
 // memoryFlags choose memories.
@@ -26,24 +26,24 @@ func (f *memoryFlags) add(cmd *cobra.Command) {
 
 func memoryList(g command.Deps) *cobra.Command {
 	var f memoryFlags
-	var p page
+	var p command.Page
 	var tag string
 	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List memories by key", Args: command.Args(0, 0)}, func([]string) (api.Request, error) {
-		return api.Request{Path: "/v1/memory", Query: p.with("namespace", f.namespace, "audience", f.audience, "tag", tag)}, nil
+		return api.Request{Path: "/v1/memory", Query: p.With("namespace", f.namespace, "audience", f.audience, "tag", tag)}, nil
 	}, printMemories)
 	f.add(cmd)
 	cmd.Flags().StringVar(&tag, "tag", "", "show only memories with this `tag`")
-	return p.add(cmd)
+	return p.Add(cmd)
 }
 
 func memorySearch(g command.Deps) *cobra.Command {
 	var f memoryFlags
-	p := page{limit: 50}
+	p := command.Page{Limit: 50}
 	cmd := command.Asking(g, &cobra.Command{Use: "search WORDS", Short: "Search memories, best match first", Args: command.Args(1, command.Unlimited)}, func(args []string) (api.Request, error) {
-		return api.Request{Path: "/v1/memory", Query: p.with("namespace", f.namespace, "audience", f.audience, "q", strings.Join(args, " "))}, nil
+		return api.Request{Path: "/v1/memory", Query: p.With("namespace", f.namespace, "audience", f.audience, "q", strings.Join(args, " "))}, nil
 	}, printMemories)
 	f.add(cmd)
-	cmd.Flags().IntVar(&p.limit, "limit", 50, "show at most this `number` of memories")
+	cmd.Flags().IntVar(&p.Limit, "limit", 50, "show at most this `number` of memories")
 	return cmd
 }
 
@@ -58,7 +58,7 @@ func printMemories(s terminal.Screen, got api.MemoryList) error {
 }
 
 func memoryShow(g command.Deps) *cobra.Command {
-	return command.Asking(g, &cobra.Command{Use: "show ID", Short: "Show a memory and the earlier versions of its key", Args: command.Args(1, 1)}, one("memory"), printMemory)
+	return command.Asking(g, &cobra.Command{Use: "show ID", Short: "Show a memory and the earlier versions of its key", Args: command.Args(1, 1)}, command.One("memory"), printMemory)
 }
 
 func printMemory(s terminal.Screen, got api.MemoryHistory) error {
@@ -81,13 +81,13 @@ func printMemory(s terminal.Screen, got api.MemoryHistory) error {
 
 func memoryVersions(g command.Deps) *cobra.Command {
 	var f memoryFlags
-	var p page
+	var p command.Page
 	cmd := command.Asking(g, &cobra.Command{
 		Use: "versions KEY", Short: "List all versions of a key, including replaced, deleted and expired ones", Args: command.Args(1, 1),
 		Long: `List all versions of a key, including those that were replaced or deleted, or have expired.
 They are kept as long as retention.memories says.`,
 	}, func(args []string) (api.Request, error) {
-		return api.Request{Path: "/v1/memory/versions", Query: p.with("key", args[0], "namespace", f.namespace, "audience", f.audience)}, nil
+		return api.Request{Path: "/v1/memory/versions", Query: p.With("key", args[0], "namespace", f.namespace, "audience", f.audience)}, nil
 	}, func(s terminal.Screen, got api.MemoryVersions) error {
 		err := terminal.List(s, "No versions of this key found.", []string{"VERSION", "NAMESPACE", "AUDIENCE", "LEVEL", "STATE", "CONTENT", "SAVED", "BY SESSION"}, got.Versions, func(m api.Memory) []string {
 			return []string{m.ID, m.Namespace, m.Audience, m.Level, m.State(), terminal.Short(m.Content), s.Ago(m.Updated), m.Session}
@@ -98,7 +98,7 @@ They are kept as long as retention.memories says.`,
 		return s.More(got.Next)
 	})
 	f.add(cmd)
-	return p.add(cmd)
+	return p.Add(cmd)
 }
 
 func memoryDelete(g command.Deps) *cobra.Command {

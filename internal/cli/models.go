@@ -20,8 +20,8 @@ func modelsCommand(g command.Deps, prices *cobra.Command) *cobra.Command {
 			return r, nil
 		}
 	}
-	return group("models", "Show model providers and prices, check models, and use them again after failures",
-		command.Asking(g, &cobra.Command{Use: "list", Short: "List providers, keys and models, with those that do not work", Args: command.Args(0, 0)}, get("/v1/providers", nil), models.List),
+	return command.Group("models", "Show model providers and prices, check models, and use them again after failures",
+		command.Asking(g, &cobra.Command{Use: "list", Short: "List providers, keys and models, with those that do not work", Args: command.Args(0, 0)}, command.Get("/v1/providers", nil), models.List),
 		command.Asking(g, &cobra.Command{Use: "check PROVIDER [MODEL]", Short: "Ask a model for one word, with each key", Args: command.Args(1, 2)}, provider("check"), models.Check),
 		command.Asking(g, &cobra.Command{Use: "clear PROVIDER", Short: "End the cooldown of keys and models that have failed", Args: command.Args(1, 1)}, provider("clear"), models.Cleared),
 		prices,

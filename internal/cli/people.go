@@ -15,11 +15,11 @@ import (
 )
 
 func pairingCommand(g command.Deps) *cobra.Command {
-	return group("pairing", "Admit people to direct chats with the agents", pairingList(g), pairingApprove(g), pairingDeny(g), pairingRevoke(g))
+	return command.Group("pairing", "Admit people to direct chats with the agents", pairingList(g), pairingApprove(g), pairingDeny(g), pairingRevoke(g))
 }
 
 func pairingList(g command.Deps) *cobra.Command {
-	return command.Asking(g, &cobra.Command{Use: "list", Short: "List people who asked for access and people who have it", Args: command.Args(0, 0)}, get("/v1/pairings", nil), printPairings)
+	return command.Asking(g, &cobra.Command{Use: "list", Short: "List people who asked for access and people who have it", Args: command.Args(0, 0)}, command.Get("/v1/pairings", nil), printPairings)
 }
 
 func printPairings(s terminal.Screen, got api.PairingList) error {
@@ -89,7 +89,7 @@ are listed where the platform tells them.`,
 	}, printConversation)
 	cmd.Flags().StringVar(&channel, "channel", "", "the `platform`, for example slack")
 	cmd.Flags().StringVar(&account, "account", "", "the `account` on it (default: the only one, or \"default\")")
-	requireFlags(cmd, "channel")
+	command.RequireFlags(cmd, "channel")
 	return cmd
 }
 

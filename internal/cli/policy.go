@@ -16,14 +16,14 @@ import (
 )
 
 func policyCommand(g command.Deps, stdin io.Reader) *cobra.Command {
-	return group("policy", "Check, simulate and backtest the policy, and list what is always allowed", policyCheck(g), policySimulate(g), policy.Backtest(g, stdin), policy.Rules(g), policy.EndRule(g))
+	return command.Group("policy", "Check, simulate and backtest the policy, and list what is always allowed", policyCheck(g), policySimulate(g), policy.Backtest(g, stdin), policy.Rules(g), policy.EndRule(g))
 }
 
 func policyCheck(g command.Deps) *cobra.Command {
 	var f struct{ channel, chatType, account, to, thread, session, label, kind, text string }
 	cmd := command.Asking(g, &cobra.Command{
 		Use: "check --channel CHANNEL --chat-type TYPE", Short: "Show what the gate would decide about a message, and every rule it checks", Args: command.Args(0, 0),
-	}, get("/v1/policy/check", func() url.Values {
+	}, command.Get("/v1/policy/check", func() url.Values {
 		return api.Query("channel", f.channel, "chatType", f.chatType, "account", f.account, "to", f.to, "thread", f.thread,
 			"session", f.session, "label", f.label, "kind", f.kind, "text", f.text)
 	}), printDecision)
@@ -37,7 +37,7 @@ func policyCheck(g command.Deps) *cobra.Command {
 	flags.StringVar(&f.label, "label", "", "`level` of the text")
 	flags.StringVar(&f.kind, "kind", "", "reply, announce, notice or message")
 	flags.StringVar(&f.text, "text", "", "the text, for rules that look at it")
-	requireFlags(cmd, "channel", "chat-type")
+	command.RequireFlags(cmd, "channel", "chat-type")
 	return cmd
 }
 

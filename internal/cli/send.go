@@ -67,7 +67,7 @@ message is sent, and fails if that does not happen.`,
 	flags.StringVar(&f.key, "idempotency-key", "", "messages with the same `key` are sent only once")
 	flags.StringArrayVar(&f.buttons, "button", nil, "add a button, as `LABEL=VALUE`; repeatable")
 	flags.StringArrayVar(&f.files, "file", nil, "add the file at this `path`; repeatable")
-	requireFlags(cmd, "channel", "to")
+	command.RequireFlags(cmd, "channel", "to")
 	return cmd
 }
 

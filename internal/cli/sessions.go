@@ -21,14 +21,14 @@ import (
 )
 
 func sessionsCommand(d Deps, g command.Deps) *cobra.Command {
-	return group("sessions", "List, read, change and talk to sessions",
+	return command.Group("sessions", "List, read, change and talk to sessions",
 		sessionsList(g), sessionsShow(g), sessionsHistory(g), sessionsSend(g), sessionsPatch(g), sessionsReset(g), sessionsDelete(d, g), sessionsExchanges(g), sessionsSpawn(g))
 }
 
 func sessionsList(g command.Deps) *cobra.Command {
 	var after string
 	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List sessions", Args: command.Args(0, 0)},
-		get("/v1/sessions", func() url.Values { return api.Query("after", after) }), printSessions)
+		command.Get("/v1/sessions", func() url.Values { return api.Query("after", after) }), printSessions)
 	cmd.Flags().StringVar(&after, "after", "", "show the sessions after this `ID`, from the end of the previous page")
 	return cmd
 }
@@ -40,7 +40,7 @@ func printSessions(s terminal.Screen, found []api.Session) error {
 }
 
 func sessionsShow(g command.Deps) *cobra.Command {
-	return command.Asking(g, &cobra.Command{Use: "show SESSION", Short: "Show a session, by key or ID", Args: command.Args(1, 1)}, one("sessions"), printSession)
+	return command.Asking(g, &cobra.Command{Use: "show SESSION", Short: "Show a session, by key or ID", Args: command.Args(1, 1)}, command.One("sessions"), printSession)
 }
 
 func printSession(s terminal.Screen, got api.Session) error {

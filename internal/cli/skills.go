@@ -10,6 +10,6 @@ import (
 )
 
 func skillsCommand(g command.Deps, client *http.Client) *cobra.Command {
-	return group("skills", "Instructions, files and scripts that agents use for certain tasks",
+	return command.Group("skills", "Instructions, files and scripts that agents use for certain tasks",
 		skills.Commands(skills.Deps{Deps: g, HTTP: client})...)
 }

@@ -17,7 +17,7 @@ func statusCommand(g command.Deps, locator *api.Locator) *cobra.Command {
 		Use: "status", Short: "Show the state of a running gateway", Args: command.Args(0, 0),
 		Long: `Show the state of a running gateway. With --ready, print nothing and exit with 0 if the gateway is ready, else with 1:
 for health checks of containers. This needs no token.`,
-	}, get("/v1/status", nil), printStatus)
+	}, command.Get("/v1/status", nil), printStatus)
 	var ready bool
 	cmd.Flags().BoolVar(&ready, "ready", false, "only check whether the gateway is ready, without a token")
 	cmd.MarkFlagsMutuallyExclusive("ready", "json")

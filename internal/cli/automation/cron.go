@@ -1,4 +1,4 @@
-package cli
+package automation
 
 import (
 	"cmp"
@@ -13,18 +13,19 @@ import (
 	"sluice/internal/cron"
 )
 
-func cronCommand(d Deps, g command.Deps) *cobra.Command {
-	return group("cron", "Work with jobs and schedules",
+func cronCommand(d Deps) *cobra.Command {
+	g := d.Deps
+	return command.Group("cron", "Work with jobs and schedules",
 		jobsList(g), jobsShow(g), jobsAdd(g), jobsUpdate(g),
 		jobsPost(g, "pause", "Pause a job: its times neither fire nor count as missed", "is paused"),
 		jobsPost(g, "resume", "End the pause of a job", "is resumed"),
-		jobsRun(g), jobsRemove(g), jobsHistory(g), cronNext(d, g.Run, g.Screen))
+		jobsRun(g), jobsRemove(g), jobsHistory(g), cronNext(d))
 }
 
 // instantsMax is how many instants one command prints at most.
 const instantsMax = 1000
 
-func cronNext(d Deps, run func(command.Task) func(*cobra.Command, []string) error, screen terminal.Screen) *cobra.Command {
+func cronNext(d Deps) *cobra.Command {
 	var f struct {
 		zone, from string
 		count      int
@@ -45,7 +46,7 @@ that begins with * only narrows the other. @hourly, @daily, @weekly, @monthly an
 
 A time that a clock change skips means the first instant after the change. A time
 that occurs twice means the first occurrence.`,
-		RunE: run(func(_ context.Context, args []string) error {
+		RunE: d.Run(func(_ context.Context, args []string) error {
 			if f.count < 1 || f.count > instantsMax {
 				return terminal.Usagef("--count %d: use 1 to %d", f.count, instantsMax)
 			}
@@ -63,7 +64,7 @@ that occurs twice means the first occurrence.`,
 			if !f.asJSON && len(times) == 0 {
 				return nil
 			}
-			return screen.Result(f.asJSON, map[string]any{"times": times}, strings.Join(times, "\n"))
+			return d.Screen.Result(f.asJSON, map[string]any{"times": times}, strings.Join(times, "\n"))
 		}),
 	}
 	cmd.Flags().StringVar(&f.zone, "timezone", "", "the `zone` of the times, for example Europe/Berlin (default: this machine's)")

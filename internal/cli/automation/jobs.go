@@ -1,4 +1,4 @@
-package cli
+package automation
 
 import (
 	"cmp"
@@ -15,13 +15,13 @@ import (
 )
 
 func jobsList(g command.Deps) *cobra.Command {
-	var p page
+	var p command.Page
 	var state string
 	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List jobs, those of sluice.yaml and those created at run time", Args: command.Args(0, 0)}, func([]string) (api.Request, error) {
-		return api.Request{Path: "/v1/cron", Query: p.with("state", state)}, nil
+		return api.Request{Path: "/v1/cron", Query: p.With("state", state)}, nil
 	}, printJobs)
 	cmd.Flags().StringVar(&state, "state", "", "show only jobs in this `state`: active, paused, faulty or ended")
-	return p.add(cmd)
+	return p.Add(cmd)
 }
 
 func printJobs(s terminal.Screen, got api.JobList) error {
@@ -38,7 +38,7 @@ func instant(t *time.Time) string {
 }
 
 func jobsShow(g command.Deps) *cobra.Command {
-	return command.Asking(g, &cobra.Command{Use: "show JOB", Short: "Show a job", Args: command.Args(1, 1)}, one("cron"), printJob)
+	return command.Asking(g, &cobra.Command{Use: "show JOB", Short: "Show a job", Args: command.Args(1, 1)}, command.One("cron"), printJob)
 }
 
 func printJob(s terminal.Screen, j api.Job) error {
@@ -51,13 +51,13 @@ func printJob(s terminal.Screen, j api.Job) error {
 }
 
 func jobsHistory(g command.Deps) *cobra.Command {
-	var p page
+	var p command.Page
 	cmd := command.Asking(g, &cobra.Command{
 		Use: "history JOB", Short: "List what happened at a job's times, newest first", Args: command.Args(1, 1),
 	}, func(args []string) (api.Request, error) {
-		return api.Request{Path: api.Path("cron", args[0], "history"), Query: p.query()}, nil
+		return api.Request{Path: api.Path("cron", args[0], "history"), Query: p.Query()}, nil
 	}, printInstants)
-	return p.add(cmd)
+	return p.Add(cmd)
 }
 
 func printInstants(s terminal.Screen, got api.JobHistory) error {

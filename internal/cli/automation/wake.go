@@ -1,4 +1,4 @@
-package cli
+package automation
 
 import (
 	"errors"
@@ -17,9 +17,9 @@ import (
 // wakeFlags are the flags of wake.
 type wakeFlags struct{ session, text, mode, label, key string }
 
-func wakeCommand(d Deps, g command.Deps) *cobra.Command {
+func wake(d Deps) *cobra.Command {
 	var f wakeFlags
-	cmd := command.Asking(g, &cobra.Command{
+	cmd := command.Asking(d.Deps, &cobra.Command{
 		Use: "wake [--session SESSION] [--text TEXT]", Short: "Send a text to a session without waiting for the reply", Args: command.Args(0, 0),
 		Long: `Say something to a session, as a message does, without waiting for the reply. The
 command ends when the gateway has stored the text.

@@ -1,4 +1,4 @@
-package cli
+package automation
 
 import (
 	"errors"
@@ -18,18 +18,18 @@ import (
 )
 
 func hooksCommand(g command.Deps, stdin io.Reader) *cobra.Command {
-	return group("hooks", "Requests from other programs, and what happened to them", hooksList(g), hooksShow(g), hooksTest(g, stdin), hooksReplay(g))
+	return command.Group("hooks", "Requests from other programs, and what happened to them", hooksList(g), hooksShow(g), hooksTest(g, stdin), hooksReplay(g))
 }
 
 func hooksList(g command.Deps) *cobra.Command {
-	var p page
+	var p command.Page
 	cmd := command.Asking(g, &cobra.Command{Use: "list [HOOK]", Short: "List the hooks, or the requests to one, newest first", Args: command.Args(0, 1)}, func(args []string) (api.Request, error) {
 		if len(args) == 0 {
 			return api.Request{Path: "/v1/hooks"}, nil
 		}
-		return api.Request{Path: api.Path("hooks", args[0], "requests"), Query: p.query()}, nil
+		return api.Request{Path: api.Path("hooks", args[0], "requests"), Query: p.Query()}, nil
 	}, printHooks)
-	return p.add(cmd)
+	return p.Add(cmd)
 }
 
 func printHooks(s terminal.Screen, got api.HookList) error {

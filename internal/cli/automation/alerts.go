@@ -1,4 +1,4 @@
-package cli
+package automation
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ import (
 )
 
 func alertsCommand(g command.Deps) *cobra.Command {
-	return group("alerts", "See what needs attention, and answer for it",
+	return command.Group("alerts", "See what needs attention, and answer for it",
 		alertsList(g), alertsShow(g), alertsFire(g),
 		alertsPost(g, "ack", "Acknowledge an alert, which stops its escalation"),
 		alertsPost(g, "resolve", "Mark an alert as resolved"),
@@ -24,19 +24,19 @@ func alertsCommand(g command.Deps) *cobra.Command {
 }
 
 func alertsList(g command.Deps) *cobra.Command {
-	var p page
+	var p command.Page
 	var filter []string
 	cmd := command.Asking(g, &cobra.Command{
 		Use: "list", Short: "List alerts, the latest first", Args: command.Args(0, 0),
 	}, func([]string) (api.Request, error) {
-		q := p.query()
+		q := p.Query()
 		if len(filter) > 0 {
 			q["filter"] = filter
 		}
 		return api.Request{Path: "/v1/alerts", Query: q}, nil
 	}, printAlerts)
 	cmd.Flags().StringArrayVar(&filter, "filter", nil, "show only alerts whose labels match, as Alertmanager writes `matchers`; key, severity and source are labels too; may be repeated")
-	return p.addStatus(cmd, "open (default), all, firing, acknowledged, resolved, expired")
+	return p.AddStatus(cmd, "open (default), all, firing, acknowledged, resolved, expired")
 }
 
 func printAlerts(s terminal.Screen, got api.AlertList) error {
@@ -58,7 +58,7 @@ func quietness(a api.Alert) string {
 }
 
 func alertsShow(g command.Deps) *cobra.Command {
-	return command.Asking(g, &cobra.Command{Use: "show ALERT", Short: "Show an alert, who was notified and why", Long: "Show an alert, who was notified and why. ALERT is a key or a short name such as al-1a2b3c4d.", Args: command.Args(1, 1)}, one("alerts"), printAlert)
+	return command.Asking(g, &cobra.Command{Use: "show ALERT", Short: "Show an alert, who was notified and why", Long: "Show an alert, who was notified and why. ALERT is a key or a short name such as al-1a2b3c4d.", Args: command.Args(1, 1)}, command.One("alerts"), printAlert)
 }
 
 func printAlert(s terminal.Screen, a api.Alert) error {

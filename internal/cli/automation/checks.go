@@ -1,4 +1,4 @@
-package cli
+package automation
 
 import (
 	"net/http"
@@ -12,11 +12,11 @@ import (
 )
 
 func checksCommand(g command.Deps) *cobra.Command {
-	return group("checks", "List checks, which need no model, and run them", checksList(g), checksRun(g))
+	return command.Group("checks", "List checks, which need no model, and run them", checksList(g), checksRun(g))
 }
 
 func checksList(g command.Deps) *cobra.Command {
-	return command.Asking(g, &cobra.Command{Use: "list", Short: "List the checks with what they found last", Args: command.Args(0, 0)}, get("/v1/checks", nil),
+	return command.Asking(g, &cobra.Command{Use: "list", Short: "List the checks with what they found last", Args: command.Args(0, 0)}, command.Get("/v1/checks", nil),
 		func(s terminal.Screen, got api.CheckList) error {
 			return terminal.List(s, `No checks found. Add them under "checks" in the configuration.`, []string{"NAME", "SOURCE", "VALUE", "CHANGED", "CHECKED", "ERROR"}, got.Checks, func(c api.Check) []string {
 				return []string{c.Name, terminal.Line(c.Source), terminal.Short(c.Value), s.Ago(c.Changed), s.Ago(c.Looked), terminal.Short(c.Error)}

@@ -1,4 +1,4 @@
-package cli
+package automation
 
 import (
 	"net/http"
@@ -40,21 +40,21 @@ func alertsSilence(g command.Deps) *cobra.Command {
 }
 
 func silencesCommand(g command.Deps) *cobra.Command {
-	return group("silences", "List and end silences", silencesList(g), silencesExpire(g))
+	return command.Group("silences", "List and end silences", silencesList(g), silencesExpire(g))
 }
 
 func silencesList(g command.Deps) *cobra.Command {
-	var p page
+	var p command.Page
 	var state string
 	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List silences, those that end first at the top", Args: command.Args(0, 0)}, func([]string) (api.Request, error) {
-		return api.Request{Path: "/v1/silences", Query: p.with("state", state)}, nil
+		return api.Request{Path: "/v1/silences", Query: p.With("state", state)}, nil
 	}, func(s terminal.Screen, got api.SilenceList) error {
 		return terminal.List(s, `No silences found. "--state all" includes silences that have ended.`, []string{"ID", "STATE", "MATCHERS", "AUTHOR", "COMMENT", "ENDS"}, got.Silences, func(x api.Silence) []string {
 			return []string{x.ID, x.State, strings.Join(x.Matchers, " "), x.Author, terminal.Short(x.Comment), instant(&x.Ends)}
 		})
 	})
 	cmd.Flags().StringVar(&state, "state", "", "current (default), all, pending, active or expired `silences`")
-	return p.add(cmd)
+	return p.Add(cmd)
 }
 
 func silencesExpire(g command.Deps) *cobra.Command {

@@ -1,4 +1,4 @@
-package cli
+package automation
 
 import (
 	"cmp"
@@ -16,23 +16,23 @@ import (
 )
 
 func alertGroupsCommand(g command.Deps) *cobra.Command {
-	return group("groups", "See which alerts are reported together and who is notified next", alertGroupsList(g), alertGroupsShow(g))
+	return command.Group("groups", "See which alerts are reported together and who is notified next", alertGroupsList(g), alertGroupsShow(g))
 }
 
 func alertGroupsList(g command.Deps) *cobra.Command {
-	var p page
+	var p command.Page
 	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List the open alert groups, newest first", Args: command.Args(0, 0)}, func([]string) (api.Request, error) {
-		return api.Request{Path: "/v1/alert-groups", Query: p.query()}, nil
+		return api.Request{Path: "/v1/alert-groups", Query: p.Query()}, nil
 	}, func(s terminal.Screen, got api.AlertGroupList) error {
 		return terminal.List(s, "No open alert groups found.", []string{"GROUP", "SEVERITY", "ALERTS", "LABELS", "QUIET", "STEP", "NOTIFIED", "NEXT"}, got.Groups, func(x api.AlertGroup) []string {
 			return []string{x.Group, x.Severity, alertsIn(x), labelPairs(x.Labels), groupQuietness(x), groupStep(x), toldLast(s, x.Told), nextMessage(x.Next)}
 		})
 	})
-	return p.add(cmd)
+	return p.Add(cmd)
 }
 
 func alertGroupsShow(g command.Deps) *cobra.Command {
-	return command.Asking(g, &cobra.Command{Use: "show GROUP", Short: "Show an open alert group: its alerts, who was notified, and when the next message is due", Args: command.Args(1, 1)}, one("alert-groups"), printAlertGroup)
+	return command.Asking(g, &cobra.Command{Use: "show GROUP", Short: "Show an open alert group: its alerts, who was notified, and when the next message is due", Args: command.Args(1, 1)}, command.One("alert-groups"), printAlertGroup)
 }
 
 func printAlertGroup(s terminal.Screen, x api.AlertGroup) error {

@@ -1,4 +1,4 @@
-package cli
+package automation
 
 import (
 	"net/http"
@@ -13,7 +13,7 @@ import (
 )
 
 func nodesCommand(g command.Deps) *cobra.Command {
-	return group("nodes", "Approve and revoke programs and devices that dial in", nodesList(g), nodesApprove(g), nodesLevel(g), nodesRevoke(g))
+	return command.Group("nodes", "Approve and revoke programs and devices that dial in", nodesList(g), nodesApprove(g), nodesLevel(g), nodesRevoke(g))
 }
 
 // nodeRecord is a node as the gateway lists it.
@@ -26,7 +26,7 @@ type nodeRecord struct {
 type nodeList struct{ Nodes []nodeRecord }
 
 func nodesList(g command.Deps) *cobra.Command {
-	return command.Asking(g, &cobra.Command{Use: "list", Short: "List nodes, and programs that wait for approval", Args: command.Args(0, 0)}, get("/v1/nodes", nil), func(s terminal.Screen, got nodeList) error {
+	return command.Asking(g, &cobra.Command{Use: "list", Short: "List nodes, and programs that wait for approval", Args: command.Args(0, 0)}, command.Get("/v1/nodes", nil), func(s terminal.Screen, got nodeList) error {
 		return terminal.List(s, `No nodes found. To add one, run "sluice node pair" on another machine.`, []string{"NODE", "STATUS", "CODE", "LEVEL", "PLATFORM", "CONNECTED", "CREATED"}, got.Nodes, func(n nodeRecord) []string {
 			connected := "no"
 			if n.Connected {

@@ -39,7 +39,7 @@ type Decision struct {
 	Reason string        `json:"reason"`
 	Rules  []CheckResult `json:"rules"`
 	// Terms are those of a hold.
-	Terms *sessions.Terms `json:"terms,omitempty"`
+	Terms *sessions.Terms `json:"terms,omitempty" doc:"of a hold: who may decide, and until when; approvers: a principal in every one of the lists, where an empty list means the owners"`
 	// Removed: the stored text no longer contains what was redacted.
 	Removed bool `json:"taken,omitempty"`
 
@@ -191,7 +191,8 @@ func (d *Decision) hold(name string, r Rule) {
 		d.Terms = &sessions.Terms{Timeout: timeout, AllowOnTimeout: allow}
 	}
 	d.Terms.Timeout, d.Terms.AllowOnTimeout = min(d.Terms.Timeout, timeout), d.Terms.AllowOnTimeout && allow
-	d.Terms.Approvers, d.Terms.Rules = append(d.Terms.Approvers, r.Approvers), append(d.Terms.Rules, name)
+	approvers := append([]string{}, r.Approvers...) // never null in JSON
+	d.Terms.Approvers, d.Terms.Rules = append(d.Terms.Approvers, approvers), append(d.Terms.Rules, name)
 }
 
 // Redacted is a text after redaction. Redacting twice equals redacting once.

@@ -86,7 +86,7 @@ func TestAskRecordsEachCheck(t *testing.T) {
 		require.Equal(t, c.rules, d.Rules, name)
 		require.Equal(t, c.terms, d.Terms != nil, "%s: what waits for somebody has terms", name)
 		if c.terms {
-			require.Equal(t, &sessions.Terms{Timeout: policy.ApprovalTimeout, Approvers: [][]string{nil}, Rules: []string{"escalation"}}, d.Terms, name)
+			require.Equal(t, &sessions.Terms{Timeout: policy.ApprovalTimeout, Approvers: [][]string{{}}, Rules: []string{"escalation"}}, d.Terms, name)
 		}
 	}
 }

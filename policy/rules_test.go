@@ -145,7 +145,10 @@ func TestTermsOfSeveralRulesAllHold(t *testing.T) {
 	b.Name, b.Timeout = "b", time.Minute
 	d := decide(t, toolCall(), a, b)
 	require.Equal(t, policy.Hold, d.Action)
-	require.Equal(t, &sessions.Terms{Approvers: [][]string{{"slack:U1"}, nil}, Timeout: time.Minute, Rules: []string{"policy.rules.a", "policy.rules.b"}}, d.Terms)
+	require.Equal(t, &sessions.Terms{Approvers: [][]string{{"slack:U1"}, {}}, Timeout: time.Minute, Rules: []string{"policy.rules.a", "policy.rules.b"}}, d.Terms)
+	text, err := json.Marshal(d.Terms)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"approvers":[["slack:U1"],[]],"timeout":60000000000,"rules":["policy.rules.a","policy.rules.b"]}`, string(text), "the owners are an empty list")
 }
 
 // Decisions that were stored when the terms of a hold had other names are read, and silence is a no.

@@ -71,6 +71,20 @@ func TestPageShowsWhatHappensWhileItReads(t *testing.T) {
 	b.until(`window.heard() === "question|answer|next|again|last"`)
 }
 
+// An open question stands above the field to write in. A day with nothing else has no heading until the question is decided.
+func TestPageHasNoDayWithoutEntries(t *testing.T) {
+	t.Parallel()
+	b := start(t, "").page()
+	require.True(t, eval[bool](b, stored))
+	b.do(chromedp.Evaluate[chromedp.Void](`window.rows.messages.push(
+			{ id: "m1", role: "user", run: "run_1", text: "question", created: "2026-01-01T12:00:00Z" },
+			{ id: "m2", role: "notice", text: "May it run?", created: "2026-01-02T12:00:00Z", buttons: [{ label: "Allow", value: "/approve apr_1 allow" }] });
+		import("/router.js").then((m) => m.go("/conversations/fake")); 0`))
+	b.until(`document.getElementById("log")?.innerText.includes("question")`)
+	require.Equal(t, 1, eval[int](b, `document.querySelectorAll("#log .day").length`))
+	require.Equal(t, 1, eval[int](b, `document.querySelectorAll("#log .entry").length`))
+}
+
 // A sign-in in one tab is one in all: what they show was for somebody else. The same person goes on where they were.
 func TestPageBeginsAnewForSomebodyElse(t *testing.T) {
 	t.Parallel()

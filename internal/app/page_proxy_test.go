@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 )
 
@@ -38,8 +39,15 @@ func (g *gateway) identify() string {
 		http.SetCookie(w, &http.Cookie{Name: "person", Path: "/", MaxAge: -1})
 		_, _ = w.Write([]byte("<title>signed out</title>"))
 	})
+	mux.HandleFunc("/oauth2/sign_in", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("<title>sign in</title>"))
+	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		if _, err := r.Cookie("person"); err != nil {
+			if !strings.Contains(r.Header.Get("Accept"), "application/json") { // as proxies do with what may be a page
+				http.Redirect(w, r, "/oauth2/sign_in", http.StatusFound)
+				return
+			}
 			w.WriteHeader(http.StatusUnauthorized)
 			_, _ = w.Write([]byte("<title>sign in</title>"))
 			return
@@ -127,4 +135,25 @@ func TestPageSaysWhereToSignOut(t *testing.T) {
 	b.click(`.rail-foot button`)
 	b.until(`document.querySelector("dialog")?.innerText.includes("A proxy has signed you in.")`)
 	require.False(t, eval[bool](b, `Boolean(document.querySelector("dialog .danger"))`))
+}
+
+// Who signs out at the proxy is asked to sign in there again in the other tabs too: by the next request, and by the stream, which
+// lasts a minute.
+func TestPageNoticesThatTheProxySignedOut(t *testing.T) {
+	t.Parallel()
+	g, _ := fromFile(t, strings.ReplaceAll(proxied, "%SIGNOUT%", "/oauth2/sign_out"), nil)
+	front := g.identify()
+	for name, ask := range map[string]string{
+		"a request":  `m.json("/v1/runs")`,
+		"the stream": `m.call("/v1/stream", { headers: { Accept: "text/event-stream" } })`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBrowser(t)
+			b.open(front + "/oauth2/start?as=ann@example.org")
+			b.until(`document.querySelector(".calm, .needs") && document.querySelector("#connection.connected")`)
+			b.do(chromedp.Evaluate[chromedp.Void](`fetch("/oauth2/sign_out").then(() => import("/api.js")).then((m) => ` + ask + `); 0`))
+			b.reloaded(`document.title === "sign in"`)
+		})
+	}
 }

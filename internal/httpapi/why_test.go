@@ -114,6 +114,7 @@ func TestWhyExplainsEveryKind(t *testing.T) {
 	sent.ID, sent.Status = "dlv_2", ledger.DeliverySent
 	about := ledger.Approval{ID: "apr_msg", Session: session.ID, Run: run.ID, Delivery: held.ID, Agent: "main", Label: secret, Status: ledger.ApprovalDenied, By: "telegram:1", Why: "a rule asks", Created: clock, Expires: clock.Add(time.Hour), Decided: clock}
 	tool := ledger.Approval{ID: "apr_tool", Session: session.ID, Run: run.ID, Agent: "main", Tool: "exec", Args: json.RawMessage(`{}`), Label: secret, Status: ledger.ApprovalPending, Why: "it runs a command", Created: clock, Expires: clock.Add(time.Hour)}
+	tool.Terms.Approvers = [][]string{{"test:eve"}, {}}
 	ok := ledger.Trigger{Key: "cron/brief/x", Revision: 1, Source: ledger.TriggerCron, Subject: "brief", Status: ledger.TriggerOK, Label: secret, Created: clock, Ended: clock}
 	ok.Plan, ok.Instant, ok.Run, ok.Session, ok.Sends = "|2m||Europe/Berlin|0s", clock, run.ID, session.ID, []ledger.TriggerSend{{Target: "ops", Delivery: sent.ID, At: clock, Received: true}, {Target: "gone", Error: "no such chat", At: clock}}
 	waiting := ledger.Trigger{Key: "cron/brief/y", Revision: 1, Source: ledger.TriggerCron, Subject: "brief", Status: ledger.TriggerWaiting, Label: secret, Created: clock}
@@ -167,6 +168,7 @@ func TestWhyExplainsEveryKind(t *testing.T) {
 	require.Equal(t, []string{"/why/cron%2Fbrief%2Fx", "/v1/why/cron%2Fbrief%2Fx", "sluice why cron/brief/x"}, []string{got.Links.Page, got.Links.API, got.Links.CLI})
 	_, got = a.why("apr_tool")
 	require.Equal(t, "sluice approvals allow apr_tool", got.Change[0].Command)
+	require.Contains(t, got.Steps[len(got.Steps)-1].Facts, struct{ Value string }{"test:eve; and of these only to the owners"}, "who may decide")
 	_, got = a.why("apr_msg")
 	require.Empty(t, got.Change, "it is decided")
 }

@@ -74,8 +74,13 @@ function become(now) {
   const before = me;
   me = now;
   if (!before || ["actor", "role", "level"].every((key) => before[key] === now[key])) return undefined;
+  return startAgain();
+}
+
+// startAgain loads the page again, for a proxy so that it asks the person to sign in. Nothing goes on until then.
+function startAgain() {
   location.reload();
-  return new Promise(() => {}); // nothing goes on until then
+  return new Promise(() => {});
 }
 
 let elsewhere = () => {};
@@ -125,10 +130,12 @@ export async function call(path, options = {}) {
   const answer = await fetch(path, {
     ...rest,
     headers: given,
+    redirect: "manual", // the gateway sends nobody elsewhere, a proxy sends people to its sign-in
     body: raw || body === undefined ? body : JSON.stringify(body),
     cache: "no-store",
   });
   if (answer.ok) return answer;
+  if (me?.via === "proxy" && (answer.status === 401 || answer.type === "opaqueredirect")) return startAgain();
   const problem = await answer.json().catch(() => ({}));
   if (answer.status === 401 && path !== "/logout") {
     if (localStorage.getItem(place) === key) await asked(); // otherwise the person has signed in since the request

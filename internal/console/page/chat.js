@@ -250,6 +250,7 @@ export class Chat {
     if (!entry) return;
     Object.assign(entry, { buttons: [], decided: text, open: false });
     this.touch(entry);
+    this.changed();
   }
 
   // files shows the files of a delivery.

@@ -123,6 +123,7 @@ async function read() {
         (event, id, name) => {
           if (id) last = id;
           failures = 0;
+          if (name === "bye" && event.reason === "renew") current.abort("again");
           share(event, name);
         },
         beat,

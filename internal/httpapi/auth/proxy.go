@@ -1,11 +1,14 @@
 package auth
 
 import (
+	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"sluice/internal/glob"
 	"sluice/policy/flow"
@@ -50,4 +53,19 @@ func (p Proxy) trusts(remote string) bool {
 	}
 	addr, err := netip.ParseAddr(host)
 	return err == nil && slices.ContainsFunc(p.From, func(f netip.Prefix) bool { return f.Contains(addr.Unmap()) })
+}
+
+// streamMax is how long a stream of a person lasts whom a proxy has named. The gateway is not told when they sign out at the
+// proxy, so they have to ask again, and the proxy refuses if they have signed out.
+const streamMax = time.Minute
+
+// ErrRenew is the cause of a context that ended because its caller has to ask again.
+var ErrRenew = errors.New("a proxy has to check the caller again")
+
+// OfStream is the context of a stream that has no end of its own. If a proxy has named the caller, it ends with [ErrRenew].
+func OfStream(ctx context.Context) (context.Context, context.CancelFunc) {
+	if CallerOf(ctx).Proxied() {
+		return context.WithTimeoutCause(ctx, streamMax, ErrRenew)
+	}
+	return context.WithCancel(ctx)
 }

@@ -46,7 +46,7 @@ type EventAPI struct {
 
 // Watch shows what happens in a session until the caller goes. It resumes after Last-Event-ID.
 func (a *EventAPI) Watch(w http.ResponseWriter, r *http.Request) error {
-	ctx, cancel := untilStop(r.Context(), a.Ending)
+	ctx, cancel := endless(r.Context(), a.Ending)
 	defer cancel()
 	record, err := a.Visible.Session(ctx, r.PathValue("id"))
 	if err != nil {
@@ -93,6 +93,13 @@ func pump[T any](ctx context.Context, arrives <-chan T, show func(T) error, beat
 			err = beat()
 		}
 	}
+}
+
+// endless is the context of a stream that has no end of its own.
+func endless(ctx, ending context.Context) (context.Context, context.CancelFunc) {
+	stream, end := auth.OfStream(ctx)
+	ctx, stop := untilStop(stream, ending)
+	return ctx, func() { stop(); end() }
 }
 
 // untilStop is a request's context that also ends with the server.

@@ -31,7 +31,7 @@ type StepAPI struct {
 
 // Tail shows the steps that the caller may know of, until the caller goes.
 func (a *StepAPI) Tail(w http.ResponseWriter, r *http.Request) error {
-	ctx, cancel := untilStop(r.Context(), a.Ending)
+	ctx, cancel := endless(r.Context(), a.Ending)
 	defer cancel()
 	messages, err := a.Steps.TailSteps(ctx)
 	if err != nil {

@@ -75,12 +75,12 @@ type changed struct {
 
 // bye ends a stream.
 type bye struct {
-	Reason string `json:"reason" enum:"signed_out,stopping"`
+	Reason string `json:"reason" enum:"signed_out,stopping,renew" doc:"renew: a proxy has signed the caller in; ask again, so that the proxy can check them again"`
 }
 
 // Watch shows what happens until the caller goes or loses their access.
 func (a *API) Watch(w http.ResponseWriter, r *http.Request) error {
-	ctx, cancel := context.WithCancel(r.Context())
+	ctx, cancel := auth.OfStream(r.Context())
 	defer cancel()
 	defer context.AfterFunc(a.Ending, cancel)()
 	texts := strings.FieldsFunc(r.URL.Query().Get("sessions"), func(c rune) bool { return c == ',' })
@@ -109,6 +109,8 @@ func (a *API) Watch(w http.ResponseWriter, r *http.Request) error {
 		_ = out.Event("", "bye", bye{"signed_out"}) // the caller may have gone
 	case a.Ending.Err() != nil:
 		_ = out.Event("", "bye", bye{"stopping"})
+	case errors.Is(context.Cause(ctx), auth.ErrRenew):
+		_ = out.Event("", "bye", bye{"renew"})
 	}
 	return nil
 }

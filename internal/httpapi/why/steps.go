@@ -12,6 +12,7 @@ import (
 	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/view"
 	"sluice/policy"
+	"sluice/router/decider"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -170,6 +171,9 @@ func (c *chain) asked(p ledger.Approval) {
 	s.Facts = []fact{{"why", cmp.Or(p.Why, "the agent's permission mode asks for it")}}
 	for _, rule := range p.Terms.Rules {
 		s.Facts = append(s.Facts, fact{"rule", rule})
+	}
+	if p.Status == ledger.ApprovalPending {
+		s.Facts = append(s.Facts, fact{"who may decide", decider.Names(p.Terms)})
 	}
 	c.add(s)
 }

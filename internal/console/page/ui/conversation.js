@@ -94,8 +94,9 @@ function Log({ chat }) {
   const last = useRef(true); // what was said last is in sight, and stays so
   const anchor = useRef(null);
   const top = useRef(0);
-  const count = chat.entries.length,
-    first = chat.entries[0]?.key;
+  const entries = chat.entries.filter((e) => !e.open); // an open question stands above the field to write in
+  const count = entries.length,
+    first = entries[0]?.key;
   // look notices whether the person has scrolled up, or back to the end. The browser tells of it only with the next frame.
   const look = () => {
     const n = box.current;
@@ -155,7 +156,7 @@ function Log({ chat }) {
             </button>
           </li>
         `}
-        ${count === 0 && chat.state !== "connecting" && html`
+        ${chat.entries.length === 0 && chat.state !== "connecting" && html`
           <li class="welcome">
             <p>${t("chat.empty")}</p>
             ${suggestions.map((k) => html`
@@ -165,7 +166,7 @@ function Log({ chat }) {
             `)}
           </li>
         `}
-        ${chat.entries.flatMap((e, i) => {
+        ${entries.flatMap((e, i) => {
           // one flat list: only then do keys tell which entries stay when older ones come above them
           const d = day(e.created),
             fresh = d !== shownDay;
@@ -226,7 +227,6 @@ class Entry extends Component {
   render({ entry: e, chat, last }) {
     this.under = e.under;
     const empty = e.kind === "assistant" && e.text === "" && !e.working;
-    if (e.open) return null; // the question stands above the field to write in
     return html`
       <li class=${"entry " + e.kind} data-id=${e.id}>
         ${e.kind !== "notice" && html`

@@ -2,7 +2,7 @@
 
 import { acts, call, json, post } from "../api.js";
 import { address, useAddress } from "../router.js";
-import { number, t, visible } from "../text.js";
+import { known, number, t, visible } from "../text.js";
 import { html, useState } from "../ui/html.js";
 import { ageColumn, List, statusColumn } from "../ui/list.js";
 import { Act, Age, Chip, Facts, Level, Loaded, Problem, Tabs, toast, useLoad, When } from "../ui/parts.js";
@@ -43,7 +43,12 @@ export default function Alerts() {
         statusColumn((a) => a.severity, t("alerts.severity")),
         { text: t("alerts.name"), width: "minmax(10rem, 1.6fr)", on: "main", cell: (a) => visible(a.title || a.key) },
         { text: t("col.status"), width: "8.5rem", cell: (a) => html`<${Chip} status=${a.status} />` },
-        { text: t("alerts.source"), width: "minmax(6rem, .6fr)", on: "sub", cell: (a) => visible(a.source) },
+        {
+          text: t("alerts.source"),
+          width: "minmax(6rem, .6fr)",
+          on: "sub",
+          cell: (a) => html`${visible(a.source)}<${Narrow} of=${a} />`,
+        },
         { text: t("alerts.told"), width: "minmax(5rem, .8fr)", cell: (a) => html`<${Told} told=${a.told} />` },
         { text: t("alerts.quiet"), width: "minmax(6rem, 1.2fr)", cell: (a) => html`<${Quiet} of=${a} />` },
         ageColumn((a) => a.started),
@@ -83,9 +88,9 @@ function Alert({ id, row, refresh }) {
             <${Act} run=${does("resolve")} done=${t("alerts.resolved")}>
               ${t("alerts.resolve")}
             <//>
-            ${["1h", "8h", "24h"].map((d) => html`
-              <${Act} run=${does("silence", { for: d })} done=${t("alerts.nowsilent")}>
-                ${t("alerts.silencefor", { d })}
+            ${[1, 8, 24].map((h) => html`
+              <${Act} run=${does("silence", { for: h + "h" })} done=${t("alerts.nowsilent")}>
+                ${t("alerts.silencefor", { d: t("time.h", { v: h }) })}
               <//>
             `)}
           </div>
@@ -137,6 +142,16 @@ function Told({ told }) {
   return told?.length > 0 && html`<${Age} at=${told[0].created} /> · ${told.map((n) => visible(n.target)).join(", ")}`;
 }
 
+const isQuiet = (a) => a.silences?.length > 0 || a.inhibited_by?.length > 0;
+
+// Narrow has what a phone has no columns for: the status of an alert if it is not firing, and what mutes it.
+const Narrow = ({ of: a }) => html`
+  <span class="narrow">
+    ${a.status !== "firing" && " · " + known("status", a.status)}
+    ${isQuiet(a) && html` · ${t("alerts.quiet")}: <${Quiet} of=${a} />`}
+  </span>
+`;
+
 // Quiet is what mutes an alert: until when, and who did it.
 function Quiet({ of }) {
   const last = of.silences?.reduce((a, b) => (a.ends > b.ends ? a : b));
@@ -185,7 +200,12 @@ function Groups({ tabs }) {
       columns=${[
         statusColumn((g) => g.severity, t("alerts.severity")),
         { text: t("alerts.group"), width: "minmax(8rem, 1fr)", on: "main", cell: (g) => nameOf(g) },
-        { text: t("view.alerts"), width: "minmax(8rem, 1.2fr)", on: "sub", cell: (g) => counts(g) },
+        {
+          text: t("view.alerts"),
+          width: "minmax(8rem, 1.2fr)",
+          on: "sub",
+          cell: (g) => html`${counts(g)}<span class="narrow">${muted(g) && " · " + muted(g)}</span>`,
+        },
         { text: t("alerts.quiet"), width: "minmax(7rem, .9fr)", cell: (g) => muted(g) },
         { text: t("alerts.escalation"), width: "4.5rem", cell: (g) => step(g) },
         { text: t("alerts.told"), width: "minmax(6rem, .8fr)", cell: (g) => html`<${Told} told=${g.told} />` },
@@ -259,7 +279,7 @@ function Group({ id, row }) {
             <li>
               <${Chip} status=${a.severity} /> <${Chip} status=${a.status} />${" "}
               <a href=${address("alerts", a.key)}>${visible(a.title || a.key)}</a>${" "}
-              ${(a.silences || a.inhibited_by) && html`
+              ${isQuiet(a) && html`
                 <span class="soft">${t("alerts.quiet")}: <${Quiet} of=${a} /></span>${" "}
               `}
               <a href=${address("why", a.key)}>${t("view.why")}</a>

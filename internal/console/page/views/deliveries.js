@@ -68,7 +68,7 @@ export default function Deliveries() {
             `,
         },
         levelColumn(),
-        { text: t("col.tries"), width: "3.5rem", end: true, cell: (d) => number(d.attempts) },
+        { text: t("col.tries"), width: "4.5rem", end: true, cell: (d) => number(d.attempts) },
         ageColumn((d) => d.created),
       ]}
       bulk=${[

@@ -59,7 +59,7 @@ export default function Runs() {
         { text: t("col.waited"), width: "4rem", end: true, cell: (r) => waited(r) !== null && span(waited(r)) },
         { text: t("col.took"), width: "4rem", end: true, cell: (r) => took(r) !== null && span(took(r)) },
         { text: t("col.tokens"), width: "6.2rem", end: true, cell: (r) => tokens(r.usage) },
-        { text: t("col.tries"), width: "3.5rem", end: true, wide: true, cell: (r) => number(r.attempts) },
+        { text: t("col.tries"), width: "4.5rem", end: true, wide: true, cell: (r) => number(r.attempts) },
         ageColumn((r) => r.accepted),
       ]}
       why=${(r) => address("why", r.id)}

@@ -68,7 +68,7 @@ func layers() [][]string {
 			"internal/agent", "internal/bus", "internal/config", "internal/console", "internal/httpapi",
 			"internal/mcp", "internal/model", "internal/supervisor",
 		},
-		{"internal/voice", "internal/configfile", "internal/starting"},
+		{"internal/config/advice", "internal/voice", "internal/configfile", "internal/starting"},
 		{"internal/program/programtest", "internal/backup", "internal/cli/terminal"},
 		{"internal/cli/api"},
 		{"internal/cli/command"},

@@ -16,7 +16,7 @@ func TestLevelsAreComparedInFewPlaces(t *testing.T) {
 		"internal/agent/tools/memory/read.go",                             // the last line of defence behind the store
 		"internal/agent/tools/tools.go",                                   // what who is told of a simulation sees
 		"internal/config/defaults.go", "internal/config/checks/checks.go", // which of two settings is lower
-		"internal/config/advice.go", "internal/cli/doctor/withheld.go", // what doctor says of settings
+		"internal/config/advice/advice.go", "internal/cli/doctor/withheld.go", // what doctor says of settings
 		"internal/httpapi/auth/caller.go", "internal/httpapi/auth/words.go", "internal/httpapi/auth/tokens.go", // what the bearer of a token sees
 		"internal/httpapi/conversation/files.go", "internal/httpapi/view/visibility.go",
 		"internal/app/transcribe.go",                     // which recordings a server gets; it asks a checkpoint

@@ -94,17 +94,17 @@ func (k checker) tokens() {
 	}
 }
 
-// tokenLengthMin is the minimum length of an API token, in characters, if other machines can try to guess it.
-const tokenLengthMin = 16
+// TokenLengthMin is the minimum length of an API token, in characters, if other machines can try to guess it.
+const TokenLengthMin = 16
 
 // longEnough rejects a token that can be guessed if other machines can reach the gateway.
 func (k checker) longEnough(path string, token Secret) {
-	k.must(token == "" || !short(token) || policy.CheckToken.Skipped() || (k.c.Gateway.local() && (k.c.Bus.Listen == "" || loopback(k.c.Bus.Listen))), path,
-		"is too short: want at least %d characters, because gateway.listen, gateway.publicURL, gateway.allowedHosts or bus.listen lets other machines reach the gateway. Generate one, for example with `openssl rand -base64 32`", tokenLengthMin)
+	k.must(token == "" || !Guessable(token) || policy.CheckToken.Skipped() || (k.c.Gateway.local() && (k.c.Bus.Listen == "" || loopback(k.c.Bus.Listen))), path,
+		"is too short: want at least %d characters, because gateway.listen, gateway.publicURL, gateway.allowedHosts or bus.listen lets other machines reach the gateway. Generate one, for example with `openssl rand -base64 32`", TokenLengthMin)
 }
 
-// short reports whether an API token can be guessed.
-func short(token Secret) bool { return utf8.RuneCountInString(token.Reveal()) < tokenLengthMin }
+// Guessable reports whether an API token can be guessed.
+func Guessable(token Secret) bool { return utf8.RuneCountInString(token.Reveal()) < TokenLengthMin }
 
 // local reports whether only this machine can reach the gateway: it listens on a loopback address, and no setting
 // suggests a proxy.

@@ -42,8 +42,8 @@ func (k checker) rule(path string, r Rule) {
 	k.must(r.Name != "", path+".name", "is missing: decisions and errors show it")
 	k.must(r.Hook != "", path+".hook", "is missing: want one of %v", policy.Hooks())
 	k.must(r.Action != "", path+".action", "is missing: want block, redact or require_approval")
-	if possible := actionsAt(r.hook()); r.Action != "" && len(possible) > 0 {
-		k.must(slices.Contains(possible, r.Action), path+".action", "%s has no %s: want %s", r.hook(), r.Action, choices(possible))
+	if possible := actionsAt(r.Point()); r.Action != "" && len(possible) > 0 {
+		k.must(slices.Contains(possible, r.Action), path+".action", "%s has no %s: want %s", r.Point(), r.Action, choices(possible))
 	}
 	_, rated := k.places[path+".rate"]
 	k.must(!rated || r.Rate != (Rate{}), path+".rate", "is empty: set limit and per, for example { limit: 10, per: 1h }")

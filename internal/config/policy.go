@@ -44,7 +44,7 @@ func (p Policy) PolicyRules() []policy.Rule {
 	rules := make([]policy.Rule, len(p.Rules))
 	for i, r := range p.Rules {
 		rules[i] = policy.Rule{
-			Name: r.Name, Hook: r.hook(), Tools: r.Tools, When: r.When, Action: actions[r.Action], Message: r.Message,
+			Name: r.Name, Hook: r.Point(), Tools: r.Tools, When: r.When, Action: actions[r.Action], Message: r.Message,
 			Redact: r.Redact, Approvers: r.Approvers, Timeout: r.Timeout.Std(), OnTimeout: actions[r.OnTimeout],
 		}
 		if r.Rate != (Rate{}) {
@@ -54,8 +54,8 @@ func (p Policy) PolicyRules() []policy.Rule {
 	return rules
 }
 
-// hook accepts any case, as levels do.
-func (r Rule) hook() policy.Hook { return policy.Hook(strings.ToUpper(r.Hook)) }
+// Point is where the rule applies. Its name may have any case, as levels may.
+func (r Rule) Point() policy.Hook { return policy.Hook(strings.ToUpper(r.Hook)) }
 
 // Compiled converts the send policy.
 func (s SendPolicy) Compiled() (*policy.SendPolicy, error) {

@@ -16,6 +16,7 @@ import (
 	"sluice/internal/cli/api"
 	"sluice/internal/cli/terminal"
 	"sluice/internal/config"
+	"sluice/internal/config/advice"
 )
 
 const probeTimeout = 5 * time.Second
@@ -117,7 +118,7 @@ func (d *Doctor) examine(ctx context.Context) []finding {
 		found.add(d.connections(ctx, cfg)...)
 	}
 	found.add(d.programs(ctx, cfg, running)...)
-	found.add(advice(cfg)...)
+	found.add(settings(cfg)...)
 	found.add(heartbeats(cfg)...)
 	found.add(withheld(cfg)...)
 	found.add(priced(cfg, d.Screen.Now())...)
@@ -175,10 +176,10 @@ func report(s terminal.Screen, found []finding) error {
 	return terminal.ErrReported
 }
 
-// advice are the settings that do not fit together.
-func advice(cfg *config.Config) []finding {
+// settings are those that do not fit together.
+func settings(cfg *config.Config) []finding {
 	var found []finding
-	for _, a := range cfg.Advise(agent.ToolNames()) {
+	for _, a := range advice.On(cfg, agent.ToolNames()) {
 		found = append(found, finding{part: a.Part, text: a.Text, fix: a.Fix, note: !a.Wrong})
 	}
 	if found == nil {

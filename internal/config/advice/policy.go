@@ -1,4 +1,4 @@
-package config
+package advice
 
 import (
 	"maps"
@@ -48,12 +48,12 @@ func (a *adviser) commands() {
 func (a *adviser) rules() {
 	for _, r := range a.Policy.Rules {
 		mend := "edit policy.rules." + r.Name
-		if r.hook() == policy.MCPToolCall && len(a.MCP.Servers) == 0 {
+		if r.Point() == policy.MCPToolCall && len(a.MCP.Servers) == 0 {
 			a.wrong("rules", mend, "policy.rules.%s never applies: no MCP server is configured", r.Name)
 			continue
 		}
 		for _, pattern := range r.Tools {
-			if len(a.named(pattern, r.hook() == policy.MCPToolCall)) == 0 {
+			if len(a.named(pattern, r.Point() == policy.MCPToolCall)) == 0 {
 				a.wrong("rules", mend+", or configure the server that has the tool", "policy.rules.%s: no tool is named %q", r.Name, pattern)
 			}
 		}

@@ -1,16 +1,18 @@
-package config
+// Package advice looks for settings that are careless or can't work together, although each key is valid.
+package advice
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"sluice/internal/config"
 	"sluice/internal/config/agents"
 	"sluice/internal/config/scalar"
 	"sluice/policy/flow"
 )
 
-// Advice reports settings that are careless or can't work, although each key is valid.
+// Advice is about settings that do not fit together.
 type Advice struct {
 	Part  string // one word for the part of the configuration
 	Text  string // the problem, with the names of the settings
@@ -20,13 +22,13 @@ type Advice struct {
 
 // adviser checks combinations of settings.
 type adviser struct {
-	*Config
+	*config.Config
 	tools []string // the agents' built-in tools
 	found []Advice
 }
 
-// Advise says which settings do not fit together. tools are the names of the agents' built-in tools.
-func (c *Config) Advise(tools []string) []Advice {
+// On returns the advice on a configuration. tools are the names of the agents' built-in tools.
+func On(c *config.Config, tools []string) []Advice {
 	a := &adviser{Config: c, tools: tools}
 	a.tokens()
 	a.models()
@@ -104,9 +106,9 @@ func channelsAbove(on []enabledChannel, level flow.Level) (names []string) {
 }
 
 // channelsOf returns the channels on which an agent answers.
-func (a *adviser) channelsOf(agent Agent) []enabledChannel {
+func (a *adviser) channelsOf(agent config.Agent) []enabledChannel {
 	return slices.DeleteFunc(a.enabledChannels(), func(h enabledChannel) bool {
-		return !agent.Default && !slices.ContainsFunc(a.Bindings, func(b Binding) bool {
+		return !agent.Default && !slices.ContainsFunc(a.Bindings, func(b config.Binding) bool {
 			return b.Agent == agent.ID && (b.Match.Channel == "" || b.Match.Channel == h.name)
 		})
 	})
@@ -137,10 +139,10 @@ func (a *adviser) models() {
 // tokens names the tokens that are short enough to guess. If other machines can reach the gateway, the check rejects
 // them.
 func (a *adviser) tokens() {
-	note := func(path string, token Secret) {
-		if token != "" && short(token) {
+	note := func(path string, token config.Secret) {
+		if token != "" && config.Guessable(token) {
 			a.note("token", "generate one, for example with `openssl rand -base64 32`",
-				"%s has fewer than %d characters: other programs on this machine can guess it", path, tokenLengthMin)
+				"%s has fewer than %d characters: other programs on this machine can guess it", path, config.TokenLengthMin)
 		}
 	}
 	note("gateway.token", a.Gateway.Token)
@@ -171,7 +173,7 @@ const webTool = "web_fetch"
 func mcpPrefix(server string) string { return "mcp_" + server + "_" }
 
 // agentMay is the highest level that may be sent to who answers for an agent, and what raises it. Invalid: any level.
-func (a *adviser) agentMay(agent *Agent) (may flow.Level, who, mend string) {
+func (a *adviser) agentMay(agent *config.Agent) (may flow.Level, who, mend string) {
 	if agent.Kind != agents.KindLoop {
 		may = agent.Program.Classification
 		if !may.Valid() {

@@ -1,15 +1,19 @@
-package config_test
+package advice_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"sluice/internal/config"
+	"sluice/internal/config/advice"
 )
 
 // Each thing that is careless is said once, in words that name the settings, and nothing is said of what is well.
 func TestAdvice(t *testing.T) {
 	t.Parallel()
+	loader := config.Loader{Getenv: func(string) (string, bool) { return "", false }, Home: "/home/ann", Dir: t.TempDir()}
 	const (
 		local   = "models: { default: local/m, providers: { local: { kind: openai, baseURL: http://127.0.0.1:1/v1, classification: INTERNAL } } }\n"
 		bot     = `accounts: { default: { token: "1:a" } }`
@@ -84,7 +88,9 @@ func TestAdvice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got []string
-			for _, a := range parsed(t, c.text).Advise([]string{"exec", "web_fetch", "sessions_send"}) {
+			parsed, err := loader.Parse("sluice.yaml", []byte(c.text))
+			require.NoError(t, err)
+			for _, a := range advice.On(parsed, []string{"exec", "web_fetch", "sessions_send"}) {
 				require.NotEmpty(t, a.Fix)
 				kind := map[bool]string{true: "wrong ", false: "note "}[a.Wrong]
 				got = append(got, kind+a.Part+" "+a.Text)

@@ -59,7 +59,7 @@ func layers() [][]string {
 		{"internal/agent/summarize", "internal/agent/roster", "internal/agent/tools"},
 		{"internal/agent/visibility", "internal/agent/tools/alerting", "internal/agent/tools/files", "internal/agent/tools/memory", "internal/agent/tools/schedule", "internal/agent/tools/skills", "internal/agent/tools/todo", "internal/agent/tools/webfetch"},
 		{"internal/agent/tools/session", "internal/agent/tools/talk", "internal/agent/toolset"},
-		{"internal/config/scalar"},
+		{"internal/config/address", "internal/config/scalar"},
 		{"internal/config/checks", "internal/config/automation", "internal/config/budgets"},
 		{"internal/config/access", "internal/config/telemetry", "internal/config/agents", "internal/config/hooks", "internal/config/alerts", "internal/config/models"},
 		{

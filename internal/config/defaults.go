@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"sluice/internal/config/address"
 	"sluice/internal/config/agents"
 	"sluice/internal/config/alerts"
 	"sluice/internal/config/automation"
@@ -19,6 +20,7 @@ const (
 	OfflineProvider = models.Offline
 	DefaultModel    = models.Default
 	DefaultListen   = "127.0.0.1:8484"
+	telegramAPI     = "https://api.telegram.org"
 	DefaultAgent    = "main"
 )
 
@@ -95,7 +97,7 @@ func (r *Reset) setDefaults() { r.Mode, r.AtHour = "none", 4 }
 func (t *Topic) setDefaults() { t.RequireMention = true }
 
 func (a *TelegramAccount) setDefaults() {
-	a.APIBase, a.Mode, a.RichMessages = "https://api.telegram.org", "polling", "auto"
+	a.APIBase, a.Mode, a.RichMessages = telegramAPI, "polling", "auto"
 }
 
 func (a *SlackAccount) setDefaults() { a.APIBase, a.Mode = "https://slack.com/api/", "socket" }
@@ -216,8 +218,12 @@ func (c *Config) completeLevels() {
 
 func (c *Config) completeWebhooks() {
 	for name, a := range c.Channels.Telegram.Accounts {
-		if a.Mode == "webhook" && a.WebhookURL == "" && c.Gateway.PublicURL != "" {
-			a.WebhookURL = trimSlash(c.Gateway.PublicURL) + "/channels/telegram/" + name
+		base := trimSlash(c.Gateway.PublicURL)
+		if base == "" && a.APIBase != telegramAPI { // a server of one's own may post without https
+			base = address.Local(c.Gateway.Listen)
+		}
+		if a.Mode == "webhook" && a.WebhookURL == "" && base != "" {
+			a.WebhookURL = base + "/channels/telegram/" + name
 			c.Channels.Telegram.Accounts[name] = a
 		}
 	}

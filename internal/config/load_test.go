@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/config"
+	"sluice/internal/config/scalar"
 	"sluice/policy/flow"
 )
 
@@ -245,11 +246,30 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// A default can be written down: it then means the same.
+func TestNoTimeIsATimeSpan(t *testing.T) {
+	t.Parallel()
+	c := parsed(t, `cron: { timezone: UTC, jobs: [ { id: a, schedule: "30 7 * * *", text: x, jitter: 0s, catchUp: { window: 0s } } ] }`)
+	require.Equal(t, scalar.NoWait, c.Cron.Jobs[0].Jitter)
+	require.Equal(t, scalar.NoWait, c.Cron.Jobs[0].CatchUp.Window)
+}
+
 func TestWebhookModeWantsItsAddressAndSecret(t *testing.T) {
 	t.Parallel()
 	got := strings.Join(faults(t, "channels: { telegram: { accounts: { default: { token: '1:a', mode: webhook } } } }"), "\n")
 	require.Contains(t, got, "accounts.default.webhookURL: mode webhook needs")
 	require.Contains(t, got, "accounts.default.secret: mode webhook needs")
+}
+
+// A Bot API server of one's own may be on this machine and posts without https.
+func TestWebhookFromAnotherServer(t *testing.T) {
+	t.Parallel()
+	for gateway, want := range map[string]string{
+		"{ listen: \"0.0.0.0:9000\" }": "http://127.0.0.1:9000/channels/telegram/default", "{ publicURL: \"https://bot.example.org/\" }": "https://bot.example.org/channels/telegram/default",
+	} {
+		c := parsed(t, "gateway: "+gateway+"\nchannels: { telegram: { accounts: { default: { token: '1:a', mode: webhook, secret: s, apiBase: 'http://127.0.0.1:8081' } } } }")
+		require.Equal(t, want, c.Channels.Telegram.Accounts["default"].WebhookURL)
+	}
 }
 
 func TestReferencesAreTextAndNeverYAML(t *testing.T) {

@@ -42,6 +42,21 @@ func TestMessageWithButtonsAndFiles(t *testing.T) {
 	require.Len(t, g.messages, 2)
 }
 
+func TestASevereMessageHasASign(t *testing.T) {
+	t.Parallel()
+	g := newGateway()
+	h := serve(t, g)
+	for severity, want := range map[string]string{"critical": "🚨 disk", "error": "❗ disk", "warning": "disk", "info": "disk"} {
+		w := call(h, "POST", "/v1/messages", `{"channel":"telegram","to":"5","text":"disk","severity":"`+severity+`"}`)
+		require.Equal(t, 202, w.Code, w.Body)
+		require.Equal(t, want, g.messages[len(g.messages)-1].Text)
+	}
+	w := call(h, "POST", "/v1/messages", `{"channel":"telegram","to":"5","text":" ","severity":"critical"}`)
+	require.Equal(t, 202, w.Code, w.Body)
+	require.Equal(t, " ", g.messages[4].Text, "whether there is something to send is the sender's to decide")
+	require.Equal(t, 422, call(h, "POST", "/v1/messages", `{"channel":"telegram","to":"5","text":"x","severity":"fatal"}`).Code)
+}
+
 // Only a request that may bring files may be as large as they are.
 func TestSizeOfUploads(t *testing.T) {
 	t.Parallel()

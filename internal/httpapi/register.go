@@ -37,6 +37,11 @@ func newRegistrar(version string, log *slog.Logger, maxBytes func(method, path s
 	config.Security = []map[string][]string{{"token": {}}}
 	public := map[string]bool{}
 	config.OnAddOperation = append(config.OnAddOperation, func(_ *huma.OpenAPI, o *huma.Operation) {
+		for _, answer := range o.Responses { // as wire.PlainErrors answers
+			if m, ok := answer.Content["application/problem+json"]; ok {
+				answer.Content = map[string]*huma.MediaType{"application/json": m}
+			}
+		}
 		o.MaxBodyBytes, o.BodyReadTimeout = maxBytes(o.Method, o.Path), wire.BodyTimeout
 		if o.Security != nil && !slices.ContainsFunc(o.Security, func(ways map[string][]string) bool { return len(ways) > 0 }) {
 			public[o.Method+" "+o.Path] = true

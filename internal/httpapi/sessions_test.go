@@ -186,8 +186,12 @@ func TestCancelOnlyOwnRuns(t *testing.T) {
 	g.runs["run_2"] = sessions.Run{ID: "run_2", Session: mainID, Status: sessions.RunDone}
 	g.runs["run_3"] = sessions.Run{ID: "run_3", Session: "sess_000000000009", Status: sessions.RunRunning}
 	h := serve(t, g)
-	require.JSONEq(t, `{"status":"cancelling"}`, call(h, "POST", "/v1/sessions/main/runs/run_1/cancel", "").Body.String())
-	require.JSONEq(t, `{"status":"already_complete"}`, call(h, "POST", "/v1/sessions/main/runs/run_2/cancel", "").Body.String())
+	stopping := call(h, "POST", "/v1/sessions/main/runs/run_1/cancel", "")
+	require.Equal(t, http.StatusAccepted, stopping.Code)
+	require.JSONEq(t, `{"status":"cancelling"}`, stopping.Body.String())
+	over := call(h, "POST", "/v1/sessions/main/runs/run_2/cancel", "")
+	require.Equal(t, http.StatusOK, over.Code, "nothing is left to stop")
+	require.JSONEq(t, `{"status":"already_complete"}`, over.Body.String())
 	require.Equal(t, http.StatusNotFound, call(h, "POST", "/v1/sessions/main/runs/run_3/cancel", "").Code, "another session's run")
 	require.Equal(t, []sessions.ID{mainID}, g.aborted)
 }
@@ -312,6 +316,17 @@ func TestEventsGoOn(t *testing.T) {
 	require.Empty(t, rest)
 }
 
+// What the API library refuses itself looks like every other error.
+func TestErrorsOfTheLibraryArePlainJSON(t *testing.T) {
+	t.Parallel()
+	h := serve(t, newGateway())
+	for _, body := range []string{`{"nonsense":1}`, `{`} {
+		w := call(h, "POST", "/v1/messages", body)
+		require.GreaterOrEqual(t, w.Code, 400)
+		require.Equal(t, "application/json", w.Header().Get("Content-Type"), w.Body)
+	}
+}
+
 func TestDocumentDescribesEveryRoute(t *testing.T) {
 	t.Parallel()
 	w := call(serve(t, newGateway()), "GET", "/openapi.json", "")
@@ -321,6 +336,7 @@ func TestDocumentDescribesEveryRoute(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &doc))
 	require.Equal(t, "3.1.0", doc.OpenAPI, "%d %.300s", w.Code, w.Body)
+	require.NotContains(t, w.Body.String(), "problem+json", "an error is a plain JSON object")
 	for path, method := range map[string]string{
 		"/v1/sessions": "post", "/v1/sessions/{id}": "patch", "/v1/sessions/{id}/messages": "post", "/v1/sessions/{id}/events": "get",
 		"/v1/sessions/{id}/history": "get", "/v1/runs/{run}": "get", "/v1/messages": "post", "/v1/media/{media}": "get", "/v1/deliveries": "get", "/v1/policy/check": "get",

@@ -26,6 +26,18 @@ const (
 	Info     Severity = "info"
 )
 
+// Sign stands before a text to show at a glance how bad it is. Empty: the text needs no sign.
+func (s Severity) Sign() string {
+	switch s {
+	case Critical:
+		return "🚨 "
+	case Error:
+		return "❗ "
+	default:
+		return ""
+	}
+}
+
 // Link is an address that helps to look into an alert.
 type Link struct{ Title, URL string }
 

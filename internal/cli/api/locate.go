@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -15,6 +14,7 @@ import (
 
 	"sluice/internal/cli/terminal"
 	"sluice/internal/config"
+	"sluice/internal/config/address"
 )
 
 // Environment variables that choose a gateway.
@@ -97,7 +97,7 @@ func (l *Locator) Address(cfg *config.Config) string {
 	if base, _ := l.Loader.Getenv(EnvURL); base != "" {
 		return strings.TrimSuffix(base, "/")
 	}
-	return "http://" + dialAddress(cfg.Gateway.Listen)
+	return address.Local(cfg.Gateway.Listen)
 }
 
 // New returns a client of the gateway at an address.
@@ -106,18 +106,6 @@ func New(client *http.Client, base, token string) (*Client, error) {
 		return nil, terminal.Usagef("%s is %q: set it to an address such as http://%s", EnvURL, base, config.DefaultListen)
 	}
 	return &Client{http: client, base: strings.TrimSuffix(base, "/"), token: token}, nil
-}
-
-// dialAddress is where this machine reaches a gateway that listens on an address.
-func dialAddress(listen string) string {
-	host, port, err := net.SplitHostPort(listen)
-	if err != nil {
-		return listen
-	}
-	if ip := net.ParseIP(host); host == "" || (ip != nil && ip.IsUnspecified()) {
-		host = "127.0.0.1"
-	}
-	return net.JoinHostPort(host, port)
 }
 
 // TokenPath is the file in which a gateway keeps the token that it generated.

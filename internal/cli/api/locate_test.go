@@ -92,13 +92,3 @@ func TestConnectSaysWhatIsMissing(t *testing.T) {
 	require.ErrorAs(t, err, &usage)
 	require.ErrorContains(t, err, "none.yaml")
 }
-
-func TestDialAddress(t *testing.T) {
-	t.Parallel()
-	for listen, want := range map[string]string{
-		"127.0.0.1:8484": "127.0.0.1:8484", ":8484": "127.0.0.1:8484", "0.0.0.0:1": "127.0.0.1:1", "[::]:1": "127.0.0.1:1", "[::1]:1": "[::1]:1",
-		"gateway.lan:80": "gateway.lan:80", "nonsense": "nonsense",
-	} {
-		require.Equal(t, want, dialAddress(listen))
-	}
-}

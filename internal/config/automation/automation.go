@@ -38,7 +38,7 @@ type Job struct {
 	Timeout   scalar.Duration `yaml:"timeout" doc:"Longest time that the agent may work on the prompt. Default: agents.defaults.timeout."`
 	Deliver   Deliver         `yaml:"deliver" doc:"Where the text or the reply is sent. Default: the first owner's direct chat."`
 	CatchUp   CatchUp         `yaml:"catchUp" doc:"What happens to instants that passed while the gateway was not running."`
-	Jitter    scalar.Duration `yaml:"jitter" doc:"Delays each instant by a part of this time that depends on the id. It spreads many jobs. Default: 1m for a schedule whose times are all at full hours, else 0s."`
+	Jitter    scalar.Wait     `yaml:"jitter" doc:"Delays each instant by a part of this time that depends on the id. It spreads many jobs. 0s: no delay, also at full hours. Default: 1m for a schedule whose times are all at full hours, else 0s."`
 	Exact     bool            `yaml:"exact" doc:"No delay, also at full hours."`
 	Overlap   string          `yaml:"overlap" enum:"skip,queue,cancel" doc:"What happens when the prompt is due and the agent still works on the previous one. skip: nothing. queue: it waits, and further ones are skipped. cancel: the work on the previous one ends. Default: skip."`
 	Retry     Retry           `yaml:"retry" doc:"Whether a failed run of a prompt is repeated."`
@@ -74,7 +74,7 @@ type Deliver struct {
 
 // CatchUp says what happens to missed instants.
 type CatchUp struct {
-	Window scalar.Duration `yaml:"window" doc:"The latest missed instant still counts if it is not older. Earlier ones are recorded as missed. A delay of up to a minute is never a miss. Default: 1h."`
+	Window scalar.Wait `yaml:"window" doc:"The latest missed instant still counts if it is not older. Earlier ones are recorded as missed. A delay of up to a minute is never a miss, also with 0s. Default: 1h."`
 }
 
 // Targets are places for proactive messages, by their names.
@@ -204,19 +204,19 @@ func (r Reader) job(path string, j Job, zone *time.Location) job.Job {
 	read := job.Job{
 		ID: j.ID, Schedule: r.schedule(path, j, zone), Plan: strings.Join([]string{j.Schedule, j.Every.String(), j.At, zone.String(), j.Jitter.String()}, "|"), Text: j.Text,
 		Prompt: j.Prompt, Agent: j.Agent, Session: j.Session, Model: j.Model, Timeout: j.Timeout.Std(), Owner: true, When: when(j, zone),
-		Deliver: r.Delivery(path+"deliver", j.Deliver), CatchUp: cmp.Or(j.CatchUp.Window.Std(), windowDefault), Jitter: j.Jitter.Std(),
+		Deliver: r.Delivery(path+"deliver", j.Deliver), CatchUp: j.CatchUp.Window.Or(windowDefault), Jitter: j.Jitter.Or(0),
 		Overlap: job.Overlap(j.Overlap), Retry: r.retry(path, j), OnFailure: job.OnFailure{Alert: j.OnFailure.Alert, After: j.OnFailure.After},
 	}
 	if j.Check != "" {
 		read.Checks = []string{j.Check}
 	}
 	r.must(j.OnFailure.After >= 0 && j.OnFailure.After <= failuresMax, path+"onFailure.after", "%d: want 1 to %d", j.OnFailure.After, failuresMax)
-	r.must(!j.Exact || j.Jitter == 0, path+"exact", "contradicts jitter: want one of them")
+	r.must(!j.Exact || j.Jitter.Or(0) == 0, path+"exact", "contradicts jitter: want one of them")
 	r.ends(path, j, &read, zone)
 	if j.Jitter == 0 && !j.Exact && fullHours(read.Schedule) {
 		read.Jitter = fullHourJitter
 	}
-	if read.Jitter != j.Jitter.Std() {
+	if read.Jitter != j.Jitter.Or(0) {
 		read.Plan += "|" + read.Jitter.String()
 	}
 	return read

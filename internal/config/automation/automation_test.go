@@ -50,7 +50,7 @@ func TestJobs(t *testing.T) {
 	all, faults := read(automation.Cron{Timezone: "Europe/Berlin", Jobs: []automation.Job{
 		{ID: "brief", Schedule: "0 7 * * mon-fri", Text: "up"},
 		{
-			ID: "water", Every: scalar.Duration(time.Hour), Timezone: "UTC", Text: "drink", Jitter: scalar.Duration(time.Minute), CatchUp: automation.CatchUp{Window: scalar.Duration(time.Minute)},
+			ID: "water", Every: scalar.Duration(time.Hour), Timezone: "UTC", Text: "drink", Jitter: scalar.Wait(time.Minute), CatchUp: automation.CatchUp{Window: scalar.Wait(time.Minute)},
 			Deliver: automation.Deliver{To: []string{"ops", "test:-100:7"}, Fallback: []string{"owner", "other:U1"}, Within: scalar.Duration(time.Second)},
 		},
 		{ID: "eve", At: "2026-12-24T18:00", Text: "now"},
@@ -74,6 +74,20 @@ func TestJobs(t *testing.T) {
 	require.Equal(t, []any{time.Duration(0), job.OverlapQueue, job.Retry{Max: 3, Backoff: 30 * time.Second}, job.OnFailure{Alert: "error", After: 2}}, []any{news.Jitter, news.Overlap, news.Retry, news.OnFailure})
 	require.Equal(t, []any{9, "2026-12-31T23:00:00Z"}, []any{news.EndsAfter, news.EndsAt.UTC().Format(time.RFC3339)})
 	require.Contains(t, news.Plan, "|9|2027-01-01", "a job with another end is planned again")
+}
+
+// 0s differs from a time span that is not given.
+func TestNoSpreadAndNoCatchUp(t *testing.T) {
+	t.Parallel()
+	all, faults := read(automation.Cron{Timezone: "UTC", Jobs: []automation.Job{{
+		ID: "brief", Schedule: "0 7 * * *", Text: "x", Exact: true, Jitter: scalar.NoWait, CatchUp: automation.CatchUp{Window: scalar.NoWait},
+	}}}, nil)
+	require.Empty(t, faults)
+	require.Zero(t, all[0].Jitter)
+	require.Zero(t, all[0].CatchUp)
+	all, faults = read(automation.Cron{Timezone: "UTC", Jobs: []automation.Job{{ID: "brief", Schedule: "0 7 * * *", Text: "x", Jitter: scalar.NoWait}}}, nil)
+	require.Empty(t, faults)
+	require.Zero(t, all[0].Jitter, "also at full hours")
 }
 
 // Jobs whose times are all at full hours are spread, because many people choose those.

@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"sluice/internal/httpapi/auth"
@@ -212,7 +213,16 @@ func runObject(run sessions.Run) denials.Object {
 }
 
 type cancelled struct {
-	Status string `json:"status" enum:"cancelling,already_complete"`
+	Status int // 202: the run is being stopped; 200: it had ended
+	Body   struct {
+		Status string `json:"status" enum:"cancelling,already_complete"`
+	}
+}
+
+func newCancelled(code int, status string) *cancelled {
+	out := &cancelled{Status: code}
+	out.Body.Status = status
+	return out
 }
 
 // Cancel stops the run of a session and clears its queue.
@@ -220,7 +230,7 @@ func (a *RunAPI) Cancel(ctx context.Context, in *struct {
 	SessionPath
 	Run string `path:"run"`
 },
-) (*wire.Body[cancelled], error) {
+) (*cancelled, error) {
 	r, err := a.Visible.Session(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -233,12 +243,12 @@ func (a *RunAPI) Cancel(ctx context.Context, in *struct {
 		return nil, wire.ErrNotFound
 	}
 	if run.Status.Terminal() {
-		return wire.NewBody(cancelled{"already_complete"}), nil
+		return newCancelled(http.StatusOK, "already_complete"), nil
 	}
 	if err := a.Stop(ctx, run); err != nil {
 		return nil, err
 	}
-	return wire.NewBody(cancelled{"cancelling"}), nil
+	return newCancelled(http.StatusAccepted, "cancelling"), nil
 }
 
 // Stop stops the run of a session and clears its queue.

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"sluice/adapters"
+	"sluice/internal/alert/intake"
 	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/denials"
 	"sluice/internal/httpapi/view"
@@ -108,9 +110,19 @@ type sendInput struct {
 		Label    string `json:"label,omitempty" doc:"level of the text and the files, or LEVEL/trust; default PUBLIC"`
 		Key      string `json:"key,omitempty" maxLength:"200" doc:"the same key again is the same message, sent once"`
 
+		Severity intake.Severity `json:"severity,omitempty" enum:"critical,error,warning,info" doc:"critical and error put a sign before the text, so that it is noticed"`
+
 		Buttons []buttonJSON `json:"buttons,omitempty" maxItems:"5" doc:"below the text; channels without buttons add each value to the text"`
 		Files   []fileJSON   `json:"files,omitempty" maxItems:"10" doc:"sent after the text, each as its own message"`
 	}
+}
+
+// marked is a text with the sign of its severity. Without a text, there is nothing to mark.
+func marked(s intake.Severity, text string) string {
+	if strings.TrimSpace(text) == "" {
+		return text
+	}
+	return s.Sign() + text
 }
 
 // Send queues a message that answers nothing.
@@ -125,7 +137,7 @@ func (a *DeliveryAPI) Send(ctx context.Context, in *sendInput) (*wire.Body[deliv
 	}
 	d, err := a.Outbox.Send(ctx, outbound.Proactive{
 		Channel: in.Body.Channel, Account: in.Body.Account, To: in.Body.To, ChatType: sessions.ChatType(in.Body.ChatType),
-		Thread: in.Body.Thread, Text: in.Body.Text, Label: label, Idempotency: who.Key(cmp.Or(in.Body.Key, in.Key)), Reader: who.Level, Actor: who.Actor(),
+		Thread: in.Body.Thread, Text: marked(in.Body.Severity, in.Body.Text), Label: label, Idempotency: who.Key(cmp.Or(in.Body.Key, in.Key)), Reader: who.Level, Actor: who.Actor(),
 		Buttons: buttonsOf(in.Body.Buttons), Files: filesOf(in.Body.Files),
 	})
 	if err != nil {

@@ -139,18 +139,15 @@ func readBody(r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// signs stand before the title of what is urgent.
-var signs = map[int]string{5: "🚨 ", 4: "❗ "}
-
 // shown is a note as Markdown that shows it letter by letter, with invisible characters made visible.
 func shown(n intake.Note) string {
 	text := markdown.Escape(visible.Text(n.Text))
 	title := visible.Line(n.Title)
 	switch {
 	case title != "":
-		text = signs[n.Priority] + "**" + markdown.Escape(title) + "**\n" + text
+		text = n.Severity().Sign() + "**" + markdown.Escape(title) + "**\n" + text
 	default:
-		text = signs[n.Priority] + text
+		text = n.Severity().Sign() + text
 	}
 	if len(n.Tags) > 0 {
 		text += "\n" + markdown.Escape("["+visible.Line(strings.Join(n.Tags, ", "))+"]")

@@ -109,12 +109,13 @@ func codeOf(status int) string {
 }
 
 // PlainErrors is a [huma.Transformer]: it gives the API library's own errors the API's shape, with all faults of a
-// request in one message.
-func PlainErrors(_ huma.Context, _ string, v any) (any, error) {
+// request in one message. Their media type is that of all other errors: the library's own names another shape.
+func PlainErrors(ctx huma.Context, _ string, v any) (any, error) {
 	model, ok := v.(*huma.ErrorModel)
 	if !ok {
 		return v, nil
 	}
+	ctx.SetHeader("Content-Type", "application/json")
 	texts := []string{}
 	for _, d := range model.Errors {
 		place := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(d.Location, "body."), "query."), "path.")

@@ -12,6 +12,7 @@ func TestEmptyListsSaySo(t *testing.T) {
 	t.Parallel()
 	for line, answer := range map[string]string{
 		"alerts list":              `{"alerts":[]}`,
+		"alerts silences":          `{"silences":[]}`,
 		"alerts silences list":     `{"silences":[]}`,
 		"approvals list":           `{"approvals":[]}`,
 		"audit list":               `{"entries":[]}`,

@@ -217,8 +217,11 @@ func TestPairing(t *testing.T) {
 func TestPairingRevoke(t *testing.T) {
 	t.Parallel()
 	g := newGateway(t, http.StatusNoContent, "", "")
-	require.Equal(t, result{cli.ExitDone, "telegram:7 no longer has access\n", ""}, execute(t, g.env(), "pairing", "revoke", "telegram", "7"))
+	require.Equal(t, result{cli.ExitDone, "telegram:7 no longer has access\n", ""}, execute(t, g.env(), "pairing", "revoke", "telegram:7"))
 	require.Equal(t, result{cli.ExitDone, "telegram:7 no longer has access\n", ""}, execute(t, g.env(), "pairing", "revoke", "telegram", "7", "--account", "ops"))
+	wrong := execute(t, g.env(), "pairing", "revoke", "7")
+	require.Equal(t, cli.ExitUsage, wrong.code)
+	require.Contains(t, wrong.err, `"7": use CHANNEL:USER`)
 	require.Equal(t, []string{
 		`POST /v1/pairings/revoke {"account":"default","channel":"telegram","user":"7"}`,
 		`POST /v1/pairings/revoke {"account":"ops","channel":"telegram","user":"7"}`,

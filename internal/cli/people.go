@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -56,14 +57,18 @@ func pairingRevoke(g command.Deps) *cobra.Command {
 	var account string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "revoke CHANNEL USER", Short: "Withdraw a person's access", Args: command.Args(2, 2),
+		Use: "revoke CHANNEL:USER", Short: "Withdraw a person's access", Args: command.Args(1, 2), // two words: as it was
 		RunE: g.Run(func(ctx context.Context, args []string) error {
+			channel, user, ok := strings.Cut(strings.Join(args, ":"), ":")
+			if !ok {
+				return terminal.Usagef("%q: use CHANNEL:USER, for example telegram:1001", args[0])
+			}
 			c, err := g.Connect()
 			if err != nil {
 				return err
 			}
-			body := map[string]string{"channel": args[0], "account": account, "user": args[1]}
-			person := terminal.Line(args[0] + ":" + args[1])
+			body := map[string]string{"channel": channel, "account": account, "user": user}
+			person := terminal.Line(channel + ":" + user)
 			if _, err := c.Call(ctx, api.Request{Method: http.MethodPost, Path: "/v1/pairings/revoke", Body: body}); err != nil {
 				var refused *api.Error
 				if errors.As(err, &refused) && refused.Status == http.StatusNotFound {

@@ -176,11 +176,11 @@ func missing(path string) string {
 		return ""
 	}
 	kind, ok := map[string]string{
-		"sessions": "session", "runs": "run", "deliveries": "delivery", "memory": "memory", "approvals": "approval", "cron": "job", "alerts": "alert", "alert-groups": "open alert group", "checks": "check", "hooks": "hook", "nodes": "node",
+		"sessions": "session", "runs": "run", "deliveries": "delivery", "memory": "memory", "approvals": "approval", "cron": "job", "agents": "agent", "alerts": "alert", "alert-groups": "open alert group", "checks": "check", "hooks": "hook", "nodes": "node",
 	}[segments[2]]
 	name, err := url.PathUnescape(segments[3])
 	switch {
-	case err != nil || segments[2] == "hooks" && len(segments) > 5: // a request to a hook
+	case err != nil || segments[2] == "hooks" && len(segments) > 5 || segments[2] == "nodes" && name == "approve": // a request to a hook; a code
 		return ""
 	case segments[2] == "why":
 		return fmt.Sprintf("nothing has the id %q, or your token may not see it: `sluice why --help` lists what has an id", name)

@@ -111,6 +111,8 @@ func TestRefusalsSayWhatIsWrong(t *testing.T) {
 		"no such delivery":   {404, "/v1/deliveries/d/retry", `{"error":"not_found"}`, "there is no delivery \"d\": `sluice deliveries list` shows what there is"},
 		"no such memory":     {404, "/v1/memory/m", `{"error":"not_found"}`, "there is no memory \"m\": `sluice memory list` shows what there is"},
 		"no such approval":   {404, "/v1/approvals/a", `{"error":"not_found"}`, "there is no approval \"a\": `sluice approvals list` shows what there is"},
+		"no such agent":      {404, "/v1/agents/a", `{"error":"not_found"}`, "there is no agent \"a\": `sluice agents list` shows what there is"},
+		"no such code":       {404, "/v1/nodes/approve", `{"message":"no node waits with this code"}`, "no node waits with this code"},
 		"no such job":        {404, "/v1/cron/standup/pause", `{"message":"not found"}`, "there is no job \"standup\": `sluice cron list` shows what there is"},
 		"no such hook":       {404, "/v1/hooks/ci/requests", `{"error":"not_found"}`, "there is no hook \"ci\": `sluice hooks list` shows what there is"},
 		"no such group":      {404, "/v1/alert-groups/ops.0", `{"error":"not_found"}`, "there is no open alert group \"ops.0\": `sluice alerts groups list` shows what there is"},

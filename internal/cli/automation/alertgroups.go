@@ -16,7 +16,7 @@ import (
 )
 
 func alertGroupsCommand(g command.Deps) *cobra.Command {
-	return command.Group("groups", "See which alerts are reported together and who is notified next", alertGroupsList(g), alertGroupsShow(g))
+	return command.Listing("groups", "See which alerts are reported together and who is notified next", alertGroupsList(g), alertGroupsShow(g))
 }
 
 func alertGroupsList(g command.Deps) *cobra.Command {

@@ -40,7 +40,7 @@ func alertsSilence(g command.Deps) *cobra.Command {
 }
 
 func silencesCommand(g command.Deps) *cobra.Command {
-	return command.Group("silences", "List and end silences", silencesList(g), silencesExpire(g))
+	return command.Listing("silences", "List and end silences", silencesList(g), silencesExpire(g))
 }
 
 func silencesList(g command.Deps) *cobra.Command {

@@ -22,6 +22,14 @@ func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	return g
 }
 
+// Listing is a group that lists when no command is given, as its first command does.
+func Listing(use, short string, list *cobra.Command, others ...*cobra.Command) *cobra.Command {
+	g := Group(use, short, append([]*cobra.Command{list}, others...)...)
+	g.RunE = list.RunE
+	g.Flags().AddFlagSet(list.Flags())
+	return g
+}
+
 // Unknown refuses words where a command is expected, and suggests similar commands.
 func Unknown(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {

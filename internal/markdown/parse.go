@@ -263,38 +263,35 @@ func tidy(spans []span) []span {
 	start := true  // at the start of a line
 	for _, s := range spans {
 		for rest := s.text; rest != ""; {
-			n := wordLength(rest)
-			piece := span{rest[:n], s.style, s.url}
-			rest = rest[n:]
-			switch {
-			case piece.text == "\n":
+			if rest[0] == '\n' {
 				if !start {
-					gap = append(gap[:0], piece)
+					gap = append(gap[:0], span{rest[:1], s.style, s.url})
 				}
-				start = true
-			case piece.text == " " || piece.text == "\t":
-				if !start {
-					gap = append(gap, piece)
-				}
-			default:
+				rest, start = rest[1:], true
+				continue
+			}
+			line := rest
+			if end := strings.IndexByte(rest, '\n'); end > 0 {
+				line = rest[:end]
+			}
+			rest = rest[len(line):]
+			if start {
+				line = strings.TrimLeft(line, " \t")
+			}
+			text := strings.TrimRight(line, " \t")
+			if text != "" {
 				for _, g := range gap {
 					out.add(g)
 				}
 				gap, start = gap[:0], false
-				out.add(piece)
+				out.add(span{text, s.style, s.url})
+			}
+			if space := line[len(text):]; space != "" && !start {
+				gap = append(gap, span{space, s.style, s.url})
 			}
 		}
 	}
 	return dropInvisible(out.all())
-}
-
-// wordLength is the length of the word with which a text begins, or of its first space, tab or end of a line.
-func wordLength(text string) int {
-	n := strings.IndexAny(text, " \t\n")
-	if n < 0 {
-		return len(text)
-	}
-	return max(n, 1)
 }
 
 // dropInvisible returns nothing for a text that no platform would show.

@@ -9,6 +9,7 @@ import (
 
 	"sluice/internal/expr"
 	"sluice/policy"
+	"sluice/policy/condition"
 )
 
 // A pattern from the input, and a walk within a walk, are found wherever they stand in an expression.
@@ -20,7 +21,7 @@ func TestCostlyConditionsAreFoundEverywhere(t *testing.T) {
 		`string(%).startsWith("t")`, `"x".startsWith(string(%))`, `size(string(%)) > 1`, `tool.args.l.exists(x, %)`, `[%].exists(x, x)`, `{"a": %}.a`,
 	} {
 		for costly, want := range map[string]string{pattern: "the pattern must be a quoted string", walk: "has nested loops over lists"} {
-			_, err := policy.NewRules([]policy.Rule{rule(policy.Block, strings.ReplaceAll(within, "%", costly))})
+			_, err := condition.NewRules([]policy.Rule{rule(policy.Block, strings.ReplaceAll(within, "%", costly))})
 			require.ErrorContains(t, err, want, "%s within %s", costly, within)
 		}
 	}
@@ -28,7 +29,7 @@ func TestCostlyConditionsAreFoundEverywhere(t *testing.T) {
 		`text.matches("a+") && tool.args.l.all(x, x == 1) && tool.args.l.exists(y, y == 2)`,
 		`[tool.args.l.all(x, x == 1)].all(y, y)`, // beside each other: the inner list is walked before
 	} {
-		_, err := policy.NewRules([]policy.Rule{rule(policy.Block, fine)})
+		_, err := condition.NewRules([]policy.Rule{rule(policy.Block, fine)})
 		require.NoError(t, err, fine)
 	}
 }
@@ -38,9 +39,9 @@ func TestLongestCondition(t *testing.T) {
 	when := func(length int) policy.Rule {
 		return rule(policy.Block, `text == "`+strings.Repeat("x", length-10)+`"`)
 	}
-	_, err := policy.NewRules([]policy.Rule{when(4096)})
+	_, err := condition.NewRules([]policy.Rule{when(4096)})
 	require.NoError(t, err)
-	_, err = policy.NewRules([]policy.Rule{when(4097)})
+	_, err = condition.NewRules([]policy.Rule{when(4097)})
 	require.ErrorContains(t, err, "is 4097 bytes long, the maximum is 4096")
 }
 
@@ -57,14 +58,14 @@ func TestFaultsOfRules(t *testing.T) {
 		"onTimeout":                {policy.Rule{Name: "r", Hook: policy.PreOutput, Action: policy.Hold, OnTimeout: policy.Hold}, `policy.rules[0].onTimeout: "hold": want block or allow`},
 		"timeout":                  {policy.Rule{Name: "r", Hook: policy.PreOutput, Action: policy.Hold, Timeout: -1}, "policy.rules[0].timeout: -1ns is less than 0"},
 	} {
-		_, err := policy.NewRules([]policy.Rule{c.rule})
+		_, err := condition.NewRules([]policy.Rule{c.rule})
 		require.ErrorContains(t, err, c.want, name)
 	}
 	for _, hook := range []policy.Hook{policy.PreToolCall, policy.PostToolResponse, policy.MCPToolCall, policy.AgentInvocation, policy.SecretAccess} {
-		_, err := policy.NewRules([]policy.Rule{{Name: "r", Hook: hook, Action: policy.Block, Tools: []string{"x"}}})
+		_, err := condition.NewRules([]policy.Rule{{Name: "r", Hook: hook, Action: policy.Block, Tools: []string{"x"}}})
 		require.NoError(t, err, "%s is about a tool", hook)
 	}
-	_, err := policy.NewRules([]policy.Rule{rule(policy.Block, "session.level >")})
+	_, err := condition.NewRules([]policy.Rule{rule(policy.Block, "session.level >")})
 	var place *expr.Fault
 	require.ErrorAs(t, err, &place)
 	require.Equal(t, 1, place.Line)
@@ -98,7 +99,7 @@ func TestConditionsAreCompiledBesideEachOther(t *testing.T) {
 		for range 20 {
 			all.Go(func() {
 				<-begin
-				_, _ = policy.NewRules([]policy.Rule{rule(policy.Block, expression)})
+				_, _ = condition.NewRules([]policy.Rule{rule(policy.Block, expression)})
 			})
 		}
 	}

@@ -116,3 +116,11 @@ func (s *SessionInput) SpokenTo(route sessions.Route, user string, owner bool) {
 	}
 	s.User, s.Owner = user, owner
 }
+
+// variables are an input as expressions see it.
+func (in *Input) variables() map[string]any {
+	return map[string]any{
+		"hook": string(in.Hook), "now": in.Now, "text": in.Text, "source": in.Source,
+		"session": in.Session, "tool": in.Tool, "output": in.Output, "secret": in.Secret, "agent": in.Agent,
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"sluice/policy"
+	"sluice/policy/condition"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -25,7 +26,7 @@ type world struct {
 }
 
 func (w world) monitor(t require.TestingT) *policy.Monitor {
-	rules, err := policy.NewRules(w.rules)
+	rules, err := condition.NewRules(w.rules)
 	require.NoError(t, err)
 	secrets, err := policy.NewSecrets(w.secrets, []string{"bot-token-12345"})
 	require.NoError(t, err)

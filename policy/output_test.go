@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"sluice/policy"
+	"sluice/policy/condition"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -91,7 +92,7 @@ func TestWhatIsNotKnownIsPublic(t *testing.T) {
 }
 
 func ruled(t require.TestingT, rules ...policy.Rule) *policy.Gate {
-	compiled, err := policy.NewRules(rules)
+	compiled, err := condition.NewRules(rules)
 	require.NoError(t, err)
 	return policy.NewGate(map[string]policy.Sink{"telegram": {Level: flow.Internal}}, nil, compiled)
 }
@@ -145,7 +146,7 @@ func TestToRedactTwiceIsToRedactOnce(t *testing.T) {
 	require.Equal(t, "pay [redacted], [redacted] and [redacted][redacted]", once)
 	require.Equal(t, once, d.Redacted(once))
 
-	_, err := policy.NewRules([]policy.Rule{{Name: "empty", Hook: policy.PreOutput, Action: policy.Redact, Redact: `x*`}})
+	_, err := condition.NewRules([]policy.Rule{{Name: "empty", Hook: policy.PreOutput, Action: policy.Redact, Redact: `x*`}})
 	require.ErrorContains(t, err, "matches the empty text")
 }
 

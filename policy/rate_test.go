@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/policy"
+	"sluice/policy/condition"
 	"sluice/policy/flow"
 )
 
@@ -27,7 +28,7 @@ func TestRatesThatCanNotBe(t *testing.T) {
 	} {
 		r := rule(policy.Block, "")
 		r.Rate = &c.rate
-		_, err := policy.NewRules([]policy.Rule{r})
+		_, err := condition.NewRules([]policy.Rule{r})
 		if c.want == "" {
 			require.NoError(t, err, name)
 			continue
@@ -42,7 +43,7 @@ func TestRateForgetsWhatWasQuietTheLongest(t *testing.T) {
 	const keys = 10_000
 	r := rule(policy.Block, "")
 	r.Rate = &policy.Rate{Limit: 1, Per: 365 * 24 * time.Hour, By: policy.RateByUser}
-	set, err := policy.NewRules([]policy.Rule{r})
+	set, err := condition.NewRules([]policy.Rule{r})
 	require.NoError(t, err)
 	over := func(user int, at time.Duration, effects bool) bool {
 		in := toolCall()
@@ -74,7 +75,7 @@ func TestRateCountsWhatTheConditionHoldsFor(t *testing.T) {
 	t.Parallel()
 	r := rule(policy.Block, `tool.name == "mcp_crm_find"`)
 	r.Rate = &policy.Rate{Limit: 1, Per: time.Hour}
-	set, err := policy.NewRules([]policy.Rule{r})
+	set, err := condition.NewRules([]policy.Rule{r})
 	require.NoError(t, err)
 	ask := func(tool, id string) policy.Action {
 		in := toolCall()
@@ -98,7 +99,7 @@ func TestRatesAreKeptForEachLevel(t *testing.T) {
 			t.Parallel()
 			r := rule(policy.Block, "")
 			r.Rate = &policy.Rate{Limit: 3, Per: time.Hour, By: by}
-			set, err := policy.NewRules([]policy.Rule{r})
+			set, err := condition.NewRules([]policy.Rule{r})
 			require.NoError(t, err)
 			n := 0
 			over := func(level flow.Level) bool {

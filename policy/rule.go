@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -50,12 +51,12 @@ func (e *RuleError) Unwrap() error { return e.Err }
 // checked is a compiled rule.
 type checked struct {
 	Rule
-	when   *condition // nil: always
+	when   Condition // nil: always
 	redact *regexp.Regexp
 }
 
 // compile checks a rule. Its errors name the field.
-func compile(index int, r Rule) (*checked, []error) {
+func compile(index int, r Rule, condition func(when string) (Condition, error)) (*checked, []error) {
 	var faults []error
 	fault := func(field, format string, args ...any) {
 		faults = append(faults, &RuleError{index, field, fmt.Errorf(format, args...)})
@@ -80,9 +81,11 @@ func compile(index int, r Rule) (*checked, []error) {
 	if err := c.compileRedact(); err != nil {
 		fault("redact", "%w", err)
 	}
-	var err error
-	if c.when, err = newCondition(r.When); err != nil {
-		fault("when", "%w", err)
+	if strings.TrimSpace(r.When) != "" {
+		var err error
+		if c.when, err = condition(r.When); err != nil {
+			fault("when", "%w", err)
+		}
 	}
 	if r.Action != Hold && (len(r.Approvers) > 0 || r.Timeout != 0 || r.OnTimeout != "") {
 		fault("action", "approvers, timeout and onTimeout are for require_approval")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // RulePrefix begins the name of a configured rule in decisions.
@@ -15,6 +16,16 @@ const redacted = "[redacted]"
 
 // nothingThere is the reason of a rule that redacts and applies to a text without a match of its pattern.
 const nothingThere = "there is nothing to redact"
+
+// conditionsDeadline bounds one decision. A rule whose condition is undecided then applies.
+const conditionsDeadline = 100 * time.Millisecond
+
+// Condition is the compiled condition of a rule, over the variables of an input. An error says why it could not be evaluated.
+type Condition interface {
+	Holds(ctx context.Context, vars map[string]any) (bool, error)
+	// MayHold reports whether it holds, or might for another text.
+	MayHold(ctx context.Context, vars map[string]any) (bool, error)
+}
 
 // Rules are the compiled rules. They are safe for concurrent use.
 type Rules struct {
@@ -28,15 +39,16 @@ type asked struct {
 	counted *counter
 }
 
-// NewRules compiles rules. Its error joins a [RuleError] per fault.
-func NewRules(rules []Rule) (*Rules, error) {
+// NewRules compiles rules, and their conditions with a function (package condition has it for CEL). Its error joins a
+// [RuleError] per fault.
+func NewRules(rules []Rule, condition func(when string) (Condition, error)) (*Rules, error) {
 	set := &Rules{byHook: map[Hook][]*asked{}}
 	var faults []error
 	for i, r := range rules {
 		if slices.ContainsFunc(rules[:i], func(other Rule) bool { return other.Name == r.Name && r.Name != "" }) {
 			faults = append(faults, &RuleError{i, "name", fmt.Errorf("%q: two rules have this name", r.Name)})
 		}
-		c, wrong := compile(i, r)
+		c, wrong := compile(i, r, condition)
 		faults = append(faults, wrong...)
 		set.byHook[r.Hook] = append(set.byHook[r.Hook], &asked{checked: c, name: RulePrefix + r.Name, counted: &counter{}})
 	}
@@ -73,7 +85,7 @@ func (r *Rules) Decide(in *Input, d *Decision, effects bool) {
 	if len(rules) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), conditionDeadline)
+	ctx, cancel := context.WithTimeout(context.Background(), conditionsDeadline)
 	defer cancel()
 	vars := in.variables()
 	for _, rule := range rules {
@@ -90,13 +102,20 @@ func (r *Rules) of(h Hook) []*asked {
 	return r.byHook[h]
 }
 
+// holds evaluates the rule's condition. Without one the rule always applies.
+func (a *asked) holds(ctx context.Context, partial bool, vars map[string]any) (bool, error) {
+	switch {
+	case a.when == nil:
+		return true, nil
+	case partial:
+		return a.when.MayHold(ctx, vars)
+	}
+	return a.when.Holds(ctx, vars)
+}
+
 // ask adds the result of one rule.
 func (a *asked) ask(ctx context.Context, in *Input, vars map[string]any, d *Decision, effects bool) {
-	ask := a.when.holds
-	if in.Partial {
-		ask = a.when.mayHold
-	}
-	holds, err := ask(ctx, vars)
+	holds, err := a.holds(ctx, in.Partial, vars)
 	detail := ""
 	if err != nil {
 		holds, detail = true, "could not be evaluated, so it applies: "+err.Error()

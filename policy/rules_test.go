@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"sluice/policy"
+	"sluice/policy/condition"
 	"sluice/sessions"
 )
 
@@ -23,7 +24,7 @@ func toolCall() policy.Input {
 }
 
 func decide(t require.TestingT, in policy.Input, rules ...policy.Rule) policy.Decision {
-	set, err := policy.NewRules(rules)
+	set, err := condition.NewRules(rules)
 	require.NoError(t, err)
 	d := policy.Decision{Action: policy.Allow}
 	set.Decide(&in, &d, true)
@@ -90,11 +91,11 @@ func TestRulesThatCanNotBe(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := policy.NewRules([]policy.Rule{c.rule})
+			_, err := condition.NewRules([]policy.Rule{c.rule})
 			require.ErrorContains(t, err, c.want)
 		})
 	}
-	_, err := policy.NewRules([]policy.Rule{rule(policy.Block, ""), rule(policy.Block, "")})
+	_, err := condition.NewRules([]policy.Rule{rule(policy.Block, ""), rule(policy.Block, "")})
 	require.ErrorContains(t, err, "two rules have this name")
 }
 
@@ -163,7 +164,7 @@ func TestRate(t *testing.T) {
 	t.Parallel()
 	r := rule(policy.Block, "")
 	r.Rate = &policy.Rate{Limit: 2, Per: time.Minute, By: policy.RateBySession}
-	set, err := policy.NewRules([]policy.Rule{r})
+	set, err := condition.NewRules([]policy.Rule{r})
 	require.NoError(t, err)
 	ask := func(session, id string, at time.Duration, effects bool) policy.Action {
 		in := toolCall()
@@ -219,15 +220,15 @@ func TestRatesOutliveAReload(t *testing.T) {
 		} else {
 			c.change(&second)
 		}
-		before, err := policy.NewRules([]policy.Rule{first})
+		before, err := condition.NewRules([]policy.Rule{first})
 		require.NoError(t, err)
 		require.Equal(t, policy.Allow, ask(before))
-		after, err := policy.NewRules([]policy.Rule{second})
+		after, err := condition.NewRules([]policy.Rule{second})
 		require.NoError(t, err)
 		after.Continue(before)
 		require.Equal(t, c.want, ask(after), name)
 	}
-	fresh, err := policy.NewRules([]policy.Rule{counts()})
+	fresh, err := condition.NewRules([]policy.Rule{counts()})
 	require.NoError(t, err)
 	fresh.Continue(nil)
 	require.Equal(t, policy.Allow, ask(fresh))
@@ -253,7 +254,7 @@ func TestRulesOnlyTightenProperty(t *testing.T) {
 			rules = append(rules, r)
 		}
 		before := rapid.SampledFrom(order).Draw(rt, "before")
-		set, err := policy.NewRules(rules)
+		set, err := condition.NewRules(rules)
 		require.NoError(rt, err)
 		in := toolCall()
 		d := policy.Decision{Action: before}
@@ -275,7 +276,7 @@ func BenchmarkRules(b *testing.B) {
 		r.Name = string(rune('a' + i))
 		rules = append(rules, r)
 	}
-	set, err := policy.NewRules(rules)
+	set, err := condition.NewRules(rules)
 	require.NoError(b, err)
 	in := toolCall()
 	for b.Loop() {

@@ -20,6 +20,7 @@ import (
 	"sluice/internal/alert"
 	"sluice/internal/bus"
 	"sluice/policy"
+	"sluice/policy/condition"
 	"sluice/policy/flow"
 	"sluice/router"
 	"sluice/router/checks"
@@ -504,7 +505,7 @@ func (b *bundle) monitor() *policy.Monitor {
 	if carries == nil {
 		carries = func(sessions.Route) flow.Level { return flow.Restricted }
 	}
-	rules, err := policy.NewRules(b.rules)
+	rules, err := condition.NewRules(b.rules)
 	require.NoError(b.t, err)
 	m, err := policy.NewMonitor(policy.MonitorConfig{Rules: rules, Escalation: policy.EscalationAsk, SinkLevel: carries, Now: b.now})
 	require.NoError(b.t, err)

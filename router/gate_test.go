@@ -14,6 +14,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/policy"
+	"sluice/policy/condition"
 	"sluice/policy/flow"
 	"sluice/router/decider"
 	"sluice/router/inbound"
@@ -24,7 +25,7 @@ import (
 
 // judged makes the router judge by the real gate, with rules.
 func judged(t require.TestingT, sink policy.Sink, rules ...policy.Rule) func(*bundle) {
-	compiled, err := policy.NewRules(rules)
+	compiled, err := condition.NewRules(rules)
 	require.NoError(t, err)
 	gate := policy.NewGate(map[string]policy.Sink{"test": sink}, nil, compiled)
 	return func(b *bundle) {
@@ -286,7 +287,7 @@ func TestAPreviewIsWhatTheGateHasSeen(t *testing.T) {
 		const key = "hush-hush-hush"
 		secrets, err := policy.NewSecrets(nil, []string{key})
 		require.NoError(t, err)
-		rules, err := policy.NewRules(nil)
+		rules, err := condition.NewRules(nil)
 		require.NoError(t, err)
 		gate := policy.NewGate(map[string]policy.Sink{"test": anywhere()}, nil, rules).Hiding(secrets)
 		b := newBundle(t, withEdits)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/policy"
+	"sluice/policy/condition"
 	"sluice/policy/flow"
 	"sluice/router/disclose"
 	"sluice/sessions"
@@ -40,7 +41,7 @@ func TestWhoFollowsIsToldWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBundle(t)
-		rules, err := policy.NewRules([]policy.Rule{{Name: "r", Hook: policy.PreOutput, Action: policy.Redact, Redact: "hell"}})
+		rules, err := condition.NewRules([]policy.Rule{{Name: "r", Hook: policy.PreOutput, Action: policy.Redact, Redact: "hell"}})
 		require.NoError(t, err)
 		gate := policy.NewGate(map[string]policy.Sink{"test": {Level: flow.Restricted}}, nil, rules)
 		b.gate.forbid = func(e policy.Egress) *policy.Decision {

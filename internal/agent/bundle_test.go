@@ -24,6 +24,7 @@ import (
 	"sluice/internal/spending/standing"
 	"sluice/internal/workspace"
 	"sluice/policy"
+	"sluice/policy/condition"
 	"sluice/policy/flow"
 	"sluice/router/exchange"
 	"sluice/router/ledger"
@@ -170,7 +171,7 @@ func lenient() *policy.Monitor { return monitorOf(policy.EscalationAuto) }
 
 // monitorOf is one of an installation in which every place carries what is PUBLIC.
 func monitorOf(e policy.Escalation, rules ...policy.Rule) *policy.Monitor {
-	set, err := policy.NewRules(rules)
+	set, err := condition.NewRules(rules)
 	if err != nil {
 		panic(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"sluice/internal/configfile"
 	"sluice/internal/model"
 	"sluice/policy"
+	"sluice/policy/condition"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -75,7 +76,7 @@ type prepared struct {
 // prepare makes what a configuration consists of. token is the gateway's own.
 func (a *App) prepare(cfg *config.Config, token string) (p prepared, err error) {
 	p.cfg = cfg
-	if p.rules, err = policy.NewRules(cfg.Policy.PolicyRules()); err != nil {
+	if p.rules, err = condition.NewRules(cfg.Policy.PolicyRules()); err != nil {
 		return p, fmt.Errorf("configure rules: %w", err)
 	}
 	p.rules.Continue(a.rules.Load())

@@ -36,7 +36,7 @@ func layers() [][]string {
 		{"sessions/port"},
 		{"sessions", "internal/markdown", "internal/config/bare", "internal/config/given", "internal/config/hint", "internal/config/tags"},
 		{"policy", "adapters", "announce", "internal/trouble", "internal/hook", "internal/check", "internal/model/cooldown", "internal/program", "internal/sandbox", "internal/schema", "internal/web"},
-		{"router/ledger", "router/queue", "router/request", "internal/program/command", "internal/program/peer", "internal/document", "internal/picture", "internal/settings", "internal/skill", "internal/workspace"},
+		{"policy/condition", "router/ledger", "router/queue", "router/request", "internal/program/command", "internal/program/peer", "internal/document", "internal/picture", "internal/settings", "internal/skill", "internal/workspace"},
 		{"router/decider", "router/lanes", "router/place", "router/usertext", "store/engine"},
 		{"router/branches", "router/limits", "router/quota", "router/refused", "router/steps"},
 		{"router/attach", "router/outbound", "router/exchange"},
@@ -183,6 +183,20 @@ func TestTheLowestLayerIsStandardLibraryOnly(t *testing.T) {
 		for _, path := range p.Imports {
 			first, _, _ := strings.Cut(path, "/")
 			require.NotContains(t, first, ".", "%s imports %s", p.ImportPath, path)
+		}
+	}
+}
+
+// Nearly every package needs decisions, and few compile rules. CEL is large: what needs it is slower to link, each test program too.
+func TestDecisionsNeedNoCEL(t *testing.T) {
+	t.Parallel()
+	for _, p := range packages(t) {
+		if p.ImportPath != "policy" {
+			continue
+		}
+		for _, path := range p.Imports {
+			require.NotEqual(t, module+"/internal/expr", path)
+			require.NotContains(t, path, "cel-go")
 		}
 	}
 }

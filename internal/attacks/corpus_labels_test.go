@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sluice/policy"
+	"sluice/policy/condition"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -140,7 +141,7 @@ func labelAttacks() []attack {
 
 // ruled is a monitor with a rule about resets.
 func ruled() *policy.Monitor {
-	rules, err := policy.NewRules([]policy.Rule{{Name: "stays", Hook: policy.SessionReset, Action: policy.Block}})
+	rules, err := condition.NewRules([]policy.Rule{{Name: "stays", Hook: policy.SessionReset, Action: policy.Block}})
 	if err != nil {
 		panic(err)
 	}

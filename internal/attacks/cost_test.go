@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/policy"
+	"sluice/policy/condition"
 	"sluice/policy/flow"
 	"sluice/sessions"
 )
@@ -74,7 +75,7 @@ func tenRules(t *testing.T, n int) *policy.Rules {
 		hook := []policy.Hook{policy.PreToolCall, policy.PreOutput}[i%2]
 		rules = append(rules, policy.Rule{Name: fmt.Sprintf("rule-%d", i), Hook: hook, Action: policy.Block, When: `session.level >= INTERNAL && session.channel == "slack"`})
 	}
-	set, err := policy.NewRules(rules)
+	set, err := condition.NewRules(rules)
 	require.NoError(t, err)
 	return set
 }

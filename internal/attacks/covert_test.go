@@ -12,6 +12,7 @@ import (
 
 	"sluice/adapters"
 	"sluice/policy"
+	"sluice/policy/condition"
 	"sluice/policy/flow"
 	"sluice/router/inbound"
 	"sluice/router/ledger"
@@ -31,7 +32,7 @@ func covertRules(t testing.TB) *policy.Rules {
 	ask := func(name, tool, when string) policy.Rule {
 		return policy.Rule{Name: name, Hook: policy.PreToolCall, Tools: []string{tool}, When: when, Action: policy.Hold}
 	}
-	rules, err := policy.NewRules([]policy.Rule{
+	rules, err := condition.NewRules([]policy.Rule{
 		{Name: "seldom", Hook: policy.PreToolCall, Tools: []string{"agents_list"}, Action: policy.Block, Rate: &policy.Rate{Limit: 3, Per: 10_000 * time.Hour, By: policy.RateByAgent}},
 		ask("ask-list", "todo_add", `string(tool.args.items[0]) == "ask somebody"`),
 		ask("ask-memory", "memory_save", `tool.args.key == "ask somebody"`),

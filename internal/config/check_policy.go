@@ -9,6 +9,7 @@ import (
 
 	"sluice/internal/expr"
 	"sluice/policy"
+	"sluice/policy/condition"
 )
 
 // rules compiles the rules and reports each fault at its field.
@@ -16,7 +17,7 @@ func (k checker) rules() {
 	for i, r := range k.c.Policy.Rules {
 		k.rule(fmt.Sprintf("policy.rules[%d]", i), r)
 	}
-	_, err := policy.NewRules(k.c.Policy.PolicyRules())
+	_, err := condition.NewRules(k.c.Policy.PolicyRules())
 	for _, fault := range ruleFaults(err) {
 		path := fmt.Sprintf("policy.rules[%d].%s", fault.Index, fault.Field)
 		if !k.faulty[path] {

@@ -39,7 +39,7 @@ type Rate struct {
 // actions maps the words of the file to what rules do.
 var actions = map[string]policy.Action{"block": policy.Block, "allow": policy.Allow, "redact": policy.Redact, "require_approval": policy.Hold}
 
-// PolicyRules converts the rules for [policy.NewRules].
+// PolicyRules converts the rules for condition.NewRules.
 func (p Policy) PolicyRules() []policy.Rule {
 	rules := make([]policy.Rule, len(p.Rules))
 	for i, r := range p.Rules {

@@ -9,6 +9,7 @@ import (
 
 	"sluice/internal/config"
 	"sluice/policy"
+	"sluice/policy/condition"
 )
 
 // proposedMax is the maximum number of rules of a proposal.
@@ -57,7 +58,7 @@ func (f *File) Proposal(text string) (policy.Proposal, error) {
 	if len(c.Policy.Rules) > proposedMax {
 		return p, fmt.Errorf("has %d rules, the maximum is %d", len(c.Policy.Rules), proposedMax)
 	}
-	if p.Rules, err = policy.NewRules(c.Policy.PolicyRules()); err != nil {
+	if p.Rules, err = condition.NewRules(c.Policy.PolicyRules()); err != nil {
 		return p, err
 	}
 	if _, given := document["session"]; given {

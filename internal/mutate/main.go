@@ -20,6 +20,7 @@ var targets = []struct {
 	tests []string
 }{
 	{"./policy", []string{"./policy"}},
+	{"./policy/condition", []string{"./policy"}},
 	{"./announce", []string{"./announce"}},
 	{"./router", []string{"./router"}},
 	{"./router/ledger", []string{"./router/ledger", "./router"}},

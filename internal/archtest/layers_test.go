@@ -91,6 +91,7 @@ func testSupport() []string {
 type pkg struct {
 	ImportPath string // without the module
 	Imports    []string
+	Says       string // the first sentence of its comment
 }
 
 // packages reads what the non-test code of each package imports. It reads the
@@ -123,7 +124,7 @@ func packages(t *testing.T, tags ...string) []pkg {
 			return nil // tests alone
 		}
 		path, err := filepath.Rel(root, dir)
-		all = append(all, pkg{filepath.ToSlash(path), found.Imports})
+		all = append(all, pkg{filepath.ToSlash(path), found.Imports, found.Doc})
 		return err
 	})
 	require.NoError(t, err)

@@ -73,6 +73,9 @@ func TestTheGatewayIsAnMCPServer(t *testing.T) {
 	text, failed = useTool(t, s, "sessions_send", `{"sessionKey":"main","message":"hello"}`)
 	require.False(t, failed, text)
 	require.Contains(t, text, `"status":"ok"`)
+	at, failed := useTool(t, s, "sessions_send", `{"sessionKey":"main","message":"hello again","timeoutSeconds":0}`)
+	require.False(t, failed, at)
+	require.Contains(t, at, `"status":"accepted"`)
 	var said struct {
 		Run string `json:"run_id"`
 	}

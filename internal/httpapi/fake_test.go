@@ -78,6 +78,7 @@ type gateway struct {
 	records  map[string]sessions.Record // by id and key
 	busy     map[sessions.ID]bool
 	runs     map[sessions.RunID]sessions.Run
+	waits    []time.Duration                 // for the ends of runs
 	becomes  map[sessions.RunID]sessions.Run // what runs are once they were looked at
 	todos    []sessions.Todo
 	thread   []sessions.Message
@@ -287,7 +288,10 @@ func (g *gateway) Wake(_ context.Context, agent, actor string, w ledger.TriggerW
 	return g.woken, g.refuse
 }
 
-func (g *gateway) WaitRun(ctx context.Context, id sessions.RunID, _ time.Duration) (sessions.Run, error) {
+func (g *gateway) WaitRun(ctx context.Context, id sessions.RunID, d time.Duration) (sessions.Run, error) {
+	g.mu.Lock()
+	g.waits = append(g.waits, d)
+	g.mu.Unlock()
 	return g.Run(ctx, id)
 }
 

@@ -196,6 +196,27 @@ func TestCancelOnlyOwnRuns(t *testing.T) {
 	require.Equal(t, []sessions.ID{mainID}, g.aborted)
 }
 
+// A caller says how long it waits for the reply. The run goes on.
+func TestTurnWithALimit(t *testing.T) {
+	t.Parallel()
+	g := withMain()
+	g.runs["run_1"], g.admitted = sessions.Run{ID: "run_1", Status: sessions.RunRunning}, inbound.Admitted{Outcome: ledger.OutcomeRun, Run: "run_1"}
+	h := serve(t, g)
+	say := func(limit string, headers ...string) *httptest.ResponseRecorder {
+		return call(h, "POST", "/v1/sessions/main/messages", `{"message":"2+2","timeoutSeconds":`+limit+`}`, headers...)
+	}
+	const asJSON = "Accept: application/json"
+	require.JSONEq(t, `{"run_id":"run_1","status":"accepted","reply":""}`, say("0", asJSON).Body.String())
+	require.Empty(t, g.waits, "0: nobody waits")
+	require.JSONEq(t, `{"run_id":"run_1","status":"timeout","reply":""}`, say("5", asJSON).Body.String())
+	require.Equal(t, []time.Duration{5 * time.Second}, g.waits)
+	for _, limit := range []string{"-1", "1801"} {
+		require.Contains(t, say(limit, asJSON).Body.String(), "timeoutSeconds: want 0 to 1800")
+	}
+	require.Contains(t, say("5").Body.String(), "timeoutSeconds: a stream ends with its run")
+	require.Len(t, g.waits, 1)
+}
+
 func TestTurnWhole(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

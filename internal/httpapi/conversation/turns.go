@@ -69,12 +69,22 @@ type turnRequest struct {
 	Press   string `json:"press,omitempty" doc:"instead of a message: press a button, with the press that came with it"`
 	ID      string `json:"id,omitempty" doc:"names the message: the same id from the same token is the same message"`
 	Label   string `json:"label,omitempty" doc:"level of the message, or LEVEL/trust; default PUBLIC, and on the page its level"`
+
+	Timeout *int `json:"timeoutSeconds,omitempty" minimum:"0" maximum:"1800" doc:"for an answer as JSON: how long to wait for the reply; the run goes on afterwards. 0: the answer comes at once, with the status accepted. Default: 1800"`
+}
+
+// wait is how long a caller waits for the reply.
+func (t turnRequest) wait() time.Duration {
+	if t.Timeout == nil {
+		return turnTimeout
+	}
+	return time.Duration(*t.Timeout) * time.Second
 }
 
 // turnReply is the answer to a caller that wants JSON.
 type turnReply struct {
 	Run    sessions.RunID `json:"run_id,omitempty"`
-	Status string         `json:"status" enum:"ok,error,timeout"`
+	Status string         `json:"status" enum:"ok,error,timeout,accepted"`
 	Reply  string         `json:"reply" doc:"the reply, or the gateway's own words if the reply is withheld"`
 
 	Withheld *withheldRecord `json:"withheld,omitempty" doc:"why the reply is withheld; absent: reply is the agent's"`
@@ -87,6 +97,9 @@ func (a *TurnAPI) Say(w http.ResponseWriter, r *http.Request) error {
 	request, err := readTurn(r)
 	if err != nil {
 		return err
+	}
+	if request.Timeout != nil && !wantsJSON(r) {
+		return wire.BadRequest("timeoutSeconds: a stream ends with its run; send the header Accept: application/json")
 	}
 	record, err := a.addressed(ctx, r.PathValue("id"))
 	if err != nil {
@@ -105,7 +118,7 @@ func (a *TurnAPI) Say(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("X-Run-Id", string(got.Run))
 	}
 	if wantsJSON(r) {
-		return a.answer(ctx, w, got.Admitted)
+		return a.answer(ctx, w, got.Admitted, request.wait())
 	}
 	return a.stream(ctx, w, got)
 }
@@ -139,6 +152,9 @@ func readTurn(r *http.Request) (turnRequest, error) {
 		return t, wire.BadRequest("message: is empty: write a text")
 	case said && t.Press != "":
 		return t, wire.BadRequest("message and press: give only one of them")
+	}
+	if wait := t.wait(); wait < 0 || wait > turnTimeout {
+		return t, wire.BadRequest(fmt.Sprintf("timeoutSeconds: want 0 to %d", int(turnTimeout.Seconds())))
 	}
 	if t.ID == "" {
 		t.ID = r.Header.Get("Idempotency-Key")
@@ -175,20 +191,23 @@ func wantsJSON(r *http.Request) bool {
 }
 
 // answer waits for the end of a turn and answers with JSON.
-func (a *TurnAPI) answer(ctx context.Context, w http.ResponseWriter, got inbound.Admitted) error {
-	reply, err := a.reply(ctx, got)
+func (a *TurnAPI) answer(ctx context.Context, w http.ResponseWriter, got inbound.Admitted, wait time.Duration) error {
+	reply, err := a.reply(ctx, got, wait)
 	if err == nil {
 		wire.WriteJSON(w, http.StatusOK, reply)
 	}
 	return err
 }
 
-func (a *TurnAPI) reply(ctx context.Context, got inbound.Admitted) (turnReply, error) {
+func (a *TurnAPI) reply(ctx context.Context, got inbound.Admitted, wait time.Duration) (turnReply, error) {
 	if got.Run == "" {
 		text, err := a.notice(ctx, got)
 		return turnReply{Status: "ok", Reply: text}, err
 	}
-	run, err := a.Work.WaitRun(ctx, got.Run, turnTimeout)
+	if wait == 0 {
+		return turnReply{Run: got.Run, Status: "accepted"}, nil
+	}
+	run, err := a.Work.WaitRun(ctx, got.Run, wait)
 	if err != nil {
 		return turnReply{}, err
 	}

@@ -136,6 +136,7 @@ func sessionTools() []tool {
 		sessionArgs
 		Message string `json:"message" jsonschema:"what to say, in Markdown" bounds:"minLength=1" also:"content"`
 		Name    string `json:"name,omitempty" jsonschema:"names this message: sent again under the same name, it has no effect and returns the first outcome"`
+		Timeout *int   `json:"timeoutSeconds,omitempty" jsonschema:"how long to wait for the reply; the run goes on afterwards; 0: do not wait" bounds:"minimum=0,maximum=1800"`
 	}
 	type spawnArgs struct {
 		sessionArgs
@@ -160,7 +161,11 @@ func sessionTools() []tool {
 			return get(at("sessions", in.Session, "history"), values("limit", number(in.Limit)))
 		}),
 		define("sessions_send", "Says something in a conversation and waits for the agent's reply.", changes, func(in sendArgs) request {
-			q := post(at("sessions", in.Session, "messages"), map[string]string{"message": in.Message})
+			body := map[string]any{"message": in.Message}
+			if in.Timeout != nil {
+				body["timeoutSeconds"] = *in.Timeout
+			}
+			q := post(at("sessions", in.Session, "messages"), body)
 			q.key = in.Name
 			return q
 		}),

@@ -16,6 +16,7 @@ import (
 	"sluice/internal/httpapi/wire"
 	"sluice/internal/markdown"
 	"sluice/internal/visible"
+	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/router/outbound"
 	"sluice/router/request"
@@ -80,14 +81,7 @@ func DescribeNotify(r huma.API) huma.Operation {
 // Send sends a note. The answer comes after the note is stored.
 func (a *NotifyAPI) Send(w http.ResponseWriter, r *http.Request) error {
 	who := auth.CallerOf(r.Context())
-	if err := a.Pace.take(w, who, 1); err != nil {
-		return err
-	}
-	n, err := readNote(r)
-	if err != nil {
-		return err
-	}
-	label, err := who.SentLabel(r.Header.Get(LabelHeader))
+	n, label, err := readNote(w, r, a.Pace)
 	if err != nil {
 		return err
 	}
@@ -115,16 +109,22 @@ func (a *NotifyAPI) failure(r *http.Request, place Target, err error) error {
 	return wire.Invalid("the target " + r.PathValue("target") + " cannot be reached: the owner of the gateway finds the cause with sluice doctor")
 }
 
-func readNote(r *http.Request) (intake.Note, error) {
+// readNote reads a note and the label that its sender gives it, unless the sender has sent too many.
+func readNote(w http.ResponseWriter, r *http.Request, pace *Pace) (intake.Note, flow.Label, error) {
+	who := auth.CallerOf(r.Context())
+	if err := pace.take(w, who, 1); err != nil {
+		return intake.Note{}, flow.Label{}, err
+	}
 	body, err := readBody(r)
 	if err != nil {
-		return intake.Note{}, err
+		return intake.Note{}, flow.Label{}, err
 	}
 	n, err := intake.Plain(r.Header, body)
 	if err != nil {
-		return n, wire.BadRequest(err.Error())
+		return n, flow.Label{}, wire.BadRequest(err.Error())
 	}
-	return n, nil
+	label, err := who.SentLabel(r.Header.Get(LabelHeader))
+	return n, label, err
 }
 
 // readBody reads a whole body; the guard has bounded it.
@@ -176,14 +176,7 @@ func DescribeNote(r huma.API) huma.Operation {
 // Take takes a note as an alert. The answer comes after it is stored.
 func (a *NoteAPI) Take(w http.ResponseWriter, r *http.Request) error {
 	who := auth.CallerOf(r.Context())
-	if err := a.Pace.take(w, who, 1); err != nil {
-		return err
-	}
-	n, err := readNote(r)
-	if err != nil {
-		return err
-	}
-	label, err := who.SentLabel(r.Header.Get(LabelHeader))
+	n, label, err := readNote(w, r, a.Pace)
 	if err != nil {
 		return err
 	}

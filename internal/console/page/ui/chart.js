@@ -48,9 +48,9 @@ export function Chart({ title, points, lines, unit = "" }) {
           height: 150,
           legend: { show: false },
           cursor: { show: false },
-          padding: [8, 8, 0, 0],
+          padding: [8, 26, 0, 0], // at the right there is room for half of the last time
           axes: [
-            { ...axis, values: (_, at) => at.map((s) => minute(s * 1000)) },
+            { ...axis, size: 30, space: 76, values: (_, at) => at.map((s) => minute(s * 1000)) },
             { ...axis, size: 46, values: (_, all) => all.map((v) => (v >= 1000 ? number(v / 1000) + "k" : number(v))) },
           ],
           scales: { y: { range: (_, low, high) => [0, Math.max(1, high * 1.1)] } },

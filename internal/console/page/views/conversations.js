@@ -31,7 +31,7 @@ export default function Conversations() {
       ]}
       head=${() => html`
         <div class="strip">
-          <a class="button small main" href=${address("conversations", "main")}>
+          <a class="button small" href=${address("conversations", "main")}>
             ${t("conversations.main")}
           </a>
         </div>

@@ -95,7 +95,7 @@ export default function Overview() {
           </section>
           <section>
             <h2>${t("overview.day")}</h2>
-            <div class="flow">
+            <div class="traffic">
               ${["heard", "runs", "failed", "sent", "blocked"].map((k) => html`
                 <a href=${rowsOf(o.traffic[k].list)} data-flow=${k}>
                   <strong>${count(o.traffic[k])}</strong>

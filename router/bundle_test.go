@@ -1,6 +1,7 @@
 package router_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,6 +68,7 @@ type bundle struct {
 	now      func() time.Time
 	commands int // that tell has given
 	registry *prometheus.Registry
+	grace    time.Duration // for work when it stops
 	disk     quota.Disk
 	jobs     []job.Job
 	reader   job.Reader
@@ -145,7 +147,7 @@ func (b *bundle) start() {
 		Store: b.routerStore(), Bus: b.bus, Models: b.agent, Gate: b.gate, Monitor: b.monitor(), Settings: b.settings,
 		Adapters:   b.adapterOf,
 		Partitions: partitions, Replica: "test", Now: b.now, Log: b.log,
-		Registerer: b.registry, Grace: 10 * time.Millisecond, SweepEvery: time.Hour, Disk: b.disk, Jobs: b.jobs, Alerts: b.alerts, JobReader: b.reader, Limits: b.store, Refusals: b.store, Spending: b.store, Nodes: b.nodes,
+		Registerer: b.registry, Grace: cmp.Or(b.grace, 10*time.Millisecond), SweepEvery: time.Hour, Disk: b.disk, Jobs: b.jobs, Alerts: b.alerts, JobReader: b.reader, Limits: b.store, Refusals: b.store, Spending: b.store, Nodes: b.nodes,
 	})
 	require.NoError(b.t, err)
 	b.Sessions, b.Deliveries = b.Router.Sessions(), b.Router.Deliveries()

@@ -42,11 +42,11 @@ func TestBudget(t *testing.T) {
 	var b book
 	for _, database := range []string{"sqlite", "postgres"} {
 		t.Run(database, func(t *testing.T) {
-			url := ""
+			url, m := "", newMeter()
 			if database == "postgres" {
-				url = storetest.Postgres(t)
+				url = newWire(t, storetest.Postgres(t), m.asked)
 			}
-			b.measure(t, newGateway(t, url), database)
+			b.measure(t, newGateway(t, url, m), database)
 		})
 	}
 	b.check(t)
@@ -182,7 +182,7 @@ func (b *book) add(database, scene string, c cost) {
 		sums[kinds[text]] += count
 		b.statements = append(b.statements, statement{scene, database, kinds[text], text, count})
 	}
-	for _, measure := range []string{reads, writes, transactions, commits} {
+	for _, measure := range []string{reads, writes, transactions, commits, roundTrips} {
 		b.lines = append(b.lines, line{scene, database, measure, sums[measure], ""})
 	}
 	if !racing {

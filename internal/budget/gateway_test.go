@@ -39,9 +39,9 @@ const people = 256
 
 func firstOf(n int) int64 { return int64(10_000 + n) }
 
-func newGateway(t *testing.T, storeURL string) *gateway {
+func newGateway(t *testing.T, storeURL string, m *meter) *gateway {
 	t.Helper()
-	g := &gateway{t: t, meter: newMeter(), chats: telegramtest.Start(t, telegramtest.Options{Forget: true})}
+	g := &gateway{t: t, meter: m, chats: telegramtest.Start(t, telegramtest.Options{Forget: true})}
 	models, err := modeltest.NewServer(modeltest.Options{Forget: true})
 	require.NoError(t, err)
 	t.Cleanup(models.Close)

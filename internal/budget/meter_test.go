@@ -29,9 +29,16 @@ func (m *meter) hear(sql string, args []any) {
 		}
 		return
 	}
-	if strings.HasPrefix(sql, "UPDATE deliveries SET lane") && slices.Contains(args, any("sent")) {
+	if strings.Contains(sql, "UPDATE deliveries SET lane") && slices.Contains(args, any("sent")) {
 		m.sending++
 	}
+}
+
+// asked counts a round trip to the database.
+func (m *meter) asked() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.counts[roundTrip]++
 }
 
 // snapshot is what was counted so far.
@@ -46,6 +53,7 @@ var (
 	dollar      = regexp.MustCompile(`\$\d+`)
 	onlyPG      = regexp.MustCompile(`/\*pg.*?\*/`)
 	columnList  = regexp.MustCompile(`^SELECT .{40,}? FROM `)
+	mustChange  = regexp.MustCompile(`^WITH changed AS \((.*) RETURNING 1\) SELECT CASE .*`) // what PostgreSQL checks itself
 	insertValue = regexp.MustCompile(`VALUES \([?, ]+\)`)
 )
 
@@ -56,6 +64,7 @@ const nameLength = 200
 func name(sql string) string {
 	text := spaces.ReplaceAllString(strings.TrimSpace(sql), " ")
 	text = dollar.ReplaceAllString(text, "?")
+	text = mustChange.ReplaceAllString(text, "$1")
 	text = onlyPG.ReplaceAllString(text, "")
 	text = columnList.ReplaceAllString(text, "SELECT … FROM ")
 	text = insertValue.ReplaceAllString(text, "VALUES (…)")
@@ -65,11 +74,15 @@ func name(sql string) string {
 	return text
 }
 
+// roundTrip is counted for each request to the database that waits for an answer: several statements can be one.
+const roundTrip = "ROUNDTRIP"
+
 // kinds of statement.
 const (
 	reads        = "reads"
 	writes       = "writes"
 	transactions = "transactions"
+	roundTrips   = "roundtrips" // of PostgreSQL
 )
 
 // kind is what a statement counts as; empty for the end of a transaction that another statement has counted.
@@ -83,6 +96,8 @@ func kind(sql string) string {
 		return rollbacks
 	case "SELECT":
 		return reads
+	case roundTrip:
+		return roundTrips
 	}
 	return writes
 }

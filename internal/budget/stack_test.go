@@ -30,7 +30,7 @@ func TestStackOfARunThatWaits(t *testing.T) {
 		t.Skip("the race detector makes frames larger")
 	}
 	t.Setenv("SLUICE_API_SPECS", "")
-	g := newGateway(t, "")
+	g := newGateway(t, "", newMeter())
 	g.say(telegramtest.Private(firstOf(0)), firstOf(0), "Hello", 1) // opens what all runs share
 	g.models.Always(func(modeltest.Request) modeltest.Reply { return modeltest.Reply{Latency: -1} })
 	before := stacks()

@@ -3,6 +3,7 @@ package hostos
 import (
 	"errors"
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"syscall"
@@ -62,3 +63,6 @@ func Terminate(cmd *exec.Cmd) error { return cmd.Process.Kill() }
 
 // Kill ends a started command. Processes that it has started may remain.
 func Kill(cmd *exec.Cmd) error { return cmd.Process.Kill() }
+
+// Arrived is false: Windows does not say without a read.
+func Arrived(net.Conn) bool { return false }

@@ -50,16 +50,14 @@ func (e Entry) Seal(before string, chain int, seq int64) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Trail has the entries that a transaction adds to the audit trail. After its writes, an engine locks the head of a
-// chain until the commit, with FreeHead or else AnyHead, and runs the statements of Link last. So the trail has
-// exactly the committed changes, and a chain waits for at most one commit.
+// Trail has the entries that a transaction adds to the audit trail. After its writes, an engine locks the head of a chain
+// until the commit, and adds the entries last, as Link does. So the trail has exactly the committed changes, and a chain
+// waits for at most one commit.
 type Trail []Entry
 
 const (
 	// FreeHead reads the head of a chain that no other transaction has locked. It returns no row if all are locked.
 	FreeHead = `SELECT chain, seq, hash FROM audit_heads ORDER BY chain LIMIT 1/*pg FOR UPDATE SKIP LOCKED*/`
-	// AnyHead waits for one of the chains.
-	AnyHead = `SELECT chain, seq, hash FROM audit_heads ORDER BY random() LIMIT 1/*pg FOR UPDATE*/`
 
 	// AuditColumns are the columns of an entry.
 	AuditColumns = `chain, seq, at, actor, action, object, session_id, level, trust, detail, hash`
@@ -74,7 +72,7 @@ type Head struct {
 	Hash  string
 }
 
-// Scan reads a row of FreeHead or AnyHead.
+// Scan reads a row of FreeHead.
 func (h *Head) Scan(row Row) error { return row.Scan(&h.Chain, &h.Seq, &h.Hash) }
 
 // Link returns the statements that append the entries after a head and, last, advance the head. It also returns the

@@ -47,7 +47,7 @@ type Statement struct {
 	Rows int64
 	// Duplicate is the error if the statement violates a unique index; nil if that is a fault.
 	Duplicate error
-	// Changed receives the number of changed rows, unless it is nil. It is valid only after the write has succeeded.
+	// Changed receives the number of changed rows, unless it is nil or Else is set. It is valid only after the write has succeeded.
 	Changed *int64
 	// Last: its write comes after the others of a transaction. Several replicas write the row all the time, so each waits for it
 	// only when it has the rest, and replicas don't wait for each other in a circle.

@@ -52,9 +52,13 @@ func (e *database) transact(ctx context.Context, writes []engine.Write, trail en
 		return -1, fmt.Errorf("connect: %w", err)
 	}
 	defer conn.Release()
-	head, guilty, err := e.send(ctx, conn, writes, trail)
-	if err == nil {
-		guilty, err = -1, e.commit(ctx, conn, head, trail)
+	guilty, err = e.send(ctx, conn, writes, trail, addToFree)
+	if errors.Is(err, errNoHead) { // others have locked all chains, or there is none
+		_, _ = conn.Exec(ctx, `ROLLBACK`)
+		guilty, err = e.send(ctx, conn, writes, trail, addToAny)
+	}
+	if errors.Is(err, errNoHead) {
+		err = engine.BrokenTrail(engine.ErrNoHead)
 	}
 	if err != nil {
 		// If the connection is broken, the server rolls back; the pool drops a connection that is still in a transaction.
@@ -63,41 +67,49 @@ func (e *database) transact(ctx context.Context, writes []engine.Write, trail en
 	return guilty, err
 }
 
-// send runs all statements except the commit in one round trip, because their results must be checked first. If there
-// is something to add to the audit trail, it also locks the head of a free chain; the result may be nil.
-func (e *database) send(ctx context.Context, conn *pgxpool.Conn, writes []engine.Write, trail engine.Trail) (head *engine.Head, guilty int, err error) {
+// errNoHead means that no chain of the audit trail was free.
+var errNoHead = errors.New("no chain of the audit trail is free")
+
+// send runs all statements and the commit in one round trip. A statement that does not change what it must fails on the server,
+// which then skips the rest, the commit too.
+func (e *database) send(ctx context.Context, conn *pgxpool.Conn, writes []engine.Write, trail engine.Trail, addTrail string) (guilty int, err error) {
 	batch := &pgx.Batch{}
 	batch.Queue(`BEGIN`)
 	for _, w := range writes {
 		for _, s := range w {
-			batch.Queue(e.sql.get(s.SQL), s.Args...)
+			batch.Queue(e.sql.write(s), s.Args...)
 		}
 	}
 	if len(trail) > 0 {
-		batch.Queue(e.sql.get(engine.FreeHead))
+		batch.Queue(addTrail, columns(trail)...)
 	}
+	batch.Queue(`COMMIT`)
 	results := conn.SendBatch(ctx, batch)
-	defer func() {
-		if closed := results.Close(); err == nil && closed != nil {
-			head, guilty, err = nil, -1, fmt.Errorf("send writes: %w", closed)
-		}
-	}()
+	defer results.Close() //nolint:errcheck // every result was read, or one before says what went wrong
 	if _, err := results.Exec(); err != nil {
-		return nil, -1, lostBeforeCommit(ctx, fmt.Errorf("begin transaction: %w", err))
+		return -1, fault(fmt.Errorf("begin transaction: %w", err))
 	}
 	for i, w := range writes {
 		for _, s := range w {
 			tag, err := results.Exec()
 			if err := outcome(s, tag, err); err != nil {
-				return nil, i, lostBeforeCommit(ctx, err)
+				return i, fault(err)
 			}
 		}
 	}
 	if len(trail) > 0 {
-		head, err = scanHead(results.QueryRow())
-		err = lostBeforeCommit(ctx, err)
+		if _, err := results.Exec(); err != nil {
+			return -1, trailFault(err)
+		}
 	}
-	return head, -1, err
+	tag, err := results.Exec()
+	switch {
+	case err != nil:
+		return -1, commitFault(fmt.Errorf("commit transaction: %w", err))
+	case tag.String() != "COMMIT":
+		return -1, fmt.Errorf("commit transaction: the server answered %s", tag)
+	}
+	return -1, nil
 }
 
 // outcome returns nil if the statement has changed what it must.
@@ -106,22 +118,50 @@ func outcome(s engine.Statement, tag pgconn.CommandTag, err error) error {
 	switch {
 	case ok && e.Code == uniqueViolation && s.Duplicate != nil:
 		return s.Duplicate
+	case ok && tooFew(e):
+		return s.Else
 	case err != nil:
 		return fmt.Errorf("run statement: %w", err)
-	case s.Else != nil && tag.RowsAffected() < max(s.Rows, 1):
-		return s.Else
 	case s.Changed != nil:
 		*s.Changed = tag.RowsAffected()
 	}
 	return nil
 }
 
-// lostBeforeCommit marks an error that a retry may fix: the commit was not sent yet.
-func lostBeforeCommit(ctx context.Context, err error) error {
-	if ctx.Err() == nil && (undone(err) || broken(err)) {
+// fault marks an error of a statement after which the transaction may be tried again: the server has answered that it has failed,
+// or was sent nothing. Otherwise nobody knows what became of the commit, which was sent together with the statements.
+func fault(err error) error {
+	_, answered := errors.AsType[*pgconn.PgError](err)
+	if undone(err) || answered && broken(err) || pgconn.SafeToRetry(err) {
 		return errors.Join(errUndone, err)
 	}
+	return commitFault(err)
+}
+
+// commitFault handles a commit that was sent and not confirmed.
+func commitFault(err error) error {
+	switch {
+	case undone(err):
+		return errors.Join(errUndone, err)
+	case broken(err):
+		return unavailable("the connection broke during a commit", "nothing: writes are retried; check that the server is running", err)
+	}
 	return err
+}
+
+// trailFault separates a trail that can't be extended from an error of the server.
+func trailFault(err error) error {
+	e, refused := errors.AsType[*pgconn.PgError](err)
+	switch {
+	case refused && tooFew(e):
+		return errNoHead
+	case !refused || undone(err) || broken(err):
+		return fault(err)
+	}
+	if err = explain(err); engine.IsUnavailable(err) {
+		return err
+	}
+	return engine.BrokenTrail(err)
 }
 
 // Query implements [engine.Engine].

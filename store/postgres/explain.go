@@ -16,6 +16,7 @@ import (
 // The SQLSTATE codes that need a message of their own.
 const (
 	uniqueViolation      = "23505"
+	noNumber             = "22P02"
 	serializationFailure = "40001"
 	deadlock             = "40P01"
 	diskFull             = "53100"

@@ -19,6 +19,7 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
+	"sluice/internal/hostos"
 	"sluice/store"
 	"sluice/store/engine"
 	"sluice/store/trace"
@@ -76,6 +77,7 @@ func Open(ctx context.Context, c Config) (*store.DB, error) {
 		config.ConnConfig.ConnectTimeout = connectTimeout
 	}
 	config.AfterConnect = prepareConnection
+	config.ShouldPing = shouldPing
 	if hear := trace.Of(ctx); hear != nil {
 		config.ConnConfig.Tracer = tracer{hear}
 	}
@@ -88,6 +90,12 @@ func Open(ctx context.Context, c Config) (*store.DB, error) {
 		return nil, explain(err)
 	}
 	return store.New(&database{pool: pool, briefs: newBriefs(pool, c.Log)}, c.Log), nil
+}
+
+// shouldPing reports whether a connection has to be asked if it is still there: after a pause, or if the server has said something
+// in the meantime, which is usually that it ends. A commit can't be repeated on another connection.
+func shouldPing(_ context.Context, c pgxpool.ShouldPingParams) bool {
+	return c.IdleDuration > time.Second || hostos.Arrived(c.Conn.PgConn().Conn())
 }
 
 // readable rejects a URL in which pgx would take a part of the password for the host, and print it.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"sluice/store/engine"
 )
 
@@ -28,6 +30,38 @@ func (r *rebound) statement(text string) statement {
 	s := statement{rebind(text), strings.HasPrefix(text, engine.Brief)}
 	r.texts.Store(text, s)
 	return s
+}
+
+// write is the text of a statement of a transaction. One that must change a number of rows fails if it changes fewer.
+func (r *rebound) write(s engine.Statement) string {
+	if s.Else == nil {
+		return r.get(s.SQL)
+	}
+	type must struct {
+		text string
+		rows int64
+	}
+	key := must{s.SQL, max(s.Rows, 1)}
+	if known, ok := r.texts.Load(key); ok {
+		text, _ := known.(string)
+		return text
+	}
+	text := `WITH changed AS (` + rebind(s.SQL) + ` RETURNING 1) ` + enough(strconv.FormatInt(key.rows, 10))
+	r.texts.Store(key, text)
+	return text
+}
+
+// fewRows begins what the server says in its log when a write finds other rows than it needs.
+const fewRows = "sluice: the rows have changed in the meantime; rows found: "
+
+// enough fails unless a statement has changed at least some rows: a number can't be read from a sentence.
+func enough(rows string) string {
+	return `SELECT CASE WHEN count(*) >= ` + rows + ` THEN count(*) ELSE CAST('` + fewRows + `' || count(*) AS bigint) END FROM changed`
+}
+
+// tooFew reports whether an error is that of enough.
+func tooFew(e *pgconn.PgError) bool {
+	return e.Code == noNumber && strings.Contains(e.Message, fewRows)
 }
 
 // rebind numbers the arguments and uncovers the parts for PostgreSQL. No literal contains a question mark.

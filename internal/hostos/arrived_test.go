@@ -5,6 +5,7 @@ package hostos_test
 import (
 	"net"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,7 +46,8 @@ func TestArrived(t *testing.T) {
 
 			_, err = far.Write([]byte("b"))
 			require.NoError(t, err)
-			for !hostos.Arrived(near) { //nolint:revive // the system delivers it in its own time
+			for !hostos.Arrived(near) { // the system delivers it in its own time
+				runtime.Gosched()
 			}
 			var one [1]byte
 			_, err = near.Read(one[:])
@@ -54,7 +56,8 @@ func TestArrived(t *testing.T) {
 			require.False(t, hostos.Arrived(near))
 
 			require.NoError(t, far.Close())
-			for !hostos.Arrived(near) { //nolint:revive // the system delivers it in its own time
+			for !hostos.Arrived(near) { // the system delivers it in its own time
+				runtime.Gosched()
 			}
 			require.NoError(t, near.Close())
 			require.True(t, hostos.Arrived(near), "it is closed")

@@ -15,8 +15,8 @@ func TestJobs(t *testing.T) {
 		"cron show standup":        {asks: "GET /v1/cron/standup", answer: jobAnswer, out: "id      standup\nstate   active\norigin  file sluice.yaml:12\nwhen    45 9 * * mon-fri\nnext    2026-04-27T09:45:00Z\nto      team, owner\nlabel   PUBLIC/trusted\n\nStand\\u001b-up\n"},
 		"cron history standup": {
 			asks:   "GET /v1/cron/standup/history?limit=50",
-			answer: `{"instants":[{"instant":"2026-04-24T09:45:00Z","status":"ok","by":"schedule","run":"run_1","input":10,"output":2,"deliveries":[{"target":"team","state":"sent","delivery":"dlv_1"},{"target":"owner","state":"failed","error":"blocked"}]},{"instant":"2026-04-23T09:45:00Z","status":"missed","why":"the gateway did not run"}]}`,
-			out:    "TIME                  STATUS  BY        RUN    TOKENS  DELIVERIES                               WHY\n2026-04-24T09:45:00Z  ok      schedule  run_1  -       team sent dlv_1, owner failed (blocked)  -\n2026-04-23T09:45:00Z  missed  -         -      -       -                                        the gateway did not run\n",
+			answer: `{"instants":[{"instant":"2026-04-24T09:45:00Z","status":"ok","by":"schedule","run":"run_1","input":10,"output":2,"deliveries":[{"target":"team","state":"sent","delivery":"dlv_1"},{"target":"owner","state":"failed","error":"blocked"}]},{"instant":"2026-04-23T09:45:00Z","status":"missed","missed":3,"why":"the gateway did not run"}]}`,
+			out:    "TIME                  STATUS          BY        RUN    TOKENS  DELIVERIES                               WHY\n2026-04-24T09:45:00Z  ok              schedule  run_1  -       team sent dlv_1, owner failed (blocked)  -\n2026-04-23T09:45:00Z  missed 3 times  -         -      -       -                                        the gateway did not run\n",
 		},
 		"cron pause standup":  {asks: "POST /v1/cron/standup/pause", answer: jobAnswer, out: "standup is paused\n"},
 		"cron resume standup": {asks: "POST /v1/cron/standup/resume", answer: jobAnswer, out: "standup is resumed\n"},

@@ -66,7 +66,11 @@ func printInstants(s terminal.Screen, got api.JobHistory) error {
 		for _, d := range t.Deliveries {
 			sent = append(sent, api.SentTo(d.Target, d.State, d.Delivery, d.Error))
 		}
-		return []string{t.Instant.Format(time.RFC3339), t.Status, t.By, t.Run, tokens(t.Input, t.Output), strings.Join(sent, ", "), t.Why}
+		status := t.Status
+		if t.Missed > 1 { // one row stands for all of them
+			status += fmt.Sprintf(" %d times", t.Missed)
+		}
+		return []string{t.Instant.Format(time.RFC3339), status, t.By, t.Run, tokens(t.Input, t.Output), strings.Join(sent, ", "), t.Why}
 	})
 }
 

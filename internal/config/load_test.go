@@ -254,6 +254,21 @@ func TestNoTimeIsATimeSpan(t *testing.T) {
 	require.Equal(t, scalar.NoWait, c.Cron.Jobs[0].CatchUp.Window)
 }
 
+// What the configuration does not give is shown as empty, and an empty time span leaves the default.
+func TestAnEmptyTimeSpanIsTheDefault(t *testing.T) {
+	t.Parallel()
+	const job = `cron: { timezone: UTC, jobs: [ { id: a, every: 1h, text: x, timeout: "", jitter: "", deliver: { within: "" }, catchUp: { window: "" }, retry: { backoff: "" } } ] }`
+	c := parsed(t, job+"\nsession: { runTimeout: \"\" }\nlimits: { deliveryLife: \"\" }\nalerts: { resolve_timeout: \"\" }")
+	require.Equal(t, config.Default().Session.RunTimeout, c.Session.RunTimeout)
+	require.Equal(t, config.Default().Limits.DeliveryLife, c.Limits.DeliveryLife)
+	require.Equal(t, config.Default().Alerts.ResolveTimeout, c.Alerts.ResolveTimeout)
+	require.Zero(t, c.Cron.Jobs[0].Timeout)
+	require.Zero(t, c.Cron.Jobs[0].Jitter)
+	text, err := c.Cron.Jobs[0].Timeout.MarshalText()
+	require.NoError(t, err)
+	require.Empty(t, text)
+}
+
 func TestWebhookModeWantsItsAddressAndSecret(t *testing.T) {
 	t.Parallel()
 	got := strings.Join(faults(t, "channels: { telegram: { accounts: { default: { token: '1:a', mode: webhook } } } }"), "\n")

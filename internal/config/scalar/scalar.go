@@ -28,11 +28,19 @@ func (d Duration) String() string {
 	return s
 }
 
-// MarshalText returns the text that UnmarshalText reads.
-func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+// MarshalText returns the text that UnmarshalText reads; none if the span is not given.
+func (d Duration) MarshalText() ([]byte, error) {
+	if d == 0 {
+		return nil, nil
+	}
+	return []byte(d.String()), nil
+}
 
-// UnmarshalText reads a span above zero.
+// UnmarshalText reads a span above zero. An empty text leaves the default.
 func (d *Duration) UnmarshalText(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
 	v, err := time.ParseDuration(string(b))
 	if err != nil || v <= 0 {
 		return fmt.Errorf("want a time span such as 90s, 10m or 24h")
@@ -66,8 +74,11 @@ func (w Wait) MarshalText() ([]byte, error) {
 	return []byte(w.String()), nil
 }
 
-// UnmarshalText reads a span of at least 0s.
+// UnmarshalText reads a span of at least 0s. An empty text leaves the default.
 func (w *Wait) UnmarshalText(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
 	v, err := time.ParseDuration(string(b))
 	if err != nil || v < 0 {
 		return fmt.Errorf("want a time span such as 0s, 90s or 10m")

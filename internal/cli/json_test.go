@@ -123,6 +123,8 @@ func TestWhatCommandsDoAtAGatewayAsJSON(t *testing.T) {
 	t.Cleanup(node.Close)
 	require.Equal(t, map[string]any{"node": "laptop", "code": "ABCD", "expires": "2026-04-26T19:03:16Z"},
 		printed(t, nil, cli.ExitDone, "node", "pair", node.URL, "--state", filepath.Join(t.TempDir(), "node")))
+	folder := filepath.Join(t.TempDir(), "other")
+	require.Contains(t, execute(t, nil, "node", "pair", node.URL, "--state", folder).out, "sluice node run --state "+folder)
 
 	g = newGateway(t, http.StatusOK, "", `{"skills":[{"name":"a","agent":"main","state":"pinned"},{"name":"b","agent":"main","state":"changed","problem":"SKILL.md is not as it was"}]}`)
 	require.Len(t, printed(t, g.env(), cli.ExitFailed, "skills", "check")["skills"], 2)

@@ -180,8 +180,11 @@ func missing(path string) string {
 	}[segments[2]]
 	name, err := url.PathUnescape(segments[3])
 	switch {
-	case err != nil || segments[2] == "hooks" && len(segments) > 5 || segments[2] == "nodes" && name == "approve": // a request to a hook; a code
+	case err != nil || segments[2] == "nodes" && name == "approve": // the API says what is wrong with a code
 		return ""
+	case segments[2] == "hooks" && len(segments) > 5:
+		id, _ := url.PathUnescape(segments[5])
+		return fmt.Sprintf("the hook %s has no request %q, or there is no such hook: `sluice hooks list %s` shows those that are kept", name, id, name)
 	case segments[2] == "why":
 		return fmt.Sprintf("nothing has the id %q, or your token may not see it: `sluice why --help` lists what has an id", name)
 	case !ok:

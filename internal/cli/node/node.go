@@ -58,7 +58,11 @@ owner of the gateway approves within an hour. Then "sluice node run" connects.`,
 			if err != nil {
 				return err
 			}
-			return d.Screen.Result(asJSON, p, fmt.Sprintf("This machine asks to be the node %s. An owner of the gateway approves it with\n\n  sluice nodes approve %s\n\nwithin an hour. Start it with: sluice node run", terminal.Line(p.Node), terminal.Line(p.Code)))
+			start := "sluice node run"
+			if dir != "" {
+				start += " --state " + dir
+			}
+			return d.Screen.Result(asJSON, p, fmt.Sprintf("This machine asks to be the node %s. An owner of the gateway approves it with\n\n  sluice nodes approve %s\n\nwithin an hour. Start it with: %s", terminal.Line(p.Node), terminal.Line(p.Code), terminal.Line(start)))
 		}),
 	}
 	cmd.Flags().StringVar(&dir, "state", "", "`folder` of the node's token and outbox (default: sluice-node in the user's configuration folder)")

@@ -203,6 +203,13 @@ func (b *bundle) stop() {
 	}
 }
 
+// rest lets time pass without a router: one that runs looks every hour, which takes most of a test's time if days pass.
+func (b *bundle) rest(d time.Duration) {
+	b.stop()
+	time.Sleep(d)
+	b.start()
+}
+
 // restart stops the router in an orderly way and starts another one.
 func (b *bundle) restart() {
 	b.stop()

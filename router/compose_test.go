@@ -214,7 +214,8 @@ func TestStoredFile(t *testing.T) {
 		require.Equal(t, secret.Join(flow.Bottom()), d.Label)
 		b.await(1)
 		require.Equal(t, []string{"plan.pdf application/octet-stream plan"}, r.files)
-		time.Sleep(8 * 24 * time.Hour) // longer than retention.media
+		b.rest(7 * day) // with the next day longer than retention.media
+		time.Sleep(day)
 		_, err = b.store.Media(t.Context(), m.ID)
 		require.ErrorIs(t, err, sessions.ErrNotFound)
 		_, err = b.Sender.Send(t.Context(), p)

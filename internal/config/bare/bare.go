@@ -15,6 +15,8 @@ import (
 var (
 	bareReference = pattern.New(`\$\{[^{}"'\s,\[\]]*\}`)
 	privateUse    = pattern.New(`[\x{e000}\x{e001}]|(?i)\\u0*e00[01]`)
+	hide          = strings.NewReplacer("{", "\ue000", "}", "\ue001")
+	show          = strings.NewReplacer("\ue000", "{", "\ue001", "}")
 )
 
 // Hide reports false if the text already contains these characters.
@@ -22,12 +24,12 @@ func Hide(text string) (string, bool) {
 	if privateUse.MatchString(text) {
 		return text, false
 	}
-	return bareReference.Regexp().ReplaceAllStringFunc(text, strings.NewReplacer("{", "\ue000", "}", "\ue001").Replace), true
+	return bareReference.Regexp().ReplaceAllStringFunc(text, hide.Replace), true
 }
 
 // Show restores the braces in a text from Hide.
 func Show(text string) string {
-	return strings.NewReplacer("\ue000", "{", "\ue001", "}").Replace(text)
+	return show.Replace(text)
 }
 
 // ShowAll restores the braces in every text below a node.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/model/modeltest"
@@ -121,4 +122,87 @@ policy:
 	require.Equal(t, []string{"brief for the page", "slow for the page"}, rows("/inbox?kind=message&channel=webchat", 2))
 	b.picture("inbox-filtered")
 	require.Contains(t, b.rowsOf(g.url("/inbox?channel=discord"))[0], "Channel: discord")
+}
+
+// A job whose latest time has failed needs a person until a later one succeeds. The number on the overview leads to the job, whose
+// row says how it ended.
+func TestConsoleShowsFailingJobs(t *testing.T) {
+	t.Parallel()
+	_, models := platforms(t)
+	models.Always(func(modeltest.Request) modeltest.Reply { return modeltest.Fail(http.StatusBadRequest, "invalid", "no") })
+	g := start(t, `
+channels: { webchat: { classification: CONFIDENTIAL } }
+limits: { runAttempts: 1 }
+cron: { jobs: [ { id: fine, every: 100h, text: Good morning., deliver: { to: [ "webchat:local" ] } }, { id: report, every: 100h, prompt: Report., deliver: { to: [ "webchat:local" ] } } ] }
+`+withModels(models))
+	b := g.console("/overview")
+	ran := func(job, status string) {
+		t.Helper()
+		read(t, g.call(http.MethodPost, "/v1/cron/"+job+"/run", "{}"), http.StatusAccepted, nil)
+		b.open(g.url("/automation"))
+		b.until(fmt.Sprintf(`[...document.querySelectorAll(".row")].find((r) => r.innerText.includes(%q))?.querySelector('[data-status=%q]')`, job, status))
+	}
+	ran("fine", "ok")
+	ran("report", "failed")
+	b.picture("jobs")
+	b.open(g.url("/overview"))
+	b.until(`document.querySelector('[data-need="jobs"] strong')?.innerText === "1"`)
+	b.picture("overview-jobs")
+	b.click(`[data-need="jobs"]`)
+	b.until(`location.search === "?failed=true" && document.querySelector(".row")`)
+	require.Equal(t, []string{"report"}, eval[[]string](b, `[...document.querySelectorAll(".row .on-main")].map((n) => n.innerText)`))
+	require.Equal(t, []string{"fine", "report"}, b.rowsOf(g.url("/automation")))
+}
+
+// What links of the page filter by, the views know.
+func TestConsoleFiltersWhatLinksName(t *testing.T) {
+	t.Parallel()
+	g := start(t, `
+models: { default: offline/echo }
+channels: { webchat: { classification: CONFIDENTIAL } }
+policy: { rules: [ { name: figures, hook: PRE_OUTPUT, when: 'text.contains("figures")', action: block }, { name: ask, hook: PRE_OUTPUT, when: 'text.contains("please")', action: require_approval } ] }
+`)
+	for _, text := range []string{"the figures", "hello", "please"} {
+		g.call(http.MethodPost, "/v1/messages", `{"channel":"webchat","to":"local","text":"`+text+`"}`)
+	}
+	b := g.console("/policy")
+	b.click(`#rules a[href*="policy.rules.figures"]`)
+	b.until(`location.pathname === "/deliveries" && document.querySelector(".row")`)
+	require.Equal(t, []string{"the figures"}, eval[[]string](b, `[...document.querySelectorAll(".row .on-main")].map((n) => n.innerText)`))
+	b.picture("deliveries-of-a-rule")
+	require.Contains(t, b.rowsOf(g.url("/deliveries?account=default")), "hello")
+	require.Contains(t, b.rowsOf(g.url("/deliveries?account=other"))[0], "Account: other")
+
+	b.open(g.url("/inbox"))
+	b.until(`document.querySelector(".row")?.innerText.includes("policy.rules.ask")`)
+	b.picture("inbox-rule")
+
+	read(t, g.call(http.MethodPost, "/v1/sessions/main/messages", `{"message":"hello"}`), http.StatusOK, nil)
+	require.Len(t, b.rowsOf(g.url("/conversations")), 1)
+	require.NotEmpty(t, b.rowsOf(g.url("/conversations?archived=true"))[0])
+	b.until(`document.querySelector(".empty")?.innerText.includes("archived")`)
+	b.picture("conversations-archived")
+	b.open(g.url("/costs"))
+	b.until(`document.querySelector("#costs tbody a")`)
+	b.click(`#costs tbody a`)
+	b.until(`location.pathname === "/runs" && location.search.includes("until=") && document.querySelector(".row")`)
+	b.picture("runs-of-a-day")
+}
+
+// An id that is pasted into the palette opens its row, or why it happened.
+func TestConsoleFindsIDs(t *testing.T) {
+	t.Parallel()
+	g := start(t, "models: { default: offline/echo }\n")
+	var sent struct{ ID string }
+	read(t, g.call(http.MethodPost, "/v1/messages", `{"channel":"webchat","to":"local","text":"hello"}`), http.StatusAccepted, &sent)
+	b := g.console("/overview")
+	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelector("button.find").click(); 0`))
+	b.until(`document.getElementById("find")`)
+	b.do(chromedp.SendKeys(chromedp.CSS("#find"), sent.ID))
+	b.until(`document.querySelectorAll("#found li").length === 2`)
+	b.picture("palette-id")
+	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll("#found li")[1].click(); 0`))
+	b.until(`location.pathname === "/why/`+sent.ID+`" && document.querySelector(".step")`)
+	b.until(`[...document.querySelectorAll(".acts button")].some((n) => n.innerText.includes("JSON"))`)
+	b.picture("why-json")
 }

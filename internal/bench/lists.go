@@ -23,10 +23,10 @@ var listed = []string{
 	"runs?limit=50&agent=main", "runs?limit=50&channel=telegram", "runs?limit=50&channel=slack", "runs?limit=50&model=offline%2Fguide", "runs?limit=50&slow=10", "runs?limit=50&q=nowhere",
 	"runs?limit=50&since=2020-01-01T00:00:00Z&until=2021-01-01T00:00:00Z",
 	"deliveries?limit=50", "deliveries?limit=50&status=sent", "deliveries?limit=50&status=failed", "deliveries?limit=50&kind=reply", "deliveries?limit=50&kind=announce",
-	"deliveries?limit=50&channel=telegram", "deliveries?limit=50&channel=slack", "deliveries?limit=50&to=800050000", "deliveries?limit=50&rule=nothing", "deliveries?limit=50&q=nowhere",
+	"deliveries?limit=50&channel=telegram", "deliveries?limit=50&channel=slack", "deliveries?limit=50&to=800050000", "deliveries?limit=50&rule=nothing", "deliveries?limit=50&account=default", "deliveries?limit=50&q=nowhere",
 	"deliveries?limit=50&since=2020-01-01T00:00:00Z&until=2021-01-01T00:00:00Z",
 	"audit?limit=50", "audit?limit=50&action=delivery.block", "audit?limit=50&actor=operator", "approvals?limit=50", "approvals?limit=50&channel=slack", "approvals?limit=50&status=all", "approvals?limit=50&status=all&channel=slack", "alerts?limit=50&status=all", "exchanges?limit=50", "memory?limit=50",
-	"cron?limit=50", "hooks", "nodes", "pairings", "refused?limit=50", "agents", "providers", "usage?by=day", "usage?by=session", "usage?by=person,model", "budgets", "logs?limit=50", "status", "people", "policy",
+	"cron?limit=50&last=true", "cron?limit=50&last=true&failed=true", "hooks", "nodes", "pairings", "refused?limit=50", "agents", "providers", "usage?by=day", "usage?by=session", "usage?by=person,model", "budgets", "logs?limit=50", "status", "people", "policy",
 	"why/DELIVERY", "why/RUN",
 }
 

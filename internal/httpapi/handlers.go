@@ -112,7 +112,7 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 	who := view.Identity{Route: cfg.PageRoute, Person: cfg.PagePerson}
 	names := view.FileNames{Rows: rows.Media}
 	cursors := wire.NewCursors(tokens.Secret())
-	jobs := &operator.JobAPI{Visible: visible, Jobs: gw.Jobs}
+	jobs := &operator.JobAPI{Visible: visible, Jobs: gw.Jobs, Rows: rows.Overview, Now: cfg.Now}
 	answers := &conversation.Answers{Visible: visible, Gate: gw.Gate, Runs: rows.Runs, Channel: cfg.PageRoute.Channel}
 	events := &conversation.EventAPI{Visible: visible, Events: gw.Events, Answers: answers, Cursors: cursors, Ending: ctx, Log: cfg.Log}
 	turns := &conversation.TurnAPI{Visible: visible, Turns: gw.Turns, Work: gw.Work, Events: events, Runs: rows.Runs, Notices: rows.Deliveries, Answers: answers, Identity: who, Now: cfg.Now, Log: cfg.Log}
@@ -167,7 +167,7 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 		people: &people.API{Visible: visible, Rights: gw.Places, Settings: gw.PlaceSettings, Rows: rows.People, Page: cfg.PageRoute.Channel},
 		why:    &why.API{Visible: visible, Rows: rows.Why, Notes: rows.Notes, Alerts: gw.Alerts, Jobs: jobs, Cursors: cursors},
 		live:   &live.API{Lines: cfg.Logs, Events: gw.Live, Sessions: events, Rows: rows.Live, Cursors: cursors, Ending: ctx, Log: cfg.Log},
-		status: status, overview: &overview.API{Visible: visible, Status: status, Rows: rows.Overview, Now: cfg.Now},
+		status: status, overview: &overview.API{Visible: visible, Status: status, Jobs: jobs, Rows: rows.Overview, Now: cfg.Now},
 
 		checks:    &operator.CheckAPI{Checks: cfg.Checks},
 		agents:    &operator.AgentAPI{Agents: cfg.Agents, Calls: rows.Usage, Now: cfg.Now},

@@ -721,6 +721,7 @@ CREATE INDEX approvals_waiting ON approvals (status, expires, id);
 CREATE INDEX approvals_channel_waiting ON approvals (channel, status, expires, id);
 CREATE INDEX approvals_channel ON approvals (channel, created, id);
 CREATE INDEX approvals_messages ON approvals (created, id) WHERE delivery_id <> '';
+CREATE INDEX triggers_failed ON triggers (source, ended) WHERE status IN ('failed', 'undelivered');
 
 -- The first makes the table of statistics, the second reads it.
 ANALYZE sqlite_schema;
@@ -775,6 +776,7 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (501, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (520, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (550, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (560, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (580, 1);
 INSERT INTO schema_compatible (since) VALUES (490);
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES ('runs', 'runs_session', '1000000 500 1');
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES ('runs', 'runs_open', '100 2 1 1');

@@ -105,3 +105,34 @@ func testTriggerList(t *testing.T, b *bundle) {
 	require.NoError(t, err)
 	require.Empty(t, found)
 }
+
+func testFailedJobs(t *testing.T, b *bundle) {
+	trigger := func(subject string, status ledger.TriggerStatus, ended int, label flow.Label) ledger.Trigger {
+		x := newTrigger(subject, ended)
+		x.Status, x.Ended, x.Label = status, at(ended), label
+		return x
+	}
+	hook := trigger("hook", ledger.TriggerFailed, 9, flow.Bottom())
+	hook.Source, hook.Key = ledger.TriggerHook, "hook/x/1"
+	b.commit(storeTriggers(
+		trigger("twice", ledger.TriggerFailed, 8, flow.Bottom()), trigger("twice", ledger.TriggerUndelivered, 9, flow.Bottom()), trigger("fine", ledger.TriggerOK, 9, flow.Bottom()),
+		trigger("before", ledger.TriggerFailed, 4, flow.Bottom()), trigger("above", ledger.TriggerFailed, 9, secret), hook, newTrigger("waits", 9),
+	))
+	failed := func(most flow.Level, limit int) []string {
+		ids, err := b.FailedJobs(b.ctx, most, at(5), limit)
+		require.NoError(t, err)
+		return ids
+	}
+	marks := func(most flow.Level) uint64 {
+		m, err := b.Marks(b.ctx, most)
+		require.NoError(t, err)
+		return m["jobs"]
+	}
+	low, high := marks(flow.Internal), marks(flow.Restricted)
+	b.commit(storeTriggers(trigger("late", ledger.TriggerOK, 10, secret)))
+	require.Equal(t, low, marks(flow.Internal), "it is above the caller")
+	require.NotEqual(t, high, marks(flow.Restricted), "the list of jobs shows how their times ended")
+	require.Equal(t, []string{"above", "twice"}, failed(flow.Restricted, 10))
+	require.Equal(t, []string{"above"}, failed(flow.Restricted, 1))
+	require.Equal(t, []string{"twice"}, failed(flow.Internal, 10))
+}

@@ -211,6 +211,7 @@ func deliveryCases() map[string]func(*testing.T, *bundle) {
 		"job is kept as it was":           testJobRoundTrip,
 		"jobs are listed and counted":     testJobList,
 		"triggers of a job are listed":    testTriggerList,
+		"jobs that have failed":           testFailedJobs,
 		"hook request is kept as it was":  testHookRoundTrip,
 		"hook request is stored once":     testHookOnce,
 		"hook requests are listed":        testHookList,

@@ -54,20 +54,22 @@ func (db Table) DeliveriesSince(ctx context.Context, most flow.Level, since time
 // marked is how many of the newest rows are looked at for changes.
 const marked = 100
 
-// marks are the reads whose results change when rows of a kind do: text, table, order, and the columns with sessions.
+// marks are the reads whose results change when rows of a kind do: text, table, order, the columns with sessions, and which rows.
 func marks() []mark {
 	return []mark{
-		{"runs", "id || ' ' || status || ' ' || attempts", "runs", "seq DESC", []string{"session_id"}},
-		{"deliveries", "id || ' ' || status || ' ' || attempts", "deliveries", "seq DESC", []string{"session_id"}},
-		{"approvals", "id || ' ' || status || ' ' || decided", "approvals", "created DESC, id DESC", []string{"session_id"}},
-		{"alerts", "alert_key || ' ' || revision", "alerts", "started DESC, alert_key DESC", nil},
-		{"audit", "chain || '/' || seq", "audit", "at DESC, chain DESC, seq DESC", []string{"session_id"}},
+		{"runs", "id || ' ' || status || ' ' || attempts", "runs", "seq DESC", []string{"session_id"}, ""},
+		{"deliveries", "id || ' ' || status || ' ' || attempts", "deliveries", "seq DESC", []string{"session_id"}, ""},
+		{"approvals", "id || ' ' || status || ' ' || decided", "approvals", "created DESC, id DESC", []string{"session_id"}, ""},
+		{"alerts", "alert_key || ' ' || revision", "alerts", "started DESC, alert_key DESC", nil, ""},
+		{"audit", "chain || '/' || seq", "audit", "at DESC, chain DESC, seq DESC", []string{"session_id"}, ""},
+		{"jobs", "trigger_key", "triggers", "ended DESC", nil, "ended > 0"},
 	}
 }
 
 type mark struct {
 	kind, text, table, order string
 	sessions                 []string
+	only                     string
 }
 
 // Marks returns a number for each kind of rows that a caller of a level may see. It changes when one of the newest rows does.
@@ -75,6 +77,7 @@ func (db Table) Marks(ctx context.Context, most flow.Level) (map[string]uint64, 
 	found := map[string]uint64{}
 	for _, m := range marks() {
 		f := engine.Filter{}
+		f.AddIf(m.only != "", m.only)
 		f.Within(most, m.table, m.sessions...)
 		sum := fnv.New64a()
 		err := db.Query(ctx, `SELECT `+m.text+` FROM `+m.table+f.Where()+` ORDER BY `+m.order+engine.Limit(marked), f.Args, func(row engine.Row) error {
@@ -98,7 +101,7 @@ func (db Table) Marks(ctx context.Context, most flow.Level) (map[string]uint64, 
 	for kind, text := range map[string]string{"pairings": pairings, "jobs": jobs} {
 		sum := fnv.New64a()
 		_, _ = sum.Write([]byte(text)) // never fails
-		found[kind] = sum.Sum64()
+		found[kind] += sum.Sum64()
 	}
 	return found, nil
 }

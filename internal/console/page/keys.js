@@ -37,6 +37,8 @@ export const goLetters = {
   g: "logs",
   t: "costs",
   k: "access",
+  s: "skills",
+  w: "why",
 };
 
 // letters of lists, with the text that explains each.

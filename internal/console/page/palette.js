@@ -10,6 +10,8 @@ import { Dialog, Icon } from "./ui/parts.js";
 
 // byID: an id begins with its kind.
 const byID = { sess_: "conversations", run_: "runs", dlv_: "deliveries", apr_: "inbox", mem_: "memory" };
+// explained: ids of these kinds have an explanation.
+const explained = ["run_", "dlv_", "apr_", "aud_", "xch_", "cron/", "hook/"];
 
 export function Palette({ views, close, show }) {
   const [text, set] = useState("");
@@ -23,6 +25,9 @@ export function Palette({ views, close, show }) {
   const all = [
     ...(id
       ? [{ icon: byID[id], text: text.trim(), hint: t("view." + byID[id]), to: address(byID[id], text.trim()) }]
+      : []),
+    ...(explained.some((k) => words.startsWith(k))
+      ? [{ icon: "why", text: text.trim(), hint: t("view.why"), to: address("why", text.trim()) }]
       : []),
     ...views.map((v) => ({ icon: v, text: t("view." + v), hint: t("palette.view"), to: address(v) })),
     ...(sessions.some((s) => nameOf(s) === t("conversations.main"))

@@ -34,6 +34,8 @@ type Jobs interface {
 type JobAPI struct {
 	Visible *view.Visibility
 	Jobs    Jobs
+	Rows    FailedRows
+	Now     func() time.Time
 }
 
 // jobRecord is a job as programs see it.
@@ -45,6 +47,7 @@ type jobRecord struct {
 	When     string         `json:"when"`
 	Next     *time.Time     `json:"next,omitempty"`
 	Upcoming []time.Time    `json:"upcoming,omitempty" doc:"the times within seven days from the next one, at most 50; in a list only with upcoming=true"`
+	Last     *instantRecord `json:"last,omitempty" doc:"the latest time, other than one that waits; only in a list with last=true"`
 	Text     string         `json:"text,omitempty"`
 	Prompt   string         `json:"prompt,omitempty" doc:"for an agent"`
 	Checks   []string       `json:"checks,omitempty" doc:"it does something only when one of them has news"`
@@ -100,16 +103,22 @@ const (
 func (a *JobAPI) List(ctx context.Context, in *struct {
 	view.PageQuery
 	State    jobs.State `query:"state" enum:"active,paused,faulty,ended" doc:"only jobs in this state"`
+	Failed   bool       `query:"failed" doc:"only jobs whose latest time has failed within the last 24 hours; at most 100"`
 	Upcoming bool       `query:"upcoming" doc:"add the next times of each job, for a calendar"`
+	Last     bool       `query:"last" doc:"add the latest time of each job, with how it ended"`
 },
 ) (*view.Page[jobList], error) {
 	p, pages := jobs.Page{MaxLevel: auth.CallerOf(ctx).Level, After: in.After, Limit: in.Limit}, 1
 	if in.State != "" {
 		p.Limit, pages = jobsRead, jobsReadMax/jobsRead
 	}
+	list := a.Jobs.List
+	if in.Failed {
+		list = a.failingPage
+	}
 	out, more := jobList{Jobs: []jobRecord{}}, true
 	for ; pages > 0 && more && len(out.Jobs) < in.Limit; pages-- {
-		found, rest, err := a.Jobs.List(ctx, p)
+		found, rest, err := list(ctx, p)
 		if err != nil {
 			return nil, err
 		}
@@ -120,11 +129,14 @@ func (a *JobAPI) List(ctx context.Context, in *struct {
 				continue
 			}
 			record, err := jobOf(found[i])
-			if in.Upcoming {
-				record.Upcoming = found[i].Upcoming(upcomingWithin, upcomingMax)
+			if err == nil && in.Last {
+				record.Last, err = a.last(ctx, found[i].ID)
 			}
 			if err != nil {
 				return nil, err
+			}
+			if in.Upcoming {
+				record.Upcoming = found[i].Upcoming(upcomingWithin, upcomingMax)
 			}
 			if out.Jobs = append(out.Jobs, record); len(out.Jobs) == in.Limit {
 				more = rest || i+1 < len(found)
@@ -337,6 +349,16 @@ func (a *JobAPI) Latest(ctx context.Context, id string) (ledger.Trigger, error) 
 
 // latestMax is how many instants are looked at for the latest one.
 const latestMax = 20
+
+// last is the latest time of a job as the caller may see it; nil without one.
+func (a *JobAPI) last(ctx context.Context, id string) (*instantRecord, error) {
+	t, err := a.Latest(ctx, id)
+	if err != nil || t.Key == "" {
+		return nil, err
+	}
+	record := instantOf(t)
+	return &record, nil
+}
 
 type jobHistory struct {
 	Instants []instantRecord `json:"instants"`

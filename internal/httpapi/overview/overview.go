@@ -27,6 +27,7 @@ const (
 
 // Rows counts and reads rows.
 type Rows interface {
+	operator.FailedRows
 	CountRunsOf(ctx context.Context, q ledger.Query, limit int) (int, error)
 	CountDeliveriesOf(ctx context.Context, q ledger.Query, limit int) (int, error)
 	CountApprovalsOf(ctx context.Context, q ledger.Query, limit int) (int, error)
@@ -42,6 +43,7 @@ type Rows interface {
 type API struct {
 	Visible *view.Visibility
 	Status  *operator.StatusAPI
+	Jobs    *operator.JobAPI
 	Rows    Rows
 	Now     func() time.Time
 }
@@ -55,7 +57,7 @@ type Count struct {
 
 // need is something that waits for a person.
 type waiting struct {
-	Kind   string     `json:"kind" enum:"approvals,held,unknown,failed,blocked,pairings,alerts,accounts"`
+	Kind   string     `json:"kind" enum:"approvals,held,unknown,failed,pairings,alerts,jobs,accounts" doc:"jobs: whose latest time has failed within the last 24 hours"`
 	Count  Count      `json:"count"`
 	Oldest *time.Time `json:"oldest,omitempty"`
 	Next   *time.Time `json:"next,omitempty" doc:"when the first of these is decided automatically"`
@@ -115,7 +117,7 @@ func (a *API) Get(ctx context.Context, _ *struct{}) (*wire.Body[overviewRecord],
 		out.Accounts = append(out.Accounts, hearingAccount{s, s.Status == adapters.Connected || s.Status == adapters.Standby})
 	}
 	out.Accounts = view.NotNil(out.Accounts)
-	for _, fill := range []func(*overviewRecord) error{r.traffic, r.work, r.deliveries, r.people, r.alerts, r.series, r.lately} {
+	for _, fill := range []func(*overviewRecord) error{r.traffic, r.work, r.deliveries, r.people, r.alerts, r.jobs, r.series, r.lately} {
 		if err := fill(&out); err != nil {
 			return nil, err
 		}
@@ -287,6 +289,15 @@ func (r *reader) alerts(out *overviewRecord) error {
 	}
 	out.Needs = append(out.Needs, n)
 	return nil
+}
+
+// jobs counts those that fail.
+func (r *reader) jobs(out *overviewRecord) error {
+	failing, more, err := r.Jobs.Failing(r.ctx)
+	if len(failing) > 0 {
+		out.Needs = append(out.Needs, waiting{Kind: "jobs", Count: Count{Count: len(failing), More: more, List: "/v1/cron?failed=true"}})
+	}
+	return err
 }
 
 // lately lists what did not go out.

@@ -353,6 +353,9 @@ export default {
 
   "conversations.title": "Gespräch",
   "conversations.last": "Zuletzt",
+  "conversations.which": "Anzeigen",
+  "conversations.kept": "aktuelle",
+  "conversations.archived": "archivierte",
   "conversations.main": "Hauptgespräch",
   "conversations.empty": "Noch keine Gespräche.",
   "conversations.write": "Deinem Bot schreiben",
@@ -565,6 +568,7 @@ export default {
   "automation.when": "Wann",
   "automation.does": "Was er tut",
   "automation.next": "Als Nächstes",
+  "automation.last": "Zuletzt",
   "automation.empty": "Keine Aufträge. Trage einen in die Konfiguration ein, oder bitte deinen Agenten, dich an etwas zu erinnern.",
   "automation.run": "Jetzt ausführen",
   "automation.ran": "Der Auftrag läuft jetzt.",

@@ -353,6 +353,9 @@ export default {
 
   "conversations.title": "Conversation",
   "conversations.last": "Last",
+  "conversations.which": "Show",
+  "conversations.kept": "current ones",
+  "conversations.archived": "archived ones",
   "conversations.main": "Main conversation",
   "conversations.empty": "No conversations yet.",
   "conversations.write": "Write to your bot",
@@ -565,6 +568,7 @@ export default {
   "automation.when": "When",
   "automation.does": "What it does",
   "automation.next": "Next",
+  "automation.last": "Last",
   "automation.empty": "No jobs. Add one in the configuration, or ask your agent to remind you of something.",
   "automation.run": "Run now",
   "automation.ran": "It runs now.",

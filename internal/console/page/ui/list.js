@@ -263,7 +263,7 @@ export function List({
             ${filtered.length > 0 ? html`
               <p>
                 ${t("list.nomatch", {
-                  what: filtered.map(([k, v]) => (filters.find((f) => f.key === k)?.text ?? k) + ": " + v).join(", "),
+                  what: filtered.map(([k, v]) => named(filters.find((f) => f.key === k), v)).join(", "),
                 })}
               </p>
               <button type="button" onClick=${() => change(Object.fromEntries(filtered.map(([k]) => [k, ""])))}>
@@ -374,6 +374,10 @@ export function List({
     </div>
   `;
 }
+
+// optionOf is the word for a choice of a filter, and named a filter with its value.
+const optionOf = (filter, value) => filter.names?.[value] ?? known(filter.words ?? "status", value);
+const named = (filter, value) => filter.text + ": " + (filter.options ? optionOf(filter, value) : value);
 
 function Row({ index, height, row, columns, template, gone, open, at, chosen, choose, href, name, why }) {
   return html`
@@ -503,7 +507,7 @@ function Filter({ of, value }) {
           <option value="">${of.all ?? t("list.any")}</option>
           ${options.map((o) => html`
             <option value=${o} selected=${o === value}>
-              ${of.names?.[o] ?? known(of.words ?? "status", o)}
+              ${optionOf(of, o)}
             </option>
           `)}
         </select>

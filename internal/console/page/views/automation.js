@@ -32,8 +32,12 @@ export default function Automation() {
       path="/v1/cron"
       take=${(b) => b.jobs}
       id=${(j) => j.id}
+      fixed=${{ last: true }}
       kinds=${["jobs"]}
-      filters=${[{ key: "state", text: t("automation.state"), options: ["active", "paused", "faulty", "ended"] }]}
+      filters=${[
+        { key: "state", text: t("automation.state"), options: ["active", "paused", "faulty", "ended"] },
+        { key: "failed", text: t("automation.last"), options: ["true"], names: { true: t("status.failed") } },
+      ]}
       head=${() => tabs}
       columns=${[
         statusColumn((j) => j.state),
@@ -46,6 +50,8 @@ export default function Automation() {
         },
         { text: t("automation.does"), width: "minmax(8rem, 1.6fr)", cell: (j) => oneLine(j.prompt ?? j.text ?? "") },
         { text: t("col.to"), width: "minmax(6rem, .8fr)", cell: (j) => j.to.map(visible).join(", ") },
+        { text: t("automation.maker"), width: "minmax(5rem, .5fr)", wide: true, cell: (j) => visible(j.maker ?? "") },
+        { text: t("automation.last"), width: "11.5rem", cell: (j) => j.last && html`<${Chip} status=${j.last.status} /> <${Age} at=${j.last.instant} />` },
         { text: t("automation.next"), width: "6rem", on: "age", end: true, cell: (j) => html`<${Age} at=${j.next} />` },
       ]}
       why=${(j) => address("why", "cron/" + j.id)}

@@ -28,6 +28,8 @@ export default function Conversations() {
         { key: "agent", text: t("col.agent") },
         { key: "kind", text: t("col.kind"), options: kinds, words: "sessionkind" },
         { key: "level", text: t("col.level"), options: levels, words: "level" },
+        { key: "busy", text: t("col.status"), options: ["true"], names: { true: t("status.busy") } },
+        { key: "archived", text: t("conversations.which"), all: t("conversations.kept"), options: ["true"], names: { true: t("conversations.archived") } },
       ]}
       head=${() => html`
         <div class="strip">

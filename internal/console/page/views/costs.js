@@ -141,20 +141,25 @@ function Table({ of, by }) {
 // Group names what a row counts, with a link to its details.
 function Group({ by, of }) {
   if (!of) return html`<span class="soft">${t("costs.none")}</span>`;
+  const dayAfter = () => new Date(Date.parse(of + "T00:00:00Z") + 86400000).toISOString().slice(0, 10);
   const leads = {
+    day: () => address("runs", "", { since: of + "T00:00:00Z", until: dayAfter() + "T00:00:00Z" }),
+    job: () => address("automation", of),
     agent: () => address("costs", "", { by: "model", agent: of }),
     model: () => address("runs", "", { model: of }),
     session: () => address("conversations", of),
   }[by];
-  if (by === "day")
-    return new Date(of + "T00:00:00Z").toLocaleDateString(language, {
-      timeZone: "UTC",
-      weekday: "short",
-      year: "numeric",
-      month: "short",
-      day: "numeric",
-    });
-  return leads ? html`<a href=${leads()}>${visible(of)}</a>` : visible(of);
+  const name =
+    by !== "day"
+      ? visible(of)
+      : new Date(of + "T00:00:00Z").toLocaleDateString(language, {
+          timeZone: "UTC",
+          weekday: "short",
+          year: "numeric",
+          month: "short",
+          day: "numeric",
+        });
+  return leads ? html`<a href=${leads()}>${name}</a>` : name;
 }
 
 function Budgets() {

@@ -4,7 +4,7 @@ import { acts, json, post } from "../api.js";
 import { html } from "../ui/html.js";
 import { ageColumn, levelColumn, List, statusColumn } from "../ui/list.js";
 import { Markdown } from "../ui/markdown-view.js";
-import { Act, ask, Chip, Facts, Level, Loaded, Place, routeName, useLoad, When } from "../ui/parts.js";
+import { Act, Age, ask, Chip, Facts, Level, Loaded, Place, routeName, useLoad, When } from "../ui/parts.js";
 import { Decision } from "../ui/decision.js";
 import { Files } from "../ui/files.js";
 import { number, t, visible } from "../text.js";
@@ -51,8 +51,10 @@ export default function Deliveries() {
         { key: "q", text: t("filter.words") },
         { key: "status", text: t("col.status"), options: statuses },
         { key: "channel", text: t("col.channel") },
+        { key: "account", text: t("col.account") },
         { key: "to", text: t("col.to") },
         { key: "session", text: t("col.session"), hint: "sess_…" },
+        { key: "rule", text: t("col.rule"), hint: "policy.rules.name" },
         { key: "since", text: t("filter.since"), type: "time" },
       ]}
       columns=${[
@@ -68,7 +70,12 @@ export default function Deliveries() {
             `,
         },
         levelColumn(),
-        { text: t("col.tries"), width: "4.5rem", end: true, cell: (d) => number(d.attempts) },
+        {
+          text: t("col.tries"),
+          width: "6.5rem",
+          end: true,
+          cell: (d) => html`${number(d.attempts)}${d.next_try && html`, <${Age} at=${d.next_try} />`}`,
+        },
         ageColumn((d) => d.created),
       ]}
       bulk=${[

@@ -53,6 +53,7 @@ export default function Inbox() {
             p.delivery && p.args?.text ? oneLine(p.args.text) : html`<code>${oneLine(JSON.stringify(p.args ?? {}))}</code>`,
         },
         { text: t("inbox.asker"), width: "minmax(5rem, .5fr)", cell: (p) => visible(p.agent) },
+        { text: t("inbox.rules"), width: "minmax(6rem, .7fr)", cell: (p) => p.rules?.map(visible).join(", ") },
         levelColumn(),
         {
           text: t("inbox.left"),

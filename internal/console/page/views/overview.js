@@ -15,6 +15,7 @@ const where = {
   approvals: "inbox",
   pairings: "people",
   alerts: "alerts",
+  cron: "automation",
   status: "agents",
 };
 

@@ -38,6 +38,7 @@ export default function Runs() {
         { key: "channel", text: t("col.channel") },
         { key: "slow", text: t("filter.slow"), hint: "5000" },
         { key: "since", text: t("filter.since"), type: "time" },
+        { key: "until", text: t("filter.until"), type: "moment" },
       ]}
       columns=${[
         statusColumn(),

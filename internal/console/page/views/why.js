@@ -95,6 +95,7 @@ function Chain({ id, session }) {
         </ol>
         <div class="acts">
           <${Copy} text=${location.href} label=${t("list.link")} />
+          <${Copy} text=${JSON.stringify(w, null, 2)} label="JSON" />
           <${Copy} text=${w.links.cli} label=${w.links.cli} />
           ${views[w.kind] && html`
             <a class="button small" href=${address(views[w.kind], rowOf(w))}>

@@ -272,6 +272,37 @@ func TestWhyExplainsWhatBelongsToAMessage(t *testing.T) {
 	require.Equal(t, "dlv_edit", again.Object.ID)
 }
 
+// The reason of a delivery's state is said once, and only what a platform said is called that.
+func TestWhySaysEachReasonOnce(t *testing.T) {
+	t.Parallel()
+	a := newAlerting(t)
+	message := func(id ledger.DeliveryID, status ledger.DeliveryStatus, reason string) ledger.Delivery {
+		return ledger.Delivery{
+			ID: id, Kind: ledger.KindMessage, Label: flow.NewLabel(flow.Public, flow.Trusted), Lane: "l", Route: sessions.Route{Channel: "slack", Account: "default", Conversation: "C1"},
+			Text: "x", Status: status, LastError: reason, Decision: &policy.Decision{Action: policy.Hold, Reason: "rule look applies"}, Created: clock, Expires: clock.Add(time.Hour),
+		}
+	}
+	require.NoError(t, a.db.Commit(t.Context(), ledger.Change{Deliver: []ledger.Delivery{
+		message("dlv_held", ledger.DeliveryHeld, "rule look applies"),
+		message("dlv_lost", ledger.DeliveryUnknown, "it is unknown whether it arrived: no response"),
+		message("dlv_denied", ledger.DeliveryBlocked, "not now"),
+	}}))
+	for id, want := range map[string][]string{
+		"dlv_held":   {"A person has to allow it: rule look applies"},
+		"dlv_lost":   {"It is unknown whether it arrived: no response"},
+		"dlv_denied": {"It was blocked: rule look applies", "not now"},
+	} {
+		code, got := a.why(id)
+		require.Equal(t, http.StatusOK, code, id)
+		last := got.Steps[len(got.Steps)-1]
+		said := []string{last.Text}
+		for _, f := range last.Facts {
+			said = append(said, f.Value)
+		}
+		require.Equal(t, want, said, id)
+	}
+}
+
 // stored are the jobs of a test.
 type stored struct {
 	operator.Jobs

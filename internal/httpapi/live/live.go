@@ -92,6 +92,9 @@ func (a *API) Watch(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	events, err := a.Events.FollowAll(ctx, after)
+	if err != nil && r.Context().Err() != nil {
+		return nil // the caller has gone
+	}
 	if err != nil {
 		a.Log.Warn("cannot follow what happens", "err", err)
 		return wire.Unavailable("live events are not available at the moment; try again")

@@ -217,8 +217,8 @@ func (c *chain) sends(d ledger.Delivery) {
 	default:
 		s.State = waits
 	}
-	if d.LastError != "" {
-		s.Facts = append(s.Facts, fact{"the platform said", d.LastError})
+	if why := lastError(d); why != "" && !strings.Contains(s.Text, why) {
+		s.Facts = append(s.Facts, fact{"reason", why})
 	}
 	for _, r := range d.Receipts {
 		s.Facts = append(s.Facts, receipt(r))
@@ -296,6 +296,11 @@ func runAnswer(run sessions.Run) string {
 	return cmp.Or(run.Error, "It failed.")
 }
 
+// lastError is why a delivery has its state, without words that the state says already.
+func lastError(d ledger.Delivery) string {
+	return strings.TrimPrefix(d.LastError, "it is unknown whether it arrived: ")
+}
+
 // deliveryAnswer is why a delivery is as it is.
 func deliveryAnswer(d ledger.Delivery) string {
 	reason := "the reason is not recorded"
@@ -321,7 +326,7 @@ func deliveryAnswer(d ledger.Delivery) string {
 	case ledger.DeliveryFailed:
 		return "The platform refused it: " + cmp.Or(d.LastError, "the reason is not recorded")
 	case ledger.DeliveryUnknown:
-		return "It is unknown whether it arrived: " + cmp.Or(d.LastError, "the platform's answer was lost")
+		return "It is unknown whether it arrived: " + cmp.Or(lastError(d), "the platform's answer was lost")
 	case ledger.DeliveryExpired:
 		return "It expired before it could be sent: " + cmp.Or(d.LastError, reason)
 	case ledger.DeliveryDiscarded:

@@ -61,7 +61,7 @@ func lockWork(state string) (func() error, error) {
 	if err := hostos.Lock(f); err != nil {
 		return nil, errors.Join(fmt.Errorf("another backup or restore of %s is in progress: %w", state, err), f.Close())
 	}
-	return f.Close, nil
+	return func() error { return hostos.Release(f) }, nil
 }
 
 // sweep is called with the lock.

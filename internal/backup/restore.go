@@ -108,7 +108,7 @@ func (t Target) lock() (func() error, error) {
 		}
 		return nil, errors.Join(err, f.Close())
 	}
-	return f.Close, nil
+	return func() error { return hostos.Release(f) }, nil
 }
 
 // free reports whether there is nothing that the archive would replace.

@@ -52,6 +52,12 @@ func Lock(f *os.File) error {
 	return err
 }
 
+// Release unlocks a file from [Lock] and closes it. To close it alone would not do: a child that was forked at that moment has the
+// file open, and so the lock, until it executes its program.
+func Release(f *os.File) error {
+	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
+}
+
 // OwnGroup gives a command that has not started a process group of its own.
 func OwnGroup(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {

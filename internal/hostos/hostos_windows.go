@@ -50,6 +50,9 @@ func Lock(f *os.File) error {
 	return err
 }
 
+// Release unlocks a file from [Lock] and closes it.
+func Release(f *os.File) error { return f.Close() }
+
 // OwnGroup gives a command that has not started a process group of its own, so that a Ctrl-C does not reach it.
 func OwnGroup(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/pressly/goose/v3"
 	_ "modernc.org/sqlite" // the driver for migrations
 
+	"sluice/internal/hostos"
 	"sluice/store"
 	"sluice/store/engine"
 	"sluice/store/trace"
@@ -228,5 +229,5 @@ func (e *database) Close() error {
 	if e.stmts != nil {
 		errs = append(errs, e.stmts.close())
 	}
-	return errors.Join(append(errs, e.lock.Close())...)
+	return errors.Join(append(errs, hostos.Release(e.lock))...)
 }

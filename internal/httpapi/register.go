@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -90,6 +91,15 @@ func add[I, O any](r *registrar, o huma.Operation, handle func(ctx context.Conte
 			return nil, r.problems.of(reasonOf(ctx, err))
 		}
 		return out, nil
+	})
+}
+
+// whole lets the last parameter of a registered path have slashes, also when the request does not escape them.
+func (r *registrar) whole(method, prefix string) {
+	r.mux.HandleFunc(method+" "+prefix+"{first}/{rest...}", func(w http.ResponseWriter, req *http.Request) {
+		again := req.Clone(req.Context())
+		again.URL.RawPath = prefix + url.PathEscape(strings.TrimPrefix(req.URL.Path, prefix))
+		r.mux.ServeHTTP(w, again)
 	})
 }
 

@@ -178,6 +178,7 @@ func (h *handlers) registerOperations(r *registrar) {
 	r.raw(live.Describe(r), h.live.Watch)
 	add(r, wire.Op(get, "/v1/people", "list-people", "List the owners, who has spoken where and by what right, and who may speak on each channel"), h.people.Get)
 	add(r, wire.Op(get, "/v1/why/{id}", "why", "Explain what happened to something: one chain of causes, from what the platform reported to the receipt"), h.why.Get)
+	r.whole(get, "/v1/why/") // cron/JOB/TIME
 	add(r, wire.Op(get, "/v1/refused", "list-refused", "List people whose messages were refused, the latest first"), h.why.Refused)
 }
 

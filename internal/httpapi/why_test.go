@@ -28,6 +28,21 @@ import (
 	"sluice/store/sqlite/sqlitetest"
 )
 
+// The slashes of a job's id need no escaping.
+func TestWhyTakesAnIDWithSlashes(t *testing.T) {
+	t.Parallel()
+	a := newAlerting(t)
+	trigger := ledger.Trigger{Key: "cron/brief/x", Revision: 1, Source: ledger.TriggerCron, Subject: "brief", Status: ledger.TriggerOK, Label: flow.Bottom(), Created: clock, Ended: clock}
+	require.NoError(t, a.db.Commit(t.Context(), ledger.Change{Triggers: []ledger.Trigger{trigger}}))
+	escaped := call(a.http, "GET", "/v1/why/cron%2Fbrief%2Fx", "")
+	require.Equal(t, http.StatusOK, escaped.Code, escaped.Body)
+	require.Equal(t, escaped.Body.String(), call(a.http, "GET", "/v1/why/cron/brief/x", "").Body.String())
+	for _, path := range []string{"cron/other", "cron/brief/x/", "cron/%2e%2e/x", "a/b/c/d"} {
+		require.Equal(t, http.StatusNotFound, call(a.http, "GET", "/v1/why/"+path, "").Code, path)
+	}
+	require.Equal(t, http.StatusUnauthorized, call(a.http, "GET", "/v1/why/cron/brief/x", "", "Authorization: Bearer nobody").Code)
+}
+
 // Every delivery and run of every status is explained, each step with a text, and hidden ones look missing.
 func TestWhyExplainsEveryStatus(t *testing.T) {
 	t.Parallel()

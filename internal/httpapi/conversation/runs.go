@@ -212,15 +212,16 @@ func runObject(run sessions.Run) denials.Object {
 	return denials.Object{Kind: "run", ID: string(run.ID), Label: run.Label}
 }
 
-type cancelled struct {
+// Cancelled says what stopping a run does.
+type Cancelled struct {
 	Status int // 202: the run is being stopped; 200: it had ended
 	Body   struct {
 		Status string `json:"status" enum:"cancelling,already_complete"`
 	}
 }
 
-func newCancelled(code int, status string) *cancelled {
-	out := &cancelled{Status: code}
+func newCancelled(code int, status string) *Cancelled {
+	out := &Cancelled{Status: code}
 	out.Body.Status = status
 	return out
 }
@@ -230,7 +231,7 @@ func (a *RunAPI) Cancel(ctx context.Context, in *struct {
 	SessionPath
 	Run string `path:"run"`
 },
-) (*cancelled, error) {
+) (*Cancelled, error) {
 	r, err := a.Visible.Session(ctx, in.ID)
 	if err != nil {
 		return nil, err

@@ -45,15 +45,15 @@ func TestForeignTextBecomesPrintable(t *testing.T) {
 func TestLibraryErrorsBecomePlain(t *testing.T) {
 	t.Parallel()
 	for want, model := range map[string]*huma.ErrorModel{
-		`invalid_request: text: too long; limit: too small`:                               {Status: 422, Errors: []*huma.ErrorDetail{{Location: "body.text", Message: "too long"}, {Location: "query.limit", Message: "too small"}}},
-		`invalid_request: bad`:                                                            {Status: 400, Detail: "bad"},
+		`invalid_request: text: too long; limit: too small`: {Status: 422, Errors: []*huma.ErrorDetail{{Location: "body.text", Message: "too long"}, {Location: "query.limit", Message: "too small"}}},
+		`invalid_request: bad`:                              {Status: 400, Detail: "bad"},
 		`unsupported_media_type: unknown; send the header Content-Type: application/json`: {Status: http.StatusUnsupportedMediaType, Detail: "unknown"},
-		`internal: failed`:                                                                {Status: 502, Detail: "failed"},
-		`too_large: body`:                                                                 {Status: http.StatusRequestEntityTooLarge, Detail: "body"},
-		`method_not_allowed: method`:                                                      {Status: http.StatusMethodNotAllowed, Detail: "method"},
+		`internal: failed`:           {Status: 502, Detail: "failed"},
+		`too_large: body`:            {Status: http.StatusRequestEntityTooLarge, Detail: "body"},
+		`method_not_allowed: method`: {Status: http.StatusMethodNotAllowed, Detail: "method"},
 	} {
 		answer := httptest.NewRecorder()
-		got, err := wire.PlainErrors(humatest.NewContext(nil, httptest.NewRequest("GET", "/", nil), answer), "", model)
+		got, err := wire.PlainErrors(humatest.NewContext(nil, httptest.NewRequest(http.MethodGet, "/", nil), answer), "", model)
 		require.NoError(t, err)
 		e, ok := got.(*wire.Error)
 		require.True(t, ok)

@@ -19,6 +19,12 @@ func (b *browser) rowsOf(path string) []string {
 	return eval[[]string](b, `[...document.querySelectorAll(".row .on-main, .empty")].map((n) => n.innerText)`)
 }
 
+// fits: each row of the list is as wide as the list at most, so that its last column is in sight.
+func (b *browser) fits() {
+	b.t.Helper()
+	require.True(b.t, eval[bool](b, `[...document.querySelectorAll(".row")].every((r) => r.scrollWidth <= r.clientWidth)`), "a row is wider than its list")
+}
+
 // The trail is filtered by level and time. The filters stand in the address, also those that are set in the page.
 func TestConsoleFiltersTheTrail(t *testing.T) {
 	t.Parallel()
@@ -145,6 +151,7 @@ cron: { jobs: [ { id: fine, every: 100h, text: Good morning., deliver: { to: [ "
 	ran("fine", "ok")
 	ran("report", "failed")
 	b.picture("jobs")
+	b.fits()
 	b.open(g.url("/overview"))
 	b.until(`document.querySelector('[data-need="jobs"] strong')?.innerText === "1"`)
 	b.picture("overview-jobs")
@@ -174,7 +181,8 @@ policy: { rules: [ { name: figures, hook: PRE_OUTPUT, when: 'text.contains("figu
 	require.Contains(t, b.rowsOf(g.url("/deliveries?account=other"))[0], "Account: other")
 
 	b.open(g.url("/inbox"))
-	b.until(`document.querySelector(".row")?.innerText.includes("policy.rules.ask")`)
+	b.until(`document.querySelector(".row")?.innerText.includes("ask")`)
+	b.fits()
 	b.picture("inbox-rule")
 
 	read(t, g.call(http.MethodPost, "/v1/sessions/main/messages", `{"message":"hello"}`), http.StatusOK, nil)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"sluice/internal/httpapi/view"
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -40,12 +42,18 @@ type point struct {
 }
 
 func (r *reader) series(out *overviewRecord) error {
-	runs, err := r.Rows.RunsSince(r.ctx, r.level, r.since, pointsMax)
-	if err != nil {
+	var runs []ledger.RunPoint
+	var deliveries []ledger.DeliveryCount
+	var both errgroup.Group // nearly all of the overview's time: thousands of rows each
+	both.Go(func() (err error) {
+		runs, err = r.Rows.RunsSince(r.ctx, r.level, r.since, pointsMax)
 		return err
-	}
-	deliveries, err := r.Rows.DeliveriesSince(r.ctx, r.level, r.since, step, pointsMax)
-	if err != nil {
+	})
+	both.Go(func() (err error) {
+		deliveries, err = r.Rows.DeliveriesSince(r.ctx, r.level, r.since, step, pointsMax)
+		return err
+	})
+	if err := both.Wait(); err != nil {
 		return err
 	}
 	counted, oldest := 0, r.now

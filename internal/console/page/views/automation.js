@@ -48,11 +48,11 @@ export default function Automation() {
           on: "sub",
           cell: (j) => html`<code>${visible(j.when)}</code>`,
         },
-        { text: t("automation.does"), width: "minmax(8rem, 1.6fr)", cell: (j) => oneLine(j.prompt ?? j.text ?? "") },
-        { text: t("col.to"), width: "minmax(6rem, .8fr)", cell: (j) => j.to.map(visible).join(", ") },
+        { text: t("automation.does"), width: "minmax(6rem, 1.6fr)", cell: (j) => oneLine(j.prompt ?? j.text ?? "") },
+        { text: t("col.to"), width: "minmax(5rem, .8fr)", cell: (j) => j.to.map(visible).join(", ") },
         { text: t("automation.maker"), width: "minmax(5rem, .5fr)", wide: true, cell: (j) => visible(j.maker ?? "") },
-        { text: t("automation.last"), width: "11.5rem", cell: (j) => j.last && html`<${Chip} status=${j.last.status} /> <${Age} at=${j.last.instant} />` },
-        { text: t("automation.next"), width: "6rem", on: "age", end: true, cell: (j) => html`<${Age} at=${j.next} />` },
+        { text: t("automation.last"), width: "9.5rem", cell: (j) => j.last && html`<${Chip} status=${j.last.status} /> <${Age} at=${j.last.instant} />` },
+        { text: t("automation.next"), width: "5.5rem", on: "age", end: true, cell: (j) => html`<${Age} at=${j.next} />` },
       ]}
       why=${(j) => address("why", "cron/" + j.id)}
       rowName=${(j) => j.id}

@@ -12,6 +12,7 @@ import { oneLine } from "./deliveries.js";
 import { Markdown } from "../ui/markdown-view.js";
 
 export const what = (p) => (p.delivery ? t("inbox.send") : t("inbox.allowtool", { tool: visible(p.tool) }));
+const ruleName = (rule) => visible(rule.replace(/^policy\.rules\./, ""));
 const soonest = (a, b) => Date.parse(a.expires) - Date.parse(b.expires) || (a.id < b.id ? -1 : 1);
 const argsOf = (p) => JSON.stringify(p.args ?? {}, null, 2);
 
@@ -44,16 +45,16 @@ export default function Inbox() {
       head=${() => html`<${Asking} />`}
       columns=${[
         statusColumn(),
-        { text: t("inbox.what"), width: "minmax(12rem, 1.1fr)", on: "main", cell: (p) => what(p) },
+        { text: t("inbox.what"), width: "minmax(9rem, 1.1fr)", on: "main", cell: (p) => what(p) },
         {
           text: t("inbox.args"),
-          width: "minmax(8rem, 1.6fr)",
+          width: "minmax(6rem, 1.6fr)",
           on: "sub",
           cell: (p) =>
             p.delivery && p.args?.text ? oneLine(p.args.text) : html`<code>${oneLine(JSON.stringify(p.args ?? {}))}</code>`,
         },
         { text: t("inbox.asker"), width: "minmax(5rem, .5fr)", cell: (p) => visible(p.agent) },
-        { text: t("inbox.rules"), width: "minmax(6rem, .7fr)", cell: (p) => p.rules?.map(visible).join(", ") },
+        { text: t("inbox.rules"), width: "minmax(5rem, .7fr)", cell: (p) => p.rules?.map(ruleName).join(", ") },
         levelColumn(),
         {
           text: t("inbox.left"),

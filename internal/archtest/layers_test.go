@@ -51,7 +51,7 @@ func layers() [][]string {
 		{"internal/model/meter", "internal/selfcheck", "internal/transcript", "internal/model/traced", "internal/model/anthropic", "internal/model/offline", "internal/model/openai"},
 		{"internal/httpapi/wire"},
 		{"internal/httpapi/auth"},
-		{"internal/httpapi/denials"},
+		{"internal/httpapi/denials", "internal/httpapi/problem"},
 		{"internal/httpapi/view"},
 		{"adapters/node"},
 		{"internal/httpapi/alerts", "internal/httpapi/conversation", "internal/httpapi/hooks", "internal/httpapi/mcpserver", "internal/httpapi/nodes", "internal/httpapi/operator", "internal/httpapi/providers", "internal/httpapi/senders", "internal/httpapi/settings", "internal/httpapi/signin", "internal/httpapi/skills", "internal/httpapi/usage"},

@@ -35,7 +35,7 @@ func (s *Server) Start(l net.Listener) {
 // open makes a listener the current one. The caller holds the lock.
 func (s *Server) open(l net.Listener) {
 	d := &door{l, &http.Server{
-		Handler: s.handler, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: headerMax,
+		Handler: s.Handler(), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: headerMax,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}}
 	s.doors = append(s.doors, d)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
 	"runtime/debug"
@@ -136,7 +135,7 @@ func secure(h http.Header) {
 
 // foreign refuses a request for another host (DNS rebinding), or from a page of another site or of another port of this host.
 func (g *guard) foreign(r *http.Request) *wire.Error {
-	if !ownHost(r.Host, g.hosts()) {
+	if !wire.OwnHost(r.Host, g.hosts()) {
 		return wire.NewError(http.StatusMisdirectedRequest, "unknown_host", "this gateway does not serve the host "+wire.Printable(r.Host)+"; add it to gateway.allowedHosts or set gateway.publicURL")
 	}
 	if site := r.Header.Get("Sec-Fetch-Site"); (site == "cross-site" || site == "same-site") && !g.visits(r) {
@@ -154,25 +153,6 @@ func (g *guard) foreign(r *http.Request) *wire.Error {
 // visits reports whether a link somewhere else leads to a page of the gateway that holds no data.
 func (g *guard) visits(r *http.Request) bool {
 	return r.Header.Get("Sec-Fetch-Mode") == "navigate" && (r.Method == http.MethodGet || r.Method == http.MethodHead) && g.isOpen(r)
-}
-
-// ownHost reports whether a Host header names this gateway: by a configured name, or by any address. An attacker can make
-// a name point here, but not an address.
-func ownHost(host string, configured []string) bool {
-	name := host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		name = h
-	}
-	name = strings.ToLower(strings.TrimSuffix(strings.Trim(name, "[]"), "."))
-	if name == "localhost" || net.ParseIP(name) != nil {
-		return true
-	}
-	for _, h := range configured {
-		if strings.EqualFold(h, name) {
-			return true
-		}
-	}
-	return false
 }
 
 // survive answers a request whose handler panicked.

@@ -12,7 +12,7 @@
 // was hidden, wire is the connection: errors, streams, limits.
 //
 // Failure rules: an error is {"error": code, "message": text} and shows nothing internal. What is missing, foreign or
-// hidden is the same 404. Handlers return errors as they are; problemOf turns them into responses.
+// hidden is the same 404. Handlers return errors as they are; package problem turns them into responses.
 //
 // Goroutines: the server's own, that of the denials and that of the callers' access, which Stop waits for. Event streams end with Stop.
 package httpapi
@@ -276,6 +276,9 @@ func bodyLimit(maxBody, maxUpload int64) func(method, path string) int64 {
 		return maxBody
 	}
 }
+
+// Handler is everything that the server serves.
+func (s *Server) Handler() http.Handler { return s.handler }
 
 // Notifications are the triggers of clients that want to be notified of the ends of their tasks.
 func (s *Server) Notifications() trigger.Source { return s.tasks }

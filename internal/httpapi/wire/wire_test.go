@@ -65,3 +65,14 @@ func TestLibraryErrorsBecomePlain(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "a body", same)
 }
+
+func TestOwnHosts(t *testing.T) {
+	t.Parallel()
+	configured := []string{"Gateway.example"}
+	for host, own := range map[string]bool{
+		"127.0.0.1:8484": true, "[::1]:8484": true, "[::1]": true, "::1": true, "localhost": true, "LOCALHOST:1": true, "10.1.2.3": true,
+		"gateway.example": true, "gateway.example.:443": true, "evil.example": false, "": false, "localhost.evil.example": false,
+	} {
+		require.Equal(t, own, wire.OwnHost(host, configured), host)
+	}
+}

@@ -81,7 +81,7 @@ func TestARunDoesNotStartBeforeAWaitingOne(t *testing.T) {
 	})
 }
 
-// If another replica has taken the session's partition over, the run is queued for it.
+// If another replica has taken the session's partition over, the run is queued for it, and the bus is told.
 func TestARunOfASessionThatMoved(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -94,6 +94,7 @@ func TestARunOfASessionThatMoved(t *testing.T) {
 		require.Equal(t, sessions.RunQueued, run.Status)
 		require.Zero(t, run.Epoch)
 		require.Equal(t, []string{"user: one", "assistant: echo: one"}, b.thread(got.Session))
+		require.True(t, b.bus.fenced.Load(), "the bus is told")
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -560,6 +561,7 @@ func (g *testGate) SinkLevel(route sessions.Route) flow.Level {
 
 // localBus is the bus of one process.
 type localBus struct {
+	fenced    atomic.Bool // it was told that a partition has moved
 	mu        sync.Mutex
 	owner     router.Owner
 	nats      *bus.Bus // carries the steps; nil: they arrive at once
@@ -608,7 +610,7 @@ func (l *localBus) PublishStep(partition int, id string, text []byte) {
 }
 
 func (l *localBus) Wake(partition int, lane sessions.Lane) { l.owner.Woken(partition, lane) }
-func (*localBus) Fenced(int)                               {}
+func (l *localBus) Fenced(int)                             { l.fenced.Store(true) }
 
 func (l *localBus) Emit(e sessions.Event) {
 	l.mu.Lock()

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -75,6 +76,8 @@ type Bus struct {
 	// soft ends when the time for an orderly hand-over is over.
 	soft    context.Context
 	endSoft context.CancelFunc
+
+	replaced atomic.Bool // another gateway works in place of this one, which has an embedded server
 
 	mu       sync.Mutex
 	events   *stream
@@ -192,6 +195,9 @@ func (b *Bus) reconnected() {
 func (b *Bus) Ready() error {
 	if b.ctx.Err() != nil {
 		return errClosed
+	}
+	if b.replaced.Load() {
+		return errReplaced
 	}
 	if !b.embedding.TryLock() {
 		return nil // the server starts for a follower; messages do not need it

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -522,4 +523,19 @@ func BenchmarkEmit(b *testing.B) {
 		i++
 		bus.Emit(sessions.Event{Session: sessions.ID(fmt.Sprint("sess_", i%1000)), Type: sessions.EventDelta, Text: "a piece of an answer"})
 	}
+}
+
+// A gateway with the embedded server whose partition another gateway has taken says what is wrong and what to do: in the log once, and
+// as long as it runs where its health is shown.
+func TestAReplacedGatewayWithTheEmbeddedServerSaysSo(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	b := startWith(t, "", "one", prometheus.NewRegistry(), &log)
+	require.NoError(t, b.Own(t.Context(), newOwner("one", &board{owners: map[int]map[string]bool{}})))
+	require.NoError(t, b.Ready())
+	b.Fenced(3)
+	b.Fenced(4)
+	require.ErrorContains(t, b.Ready(), "another gateway on the same database has taken over its work")
+	require.ErrorContains(t, b.Ready(), "set bus.url to the same NATS server")
+	require.Equal(t, 1, strings.Count(log.String(), "set bus.url to the same NATS server"))
 }

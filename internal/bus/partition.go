@@ -201,8 +201,21 @@ func (b *Bus) subscribeWakes(p int) (stop func(), err error) {
 }
 
 // Fenced implements [router.Bus]: it ends the lease, so that the partition is given back and taken again. This has a pause, or
-// gateways that share a database but no bus would take their partitions from each other all the time.
-func (b *Bus) Fenced(p int) { b.leases.end(leaseOf(p), errFenced) }
+// gateways that share a database but no bus would take their partitions from each other all the time. With the embedded server
+// there is no lease: another gateway has taken the partition, and this one reports that until it is restarted.
+func (b *Bus) Fenced(p int) {
+	if !b.solo() {
+		b.leases.end(leaseOf(p), errFenced)
+		return
+	}
+	if b.ctx.Err() == nil && !b.replaced.Swap(true) {
+		b.cfg.Log.Error("this gateway does no work any more", "err", errReplaced, "partition", p)
+	}
+}
+
+// errReplaced says what two gateways do that share a database and each have an embedded server.
+var errReplaced = errors.New("another gateway on the same database has taken over its work, because gateways with the embedded bus do not know of each other: " +
+	"set bus.url to the same NATS server for all of them and restart them; or stop the other one and restart this one")
 
 // leaseOf names the lease of a partition.
 func leaseOf(p int) string { return "partition." + strconv.Itoa(p) }

@@ -29,7 +29,7 @@ func TestArrived(t *testing.T) {
 			require.NoError(t, err)
 			far, err := listener.Accept()
 			require.NoError(t, err)
-			require.False(t, hostos.Arrived(near), "nothing was sent")
+			require.False(t, arrived(t, near), "nothing was sent")
 
 			begun, read := make(chan struct{}), make(chan string)
 			go func() {
@@ -39,31 +39,39 @@ func TestArrived(t *testing.T) {
 				read <- string(two[:n])
 			}()
 			<-begun
-			require.False(t, hostos.Arrived(near), "it does not wait for another reader")
+			require.False(t, arrived(t, near), "it does not wait for another reader")
 			_, err = far.Write([]byte("a"))
 			require.NoError(t, err)
 			require.Equal(t, "a", <-read)
 
 			_, err = far.Write([]byte("b"))
 			require.NoError(t, err)
-			for !hostos.Arrived(near) { // the system delivers it in its own time
+			for !arrived(t, near) { // the system delivers it in its own time
 				runtime.Gosched()
 			}
 			var one [1]byte
 			_, err = near.Read(one[:])
 			require.NoError(t, err)
 			require.Equal(t, "b", string(one[:]), "it was only looked at")
-			require.False(t, hostos.Arrived(near))
+			require.False(t, arrived(t, near))
 
 			require.NoError(t, far.Close())
-			for !hostos.Arrived(near) { // the system delivers it in its own time
+			for !arrived(t, near) { // the system delivers it in its own time
 				runtime.Gosched()
 			}
 			require.NoError(t, near.Close())
-			require.True(t, hostos.Arrived(near), "it is closed")
+			require.True(t, arrived(t, near), "it is closed")
 		})
 	}
 	one, other := net.Pipe()
-	require.False(t, hostos.Arrived(one), "it has no file descriptor")
+	_, known := hostos.Arrived(one)
+	require.False(t, known, "it has no file descriptor")
 	require.NoError(t, other.Close())
+}
+
+func arrived(t *testing.T, conn net.Conn) bool {
+	t.Helper()
+	arrived, known := hostos.Arrived(conn)
+	require.True(t, known)
+	return arrived
 }

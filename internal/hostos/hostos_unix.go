@@ -72,25 +72,25 @@ func Terminate(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, sysc
 // Kill ends the group of a started command.
 func Kill(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 
-// Arrived reports whether something can be read from a connection without waiting: data, or its end. It takes nothing. It is
-// false for connections without a file descriptor.
-func Arrived(conn net.Conn) bool {
+// Arrived reports whether something can be read from a connection without waiting: data, or its end. It takes nothing. known is
+// false if the system can't say.
+func Arrived(conn net.Conn) (arrived, known bool) {
 	if secure, ok := conn.(interface{ NetConn() net.Conn }); ok {
 		conn = secure.NetConn()
 	}
 	with, ok := conn.(syscall.Conn)
 	if !ok {
-		return false
+		return false, false
 	}
 	raw, err := with.SyscallConn()
 	if err != nil {
-		return true // it is closed
+		return true, true // it is closed
 	}
-	arrived := true
+	arrived = true
 	_ = raw.Control(func(fd uintptr) { // it does not wait for another reader, as raw.Read does
 		var one [1]byte
 		_, _, err := syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 		arrived = !errors.Is(err, syscall.EAGAIN) && !errors.Is(err, syscall.EINTR)
 	})
-	return arrived
+	return arrived, true
 }

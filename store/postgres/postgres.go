@@ -32,6 +32,7 @@ const (
 	writers        = 4                // concurrent transactions
 	connections    = 12               // per gateway, unless the URL's pool_max_conns says otherwise
 	connectTimeout = 5 * time.Second  // unless the URL's connect_timeout says otherwise
+	idleLong       = time.Minute      // after which a connection is asked if it is still there
 	readTimeout    = 30 * time.Second // for one read, even if its caller allows more
 )
 
@@ -92,10 +93,12 @@ func Open(ctx context.Context, c Config) (*store.DB, error) {
 	return store.New(&database{pool: pool, briefs: newBriefs(pool, c.Log)}, c.Log), nil
 }
 
-// shouldPing reports whether a connection has to be asked if it is still there: after a pause, or if the server has said something
-// in the meantime, which is usually that it ends. A commit can't be repeated on another connection.
+// shouldPing reports whether a connection has to be asked if it is still there, which takes a round trip: if the server has said
+// something in the meantime, which is usually that it ends, or after a long time, in which the network may have forgotten it.
+// Otherwise a commit would fail, which can't be repeated on another connection.
 func shouldPing(_ context.Context, c pgxpool.ShouldPingParams) bool {
-	return c.IdleDuration > time.Second || hostos.Arrived(c.Conn.PgConn().Conn())
+	arrived, known := hostos.Arrived(c.Conn.PgConn().Conn())
+	return arrived || c.IdleDuration > idleLong || !known && c.IdleDuration > time.Second
 }
 
 // readable rejects a URL in which pgx would take a part of the password for the host, and print it.

@@ -76,7 +76,7 @@ func newWorld(t *testing.T, replicas int) (*world, []*entrant) {
 		e.stop = stop
 		log := slog.New(slog.DiscardHandler)
 		e.Bus = &Bus{
-			cfg: Config{Replica: e.name, Log: log}, ctx: ctx, soft: context.Background(), roster: newRoster(e.name, time.Now), owned: newOwned(log),
+			cfg: Config{URL: "nats://one", Replica: e.name, Log: log}, ctx: ctx, soft: context.Background(), roster: newRoster(e.name, time.Now), owned: newOwned(log),
 			subscribe: func(int) (func(), error) { return func() {}, nil }, readSteps: func(ctx context.Context, _ int) { <-ctx.Done() },
 			leases: &leases{
 				replica: e.name, bucket: e, lost: prometheus.NewCounter(prometheus.CounterOpts{Name: "lost"}), log: log,

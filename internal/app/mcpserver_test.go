@@ -63,7 +63,7 @@ func TestTheGatewayIsAnMCPServer(t *testing.T) {
 	}
 	require.Equal(t, map[string]string{
 		"agents_list": "reads", "sessions_list": "reads", "session_status": "reads", "sessions_history": "reads", "sessions_send": "changes", "sessions_spawn": "changes",
-		"run_status": "reads", "memory_search": "reads", "memory_get": "reads", "memory_delete": "destroys", "message": "changes", "deliveries_list": "reads",
+		"run_status": "reads", "memory_list": "reads", "memory_search": "reads", "memory_get": "reads", "memory_delete": "destroys", "message": "changes", "deliveries_list": "reads",
 		"delivery_show": "reads", "alert_list": "reads", "alert_show": "reads", "alert_fire": "changes", "alert_ack": "changes", "alert_resolve": "changes", "alert_silence": "changes",
 	}, hints)
 
@@ -171,6 +171,7 @@ func TestTheHiddenIsAsTheAbsentOverMCP(t *testing.T) {
 	calls := map[string]string{
 		"sessions_list": `{}`, "session_status": `{"sessionKey":"{id}"}`, "sessions_history": `{"sessionKey":"{id}"}`, "sessions_send": `{"sessionKey":"{id}","message":"hi"}`,
 		"sessions_spawn": `{"sessionKey":"{id}","task":"look"}`, "run_status": `{"run":"{run}"}`, "memory_search": `{"query":"` + marker + `"}`, "memory_get": `{"id":"{memory}"}`,
+		"memory_list": `{}`,
 		"memory_delete": `{"id":"{memory}"}`, "deliveries_list": `{"sessionKey":"{id}"}`, "delivery_show": `{"id":"{delivery}"}`, "alert_list": `{"status":"all"}`,
 		"alert_show": `{"alert":"{alert}"}`, "alert_ack": `{"alert":"{alert}"}`, "alert_silence": `{"alert":"{alert}","for":"1h"}`, "alert_resolve": `{"alert":"{alert}"}`,
 	}

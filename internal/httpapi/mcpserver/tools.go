@@ -187,13 +187,19 @@ func sessionTools() []tool {
 }
 
 func memoryTools() []tool {
-	type searchArgs struct {
+	type listArgs struct {
 		pageArgs
-		Query     string `json:"query,omitempty" jsonschema:"words to look for, best match first; without them: all"`
 		Namespace string `json:"namespace,omitempty" jsonschema:"only memories of these agents"`
 		Tag       string `json:"tag,omitempty" jsonschema:"only memories with this tag"`
 	}
+	type searchArgs struct {
+		listArgs
+		Query string `json:"query,omitempty" jsonschema:"words to look for, best match first; without them: all"`
+	}
 	return []tool{
+		define("memory_list", "Lists what agents remember.", reads, func(in listArgs) request {
+			return get("/v1/memory", values("namespace", in.Namespace, "tag", in.Tag, "limit", number(in.Limit), "after", in.After))
+		}),
 		define("memory_search", "Searches or lists what agents remember.", reads, func(in searchArgs) request {
 			return get("/v1/memory", values("q", in.Query, "namespace", in.Namespace, "tag", in.Tag, "limit", number(in.Limit), "after", in.After))
 		}),

@@ -210,7 +210,7 @@ func TestConsoleFindsIDs(t *testing.T) {
 	b.until(`document.querySelectorAll("#found li").length === 2`)
 	b.picture("palette-id")
 	b.do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll("#found li")[1].click(); 0`))
-	b.until(`location.pathname === "/why/`+sent.ID+`" && document.querySelector(".step")`)
+	b.until(`location.pathname === "/why/` + sent.ID + `" && document.querySelector(".step")`)
 	b.until(`[...document.querySelectorAll(".acts button")].some((n) => n.innerText.includes("JSON"))`)
 	b.picture("why-json")
 }

@@ -117,6 +117,8 @@ func TestSummaryMayFail(t *testing.T) {
 		require.True(t, part.Error)
 		require.Equal(t, says, part.Text)
 	}
+	empty := b.summarize(t, `{}`, sessiontest.Says(""))
+	require.Equal(t, "the model returned no text; try again, or ask for something else with focus", empty.Text)
 	overflow := fails(sessions.ModelOverflow, 0)
 	part := b.summarize(t, `{}`, overflow, overflow, sessiontest.Says("short"))
 	require.Contains(t, part.Text, `"summary":"short"`, "it is asked with shorter extracts")

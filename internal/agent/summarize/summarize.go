@@ -24,6 +24,9 @@ type Request struct {
 	MaxTokens int        // tokens of the answer; 0: the provider's default
 }
 
+// ErrEmpty is the cause of the error if the model has answered without a text.
+var ErrEmpty = errors.New("the summary is empty")
+
 // Of asks a model for the gist of messages, with shorter extracts while they are
 // too long for it. What it costs is counted to the run that ctx belongs to. A model
 // that may not be told so much is [sessions.ErrModelLevel]; it is not asked.
@@ -45,7 +48,7 @@ func Of(ctx context.Context, model sessions.Model, r Request) (string, error) {
 		countGist(ctx, completion.Usage)
 		summary := sessions.Message{Parts: completion.Parts}.Text()
 		if summary == "" {
-			return "", fmt.Errorf("summarize thread: %w", &sessions.ModelError{Kind: sessions.ModelRefused, Model: model.Name(), Err: errors.New("the summary is empty")})
+			return "", fmt.Errorf("summarize thread: %w", &sessions.ModelError{Kind: sessions.ModelRefused, Model: model.Name(), Err: ErrEmpty})
 		}
 		return summary, nil
 	}

@@ -115,6 +115,8 @@ func summarizeError(err error, model string, label flow.Label) error {
 	switch {
 	case !ok:
 		return err
+	case errors.Is(err, summarize.ErrEmpty):
+		return errors.New("the model returned no text; try again, or ask for something else with focus")
 	case me.Retryable():
 		return fmt.Errorf("the model is not responding (%s); try again later", summarize.Trouble(me.Kind))
 	case me.Kind == sessions.ModelOverflow:

@@ -435,4 +435,8 @@ func TestPageSaysHowToOpenTheLog(t *testing.T) {
 	b.open(g.url("/logs#token=" + g.tokenOf("owner", "INTERNAL")))
 	b.until(`document.querySelector("[data-part=locked]")?.innerText.includes("Your token sees only text up to the level Internal. Ask an owner")`)
 	require.False(t, eval[bool](b, `document.querySelector("[data-part=locked] a") !== null`))
+	b.open(g.url("/alerts?part=groups"))
+	b.until(`document.querySelector("[data-part=locked]")?.innerText.includes("The groups are locked")`)
+	require.True(t, b.inSight(".tabs"))
+	b.picture("groups-locked")
 }

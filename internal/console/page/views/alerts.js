@@ -6,6 +6,7 @@ import { known, number, t, visible } from "../text.js";
 import { html, useState } from "../ui/html.js";
 import { ageColumn, List, statusColumn } from "../ui/list.js";
 import { Act, Age, Chip, Facts, Level, Loaded, Problem, Tabs, toast, useLoad, When } from "../ui/parts.js";
+import { Everything } from "../ui/locked.js";
 import { Markdown } from "../ui/markdown-view.js";
 import { Field } from "./policy.js";
 
@@ -13,7 +14,16 @@ export default function Alerts() {
   const part = useAddress().query.get("part") ?? "alerts";
   const names = { alerts: t("view.alerts"), groups: t("alerts.groups"), silences: t("alerts.silences") };
   const tabs = html`<${Tabs} view="alerts" names=${names} current=${part} />`;
-  if (part === "groups") return html`<${Groups} tabs=${tabs} />`;
+  if (part === "groups")
+    return html`
+      <${Everything}
+        title=${t("alerts.locked")}
+        why=${(values) => t("alerts.nolevel", values)}
+        command="sluice alerts groups"
+        top=${tabs}
+        content=${Groups}
+      />
+    `;
   if (part === "silences")
     return html`
       <div class="page-body">
@@ -187,7 +197,7 @@ function Notifications({ of }) {
 const setting = (route) => "alerts.route" + route.split("/").slice(1).map((i) => `.routes[${i}]`).join("");
 
 // Groups are the alerts that are reported together: who was notified, and who is notified next.
-function Groups({ tabs }) {
+function Groups({ top }) {
   return html`
     <${List}
       name="alerts"
@@ -196,7 +206,7 @@ function Groups({ tabs }) {
       take=${(b) => b.groups}
       id=${(g) => g.group}
       kinds=${["alerts", "deliveries"]}
-      head=${() => tabs}
+      head=${() => top}
       columns=${[
         statusColumn((g) => g.severity, t("alerts.severity")),
         { text: t("alerts.group"), width: "minmax(8rem, 1fr)", on: "main", cell: (g) => nameOf(g) },

@@ -1,11 +1,10 @@
 // Logs: the newest lines of the gateway's log. They are kept in memory, so a restart begins with an empty list.
 
-import { json, owns } from "../api.js";
-import { address } from "../router.js";
 import { known, t, visible } from "../text.js";
 import { html, useState } from "../ui/html.js";
 import { ageColumn, List } from "../ui/list.js";
-import { Chip, Facts, levelOf, Loaded, Text, useLoad, When } from "../ui/parts.js";
+import { Everything } from "../ui/locked.js";
+import { Chip, Facts, Text, When } from "../ui/parts.js";
 import { oneLine } from "./deliveries.js";
 
 const levels = ["debug", "info", "warn", "error"];
@@ -14,43 +13,14 @@ const tones = { debug: "rest", info: "busy", warn: "warn", error: "bad" };
 
 const chip = (l) => html`<${Chip} status=${l.level} tone=${tones[l.level]} text=${t("loglevel." + l.level)} />`;
 
-const highest = "RESTRICTED"; // log lines have no level of their own, so they count as this one
-const pageLevel = "channels.webchat.classification";
-const command = "sluice logs";
-
 export default function Logs() {
-  const who = useLoad(() => json("/v1/me"), []); // again each time: a change of the configuration may have unlocked the log
   return html`
-    <${Loaded} of=${who}>
-      ${(me) => (levelOf(me.level) === highest ? html`<${Lines} />` : html`<${Locked} of=${me} />`)}
-    <//>
-  `;
-}
-
-// Locked says why the log is not shown, and what to change where.
-function Locked({ of: me }) {
-  const byPage = levelOf(me.token_level) === highest;
-  const values = { level: known("level", levelOf(byPage ? me.level : me.token_level)), highest: known("level", highest) };
-  return html`
-    <div class="empty" data-part="locked">
-      <h2>${t("logs.locked")}</h2>
-      <p>${t("logs.nolevel", values)}</p>
-      ${byPage ? html`
-        <p>
-          ${t("logs.pagelevel", values)} <code>${pageLevel}: ${highest}</code>
-        </p>
-        <p>
-          ${t("logs.terminal")} <code>${command}</code>
-        </p>
-        ${owns() && html`
-          <a class="button main" href=${address("config", "", { q: pageLevel })}>
-            ${t("logs.change")}
-          </a>
-        `}
-      ` : html`
-        <p>${t("logs.tokenlevel", values)}</p>
-      `}
-    </div>
+    <${Everything}
+      title=${t("logs.locked")}
+      why=${(values) => t("logs.nolevel", values)}
+      command="sluice logs"
+      content=${Lines}
+    />
   `;
 }
 

@@ -65,7 +65,7 @@ func (c *Config) FilesRead() []string { return c.read }
 // Gateway is the HTTP server.
 type Gateway struct {
 	Listen         string     `yaml:"listen" doc:"Address and port to listen on."`
-	Token          Secret     `yaml:"token" doc:"Bearer token of the API. Empty: the first start generates one and stores it in <state>/token, mode 0600. At least 16 characters if other machines can reach the gateway."`
+	Token          Secret     `yaml:"token" made:"true" doc:"Bearer token of the API. Empty, or a variable that is not set: the first start generates one and stores it in <state>/token, mode 0600. At least 16 characters if other machines can reach the gateway."`
 	Classification flow.Level `yaml:"classification" doc:"Highest level that the bearer of token can see. Anything above it is hidden."`
 	Tokens         []APIToken `yaml:"tokens" doc:"Additional API tokens, each with its own level and role."`
 	PublicURL      string     `yaml:"publicURL" doc:"Public address of the gateway, for example behind a proxy. Requests may name its host."`

@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -177,6 +178,9 @@ func (d *decoder) scalar(n *yaml.Node, v reflect.Value, f tags.Field, path strin
 		return
 	}
 	text, err := d.expand.value(n.Value)
+	if unset, ok := errors.AsType[*unsetError](err); ok && f.Made && n.Value == "${"+unset.name+"}" {
+		return
+	}
 	if err != nil {
 		d.add(path, "%s", err)
 		return

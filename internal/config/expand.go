@@ -68,9 +68,16 @@ func (e expander) lookup(ref string) (string, error) {
 	}
 	value, ok := e.getenv(name)
 	if !ok {
-		return "", fmt.Errorf("the environment variable %s is not set: set it, or remove %s", name, ref)
+		return "", &unsetError{name}
 	}
 	return value, nil
+}
+
+// unsetError is the error of a reference to a variable that is not set.
+type unsetError struct{ name string }
+
+func (e *unsetError) Error() string {
+	return fmt.Sprintf("the environment variable %s is not set: set it, or remove ${%s}", e.name, e.name)
 }
 
 // file reads a file without its trailing line ends.

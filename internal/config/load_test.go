@@ -156,6 +156,15 @@ session:
 	}, got)
 }
 
+// The gateway makes its own token, so the variable for it need not be set.
+func TestTheTokensVariableMayBeUnset(t *testing.T) {
+	t.Parallel()
+	const text = "gateway: { token: ${SLUICE_TOKEN} }\n"
+	require.Empty(t, parsed(t, text).Gateway.Token.Reveal())
+	require.Equal(t, "a-token-of-the-owner", parsed(t, text, "SLUICE_TOKEN=a-token-of-the-owner").Gateway.Token.Reveal())
+	require.Len(t, faults(t, "gateway: { token: \"x${SLUICE_TOKEN}\", tokens: [{ name: a, token: ${SLUICE_TOKEN} }] }\n"), 2, "only the whole value")
+}
+
 // tooShort is said of a token that can be guessed from other machines.
 const tooShort = ": is too short: want at least 16 characters, because gateway.listen, gateway.publicURL, gateway.allowedHosts or bus.listen lets other machines reach the gateway. Generate one, for example with `openssl rand -base64 32`"
 

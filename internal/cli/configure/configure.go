@@ -176,9 +176,17 @@ func written(kind settings.Kind, value any, isSet bool) string {
 	case ok:
 		texts := make([]string, len(list))
 		for i, one := range list {
-			texts[i] = fmt.Sprint(one)
+			texts[i] = plain(one)
 		}
 		return strings.Join(texts, ", ")
+	}
+	return plain(value)
+}
+
+// plain is a value as people write it: a million is 1000000, not 1e+06.
+func plain(value any) string {
+	if n, ok := value.(float64); ok {
+		return strconv.FormatFloat(n, 'f', -1, 64)
 	}
 	return fmt.Sprint(value)
 }

@@ -18,6 +18,7 @@ type Field struct {
 	Enum     []string
 	Min, Max *int
 	Chain    bool // a model, or a list of models
+	Made     bool // without a value, the gateway makes one
 	Index    []int
 }
 
@@ -82,7 +83,7 @@ func sectionOf(t reflect.Type) Section {
 
 func fieldOf(f reflect.StructField, index int) Field {
 	name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-	g := Field{Name: name, Doc: f.Tag.Get("doc"), Enum: list(f.Tag.Get("enum")), Chain: f.Tag.Get("chain") != "", Index: []int{index}}
+	g := Field{Name: name, Doc: f.Tag.Get("doc"), Enum: list(f.Tag.Get("enum")), Chain: f.Tag.Get("chain") != "", Made: f.Tag.Get("made") != "", Index: []int{index}}
 	g.Min, g.Max = number(f.Tag.Get("min")), number(f.Tag.Get("max"))
 	if f.Type == reflect.TypeFor[flow.Level]() {
 		for _, l := range flow.Levels() {

@@ -8,6 +8,7 @@ import (
 
 	"sluice/internal/config"
 	"sluice/internal/config/agents"
+	"sluice/internal/config/hint"
 	"sluice/internal/config/scalar"
 	"sluice/policy/flow"
 )
@@ -39,6 +40,7 @@ func On(c *config.Config, tools []string) []Advice {
 	a.rules()
 	a.secrets()
 	a.limits()
+	a.subagents()
 	return a.found
 }
 
@@ -48,6 +50,21 @@ func (a *adviser) wrong(part, mend, format string, args ...any) {
 
 func (a *adviser) note(part, mend, format string, args ...any) {
 	a.found = append(a.found, Advice{part, fmt.Sprintf(format, args...), mend, false})
+}
+
+// subagents names sub-agents that do not exist.
+func (a *adviser) subagents() {
+	known := []string{"*"}
+	for _, agent := range a.Agents.List {
+		known = append(known, agent.ID)
+	}
+	for i, agent := range a.Agents.List {
+		for _, id := range agent.Subagents.AllowAgents {
+			if !slices.Contains(known, id) {
+				a.wrong("agents", hint.For(id, known), "agents.list[%d].subagents.allowAgents: no agent %q in agents.list", i, id)
+			}
+		}
+	}
 }
 
 // limits notes limits that people share and that one of them can use up.

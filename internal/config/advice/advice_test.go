@@ -26,6 +26,9 @@ func TestAdvice(t *testing.T) {
 		want []string // "wrong" or "note", the part, and what the text has in it
 	}{
 		"nothing": {"", nil},
+		"no such sub-agent": {"agents: { list: [{ id: main, subagents: { allowAgents: [main, '*', resaerch] } }, { id: research }] }\n", []string{
+			`wrong agents agents.list[0].subagents.allowAgents: no agent "resaerch" in agents.list`,
+		}},
 		"tokens to guess": {"gateway: { token: abc, tokens: [{ name: ops, token: abcd }, { name: ci, token: 0123456789abcdef }] }\n", []string{
 			"note token gateway.token has fewer than 16 characters", "note token gateway.tokens[0].token has fewer than 16 characters",
 		}},

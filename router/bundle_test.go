@@ -204,7 +204,7 @@ func (b *bundle) stop() {
 	}
 }
 
-// rest lets time pass without a router: one that runs looks every hour, which takes most of a test's time if days pass.
+// rest lets time pass without a router: a running one looks for work every hour, which takes most of a test's time if days pass.
 func (b *bundle) rest(d time.Duration) {
 	b.stop()
 	time.Sleep(d)

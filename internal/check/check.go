@@ -1,4 +1,4 @@
-// Package check reads something outside of conversations, such as a web address or a file, and says what it found as a value.
+// Package check reads something outside of conversations, such as a web address or a file, and turns what it finds into a value.
 //
 // A [Check] is compiled from a [Definition] of the configuration. [Check.Look] reads its source, which is bounded in time and
 // size, and computes the value with CEL. It stores nothing: package router/checks compares the value with the last one.

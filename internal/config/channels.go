@@ -26,7 +26,7 @@ type TelegramAccount struct {
 	Token        Secret `yaml:"token" doc:"Token from @BotFather, <bot id>:<secret>. Required."`
 	APIBase      string `yaml:"apiBase" doc:"Bot API server."`
 	Mode         string `yaml:"mode" enum:"polling,webhook" doc:"polling: the gateway polls Telegram. webhook: Telegram posts to webhookURL."`
-	WebhookURL   string `yaml:"webhookURL" doc:"Public https address of /channels/telegram/<account>. Default in mode webhook: derived from gateway.publicURL; with another apiBase than the default, else from gateway.listen."`
+	WebhookURL   string `yaml:"webhookURL" doc:"Public https address of /channels/telegram/<account>. Default in mode webhook: derived from gateway.publicURL; without it, and with an apiBase of your own, from gateway.listen."`
 	Secret       Secret `yaml:"secret" doc:"Secret that Telegram sends with each update, 1 to 256 of A-Z a-z 0-9 _ -. Required in mode webhook."`
 	RichMessages string `yaml:"richMessages" enum:"off,auto,on" doc:"Send native rich messages. off: never. auto: where HTML would lose structure. on: always."`
 	LinkPreviews bool   `yaml:"linkPreviews" doc:"Show link previews in replies."`

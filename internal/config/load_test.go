@@ -278,6 +278,21 @@ func TestAnEmptyTimeSpanIsTheDefault(t *testing.T) {
 	require.Empty(t, text)
 }
 
+// An empty section alert of a hook means that no agent is asked, so one that is not given is not shown.
+func TestWhatIsShownOfAHookIsWhatItDoes(t *testing.T) {
+	t.Parallel()
+	for section, want := range map[string]bool{"prompt: x, deliver: { to: [owner] }": false, "alert: {}": true} {
+		c := parsed(t, `
+alerts: { route: { receiver: me }, receivers: [{ name: me, targets: [owner] }] }
+hooks: { backup: { secrets: [0123456789abcdef], `+section+` } }
+owners: ["webchat:local"]
+`)
+		shown, err := c.YAML()
+		require.NoError(t, err)
+		require.Equal(t, want, strings.Contains(string(shown), "\n        alert:\n"), "%s", shown)
+	}
+}
+
 func TestWebhookModeWantsItsAddressAndSecret(t *testing.T) {
 	t.Parallel()
 	got := strings.Join(faults(t, "channels: { telegram: { accounts: { default: { token: '1:a', mode: webhook } } } }"), "\n")

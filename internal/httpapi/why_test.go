@@ -160,9 +160,9 @@ func TestWhyExplainsEveryKind(t *testing.T) {
 	}{
 		"apr_msg":         {"approval", "denied", "a rule asks", []string{"run ok", "asked stopped", "gate waits", "sent stopped"}},
 		"apr_tool":        {"approval", "pending", "it runs a command It waits for a decision", []string{"run ok", "asked waits"}},
-		"cron/brief/x":    {"trigger", "ok", "It is ok.", []string{"heard ok", "run ok", "sent ok", "sent failed", "ended ok"}},
-		"cron/brief/y":    {"trigger", "waiting", "It is waiting.", []string{"heard ok", "ended waits"}},
-		"hook/ci/1":       {"trigger", "filtered", "It is filtered.", []string{"heard ok", "ended stopped"}},
+		"cron/brief/x":    {"trigger", "ok", "Its status is ok.", []string{"heard ok", "run ok", "sent ok", "sent failed", "ended ok"}},
+		"cron/brief/y":    {"trigger", "waiting", "Its status is waiting.", []string{"heard ok", "ended waits"}},
+		"hook/ci/1":       {"trigger", "filtered", "Its status is filtered.", []string{"heard ok", "ended stopped"}},
 		"xch_1":           {"exchange", "announced", "It has ended", []string{"heard ok", "run ok", "ended ok"}},
 		"disk":            {"alert", "firing", "nobody has acknowledged it", []string{"heard ok", "sent waits"}},
 		alert.Ref("disk"): {"alert", "firing", "nobody has acknowledged it", []string{"heard ok", "sent waits"}},

@@ -1,4 +1,4 @@
-// Package trouble reports the gateway's own troubles as alerts: a channel's account that does not work, deliveries that have
+// Package trouble reports the gateway's own problems as alerts: a channel's account that does not work, deliveries that have
 // failed, a disk that is filling.
 //
 // A replica checks itself regularly. A trouble that it sees twice is an alert until the replica no longer sees it. The

@@ -1,4 +1,4 @@
-// Package alert takes alerts in, and tells those who answer for them.
+// Package alert takes in alerts, and notifies the people who answer for them.
 //
 //	report ──► one commit: the alert's row, its groups become due ──► a group's turn: what is told, to whom and why
 //	    (alert.Decide, pure) ──► one commit: notifications, their deliveries, the group's next due time ──► receipts

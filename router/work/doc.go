@@ -1,4 +1,4 @@
-// Package work works the runs of sessions.
+// Package work carries out the runs of sessions: it claims them, lets the agent work, and stores how they end.
 //
 //	the session's lane ──► turn: read the queue, pick a batch ──► claim, one commit: runs started, messages in the thread
 //	    ──► drive: the agent works; live events, typing and previews show it; messages that come may be given to it (steer)

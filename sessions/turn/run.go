@@ -1,5 +1,5 @@
-// Package turn has runs: one input to one session, worked to its end. It also has what an input orders, and how inputs that
-// come together wait for each other.
+// Package turn has runs: a run is the work on one input to one session, until it ends. It also has what an input orders, and
+// how inputs that come together wait for each other.
 package turn
 
 import (

@@ -1,4 +1,4 @@
-// Package allowrules has the SQL of the rules that always allow calls.
+// Package allowrules has the SQL of the rules that always allow tool calls.
 package allowrules
 
 import (

@@ -1,4 +1,4 @@
-// Package marks remembers which files that an agent's sessions share may have untrusted text.
+// Package marks remembers which of the files that an agent's sessions share may contain untrusted text.
 package marks
 
 import (

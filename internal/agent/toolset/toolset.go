@@ -1,4 +1,4 @@
-// Package toolset decides which tools a session has, runs their calls, and says what a call would come to.
+// Package toolset decides which tools a session has, runs their calls, and says what a call would do.
 //
 // Goroutines: one for each call of a tool, see leftovers. The caller waits for it, but not much longer than the call may
 // take: a tool that does not check its context is left behind.

@@ -1,4 +1,4 @@
-// Package completions is the model of kill tests and benchmarks. It uses the fake provider of [modeltest] and echoes
+// Package completions is the language model of the kill tests and benchmarks. It uses the fake provider of [modeltest] and echoes
 // the last message: at once, slowly, after a tool call, or at length, depending on its options and on words in the
 // message.
 //

@@ -44,7 +44,7 @@ Without --text, or with --text -, the text is read from standard input.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.session, "session", "", "key or ID of the `session` (default: main)")
 	flags.StringVar(&f.text, "text", "", "the `text`; - reads it from standard input")
-	flags.StringVar(&f.mode, "mode", "", "`when` it is worked: now (default), or next-heartbeat")
+	flags.StringVar(&f.mode, "mode", "", "`when` the agent works on it: now (default), or next-heartbeat")
 	flags.StringVar(&f.label, "label", "", "`level` of the text: PUBLIC (default), INTERNAL, CONFIDENTIAL or RESTRICTED")
 	flags.StringVar(&f.key, "idempotency-key", "", "a text with the same `key` is said only once")
 	return cmd

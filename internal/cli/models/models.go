@@ -1,4 +1,4 @@
-// Package models prints providers of models, and what does not work there.
+// Package models prints the providers of models, and which of their keys and models do not work.
 package models
 
 import (

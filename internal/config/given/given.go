@@ -1,4 +1,4 @@
-// Package given remembers what the references of a configuration file gave, so that no error shows it.
+// Package given remembers the values of the references in a configuration file, so that no error shows them.
 package given
 
 import (

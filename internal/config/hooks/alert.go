@@ -29,6 +29,9 @@ type Link struct {
 // Given marks a section that the file has, even an empty one.
 func (a *Alert) Given() { a.given = true }
 
+// IsZero leaves a section that the file does not have out of what is shown: an empty one would mean something.
+func (a Alert) IsZero() bool { return !a.given }
+
 func (a *Alert) spec() *hook.AlertSpec {
 	s := &hook.AlertSpec{Key: a.Key, Severity: a.Severity, Title: a.Title, Text: a.Text, Status: a.Status, Source: a.Source, Labels: a.Labels}
 	for _, l := range a.Links {

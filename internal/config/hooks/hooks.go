@@ -31,7 +31,7 @@ type Hook struct {
 	Prompt         string             `yaml:"prompt" doc:"What the agent is asked, a template over payload, headers, query and hook: docs/hooks.md."`
 	Deliver        automation.Deliver `yaml:"deliver" doc:"Where the agent's reply is sent. Default: the first owner's direct chat."`
 	Timeout        scalar.Duration    `yaml:"timeout" doc:"Longest time that the agent may work on one request. Default: agents.defaults.timeout."`
-	Alert          Alert              `yaml:"alert" doc:"Requests become alerts: no agent is asked. Needs alerts. alert: {} is enough for alertmanager, grafana, sentry, generic and standard: docs/hooks.md."`
+	Alert          Alert              `yaml:"alert,omitempty" doc:"Requests become alerts: no agent is asked. Needs alerts. alert: {} is enough for alertmanager, grafana, sentry, generic and standard: docs/hooks.md."`
 }
 
 var name = pattern.New(`^[a-z0-9][a-z0-9_-]{0,63}$`)

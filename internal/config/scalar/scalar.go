@@ -1,4 +1,4 @@
-// Package scalar has values of the configuration that are written as one text.
+// Package scalar has the configuration values that are written as one text, such as time spans.
 package scalar
 
 import (

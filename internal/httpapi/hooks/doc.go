@@ -1,4 +1,4 @@
-// Package hooks serves requests to hooks, and what operators see and do of them.
+// Package hooks serves requests to hooks, and lets operators see and replay them.
 //
 // POST /hooks/{name} needs no token: the request proves who sent it. The gateway reads at most [BodyMax] bytes, checks the sender, and
 // answers 202 once the request is stored. Reading is bounded for all senders together and for each address. A sender who fails too often

@@ -1,5 +1,5 @@
-// Package providers has the handlers for the providers of models: which there are, which of their keys and models do not
-// work, and what a person does about it.
+// Package providers has the handlers for the providers of models: they list them, say which keys and models do not work, and
+// let a person use these again.
 package providers
 
 import (

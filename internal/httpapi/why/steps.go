@@ -45,7 +45,7 @@ func cause(run sessions.Run) string {
 	if run.Kind != sessions.KindMessage {
 		return cmp.Or(causes[run.Kind], string(run.Kind))
 	}
-	return "a message of " + cmp.Or(run.Input.Sender.Name, string(run.Input.Sender.ID), "somebody")
+	return "a message from " + cmp.Or(run.Input.Sender.Name, string(run.Input.Sender.ID), "somebody")
 }
 
 // steps explains a run: what was heard, where, how long it waited, how it was worked, what it learnt and who was asked.

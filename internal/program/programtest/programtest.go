@@ -1,4 +1,4 @@
-// Package programtest has the conformance suite of the ways to programs that are agents.
+// Package programtest has the conformance suite for the protocols of programs that are agents.
 package programtest
 
 import (

@@ -1,4 +1,4 @@
-// Package skills has the tools over the skills of an agent, and the part of the prompt that says which there are.
+// Package skills has the tools over the skills of an agent, and the part of the prompt that lists them.
 //
 // A session sees the skills up to its own level. Reading one that is untrusted makes the session untrusted; only then can it
 // run that skill's scripts. So the prompt of a trusted session has the names of untrusted skills, which have no room for

@@ -152,7 +152,7 @@ export default {
   "list.filters": "Filter",
   "list.any": "alle",
   "list.chosen": "{n} ausgewählt",
-  "list.paused": "Die Liste ist währenddessen angehalten.",
+  "list.paused": "Die Liste ist angehalten, solange Zeilen ausgewählt sind.",
   "list.none": "Auswahl aufheben",
   "list.choose": "Auswählen",
   "list.chooserow": "{name} auswählen",

@@ -157,6 +157,8 @@ func trailFault(err error) error {
 		return errNoHead
 	case !refused || undone(err) || broken(err):
 		return fault(err)
+	case e.Code == lockTimeout, e.Code == canceled: // by a setting of the server, or its administrator
+		return hangs(err)
 	}
 	if err = explain(err); engine.IsUnavailable(err) {
 		return err

@@ -26,6 +26,8 @@ const (
 	noTable              = "42P01"
 	noPrivilege          = "42501"
 	idleTooLong          = "25P03"
+	lockTimeout          = "55P03"
+	canceled             = "57014"
 )
 
 func unavailable(reason, fix string, err error) error {
@@ -69,6 +71,8 @@ func explainServer(e *pgconn.PgError, err error) error {
 		return unavailable("PostgreSQL denies a privilege", "make the user of store.url the owner of the database", err)
 	case strings.HasPrefix(e.Code, "28"):
 		return unavailable("PostgreSQL rejects the user or the password", "correct user and password in store.url", err)
+	case strings.HasPrefix(e.Code, "08"): // a pooler says it for the server, whose answers it may have lost
+		return unavailable("PostgreSQL can't be reached", "check that the server behind the pooler is running; the gateway continues automatically", err)
 	case strings.HasPrefix(e.Code, "57P"):
 		return unavailable("PostgreSQL is shutting down or starting", "wait; the gateway continues automatically", err)
 	case strings.HasPrefix(e.Code, "XX"), strings.HasPrefix(e.Code, "58"):

@@ -91,3 +91,21 @@ func TestManyEntriesInOneTransaction(t *testing.T) {
 	require.EqualValues(t, 2*entries, report.Entries)
 	require.Len(t, report.Heads, 1, "all in one chain, the first that was free")
 }
+
+// A lock that others hold is no damage of the trail, for which a backup would have to be restored.
+func TestAChainThatIsWaitedForTooLong(t *testing.T) {
+	t.Parallel()
+	direct := migrated.Copy(t)
+	u, err := url.Parse(direct)
+	require.NoError(t, err)
+	query := u.Query()
+	query.Set("lock_timeout", "20")
+	u.RawQuery = query.Encode()
+	db := open(t, u.String())
+	release := hold(t, direct, `SELECT chain FROM audit_heads FOR UPDATE`)
+	told := ledger.Change{}
+	told.Audit = []sessions.AuditEntry{{Action: "told"}}
+	unavailable(t, db.Commit(t.Context(), told), "does not answer in time")
+	release()
+	require.NoError(t, db.Commit(t.Context(), told))
+}

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"database/sql"
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"testing"
@@ -56,6 +57,24 @@ func TestCreateWithLeftovers(t *testing.T) {
 	require.Zero(t, rows, "those of the journal are of another database")
 	require.NoError(t, e.Close())
 	require.NoFileExists(t, filepath.Join(dir, FileName+"-new"))
+}
+
+// A journal from before the database had a write-ahead log would be played into the new database.
+func TestCreateWithAnOldJournal(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), FileName)
+	journal := make([]byte, 512)
+	copy(journal, "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7") // of a database without pages
+	binary.BigEndian.PutUint32(journal[20:], 512)
+	binary.BigEndian.PutUint32(journal[24:], 4096)
+	require.NoError(t, os.WriteFile(path+"-journal", journal, 0o600))
+	created, err := create(path)
+	require.NoError(t, err)
+	require.True(t, created)
+	s, err := newStatements(path, nil, pragmas()...)
+	require.NoError(t, err)
+	require.True(t, s.upToDate())
+	require.NoError(t, s.close())
 }
 
 // A migration that was written beside others gets its turn, although later ones have been applied.

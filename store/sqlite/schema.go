@@ -31,7 +31,7 @@ func create(path string) (created bool, err error) {
 		return false, err
 	}
 	unfinished := path + "-new"
-	for _, old := range []string{unfinished, unfinished + "-wal", unfinished + "-shm", path + "-wal", path + "-shm"} {
+	for _, old := range []string{unfinished, unfinished + "-wal", unfinished + "-shm", path + "-wal", path + "-shm", path + "-journal"} {
 		if err := os.Remove(old); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return false, fmt.Errorf("remove what belongs to no database: %w", err)
 		}

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -14,6 +15,7 @@ import (
 
 	"sluice/internal/httpapi"
 	"sluice/internal/httpapi/auth"
+	"sluice/internal/httpapi/overview"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
@@ -58,6 +60,26 @@ func busyDay(t *testing.T) http.Handler {
 	s := newServer(t, newGateway(), func(c *httpapi.Config) { useRows(c, db) }, withTokens(auth.Credential{Name: "low", Token: "low", Level: flow.Internal, Role: auth.RoleViewer}))
 	t.Cleanup(func() { require.NoError(t, s.Stop(t.Context())); require.NoError(t, db.Close()) })
 	return s.Handler()
+}
+
+// faultyRows has a fault.
+type faultyRows struct{ overview.Rows }
+
+func (faultyRows) RunsSince(context.Context, flow.Level, time.Time, int) ([]ledger.RunPoint, error) {
+	panic("a fault inside")
+}
+
+// A fault in one of the overview's reads ends its request, not the gateway.
+func TestAFaultInTheOverviewIsItsRequests(t *testing.T) {
+	t.Parallel()
+	db, err := sqlite.Open(t.Context(), sqlite.Config{Dir: sqlitetest.Dir(t)})
+	require.NoError(t, err)
+	s := newServer(t, newGateway(), func(c *httpapi.Config) {
+		useRows(c, db)
+		c.Rows.Overview = faultyRows{db}
+	})
+	t.Cleanup(func() { require.NoError(t, s.Stop(t.Context())); require.NoError(t, db.Close()) })
+	require.Equal(t, http.StatusInternalServerError, call(s.Handler(), "GET", "/v1/overview", "", "Authorization: Bearer "+token).Code)
 }
 
 // rowsOf reads all pages of a list.

@@ -210,7 +210,7 @@ func TestTurnWithALimit(t *testing.T) {
 	require.Empty(t, g.waits, "0: nobody waits")
 	require.JSONEq(t, `{"run_id":"run_1","status":"timeout","reply":""}`, say("5", asJSON).Body.String())
 	require.Equal(t, []time.Duration{5 * time.Second}, g.waits)
-	for _, limit := range []string{"-1", "1801"} {
+	for _, limit := range []string{"-1", "1801", "36028797018963968"} {
 		require.Contains(t, say(limit, asJSON).Body.String(), "timeoutSeconds: want 0 to 1800")
 	}
 	require.Contains(t, say("5").Body.String(), "timeoutSeconds: a stream ends with its run")

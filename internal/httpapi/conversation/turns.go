@@ -153,8 +153,8 @@ func readTurn(r *http.Request) (turnRequest, error) {
 	case said && t.Press != "":
 		return t, wire.BadRequest("message and press: give only one of them")
 	}
-	if wait := t.wait(); wait < 0 || wait > turnTimeout {
-		return t, wire.BadRequest(fmt.Sprintf("timeoutSeconds: want 0 to %d", int(turnTimeout.Seconds())))
+	if most := int(turnTimeout.Seconds()); t.Timeout != nil && (*t.Timeout < 0 || *t.Timeout > most) { // as a time span it might overflow
+		return t, wire.BadRequest(fmt.Sprintf("timeoutSeconds: want 0 to %d", most))
 	}
 	if t.ID == "" {
 		t.ID = r.Header.Get("Idempotency-Key")

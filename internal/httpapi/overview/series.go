@@ -2,6 +2,8 @@ package overview
 
 import (
 	"cmp"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -41,18 +43,30 @@ type point struct {
 	took []time.Duration
 }
 
+// guarded turns a panic into an error: on a goroutine that is not the request's, it would end the process.
+func guarded(read func() error) func() error {
+	return func() (err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			}
+		}()
+		return read()
+	}
+}
+
 func (r *reader) series(out *overviewRecord) error {
 	var runs []ledger.RunPoint
 	var deliveries []ledger.DeliveryCount
 	var both errgroup.Group // nearly all of the overview's time: thousands of rows each
-	both.Go(func() (err error) {
+	both.Go(guarded(func() (err error) {
 		runs, err = r.Rows.RunsSince(r.ctx, r.level, r.since, pointsMax)
 		return err
-	})
-	both.Go(func() (err error) {
+	}))
+	both.Go(guarded(func() (err error) {
 		deliveries, err = r.Rows.DeliveriesSince(r.ctx, r.level, r.since, step, pointsMax)
 		return err
-	})
+	}))
 	if err := both.Wait(); err != nil {
 		return err
 	}

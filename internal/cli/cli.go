@@ -128,7 +128,7 @@ func exitCode(stderr io.Writer, cmd *cobra.Command, err error) int {
 	case errors.Is(err, terminal.ErrReported):
 		return ExitFailed
 	case errors.As(err, &faults):
-		fmt.Fprintln(stderr, faults)
+		fmt.Fprintln(stderr, err)
 		return ExitUsage
 	case !errors.As(err, &failed), errors.As(err, &usage):
 		return wrongUse(stderr, cmd, err)

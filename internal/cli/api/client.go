@@ -176,7 +176,7 @@ func missing(path string) string {
 		return ""
 	}
 	kind, ok := map[string]string{
-		"sessions": "session", "runs": "run", "deliveries": "delivery", "memory": "memory", "approvals": "approval", "cron": "job", "agents": "agent", "alerts": "alert", "alert-groups": "open alert group", "checks": "check", "hooks": "hook", "nodes": "node",
+		"sessions": "session", "runs": "run", "deliveries": "delivery", "memory": "memory", "approvals": "approval", "cron": "job", "agents": "agent", "alerts": "alert", "alert-groups": "open alert group", "silences": "silence", "checks": "check", "hooks": "hook", "nodes": "node",
 	}[segments[2]]
 	name, err := url.PathUnescape(segments[3])
 	switch {
@@ -190,7 +190,7 @@ func missing(path string) string {
 	case !ok:
 		return ""
 	}
-	group := strings.Replace(segments[2], "alert-groups", "alerts groups", 1) // of commands
+	group := strings.NewReplacer("alert-groups", "alerts groups", "silences", "alerts silences").Replace(segments[2]) // of commands
 	return fmt.Sprintf("there is no %s %q: `sluice %s list` shows what there is", kind, name, group)
 }
 

@@ -115,6 +115,7 @@ func TestRefusalsSayWhatIsWrong(t *testing.T) {
 		"no such code":       {404, "/v1/nodes/approve", `{"message":"no node waits with this code"}`, "no node waits with this code"},
 		"no such job":        {404, "/v1/cron/standup/pause", `{"message":"not found"}`, "there is no job \"standup\": `sluice cron list` shows what there is"},
 		"no such hook":       {404, "/v1/hooks/ci/requests", `{"error":"not_found"}`, "there is no hook \"ci\": `sluice hooks list` shows what there is"},
+		"no such silence":    {404, "/v1/silences/s", `{"error":"not_found"}`, "there is no silence \"s\": `sluice alerts silences list` shows what there is"},
 		"no such group":      {404, "/v1/alert-groups/ops.0", `{"error":"not_found"}`, "there is no open alert group \"ops.0\": `sluice alerts groups list` shows what there is"},
 		"no such request":    {404, "/v1/hooks/ci/requests/r", `{"message":"not found"}`, "the hook ci has no request \"r\", or there is no such hook: `sluice hooks list ci` shows those that are kept"},
 		"nothing to explain": {404, "/v1/why/x", `{"error":"not_found"}`, "nothing has the id \"x\", or your token may not see it: `sluice why --help` lists what has an id"},

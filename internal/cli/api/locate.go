@@ -39,6 +39,9 @@ func (l *Locator) Connect() (*Client, error) {
 		return New(l.HTTP, base, token)
 	}
 	cfg, err := l.Load()
+	if _, faulty := errors.AsType[config.Faults](err); faulty { // such as a variable that only the gateway has
+		return nil, fmt.Errorf("%w\nTo reach the gateway without this file, set %s and %s", err, EnvURL, EnvToken)
+	}
 	if err != nil {
 		return nil, err
 	}

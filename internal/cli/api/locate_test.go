@@ -84,6 +84,7 @@ func TestConnectSaysWhatIsMissing(t *testing.T) {
 	_, err = locate(t, nil, map[string]string{"sluice.yaml": "sate: x"}).Connect()
 	var faults config.Faults
 	require.ErrorAs(t, err, &faults)
+	require.ErrorContains(t, err, "\nTo reach the gateway without this file, set SLUICE_URL and SLUICE_TOKEN")
 
 	l = locate(t, nil, nil)
 	l.Config = "none.yaml"

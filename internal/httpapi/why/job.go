@@ -127,7 +127,9 @@ func (c *chain) fired(t ledger.Trigger) error {
 }
 
 // triggerAnswer is why a trigger is as it is.
-func triggerAnswer(t ledger.Trigger) string { return cmp.Or(t.Why, "Its status is "+string(t.Status)+".") }
+func triggerAnswer(t ledger.Trigger) string {
+	return cmp.Or(t.Why, "Its status is "+string(t.Status)+".")
+}
 
 // causeOf says why there is a trigger.
 func causeOf(t ledger.Trigger) step {

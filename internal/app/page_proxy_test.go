@@ -157,3 +157,15 @@ func TestPageNoticesThatTheProxySignedOut(t *testing.T) {
 		})
 	}
 }
+
+// Who signs out after the proxy has ended the sign-in leaves nothing of theirs in the browser.
+func TestPageSignsOutOfAnEndedSignIn(t *testing.T) {
+	t.Parallel()
+	g, _ := fromFile(t, strings.ReplaceAll(proxied, "%SIGNOUT%", "/oauth2/sign_out"), nil)
+	b := newBrowser(t)
+	b.open(g.identify() + "/oauth2/start?as=ann@example.org")
+	b.until(`document.querySelector(".calm, .needs") && document.querySelector("#connection.connected")`)
+	b.do(chromedp.Evaluate[chromedp.Void](`localStorage.setItem("sluice.draft", "words"); fetch("/oauth2/sign_out").then(() => import("/api.js")).then((m) => m.signOut()); 0`))
+	b.reloaded(`["signed out", "sign in"].includes(document.title)`)
+	require.Equal(t, "signed out", eval[string](b, `document.title + (localStorage.getItem("sluice.draft") ?? "")`))
+}

@@ -135,7 +135,7 @@ export async function call(path, options = {}) {
     cache: "no-store",
   });
   if (answer.ok) return answer;
-  if (me?.via === "proxy" && (answer.status === 401 || answer.type === "opaqueredirect")) return startAgain();
+  if (me?.via === "proxy" && path !== "/logout" && (answer.status === 401 || answer.type === "opaqueredirect")) return startAgain();
   const problem = await answer.json().catch(() => ({}));
   if (answer.status === 401 && path !== "/logout") {
     if (localStorage.getItem(place) === key) await asked(); // otherwise the person has signed in since the request

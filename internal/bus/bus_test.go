@@ -535,7 +535,7 @@ func TestAReplacedGatewayWithTheEmbeddedServerSaysSo(t *testing.T) {
 	require.NoError(t, b.Ready())
 	b.Fenced(3)
 	b.Fenced(4)
-	require.ErrorContains(t, b.Ready(), "another gateway on the same database has taken over its work")
+	require.ErrorContains(t, b.Ready(), "another gateway on the same database has taken over this one's work")
 	require.ErrorContains(t, b.Ready(), "set bus.url to the same NATS server")
 	require.Equal(t, 1, strings.Count(log.String(), "set bus.url to the same NATS server"))
 }

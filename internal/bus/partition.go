@@ -214,7 +214,7 @@ func (b *Bus) Fenced(p int) {
 }
 
 // errReplaced says what two gateways do that share a database and each have an embedded server.
-var errReplaced = errors.New("another gateway on the same database has taken over its work, because gateways with the embedded bus do not know of each other: " +
+var errReplaced = errors.New("another gateway on the same database has taken over this one's work, because gateways with the embedded bus do not know of each other: " +
 	"set bus.url to the same NATS server for all of them and restart them; or stop the other one and restart this one")
 
 // leaseOf names the lease of a partition.

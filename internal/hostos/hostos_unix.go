@@ -52,8 +52,8 @@ func Lock(f *os.File) error {
 	return err
 }
 
-// Release unlocks a file from [Lock] and closes it. To close it alone would not do: a child that was forked at that moment has the
-// file open, and so the lock, until it executes its program.
+// Release unlocks a file from [Lock] and closes it. Closing it is not enough: a child that was forked at that moment
+// has the file open, and with it the lock, until it executes its program.
 func Release(f *os.File) error {
 	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }

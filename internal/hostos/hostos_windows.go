@@ -67,5 +67,5 @@ func Terminate(cmd *exec.Cmd) error { return cmd.Process.Kill() }
 // Kill ends a started command. Processes that it has started may remain.
 func Kill(cmd *exec.Cmd) error { return cmd.Process.Kill() }
 
-// Arrived does not know: Windows does not say without a read.
+// Arrived never knows: Windows can't say without a read.
 func Arrived(net.Conn) (arrived, known bool) { return false, false }

@@ -1,6 +1,6 @@
 // Package condition evaluates the conditions of policy rules: CEL expressions over the variables of an input.
 //
-// It is beside package policy so that who asks for decisions does not need CEL; who compiles rules does.
+// It is a package of its own, so that programs that only ask for decisions are linked without CEL.
 package condition
 
 import (

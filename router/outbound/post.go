@@ -33,7 +33,7 @@ func (w *worker) postAll(ctx context.Context, d ledger.Delivery, a adapters.Adap
 		if err := w.date(ctx, &d); err != nil {
 			return 0, err
 		}
-		if ctx.Err() != nil || w.lane.Stopping() { // a call gets time to end, but the next owner begins the next one: it would have less
+		if ctx.Err() != nil || w.lane.Stopping() { // a call in progress gets time to end; the next one is begun by the next owner, because it would get less
 			return 0, w.handBack(d)
 		}
 		receipt, err := postTraced(ctx, w, a, &d, parts[i])

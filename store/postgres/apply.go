@@ -70,8 +70,8 @@ func (e *database) transact(ctx context.Context, writes []engine.Write, trail en
 // errNoHead means that no chain of the audit trail was free.
 var errNoHead = errors.New("no chain of the audit trail is free")
 
-// send runs all statements and the commit in one round trip. A statement that does not change what it must fails on the server,
-// which then skips the rest, the commit too.
+// send runs all statements and the commit in one round trip. A statement that changes too few rows fails on the server, which
+// then skips the rest, including the commit.
 func (e *database) send(ctx context.Context, conn *pgxpool.Conn, writes []engine.Write, trail engine.Trail, addTrail string) (guilty int, err error) {
 	batch := &pgx.Batch{}
 	batch.Queue(`BEGIN`)

@@ -54,7 +54,7 @@ func (r *rebound) write(s engine.Statement) string {
 // fewRows begins what the server says in its log when a write finds other rows than it needs.
 const fewRows = "sluice: the rows have changed in the meantime; rows found: "
 
-// enough fails unless a statement has changed at least some rows: a number can't be read from a sentence.
+// enough makes a statement fail if it has changed fewer rows: PostgreSQL can't cast the sentence to a number.
 func enough(rows string) string {
 	return `SELECT CASE WHEN count(*) >= ` + rows + ` THEN count(*) ELSE CAST('` + fewRows + `' || count(*) AS bigint) END FROM changed`
 }

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"fmt"
 	"strings"
 
 	"sluice/store/engine"
@@ -28,6 +29,14 @@ func addEntries(head string) string {
 	} {
 		sealed = append(sealed, `octet_length(convert_to(`+field+`, 'UTF8')) || ':' || `+field+` || ','`)
 	}
+	var entry []string
+	for i, column := range []string{`at`, `actor`, `action`, `object`, `session_id`, `level`, `trust`, `detail`} {
+		kind := `text`
+		if column == `at` || column == `level` || column == `trust` {
+			kind = `bigint`
+		}
+		entry = append(entry, fmt.Sprintf(`($%d::%s[])[(l.n + 1)::int] AS %s`, i+1, kind, column))
+	}
 	return `WITH RECURSIVE head AS MATERIALIZED (` + head + `),
 		entries AS MATERIALIZED (
 			SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::text[])
@@ -35,8 +44,10 @@ func addEntries(head string) string {
 		links AS (
 			SELECT chain, seq, hash, 0::bigint AS n FROM head
 			UNION ALL
-			SELECT l.chain, l.seq + 1, encode(sha256(convert_to(` + strings.Join(sealed, ` || `) + `, 'UTF8')), 'hex') COLLATE "C", e.n
-			FROM links l JOIN entries e ON e.n = l.n + 1),
+			SELECT l.chain, l.seq + 1, encode(sha256(convert_to(` + strings.Join(sealed, ` || `) + `, 'UTF8')), 'hex') COLLATE "C", l.n + 1
+			FROM links l CROSS JOIN LATERAL (
+				SELECT ` + strings.Join(entry, `, `) + ` OFFSET 0) e /* a join would read all entries for each of them */
+			WHERE l.n < cardinality($1::bigint[])),
 		added AS (
 			INSERT INTO audit (` + engine.AuditColumns + `)
 			SELECT l.chain, l.seq, e.at, e.actor, e.action, e.object, e.session_id, e.level, e.trust, e.detail, l.hash

@@ -77,6 +77,20 @@ func TestCreateWithAnOldJournal(t *testing.T) {
 	require.NoError(t, s.close())
 }
 
+// A link to a place for the database stays.
+func TestCreateBehindALink(t *testing.T) {
+	t.Parallel()
+	dir, target := t.TempDir(), filepath.Join(t.TempDir(), "elsewhere.db")
+	require.NoError(t, os.Symlink(target, filepath.Join(dir, FileName)))
+	e, err := openEngine(t.Context(), Config{Dir: dir})
+	require.NoError(t, err)
+	require.True(t, e.stmts.upToDate())
+	require.NoError(t, e.Close())
+	info, err := os.Stat(target)
+	require.NoError(t, err)
+	require.NotZero(t, info.Size())
+}
+
 // A migration that was written beside others gets its turn, although later ones have been applied.
 func TestMigrationBeforeTheNewest(t *testing.T) {
 	t.Parallel()

@@ -23,7 +23,14 @@ var schema string
 // another file, syncs it once, and renames it. A file that a crash has left is made again. The first commit syncs the
 // folder, and the new name with it.
 func create(path string) (created bool, err error) {
-	info, err := os.Stat(path)
+	info, err := os.Lstat(path)
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 { // the file is elsewhere; the migrations fill it
+		f, err := os.OpenFile(filepath.Clean(path), os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return false, err
+		}
+		return false, f.Close()
+	}
 	if err == nil && info.Size() > 0 {
 		return false, nil
 	}

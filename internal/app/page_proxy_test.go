@@ -165,7 +165,7 @@ func TestPageSignsOutOfAnEndedSignIn(t *testing.T) {
 	b := newBrowser(t)
 	b.open(g.identify() + "/oauth2/start?as=ann@example.org")
 	b.until(`document.querySelector(".calm, .needs") && document.querySelector("#connection.connected")`)
-	b.do(chromedp.Evaluate[chromedp.Void](`localStorage.setItem("sluice.draft", "words"); fetch("/oauth2/sign_out").then(() => import("/api.js")).then((m) => m.signOut()); 0`))
+	b.do(chromedp.Evaluate[chromedp.Void](`localStorage.setItem("sluice.draft", "words"); fetch("/oauth2/sign_out").then(() => import("/api.js")).then((m) => { m.signOut(); m.call("/v1/me"); }); 0`))
 	b.reloaded(`["signed out", "sign in"].includes(document.title)`)
 	require.Equal(t, "signed out", eval[string](b, `document.title + (localStorage.getItem("sluice.draft") ?? "")`))
 }

@@ -77,9 +77,11 @@ function become(now) {
   return startAgain();
 }
 
+let leaving = false; // the page signs out and leads elsewhere
+
 // startAgain loads the page again, for a proxy so that it asks the person to sign in. Nothing goes on until then.
 function startAgain() {
-  location.reload();
+  if (!leaving) location.reload();
   return new Promise(() => {});
 }
 
@@ -107,11 +109,13 @@ export const canSignOut = () => me?.via !== "proxy" || Boolean(me.sign_out);
 
 // signOut ends the sign-in and forgets everything that the page keeps. If a proxy has signed the person in, it leads there.
 export async function signOut() {
-  await call("/logout", { method: "POST" }).catch(() => {});
+  leaving = true;
+  const ended = call("/logout", { method: "POST" }).catch(() => {});
   for (const key of Object.keys(localStorage))
     if (key.startsWith("sluice.") && !["sluice.theme", "sluice.language", "sluice.keys"].includes(key))
       localStorage.removeItem(key);
   sessionStorage.clear();
+  await ended;
   location.assign(me?.via === "proxy" && me.sign_out ? me.sign_out : "/");
 }
 

@@ -171,7 +171,7 @@ func TestTheHiddenIsAsTheAbsentOverMCP(t *testing.T) {
 	calls := map[string]string{
 		"sessions_list": `{}`, "session_status": `{"sessionKey":"{id}"}`, "sessions_history": `{"sessionKey":"{id}"}`, "sessions_send": `{"sessionKey":"{id}","message":"hi"}`,
 		"sessions_spawn": `{"sessionKey":"{id}","task":"look"}`, "run_status": `{"run":"{run}"}`, "memory_search": `{"query":"` + marker + `"}`, "memory_get": `{"id":"{memory}"}`,
-		"memory_list": `{}`,
+		"memory_list":   `{}`,
 		"memory_delete": `{"id":"{memory}"}`, "deliveries_list": `{"sessionKey":"{id}"}`, "delivery_show": `{"id":"{delivery}"}`, "alert_list": `{"status":"all"}`,
 		"alert_show": `{"alert":"{alert}"}`, "alert_ack": `{"alert":"{alert}"}`, "alert_silence": `{"alert":"{alert}","for":"1h"}`, "alert_resolve": `{"alert":"{alert}"}`,
 	}

@@ -82,8 +82,10 @@ func TestCreateBehindALink(t *testing.T) {
 	t.Parallel()
 	dir, target := t.TempDir(), filepath.Join(t.TempDir(), "elsewhere.db")
 	require.NoError(t, os.Symlink(target, filepath.Join(dir, FileName)))
-	e, err := openEngine(t.Context(), Config{Dir: dir})
+	var done engine.Migrated
+	e, err := openEngine(t.Context(), Config{Dir: dir, Migrated: &done})
 	require.NoError(t, err)
+	require.True(t, done.Created)
 	require.True(t, e.stmts.upToDate())
 	require.NoError(t, e.Close())
 	info, err := os.Stat(target)

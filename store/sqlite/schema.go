@@ -23,18 +23,15 @@ var schema string
 // another file, syncs it once, and renames it. A file that a crash has left is made again. The first commit syncs the
 // folder, and the new name with it.
 func create(path string) (created bool, err error) {
-	info, err := os.Lstat(path)
-	if err == nil && info.Mode()&fs.ModeSymlink != 0 { // the file is elsewhere; the migrations fill it
-		f, err := os.OpenFile(filepath.Clean(path), os.O_RDWR|os.O_CREATE, 0o600)
-		if err != nil {
-			return false, err
-		}
-		return false, f.Close()
+	f, err := os.OpenFile(filepath.Clean(path), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return false, err
 	}
-	if err == nil && info.Size() > 0 {
-		return false, nil
+	info, err := f.Stat()
+	if err = errors.Join(err, f.Close()); err != nil || info.Size() > 0 {
+		return false, err
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if path, err = filepath.EvalSymlinks(path); err != nil { // the place that a link leads to
 		return false, err
 	}
 	unfinished := path + "-new"

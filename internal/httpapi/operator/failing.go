@@ -43,9 +43,7 @@ func (a *JobAPI) Failing(ctx context.Context) (failing []jobs.Job, more bool, er
 		if err != nil {
 			return nil, false, err
 		}
-		if !who.Sees(j.Secrecy()) || slices.ContainsFunc(slices.Concat(j.Deliver.To, j.Deliver.Fallback), func(t ledger.TriggerTarget) bool {
-			return t.Channel != "" && !a.Visible.ChannelSeen(ctx, t.Channel, t.Account)
-		}) {
+		if _, hidden := a.hiddenTarget(ctx, &j.Deliver); hidden || !who.Sees(j.Secrecy()) {
 			continue
 		}
 		latest, err := a.Latest(ctx, id)

@@ -154,13 +154,21 @@ func (a *JobAPI) seen(ctx context.Context, j *jobs.Job) bool {
 
 // ChannelsSeen reports whether the caller may know of all channels that a text goes to.
 func (a *JobAPI) ChannelsSeen(ctx context.Context, d *ledger.TriggerDelivery) bool {
+	t, hidden := a.hiddenTarget(ctx, d)
+	if hidden {
+		a.Visible.NoteChannel(ctx, "job", t.Channel, t.Account, "")
+	}
+	return !hidden
+}
+
+// hiddenTarget is the first target of a text on a channel of which the caller may not know.
+func (a *JobAPI) hiddenTarget(ctx context.Context, d *ledger.TriggerDelivery) (ledger.TriggerTarget, bool) {
 	for _, t := range slices.Concat(d.To, d.Fallback) {
 		if t.Channel != "" && !a.Visible.ChannelSeen(ctx, t.Channel, t.Account) {
-			a.Visible.NoteChannel(ctx, "job", t.Channel, t.Account, "")
-			return false
+			return t, true
 		}
 	}
-	return true
+	return ledger.TriggerTarget{}, false
 }
 
 // JobPath names a job.

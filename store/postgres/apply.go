@@ -53,7 +53,7 @@ func (e *database) transact(ctx context.Context, writes []engine.Write, trail en
 	}
 	defer conn.Release()
 	guilty, err = e.send(ctx, conn, writes, trail, addToFree)
-	if errors.Is(err, errNoHead) { // others have locked all chains, or there is none
+	if errors.Is(err, errNoHead) { // every chain is locked by another transaction, or the table of chains is empty
 		_, _ = conn.Exec(ctx, `ROLLBACK`)
 		guilty, err = e.send(ctx, conn, writes, trail, addToAny)
 	}

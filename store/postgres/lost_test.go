@@ -92,7 +92,7 @@ func TestManyEntriesInOneTransaction(t *testing.T) {
 	require.Len(t, report.Heads, 1, "all in one chain, the first that was free")
 }
 
-// A lock that others hold is no damage of the trail, for which a backup would have to be restored.
+// A trail that another transaction keeps locked is reported as a time-out, not as damaged.
 func TestAChainThatIsWaitedForTooLong(t *testing.T) {
 	t.Parallel()
 	direct := migrated.Copy(t)

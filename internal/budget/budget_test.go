@@ -44,7 +44,7 @@ func TestBudget(t *testing.T) {
 		t.Run(database, func(t *testing.T) {
 			url, m := "", newMeter()
 			if database == "postgres" {
-				url = newWire(t, storetest.Postgres(t), m.asked)
+				url = storetest.NewWire(t, storetest.Postgres(t), m.asked).URL
 			}
 			b.measure(t, newGateway(t, url, m), database)
 		})

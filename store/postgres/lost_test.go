@@ -2,76 +2,27 @@ package postgres_test
 
 import (
 	"fmt"
-	"io"
-	"net"
 	"net/url"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"sluice/router/ledger"
 	"sluice/sessions"
+	"sluice/store/storetest"
 )
 
 // A commit whose answer is lost is reported and not repeated: the repetition would be refused, because the first one was stored.
 func TestLostAnswerOfACommit(t *testing.T) {
 	t.Parallel()
-	direct := migrated.Copy(t)
-	var deaf atomic.Bool // the next answer is lost with its connection
-	db := open(t, throughProxy(t, direct, &deaf))
+	wire := storetest.NewWire(t, migrated.Copy(t), func() {})
+	db := open(t, wire.URL)
 	require.NoError(t, db.Commit(t.Context(), event("before")))
-	deaf.Store(true)
+	wire.LoseNext()
 	unavailable(t, db.Commit(t.Context(), event("lost")), "the connection broke during a commit")
 	_, err := db.Event(t.Context(), "lost")
 	require.NoError(t, err, "it was stored")
 	require.ErrorIs(t, db.Commit(t.Context(), event("lost")), sessions.ErrDuplicate)
-}
-
-// throughProxy is the URL of a database behind a proxy.
-func throughProxy(t *testing.T, database string, deaf *atomic.Bool) string {
-	t.Helper()
-	u, err := url.Parse(database)
-	require.NoError(t, err)
-	query := u.Query()
-	socket := query.Get("host") + "/.s.PGSQL.5432"
-	query.Del("host")
-	query.Set("sslmode", "disable")
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, listener.Close()) })
-	go func() { // ends with the listener
-		for {
-			client, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			server, err := net.Dial("unix", socket)
-			if err != nil {
-				_ = client.Close()
-				continue
-			}
-			go func() { // ends with the store
-				_, _ = io.Copy(server, client)
-				_ = server.Close()
-			}()
-			go func() {
-				defer client.Close() //nolint:errcheck // the end of a connection
-				data := make([]byte, 64<<10)
-				for {
-					n, err := server.Read(data)
-					if err != nil || deaf.CompareAndSwap(true, false) {
-						return
-					}
-					if _, err := client.Write(data[:n]); err != nil {
-						return
-					}
-				}
-			}()
-		}
-	}()
-	u.RawQuery, u.Host = query.Encode(), listener.Addr().String()
-	return u.String()
 }
 
 // One transaction takes many entries, as when many callers wait.

@@ -1,4 +1,4 @@
-package budget
+package storetest
 
 import (
 	"encoding/binary"
@@ -7,19 +7,23 @@ import (
 	"net"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// wire is a proxy to a PostgreSQL server that tells of each round trip: a client that asks for all results (Sync), or sends
-// a simple query, waits for the server's answer before it sends more on its connection.
+// Wire is a proxy to a PostgreSQL server. It tells of each round trip: a client that asks for all results (Sync), or sends a simple
+// query, waits for the server's answer before it sends more on its connection.
 //
 // Goroutines: one that accepts, two for each connection; the end of the test waits for them.
-type wire struct {
+type Wire struct {
+	URL string // of the database behind the proxy
+
 	listener net.Listener
-	server   string // its socket
-	asked    func() // a round trip begins
+	server   string      // its socket
+	asked    func()      // a round trip begins
+	deaf     atomic.Bool // the next answer is lost
 
 	mu    sync.Mutex
 	conns []net.Conn
@@ -27,24 +31,28 @@ type wire struct {
 	wg    sync.WaitGroup
 }
 
-// newWire gives the URL of a database behind a proxy.
-func newWire(t *testing.T, database string, asked func()) (through string) {
+// NewWire puts a proxy before a database on a server that listens on a socket. asked is called when a round trip begins.
+func NewWire(t testing.TB, database string, asked func()) *Wire {
 	t.Helper()
 	u, err := url.Parse(database)
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	query := u.Query()
-	w := &wire{listener: listener, server: query.Get("host") + "/.s.PGSQL.5432", asked: asked}
-	w.wg.Go(w.accept)
-	t.Cleanup(w.end)
+	w := &Wire{listener: listener, server: query.Get("host") + "/.s.PGSQL.5432", asked: asked}
 	query.Del("host")
 	query.Set("sslmode", "disable")
 	u.RawQuery, u.Host = query.Encode(), listener.Addr().String()
-	return u.String()
+	w.URL = u.String()
+	w.wg.Go(w.accept)
+	t.Cleanup(w.end)
+	return w
 }
 
-func (w *wire) end() {
+// LoseNext loses the next answer of the server, with its connection.
+func (w *Wire) LoseNext() { w.deaf.Store(true) }
+
+func (w *Wire) end() {
 	w.mu.Lock()
 	w.done = true
 	_ = w.listener.Close()
@@ -55,7 +63,7 @@ func (w *wire) end() {
 	w.wg.Wait()
 }
 
-func (w *wire) accept() {
+func (w *Wire) accept() {
 	for {
 		client, err := w.listener.Accept()
 		if err != nil {
@@ -73,15 +81,27 @@ func (w *wire) accept() {
 		}
 		w.mu.Unlock()
 		w.wg.Go(func() { w.count(client, server) })
-		w.wg.Go(func() {
-			_, _ = io.Copy(client, server)
-			_ = client.Close()
-		})
+		w.wg.Go(func() { w.answer(client, server) })
+	}
+}
+
+// answer passes on what the server says, until an answer is to be lost.
+func (w *Wire) answer(client, server net.Conn) {
+	defer client.Close() //nolint:errcheck // the end of a connection
+	data := make([]byte, 64<<10)
+	for {
+		n, err := server.Read(data)
+		if err != nil || w.deaf.CompareAndSwap(true, false) {
+			return
+		}
+		if _, err := client.Write(data[:n]); err != nil {
+			return
+		}
 	}
 }
 
 // count passes on what a client sends, message by message.
-func (w *wire) count(client, server net.Conn) {
+func (w *Wire) count(client, server net.Conn) {
 	defer server.Close() //nolint:errcheck // the end of a connection
 	data := make([]byte, 64<<10)
 	if w.pass(client, server, data, 0) != nil { // the first message has no type
@@ -92,7 +112,7 @@ func (w *wire) count(client, server net.Conn) {
 }
 
 // pass passes on one message: its type, its length, and the rest.
-func (w *wire) pass(client, server net.Conn, data []byte, typed int) error {
+func (w *Wire) pass(client, server net.Conn, data []byte, typed int) error {
 	head := data[:typed+4]
 	if _, err := io.ReadFull(client, head); err != nil {
 		return err

@@ -91,7 +91,7 @@ export function Question({ session, busy, chat, told }) {
         ${visible(JSON.stringify(shown.args ?? {}, null, 2))}
       </pre>
       <p data-part="who">
-        <${Level} label=${shown.label} />${" "}
+        <${Level} label=${shown.label} />
         ${visible(
           [
             shown.agent && t("inbox.agent", { name: shown.agent }),
@@ -99,7 +99,8 @@ export function Question({ session, busy, chat, told }) {
               t("inbox.deciders", { names: shown.approvers.map((l) => l.join(", ") || t("inbox.owners")).join("; ") }),
           ]
             .filter(Boolean)
-            .join(" · "),
+            .map((part) => ` · ${part}`)
+            .join(""),
         )}
       </p>
       ${problem && html`

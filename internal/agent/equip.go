@@ -5,8 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"sluice/internal/agent/roster"
+	"sluice/internal/agent/toolset"
+	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -26,15 +29,11 @@ func (l *Loop) equip(ctx context.Context, s *sessions.Session, d roster.Definiti
 	if err != nil {
 		return err
 	}
-	agent := sessions.Agent{
+	s.SetAgent(sessions.Agent{
 		Temperature: d.Temperature, MaxTokens: d.MaxTokens,
 		ID: d.ID, Name: d.Name, Prompt: prompt, Workspace: d.Workspace, Thinking: d.Thinking, Verbose: d.Verbose,
-		Sandbox: sessions.SandboxSettings{Mode: d.Sandbox}, Tools: kit.Tools, Specs: kit.Specs,
-	}
-	if l.sandbox != nil {
-		agent.Sandbox.Sandbox = l.sandbox
-	}
-	s.SetAgent(agent)
+		Sandbox: l.sandboxOf(d), Tools: kit.Tools, Specs: kit.Specs,
+	})
 	if err := s.SetPermission(kit.Permission); err != nil {
 		return err
 	}
@@ -42,8 +41,45 @@ func (l *Loop) equip(ctx context.Context, s *sessions.Session, d roster.Definiti
 	if err := s.SetupSandbox(ctx); err != nil && !errors.Is(err, sessions.ErrNoSandbox) {
 		return failed(err, "My workspace can't be used. My owner needs to check agents.list[].workspace in the configuration.")
 	}
-	if box := s.Sandbox(); box.Mode == sessions.SandboxOptional && !box.Sandboxed && !d.Tools.OnHost() { // exec would fail each time
-		s.ReplaceTools(func(t sessions.Tool) bool { return t.Spec.Name == roster.ExecName }, nil)
+	if lacksExec(d, s.Sandbox()) {
+		s.ReplaceTools(isExec, nil)
 	}
 	return nil
+}
+
+// sandboxOf is how the commands of an agent's sessions should run.
+func (l *Loop) sandboxOf(d roster.Definition) sessions.SandboxSettings {
+	settings := sessions.SandboxSettings{Mode: d.Sandbox}
+	if l.sandbox != nil {
+		settings.Sandbox = l.sandbox
+	}
+	return settings
+}
+
+// lacksExec reports whether the tool exec would fail each time, so that sessions of the agent do not have it.
+func lacksExec(d roster.Definition, box sessions.SandboxConfig) bool {
+	return box.Mode == sessions.SandboxOptional && !box.Sandboxed && !d.Tools.OnHost()
+}
+
+func isExec(t sessions.Tool) bool { return t.Spec.Name == roster.ExecName }
+
+// ToolsOf gives the tools that a new session of an agent would have, in the order in which models see them, and the agent's
+// permission mode. A tool with an end above the reader's level is left out. ok is false if there is no such agent.
+func (l *Loop) ToolsOf(ctx context.Context, agent string, reader flow.Level) (kit toolset.Kit, ok bool, err error) {
+	d, ok := l.roster.Definition(agent)
+	if !ok {
+		return toolset.Kit{}, false, nil
+	}
+	kit, err = l.tools.Shown(ctx, d, reader)
+	if err != nil {
+		return toolset.Kit{}, true, err
+	}
+	box, err := l.sandboxOf(d).Settle(ctx)
+	if err != nil && !errors.Is(err, sessions.ErrNoSandbox) {
+		return toolset.Kit{}, true, err
+	}
+	if lacksExec(d, box) {
+		kit.Tools = slices.DeleteFunc(kit.Tools, isExec)
+	}
+	return kit, true, nil
 }

@@ -211,6 +211,15 @@ func TestAnAgentHasExecWhereItsCommandsCanRun(t *testing.T) {
 			_, err := b.ask(t.Context(), "hi")
 			require.NoError(t, err)
 			require.Equal(t, c.has, slices.ContainsFunc(b.model.Asked()[0].Tools, func(s sessions.ToolSpec) bool { return s.Name == roster.ExecName }))
+
+			kit, ok, err := b.ToolsOf(t.Context(), "main", flow.Restricted)
+			require.NoError(t, err)
+			require.True(t, ok)
+			var shown []sessions.ToolSpec
+			for _, tool := range kit.Tools {
+				shown = append(shown, tool.Spec)
+			}
+			require.Equal(t, b.model.Asked()[0].Tools, shown, "a list of the agent's tools has those that the model sees")
 		})
 	}
 }

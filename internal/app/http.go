@@ -52,7 +52,7 @@ func (a *App) newHTTP() error {
 		Files:  conversation.Files{Space: a.roster.Space, Level: a.roster.FileLevel, Opener: &a.files},
 		Parts:  a.components, Accounts: a.supervisor.States, Callback: a.callback,
 		Rules: func() []policy.ListedRule { return a.gate.Load().Listed() }, Proposal: a.file.Proposal, Page: console.Handler(a.cfg.Channels.Webchat.Enabled), PageRoute: webchat.Route(), PagePerson: sessions.Peer{ID: webchat.Person, Name: "You"},
-		Targets: a.target, Published: faces.models, Peers: faces.peers, Push: a.push(), PublicURL: a.cfg.Gateway.PublicURL, Checks: a.checks, Agents: listedAgents{a.roster, a.bus.Agents, a.log}, Providers: a.fallback.API(), Settings: a.file, Budgets: standings(a), Logs: a.lines, Alerting: a.alerting(), Skills: skillHandlers(a.skills, a.roster),
+		Targets: a.target, Published: faces.models, Peers: faces.peers, Push: a.push(), PublicURL: a.cfg.Gateway.PublicURL, Checks: a.checks, Agents: listedAgents{a.roster, a.loop, a.bus.Agents, a.log}, Providers: a.fallback.API(), Settings: a.file, Budgets: standings(a), Logs: a.lines, Alerting: a.alerting(), Skills: skillHandlers(a.skills, a.roster),
 		Metrics: promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{EnableOpenMetrics: a.tracer.On()}),
 		Access:  access, SinkLevel: a.gate.SinkLevel, Within: requestsOf(a), MaxBody: int64(a.cfg.Limits.MaxMessageBytes)*6 + bodySpare,
 		MaxUpload: int64(a.cfg.Limits.MaxMessageBytes)*6 + 2*int64(a.cfg.Limits.MaxMediaBytes)*4/3 + bodySpare, // base64 makes files longer

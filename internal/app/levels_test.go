@@ -71,8 +71,8 @@ func decisions() map[string]ruling {
 		"get-memory":           {by: bySession},
 		"delete-memory":        {by: bySession},
 		"get-media":            {by: byRow},
-		"list-agents":          {by: byRow, tail: []string{"?calls=true"}}, // they are in the configuration, but their calls have levels
-		"get-agent":            {by: byRow, tail: []string{"?calls=true"}},
+		"list-agents":          {by: byRow, tail: []string{"?calls=true&tools=true"}}, // they are in the configuration, but their calls have levels
+		"get-agent":            {by: byRow, tail: []string{"?calls=true&tools=true"}},
 		"list-checks":          {by: byNothing}, // their levels are in the configuration, see TestChecksAreShownUpToTheirLevel
 		"run-check":            {by: byNothing},
 		"status":               {by: byRow},

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"sluice/internal/agent"
 	"sluice/internal/agent/roster"
 	"sluice/internal/bus"
 	"sluice/internal/config"
@@ -16,6 +17,7 @@ import (
 	"sluice/internal/program/command"
 	"sluice/internal/program/peer"
 	"sluice/internal/sandbox"
+	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -79,6 +81,7 @@ func (a *App) agentOf(nkey string) (id string, ok bool) {
 // listedAgents are the agents as the API shows them.
 type listedAgents struct {
 	roster *roster.Roster
+	loop   *agent.Loop
 	bus    *bus.Agents
 	log    *slog.Logger
 }
@@ -104,6 +107,32 @@ func (l listedAgents) Agents(ctx context.Context) ([]operator.Agent, error) {
 			a.Kind, a.Model, a.Classification = d.Program.Kind, "", sessions.ModelLevel(d.Program).String()
 		}
 		all = append(all, a)
+	}
+	return all, nil
+}
+
+// Tools implements [operator.Agents].
+func (l listedAgents) Tools(ctx context.Context, id string, reader flow.Level) ([]operator.AgentTool, error) {
+	kit, ok, err := l.loop.ToolsOf(ctx, id, reader)
+	if err != nil || !ok {
+		return nil, err
+	}
+	words := map[sessions.Ruling]string{sessions.RulingRun: "allow", sessions.RulingAsk: "ask", sessions.RulingRefuse: "deny"}
+	all := make([]operator.AgentTool, len(kit.Tools))
+	for i := range kit.Tools {
+		t := &kit.Tools[i]
+		all[i] = operator.AgentTool{
+			Name: t.Spec.Name, Description: t.Spec.Description, Reads: string(t.Flow.Reads), Writes: string(t.Flow.Writes), Permission: words[kit.Permission.Ruling(*t)],
+		}
+		if t.Remote != nil {
+			all[i].Server = t.Remote.Server
+		}
+		if t.Flow.Reads == sessions.FlowOutside {
+			all[i].Source = t.Flow.Source.String()
+		}
+		if t.Flow.Writes == sessions.FlowOutside {
+			all[i].Sink = t.Flow.Sink.String()
+		}
 	}
 	return all, nil
 }

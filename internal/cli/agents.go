@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -34,8 +35,8 @@ func connected(a api.Agent) string {
 }
 
 func agentsShow(g command.Deps) *cobra.Command {
-	return command.Asking(g, &cobra.Command{Use: "show AGENT", Short: "Show an agent, with the programs that are connected", Args: command.Args(1, 1)}, func(args []string) (api.Request, error) {
-		return api.Request{Path: api.Path("agents", args[0])}, nil
+	return command.Asking(g, &cobra.Command{Use: "show AGENT", Short: "Show an agent, with its tools and the programs that are connected", Args: command.Args(1, 1)}, func(args []string) (api.Request, error) {
+		return api.Request{Path: api.Path("agents", args[0]), Query: api.Query("tools", "true")}, nil
 	}, printAgent)
 }
 
@@ -45,6 +46,14 @@ func printAgent(s terminal.Screen, a api.Agent) error {
 		def = "yes"
 	}
 	err := s.Pairs("id", a.ID, "name", terminal.Line(a.Name), "default", def, "kind", a.Kind, "model", a.Model, "level", a.Classification, "connected", connected(a))
+	if err != nil {
+		return err
+	}
+	if len(a.Tools) > 0 {
+		err = errors.Join(s.Printf(""), terminal.Rows(s, []string{"TOOL", "WHEN CALLED", "RESULTS", "GETS AT MOST"}, a.Tools, func(t api.Tool) []string {
+			return []string{terminal.Line(t.Name), t.Permission, t.Source, t.Sink}
+		}))
+	}
 	if err != nil || len(a.Instances) == 0 {
 		return err
 	}

@@ -23,6 +23,10 @@ func (twoAgents) Agents(context.Context) ([]operator.Agent, error) {
 	return []operator.Agent{{ID: "main", Name: "Main"}, {ID: "night", Name: "Night"}}, nil
 }
 
+func (twoAgents) Tools(context.Context, string, flow.Level) ([]operator.AgentTool, error) {
+	return nil, nil
+}
+
 // dayOfCalls is a ledger with these calls.
 type dayOfCalls struct {
 	crowded

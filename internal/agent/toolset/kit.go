@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"sluice/internal/agent/roster"
+	"sluice/policy/flow"
 	"sluice/sessions"
 )
 
@@ -30,6 +31,16 @@ func (ts *Toolset) Kit(ctx context.Context, d roster.Definition, record sessions
 	}
 	kit.Tools = ts.allowed(slices.Concat(ts.own, ts.web(), passing), d, starter, record)
 	return kit, nil
+}
+
+// Shown gives what a new session of an agent may use, as far as a reader of this level may know of it. The list is a copy.
+func (ts *Toolset) Shown(ctx context.Context, d roster.Definition, reader flow.Level) (Kit, error) {
+	kit, err := ts.Kit(ctx, d, sessions.Record{})
+	if err != nil {
+		return Kit{}, err
+	}
+	tools := slices.DeleteFunc(slices.Clone(kit.Tools), func(t sessions.Tool) bool { return above(t.Flow, reader) })
+	return Kit{Tools: tools, Permission: kit.Permission}, nil
 }
 
 // sharedKits has the tools of each agent that all of its sessions have alike: those of an agent fill more memory than a short conversation.

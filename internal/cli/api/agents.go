@@ -16,6 +16,15 @@ type Agent struct {
 	Model          string     `json:"model"`
 	Classification string     `json:"classification"`
 	Instances      []Instance `json:"instances"`
+	Tools          []Tool     `json:"tools"`
+}
+
+// Tool is a tool that sessions of an agent have.
+type Tool struct {
+	Name       string `json:"name"`
+	Permission string `json:"permission"`
+	Source     string `json:"source"`
+	Sink       string `json:"sink"`
 }
 
 // Instance is a program on the bus.

@@ -15,18 +15,33 @@ import (
 type Agents interface {
 	// Agents returns them in the order of the configuration, with the programs that are connected.
 	Agents(ctx context.Context) ([]Agent, error)
+	// Tools returns the tools of an agent, without those that have an end above the reader's level.
+	Tools(ctx context.Context, agent string, reader flow.Level) ([]AgentTool, error)
 }
 
 // Agent is an agent of the configuration.
 type Agent struct {
-	ID             string     `json:"id"`
-	Name           string     `json:"name"`
-	Default        bool       `json:"default" doc:"it handles messages that no binding matches"`
-	Kind           string     `json:"kind" enum:"loop,nats,command,a2a" doc:"who works its runs"`
-	Model          string     `json:"model,omitempty" doc:"of kind loop"`
-	Classification string     `json:"classification,omitempty" doc:"of a program: the highest level that it may get"`
-	Instances      []Instance `json:"instances,omitempty" doc:"of kind nats: the programs that are connected"`
-	Calls          *CallDay   `json:"calls,omitempty" doc:"only with calls=true"`
+	ID             string      `json:"id"`
+	Name           string      `json:"name"`
+	Default        bool        `json:"default" doc:"it handles messages that no binding matches"`
+	Kind           string      `json:"kind" enum:"loop,nats,command,a2a" doc:"who works its runs"`
+	Model          string      `json:"model,omitempty" doc:"of kind loop"`
+	Classification string      `json:"classification,omitempty" doc:"of a program: the highest level that it may get"`
+	Instances      []Instance  `json:"instances,omitempty" doc:"of kind nats: the programs that are connected"`
+	Calls          *CallDay    `json:"calls,omitempty" doc:"only with calls=true"`
+	Tools          []AgentTool `json:"tools,omitempty" doc:"only with tools=true, and only those whose levels the token may know"`
+}
+
+// AgentTool is a tool that sessions of an agent have.
+type AgentTool struct {
+	Name        string `json:"name"`
+	Description string `json:"description" doc:"as the model reads it"`
+	Server      string `json:"server,omitempty" doc:"the MCP server that it comes from"`
+	Reads       string `json:"reads" enum:"none,session,agent,memory,delivery,outside" doc:"where its results come from"`
+	Writes      string `json:"writes" enum:"none,session,agent,memory,delivery,outside" doc:"where its arguments go to"`
+	Source      string `json:"source,omitempty" doc:"level and trust of its results, if it reads outside the gateway, such as INTERNAL/untrusted"`
+	Sink        string `json:"sink,omitempty" doc:"the highest level that may be written to it, if it writes outside the gateway"`
+	Permission  string `json:"permission" enum:"allow,ask,deny" doc:"what the agent's permission mode says about a call: it runs, a person is asked, or it is refused. The policy can be stricter"`
 }
 
 // CallDay is what the model calls of an agent were like in the last 24 hours, as far as the caller may see them one by one.
@@ -68,13 +83,27 @@ const callsMax = 10_000
 // AgentQuery is what is wanted of agents.
 type AgentQuery struct {
 	Calls bool `query:"calls" doc:"also what their model calls were like in the last 24 hours"`
+	Tools bool `query:"tools" doc:"also the tools that their sessions have"`
 }
 
-// list reads the agents.
-func (a *AgentAPI) list(ctx context.Context, in AgentQuery) ([]Agent, error) {
+// list reads the agents, or only one of them.
+func (a *AgentAPI) list(ctx context.Context, only string, in AgentQuery) ([]Agent, error) {
 	all, err := a.Agents.Agents(ctx)
-	if err != nil || !in.Calls {
-		return all, err
+	if err != nil {
+		return nil, err
+	}
+	if only != "" {
+		all = slices.DeleteFunc(all, func(x Agent) bool { return x.ID != only })
+	}
+	if in.Tools {
+		for i := range all {
+			if all[i].Tools, err = a.Agents.Tools(ctx, all[i].ID, auth.CallerOf(ctx).Level); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if !in.Calls || len(all) == 0 {
+		return all, nil
 	}
 	since := a.Now().UTC().Add(-24 * time.Hour)
 	calls, err := a.Calls.CallsSince(ctx, auth.CallerOf(ctx).Level, since, callsMax)
@@ -124,7 +153,7 @@ type agentList struct {
 
 // List lists the agents.
 func (a *AgentAPI) List(ctx context.Context, in *AgentQuery) (*wire.Body[agentList], error) {
-	all, err := a.list(ctx, *in)
+	all, err := a.list(ctx, "", *in)
 	if err != nil {
 		return nil, err
 	}
@@ -139,13 +168,12 @@ type AgentInput struct {
 
 // Get returns an agent.
 func (a *AgentAPI) Get(ctx context.Context, in *AgentInput) (*wire.Body[Agent], error) {
-	all, err := a.list(ctx, in.AgentQuery)
-	if err != nil {
+	all, err := a.list(ctx, in.Agent, in.AgentQuery)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	i := slices.IndexFunc(all, func(x Agent) bool { return x.ID == in.Agent })
-	if i < 0 {
+	case len(all) == 0:
 		return nil, wire.ErrNotFound
 	}
-	return wire.NewBody(all[i]), nil
+	return wire.NewBody(all[0]), nil
 }

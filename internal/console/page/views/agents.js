@@ -1,10 +1,15 @@
 // Agents: which there are, what works for them, and whether it is well.
 
-import { json, post } from "../api.js";
-import { address } from "../router.js";
-import { number, span, t, visible } from "../text.js";
-import { html } from "../ui/html.js";
+import { json, owns, post } from "../api.js";
+import { address, change, useAddress } from "../router.js";
+import { known, number, span, t, visible } from "../text.js";
+import { html, useEffect, useRef, useState } from "../ui/html.js";
+import { Filters } from "../ui/list.js";
 import { Act, Age, Chip, Facts, Level, Loaded, Parts, toast, useLoad, When } from "../ui/parts.js";
+import { Draft, Editor } from "./config.js";
+
+const healths = ["ok", "warning", "down", "unknown"];
+const healthName = (h) => (h === "unknown" ? t("agents.unknown") : known("status", h));
 
 export default function Agents() {
   const read = useLoad(
@@ -15,11 +20,7 @@ export default function Agents() {
     <div class="page-body">
       <${Loaded} of=${read}>
         ${([{ agents }, { providers }, status]) => html`
-          <div class="cards">
-            ${agents.map((a) => html`
-              <${Agent} key=${a.id} of=${a} providers=${providers} />
-            `)}
-          </div>
+          <${Cards} of=${agents.map((a) => ({ ...a, ...healthOf(a, providers) }))} providers=${providers} again=${read.again} />
           <${Providers} of=${providers} again=${read.again} />
           <section>
             <h2>${t("agents.parts")}</h2>
@@ -31,31 +32,70 @@ export default function Agents() {
   `;
 }
 
-function Agent({ of: a, providers }) {
+// Cards shows the agents whose health is the chosen one.
+function Cards({ of: all, providers, again }) {
+  const wanted = useAddress().query.get("health") ?? "";
+  const agents = all.filter((a) => !wanted || a.health === wanted);
+  const names = Object.fromEntries(healths.map((h) => [h, healthName(h)]));
+  return html`
+    <${Filters}
+      filters=${[{ key: "health", text: t("agents.health"), options: healths, names }]}
+      values=${{ health: wanted }}
+    />
+    ${agents.length === 0 ? html`
+      <div class="empty">
+        <p>${t("list.nomatch", { what: t("agents.health") + ": " + (names[wanted] ?? visible(wanted)) })}</p>
+        <button type="button" onClick=${() => change({ health: "" })}>
+          ${t("list.clear")}
+        </button>
+      </div>
+    ` : html`
+      <div class="cards">
+        ${agents.map((a) => html`
+          <${Agent} key=${a.id} of=${a} providers=${providers} again=${again} />
+        `)}
+      </div>
+    `}
+  `;
+}
+
+// healthOf says whether what works for an agent is well, with the state of its models.
+function healthOf(a, providers) {
   const models = (a.model ?? "")
     .split(",")
     .map((name) => modelOf(name.trim(), providers))
     .filter((m) => m.name);
   const missing = a.kind === "nats" && !a.instances?.length;
-  const down = missing || (models.length > 0 && models.every((m) => m.status === "down"));
-  const known = down || a.kind === "nats" || models.some((m) => m.status);
+  if (missing || (models.length > 0 && models.every((m) => m.status === "down"))) return { models, missing, health: "down" };
+  if (models.some((m) => m.problem)) return { models, missing, health: "warning" };
+  return { models, missing, health: a.kind === "nats" || models.some((m) => m.status) ? "ok" : "unknown" };
+}
+
+function Agent({ of: a, providers, again }) {
+  const [setting, set] = useState(false);
+  const button = useRef(null);
+  const before = useRef(false);
+  useEffect(() => {
+    if (before.current && !setting) button.current?.focus();
+    before.current = setting;
+  }, [setting]);
   return html`
     <article class="card" data-agent=${a.id}>
       <header>
         <h2>${visible(a.name || a.id)}</h2>
         ${a.default && html`<span class="tag">${t("agents.default")}</span>`}
-        ${known && html`<${Chip} status=${down ? "down" : models.some((m) => m.problem) ? "warning" : "ok"} />`}
+        ${a.health !== "unknown" && html`<${Chip} status=${a.health} />`}
       </header>
       <${Facts}
         of=${[
           [t("col.id"), html`<code>${a.id}</code>`],
           [t("col.kind"), t("agentkind." + a.kind)],
-          [t("col.model"), models.length > 0 && html`<${Models} of=${models} />`],
+          [t("col.model"), a.models.length > 0 && html`<${Models} of=${a.models} />`],
           [t("col.level"), a.classification && html`<${Level} label=${a.classification} />`],
           ...calls(a),
         ]}
       />
-      ${missing && html`<p class="note warn">${t("agents.noinstance")}</p>`}
+      ${a.missing && html`<p class="note warn">${t("agents.noinstance")}</p>`}
       ${a.instances?.map((i) => html`
         <p class="line">
           <${Chip} status="connected" /> <code>${visible(i.id)}</code> ${visible(i.version)}${" "}
@@ -64,6 +104,18 @@ function Agent({ of: a, providers }) {
           </span>
         </p>
       `)}
+      <${Tools} of=${a} />
+      ${setting && html`
+        <${SetModel}
+          of=${a}
+          known=${providers.flatMap((p) => p.models.map((m) => p.name + "/" + m.name))}
+          close=${() => set(false)}
+          done=${() => {
+            set(false);
+            again();
+          }}
+        />
+      `}
       <div class="acts">
         <a class="button small" href=${address("conversations", "", { agent: a.id })}>
           ${t("view.conversations")}
@@ -71,8 +123,106 @@ function Agent({ of: a, providers }) {
         <a class="button small" href=${address("runs", "", { agent: a.id })}>
           ${t("view.runs")}
         </a>
+        ${a.kind === "loop" && owns() && !setting && html`
+          <button type="button" class="small" data-part="setmodel" ref=${button} onClick=${() => set(true)}>
+            ${t("agents.setmodel")}
+          </button>
+        `}
       </div>
     </article>
+  `;
+}
+
+// modelPath is the setting of an agent's model. An agent that is not in the file has the default model.
+function modelPath(keys, id) {
+  const own = keys.find((k) => /^agents\.list\[\d+\]\.id$/.test(k.path) && k.value === id && k.source.from !== "default");
+  return own ? own.path.replace(/\.id$/, ".model") : "models.default";
+}
+
+// SetModel changes the model of an agent as any other setting is changed: checked, shown, then saved with its history.
+function SetModel({ of: a, known: names, close, done }) {
+  const read = useLoad(() => json("/v1/config"), []);
+  const [edit, put] = useState(null);
+  return html`
+    <${Loaded} of=${read}>
+      ${(c) => {
+        const key = c.keys.find((k) => k.path === modelPath(c.keys, a.id));
+        return edit ? html`
+          <${Draft}
+            draft=${{ changes: [edit] }}
+            version=${c.version}
+            drop=${() => put(null)}
+            keys=${[key]}
+            done=${done}
+            cancel=${close}
+          />
+        ` : html`
+          <${Editor} of=${key} put=${put} suggestions=${names} />
+          <div class="acts">
+            <button type="button" class="small" onClick=${close}>
+              ${t("part.cancel")}
+            </button>
+            <a class="button small" href=${address("config", "", { part: "history" })}>
+              ${t("config.history")}
+            </a>
+          </div>
+        `;
+      }}
+    <//>
+  `;
+}
+
+// Tools lists the tools of an agent, which are read when they are asked for.
+function Tools({ of: a }) {
+  const [open, set] = useState(false);
+  return html`
+    <details data-part="tools" onToggle=${(e) => set(e.target.open)}>
+      <summary>${t("agents.tools")}</summary>
+      ${open && html`<${ToolRows} id=${a.id} />`}
+    </details>
+  `;
+}
+
+const tones = { allow: "good", ask: "warn", deny: "rule" };
+
+function ToolRows({ id }) {
+  const read = useLoad(() => json("/v1/agents/" + encodeURIComponent(id) + "?tools=true"), [id]);
+  return html`
+    <${Loaded} of=${read}>
+      ${({ tools = [] }) =>
+        tools.length === 0 ? html`
+          <p class="soft">${t("agents.notools")}</p>
+        ` : html`
+          <p class="soft">
+            ${t("agents.stricter")} <a href=${address("policy")}>${t("view.policy")}</a>
+          </p>
+          <ul class="lines">
+            ${tools.map((one) => html`
+              <li key=${one.name} data-tool=${one.name}>
+                <details>
+                  <summary>
+                    <code>${visible(one.name)}</code>
+                  </summary>
+                  <p>${visible(one.description)}</p>
+                  ${one.server && html`<p class="soft">${t("agents.server", { name: visible(one.server) })}</p>`}
+                </details>
+                <p class="line">
+                  <${Chip} status=${one.permission} tone=${tones[one.permission]} text=${t("agents.call." + one.permission)} />
+                  ${one.source && html`
+                    ${" "}
+                    <span>${t("agents.reads")} <${Level} label=${one.source} /></span>
+                  `}
+                  ${one.sink && html`
+                    ${" "}
+                    <span>${t("agents.writes")} <${Level} label=${one.sink} /></span>
+                  `}
+                </p>
+              </li>
+            `)}
+          </ul>
+        `
+      }
+    <//>
   `;
 }
 

@@ -316,7 +316,8 @@ function Setting({ of: k, edit, open, toggle, put }) {
   `;
 }
 
-function Editor({ of: k, edit, put }) {
+// Editor asks for the value of a setting. suggestions: values that are offered while it is typed.
+export function Editor({ of: k, edit, put, suggestions }) {
   const old = edit && !edit.remove ? edit.value : k.value;
   const start = k.kind === "secret" ? "" : k.kind === "list" ? (Array.isArray(old) ? old.join("\n") : "") : (old ?? "");
   const [value, set] = useState(String(start));
@@ -368,7 +369,18 @@ function Editor({ of: k, edit, put }) {
     ` : k.kind === "list" || String(start).length > 60 || String(start).includes("\n") ? html`
       <textarea ...${common} rows="4"></textarea>
     ` : html`
-      <input ...${common} inputmode=${k.kind === "number" ? "numeric" : undefined} />
+      <input
+        ...${common}
+        inputmode=${k.kind === "number" ? "numeric" : undefined}
+        list=${suggestions && "suggestions"}
+      />
+      ${suggestions && html`
+        <datalist id="suggestions">
+          ${suggestions.map((s) => html`
+            <option value=${s}></option>
+          `)}
+        </datalist>
+      `}
     `;
   const fixed = ["flag", "made"].includes(k.source.from) && k.path !== "gateway.token";
   return html`
@@ -393,7 +405,7 @@ function Editor({ of: k, edit, put }) {
 }
 
 // Draft shows what changes would do, and saves them.
-function Draft({ draft, version, drop, keys = [], done, cancel }) {
+export function Draft({ draft, version, drop, keys = [], done, cancel }) {
   const [checked, set] = useState({});
   const box = useRef(null);
   const text = JSON.stringify(draft);

@@ -28,6 +28,7 @@ import (
 	"sluice/router/inbound"
 	"sluice/router/job"
 	"sluice/router/jobs"
+	"sluice/router/journal"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
 	"sluice/router/limits"
@@ -133,7 +134,7 @@ type Router struct {
 	places     *place.Places
 	exchanges  *exchange.Exchanges
 	steps      *steps.Steps
-	receipts   *outbound.Receipts
+	receipts   *journal.Receipts
 
 	Intake    *inbound.Intake      // takes events in
 	Routes    *outbound.Routes     // finds where proactive messages go
@@ -147,8 +148,8 @@ type Router struct {
 	held      *outbound.HeldDeliveries
 	outbox    *outbound.Outbox
 	retirer   *outbound.Retirer
-	keeper    *outbound.Keeper
-	sent      *outbound.Metrics
+	keeper    *journal.Keeper
+	sent      *journal.Metrics
 	quota     *quota.Limiter
 
 	sessions   *manage.Sessions
@@ -177,10 +178,10 @@ func New(c Config) (*Router, error) {
 	r := &Router{
 		now: c.Now, log: c.Log, metrics: newMetrics(c.Registerer),
 		grace: cmp.Or(c.Grace, 4*time.Second), sweepEvery: cmp.Or(c.SweepEvery, 30*time.Second), alsoSweep: c.Sweep,
-		receipts: outbound.NewReceipts(), Limits: limits.New(limits.Config{Store: c.Limits, Now: c.Now, Log: c.Log, Registerer: c.Registerer}),
+		receipts: journal.NewReceipts(), Limits: limits.New(limits.Config{Store: c.Limits, Now: c.Now, Log: c.Log, Registerer: c.Registerer}),
 	}
 	r.settings.Store(c.Settings)
-	decided := outbound.NewSignal()
+	decided := pause.NewSignal()
 	var changed func([]ledger.Node)
 	if c.Nodes != nil {
 		changed = c.Nodes.Changed
@@ -281,9 +282,9 @@ func (r *Router) Exchanges() *exchange.Exchanges { return r.exchanges }
 func (r *Router) Places() *place.Places { return r.places }
 
 // newOutbound creates the stages that send messages and ask for decisions.
-func (r *Router) newOutbound(c Config, decided outbound.Signal) {
+func (r *Router) newOutbound(c Config, decided pause.Signal) {
 	settings := r.settings.Load
-	r.sent = outbound.NewMetrics(c.Registerer)
+	r.sent = journal.NewMetrics(c.Registerer)
 	r.compose = &outbound.Composer{
 		Store: r.store, Gate: c.Gate, Adapter: c.Adapters, Places: r.places, Settings: settings, Partitions: c.Partitions, Now: c.Now,
 	}
@@ -293,7 +294,8 @@ func (r *Router) newOutbound(c Config, decided outbound.Signal) {
 	r.Sender = &outbound.Sender{Store: r.store, Composer: r.compose, Routes: r.Routes, Quota: r.quota, Lanes: r.lanes, Stopping: &r.stopping}
 	r.Answers = &disclose.Answers{Store: r.store, Composer: r.compose, Held: r.held}
 	r.outbox = &outbound.Outbox{
-		Store: r.store, Composer: r.compose, Held: r.held, Receipts: r.receipts, Decided: decided, Lanes: r.lanes, Adapter: c.Adapters, Now: c.Now, Log: c.Log,
+		Store: r.store, Composer: r.compose, Held: r.held, Lanes: r.lanes, Adapter: c.Adapters, Now: c.Now, Log: c.Log,
+		Journal: &journal.Journal{Store: r.store, Receipts: r.receipts, Decided: decided, Now: c.Now, Log: c.Log, Metrics: r.sent},
 		Metrics: r.sent, Speaker: c.Speaker, Tracer: c.Tracer,
 	}
 	r.retirer = &outbound.Retirer{
@@ -306,7 +308,7 @@ func (r *Router) newOutbound(c Config, decided outbound.Signal) {
 	if c.Nodes != nil {
 		c.Nodes.AskIn(r.Pairings.AskAboutNode, r.lanes.Commit)
 	}
-	r.keeper = &outbound.Keeper{Store: r.store, Receipts: r.receipts, Lanes: r.lanes, Log: c.Log}
+	r.keeper = &journal.Keeper{Store: r.store, Receipts: r.receipts, Lanes: r.lanes, Log: c.Log}
 }
 
 // Owner takes over and releases the partitions that the bus assigns.

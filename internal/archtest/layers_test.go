@@ -38,7 +38,7 @@ func layers() [][]string {
 		{"policy", "adapters", "announce", "internal/trouble", "internal/hook", "internal/check", "internal/model/cooldown", "internal/program", "internal/sandbox", "internal/schema", "internal/web"},
 		{"policy/condition", "router/ledger", "router/queue", "router/request", "internal/program/command", "internal/program/peer", "internal/document", "internal/picture", "internal/settings", "internal/skill", "internal/workspace"},
 		{"router/decider", "router/lanes", "router/place", "router/usertext", "store/engine"},
-		{"router/branches", "router/limits", "router/quota", "router/refused", "router/steps"},
+		{"router/branches", "router/journal", "router/limits", "router/quota", "router/refused", "router/steps"},
 		{"router/attach", "router/outbound", "router/exchange"},
 		{"router/alert", "router/backtest", "router/checks", "router/disclose", "router/manage", "router/nodes", "router/trigger", "router/work"},
 		{"router/job", "router/hook"},

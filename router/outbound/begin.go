@@ -65,7 +65,7 @@ func (o *Outbox) begin(ctx context.Context, d ledger.Delivery, end *ending) *Beg
 	if !ok {
 		return nil
 	}
-	b := &Begun{worker: &worker{out: o, lane: lane.Lane}, lane: lane, queued: d, intent: d, to: a, traced: telemetry.From(ctx).Parent()}
+	b := &Begun{worker: o.worker(lane.Lane), lane: lane, queued: d, intent: d, to: a, traced: telemetry.From(ctx).Parent()}
 	begun := false
 	defer func() {
 		if !begun {
@@ -103,7 +103,7 @@ func (b *Begun) Stored() {
 	}
 	b.lane.Start(func() (lanes.Rest, error) {
 		if w.lane.Stopping() {
-			return lanes.Rest{}, w.handBack(b.intent)
+			return lanes.Rest{}, w.out.Journal.HandBack(b.intent)
 		}
 		var span *telemetry.Span
 		if b.traced != (telemetry.Parent{}) {
@@ -122,7 +122,7 @@ func (b *Begun) NotStored() {
 	w.unsent = b.intent.ID
 	b.lane.Start(func() (lanes.Rest, error) {
 		if w.lane.Stopping() || w.lane.Context().Err() != nil { // the next owner must not take the answer for one that may have been sent
-			return lanes.Rest{}, w.handBack(b.intent)
+			return lanes.Rest{}, w.out.Journal.HandBack(b.intent)
 		}
 		return w.turn()
 	}, w.turn)

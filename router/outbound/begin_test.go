@@ -11,8 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"sluice/adapters"
+	"sluice/internal/pause"
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/journal"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -80,9 +82,12 @@ func begins(t *testing.T, waits func(s *beginning) []ledger.Delivery, test func(
 			require.Equal(t, "run_1", e.ID, "the answer to the run, without a look at the store")
 			return s.gate
 		}}
+		metrics := journal.NewMetrics(prometheus.NewRegistry())
 		s.Outbox = &Outbox{
-			Store: listed, Composer: c, Held: &HeldDeliveries{Store: noApprovals{}}, Receipts: NewReceipts(), Decided: NewSignal(), Lanes: s.lanes, Now: c.Now,
-			Log: slog.New(slog.DiscardHandler), Metrics: NewMetrics(prometheus.NewRegistry()),
+			Store: listed, Composer: c, Held: &HeldDeliveries{Store: noApprovals{}}, Lanes: s.lanes, Now: c.Now, Log: slog.New(slog.DiscardHandler), Metrics: metrics,
+			Journal: &journal.Journal{
+				Store: listed, Receipts: journal.NewReceipts(), Decided: pause.NewSignal(), Now: c.Now, Log: slog.New(slog.DiscardHandler), Metrics: metrics,
+			},
 			Adapter: func(channel, _ string) (adapters.Adapter, bool) { return platform{shown: &s.shown}, channel == "test" },
 		}
 		s.batch = []sessions.Run{{ID: "run_1", Route: sessions.Route{Channel: "test"}}}

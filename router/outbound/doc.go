@@ -17,7 +17,7 @@
 //
 // The intent is stored before the platform call, the receipt after each part. The receipt is stored before anything else
 // happens in its lane, however long that takes, because a lost receipt would repeat the message. If a lane ends first,
-// the [Keeper] stores its receipt, or logs it if the process ends.
+// the [journal.Keeper] stores its receipt, or logs it if the process ends.
 //
 // A delivery in "sending" is in doubt after a crash or a lost answer. If the adapter can look up posted messages, the
 // lookup decides: the receipt is stored, or the message is sent again. Otherwise it becomes "unknown", and is repeated
@@ -25,5 +25,5 @@
 //
 // # Goroutines
 //
-// The lanes' goroutines run the workers. A [Retirer] has one, which its Stop waits for. [Keeper.Run] uses its caller's.
+// The lanes' goroutines run the workers. A [Retirer] has one, which its Stop waits for.
 package outbound

@@ -44,7 +44,7 @@ func (w *worker) judge(ctx context.Context, d *ledger.Delivery, end *ending) ([]
 	if decision.Same(before) {
 		return nil, nil
 	}
-	return []sessions.AuditEntry{w.audit(*d, "delivery."+string(decision.Action), decision)}, nil
+	return []sessions.AuditEntry{w.out.Journal.Audit(*d, "delivery."+string(decision.Action), decision)}, nil
 }
 
 // redact redacts a delivery's texts. A delivery that is partly sent can no longer be changed.

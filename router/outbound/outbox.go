@@ -10,9 +10,9 @@ import (
 	"sluice/adapters"
 	"sluice/internal/telemetry"
 	"sluice/policy"
+	"sluice/router/journal"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
-	"sluice/router/place"
 	"sluice/sessions"
 )
 
@@ -24,7 +24,7 @@ const (
 
 // OutboxStore is the part of the store that sending needs.
 type OutboxStore interface {
-	committer
+	journal.Committer
 	questionStore
 	// Session reads a session.
 	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
@@ -41,21 +41,23 @@ type Outbox struct {
 	Store    OutboxStore
 	Composer *Composer
 	Held     *HeldDeliveries
-	Receipts *Receipts
-	Decided  Signal
+	Journal  *journal.Journal
 	Lanes    Reserver
 	Adapter  adapters.Finder
 	Now      func() time.Time
 	Log      *slog.Logger
-	Metrics  *Metrics
+	Metrics  *journal.Metrics
 	Speaker  Speaker           // nil: replies are not spoken
 	Tracer   *telemetry.Tracer // nil: deliveries are not traced
 }
 
 // Worker is the worker of a conversation's lane.
 func (o *Outbox) Worker(lane *lanes.Lane) lanes.Turn {
-	w := &worker{out: o, lane: lane}
-	return w.turn
+	return o.worker(lane).turn
+}
+
+func (o *Outbox) worker(lane *lanes.Lane) *worker {
+	return &worker{out: o, lane: lane, lost: settler{out: o}}
 }
 
 // worker sends the deliveries of one conversation one by one. Only its lane's goroutine uses it.
@@ -64,7 +66,7 @@ type worker struct {
 	lane *lanes.Lane
 	// unsent is a delivery whose intent may or may not be stored: it was not sent, even if its row says sending.
 	unsent ledger.DeliveryID
-	look   lookup
+	lost   settler
 }
 
 // turn sends the due deliveries. A delivery that must wait holds up those behind it, to keep the conversation in
@@ -99,10 +101,10 @@ func (w *worker) deliver(ctx context.Context, d ledger.Delivery) (time.Duration,
 	from := d.Status
 	d.Epoch = w.lane.Epoch()
 	if w.inDoubt(d) {
-		return w.settle(ctx, d)
+		return w.lost.settle(ctx, d)
 	}
 	if !d.Expires.After(w.out.Now()) {
-		return 0, w.close(ctx, from, d, ledger.DeliveryExpired, "it expired before it could be sent")
+		return 0, w.out.Journal.End(ctx, from, d, ledger.DeliveryExpired, "it expired before it could be sent")
 	}
 	if d.Withdraws() { // a deletion contains nothing to check
 		a, _ := w.out.Adapter(d.Route.Channel, d.Route.Account)
@@ -112,13 +114,19 @@ func (w *worker) deliver(ctx context.Context, d ledger.Delivery) (time.Duration,
 	case err != nil:
 		return 0, err
 	case late:
-		return 0, w.discard(ctx, from, d, "its question is already decided")
+		return 0, w.out.Journal.Discard(ctx, from, d, "its question is already decided")
 	}
 	judged, err := w.judge(ctx, &d, nil)
 	if err != nil {
 		return 0, err
 	}
 	return w.follow(ctx, from, d, judged)
+}
+
+// inDoubt reports whether a message without a receipt may be visible: a send whose answer was lost, or the preview of
+// the answer.
+func (w *worker) inDoubt(d ledger.Delivery) bool {
+	return d.LostPreview != "" || d.Status == ledger.DeliverySending && !d.EditsPreview() && d.ID != w.unsent
 }
 
 // follow does with a delivery what the gate has decided.
@@ -131,7 +139,7 @@ func (w *worker) follow(ctx context.Context, from ledger.DeliveryStatus, d ledge
 	}
 	a, ok := w.out.Adapter(d.Route.Channel, d.Route.Account)
 	if !ok {
-		return 0, w.close(ctx, from, d, ledger.DeliveryFailed, fmt.Sprintf(
+		return 0, w.out.Journal.End(ctx, from, d, ledger.DeliveryFailed, fmt.Sprintf(
 			"no account %q on channel %q: add channels.%s.accounts.%s to the configuration, then retry it", d.Route.Account, d.Route.Channel, d.Route.Channel, d.Route.Account), judged...)
 	}
 	if d.Revises != "" {
@@ -143,7 +151,7 @@ func (w *worker) follow(ctx context.Context, from ledger.DeliveryStatus, d ledge
 				return 0, err
 			}
 			w.out.Log.Warn("reply not spoken", "delivery", string(d.ID), "session", string(d.Session), "err", err)
-			return 0, w.close(ctx, from, d, ledger.DeliveryFailed, err.Error(), judged...)
+			return 0, w.out.Journal.End(ctx, from, d, ledger.DeliveryFailed, err.Error(), judged...)
 		}
 	}
 	return w.send(ctx, from, d, a, judged)
@@ -163,38 +171,6 @@ func (w *worker) sessionOf(ctx context.Context, d ledger.Delivery) (sessions.Rec
 		return record, fmt.Errorf("read session: %w", err)
 	}
 	return record, nil
-}
-
-// markUnknown settles a send whose response was lost. The attempt is listed as unknown. If the channel is set to resend, the
-// attempt gets its own row, and the delivery keeps its place in the conversation and sends the rest. It returns how
-// long the lane must wait.
-func (w *worker) markUnknown(ctx context.Context, d ledger.Delivery, cause error) (time.Duration, error) {
-	if ctx.Err() != nil {
-		fresh, cancel := context.WithTimeout(context.Background(), lanes.SettleTimeout)
-		defer cancel()
-		ctx = fresh
-	}
-	tried := d
-	tried.Status, tried.Finished, tried.LastError = ledger.DeliveryUnknown, w.out.Now(), "it is unknown whether it arrived: "+cause.Error()
-	change := ledger.Change{Deliveries: []ledger.DeliveryMove{{From: ledger.DeliverySending, Delivery: tried}}}
-	wait, again := time.Duration(0), ledger.DeliveryID("")
-	if w.out.Composer.Settings().Channels[d.Route.Channel].OnUnknown != place.UnknownHold {
-		wait = time.Nanosecond // at once, but after reading the lane again
-		if d.Attempts > 0 {
-			wait = retryWait(d.Attempts + 1)
-		}
-		tried.ID, tried.Idempotency, tried.Epoch, tried.Asks = ledger.NewDeliveryID(), "", 0, ""
-		d.Status, d.ResendOf, d.LastError, again = ledger.DeliveryQueued, tried.ID, "", d.ID
-		d.Attempts++
-		d.NextTry = w.out.Now().Add(wait)
-		change.Deliver, change.Deliveries[0].Delivery = []ledger.Delivery{tried}, d
-	}
-	change.Audit = append(change.Audit, w.audit(tried, "delivery.unknown", trouble{d.Route.Channel, d.Route.Conversation, tried.LastError, again}))
-	if err := w.out.Store.Commit(ctx, change); err != nil {
-		return 0, fmt.Errorf("store unknown delivery: %w", err)
-	}
-	w.out.Metrics.Deliveries.WithLabelValues(d.Route.Channel, string(ledger.DeliveryUnknown)).Inc()
-	return wait, nil
 }
 
 // blocked records the gate's decision. If the flow check or a rule withholds a reply, a notice replaces it; a reply
@@ -217,46 +193,12 @@ func (w *worker) blocked(ctx context.Context, from ledger.DeliveryStatus, d ledg
 	return nil
 }
 
-// close ends a delivery without success. It stays listed until somebody retries or discards it.
-func (w *worker) close(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, status ledger.DeliveryStatus, why string, judged ...sessions.AuditEntry) error {
-	d.Status, d.Finished, d.LastError = status, w.out.Now(), why
-	change := ledger.Change{
-		Deliveries: []ledger.DeliveryMove{{From: from, Delivery: d}},
-		Change:     sessions.Change{Audit: append(judged, w.audit(d, "delivery."+string(status), trouble{d.Route.Channel, d.Route.Conversation, why, ""}))},
+// catchUp stores a receipt from an earlier turn of this process. It returns false if no such receipt waits.
+func (w *worker) catchUp(ctx context.Context, row ledger.Delivery) (bool, error) {
+	d, ok := w.out.Journal.Receipts.Of(row.ID)
+	if !ok || row.Status != ledger.DeliverySending {
+		return false, nil
 	}
-	if err := lanes.Patiently(ctx, func() error { return w.out.Store.Commit(ctx, change) }); err != nil {
-		return fmt.Errorf("store %s delivery: %w", status, err)
-	}
-	w.out.Log.Warn("message not delivered", "delivery", string(d.ID), "channel", d.Route.Channel, "status", string(status), "err", why)
-	w.out.Metrics.Deliveries.WithLabelValues(d.Route.Channel, string(status)).Inc()
-	return nil
-}
-
-// trouble is the detail of an entry in the audit trail about a delivery that did not go out.
-type trouble struct {
-	Channel      string                  `json:"channel"`
-	Conversation sessions.ConversationID `json:"conversation"`
-	Error        string                  `json:"error"`
-	Again        ledger.DeliveryID       `json:"again,omitempty"` // the delivery that repeats an unknown one
-}
-
-func (w *worker) audit(d ledger.Delivery, action string, detail any) sessions.AuditEntry {
-	return sessions.AuditEntry{At: w.out.Now(), Actor: "gateway", Action: action, Object: string(d.ID), Session: d.Session, Label: d.Label, Detail: detail}
-}
-
-func (w *worker) move(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, judged ...sessions.AuditEntry) error {
-	change := ledger.Change{Deliveries: []ledger.DeliveryMove{{From: from, Delivery: d}}, Change: sessions.Change{Audit: judged}}
-	if err := w.out.Store.Commit(ctx, change); err != nil {
-		return fmt.Errorf("store delivery as %s: %w", d.Status, err)
-	}
-	return nil
-}
-
-// followMove stores that a conversation answered under a new id.
-func (w *worker) followMove(ctx context.Context, d *ledger.Delivery, m adapters.Migration) {
-	alias := ledger.Alias{Channel: d.Route.Channel, Account: d.Route.Account, From: m.From, To: m.To}
-	if err := w.out.Store.Commit(ctx, ledger.Change{Aliases: []ledger.Alias{alias}}); err != nil {
-		w.out.Log.Error("new conversation id not stored", "channel", alias.Channel, "from", string(m.From), "to", string(m.To), "err", err)
-	}
-	d.Route.Conversation = m.To
+	d.Epoch = w.lane.Epoch()
+	return true, w.out.Journal.Record(ctx, d)
 }

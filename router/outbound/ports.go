@@ -8,12 +8,6 @@ import (
 	"sluice/sessions"
 )
 
-// committer stores changes.
-type committer interface {
-	// Commit applies a change in one durable transaction.
-	Commit(ctx context.Context, change ledger.Change) error
-}
-
 // mediaInfo reads what a file is, without its content; ErrNotFound if it is no longer kept.
 type mediaInfo interface {
 	MediaInfo(ctx context.Context, id sessions.MediaID) (ledger.Media, error)
@@ -33,10 +27,4 @@ type Reserver interface {
 // Waker wakes the lanes that a change gives work to, see [lanes.Lanes].
 type Waker interface {
 	WakeFor(change ledger.Change)
-}
-
-// Owner knows the partitions of this replica, see [lanes.Lanes].
-type Owner interface {
-	Owns(partition int) bool
-	Wake(partition int, lane sessions.Lane)
 }

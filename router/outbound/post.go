@@ -8,7 +8,6 @@ import (
 	"sluice/adapters"
 	"sluice/internal/faultpoint"
 	"sluice/internal/pause"
-	"sluice/internal/telemetry"
 	"sluice/router/lanes"
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -34,7 +33,7 @@ func (w *worker) postAll(ctx context.Context, d ledger.Delivery, a adapters.Adap
 			return 0, err
 		}
 		if ctx.Err() != nil || w.lane.Stopping() { // a call in progress gets time to end; the next one is begun by the next owner, because it would get less
-			return 0, w.handBack(d)
+			return 0, w.out.Journal.HandBack(d)
 		}
 		receipt, err := postTraced(ctx, w, a, &d, parts[i])
 		if err != nil {
@@ -43,20 +42,20 @@ func (w *worker) postAll(ctx context.Context, d ledger.Delivery, a adapters.Adap
 		faultpoint.Hit(faultpoint.SendAfterCall)
 		receipt = receipt.Fit(w.out.Now())
 		if receipt.Moved != nil {
-			w.followMove(ctx, &d, *receipt.Moved)
+			w.out.Journal.Moved(ctx, &d, *receipt.Moved)
 		}
 		d.Receipts = append(d.Receipts, receipt)
 		if i < len(parts)-1 {
 			d.SentAt = w.out.Now()
 			rest := d
 			rest.Status, rest.NextTry = ledger.DeliveryQueued, d.SentAt // if this is stored late, the next part has not been tried
-			if err := w.recordOr(ctx, d, rest); err != nil {
+			if err := w.out.Journal.RecordOr(ctx, d, rest); err != nil {
 				return 0, err
 			}
 			faultpoint.Hit(faultpoint.SendBetweenChunks)
 		}
 	}
-	return 0, w.sent(ctx, d)
+	return 0, w.out.Journal.Sent(ctx, d)
 }
 
 // lateAfter is how old an intent may be when the platform is called: a lookup counts from its time.
@@ -71,7 +70,7 @@ func (w *worker) date(ctx context.Context, d *ledger.Delivery) error {
 	for w.late(*d) {
 		err := w.intend(ctx, ledger.DeliverySending, d)
 		if errors.Is(err, sessions.ErrFenced) {
-			return errors.Join(err, w.handBack(*d))
+			return errors.Join(err, w.out.Journal.HandBack(*d))
 		}
 		if err != nil {
 			return err
@@ -85,28 +84,13 @@ func (w *worker) intend(ctx context.Context, from ledger.DeliveryStatus, d *ledg
 	d.Status, d.SentAt = ledger.DeliverySending, w.out.Now()
 	faultpoint.Hit(faultpoint.SendBeforeIntent)
 	w.unsent = d.ID
-	if err := w.move(ctx, from, *d, judged...); err != nil {
+	if err := w.out.Journal.Move(ctx, from, *d, judged...); err != nil {
 		if ctx.Err() != nil {
-			return errors.Join(err, w.handBack(*d)) // the next owner must not assume that it may have been sent
+			return errors.Join(err, w.out.Journal.HandBack(*d)) // the next owner must not assume that it may have been sent
 		}
 		return err
 	}
 	w.unsent = ""
-	return nil
-}
-
-// sent stores that the platform has accepted the whole delivery.
-func (w *worker) sent(ctx context.Context, d ledger.Delivery) error {
-	d.Status, d.Finished, d.LastError = ledger.DeliverySent, w.out.Now(), ""
-	if err := w.record(ctx, d); err != nil {
-		return err
-	}
-	faultpoint.Hit(faultpoint.SendAfterReceipt)
-	if d.Asks != "" {
-		w.out.Decided.Raise() // its question may have been decided during the send
-	}
-	w.out.Metrics.Deliveries.WithLabelValues(d.Route.Channel, string(ledger.DeliverySent)).Inc()
-	telemetry.Observe(w.out.Metrics.DeliverySeconds, d.Finished.Sub(d.Created).Seconds(), telemetry.From(ctx).Text("sluice.delivery.status", string(ledger.DeliverySent)))
 	return nil
 }
 
@@ -128,7 +112,7 @@ func (w *worker) post(ctx context.Context, a adapters.Adapter, d *ledger.Deliver
 		// Somebody deleted the preview. From here on a repetition would be visible, so the row must not say that it
 		// is an edit.
 		d.PreviewID, d.SentAt = "", w.out.Now()
-		if err := w.record(ctx, *d); err != nil {
+		if err := w.out.Journal.Record(ctx, *d); err != nil {
 			return adapters.Receipt{}, &adapters.Failure{Kind: adapters.Transient, Certain: true, Err: err}
 		}
 		return a.Send(ctx, out)
@@ -143,18 +127,18 @@ func (w *worker) post(ctx context.Context, a adapters.Adapter, d *ledger.Deliver
 // failed handles a failed call.
 func (w *worker) failed(ctx context.Context, a adapters.Adapter, d ledger.Delivery, f *adapters.Failure) (time.Duration, error) {
 	if ctx.Err() != nil && f.Certain {
-		return 0, w.handBack(d)
+		return 0, w.out.Journal.HandBack(d)
 	}
 	w.out.Metrics.Failures.WithLabelValues(d.Route.Channel, string(f.Kind)).Inc()
 	d.LastError = f.Error()
 	switch {
 	case f.Kind == adapters.Permanent, f.Kind == adapters.TooLarge, f.Kind == adapters.Unsupported:
-		return 0, w.close(ctx, ledger.DeliverySending, d, ledger.DeliveryFailed, f.Error())
+		return 0, w.out.Journal.End(ctx, ledger.DeliverySending, d, ledger.DeliveryFailed, f.Error())
 	case f.Kind == adapters.Transient && !f.Certain:
 		if _, ok := a.(adapters.Reconciler); ok {
-			return w.scheduleLookup(ctx, d, f)
+			return w.lost.scheduleLookup(ctx, d, f)
 		}
-		return w.markUnknown(ctx, d, f.Err)
+		return w.lost.markUnknown(ctx, d, f.Err)
 	}
 	d.Attempts++
 	wait := max(f.RetryAfter, retryWait(d.Attempts))
@@ -163,7 +147,7 @@ func (w *worker) failed(ctx context.Context, a adapters.Adapter, d ledger.Delive
 	}
 	d.Status, d.NextTry = ledger.DeliveryQueued, w.out.Now().Add(wait)
 	w.out.Log.Info("delivery waits", "delivery", string(d.ID), "piece", len(d.Receipts), "attempts", d.Attempts, "retry_in", wait.String(), "err", f.Error())
-	if err := w.record(ctx, d); err != nil {
+	if err := w.out.Journal.Record(ctx, d); err != nil {
 		return 0, err
 	}
 	return wait, nil
@@ -171,18 +155,3 @@ func (w *worker) failed(ctx context.Context, a adapters.Adapter, d ledger.Delive
 
 // retryWait is the pause before the next attempt.
 func retryWait(attempts int) time.Duration { return pause.Nth(time.Second, retryMax, attempts) }
-
-// handBack queues a delivery again that was certainly not sent when its partition moves to another replica.
-func (w *worker) handBack(d ledger.Delivery) error {
-	ctx, cancel := context.WithTimeout(context.Background(), lanes.SettleTimeout)
-	defer cancel()
-	d.Status = ledger.DeliveryQueued
-	w.out.Receipts.Keep(d)
-	err := storeReceipt(ctx, w.out.Store, d)
-	if err == nil || errors.Is(err, sessions.ErrConflict) {
-		w.out.Receipts.Drop(d.ID)
-		return err
-	}
-	w.out.Receipts.left.Raise()
-	return err
-}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sluice/adapters"
+	"sluice/internal/pause"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -29,23 +30,9 @@ type retireStore interface {
 	Commit(ctx context.Context, change ledger.Change) error
 }
 
-// Signal asks a goroutine to run soon. Signals that arrive before it runs count as one.
-type Signal chan struct{}
-
-// NewSignal creates a Signal that is not raised.
-func NewSignal() Signal { return make(Signal, 1) }
-
-// Raise gives the signal. It never blocks.
-func (s Signal) Raise() {
-	select {
-	case s <- struct{}{}:
-	default: // a signal is pending
-	}
-}
-
 // DecidingStore is a store that raises a signal after each commit that may have decided about a question. It passes nodes that were
 // stored to a function, which may be nil.
-func DecidingStore(s *ledger.Store, decided Signal, nodes func([]ledger.Node)) *ledger.Store {
+func DecidingStore(s *ledger.Store, decided pause.Signal, nodes func([]ledger.Node)) *ledger.Store {
 	deciding := *s
 	deciding.Committer = decidingCommitter{s.Committer, decided, nodes}
 	return &deciding
@@ -53,7 +40,7 @@ func DecidingStore(s *ledger.Store, decided Signal, nodes func([]ledger.Node)) *
 
 type decidingCommitter struct {
 	ledger.Committer
-	decided Signal
+	decided pause.Signal
 	nodes   func([]ledger.Node)
 }
 
@@ -80,7 +67,7 @@ type Retirer struct {
 	Now      func() time.Time
 	Log      *slog.Logger
 	Every    time.Duration // between two rounds
-	Decided  Signal        // asks for a round soon
+	Decided  pause.Signal  // asks for a round soon
 
 	cancel context.CancelFunc // nil before Start
 	wg     sync.WaitGroup
@@ -209,13 +196,13 @@ func (w *worker) revise(ctx context.Context, from ledger.DeliveryStatus, d ledge
 	err := change(call, a, d.PreviewID, outboundOf(d, part{text: d.Text, buttons: shownButtons(d.ShownButtons(), a)}))
 	if err == nil {
 		d.Receipts = []adapters.Receipt{{MessageID: d.PreviewID, At: w.out.Now()}}
-		return 0, w.sent(ctx, d)
+		return 0, w.out.Journal.Sent(ctx, d)
 	}
 	f := *adapters.AsFailure(err)
 	f.Certain = true
 	switch f.Kind {
 	case adapters.Permanent, adapters.Unsupported, adapters.TooLarge:
-		return 0, w.discard(ctx, d.Status, d, "the message of the question could not be changed: "+f.Error())
+		return 0, w.out.Journal.Discard(ctx, d.Status, d, "the message of the question could not be changed: "+f.Error())
 	}
 	return w.failed(ctx, a, d, &f)
 }

@@ -44,7 +44,7 @@ func (c *Composer) withdrawal(d ledger.Delivery) ledger.Delivery {
 func (w *worker) takeBack(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, a adapters.Adapter) (time.Duration, error) {
 	deleter, ok := a.(adapters.Deleter)
 	if !ok || d.PreviewID == "" {
-		return 0, w.discard(ctx, from, d, "")
+		return 0, w.out.Journal.Discard(ctx, from, d, "")
 	}
 	if err := w.intend(ctx, from, &d); err != nil {
 		return 0, err
@@ -53,23 +53,13 @@ func (w *worker) takeBack(ctx context.Context, from ledger.DeliveryStatus, d led
 	defer cancel()
 	err := deleter.Delete(call, d.Route, d.PreviewID)
 	if err == nil {
-		return 0, w.discard(ctx, d.Status, d, "")
+		return 0, w.out.Journal.Discard(ctx, d.Status, d, "")
 	}
 	f := *adapters.AsFailure(err)
 	f.Certain = true // repeating a deletion is harmless
 	switch f.Kind {
 	case adapters.Permanent, adapters.Unsupported, adapters.TooLarge:
-		return 0, w.discard(ctx, d.Status, d, "its preview could not be deleted: "+f.Error())
+		return 0, w.out.Journal.Discard(ctx, d.Status, d, "its preview could not be deleted: "+f.Error())
 	}
 	return w.failed(ctx, a, d, &f)
-}
-
-// discard ends the order to delete a message.
-func (w *worker) discard(ctx context.Context, from ledger.DeliveryStatus, d ledger.Delivery, why string) error {
-	d.Status, d.Finished, d.LastError = ledger.DeliveryDiscarded, w.out.Now(), why
-	if err := w.move(ctx, from, d); err != nil {
-		return err
-	}
-	w.out.Metrics.Deliveries.WithLabelValues(d.Route.Channel, string(ledger.DeliveryDiscarded)).Inc()
-	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"sluice/internal/faultpoint"
 	"sluice/policy"
 	"sluice/policy/flow"
+	"sluice/router/journal"
 	"sluice/router/ledger"
 	"sluice/router/outbound"
 	"sluice/router/place"
@@ -71,7 +72,7 @@ type shows struct {
 	gate     Gate
 	composer Composer
 	receipts Receipts
-	sent     *outbound.Metrics
+	sent     *journal.Metrics
 	places   *place.Places
 	adapter  adapters.Finder
 	emit     func(event sessions.Event)

@@ -8,8 +8,8 @@ import (
 
 	"sluice/adapters"
 	"sluice/internal/telemetry"
+	"sluice/router/journal"
 	"sluice/router/lanes"
-	"sluice/router/outbound"
 	"sluice/router/place"
 	"sluice/router/queue"
 	"sluice/sessions"
@@ -41,7 +41,7 @@ type Config struct {
 	Now       func() time.Time
 	Log       *slog.Logger
 	Metrics   *Metrics
-	Sent      *outbound.Metrics
+	Sent      *journal.Metrics
 
 	Tracer *telemetry.Tracer // nil: runs are not traced
 

@@ -1,4 +1,4 @@
-package outbound
+package journal
 
 import (
 	"context"
@@ -20,12 +20,12 @@ import (
 type Receipts struct {
 	mu     sync.Mutex
 	inHand map[ledger.DeliveryID]ledger.Delivery
-	left   Signal // signals that a lane has ended with an unstored receipt
+	left   pause.Signal // signals that a lane has ended with an unstored receipt
 }
 
 // NewReceipts creates empty Receipts.
 func NewReceipts() *Receipts {
-	return &Receipts{inHand: map[ledger.DeliveryID]ledger.Delivery{}, left: NewSignal()}
+	return &Receipts{inHand: map[ledger.DeliveryID]ledger.Delivery{}, left: pause.NewSignal()}
 }
 
 // Keep keeps the new state of a delivery until it is stored.
@@ -65,69 +65,13 @@ func (r *Receipts) all() []ledger.Delivery {
 	return slices.Collect(maps.Values(r.inHand))
 }
 
-// record stores the platform's answer: the delivery becomes d. It retries while the store fails, until the partition
-// ends; after that the receipt stays in memory, for the keeper or this process's next turn on the lane.
-func (w *worker) record(ctx context.Context, d ledger.Delivery) error {
-	return w.recordOr(ctx, d, d)
-}
-
-// recordOr is record with a different row in case it is stored late.
-func (w *worker) recordOr(ctx context.Context, d, later ledger.Delivery) error {
-	w.out.Receipts.Keep(later)
-	for failures := 1; ; failures++ {
-		if ctx.Err() != nil {
-			d = later
-		}
-		settle, cancel := context.WithTimeout(context.WithoutCancel(ctx), lanes.SettleTimeout)
-		err := storeReceipt(settle, w.out.Store, d)
-		cancel()
-		if err == nil || errors.Is(err, sessions.ErrConflict) { // an earlier attempt was stored, or somebody has changed the row
-			w.out.Receipts.Drop(d.ID)
-			return err
-		}
-		if ctx.Err() != nil {
-			w.out.Receipts.left.Raise()
-			return err
-		}
-		w.out.Log.Error("receipt not stored", "delivery", string(d.ID), "err", err)
-		_ = pause.Wait(ctx, lanes.OutagePause(failures)) // one more attempt follows when ctx ends
-	}
-}
-
-// storeReceipt stores a delivery's row after the platform's answer. The answer is a fact, no matter who owns the partition
-// now; but a row that another owner has written is left alone.
-func storeReceipt(ctx context.Context, store committer, d ledger.Delivery) error {
-	from := ledger.DeliverySending
-	if d.Status == ledger.DeliveryPreview {
-		from = ledger.DeliveryPreview
-	}
-	move := func(late bool) error {
-		return store.Commit(ctx, ledger.Change{Deliveries: []ledger.DeliveryMove{{From: from, Delivery: d, Late: late}}})
-	}
-	err := move(false)
-	if errors.Is(err, sessions.ErrFenced) {
-		err = move(true)
-	}
-	return err
-}
-
-// catchUp stores a receipt from an earlier turn of this process. It returns false if no such receipt waits.
-func (w *worker) catchUp(ctx context.Context, row ledger.Delivery) (bool, error) {
-	d, ok := w.out.Receipts.Of(row.ID)
-	if !ok || row.Status != ledger.DeliverySending {
-		return false, nil
-	}
-	d.Epoch = w.lane.Epoch()
-	return true, w.record(ctx, d)
-}
-
 // keepEvery is the time between two attempts to store the receipts that lanes have left.
 const keepEvery = 500 * time.Millisecond
 
 // Keeper stores the receipts left by lanes whose partitions this process no longer owns: their next owner would
 // otherwise look the messages up, or send them again. Its goroutine is that of the caller of [Keeper.Run].
 type Keeper struct {
-	Store    committer
+	Store    Committer
 	Receipts *Receipts
 	Lanes    Owner
 	Log      *slog.Logger
@@ -186,4 +130,10 @@ func (k *Keeper) StoreRest(ctx context.Context) {
 			"delivery", string(d.ID), "channel", d.Route.Channel, "account", d.Route.Account, "conversation", string(d.Route.Conversation),
 			"thread", string(d.Route.Thread), "status", string(d.Status), "messages", ids, "sent_at", d.SentAt, "reason", err.Error())
 	}
+}
+
+// Owner knows the partitions of this replica, see [lanes.Lanes].
+type Owner interface {
+	Owns(partition int) bool
+	Wake(partition int, lane sessions.Lane)
 }

@@ -1,4 +1,4 @@
-package outbound
+package journal
 
 import "github.com/prometheus/client_golang/prometheus"
 

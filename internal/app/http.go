@@ -20,6 +20,7 @@ import (
 	"sluice/internal/httpapi"
 	"sluice/internal/httpapi/a2aserver"
 	"sluice/internal/httpapi/conversation"
+	"sluice/internal/httpapi/files"
 	"sluice/internal/httpapi/operator"
 	"sluice/internal/web"
 	"sluice/policy"
@@ -49,7 +50,7 @@ func (a *App) newHTTP() error {
 			Memories: a.store, Pairings: a.store, Audit: a.store, Hooks: a.store, Denials: a.store, Access: a.store, Overview: a.store, Live: a.store, Why: a.store, Notes: a.store, People: a.store, Usage: a.store,
 		},
 		Models: conversation.Models{Default: a.roster.ModelName, Check: a.chooseModel, MaxTemperature: a.maxTemperature},
-		Files:  conversation.Files{Space: a.roster.Space, Level: a.roster.FileLevel, Opener: &a.files},
+		Files:  files.Source{Space: a.roster.Space, Level: a.roster.FileLevel, Opener: &a.files},
 		Parts:  a.components, Accounts: a.supervisor.States, Callback: a.callback,
 		Rules: func() []policy.ListedRule { return a.gate.Load().Listed() }, Proposal: a.file.Proposal, Page: console.Handler(a.cfg.Channels.Webchat.Enabled), PageRoute: webchat.Route(), PagePerson: sessions.Peer{ID: webchat.Person, Name: "You"},
 		Targets: a.target, Published: faces.models, Peers: faces.peers, Push: a.push(), PublicURL: a.cfg.Gateway.PublicURL, Checks: a.checks, Agents: listedAgents{a.roster, a.loop, a.bus.Agents, a.log}, Providers: a.fallback.API(), Settings: a.file, Budgets: standings(a), Logs: a.lines, Alerting: a.alerting(), Skills: skillHandlers(a.skills, a.roster),

@@ -54,7 +54,7 @@ func layers() [][]string {
 		{"internal/httpapi/denials", "internal/httpapi/problem"},
 		{"internal/httpapi/view"},
 		{"adapters/node"},
-		{"internal/httpapi/alerts", "internal/httpapi/conversation", "internal/httpapi/hooks", "internal/httpapi/mcpserver", "internal/httpapi/nodes", "internal/httpapi/operator", "internal/httpapi/providers", "internal/httpapi/senders", "internal/httpapi/settings", "internal/httpapi/signin", "internal/httpapi/skills", "internal/httpapi/usage"},
+		{"internal/httpapi/alerts", "internal/httpapi/conversation", "internal/httpapi/files", "internal/httpapi/hooks", "internal/httpapi/mcpserver", "internal/httpapi/nodes", "internal/httpapi/operator", "internal/httpapi/providers", "internal/httpapi/senders", "internal/httpapi/settings", "internal/httpapi/signin", "internal/httpapi/skills", "internal/httpapi/usage"},
 		{"internal/model/fallback", "internal/model/near", "internal/httpapi/a2aserver", "internal/httpapi/live", "internal/httpapi/openai", "internal/httpapi/overview", "internal/httpapi/people", "internal/httpapi/policies", "internal/httpapi/why"},
 		{"internal/agent/summarize", "internal/agent/roster", "internal/agent/tools"},
 		{"internal/agent/visibility", "internal/agent/tools/alerting", "internal/agent/tools/files", "internal/agent/tools/memory", "internal/agent/tools/schedule", "internal/agent/tools/skills", "internal/agent/tools/todo", "internal/agent/tools/webfetch"},

@@ -21,6 +21,7 @@ import (
 	"sluice/internal/httpapi"
 	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/conversation"
+	"sluice/internal/httpapi/files"
 	"sluice/internal/httpapi/openai"
 	"sluice/internal/httpapi/operator"
 	"sluice/internal/httpapi/view"
@@ -466,7 +467,7 @@ func newServer(t *testing.T, g *gateway, settings ...func(*httpapi.Config)) *htt
 				return nil
 			},
 		},
-		Files:      conversation.Files{Opener: new(workspace.Opener), Level: func(r sessions.Record) flow.Level { return r.Taint.Level() }},
+		Files:      files.Source{Opener: new(workspace.Opener), Level: func(r sessions.Record) flow.Level { return r.Taint.Level() }},
 		Page:       http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "the page") }),
 		PageRoute:  sessions.Route{Channel: "webchat", Account: "default", ChatType: sessions.Direct, Conversation: "local"},
 		PagePerson: sessions.Peer{ID: "local"},

@@ -9,6 +9,7 @@ import (
 	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/conversation"
 	"sluice/internal/httpapi/denials"
+	"sluice/internal/httpapi/files"
 	"sluice/internal/httpapi/hooks"
 	"sluice/internal/httpapi/live"
 	"sluice/internal/httpapi/nodes"
@@ -41,7 +42,7 @@ type handlers struct {
 	runs      *conversation.RunAPI
 	exchanges *conversation.ExchangeAPI
 	steps     *conversation.StepAPI
-	files     *conversation.FileAPI
+	files     *files.API
 
 	deliveries *operator.DeliveryAPI
 	media      *operator.MediaAPI
@@ -139,7 +140,7 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 		runs:      runs,
 		exchanges: &conversation.ExchangeAPI{Visible: visible, Rows: rows.Exchanges, Tasks: gw.Tasks, Models: cfg.Models, Route: cfg.PageRoute},
 		steps:     &conversation.StepAPI{Visible: visible, Steps: gw.Steps, Ending: ctx, Log: cfg.Log},
-		files:     &conversation.FileAPI{Visible: visible, Keeper: gw.Sessions, Files: cfg.Files},
+		files:     &files.API{Visible: visible, Keeper: gw.Sessions, Files: cfg.Files},
 
 		deliveries: &operator.DeliveryAPI{Visible: visible, Outbox: gw.Outbox, Directory: gw.Directory, Keeper: gw.Deliveries, Rows: rows.Deliveries, Names: names, Identity: who},
 		media:      &operator.MediaAPI{Visible: visible, Rows: rows.Media},

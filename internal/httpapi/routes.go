@@ -5,6 +5,7 @@ import (
 
 	"sluice/internal/httpapi/a2aserver"
 	"sluice/internal/httpapi/conversation"
+	"sluice/internal/httpapi/files"
 	"sluice/internal/httpapi/hooks"
 	"sluice/internal/httpapi/live"
 	"sluice/internal/httpapi/nodes"
@@ -89,9 +90,9 @@ func (h *handlers) registerSessions(r *registrar) {
 	r.raw(conversation.DescribeTurns(r), h.turns.Say)
 	add(r, wire.Op(post, "/v1/wake", "wake", "Say something to a session without waiting for the reply", http.StatusAccepted), h.wakes.Wake)
 	r.raw(conversation.DescribeEvents(r), h.events.Watch)
-	r.raw(conversation.DescribeGetFile(r), h.files.With(h.files.Get))
-	r.raw(conversation.DescribePutFile(r), h.files.With(conversation.PutFile))
-	r.raw(conversation.DescribeDeleteFile(), h.files.With(conversation.DeleteFile))
+	r.raw(files.DescribeGet(r), h.files.With(h.files.Get))
+	r.raw(files.DescribePut(r), h.files.With(files.Put))
+	r.raw(files.DescribeDelete(), h.files.With(files.Delete))
 
 	add(r, wire.Op(get, "/v1/runs", "list-runs", "List runs, newest first"), h.runs.List)
 	add(r, wire.Op(get, "/v1/runs/{run}", "get-run", "Get a run, or wait for its end"), h.runs.Get)

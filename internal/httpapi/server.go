@@ -34,6 +34,7 @@ import (
 	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/conversation"
 	"sluice/internal/httpapi/denials"
+	"sluice/internal/httpapi/files"
 	"sluice/internal/httpapi/hooks"
 	"sluice/internal/httpapi/live"
 	"sluice/internal/httpapi/mcpserver"
@@ -158,7 +159,7 @@ type Config struct {
 	Peers      func() []a2aserver.Agent // as other agents may know them
 	Push       a2aserver.Push           // of the ends of their tasks; without Tokens and Now
 	PublicURL  string                   // under which others reach the gateway; empty: that of a request
-	Files      conversation.Files
+	Files      files.Source
 	Parts      func(ctx context.Context) []operator.Health
 	Accounts   func() []adapters.State
 	Callback   func(channel, account string) (http.Handler, bool)
@@ -262,7 +263,7 @@ func bodyLimit(maxBody, maxUpload int64) func(method, path string) int64 {
 			return max(maxUpload, maxBody)
 		case strings.HasPrefix(path, hooks.Prefix):
 			return hooks.BodyMax
-		case conversation.IsFile(method, path):
+		case files.IsUpload(method, path):
 			return workspace.UploadMax
 		case openai.Serves(path):
 			return max(openai.BodyMax, maxBody)

@@ -1,5 +1,5 @@
 // Package conversation serves what the HTTP API says about one conversation: sessions and their settings, messages and their
-// answers, events, history, runs, requests between sessions, tasks and files.
+// answers, events, history, runs, requests between sessions, and tasks.
 //
 // In: requests that the guard has let in, with their caller in the context. Out: records as programs see them, without what
 // is above the caller's level (view) and without answers that the gate withholds (Answers). Handlers return errors as they

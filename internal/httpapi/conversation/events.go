@@ -229,14 +229,10 @@ func (f *frames) Show(e EventRecord) error {
 func DescribeEvents(r huma.API) huma.Operation {
 	o := wire.Op(http.MethodGet, "/v1/sessions/{id}/events", "events", "Follow what happens in a session, live; resumes after Last-Event-ID")
 	o.Parameters = []*huma.Param{
-		sessionParam(),
+		wire.SessionParam(),
 		{Name: "Last-Event-ID", In: "header", Description: "id of the last event that the caller has", Schema: &huma.Schema{Type: huma.TypeString}},
 		{Name: "after", In: "query", Description: "the same as Last-Event-ID", Schema: &huma.Schema{Type: huma.TypeString}},
 	}
 	o.Responses = wire.Responses(http.StatusServiceUnavailable, map[string]*huma.MediaType{"text/event-stream": {Schema: wire.Schema[EventRecord](r)}})
 	return o
-}
-
-func sessionParam() *huma.Param {
-	return &huma.Param{Name: "id", In: "path", Required: true, Description: "a session's id or key, or main", Schema: &huma.Schema{Type: huma.TypeString}}
 }

@@ -366,7 +366,7 @@ func lastEvent(run sessions.Run) sessions.Event {
 // DescribeTurns describes the operation in the OpenAPI document.
 func DescribeTurns(r huma.API) huma.Operation {
 	o := wire.Op(http.MethodPost, "/v1/sessions/{id}/messages", "say", "Send a message to a session; the reply comes as events, or whole with Accept: application/json")
-	o.Parameters = []*huma.Param{sessionParam(), {Name: "Idempotency-Key", In: "header", Description: "the same as id in the body", Schema: &huma.Schema{Type: huma.TypeString}}}
+	o.Parameters = []*huma.Param{wire.SessionParam(), {Name: "Idempotency-Key", In: "header", Description: "the same as id in the body", Schema: &huma.Schema{Type: huma.TypeString}}}
 	o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {Schema: wire.Schema[turnRequest](r)}}}
 	o.Responses = wire.Responses(http.StatusConflict, map[string]*huma.MediaType{
 		"text/event-stream": {Schema: wire.Schema[EventRecord](r)},

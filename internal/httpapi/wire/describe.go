@@ -52,3 +52,8 @@ func Responses(failure int, content map[string]*huma.MediaType) map[string]*huma
 		"default":             {Description: "Error", Content: problem},
 	}
 }
+
+// SessionParam describes the path's part that names a session.
+func SessionParam() *huma.Param {
+	return &huma.Param{Name: "id", In: "path", Required: true, Description: "a session's id or key, or main", Schema: &huma.Schema{Type: huma.TypeString}}
+}

@@ -1,4 +1,8 @@
-package conversation
+// Package files serves the files of sessions over the HTTP API: the folders of the workspace that a session sees.
+//
+// In: requests that the guard has let in, with their caller in the context. Out: files and folders whose level the caller may
+// see. Whoever writes a file gives it a label, and the session learns the trust in its writer first.
+package files
 
 import (
 	"cmp"
@@ -21,26 +25,31 @@ import (
 	"sluice/sessions"
 )
 
-// filesPath is where the files of a session are.
-const filesPath = "/v1/sessions/{id}/files/"
+// path is where the files of a session are.
+const path = "/v1/sessions/{id}/files/"
 
-// Files is where the files of sessions are.
-type Files struct {
+// Source is where the files of sessions are.
+type Source struct {
 	// Space finds the files of a session and creates its folder if it is missing; without folders if its agent has no workspace.
 	Space func(record sessions.Record) (workspace.Space, error)
 	Level func(record sessions.Record) flow.Level // of the session's own files
 	*workspace.Opener
 }
 
-// FileAPI serves the files of sessions.
-type FileAPI struct {
+// API serves the files of sessions. All fields are required.
+type API struct {
 	Visible *view.Visibility
-	Keeper  SessionKeeper
-	Files   Files
+	Keeper  Learner
+	Files   Source
 }
 
-// IsFile reports whether a request uploads a file.
-func IsFile(method, path string) bool {
+// Learner raises what a session knows to a label.
+type Learner interface {
+	Learn(ctx context.Context, id sessions.ID, label flow.Label, actor string) error
+}
+
+// IsUpload reports whether a request uploads a file.
+func IsUpload(method, path string) bool {
 	_, below, ok := strings.Cut(strings.TrimPrefix(path, "/v1/sessions/"), "/")
 	return method == http.MethodPut && ok && strings.HasPrefix(below, "files/")
 }
@@ -53,20 +62,20 @@ type folder struct {
 }
 
 // With opens the folder of the session that a path names and serves a request with it.
-func (a *FileAPI) With(serve func(w http.ResponseWriter, r *http.Request, f folder) error) wire.Handler {
+func (a *API) With(serve func(w http.ResponseWriter, r *http.Request, f folder) error) wire.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		f, err := a.open(r)
 		if err != nil {
 			return err
 		}
 		defer f.Close() //nolint:errcheck // each file is closed by itself
-		return fileError(serve(w, r, f))
+		return explain(serve(w, r, f))
 	}
 }
 
 // open opens the files of the session that a path names, after the session has learnt what the request brings to its own
 // folder. What a request brings to the shared folder, a session learns when it reads it.
-func (a *FileAPI) open(r *http.Request) (folder, error) {
+func (a *API) open(r *http.Request) (folder, error) {
 	ctx := r.Context()
 	record, err := a.Visible.Session(ctx, r.PathValue("id"))
 	if err != nil {
@@ -87,7 +96,7 @@ func (a *FileAPI) open(r *http.Request) (folder, error) {
 	if err := a.sees(ctx, record, level); err != nil {
 		return folder{}, err
 	}
-	label, err := fileLabel(r, level)
+	label, err := labelOf(r, level)
 	if err != nil {
 		return folder{}, err
 	}
@@ -104,7 +113,7 @@ func (a *FileAPI) open(r *http.Request) (folder, error) {
 }
 
 // sees says that files of a level are not there, unless the caller may see them.
-func (a *FileAPI) sees(ctx context.Context, record sessions.Record, level flow.Level) error {
+func (a *API) sees(ctx context.Context, record sessions.Record, level flow.Level) error {
 	held := flow.NewLabel(level, flow.Trusted)
 	if auth.CallerOf(ctx).Sees(held) {
 		return nil
@@ -113,9 +122,9 @@ func (a *FileAPI) sees(ctx context.Context, record sessions.Record, level flow.L
 	return wire.ErrNotFound
 }
 
-// fileLabel is what a session learns from a request before its tools can read what the request writes: the trust in who wrote
+// labelOf is what a session learns from a request before its tools can read what the request writes: the trust in who wrote
 // it. It also checks the label that the caller gives the file, which may be at most the level of the session's files.
-func fileLabel(r *http.Request, level flow.Level) (flow.Label, error) {
+func labelOf(r *http.Request, level flow.Level) (flow.Label, error) {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return flow.Bottom(), nil
 	}
@@ -129,8 +138,8 @@ func fileLabel(r *http.Request, level flow.Level) (flow.Label, error) {
 	return flow.NewLabel(flow.Public, l.Trust()), nil
 }
 
-// fileError turns an error of the workspace into a response. To a writer, a read-only file looks like a missing one.
-func fileError(err error) error {
+// explain turns an error of the workspace into a response. To a writer, a read-only file looks like a missing one.
+func explain(err error) error {
 	_, tooLong := errors.AsType[*http.MaxBytesError](err)
 	switch {
 	case errors.Is(err, workspace.ErrReadOnly):
@@ -155,7 +164,7 @@ type fileList struct {
 
 // Get reads a file, or a range of it, or lists a folder. It checks the session again after each reading: a session stores what it
 // has learnt before it writes any of that into a file.
-func (a *FileAPI) Get(w http.ResponseWriter, r *http.Request, f folder) error {
+func (a *API) Get(w http.ResponseWriter, r *http.Request, f folder) error {
 	name := r.PathValue("path")
 	still := func() error { return a.still(r.Context(), f, name) }
 	file, info, err := f.Open(name)
@@ -197,7 +206,7 @@ type checked struct {
 func (c *checked) Read(p []byte) (int, error) {
 	if len(c.ready) == 0 {
 		if c.chunk == nil {
-			c.chunk = make([]byte, fileChunk)
+			c.chunk = make([]byte, chunkSize)
 		}
 		n, err := c.file.Read(c.chunk)
 		if n == 0 && err != nil {
@@ -222,8 +231,8 @@ func (c *checked) Seek(offset int64, whence int) (int64, error) {
 	return c.file.Seek(offset, whence)
 }
 
-// fileChunk is how much of a file is in memory.
-const fileChunk = 256 << 10
+// chunkSize is how much of a file is in memory.
+const chunkSize = 256 << 10
 
 func tagOf(info fs.FileInfo) string { return `"` + workspace.Tag(info) + `"` }
 
@@ -247,7 +256,7 @@ func expected(h http.Header) workspace.Expect {
 }
 
 // still checks again that the caller may see the session, and its files if they are its own.
-func (a *FileAPI) still(ctx context.Context, f folder, name string) error {
+func (a *API) still(ctx context.Context, f folder, name string) error {
 	record, err := a.Visible.Session(ctx, string(f.of))
 	if err != nil || f.Shared(name) {
 		return err
@@ -268,8 +277,8 @@ type fileWritten struct {
 	Created  bool    `json:"created" doc:"the file is new"`
 }
 
-// PutFile creates or replaces a file.
-func PutFile(w http.ResponseWriter, r *http.Request, f folder) error {
+// Put creates or replaces a file.
+func Put(w http.ResponseWriter, r *http.Request, f folder) error {
 	written, err := f.Copy(r.Context(), r.PathValue("path"), r.Body, f.label, expected(r.Header))
 	if err != nil {
 		return err
@@ -283,8 +292,8 @@ func PutFile(w http.ResponseWriter, r *http.Request, f folder) error {
 	return nil
 }
 
-// DeleteFile deletes a file or an empty folder.
-func DeleteFile(w http.ResponseWriter, r *http.Request, f folder) error {
+// Delete deletes a file or an empty folder.
+func Delete(w http.ResponseWriter, r *http.Request, f folder) error {
 	if err := f.Remove(r.PathValue("path"), f.label, expected(r.Header)); err != nil {
 		return err
 	}
@@ -292,9 +301,9 @@ func DeleteFile(w http.ResponseWriter, r *http.Request, f folder) error {
 	return nil
 }
 
-// DescribeGetFile describes the operation in the OpenAPI document.
-func DescribeGetFile(r huma.API) huma.Operation {
-	o := describeFile(http.MethodGet, "get-file", "Get a file of a session, or list a folder")
+// DescribeGet describes the operation in the OpenAPI document.
+func DescribeGet(r huma.API) huma.Operation {
+	o := describe(http.MethodGet, "get-file", "Get a file of a session, or list a folder")
 	o.Responses = wire.Responses(http.StatusNotFound, map[string]*huma.MediaType{
 		"application/octet-stream": anyBytes(),
 		"application/json":         {Schema: wire.Schema[fileList](r)},
@@ -302,9 +311,9 @@ func DescribeGetFile(r huma.API) huma.Operation {
 	return o
 }
 
-// DescribePutFile describes the operation in the OpenAPI document.
-func DescribePutFile(r huma.API) huma.Operation {
-	o := describeFile(http.MethodPut, "put-file", "Create or replace a file of a session, and create its folders; at most 100 MiB")
+// DescribePut describes the operation in the OpenAPI document.
+func DescribePut(r huma.API) huma.Operation {
+	o := describe(http.MethodPut, "put-file", "Create or replace a file of a session, and create its folders; at most 100 MiB")
 	o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/octet-stream": anyBytes()}}
 	o.Responses = wire.Responses(http.StatusNotFound, map[string]*huma.MediaType{"application/json": {Schema: wire.Schema[fileWritten](r)}})
 	o.Responses["201"] = o.Responses["200"]
@@ -312,19 +321,19 @@ func DescribePutFile(r huma.API) huma.Operation {
 	return o
 }
 
-// DescribeDeleteFile describes the operation in the OpenAPI document.
-func DescribeDeleteFile() huma.Operation {
-	o := describeFile(http.MethodDelete, "delete-file", "Delete a file of a session, or an empty folder")
+// DescribeDelete describes the operation in the OpenAPI document.
+func DescribeDelete() huma.Operation {
+	o := describe(http.MethodDelete, "delete-file", "Delete a file of a session, or an empty folder")
 	o.Responses = wire.Responses(http.StatusNotFound, nil)
 	o.Responses["204"] = &huma.Response{Description: "No Content"}
 	delete(o.Responses, "200")
 	return o
 }
 
-func describeFile(method, id, summary string) huma.Operation {
-	o := wire.Op(method, filesPath+"{path}", id, summary)
+func describe(method, id, summary string) huma.Operation {
+	o := wire.Op(method, path+"{path}", id, summary)
 	o.Parameters = []*huma.Param{
-		sessionParam(),
+		wire.SessionParam(),
 		{Name: "path", In: "path", Required: true, Description: "path in the workspace, with slashes; empty: the workspace itself", Schema: &huma.Schema{Type: huma.TypeString}},
 	}
 	return o

@@ -13,6 +13,7 @@ import (
 
 	"sluice/internal/config"
 	"sluice/internal/configfile"
+	"sluice/internal/footprint"
 )
 
 // Options say how to run a gateway.
@@ -52,7 +53,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	ownSettings := os.Getenv("GOGC") == "" // otherwise the operator has set it
 	if ownSettings {
-		debug.SetGCPercent(gcPercentMax) // little of what a start allocates stays in use
+		footprint.Starting()
 	}
 	a := New(cfg, o.Version, log)
 	a.secrets, log = &secrets, a.log
@@ -66,10 +67,10 @@ func Run(ctx context.Context, o Options) error {
 	}
 	a.greet(o, path)
 	if ownSettings {
-		defer collectRarely()()
+		defer footprint.CollectRarely()()
 		debug.FreeOSMemory() // return the memory that the start has used
 	}
-	if err := unmapProgram(); err != nil {
+	if err := footprint.UnmapProgram(); err != nil {
 		log.Debug("program code that only the start needed stays in memory", "err", err)
 	}
 	a.file.Watch(ctx, seen)

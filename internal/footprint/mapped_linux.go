@@ -1,4 +1,4 @@
-package app
+package footprint
 
 import (
 	"bufio"
@@ -13,11 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unmapProgram takes the pages of the program out of this process's memory. A start runs through much more code than a
+// UnmapProgram takes the pages of the program out of this process's memory. A start runs through much more code than a
 // gateway that waits for messages, and the system counts all of that code as used. Pages that are used again come back
 // from the system's cache of the file, 16 at a time. Only code and constants are unmapped, which nothing can have changed.
 // A program that the loader has relocated keeps all its memory: some of its constants differ from the file.
-func unmapProgram() error {
+func UnmapProgram() error {
 	path, err := os.Readlink("/proc/self/exe")
 	if err != nil {
 		return fmt.Errorf("find the program: %w", err)

@@ -1,4 +1,4 @@
-package app
+package footprint
 
 import (
 	"strings"
@@ -24,6 +24,6 @@ nonsense r-xp 0 0 0 /opt/my sluice
 // The program runs on when its pages are unmapped: they come back.
 func TestUnmapProgram(t *testing.T) {
 	t.Parallel()
-	require.NoError(t, unmapProgram())
-	require.NoError(t, unmapProgram())
+	require.NoError(t, UnmapProgram())
+	require.NoError(t, UnmapProgram())
 }

@@ -1,4 +1,5 @@
-package app
+// Package footprint keeps the memory of the process small: how often garbage is collected, and what goes back to the system.
+package footprint
 
 import (
 	"context"
@@ -23,6 +24,9 @@ const (
 	gcPercentMin, gcPercentMax = 25, 400
 )
 
+// Starting sets the percentage for the start of the process, of which little stays in use.
+func Starting() { debug.SetGCPercent(gcPercentMax) }
+
 // collector sets, after each collection, how much may be allocated until the next one.
 type collector struct {
 	stopped   atomic.Bool
@@ -33,8 +37,8 @@ type collector struct {
 // marker is collected by the next collection, which calls its finalizer.
 type marker struct{ _ *byte }
 
-// collectRarely starts to set the percentage, and to return memory to the system after bursts of work, until stop is called.
-func collectRarely() (stop func()) {
+// CollectRarely starts to set the percentage, and to return memory to the system after bursts of work, until stop is called.
+func CollectRarely() (stop func()) {
 	c := &collector{percent: gcPercentMax, collected: make(chan struct{}, 1)}
 	c.arm()
 	ctx, cancel := context.WithCancel(context.Background())

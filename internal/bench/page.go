@@ -29,7 +29,7 @@ const (
 // measurePage measures the console in a browser that has nothing in its cache: the first view, and the longest list.
 func (b *bench) measurePage(ctx context.Context, g *gateway, name string) error {
 	path := ""
-	for _, program := range []string{"chromium", "chromium-browser", "google-chrome"} {
+	for _, program := range []string{"chromium", "chromium-browser", "google-chrome", "chromium-headless-shell"} {
 		if found, err := exec.LookPath(program); err == nil {
 			path = found
 			break

@@ -44,7 +44,7 @@ var types = map[string]string{
 // Handler serves the page and answers 404 for what is neither a file of it nor the address of a view. If the page is off,
 // it serves nothing.
 func Handler(on bool) http.Handler {
-	p, err := load()
+	p, err := loaded()
 	if err != nil || !on {
 		return http.NotFoundHandler()
 	}
@@ -58,6 +58,9 @@ type page struct {
 	early string                            // the header Link of what makes the first requests
 	csp   string
 }
+
+// loaded is the page of all handlers: the files are part of the program, so each is compressed once.
+var loaded = sync.OnceValues(load)
 
 // load reads the names of the embedded files. Their content is read when it is first asked for.
 func load() (*page, error) {

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -346,7 +347,8 @@ func TestConsoleIsFast(t *testing.T) {
 	require.Less(t, bytes, 150<<10)
 }
 
-// What a view shows first is asked for before the view's modules have been read, and once: the view takes that answer.
+// What a view shows first is asked for before the view's modules have been read, and once: the view takes that answer. With a
+// token in the address, it does not wait for the sign-in.
 func TestConsoleAsksEarly(t *testing.T) {
 	t.Parallel()
 	g := start(t, "")
@@ -378,6 +380,8 @@ func TestConsoleAsksEarly(t *testing.T) {
 				}
 			}
 			require.Equal(t, []string{one}, same, path)
+			const begins = `performance.getEntriesByType("resource").find((r) => r.name === location.origin + %q).startTime`
+			require.LessOrEqual(t, eval[float64](b, fmt.Sprintf(begins, one)), eval[float64](b, fmt.Sprintf(begins, "/login")), path)
 		}
 	}
 }

@@ -122,6 +122,7 @@ policy:
 	send("webchat", "local", "brief for the page")
 	b.until(`document.querySelectorAll(".row").length === 4`)
 	require.Equal(t, append([]string{"brief for the page"}, all...), eval[[]string](b, texts), "a new question stands where its time is")
+	b.until(`document.querySelector("nav.rail [data-view=inbox] .badge")?.textContent.startsWith("4")`)
 	b.picture("inbox-order")
 	require.Equal(t, []string{"slow for the group"}, rows("/inbox?channel=telegram", 1))
 	require.Equal(t, all[:1], rows("/inbox?kind=call", 1))

@@ -15,7 +15,8 @@ import (
 )
 
 // identify is a proxy in front of a gateway that signs people in: it keeps who they are in a cookie, and names them to the
-// gateway in X-Forwarded-Email. It calls from 127.0.0.2, the address that the gateway trusts; the browser calls from 127.0.0.1.
+// gateway in X-Forwarded-Email. A browser with the cookie "ended" is no longer signed in. The proxy calls from 127.0.0.2, the
+// address that the gateway trusts; the browser calls from 127.0.0.1.
 func (g *gateway) identify() string {
 	g.t.Helper()
 	target, err := url.Parse(g.url(""))
@@ -43,7 +44,9 @@ func (g *gateway) identify() string {
 		_, _ = w.Write([]byte("<title>sign in</title>"))
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		if _, err := r.Cookie("person"); err != nil {
+		_, unknown := r.Cookie("person")
+		_, unended := r.Cookie("ended")
+		if unknown != nil || unended == nil {
 			if !strings.Contains(r.Header.Get("Accept"), "application/json") { // as proxies do with what may be a page
 				http.Redirect(w, r, "/oauth2/sign_in", http.StatusFound)
 				return
@@ -165,7 +168,8 @@ func TestPageSignsOutOfAnEndedSignIn(t *testing.T) {
 	b := newBrowser(t)
 	b.open(g.identify() + "/oauth2/start?as=ann@example.org")
 	b.until(`document.querySelector(".calm, .needs") && document.querySelector("#connection.connected")`)
-	b.do(chromedp.Evaluate[chromedp.Void](`localStorage.setItem("sluice.draft", "words"); fetch("/oauth2/sign_out").then(() => import("/api.js")).then((m) => { m.signOut(); m.call("/v1/me"); }); 0`))
+	// No request of the page itself comes between the end of the sign-in and signing out.
+	b.do(chromedp.Evaluate[chromedp.Void](`localStorage.setItem("sluice.draft", "words"); import("/api.js").then((m) => { document.cookie = "ended=yes"; m.signOut(); m.call("/v1/me"); }); 0`))
 	b.reloaded(`["signed out", "sign in"].includes(document.title)`)
 	require.Equal(t, "signed out", eval[string](b, `document.title + (localStorage.getItem("sluice.draft") ?? "")`))
 }

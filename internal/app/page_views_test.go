@@ -113,6 +113,7 @@ var views = []struct{ path, ready string }{
 	{"automation", `.row`},
 	{"automation?part=calendar", `[data-part=calendar] .card`},
 	{"automation?part=hooks", `.card`},
+	{"automation?part=hooks&hook=ci", `.row`},
 	{"automation?part=nodes", `.empty`},
 	{"automation?part=checks", `.empty`},
 	{"alerts", `.row`},
@@ -137,7 +138,7 @@ func furnished(t *testing.T) *gateway {
 models: { default: offline/guide }
 channels: { webchat: { classification: RESTRICTED } }
 cron: { jobs: [ { id: morning, schedule: "0 7 * * *", timezone: Europe/Berlin, text: "<img src=x onerror=alert(1)>", deliver: { to: [ "webchat:local" ] } } ] }
-hooks: { ci: { preset: github, secrets: ["0123456789abcdef0123456789abcdef"], prompt: "CI", session: "hook:ci" } }
+hooks: { ci: { preset: github, secrets: ["`+hookSecret+`"], prompt: "CI", session: "hook:ci" } }
 alerts: { route: { receiver: ops }, receivers: [ { name: ops, targets: ["webchat:local"] } ] }
 budgets: [ { name: house, scope: gateway, limit: 5, per: day }, { name: each, scope: person, limit: 1000000, unit: tokens, per: total } ]
 policy: { rules: [ { name: look, hook: PRE_OUTPUT, when: output.level == 1, action: require_approval } ] }
@@ -185,6 +186,11 @@ func TestPageViews(t *testing.T) {
 	say("/v1/messages", map[string]any{"channel": "webchat", "to": "local", "text": all, "files": []any{map[string]any{"name": `<img src=x onerror=alert(1)>.svg`, "mime": "image/svg+xml", "data": "PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciIG9ubG9hZD0iYWxlcnQoMSkiPjxzY3JpcHQ+YWxlcnQoMSk8L3NjcmlwdD48L3N2Zz4="}}})
 	say("/v1/messages", map[string]any{"channel": "webchat", "to": "local", "text": "look at this " + all, "label": "INTERNAL"})
 	say("/v1/alerts", map[string]any{"key": hostile[0], "severity": "critical", "title": hostile[2], "text": all, "labels": map[string]string{"host": hostile[1]}})
+
+	body, err := json.Marshal(map[string]any{"action": all})
+	require.NoError(t, err)
+	status, said := g.post("d1", string(body))
+	require.Equal(t, http.StatusAccepted, status, said)
 
 	for _, size := range []string{"desk", "phone"} {
 		t.Run(size, func(t *testing.T) {

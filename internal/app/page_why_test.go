@@ -64,7 +64,7 @@ policy:
 		{"/automation", ".row"},
 		{"/audit", ".row"},
 		{"/automation/morning", ".peek .lines > li"},
-		{"/automation?part=hooks&hook=ci", ".lines > li"},
+		{"/automation?part=hooks&hook=ci", ".row"},
 		{"/people", "section:last-of-type .lines > li"},
 		{"/overview", ".lately .lines > li"},
 		{"/conversations/main?tab=steps", ".conversation .lines > li"},

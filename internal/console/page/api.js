@@ -30,12 +30,16 @@ let arriving = null;
 // arrive signs in once, see [signInFromAddress].
 export const arrive = () => (arriving ??= signInFromAddress());
 
+const brought = (name) => new URLSearchParams(location.hash.slice(1)).get(name);
+
+// tokenBrought is the token in the address, before the page signs in with it.
+export const tokenBrought = () => brought("token");
+
 // signInFromAddress signs in with what the address brought, a token or a one-time link, and takes it out of the address, so that it stays
 // out of history, bookmarks and screenshots. It gives the key of the text that says what is wrong.
 async function signInFromAddress() {
-  const given = new URLSearchParams(location.hash.slice(1));
-  const token = given.get("token"),
-    link = given.get("link");
+  const token = brought("token"),
+    link = brought("link");
   if (!token && !link) return "";
   history.replaceState(null, "", location.pathname + location.search);
   return signIn(link ? { link } : { token });
@@ -158,11 +162,12 @@ function keyOf(path) {
   return url.pathname + url.search;
 }
 
-// askEarly asks for what a view will need first. If this fails, the view asks again.
-export function askEarly(path) {
+// askEarly asks for what a view will need first, with a token if the page is not signed in yet. If this fails, the view asks again.
+export function askEarly(path, token = "") {
+  const headers = { ...credentials(), ...(token && { Authorization: "Bearer " + token }) };
   early.set(keyOf(path), {
     at: performance.now(),
-    answer: fetch(path, { headers: credentials(), cache: "no-store" }).then(
+    answer: fetch(path, { headers, cache: "no-store" }).then(
       (answer) => (answer.ok ? answer : null),
       () => null,
     ),

@@ -1,5 +1,6 @@
-// The console starts here: texts, signing in, the frame around the views, the keyboard.
+// The console starts here: texts, signing in, the frame around the views, the keyboard. The first requests are made before.
 
+import "./first.js";
 import { arrive, me, onSignedOut, whoAmI } from "./api.js";
 import { start as startKeys } from "./keys.js";
 import { start as startLive } from "./live.js";

@@ -1,7 +1,7 @@
 // The page's first requests, made before its other modules have been read: who is signed in, and what the view of the address
 // shows first.
 
-import { arrive, askEarly, me, wasSignedIn } from "./api.js";
+import { arrive, askEarly, me, tokenBrought, wasSignedIn } from "./api.js";
 
 // lists are the lists of the API that the views show.
 const lists = {
@@ -17,7 +17,7 @@ const lists = {
 function first() {
   const [view, id] = location.pathname.slice(1).split("/");
   if (!view || view === "overview") return ["/v1/overview"];
-  const filters = new URLSearchParams(location.search);
+  const filters = new URLSearchParams([...new URLSearchParams(location.search)].filter(([, value]) => value));
   if (!lists[view] || filters.has("part")) return []; // part: another list of the view
   filters.delete("tab");
   filters.set("limit", "50");
@@ -25,6 +25,11 @@ function first() {
   return [list + "?" + filters, ...(id && view !== "audit" ? [list + "/" + id] : [])];
 }
 
+// With a token in the address, both are asked for at once. The browser may be signed in as somebody else: then the requests go
+// with the token, as the page will.
+const token = tokenBrought();
+if (token) for (const path of first()) askEarly(path, token);
 arrive().then((wrong) => {
-  if (!wrong && wasSignedIn()) for (const path of me ? first() : ["/v1/me", ...first()]) askEarly(path);
+  if (token || wrong || !wasSignedIn()) return;
+  for (const path of me ? first() : ["/v1/me", ...first()]) askEarly(path);
 });

@@ -1,9 +1,9 @@
 // The frame: the rail with the views, the bar of a phone, and the view that the address names.
 
-import { canSignOut, json, me, Refused, signOut } from "./api.js";
+import { canSignOut, me, page, Refused, signOut } from "./api.js";
 import { connected, onChange, watch } from "./live.js";
 import { address, useAddress } from "./router.js";
-import { choose, language, languagesKnown, t } from "./text.js";
+import { choose, count, language, languagesKnown, t } from "./text.js";
 import { cls, html, useEffect, useReducer, useRef, useState } from "./ui/html.js";
 import { Dialog, Icon, Level, Problem } from "./ui/parts.js";
 
@@ -61,7 +61,7 @@ export function Shell({ again, known }) {
   const at = useAddress();
   const [open, show] = useState("");
   opened = show;
-  const [waiting, count] = useState(0);
+  const [waiting, wait] = useState(noneWaits);
   const [, draw] = useReducer((n) => n + 1, 0);
 
   useEffect(() => watch(draw), []);
@@ -70,7 +70,7 @@ export function Shell({ again, known }) {
     let timer = 0;
     const look = () => {
       clearTimeout(timer);
-      timer = setTimeout(() => waits().then(count, () => {}), 150);
+      timer = setTimeout(() => waits().then(wait, () => {}), 150);
     };
     look();
     const stop = onChange(["approvals", "pairings"], look);
@@ -81,7 +81,7 @@ export function Shell({ again, known }) {
   }, [known]);
   useEffect(() => {
     document.title =
-      (waiting ? `(${waiting}) ` : "") + (views.includes(at.view) ? t("view." + at.view) + " · " : "") + "Sluice";
+      (waiting.count ? `(${count(waiting)}) ` : "") + (views.includes(at.view) ? t("view." + at.view) + " · " : "") + "Sluice";
   }, [at.view, waiting, language]);
   useEffect(() => show((o) => (o === "more" ? "" : o)), [at.view, at.id]);
 
@@ -112,7 +112,7 @@ export function Shell({ again, known }) {
             <ul>
               ${g.map((v) => html`
                 <li>
-                  <${Link} view=${v} at=${at} waiting=${v === "inbox" ? waiting : 0} />
+                  <${Link} view=${v} at=${at} waiting=${v === "inbox" ? waiting : noneWaits} />
                 </li>
               `)}
             </ul>
@@ -142,7 +142,7 @@ export function Shell({ again, known }) {
       </main>
       <nav class="bottom" aria-label=${t("shell.views")}>
         ${onPhone.map((v) => html`
-          <${Link} view=${v} at=${at} waiting=${v === "inbox" ? waiting : 0} text=${t("short." + v)} />
+          <${Link} view=${v} at=${at} waiting=${v === "inbox" ? waiting : noneWaits} text=${t("short." + v)} />
         `)}
         <button
           type="button"
@@ -191,17 +191,20 @@ export function Shell({ again, known }) {
   `;
 }
 
-// waits counts what waits for a person.
+const noneWaits = { count: 0 };
+
+// waits counts what waits for a person. more: at least that many.
 async function waits() {
-  const none = (e) => (e instanceof Refused ? { approvals: [], pairings: [] } : Promise.reject(e));
+  const none = (e) => (e instanceof Refused ? { body: { approvals: [], pairings: [] } } : Promise.reject(e));
   const [a, p] = await Promise.all([
-    json("/v1/approvals?status=pending&limit=200").catch(none),
-    json("/v1/pairings").catch(none),
+    page("/v1/approvals?status=pending&limit=200").catch(none),
+    page("/v1/pairings").catch(none),
   ]);
-  return a.approvals.length + p.pairings.filter((one) => one.status === "pending").length;
+  const asking = p.body.pairings.filter((one) => one.status === "pending");
+  return { count: a.body.approvals.length + asking.length, more: Boolean(a.next) };
 }
 
-function Link({ view, at, waiting = 0, text = t("view." + view) }) {
+function Link({ view, at, waiting = noneWaits, text = t("view." + view) }) {
   return html`
     <a
       class=${cls("to", at.view === view && "on")}
@@ -211,9 +214,9 @@ function Link({ view, at, waiting = 0, text = t("view." + view) }) {
     >
       <${Icon} name=${view} />
       <span>${text}</span>
-      ${waiting > 0 && html`
+      ${waiting.count > 0 && html`
         <b class="badge">
-          ${waiting}
+          ${count(waiting)}
           <span class="unseen"> ${t("shell.waiting")}</span>
         </b>
       `}

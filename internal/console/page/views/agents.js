@@ -154,6 +154,7 @@ function SetModel({ of: a, known: names, close, done }) {
             drop=${() => put(null)}
             keys=${[key]}
             done=${done}
+            stale=${read.again}
             cancel=${close}
           />
         ` : html`

@@ -1,11 +1,11 @@
 // Automation: jobs with what they did and will do, hooks with their requests, nodes and checks.
 
-import { call, json, post } from "../api.js";
+import { call, json, page, post } from "../api.js";
 import { onChange } from "../live.js";
 import { address, useAddress } from "../router.js";
 import { date, day, exact, minute, number, t, visible } from "../text.js";
-import { html, useEffect } from "../ui/html.js";
-import { List, statusColumn } from "../ui/list.js";
+import { html, useEffect, useState } from "../ui/html.js";
+import { ageColumn, List, statusColumn } from "../ui/list.js";
 import { Act, Age, ask, Chip, Facts, Level, Loaded, Tabs, Text, useLoad, Value, When } from "../ui/parts.js";
 import { oneLine } from "./deliveries.js";
 import { tokens } from "./runs.js";
@@ -18,6 +18,8 @@ export default function Automation() {
   const part = parts.includes(at.query.get("part")) ? at.query.get("part") : "jobs";
   const names = Object.fromEntries(parts.map((p) => [p, t("automation." + p)]));
   const tabs = html`<${Tabs} view="automation" names=${names} current=${part} />`;
+  const hook = at.query.get("hook");
+  if (part === "hooks" && hook) return html`<${Requests} key=${hook} hook=${hook} top=${tabs} />`;
   if (part !== "jobs")
     return html`
       <div class="page-body">
@@ -62,9 +64,13 @@ export default function Automation() {
   `;
 }
 
+const timesShown = 30; // of a job, until older ones are asked for
+const timesMax = 200;
+
 function Job({ id, refresh }) {
   const path = "/v1/cron/" + encodeURIComponent(id);
-  const read = useLoad(() => Promise.all([json(path), json(path + "/history?limit=30")]), [id]);
+  const [times, show] = useState(timesShown);
+  const read = useLoad(() => Promise.all([json(path), page(path + "/history?limit=" + times)]), [id, times]);
   useEffect(() => onChange(["jobs", "runs"], read.again), []);
   const does = (verb) => async () => {
     await post(`${path}/${verb}`);
@@ -73,7 +79,7 @@ function Job({ id, refresh }) {
   };
   return html`
     <${Loaded} of=${read}>
-      ${([j, { instants }]) => html`
+      ${([j, { body: { instants }, next }]) => html`
         <header class="detail-head">
           <h2>${visible(j.id)}</h2>
           <p>
@@ -141,16 +147,7 @@ function Job({ id, refresh }) {
                 ${i.run && html`<a href=${address("runs", i.run)}>${t("col.run")}</a>`}${" "}
                 ${i.deliveries?.map((d) => html`
                   ${" "}
-                  ${d.delivery ? html`
-                    <a href=${address("deliveries", d.delivery)}>${visible(d.target)}</a>
-                  ` : (
-                    visible(d.target)
-                  )}${" "}
-                  <${Chip} status=${d.state} />
-                  ${d.error && html`
-                    ${" "}
-                    <span class="soft">${visible(d.error)}</span>
-                  `}
+                  <${Sent} of=${d} />
                 `)}
                 <span class="soft">
                   ${tokens({ inputTokens: i.input_tokens, outputTokens: i.output_tokens })} ${i.why && visible(i.why)}
@@ -159,6 +156,15 @@ function Job({ id, refresh }) {
               </li>
             `)}
           </ol>
+          ${next && (times < timesMax ? html`
+            <div class="acts">
+              <button type="button" class="small" data-part="older" onClick=${() => show(timesMax)}>
+                ${t("automation.older")}
+              </button>
+            </div>
+          ` : html`
+            <p class="soft">${t("automation.timesmax", { n: timesMax })}</p>
+          `)}
         ` : html`
           <p class="soft">${t("automation.never")}</p>
         `}
@@ -166,6 +172,20 @@ function Job({ id, refresh }) {
     <//>
   `;
 }
+
+// Sent is where a reply was sent, and how that ended.
+const Sent = ({ of: d }) => html`
+  ${d.delivery ? html`
+    <a href=${address("deliveries", d.delivery)}>${visible(d.target)}</a>
+  ` : (
+    visible(d.target)
+  )}${" "}
+  <${Chip} status=${d.state} />
+  ${d.error && html`
+    ${" "}
+    <span class="soft">${visible(d.error)}</span>
+  `}
+`;
 
 const jobsMax = 200; // in the calendar
 const upcomingMax = 50; // times of a job, of the API
@@ -220,8 +240,6 @@ function Calendar() {
 }
 
 function Hooks() {
-  const at = useAddress();
-  const hook = at.query.get("hook") ?? "";
   const read = useLoad(() => json("/v1/hooks"), []);
   return html`
     <${Loaded} of=${read}>
@@ -253,56 +271,71 @@ function Hooks() {
               </article>
             `)}
           </div>
-          ${hook && html`<${Requests} key=${hook} hook=${hook} />`}
         `
       }
     <//>
   `;
 }
 
-function Requests({ hook }) {
-  const path = `/v1/hooks/${encodeURIComponent(hook)}/requests`;
-  const read = useLoad(() => json(path + "?limit=50"), [hook]);
+const requestsOf = (hook) => `/v1/hooks/${encodeURIComponent(hook)}/requests`;
+
+// Requests are the requests to a hook, and what happened to them.
+function Requests({ hook, top }) {
   return html`
-    <section>
-      <h2>${t("hooks.requestsof", { name: visible(hook) })}</h2>
-      <${Loaded} of=${read}>
-        ${({ requests }) =>
-          requests.length ? html`
-            <ul class="lines">
-              ${requests.map((r) => html`
-                <li key=${r.id}>
-                  <details>
-                    <summary>
-                      <${Chip} status=${r.status ?? "unknown"} /> <${Age} at=${r.received} /> <code>${r.id}</code>${" "}
-                      <span class="soft">${r.why && visible(r.why)}</span>
-                    </summary>
-                    <${Request} path=${path + "/" + encodeURIComponent(r.id)} again=${read.again} />
-                  </details>
-                  ${r.status && html`<a href=${address("why", r.key)}>${t("why.button")}</a>`}
-                </li>
-              `)}
-            </ul>
-          ` : html`
-            <p class="soft">${t("hooks.none")}</p>
-          `
-        }
-      <//>
-    </section>
+    <${List}
+      name="automation"
+      label=${t("hooks.requestsof", { name: visible(hook) })}
+      path=${requestsOf(hook)}
+      take=${(b) => b.requests}
+      id=${(r) => r.id}
+      kinds=${["runs", "alerts"]}
+      head=${() => html`
+        ${top}
+        <div class="strip">
+          <h2>${t("hooks.requestsof", { name: visible(hook) })}</h2>
+        </div>
+      `}
+      columns=${[
+        statusColumn((r) => r.status ?? "unknown"),
+        { text: t("col.id"), width: "minmax(12rem, 1fr)", on: "main", cell: (r) => html`<code>${visible(r.id)}</code>` },
+        {
+          text: t("inbox.reason"),
+          width: "minmax(8rem, 2fr)",
+          on: "sub",
+          cell: (r) => visible(r.why || (r.alerts ?? []).join(", ")),
+        },
+        ageColumn((r) => r.received),
+      ]}
+      why=${(r) => address("why", r.key)}
+      rowName=${(r) => r.id}
+      empty=${html`<p>${t("hooks.none")}</p>`}
+      detail=${Request}
+    />
   `;
 }
 
-function Request({ path, again }) {
-  const read = useLoad(() => json(path), [path]);
+function Request({ id, row, refresh }) {
+  const hook = useAddress().query.get("hook");
+  const path = requestsOf(hook) + "/" + encodeURIComponent(id);
+  const read = useLoad(() => json(path), [path, row?.status]);
   return html`
     <${Loaded} of=${read}>
       ${(r) => html`
+        <header class="detail-head">
+          <h2>
+            <code>${visible(r.id)}</code>
+          </h2>
+          <p>
+            <${Chip} status=${r.status ?? "unknown"} /> <${Level} label=${r.label} />
+          </p>
+        </header>
+        ${r.why && html`<p class="note">${visible(r.why)}</p>`}
         <div class="acts">
           <${Act}
             done=${t("hooks.replayed")}
             run=${async () => {
               await post(path + "/replay");
-              again();
+              refresh();
             }}
             icon="retry"
           >
@@ -311,9 +344,18 @@ function Request({ path, again }) {
         </div>
         <${Facts}
           of=${[
+            [t("col.time"), html`<${When} at=${r.received} />`],
             [t("col.session"), r.session && html`<a href=${address("conversations", r.session)}>${r.session}</a>`],
             [t("col.run"), r.run && html`<a href=${address("runs", r.run)}>${r.run}</a>`],
             [t("hooks.alerts"), r.alerts?.map(visible).join(", ")],
+            ...(r.sends ?? []).map((d) => [t("col.to"), html`<${Sent} of=${d} />`]),
+            [
+              t("hooks.replayof"),
+              r.replay_of && html`
+                <a href=${address("automation", r.replay_of, { part: "hooks", hook })}>${visible(r.replay_of)}</a>
+              `,
+            ],
+            ...Object.entries({ ...r.headers, ...r.query }).map(([k, v]) => [visible(k), visible(v)]),
           ]}
         />
         <${Text} code text=${r.payload ?? ""} label=${t("hooks.payload")} />

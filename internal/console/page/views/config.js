@@ -1,10 +1,10 @@
 // Config: the settings in effect with where each comes from, changes that are checked and shown before they are saved, and
 // earlier versions. A secret is never here: its field is empty, and a new one is sent only when it was typed.
 
-import { call, json, owns, post } from "../api.js";
+import { call, json, owns, post, Refused } from "../api.js";
 import { change, useAddress } from "../router.js";
 import { exact, known, t, visible } from "../text.js";
-import { cls, html, useEffect, useRef, useState } from "../ui/html.js";
+import { cls, html, useEffect, useReducer, useRef, useState } from "../ui/html.js";
 import { Act, Age, Chip, Loaded, Problem, Tabs, toast, useLoad } from "../ui/parts.js";
 import { Field } from "./policy.js";
 
@@ -96,16 +96,28 @@ function sourceOf({ from, line, name }) {
   return [[known("config.from", from), what].filter(Boolean).join(" "), where].filter(Boolean).join(", ");
 }
 
+// unsaved are the changes that are not saved yet. They stay while other views are open, and are in no storage of the browser, as
+// there may be a secret among them.
+const unsaved = {
+  edits: {}, // path → { path, value } or { path, remove }
+  extra: [], // settings that are not there yet
+};
+
 function Settings({ of: c, again }) {
   const at = useAddress();
-  const [edits, set] = useState({}); // path → { path, value } or { path, remove }
+  const [, draw] = useReducer((n) => n + 1, 0);
+  const keep = (name) => (value) => {
+    unsaved[name] = value;
+    draw();
+  };
+  const [set, add] = [keep("edits"), keep("extra")];
+  const { edits, extra } = unsaved;
   const [open, show] = useState("");
-  const [extra, add] = useState([]); // settings that are not there yet
-  const [page, turn] = useState(0);
+  const filter = (values) => change({ ...values, page: "" });
+  const turn = (to) => change({ page: to > 0 ? String(to + 1) : "" });
   const q = (at.query.get("q") ?? "").toLowerCase(),
     section = at.query.get("section") ?? "",
     which = at.query.get("show") ?? "all";
-  useEffect(() => turn(0), [q, section, which]);
   const put = (e) => {
     set({ ...edits, [e.path]: e });
     show("");
@@ -122,6 +134,8 @@ function Settings({ of: c, again }) {
       (!q || k.path.toLowerCase().includes(q) || k.doc.toLowerCase().includes(q)),
   );
   const sections = [...new Set(c.keys.map((k) => sectionOf(k.path)))];
+  const asked = Number.parseInt(at.query.get("page") ?? "1", 10) - 1;
+  const page = Math.max(0, Math.min(asked || 0, Math.ceil(found.length / shownMax) - 1));
   const some = found.slice(page * shownMax, (page + 1) * shownMax);
   return html`
     <${Draft}
@@ -134,16 +148,17 @@ function Settings({ of: c, again }) {
         add([]);
         again();
       }}
+      stale=${again}
       cancel=${() => set({})}
     />
     <div class="filters" id="filters" role="search">
       <label class=${cls("filter", q && "set")}>
         <span>${t("filter.words")}</span>
-        <input type="search" value=${at.query.get("q") ?? ""} onInput=${(e) => change({ q: e.target.value })} />
+        <input type="search" value=${at.query.get("q") ?? ""} onInput=${(e) => filter({ q: e.target.value })} />
       </label>
       <label class=${cls("filter", section && "set")}>
         <span>${t("config.section")}</span>
-        <select value=${section} onChange=${(e) => change({ section: e.target.value })}>
+        <select value=${section} onChange=${(e) => filter({ section: e.target.value })}>
           <option value="">${t("config.all")}</option>
           ${sections.map((s) => html`
             <option value=${s} selected=${s === section}>
@@ -154,7 +169,7 @@ function Settings({ of: c, again }) {
       </label>
       <label class=${cls("filter", which !== "all" && "set")}>
         <span>${t("config.show")}</span>
-        <select value=${which} onChange=${(e) => change({ show: e.target.value === "all" ? "" : e.target.value })}>
+        <select value=${which} onChange=${(e) => filter({ show: e.target.value === "all" ? "" : e.target.value })}>
           ${["all", "changed", "restart"].map((s) => html`
             <option value=${s} selected=${s === which}>
               ${t("config.show." + s)}
@@ -167,7 +182,7 @@ function Settings({ of: c, again }) {
       known=${keys}
       add=${(k) => {
         add([k, ...extra]);
-        change({ q: "", section: "", show: "" });
+        filter({ q: "", section: "", show: "" });
         show(k.path);
       }}
     />
@@ -177,7 +192,7 @@ function Settings({ of: c, again }) {
     ${some.length === 0 ? html`
       <p class="empty">
         ${t("config.nothing")}${" "}
-        <button type="button" class="small" onClick=${() => change({ q: "", section: "", show: "" })}>
+        <button type="button" class="small" onClick=${() => filter({ q: "", section: "", show: "" })}>
           ${t("config.clear")}
         </button>
       </p>
@@ -404,8 +419,8 @@ export function Editor({ of: k, edit, put, suggestions }) {
   `;
 }
 
-// Draft shows what changes would do, and saves them.
-export function Draft({ draft, version, drop, keys = [], done, cancel }) {
+// Draft shows what changes would do, and saves them. stale reads the configuration again: somebody else has changed it meanwhile.
+export function Draft({ draft, version, drop, keys = [], done, stale, cancel }) {
   const [checked, set] = useState({});
   const box = useRef(null);
   const text = JSON.stringify(draft);
@@ -493,8 +508,13 @@ export function Draft({ draft, version, drop, keys = [], done, cancel }) {
           part="save"
           disabled=${busy || !result?.ok}
           run=${async () => {
+            const saved = call("/v1/config", { method: "PUT", headers: { "If-Match": '"' + version + '"' }, body: draft });
             const answer = await (
-              await call("/v1/config", { method: "PUT", headers: { "If-Match": '"' + version + '"' }, body: draft })
+              await saved.catch((problem) => {
+                if (problem.status !== 412) throw problem;
+                stale();
+                throw new Refused(problem.status, t("config.stale"));
+              })
             ).json();
             toast(t(answer.restart.length > 0 ? "config.savedlater" : "config.saved"));
             done();
@@ -554,6 +574,7 @@ function History({ of: c, again }) {
                 go(0);
                 again();
               }}
+              stale=${again}
               cancel=${() => go(0)}
             />
           `}

@@ -64,20 +64,21 @@ LONGEST := ./internal/bus ./store/postgres ./internal/app ./router ./adapters/te
 # the compiler makes each package for them once.
 #
 # The kill tests build the gateway themselves, so their cached results may be old, and their gateways' files are on the
-# disk. They mostly wait, and what they check does not depend on how busy the machine is: the tests without the race
-# detector run beside them. Beside all others, they would make those in the browser too slow.
+# disk. They mostly wait, and what they check does not depend on how busy the machine is: the other tests without the race
+# detector run beside them. Beside all others, they would make those in the browser too slow. The detector would see only the
+# tests' own code, because the gateways are processes of their own.
 NO_RACE_TAGS := -tags faultpoints,mutants
 test: ## run every test under the race detector, installing what they need where that is possible
 	@tools/testdeps
 	@export CI=true GORACE="atexit_sleep_ms=0 $${GORACE:-}" GOGC=$${GOGC:-400} GOTMPDIR=$${GOTMPDIR:-$${TMPDIR:-/tmp}}; \
-	TMPDIR=$$(tools/testtmp); export TMPDIR; trap 'rm -rf "$$TMPDIR"' EXIT; \
+	files=$$(tools/testtmp); trap 'rm -rf "$$files"' EXIT; export TMPDIR="$$files"; \
 	if [ -z "$${SLUICE_API_SPECS:-}" ] && [ -d '$(API_SPECS)' ]; then export SLUICE_API_SPECS='$(API_SPECS)'; fi; \
 	check() { go test -vet=off -exec 'env -u GOTMPDIR' -timeout $(TESTTIMEOUT) "$$@"; }; \
 	sequential=$$(tools/sequential); \
 	failed=0; check $(RACE) -p 3 $(LONGEST) $$(go list ./... | grep -v -e '/internal/chaos$$' -e '/internal/attacks$$' -e '/internal/budget$$' | grep -v -x -F -e "$$sequential") || failed=1; \
 	GOFLAGS="$$(go env GOFLAGS) $(LEAN) -ldflags=-s"; export GOFLAGS; \
 	check $(NO_RACE_TAGS) -v ./internal/budget || failed=1; \
-	TMPDIR=$$GOTMPDIR check $(RACE) -count 1 ./internal/chaos & chaos=$$!; \
+	TMPDIR=$$GOTMPDIR check $(NO_RACE_TAGS) -count 1 ./internal/chaos & chaos=$$!; \
 	check $(NO_RACE_TAGS) ./internal/attacks & attacks=$$!; \
 	check $(NO_RACE_TAGS) ./internal/markdown $$sequential || failed=1; \
 	check $(NO_RACE_TAGS) -run '^(TestTheHiddenIsAsTheAbsent|TestCheck38.*)$$' ./internal/app || failed=1; \

@@ -14,6 +14,7 @@ import (
 	"sluice/adapters"
 	"sluice/adapters/webchat"
 	"sluice/internal/agent"
+	"sluice/internal/agent/tools/memory"
 	"sluice/internal/bus"
 	"sluice/internal/config"
 	"sluice/internal/console"
@@ -43,7 +44,7 @@ func (a *App) newHTTP() error {
 		Gateway: httpapi.Gateway{
 			Resolver: a.router.Sessions(), Sessions: a.router.Sessions(), Turns: a.router.Intake, Work: a.router.Sessions(), Gate: a.router.Answers,
 			SendPermissions: a.router.SendPermissions(), Checker: a.router.Sender, Past: &backtest.Past{Store: a.store, Composer: a.router.Sender.Composer, Now: a.now}, Outbox: a.router.Sender, Directory: a.router.Routes, Deliveries: a.router.Deliveries(), Tasks: a.router.Exchanges(),
-			Approver: a.router.Approvals, Always: a.router.Approvals, Pairings: a.router.Pairings, Jobs: a.router.Jobs, Places: a.router.Places(), PlaceSettings: a.router.Places().Settings, Heartbeats: a.router.Jobs, Events: a.bus, Live: bus.Everything{Bus: a.bus}, Steps: a.bus, Simulator: simulator{a.loop}, Nodes: a.nodes, Hooks: a.router.Hooks(), Alerts: a.router.Alerts(),
+			Approver: a.router.Approvals, Always: a.router.Approvals, Pairings: a.router.Pairings, Jobs: a.router.Jobs, Memories: &memory.Tools{Store: a.store, Roster: a.roster, Now: a.now}, Places: a.router.Places(), PlaceSettings: a.router.Places().Settings, Heartbeats: a.router.Jobs, Events: a.bus, Live: bus.Everything{Bus: a.bus}, Steps: a.bus, Simulator: simulator{a.loop}, Nodes: a.nodes, Hooks: a.router.Hooks(), Alerts: a.router.Alerts(),
 		},
 		Rows: httpapi.Rows{
 			Sessions: a.store, Tree: a.store, Runs: a.store, Deliveries: a.store, Media: a.store, Exchanges: a.store, Approvals: a.store, Allow: a.store, Policies: a.store,

@@ -215,7 +215,7 @@ func (g *gateway) ask(as flow.Level, method, path, body string, headers ...strin
 var (
 	times = regexp.MustCompile(`\d{4}-\d\d-\d\dT([0-9:.]|%3A)+(Z|[+-]\d\d:\d\d)|"(created|created_at|last_activity|modified)\\?":[0-9.e+]+|\b1[5-9]\d{11}\b|\d+ [A-Z][a-z]{2} \d\d:\d\d UTC|"uptime":"[^"]*"|"runtime_ms":\d+|_runtime [0-9.a-zµ]+`)
 	spans = regexp.MustCompile(`,"(waited|took)_ms":\d+`) // left out below a millisecond
-	names = regexp.MustCompile(`\b(sess|run|dlv|xch|chn|med|apr|msg|call|resp|fc|chatcmpl)[-_][0-9a-f]{8,}(_[0-9a-f]{8})?|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{32}\b|\b\d{16}-[0-9a-f]{16}\b`)
+	names = regexp.MustCompile(`\b(sess|run|dlv|xch|chn|med|mem|apr|msg|call|resp|fc|chatcmpl)[-_][0-9a-f]{8,}(_[0-9a-f]{8})?|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{32}\b|\b\d{16}-[0-9a-f]{16}\b`)
 )
 
 // normal is an answer without what differs of itself: times, and names, which are numbered as they appear.

@@ -68,7 +68,8 @@ func decisions() map[string]ruling {
 		"simulate-tool-call":   {by: bySession, body: `{"tool_name":"todo_list","session":"{id}"}`, more: simulated()},
 		"list-memories":        {by: bySession, tail: []string{"", "?q=" + marker, "?tag=t", "?namespace=main"}},
 		"list-memory-versions": {by: bySession, tail: []string{"?key={key}", "?key={key}&namespace=main&limit=1", "?key={key}&after={memory}"}},
-		"get-memory":           {by: bySession},
+		"save-memory":          {by: byNothing, body: `{"key":"mine","content":"tea"}`}, // it has the caller's label, see TestMemoryIsSaved of package httpapi
+		"get-memory":           {by: bySession, at: []string{"/v1/memory/{memory}", "/v1/memory/{key}"}},
 		"delete-memory":        {by: bySession},
 		"get-media":            {by: byRow},
 		"list-agents":          {by: byRow, tail: []string{"?calls=true&tools=true"}}, // they are in the configuration, but their calls have levels

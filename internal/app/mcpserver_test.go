@@ -63,7 +63,7 @@ func TestTheGatewayIsAnMCPServer(t *testing.T) {
 	}
 	require.Equal(t, map[string]string{
 		"agents_list": "reads", "sessions_list": "reads", "session_status": "reads", "sessions_history": "reads", "sessions_send": "changes", "sessions_spawn": "changes",
-		"run_status": "reads", "memory_list": "reads", "memory_search": "reads", "memory_get": "reads", "memory_delete": "destroys", "message": "changes", "deliveries_list": "reads",
+		"run_status": "reads", "memory_list": "reads", "memory_search": "reads", "memory_get": "reads", "memory_save": "changes", "memory_delete": "destroys", "message": "changes", "deliveries_list": "reads",
 		"delivery_show": "reads", "alert_list": "reads", "alert_show": "reads", "alert_fire": "changes", "alert_ack": "changes", "alert_resolve": "changes", "alert_silence": "changes",
 	}, hints)
 
@@ -90,6 +90,38 @@ func TestTheGatewayIsAnMCPServer(t *testing.T) {
 	require.Contains(t, text, "agent:main:main")
 	text, _ = useTool(t, s, "sessions_list", `{"limit":1}`)
 	require.Contains(t, text, `"after":"sess_`, "a page says where the next one begins")
+	text, failed = useTool(t, s, "sessions_list", `{"kinds":["main"],"activeMinutes":5,"messageLimit":1}`)
+	require.False(t, failed, text)
+	var rows struct {
+		Sessions []struct {
+			Key      string
+			Messages []struct{ Role, Text string }
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(text), &rows))
+	require.Len(t, rows.Sessions, 1)
+	require.Len(t, rows.Sessions[0].Messages, 1)
+	require.NotEqual(t, "tool", rows.Sessions[0].Messages[0].Role)
+	text, _ = useTool(t, s, "sessions_list", `{"kinds":["cron","group"]}`)
+	require.Equal(t, "{\"sessions\":[]\n}", text)
+	text, failed = useTool(t, s, "sessions_list", `{"kinds":["nonsense"]}`)
+	require.True(t, failed, text)
+
+	text, failed = useTool(t, s, "memory_save", `{"key":"milk/price","content":"two euros","tags":["shop"]}`)
+	require.False(t, failed, text)
+	require.Contains(t, text, `"classification":"PUBLIC"`)
+	text, failed = useTool(t, s, "memory_get", `{"key":"milk/price"}`)
+	require.False(t, failed, text)
+	require.Contains(t, text, "two euros")
+	text, failed = useTool(t, s, "memory_search", `{"query":"milk","max_results":1}`)
+	require.False(t, failed, text)
+	require.Contains(t, text, "two euros")
+	text, failed = useTool(t, s, "memory_delete", `{"key":"milk/price"}`)
+	require.False(t, failed, text)
+	text, failed = useTool(t, s, "memory_get", `{"key":"milk/price"}`)
+	require.True(t, failed, text)
+	require.Contains(t, text, "not found")
+
 	resources, err := s.ListResources(t.Context(), nil)
 	require.NoError(t, err)
 	require.Len(t, resources.Resources, 1)

@@ -6,9 +6,13 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/internal/agent/roster"
+	"sluice/internal/agent/tools/memory"
+	"sluice/internal/httpapi"
 	"sluice/internal/httpapi/auth"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
@@ -40,6 +44,10 @@ func (g *gateway) SearchMemories(ctx context.Context, q sessions.MemorySearch) (
 	return g.memories.SearchMemories(ctx, q)
 }
 
+func (g *gateway) MemoriesByKey(ctx context.Context, s sessions.MemoryScope, key string) ([]sessions.Memory, error) {
+	return g.memories.MemoriesByKey(ctx, s, key)
+}
+
 func (g *gateway) DeleteMemory(ctx context.Context, d sessions.MemoryDelete) error {
 	return g.memories.DeleteMemory(ctx, d)
 }
@@ -61,7 +69,12 @@ func remembering(t *testing.T) (http.Handler, *store.DB) {
 		m.Created, m.Updated, m.Session = clock, clock, "sess_1"
 		require.NoError(t, db.SaveMemory(t.Context(), sessions.MemorySave{Memory: m, MaxEntries: 10, MaxBytes: 10_000}))
 	}
-	return newServer(t, g, withTokens(auth.Credential{Name: "low", Token: "low", Level: flow.Internal, Role: auth.RoleOperator},
+	agents := roster.New(roster.Settings{Agents: []roster.Definition{{ID: "main", Default: true, Memory: roster.MemorySettings{MaxEntries: 2}}, {ID: "other"}}})
+	saved := func(c *httpapi.Config) {
+		c.Gateway.Memories = &memory.Tools{Store: db, Roster: agents, Now: func() time.Time { return clock }}
+	}
+	return newServer(t, g, saved, withTokens(auth.Credential{Name: "own", Token: "own", Level: flow.Restricted, Role: auth.RoleOwner}, auth.Credential{Name: "reader", Token: "reader", Level: flow.Internal, Role: auth.RoleViewer},
+		auth.Credential{Name: "low", Token: "low", Level: flow.Internal, Role: auth.RoleOperator},
 		auth.Credential{Name: "high", Token: "high", Level: flow.Restricted, Role: auth.RoleOperator})).Handler(), db
 }
 
@@ -160,4 +173,63 @@ func TestMemoryIsShownAndDeleted(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, entries, 2)
 	require.Equal(t, []any{"token:high", "mem_2", flow.Confidential}, []any{entries[1].Actor, entries[1].Object, entries[1].Label.Level()})
+}
+
+// What a caller saves has the caller's label and audience, whatever the request says.
+func TestMemoryIsSaved(t *testing.T) {
+	t.Parallel()
+	h, db := remembering(t)
+	save := func(token, body string) (int, memoryAnswer, string) {
+		w := call(h, http.MethodPost, "/v1/memory", body, "Authorization: Bearer "+token)
+		var m memoryAnswer
+		if w.Code == http.StatusCreated {
+			require.NoError(t, json.Unmarshal(w.Body.Bytes(), &m))
+		}
+		return w.Code, m, w.Body.String()
+	}
+	for _, c := range []struct{ token, body, level, trust, audience, namespace string }{
+		{"own", `{"key":"milk","content":"two"}`, "PUBLIC", "trusted", "owner", "main"},
+		{"own", `{"key":"milk","content":"two","label":"CONFIDENTIAL","agent":"other"}`, "CONFIDENTIAL", "trusted", "owner", "other"},
+		{"low", `{"key":"milk","content":"two","label":"PUBLIC/trusted"}`, "INTERNAL", "untrusted", "webchat:token:low", "main"},
+		{"high", `{"key":"milk","content":"two"}`, "RESTRICTED", "untrusted", "webchat:token:high", "main"},
+	} {
+		code, m, text := save(c.token, c.body)
+		require.Equal(t, http.StatusCreated, code, text)
+		require.Equal(t, []string{c.level, c.trust, c.audience, c.namespace}, []string{m.Classification, m.Trust, m.Audience, m.Namespace}, c)
+	}
+	entries, err := db.ListAudit(t.Context(), ledger.AuditQuery{Action: "memory.save", MaxLevel: flow.Restricted})
+	require.NoError(t, err)
+	require.Len(t, entries, 4)
+	require.Equal(t, []any{"token:high", flow.Restricted}, []any{entries[0].Actor, entries[0].Label.Level()})
+	for body, want := range map[string]string{
+		`{"key":"a\nb","content":"x"}`:                                  "key: want one line",
+		`{"key":"a","content":" "}`:                                     "content: is required",
+		`{"key":"a","content":"x","agent":"nobody"}`:                    `agent: there is no agent \"nobody\"`,
+		`{"key":"a","content":"x","expires_at":"2001-01-01T00:00:00Z"}`: "expires_at: is in the past",
+		`{"key":"a","content":"x","label":"RESTRICTED"}`:                "label: RESTRICTED is above INTERNAL",
+	} {
+		code, _, text := save("low", body)
+		require.GreaterOrEqual(t, code, 400, body)
+		require.Less(t, code, 500, body)
+		require.Contains(t, text, want)
+	}
+	code, _, text := save("reader", `{"key":"a","content":"x"}`)
+	require.Equal(t, http.StatusForbidden, code, text)
+	code, _, text = save("low", `{"key":"b","content":"x"}`)
+	require.Equal(t, http.StatusCreated, code, text)
+	_, _, text = save("low", `{"key":"c","content":"x"}`)
+	require.Contains(t, text, "content: no room left: your token may keep 2 memories")
+
+	var m memoryShown
+	require.Equal(t, http.StatusOK, ask(t, h, "low", "/v1/memory/milk", &m), "the caller's own comes first")
+	require.Equal(t, "webchat:token:low", m.Memory.Audience)
+	require.Equal(t, http.StatusOK, ask(t, h, "own", "/v1/memory/milk?namespace=main", &m))
+	require.Equal(t, "owner", m.Memory.Audience)
+	ambiguous := call(h, http.MethodGet, "/v1/memory/milk", "", "Authorization: Bearer own")
+	require.Equal(t, http.StatusConflict, ambiguous.Code)
+	require.Contains(t, ambiguous.Body.String(), "4 memories have this key; name one by its id")
+	hidden := call(h, http.MethodGet, "/v1/memory/milk?namespace=other", "", "Authorization: Bearer low")
+	absent := call(h, http.MethodGet, "/v1/memory/nothing", "", "Authorization: Bearer low")
+	require.Equal(t, http.StatusNotFound, hidden.Code)
+	require.Equal(t, absent.Body.String(), hidden.Body.String())
 }

@@ -131,6 +131,7 @@ func (h *handlers) registerMessages(r *registrar) {
 // registerOperations registers the routes for operators.
 func (h *handlers) registerOperations(r *registrar) {
 	add(r, wire.Op(get, "/v1/memory", "list-memories", "List what agents remember by key, or search it, best match first"), h.memories.List)
+	add(r, wire.Op(post, "/v1/memory", "save-memory", "Let an agent remember something under a key, with the label of what the caller says", http.StatusCreated), h.memories.Save)
 	add(r, wire.Op(get, "/v1/memory/versions", "list-memory-versions", "List all versions of a key that are kept, newest first"), h.memories.History)
 	add(r, wire.Op(get, "/v1/memory/{memory}", "get-memory", "Get a memory with all versions of its key"), h.memories.Get)
 	add(r, wire.Op(remove, "/v1/memory/{memory}", "delete-memory", "Delete a memory; its versions are kept", http.StatusNoContent), h.memories.Delete)

@@ -81,6 +81,7 @@ type Gateway struct {
 	Always          operator.Always
 	Pairings        operator.Pairings
 	Jobs            operator.Jobs
+	Memories        operator.MemoryWriter
 	Places          people.Rights
 	PlaceSettings   func() *place.Settings
 	Heartbeats      conversation.Heartbeats

@@ -151,6 +151,9 @@ func (e *Exchanges) startedBefore(ctx context.Context, a Ask) (ledger.Exchange, 
 	if err != nil {
 		return ledger.Exchange{}, fmt.Errorf("read exchange of the request: %w", err)
 	}
+	if x.Request != "" && x.Request != a.Text {
+		return ledger.Exchange{}, request.ErrReused
+	}
 	return x, nil
 }
 

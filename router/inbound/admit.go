@@ -216,6 +216,9 @@ func (i *Intake) repeated(ctx context.Context, in Admission) (Admitted, error) {
 		return Admitted{}, err
 	}
 	got := Admitted{Outcome: e.Outcome, Session: e.Session, Run: e.Run, Repeat: true}
+	if err := sameRequest(ctx, i.Store, in, e); err != nil {
+		return Admitted{}, err
+	}
 	if e.Run != "" { // the process that stored it may have died before waking the lane
 		i.Lanes.WakeSession(e.Session)
 	}
@@ -231,6 +234,30 @@ func (i *Intake) repeated(ctx context.Context, in Admission) (Admitted, error) {
 		i.Lanes.Wake(d.Partition, d.Lane)
 	}
 	return got, nil
+}
+
+// sameRequest refuses a program's request under the name of another one, as far as the first is still known.
+func sameRequest(ctx context.Context, rows earlierStore, in Admission, first ledger.Event) error {
+	if in.Session == "" || in.Press != "" {
+		return nil
+	}
+	command := commands.Given(in.Inbound)
+	if first.Run == "" {
+		if first.Outcome == ledger.OutcomeCommand && !command {
+			return request.ErrReused
+		}
+		return nil
+	}
+	run, err := rows.Run(ctx, first.Run)
+	switch {
+	case errors.Is(err, sessions.ErrNotFound): // retention has removed it since
+		return nil
+	case err != nil:
+		return fmt.Errorf("read run of the first request: %w", err)
+	case run.Input.Text == in.Text, command && strings.HasSuffix(in.Text, run.Input.Text): // of a command, the run has the rest
+		return nil
+	}
+	return request.ErrReused
 }
 
 // commitEvent stores an event with its change, and wakes the lanes that have work now.

@@ -92,10 +92,11 @@ type Browser interface {
 type SessionQuery struct {
 	Agent       string
 	ActiveSince time.Time
-	IdleSince   time.Time  // last active before it
-	Channel     string     // of the last message
-	Kind        string     // main, direct, group, channel, thread, cron, hook, node, subagent or api
-	Level       flow.Level // what it has learnt is exactly of this level; invalid: any
+	IdleSince   time.Time          // last active before it
+	Channel     string             // of the last message
+	Kind        string             // main, direct, group, channel, thread, cron, hook, node, subagent or api
+	Kinds       []sessions.KeyKind // one of these; empty: any
+	Level       flow.Level         // what it has learnt is exactly of this level; invalid: any
 	Parent      sessions.ID
 	Busy        bool       // it has a run that is queued or running
 	Text        string     // part of its title, label or key

@@ -77,7 +77,7 @@ func (o *Sender) Send(ctx context.Context, p Proactive) (ledger.Delivery, error)
 		return ledger.Delivery{}, err
 	}
 	if full := o.Quota.Of("").AdmitAll(ctx, fresh); full != nil {
-		return o.sentBeforeOr(ctx, p, decision, full)
+		return o.sentBeforeOr(ctx, p, d, decision, full)
 	}
 	err = o.Lanes.Commit(ctx, ledger.Change{Media: fresh, Deliver: []ledger.Delivery{d}, Change: sessions.Change{Audit: []sessions.AuditEntry{{
 		At: d.Created, Actor: p.Actor, Action: "message.send", Object: string(d.ID), Session: p.Session, Label: d.Label,
@@ -85,7 +85,7 @@ func (o *Sender) Send(ctx context.Context, p Proactive) (ledger.Delivery, error)
 	}}}})
 	switch {
 	case errors.Is(err, sessions.ErrDuplicate) && p.Idempotency != "":
-		return o.sentBefore(ctx, p, decision)
+		return o.sentBefore(ctx, p, d, decision)
 	case err != nil:
 		return ledger.Delivery{}, fmt.Errorf("commit message: %w", err)
 	}
@@ -94,21 +94,32 @@ func (o *Sender) Send(ctx context.Context, p Proactive) (ledger.Delivery, error)
 }
 
 // sentBeforeOr is the delivery of an earlier copy of the request, which needs no more room, or else the error.
-func (o *Sender) sentBeforeOr(ctx context.Context, p Proactive, decision policy.Decision, otherwise error) (ledger.Delivery, error) {
+func (o *Sender) sentBeforeOr(ctx context.Context, p Proactive, again ledger.Delivery, decision policy.Decision, otherwise error) (ledger.Delivery, error) {
 	if p.Idempotency == "" {
 		return ledger.Delivery{}, otherwise
 	}
-	d, err := o.sentBefore(ctx, p, decision)
+	d, err := o.sentBefore(ctx, p, again, decision)
 	if errors.Is(err, sessions.ErrNotFound) {
 		err = otherwise
 	}
 	return d, err
 }
 
+// sameMessage reports whether a request repeats the one that made the first delivery, as far as that is still known. A place that
+// is not named by its id, such as owner, may have become another one since.
+func sameMessage(first, again ledger.Delivery, p Proactive) bool {
+	changed := first.Decision != nil && first.Decision.Removed || first.Text == "" // by a rule, or by retention
+	here := p.To != string(again.Route.Conversation) || first.Route.Lane() == again.Route.Lane()
+	return here && (changed || first.Text == again.Text && len(first.Files) == len(again.Files))
+}
+
 // sentBefore is the delivery of an earlier copy of the request. If its session is above the reader, it is returned in
 // its first state.
-func (o *Sender) sentBefore(ctx context.Context, p Proactive, decision policy.Decision) (ledger.Delivery, error) {
+func (o *Sender) sentBefore(ctx context.Context, p Proactive, again ledger.Delivery, decision policy.Decision) (ledger.Delivery, error) {
 	d, err := o.Store.DeliveryByIdempotency(ctx, p.Idempotency)
+	if err == nil && !sameMessage(d, again, p) {
+		return ledger.Delivery{}, request.ErrReused
+	}
 	if err != nil || d.Session == "" || !p.Reader.Valid() {
 		return d, err
 	}

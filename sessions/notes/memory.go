@@ -91,6 +91,7 @@ type MemorySave struct {
 	// bytes of all that is kept. Beyond them it is [ErrMemoryFull].
 	MaxEntries int
 	MaxBytes   int64
+	Audit      []audit.Entry
 }
 
 // MemoryDelete ends the current version of a key in an audience at one level, and puts a tombstone there, which goes on covering

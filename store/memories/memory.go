@@ -83,7 +83,14 @@ func (t Table) SaveMemory(ctx context.Context, s sessions.MemorySave) error {
 	if err != nil {
 		return err
 	}
-	return t.changeMemory(ctx, s.Memory, func() engine.Write { return saveMemory(s, tags) }, nil)
+	var trail engine.Trail
+	if len(s.Audit) > 0 {
+		var e engine.Encoding
+		if trail = e.Entries(s.Audit); e.Err != nil {
+			return e.Err
+		}
+	}
+	return t.changeMemory(ctx, s.Memory, func() engine.Write { return saveMemory(s, tags) }, trail)
 }
 
 // changeMemory applies a write, and retries while another write creates the same namespace at the same time.

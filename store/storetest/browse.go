@@ -102,6 +102,40 @@ func testListSessions(t *testing.T, b *bundle) {
 	require.NotContains(t, list(ledger.SessionQuery{MaxLevel: flow.Restricted}), ids[1])
 }
 
+// testListSessionKinds checks that the store and [sessions.Key.Kind] mean the same kinds, whatever the main session is called.
+func testListSessionKinds(t *testing.T, b *bundle) {
+	keys := []sessions.Key{
+		"agent:main:home", "agent:main:telegram:group:-1", "agent:main:slack:channel:C1:thread:1", "cron:brief", "hook:ci:x", "node-n1",
+		"agent:main:direct:eve", "agent:main:subagent:1", "agent:main:http:cron:1", "agent:main:direct:node-1",
+	}
+	kinds := []sessions.KeyKind{sessions.KindMain, sessions.KindGroup, sessions.KindCron, sessions.KindHook, sessions.KindNode, sessions.KindOther}
+	for _, key := range keys {
+		b.create(newSession(string(key)))
+	}
+	list := func(q ledger.SessionQuery) (got []sessions.Key) {
+		q.MaxLevel = flow.Restricted
+		rows, err := b.ListSessions(b.ctx, q)
+		require.NoError(t, err)
+		for _, r := range rows {
+			got = append(got, r.Key)
+		}
+		return got
+	}
+	keyer := sessions.Keyer{MainKey: "home"}
+	for i, kind := range kinds {
+		for _, other := range kinds[i:] {
+			var want []sessions.Key
+			for _, key := range keys {
+				if k := key.Kind(keyer); k == kind || k == other {
+					want = append(want, key)
+				}
+			}
+			require.ElementsMatch(t, want, list(ledger.SessionQuery{Kinds: []sessions.KeyKind{kind, other}}), "%s and %s", kind, other)
+		}
+	}
+	require.Equal(t, []sessions.Key{"agent:main:home"}, list(ledger.SessionQuery{Kind: "main"}))
+}
+
 func testLists(t *testing.T, b *bundle) {
 	for i, status := range []sessions.RunStatus{sessions.RunQueued, sessions.RunFailed, sessions.RunDone, sessions.RunFailed} {
 		r := newRun("sess_1")

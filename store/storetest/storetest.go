@@ -286,6 +286,7 @@ func operatorCases() map[string]func(*testing.T, *bundle) {
 		"expired sessions":              testExpired,
 		"sessions that nobody uses":     testExpiredIdle,
 		"lists of sessions":             testListSessions,
+		"kinds of sessions":             testListSessionKinds,
 		"lists of runs and deliveries":  testLists,
 		"lists bounded in bytes":        testBoundedLists,
 		"audit":                         testAudit,

@@ -2,9 +2,13 @@ package views
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"strings"
 
 	"sluice/policy/flow"
 	"sluice/router/ledger"
+	"sluice/sessions"
 	"sluice/store/engine"
 )
 
@@ -42,16 +46,42 @@ func SessionFilter(f *engine.Filter, q *ledger.SessionQuery) {
 		part := contains(q.Text)
 		f.Add(`(lower(title) LIKE lower(?) ESCAPE '\' OR lower(label) LIKE lower(?) ESCAPE '\' OR lower(skey) LIKE lower(?) ESCAPE '\')`, part, part, part)
 	}
-	if like := kindPatterns()[q.Kind]; q.Kind != "" {
+	kindsFilter(f, q.Kinds)
+	if q.Kind == string(sessions.KindMain) {
+		f.Add(mainKey)
+	} else if like := kindPatterns()[q.Kind]; q.Kind != "" {
 		f.Add(`skey LIKE ? ESCAPE '\'`, like)
 		f.AddIf(q.Kind == "group" || q.Kind == "channel", `skey NOT LIKE '%:thread:%' AND skey NOT LIKE '%:topic:%'`)
 	}
 }
 
+// mainKey is a condition: the key is a main session's. Only these end after the agent and one word, which the configuration chooses.
+const mainKey = `(skey LIKE 'agent:%:%' AND skey NOT LIKE 'agent:%:%:%')`
+
+// kindsFilter selects the sessions of some kinds, as [sessions.Key.Kind] names them.
+func kindsFilter(f *engine.Filter, kinds []sessions.KeyKind) {
+	if len(kinds) == 0 {
+		return
+	}
+	named := map[sessions.KeyKind]string{
+		sessions.KindMain: mainKey, sessions.KindGroup: `(skey LIKE 'agent:%:%:group:%' OR skey LIKE 'agent:%:%:channel:%')`,
+		sessions.KindCron: `skey LIKE 'cron:%'`, sessions.KindHook: `skey LIKE 'hook:%'`, sessions.KindNode: `skey LIKE 'node-%'`,
+	}
+	var terms []string
+	for _, kind := range kinds {
+		term := named[kind]
+		if kind == sessions.KindOther {
+			term = `NOT (` + strings.Join(slices.Sorted(maps.Values(named)), ` OR `) + `)`
+		}
+		terms = append(terms, term)
+	}
+	f.Add(`(` + strings.Join(terms, ` OR `) + `)`)
+}
+
 // kindPatterns are the patterns of the keys of each kind of session.
 func kindPatterns() map[string]string {
 	return map[string]string{
-		"main": `agent:%:main`, "direct": `agent:%:direct:%`, "group": `agent:%:group:%`, "channel": `agent:%:channel:%`,
+		"direct": `agent:%:direct:%`, "group": `agent:%:group:%`, "channel": `agent:%:channel:%`,
 		"cron": `%cron:%`, "hook": `%hook:%`, "node": `%node-%`, "subagent": `agent:%:subagent:%`, "api": `agent:%:http:%`,
 	}
 }

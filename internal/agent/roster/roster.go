@@ -94,6 +94,16 @@ func (r *Roster) Definition(agent string) (Definition, bool) {
 	return Definition{}, false
 }
 
+// Default is the agent that handles what names no other.
+func (r *Roster) Default() (Definition, bool) {
+	for _, d := range r.Settings().Agents {
+		if d.Default {
+			return d, true
+		}
+	}
+	return Definition{}, false
+}
+
 // ModelName is the name of an agent's model; empty if there is no such agent.
 func (r *Roster) ModelName(agent string) string {
 	d, _ := r.Definition(agent)

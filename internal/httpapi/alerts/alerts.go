@@ -84,7 +84,7 @@ type firedRecord struct {
 // Fire reports an alert. The answer comes after it is stored.
 func (a *API) Fire(ctx context.Context, in *struct{ Body fired }) (*wire.Body[firedRecord], error) {
 	who, b := auth.CallerOf(ctx), &in.Body
-	label, err := labelOf(who, b.Label)
+	label, err := who.SavedLabel(b.Label)
 	if err != nil {
 		return nil, err
 	}

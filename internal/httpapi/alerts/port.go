@@ -82,15 +82,6 @@ func Find(ctx context.Context, visible *view.Visibility, from Finder, name strin
 	return x, visible.Check(ctx, err, denials.Object{Kind: "alert", ID: alert.Ref(x.Key), Label: x.Label})
 }
 
-// labelOf is the label of what the caller says. A named token's words have at least its level, as those of programs that send
-// alerts.
-func labelOf(who auth.Caller, label string) (flow.Label, error) {
-	if who.Owner() {
-		return who.InputLabel(label)
-	}
-	return who.SentLabel(label)
-}
-
 // seen reports whether the caller may know of the channel of a target.
 func (a *API) seen(ctx context.Context, target string) bool {
 	return TargetSeen(ctx, a.Visible, a.Alerts.Plan(), target)

@@ -90,7 +90,7 @@ type posted struct {
 // AddSilence makes a silence.
 func (a *API) AddSilence(ctx context.Context, in *struct{ Body posted }) (*wire.Body[silenceRecord], error) {
 	who, b := auth.CallerOf(ctx), &in.Body
-	label, err := labelOf(who, b.Label)
+	label, err := who.SavedLabel(b.Label)
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +185,7 @@ func (a *API) SilenceAlert(ctx context.Context, in *struct {
 		return nil, err
 	}
 	who := auth.CallerOf(ctx)
-	label, err := labelOf(who, in.Body.Label)
+	label, err := who.SavedLabel(in.Body.Label)
 	if err != nil {
 		return nil, err
 	}

@@ -56,6 +56,15 @@ func (c Caller) SentLabel(label string) (flow.Label, error) {
 	return l.Join(least), nil
 }
 
+// SavedLabel is the label of what the caller writes down, such as an alert or a memory: the owner's words, or those of a program
+// with a named token.
+func (c Caller) SavedLabel(label string) (flow.Label, error) {
+	if c.Owner() {
+		return c.InputLabel(label)
+	}
+	return c.SentLabel(label)
+}
+
 // LowestInputLabel is the lowest label of the caller's own words: only the owner's are trusted.
 func (c Caller) LowestInputLabel() flow.Label {
 	if c.Owner() {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"time"
 
 	"sluice/internal/httpapi/auth"
@@ -130,24 +129,33 @@ func metadataFits(raw json.RawMessage) error {
 
 // List lists the sessions that the caller may know of.
 func (a *SessionAPI) List(ctx context.Context, in *struct {
-	Agent    string `query:"agent"`
-	Channel  string `query:"channel" maxLength:"200" doc:"where a person last wrote to it"`
-	Kind     string `query:"kind" enum:"main,direct,group,channel,cron,hook,node,subagent,api"`
-	Level    string `query:"level" enum:"PUBLIC,INTERNAL,CONFIDENTIAL,RESTRICTED" doc:"of what it has learned"`
-	Busy     bool   `query:"busy" doc:"only those with a message that is processed or waits"`
-	Parent   string `query:"parent" maxLength:"512" doc:"id or key of a session: only its sub-agents"`
-	Text     string `query:"q" maxLength:"512" doc:"part of the key, and for tokens that see everything of the title or label"`
-	Archived bool   `query:"archived" doc:"only archived ones"`
-	Limit    int    `query:"limit" minimum:"1" maximum:"1000" default:"1000"`
-	After    string `query:"after" doc:"id of the last session of the previous page"`
+	Agent    string             `query:"agent"`
+	Channel  string             `query:"channel" maxLength:"200" doc:"where a person last wrote to it"`
+	Kind     string             `query:"kind" enum:"main,direct,group,channel,cron,hook,node,subagent,api"`
+	Kinds    []sessions.KeyKind `query:"kinds" enum:"main,group,cron,hook,node,other" doc:"one of these kinds, as the tool sessions_list names them; separated by commas"`
+	Active   string             `query:"active" doc:"only those active within this time: digits with s, m or h, for example 1h30m"`
+	Level    string             `query:"level" enum:"PUBLIC,INTERNAL,CONFIDENTIAL,RESTRICTED" doc:"of what it has learned"`
+	Busy     bool               `query:"busy" doc:"only those with a message that is processed or waits"`
+	Parent   string             `query:"parent" maxLength:"512" doc:"id or key of a session: only its sub-agents"`
+	Text     string             `query:"q" maxLength:"512" doc:"part of the key, and for tokens that see everything of the title or label"`
+	Archived bool               `query:"archived" doc:"only archived ones"`
+	Limit    int                `query:"limit" minimum:"1" maximum:"1000" default:"1000"`
+	After    string             `query:"after" doc:"id of the last session of the previous page"`
 },
 ) (*view.Page[[]sessionRecord], error) {
 	who, bound := auth.CallerOf(ctx), view.NewBound()
 	q := ledger.SessionQuery{
-		Agent: in.Agent, Channel: in.Channel, Kind: in.Kind, Busy: in.Busy, Text: in.Text, Archived: in.Archived, Limit: in.Limit, After: sessions.ID(in.After), MaxLevel: who.Level, Bound: bound,
+		Agent: in.Agent, Channel: in.Channel, Kind: in.Kind, Kinds: in.Kinds, Busy: in.Busy, Text: in.Text, Archived: in.Archived, Limit: in.Limit, After: sessions.ID(in.After), MaxLevel: who.Level, Bound: bound,
 	}
 	if in.Level != "" {
 		q.Level, _ = flow.ParseLevel(in.Level) // one of the listed ones
+	}
+	if in.Active != "" {
+		within, err := wire.ParseAge("active", in.Active)
+		if err != nil {
+			return nil, err
+		}
+		q.ActiveSince = a.Now().Add(-within)
 	}
 	if in.Parent != "" {
 		parent, err := a.Visible.Readable(ctx, in.Parent)
@@ -239,9 +247,6 @@ func (a *SessionAPI) Delete(ctx context.Context, in *SessionPath) (*struct{}, er
 	return nil, a.Keeper.DeleteSession(ctx, r.ID, auth.CallerOf(ctx).Actor())
 }
 
-// age is a duration of s, m and h, which may be combined: 1h30m.
-var age = regexp.MustCompile(`^([0-9]{1,9}[smh])+$`)
-
 type deleted struct {
 	Deleted int `json:"deleted"`
 }
@@ -254,9 +259,9 @@ func (a *SessionAPI) DeleteMatching(ctx context.Context, in *struct {
 ) (*wire.Body[deleted], error) {
 	q := ledger.SessionQuery{MaxLevel: auth.CallerOf(ctx).Level, Limit: sessionListMax, Bound: view.NewBound()}
 	if in.OlderThan != "" {
-		idle, err := time.ParseDuration(in.OlderThan)
-		if err != nil || !age.MatchString(in.OlderThan) {
-			return nil, wire.BadRequest(fmt.Sprintf("older_than: %q is not a duration such as 45s, 30m or 1h30m", in.OlderThan))
+		idle, err := wire.ParseAge("older_than", in.OlderThan)
+		if err != nil {
+			return nil, err
 		}
 		q.IdleSince = a.Now().Add(-idle)
 	}

@@ -206,6 +206,11 @@ func (c *caller) tool(ctx context.Context, t tool, call *mcp.CallToolRequest) (*
 	if status >= http.StatusMultipleChoices {
 		return failed(problem(status, body)), nil
 	}
+	if t.more != nil {
+		if body, err = t.more(auth.Counted(ctx), c, call.Params.Arguments, body); err != nil {
+			return failed(err.Error()), nil
+		}
+	}
 	if len(body) == 0 {
 		body = []byte(`{"ok":true}`)
 	}

@@ -1,6 +1,8 @@
 package mcpserver
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -18,6 +20,8 @@ type tool struct {
 	spec    *mcp.Tool
 	request func(args json.RawMessage) (request, error)
 	list    string // name of the rows, if the response is an array: results are objects
+	// more adds to the response what takes further requests; nil: nothing.
+	more func(ctx context.Context, c *caller, args json.RawMessage, body []byte) ([]byte, error)
 }
 
 // effect is what a tool does to the gateway.
@@ -126,7 +130,10 @@ func tools() []tool {
 func sessionTools() []tool {
 	type listArgs struct {
 		pageArgs
-		Agent string `json:"agent,omitempty" jsonschema:"only sessions of this agent"`
+		Agent    string   `json:"agent,omitempty" jsonschema:"only sessions of this agent"`
+		Kinds    []string `json:"kinds,omitempty" jsonschema:"only these kinds; default: all" bounds:"each.enum=main|group|cron|hook|node|other"`
+		Minutes  *int     `json:"activeMinutes,omitempty" jsonschema:"only sessions active within this many minutes" bounds:"minimum=1,maximum=5000000"`
+		Messages int      `json:"messageLimit,omitempty" jsonschema:"newest messages to show with each; default 0" bounds:"minimum=0,maximum=20,lowered"`
 	}
 	type historyArgs struct {
 		sessionArgs
@@ -151,9 +158,16 @@ func sessionTools() []tool {
 	}
 	return []tool{
 		define("agents_list", "Lists the agents.", reads, func(noArgs) request { return get("/v1/agents", nil) }),
-		listing("sessions", define("sessions_list", "Lists conversations, most recently active first.", reads, func(in listArgs) request {
-			return get("/v1/sessions", values("agent", in.Agent, "limit", number(in.Limit), "after", in.After))
-		})),
+		withMessages(listing("sessions", define("sessions_list", "Lists conversations, most recently active first.", reads, func(in listArgs) request {
+			active := ""
+			if in.Minutes != nil {
+				active = number(in.Minutes) + "m"
+			}
+			if in.Limit == nil && in.Messages > 0 {
+				in.Limit = new(pageMax)
+			}
+			return get("/v1/sessions", values("agent", in.Agent, "kinds", strings.Join(in.Kinds, ","), "active", active, "limit", number(in.Limit), "after", in.After))
+		}))),
 		define("session_status", "Shows a conversation: its settings, its level, and what it may learn and say.", reads, func(in sessionArgs) request {
 			return get(at("sessions", in.Session), nil)
 		}),
@@ -195,17 +209,43 @@ func memoryTools() []tool {
 	type searchArgs struct {
 		listArgs
 		Query string `json:"query,omitempty" jsonschema:"words to look for, best match first; without them: all"`
+		Max   *int   `json:"max_results,omitempty" jsonschema:"the same as limit" bounds:"minimum=1,maximum=200"`
+	}
+	type saveArgs struct {
+		Key     string   `json:"key" jsonschema:"a short name that says what it is about; replaces what you have saved under it before" bounds:"minLength=1"`
+		Content string   `json:"content" jsonschema:"what to remember, at most 64 KiB" bounds:"minLength=1"`
+		Tags    []string `json:"tags,omitempty" bounds:"maxItems=32,each.minLength=1"`
+		Expires string   `json:"expires_at,omitempty" jsonschema:"when to forget it, such as 2027-01-31T18:00:00Z; default: never" bounds:"format=date-time"`
+		Agent   string   `json:"agent,omitempty" jsonschema:"who shall remember it; default: the default agent"`
+	}
+	type keyArgs struct {
+		Key       string `json:"key" jsonschema:"its key or id" bounds:"minLength=1" also:"id"`
+		Namespace string `json:"namespace,omitempty" jsonschema:"only of these agents"`
 	}
 	return []tool{
 		define("memory_list", "Lists what agents remember.", reads, func(in listArgs) request {
 			return get("/v1/memory", values("namespace", in.Namespace, "tag", in.Tag, "limit", number(in.Limit), "after", in.After))
 		}),
 		define("memory_search", "Searches or lists what agents remember.", reads, func(in searchArgs) request {
-			return get("/v1/memory", values("q", in.Query, "namespace", in.Namespace, "tag", in.Tag, "limit", number(in.Limit), "after", in.After))
+			return get("/v1/memory", values("q", in.Query, "namespace", in.Namespace, "tag", in.Tag, "limit", number(cmp.Or(in.Max, in.Limit)), "after", in.After))
 		}),
-		define("memory_get", "Returns a memory with its versions.", reads, func(in idArgs) request { return get(at("memory", in.ID), nil) }),
-		define("memory_delete", "Lets the agents forget a memory.", destroys, func(in idArgs) request {
-			return request{method: http.MethodDelete, path: at("memory", in.ID)}
+		define("memory_save", "Lets an agent remember something under a key, at the level of your token.", changes, func(in saveArgs) request {
+			body := map[string]any{"key": in.Key, "content": in.Content}
+			for name, v := range map[string]string{"expires_at": in.Expires, "agent": in.Agent} {
+				if v != "" {
+					body[name] = v
+				}
+			}
+			if len(in.Tags) > 0 {
+				body["tags"] = in.Tags
+			}
+			return post("/v1/memory", body)
+		}),
+		define("memory_get", "Returns a memory with its versions.", reads, func(in keyArgs) request {
+			return get(at("memory", in.Key), values("namespace", in.Namespace))
+		}),
+		define("memory_delete", "Lets the agents forget a memory.", destroys, func(in keyArgs) request {
+			return request{method: http.MethodDelete, path: at("memory", in.Key), query: values("namespace", in.Namespace)}
 		}),
 	}
 }

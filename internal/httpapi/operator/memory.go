@@ -2,7 +2,10 @@ package operator
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"sluice/internal/httpapi/auth"
@@ -13,8 +16,12 @@ import (
 	"sluice/sessions"
 )
 
-// memoryVersions is how many versions of a memory are shown.
-const memoryVersions = 100
+const (
+	// memoryVersions is how many versions of a memory are shown.
+	memoryVersions = 100
+	// ambiguousMax is how many memories with the same key an error names.
+	ambiguousMax = 10
+)
 
 // MemoryRows reads and deletes memories.
 type MemoryRows interface {
@@ -23,13 +30,23 @@ type MemoryRows interface {
 	MemoryHistory(ctx context.Context, q sessions.MemoryHistory) ([]sessions.Memory, error)
 	Memories(ctx context.Context, q sessions.MemoryQuery) ([]sessions.Memory, error)
 	SearchMemories(ctx context.Context, q sessions.MemorySearch) ([]sessions.Memory, error)
+	// MemoriesByKey reads the memories of a key in a scope: at most one per namespace and audience, newest first.
+	MemoriesByKey(ctx context.Context, s sessions.MemoryScope, key string) ([]sessions.Memory, error)
 	DeleteMemory(ctx context.Context, d sessions.MemoryDelete) error
+}
+
+// MemoryWriter saves memories for agents.
+type MemoryWriter interface {
+	// Remember saves a memory, whose namespace is the agent's, within the agent's limits. An empty agent is the default one.
+	Remember(ctx context.Context, agent string, m sessions.Memory, audit []sessions.AuditEntry) error
 }
 
 // MemoryAPI serves what agents remember.
 type MemoryAPI struct {
 	Visible *view.Visibility
 	Rows    MemoryRows
+	Writer  MemoryWriter
+	Caller  view.Identity
 	Now     func() time.Time
 }
 
@@ -37,13 +54,13 @@ type MemoryAPI struct {
 type memoryRecord struct {
 	ID        sessions.MemoryID     `json:"id"`
 	Namespace string                `json:"namespace" doc:"which agents share it: an agent's id, or a name from the configuration"`
-	Audience  sessions.Audience     `json:"audience" doc:"owner, or the key of the conversation it comes from"`
+	Audience  sessions.Audience     `json:"audience" doc:"owner, or the key of the conversation it comes from, or webchat:token:NAME: a program with this token has saved it"`
 	Level     flow.Level            `json:"classification"`
 	Trust     string                `json:"trust" enum:"trusted,untrusted"`
 	Key       string                `json:"key"`
 	Content   string                `json:"content"`
 	Tags      []string              `json:"tags"`
-	Session   sessions.ID           `json:"session" doc:"the session that saved it"`
+	Session   sessions.ID           `json:"session,omitempty" doc:"the session that saved it; absent: a program has saved it over the API"`
 	Run       sessions.RunID        `json:"run,omitempty"`
 	Created   time.Time             `json:"created_at" doc:"of the key's first version"`
 	Updated   time.Time             `json:"updated_at" doc:"of this version"`
@@ -152,18 +169,86 @@ func (a *MemoryAPI) History(ctx context.Context, in *historyQuery) (*wire.Body[m
 
 // MemoryPath names a version of a memory.
 type MemoryPath struct {
-	ID string `path:"memory" maxLength:"64"`
+	ID        string `path:"memory" maxLength:"256" doc:"its id or key"`
+	Namespace string `query:"namespace" doc:"of the key; default: all" maxLength:"64"`
 }
 
 // find is a version of a memory that the caller may know of.
-func (a *MemoryAPI) find(ctx context.Context, id string) (sessions.Memory, error) {
-	m, err := a.Rows.Memory(ctx, sessions.MemoryID(id), flow.Restricted)
+func (a *MemoryAPI) find(ctx context.Context, in *MemoryPath) (sessions.Memory, error) {
+	m, err := a.Rows.Memory(ctx, sessions.MemoryID(in.ID), flow.Restricted)
+	if errors.Is(err, sessions.ErrNotFound) {
+		m, err = a.byKey(ctx, in)
+	}
 	return m, a.Visible.Check(ctx, err, denials.Object{Kind: "memory", ID: string(m.ID), Session: m.Session, Label: m.Label})
+}
+
+// byKey is the memory with a key. Where several conversations have saved one, the caller's own comes first.
+func (a *MemoryAPI) byKey(ctx context.Context, in *MemoryPath) (sessions.Memory, error) {
+	who := auth.CallerOf(ctx)
+	found, err := a.Rows.MemoriesByKey(ctx, sessions.MemoryScope{Namespace: in.Namespace, MaxLevel: who.Level, Now: a.Now()}, in.ID)
+	if err != nil {
+		return sessions.Memory{}, err
+	}
+	own := slices.DeleteFunc(slices.Clone(found), func(m sessions.Memory) bool { return m.Audience != a.audienceOf(who) })
+	switch {
+	case len(found) == 0:
+		return sessions.Memory{}, sessions.ErrNotFound
+	case len(own) == 1:
+		return own[0], nil
+	case len(found) == 1:
+		return found[0], nil
+	}
+	var ids []string
+	for _, m := range found[:min(len(found), ambiguousMax)] {
+		ids = append(ids, fmt.Sprintf("%s (namespace %s, audience %s)", m.ID, m.Namespace, m.Audience))
+	}
+	return sessions.Memory{}, wire.Conflict(fmt.Sprintf("%d memories have this key; name one by its id: %s", len(found), strings.Join(ids, ", ")))
+}
+
+// audienceOf is whose memories a caller saves: the owners', or those of a named token alone. Owners' runs read both; the runs of
+// others read neither.
+func (a *MemoryAPI) audienceOf(who auth.Caller) sessions.Audience {
+	if who.Owner() {
+		return sessions.AudienceOwner
+	}
+	return sessions.Audience(a.Caller.Principal(who))
+}
+
+type memorySave struct {
+	Body struct {
+		Key     string     `json:"key" minLength:"1" maxLength:"256" doc:"what it is about, on one line; replaces what you have saved under the key before"`
+		Content string     `json:"content" minLength:"1" maxLength:"65536"`
+		Tags    []string   `json:"tags,omitempty" maxItems:"32" doc:"each at most 64 bytes"`
+		Expires *time.Time `json:"expires_at,omitempty" doc:"when to forget it; default: never"`
+		Agent   string     `json:"agent,omitempty" maxLength:"64" doc:"who shall remember it; default: the default agent"`
+		Label   string     `json:"label,omitempty" doc:"level of the content, or LEVEL/trust; default PUBLIC, and at least the level of a named token"`
+	}
+}
+
+// Save lets an agent remember something, with the label of what the caller says.
+func (a *MemoryAPI) Save(ctx context.Context, in *memorySave) (*wire.Body[memoryRecord], error) {
+	who := auth.CallerOf(ctx)
+	label, err := who.SavedLabel(in.Body.Label)
+	if err != nil {
+		return nil, err
+	}
+	m := sessions.Memory{
+		ID: sessions.NewMemoryID(), Audience: a.audienceOf(who), Label: label, Key: in.Body.Key, Content: in.Body.Content, Tags: in.Body.Tags, Updated: a.Now(),
+	}
+	if in.Body.Expires != nil {
+		m.Expires = in.Body.Expires.UTC()
+	}
+	err = a.Writer.Remember(ctx, in.Body.Agent, m, []sessions.AuditEntry{{At: m.Updated, Actor: who.Actor(), Action: "memory.save", Object: string(m.ID), Label: label}})
+	if err != nil {
+		return nil, err
+	}
+	m, err = a.Rows.Memory(ctx, m.ID, label.Level())
+	return wire.NewBody(memoryOf(m)), err
 }
 
 // Get answers with a memory and the versions of its key.
 func (a *MemoryAPI) Get(ctx context.Context, in *MemoryPath) (*wire.Body[memoryShown], error) {
-	m, err := a.find(ctx, in.ID)
+	m, err := a.find(ctx, in)
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +269,7 @@ func (a *MemoryAPI) Delete(ctx context.Context, in *struct {
 	Uncover bool `query:"uncover" doc:"show again what less confidential conversations have saved under the key"`
 },
 ) (*struct{}, error) {
-	m, err := a.find(ctx, in.ID)
+	m, err := a.find(ctx, &in.MemoryPath)
 	if err == nil && !m.Ended.IsZero() {
 		err = sessions.ErrNotFound // it is not the current version
 	}

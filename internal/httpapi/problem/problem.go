@@ -28,6 +28,8 @@ func Of(err error) (told *wire.Error, fault bool) {
 		return wire.NewError(http.StatusTooManyRequests, "pairing_locked", approvals.ErrPairingLocked.Text), false
 	case errors.Is(err, approvals.ErrPairingCode):
 		return wire.NewError(http.StatusNotFound, wire.ErrNotFound.Code, approvals.ErrPairingCode.Text), false
+	case errors.Is(err, request.ErrReused):
+		return wire.NewError(http.StatusConflict, "key_reused", request.ErrReused.Text), false
 	}
 	if bad, ok := errors.AsType[*request.Error](err); ok {
 		return wire.BadRequest(bad.Error()), false

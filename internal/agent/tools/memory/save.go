@@ -9,8 +9,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"sluice/internal/agent/roster"
 	"sluice/internal/agent/tools"
 	"sluice/policy/flow"
+	"sluice/router/request"
 	"sluice/sessions"
 )
 
@@ -95,13 +97,7 @@ func (ts *Tools) saveMemory(ctx context.Context, call tools.Call[memorySaveArgs]
 		return sessions.ToolResult{}, err
 	}
 	d, _ := ts.Roster.Definition(caller.Agent)
-	save := sessions.MemorySave{Memory: m, MaxEntries: d.Memory.MaxEntries, MaxBytes: d.Memory.MaxBytes}
-	if save.MaxEntries == 0 {
-		save.MaxEntries = memoryEntries
-	}
-	if save.MaxBytes == 0 {
-		save.MaxBytes = memoryBytes
-	}
+	save := withLimits(d, m)
 	err = ts.Store.SaveMemory(ctx, save)
 	if errors.Is(err, sessions.ErrMemoryFull) {
 		return sessions.ToolResult{}, fmt.Errorf("content: no room left: this conversation may keep %d memories and %d bytes at its level, earlier versions included; memory_delete makes room, and your owner can raise agents.list[].memory.maxEntries and maxBytes",
@@ -111,6 +107,46 @@ func (ts *Tools) saveMemory(ctx context.Context, call tools.Call[memorySaveArgs]
 		return sessions.ToolResult{}, tools.Inside("save memory", err)
 	}
 	return memoryDone(caller, map[string]any{"saved": true, "key": m.Key, "classification": m.Label.Level()})
+}
+
+// withLimits is a save within the limits of the agent.
+func withLimits(d roster.Definition, m sessions.Memory) sessions.MemorySave {
+	save := sessions.MemorySave{Memory: m, MaxEntries: d.Memory.MaxEntries, MaxBytes: d.Memory.MaxBytes}
+	if save.MaxEntries == 0 {
+		save.MaxEntries = memoryEntries
+	}
+	if save.MaxBytes == 0 {
+		save.MaxBytes = memoryBytes
+	}
+	return save
+}
+
+// Remember saves a memory for an agent on behalf of a caller of the API, which chooses its label and audience. An empty agent is
+// the default one. What the caller can correct is a [*request.Error].
+func (ts *Tools) Remember(ctx context.Context, agent string, m sessions.Memory, audit []sessions.AuditEntry) error {
+	d, ok := ts.Roster.Definition(agent)
+	if agent == "" {
+		d, ok = ts.Roster.Default()
+	}
+	if !ok {
+		return &request.Error{Field: "agent", Text: fmt.Sprintf("there is no agent %q; GET /v1/agents lists them", agent)}
+	}
+	args := memorySaveArgs{Key: m.Key, Content: m.Content, Tags: m.Tags}
+	if err := args.check(); err != nil {
+		return &request.Error{Text: err.Error()}
+	}
+	if !m.Expires.IsZero() && !m.Expires.After(m.Updated) {
+		return &request.Error{Field: "expires_at", Text: fmt.Sprintf("is in the past; it is now %s", m.Updated.UTC().Format(time.RFC3339))}
+	}
+	m.Namespace = d.Namespace()
+	save := withLimits(d, m)
+	save.Audit = audit
+	err := ts.Store.SaveMemory(ctx, save)
+	if errors.Is(err, sessions.ErrMemoryFull) {
+		return &request.Error{Field: "content", Text: fmt.Sprintf("no room left: your token may keep %d memories and %d bytes for this agent at this level, earlier versions included; delete some, or raise agents.list[].memory.maxEntries and maxBytes",
+			save.MaxEntries, save.MaxBytes)}
+	}
+	return err
 }
 
 func (ts *Tools) deleteMemory(ctx context.Context, call tools.Call[memoryDeleteArgs]) (sessions.ToolResult, error) {

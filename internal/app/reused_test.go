@@ -1,0 +1,47 @@
+package app_test
+
+import (
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A key that has named one request does not name another: who sends another text under it is told so, and nothing is done.
+func TestAKeyNamesOneRequest(t *testing.T) {
+	t.Parallel()
+	g := start(t, "targets: { ops: { channel: webchat, to: local }, lab: { channel: webchat, to: lab } }\n")
+	type answer struct {
+		Status int
+		Body   string
+	}
+	ask := func(path, body, key string) answer {
+		resp := g.call(http.MethodPost, path, body, "Authorization", "Bearer "+g.Token(), "Content-Type", "application/json", "Accept", "application/json", "Idempotency-Key", key)
+		defer resp.Body.Close() //nolint:errcheck // only read from
+		text, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		return answer{resp.StatusCode, string(text)}
+	}
+	for key, c := range map[string]struct{ path, first, other string }{
+		"turn":    {"/v1/sessions/main/messages", `{"message":"one"}`, `{"message":"two"}`},
+		"command": {"/v1/sessions/main/messages", `{"message":"/whoami"}`, `{"message":"two"}`},
+		"wake":    {"/v1/wake", `{"text":"one"}`, `{"text":"two"}`},
+		"task":    {"/v1/sessions/main/tasks", `{"task":"one"}`, `{"task":"two"}`},
+		"send":    {"/v1/messages", `{"channel":"webchat","to":"local","text":"one"}`, `{"channel":"webchat","to":"local","text":"two"}`},
+		"note":    {"/notify/ops", `{"message":"one"}`, `{"message":"two"}`},
+	} {
+		first := ask(c.path, c.first, key)
+		require.Less(t, first.Status, 300, "%s: %s", key, first.Body)
+		again := ask(c.path, c.first, key)
+		require.Equal(t, first.Status, again.Status, "%s: %s", key, again.Body)
+		other := ask(c.path, c.other, key)
+		require.Equal(t, http.StatusConflict, other.Status, "%s: %s", key, other.Body)
+		require.Contains(t, other.Body, `"key_reused"`, key)
+		require.Contains(t, other.Body, "give this request a new key", key)
+	}
+	for _, command := range []string{"/status", "/new good morning", "/reset"} {
+		first, again := ask("/v1/sessions/main/messages", `{"message":"`+command+`"}`, command), ask("/v1/sessions/main/messages", `{"message":"`+command+`"}`, command)
+		require.Equal(t, []int{200, 200}, []int{first.Status, again.Status}, "%s: %s %s", command, first.Body, again.Body)
+	}
+}

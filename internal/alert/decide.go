@@ -22,10 +22,13 @@ type Scene struct {
 	Route    *Route    // nil: the configuration no longer has it
 	Receiver *Receiver // nil: as Route
 	Group    Group
-	Alerts   []Alert             // of the group
-	Hushed   func(a *Alert) bool // silenced or inhibited
-	Arrival  func(delivery string) Arrival
-	Now      time.Time
+	Alerts   []Alert                           // of the group
+	Hushed   func(a *Alert, at time.Time) bool // silenced or inhibited
+	// HushEnd is the next time after another at which a silence of the group's alerts begins or ends, for [Next]; zero: there is none.
+	// It is nil for a decision about now: then the group is looked at again soon, whatever happens to its silences.
+	HushEnd func(after time.Time) time.Time
+	Arrival func(delivery string) Arrival
+	Now     time.Time
 }
 
 // Send is a notification that the group makes.
@@ -143,7 +146,7 @@ func (d *deciding) expire() {
 			if known && was.Open() {
 				d.over = append(d.over, a)
 			}
-		case muted || d.Hushed(a):
+		case muted || d.Hushed(a, d.Now):
 			d.held = true
 		default:
 			d.loud = append(d.loud, a)
@@ -361,6 +364,18 @@ func (d *deciding) count() bool {
 	return true
 }
 
+// skip leaves out the looks at which the silences of the group are as they are now.
+func (d *deciding) skip(again time.Time) time.Time {
+	interval, end := max(d.Route.GroupInterval, time.Second), d.HushEnd(d.Now)
+	if end.IsZero() {
+		end = d.Now.Add(farAway)
+	}
+	if wait := end.Sub(again); wait > 0 {
+		again = again.Add((wait + interval - 1) / interval * interval)
+	}
+	return again
+}
+
 // rest sets when the group is looked at next, or closes it.
 func (d *deciding) rest() {
 	g := &d.Decision.Group
@@ -375,6 +390,9 @@ func (d *deciding) rest() {
 		again := d.Now.Add(max(d.Route.GroupInterval, time.Second))
 		if d.Now.Before(g.Earliest) {
 			again = g.Earliest
+		}
+		if d.HushEnd != nil {
+			again = d.skip(again)
 		}
 		d.at(again)
 	}

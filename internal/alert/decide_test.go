@@ -17,7 +17,7 @@ func testScene(steps ...Step) Scene {
 	return Scene{
 		Plan:  &Plan{Root: route, Receivers: map[string]*Receiver{"ops": receiver}},
 		Route: route, Receiver: receiver, Group: Group{Key: "g", Open: true, Due: noon, Earliest: noon, Label: flow.Bottom()}, Now: noon,
-		Hushed: func(*Alert) bool { return false }, Arrival: func(string) Arrival { return Pending },
+		Hushed: func(*Alert, time.Time) bool { return false }, Arrival: func(string) Arrival { return Pending },
 		Alerts: []Alert{{Key: "a", Status: Firing, Severity: Error, Label: flow.Bottom(), Started: noon}},
 	}
 }
@@ -92,6 +92,27 @@ func TestStaleMessageIsEditedOnceItArrives(t *testing.T) {
 	require.Equal(t, []Send{{Target: "ann", Edit: true}}, Decide(s).Sends)
 }
 
+// A silenced group says something at the first look after its silence, however far ahead that is.
+func TestNextMessageAfterASilence(t *testing.T) {
+	t.Parallel()
+	s := testScene(Step{Notify: []string{"ann"}})
+	begins, ends := noon.Add(-time.Hour), noon.Add(49*time.Hour+time.Minute)
+	s.Hushed = func(_ *Alert, at time.Time) bool { return !at.Before(begins) && at.Before(ends) }
+	s.HushEnd = func(after time.Time) time.Time {
+		if after.Before(ends) {
+			return ends
+		}
+		return time.Time{}
+	}
+	next, ok := Next(s)
+	require.True(t, ok)
+	require.Equal(t, Upcoming{At: noon.Add(49*time.Hour + 5*time.Minute), Reason: First, Step: 1, Targets: []string{"ann"}}, next)
+	s.HushEnd = func(time.Time) time.Time { return time.Time{} }
+	s.Hushed = func(*Alert, time.Time) bool { return true }
+	_, ok = Next(s)
+	require.False(t, ok, "inhibited for as long as one can tell")
+}
+
 // The next message is what the group would say if nothing changed: the first one, then a step of the escalation, then reminders.
 func TestNextMessage(t *testing.T) {
 	t.Parallel()
@@ -124,7 +145,7 @@ func TestNextMessage(t *testing.T) {
 	told.Group.Told.Alerts = map[string]Status{"a": Acknowledged}
 	_, ok = Next(told)
 	require.False(t, ok, "somebody answers for it")
-	s.Hushed = func(*Alert) bool { return true }
+	s.Hushed = func(*Alert, time.Time) bool { return true }
 	_, ok = Next(s)
 	require.False(t, ok, "it is silenced")
 }

@@ -229,13 +229,22 @@ type Budget struct {
 	Per time.Duration
 }
 
-// ParseBudget reads a budget such as "20/1h".
+// BudgetDefault is the budget if the configuration sets none.
+const BudgetDefault = "20/1h"
+
+// ParseBudget reads a budget such as "20/1h", or "unlimited". Empty is [BudgetDefault].
 func ParseBudget(text string) (Budget, error) {
+	switch text {
+	case "":
+		text = BudgetDefault
+	case "unlimited":
+		return Budget{}, nil
+	}
 	most, per, ok := strings.Cut(text, "/")
 	n, err := strconv.Atoi(most)
 	d, fault := time.ParseDuration(per)
 	if !ok || err != nil || fault != nil || n < 1 || d < time.Minute {
-		return Budget{}, fmt.Errorf("%q: want a number of messages and a time of at least 1m, for example 20/1h", text)
+		return Budget{}, fmt.Errorf("%q: want a number of messages and a time of at least 1m, for example 20/1h, or unlimited", text)
 	}
 	return Budget{Max: n, Per: d}, nil
 }

@@ -25,10 +25,13 @@ func TestJobs(t *testing.T) {
 		"cron add standup --schedule '45 9 * * *' --timezone UTC --text hi --to team --fallback owner --set label=INTERNAL --set 'ends={\"after\":3}'": {
 			asks: "POST /v1/cron {\"deliver\":{\"fallback\":[\"owner\"],\"to\":[\"team\"]},\"ends\":{\"after\":3},\"id\":\"standup\",\"label\":\"INTERNAL\",\"schedule\":\"45 9 * * *\",\"text\":\"hi\",\"timezone\":\"UTC\"}", answer: jobAnswer, out: "standup was created, next at 2026-04-27T09:45:00Z\n",
 		},
+		"cron add tea --in 20m --text hi":                     {asks: "POST /v1/cron {\"at\":\"2026-04-26T18:23:16Z\",\"id\":\"tea\",\"text\":\"hi\"}", answer: jobAnswer, out: "standup was created, next at 2026-04-27T09:45:00Z\n"},
 		"cron update standup --every 24h --set schedule=null": {asks: "PATCH /v1/cron/standup {\"every\":\"24h\",\"schedule\":null}", answer: `{"id":"standup","state":"paused"}`, out: "standup was changed, and is paused\n"},
 	})
 	misuse(t, map[string]string{
-		"cron add standup --set label": "--set label: write key=value",
+		"cron add tea --in 20m --at 2026-12-24T18:00 --text x": "--in and --at: give only one of them",
+		"cron add tea --in -1m --text x":                       "--in -1m0s: want a time from now, for example 20m",
+		"cron add standup --set label":                         "--set label: write key=value",
 	})
 }
 

@@ -154,7 +154,7 @@ func (h *handlers) registerOperations(r *registrar) {
 	add(r, wire.Op(post, "/v1/cron/{job}/resume", "resume-job", "End the pause of a job"), h.jobs.Resume)
 	add(r, wire.Op(get, "/v1/cron/{job}/history", "job-history", "List what happened at a job's times, newest first"), h.jobs.History)
 	add(r, wire.Op(get, "/v1/audit", "list-audit", "List the audit trail, newest first"), h.audit.List)
-	add(r, wire.Op(get, "/v1/logs", "list-logs", "List the newest log lines of this replica, newest first"), h.logs.List)
+	add(r, wire.Op(get, wire.LogPath, "list-logs", "List the newest log lines of this replica, newest first"), h.logs.List)
 	add(r, wire.Op(get, "/v1/audit/verify", "verify-audit", "Check that the audit trail is unaltered"), h.audit.Verify)
 	add(r, wire.Op(get, "/v1/agents", "list-agents", "List the agents of the configuration"), h.agents.List)
 	add(r, wire.Op(get, "/v1/agents/{agent}", "get-agent", "Get an agent"), h.agents.Get)

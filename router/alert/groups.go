@@ -3,6 +3,8 @@ package alert
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"sluice/internal/alert"
 	"sluice/policy/flow"
@@ -52,11 +54,11 @@ func (a *Alerts) stateOf(ctx context.Context, h *hushing, g alert.Group) (GroupS
 	if err != nil {
 		return state, fmt.Errorf("read alerts of a group: %w", err)
 	}
-	hushed, critical := map[string]bool{}, false
+	held, critical := map[string]Listed{}, false
 	for i := range members {
 		l := h.listed(members[i], members[i].Matched())
 		state.Alerts = append(state.Alerts, l)
-		hushed[l.Key] = l.quiet()
+		held[l.Key] = l
 		critical = critical || l.Severity == alert.Critical && l.Status.Open() && !l.quiet()
 	}
 	notes := notesRead{from: a.Groups, most: flow.Restricted}
@@ -64,7 +66,20 @@ func (a *Alerts) stateOf(ctx context.Context, h *hushing, g alert.Group) (GroupS
 		return state, err
 	}
 	scene := h.scene(g, members, a.Now())
-	scene.Hushed = func(x *alert.Alert) bool { return hushed[x.Key] }
+	scene.Hushed = func(x *alert.Alert, at time.Time) bool {
+		l := held[x.Key]
+		return len(l.InhibitedBy) > 0 || slices.ContainsFunc(l.Silences, func(s alert.Silence) bool { return s.Ends.After(at) })
+	}
+	scene.HushEnd = func(after time.Time) (next time.Time) {
+		for _, l := range held {
+			for _, s := range l.Silences {
+				if s.Ends.After(after) && (next.IsZero() || s.Ends.Before(next)) {
+					next = s.Ends
+				}
+			}
+		}
+		return next
+	}
 	if scene.Route == nil || scene.Receiver == nil {
 		return state, nil
 	}

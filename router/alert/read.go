@@ -201,8 +201,8 @@ func (a *Alerts) hush(ctx context.Context, most flow.Level) (*hushing, error) {
 	return h, nil
 }
 
-// hushed reports whether an alert is silenced or inhibited.
-func (h *hushing) hushed(x *alert.Alert) bool {
+// hushed reports whether an alert is silenced or inhibited now.
+func (h *hushing) hushed(x *alert.Alert, _ time.Time) bool {
 	l := h.listed(*x, x.Matched())
 	return l.quiet()
 }

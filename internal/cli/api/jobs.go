@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +13,7 @@ import (
 // JobFlags are the keys of a job.
 type JobFlags struct {
 	schedule, every, at, timezone, text, prompt string
+	in                                          time.Duration
 	to, fallback, set                           []string
 }
 
@@ -21,6 +23,7 @@ func (f *JobFlags) Add(cmd *cobra.Command) *cobra.Command {
 	flags.StringVar(&f.schedule, "schedule", "", "when: a cron `expression`, see sluice cron next")
 	flags.StringVar(&f.every, "every", "", "when: the `time` between two instants, for example 90m")
 	flags.StringVar(&f.at, "at", "", "when: a single `time`, for example 2026-12-24T18:00")
+	flags.DurationVar(&f.in, "in", 0, "when: once, this `time` from now, for example 20m")
 	flags.StringVar(&f.timezone, "timezone", "", "the `zone` of the times (default: cron.timezone)")
 	flags.StringVar(&f.text, "text", "", "the `text` to send")
 	flags.StringVar(&f.prompt, "prompt", "", "the `text` that an agent is asked; its reply is sent")
@@ -31,8 +34,16 @@ func (f *JobFlags) Add(cmd *cobra.Command) *cobra.Command {
 }
 
 // Object is the job that the flags describe.
-func (f *JobFlags) Object() (map[string]any, error) {
+func (f *JobFlags) Object(now time.Time) (map[string]any, error) {
 	job := map[string]any{}
+	switch {
+	case f.in < 0:
+		return nil, terminal.Usagef("--in %s: want a time from now, for example 20m", f.in)
+	case f.in > 0 && f.at != "":
+		return nil, terminal.Usagef("--in and --at: give only one of them")
+	case f.in > 0:
+		f.at = now.Add(f.in).Format(time.RFC3339)
+	}
 	for key, value := range map[string]string{"schedule": f.schedule, "every": f.every, "at": f.at, "timezone": f.timezone, "text": f.text, "prompt": f.prompt} {
 		if value != "" {
 			job[key] = value

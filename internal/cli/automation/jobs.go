@@ -117,7 +117,7 @@ func jobsAdd(g command.Deps) *cobra.Command {
 	return f.Add(command.Asking(g, &cobra.Command{
 		Use: "add JOB", Short: "Create a job at run time", Args: command.Args(1, 1),
 	}, func(args []string) (api.Request, error) {
-		job, err := f.Object()
+		job, err := f.Object(g.Screen.Now())
 		if err != nil {
 			return api.Request{}, err
 		}
@@ -133,7 +133,7 @@ func jobsUpdate(g command.Deps) *cobra.Command {
 	return f.Add(command.Asking(g, &cobra.Command{
 		Use: "update JOB", Short: "Change a job that was created at run time", Args: command.Args(1, 1),
 	}, func(args []string) (api.Request, error) {
-		job, err := f.Object()
+		job, err := f.Object(g.Screen.Now())
 		return api.Request{Method: http.MethodPatch, Path: api.Path("cron", args[0]), Body: job}, err
 	}, func(s terminal.Screen, j api.Job) error {
 		return s.Printf("%s was changed, %s", terminal.Line(j.ID), upcoming(j))

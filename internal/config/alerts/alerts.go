@@ -28,7 +28,7 @@ type Alerts struct {
 
 // Budget bounds new messages.
 type Budget struct {
-	PerTarget string `yaml:"perTarget" doc:"New messages for each target, for example 20/1h. What exceeds it comes as one summary. Critical alerts are exempt. Default: no limit."`
+	PerTarget string `yaml:"perTarget" doc:"New messages for each target, for example 20/1h. What exceeds it comes as one summary. Critical alerts are exempt; unlimited turns the limit off. Default: 20/1h."`
 }
 
 // Node are the settings that all routes have.
@@ -158,11 +158,9 @@ func (r reader) plan() *alert.Plan {
 		}
 		p.Inhibitions = append(p.Inhibitions, in)
 	}
-	if a.Budget.PerTarget != "" {
-		var err error
-		if p.Budget, err = alert.ParseBudget(a.Budget.PerTarget); err != nil {
-			r.Report("alerts.budget.perTarget", err.Error())
-		}
+	var err error
+	if p.Budget, err = alert.ParseBudget(a.Budget.PerTarget); err != nil {
+		r.Report("alerts.budget.perTarget", err.Error())
 	}
 	for i, who := range a.Operators {
 		if channel, id, ok := strings.Cut(who, ":"); !ok || channel == "" || id == "" {

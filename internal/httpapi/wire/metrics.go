@@ -9,6 +9,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
+// LogPath is where the gateway's log is read. Reading it writes no line, or whoever follows the log would read it again and again.
+const LogPath = "/v1/logs"
+
 // Count counts requests by route and status. A route is its pattern, so that ids do not become labels.
 func Count(next http.Handler, registerer prometheus.Registerer, log *slog.Logger) http.Handler {
 	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -23,6 +26,9 @@ func Count(next http.Handler, registerer prometheus.Registerer, log *slog.Logger
 			route = "refused"
 		}
 		requests.WithLabelValues(route, strconv.Itoa(watched.Status)).Inc()
+		if r.URL.Path == LogPath && watched.Status == http.StatusOK {
+			return
+		}
 		path, _, _ := strings.Cut(r.URL.Path, "/files/") // a file's name may say what is in it
 		log.Debug("http", "method", r.Method, "path", path, "status", watched.Status)
 	})

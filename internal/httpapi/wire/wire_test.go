@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -8,10 +9,30 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/humatest"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/httpapi/wire"
 )
+
+// Who reads the log, to follow it, adds nothing to it.
+func TestReadingTheLogWritesNoLine(t *testing.T) {
+	t.Parallel()
+	var lines strings.Builder
+	status := http.StatusOK
+	h := wire.Count(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }), prometheus.NewRegistry(),
+		slog.New(slog.NewTextHandler(&lines, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	read := func(path string) {
+		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+	}
+	read(wire.LogPath + "?level=debug")
+	require.Empty(t, lines.String())
+	read("/v1/status")
+	require.Contains(t, lines.String(), "path=/v1/status")
+	status = http.StatusForbidden
+	read(wire.LogPath)
+	require.Contains(t, lines.String(), "path=/v1/logs status=403")
+}
 
 func TestCursorsHideNumbers(t *testing.T) {
 	t.Parallel()

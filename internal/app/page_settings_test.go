@@ -112,3 +112,32 @@ func TestConsoleShowsOlderTimesOfAJob(t *testing.T) {
 	b.click("[data-part=older]")
 	b.until(times + ` === 32 && !document.querySelector("[data-part=older]")`)
 }
+
+// What is saved is what the page has shown: while a changed draft is checked, there is no save.
+func TestConsoleSavesOnlyWhatWasChecked(t *testing.T) {
+	t.Parallel()
+	g, _ := fromFile(t, "models: { default: offline/echo }\n", nil)
+	b := g.console("/config?q=historyKeep")
+	b.until(`document.querySelector('[data-path="limits.historyKeep"]')`)
+	change := func(value string) {
+		t.Helper()
+		b.click(`[data-path="limits.historyKeep"]`)
+		b.until(`document.querySelector("#value")`)
+		eval[bool](b, `(() => { const n = document.querySelector("#value"); n.value = `+quoted(value)+`; n.dispatchEvent(new Event("input", { bubbles: true })); return true; })()`)
+		b.click(".editor [type=submit]")
+	}
+	change("7")
+	b.until(`document.querySelector("[data-part=save]")?.disabled === false`)
+	eval[bool](b, `(() => {
+		window.unchecked = 0;
+		const look = () => {
+			const [asked, shown] = [".draft > .lines", ".draft .changes"].map((s) => document.querySelector(s)?.innerText ?? "");
+			if (asked.includes("8") && !shown.includes("8") && !document.querySelector("[data-part=save]").disabled) unchecked++;
+		};
+		new MutationObserver(look).observe(document.querySelector("main"), { childList: true, subtree: true, characterData: true, attributes: true });
+		return true;
+	})()`)
+	change("8")
+	b.until(`document.querySelector(".draft .changes").innerText.includes("8") && !document.querySelector("[data-part=save]").disabled`)
+	require.Zero(t, eval[int](b, `unchecked`))
+}

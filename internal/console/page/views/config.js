@@ -423,7 +423,7 @@ export function Editor({ of: k, edit, put, suggestions }) {
 export function Draft({ draft, version, drop, keys = [], done, stale, cancel }) {
   const [checked, set] = useState({});
   const box = useRef(null);
-  const text = JSON.stringify(draft);
+  const text = JSON.stringify({ draft, version });
   const empty = !draft.version && draft.changes.length === 0;
   useEffect(() => {
     let current = true;
@@ -432,17 +432,16 @@ export function Draft({ draft, version, drop, keys = [], done, stale, cancel }) 
       set({});
       return () => {};
     }
-    set((s) => ({ ...s, error: null, busy: true }));
     post("/v1/config/check", draft).then(
-      (result) => current && set({ result }),
+      (result) => current && set({ result, of: text }),
       (error) => current && set({ error }),
     );
     return () => {
       current = false;
     };
-  }, [text, version]);
+  }, [text]);
   if (empty) return null;
-  const { result, error, busy } = checked;
+  const { result, error } = checked; // of the draft before this one until the answer comes
   const at = Object.fromEntries((result?.faults ?? []).map((f) => [f.path, f]));
   const others = (result?.faults ?? []).filter((f) => !draft.changes?.some((e) => e.path === f.path));
   return html`
@@ -506,7 +505,7 @@ export function Draft({ draft, version, drop, keys = [], done, stale, cancel }) 
           small=${false}
           tone="main"
           part="save"
-          disabled=${busy || !result?.ok}
+          disabled=${checked.of !== text || !result?.ok}
           run=${async () => {
             const saved = call("/v1/config", { method: "PUT", headers: { "If-Match": '"' + version + '"' }, body: draft });
             const answer = await (

@@ -10,11 +10,15 @@ import (
 
 // Discord's error codes with another meaning than their HTTP status.
 const (
-	codeUnknownMessage = 10008
-	codeUnknownEmoji   = 10014
-	codeUnknownWebhook = 10015
-	codeFileTooLarge   = 40005
-	codeAlreadyAcked   = 40060
+	codeUnknownChannel     = 10003
+	codeUnknownMessage     = 10008
+	codeUnknownEmoji       = 10014
+	codeUnknownWebhook     = 10015
+	codeFileTooLarge       = 40005
+	codeAlreadyAcked       = 40060
+	codeMissingAccess      = 50001
+	codeNoDirect           = 50007
+	codeMissingPermissions = 50013
 )
 
 // asFailure maps a call's error to a failure of the port:
@@ -55,7 +59,25 @@ func classify(f *adapters.Failure, e *apiError, req request) {
 		f.Err = fmt.Errorf("the bot token is not valid (reset or mistyped): copy the current one from the developer portal (Bot → Reset Token) into the configuration: %w", f.Err)
 	default:
 		f.Kind = adapters.Permanent
+		if what := advice(e.Code); what != "" {
+			f.Err = fmt.Errorf("%w: %s", f.Err, what)
+		}
 	}
+}
+
+// advice says what to do about a refusal; empty if Discord's own words say it.
+func advice(code int) string {
+	switch code {
+	case codeUnknownChannel:
+		return "the channel was deleted, or its id is wrong"
+	case codeMissingAccess:
+		return "the bot can't see the channel: let the bot's role view it"
+	case codeNoDirect:
+		return "the person takes no direct messages from the bot: they must share a server with it and allow direct messages there"
+	case codeMissingPermissions:
+		return "give the bot's role the permission in this channel: send messages, in threads too, and attach files"
+	}
+	return ""
 }
 
 // refusedWith reports whether Discord refused a call with one of these codes.

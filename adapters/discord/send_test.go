@@ -191,3 +191,13 @@ func TestFileThatCanNotBeOpened(t *testing.T) {
 func opened(content string) func(context.Context) (io.ReadCloser, error) {
 	return func(context.Context) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(content)), nil }
 }
+
+// A refusal says what to do about it.
+func TestADeletedChannelIsExplained(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t, discordtest.Options{}, nil)
+	s.srv.Fault(adaptertest.Fault{Kind: adaptertest.Refused})
+	_, err := s.adapter.Send(t.Context(), out(group(), "hi"))
+	require.Equal(t, adapters.Permanent, adapters.AsFailure(err).Kind)
+	require.ErrorContains(t, err, "Unknown Channel: the channel was deleted, or its id is wrong")
+}

@@ -421,6 +421,10 @@ func TestSend(t *testing.T) {
 			asks:   `POST /v1/messages {"buttons":[{"label":"Yes","value":"/deploy a=b"},{"label":"No","value":"/no"}],"channel":"slack","text":"deploy?","to":"@ada"}`,
 			answer: `{"id":"dlv_1","status":"queued","route":{"channel":"slack","account":"default","conversation":"C1"},"decision":{"action":"hold","reason":"a rule"}}`, out: "dlv_1: held to slack/default C1\ngate: hold: a rule\n",
 		},
+		"send --channel discord --to 6000 hi": {
+			asks:   `POST /v1/messages {"channel":"discord","text":"hi","to":"6000"}`,
+			answer: `{"id":"dlv_1","status":"failed","error":"permanent: Unknown Channel\u001b","route":{"channel":"discord","account":"default","conversation":"6000"}}`, out: "dlv_1: failed to discord/default 6000\nerror: permanent: Unknown Channel\\u001b\n", code: cli.ExitFailed,
+		},
 		"send --channel slack --to #ops --file '" + note + "' --file '" + unnamed + "'": {
 			asks:   `POST /v1/messages {"channel":"slack","files":[{"data":"aGkK","mime":"text/plain; charset=utf-8","name":"note.txt"},{"data":"PGh0bWw+","mime":"text/html; charset=utf-8","name":"page"}],"to":"#ops"}`,
 			answer: `{"id":"dlv_1","status":"queued"}`, out: "dlv_1: queued to \n",

@@ -171,8 +171,16 @@ type sent struct{ api.Delivery }
 func (d sent) Failed() bool { return d.Expected() == "blocked" || d.Settled() && d.Status != "sent" }
 
 func printSent(s terminal.Screen, d sent) error {
-	if err := s.Printf("%s: %s to %s", d.ID, d.Expected(), terminal.Line(d.Route.String())); err != nil || d.Decision == nil {
+	if err := s.Printf("%s: %s to %s", d.ID, d.Expected(), terminal.Line(d.Route.String())); err != nil {
 		return err
+	}
+	if d.Error != "" && d.Expected() != "blocked" { // what the gate says has the reason
+		if err := s.Printf("error: %s", terminal.Line(d.Error)); err != nil {
+			return err
+		}
+	}
+	if d.Decision == nil {
+		return nil
 	}
 	return printDecision(s, *d.Decision)
 }

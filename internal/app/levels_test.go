@@ -47,7 +47,7 @@ func decisions() map[string]ruling {
 		"patch-session":        {by: bySession, body: `{"title":"mine"}`},
 		"delete-session":       {by: bySession},
 		"reset-session":        {by: bySession},
-		"history":              {by: byRow, tail: []string{"", "?limit=1"}},
+		"history":              {by: byRow, tail: []string{"", "?limit=1", "?limit=1&find=" + marker}},
 		"say":                  {by: bySession, body: `{"message":"hello"}`},
 		"wake":                 {by: bySession, body: `{"session":"{id}","text":"hello"}`, more: []string{`{"session":"{id}","text":"hello","mode":"next-heartbeat"}`}},
 		"events":               {by: bySession, tail: []string{"", "?after=0", "?after=1", "?after=0123456789abcdef0123456789abcdef"}},
@@ -66,7 +66,7 @@ func decisions() map[string]ruling {
 		"discard-delivery":     {by: byRow},
 		"check-policy":         {by: bySession, tail: []string{"?channel=webchat&session={id}", "?channel=webchat&to=local"}},
 		"simulate-tool-call":   {by: bySession, body: `{"tool_name":"todo_list","session":"{id}"}`, more: simulated()},
-		"list-memories":        {by: bySession, tail: []string{"", "?q=" + marker, "?tag=t", "?namespace=main"}},
+		"list-memories":        {by: bySession, tail: []string{"", "?q=" + marker, "?tag=t", "?namespace=main", "?level=PUBLIC", "?level=RESTRICTED&q=" + marker}},
 		"list-memory-versions": {by: bySession, tail: []string{"?key={key}", "?key={key}&namespace=main&limit=1", "?key={key}&after={memory}"}},
 		"save-memory":          {by: byNothing, body: `{"key":"mine","content":"tea"}`}, // it has the caller's label, see TestMemoryIsSaved of package httpapi
 		"get-memory":           {by: bySession, at: []string{"/v1/memory/{memory}", "/v1/memory/{key}"}},
@@ -110,7 +110,7 @@ func decisions() map[string]ruling {
 		"list-audit":           {by: byRow, tail: []string{"", "?session={id}", "?action=a", "?limit=1"}},
 		"list-logs":            {by: byNothing, tail: []string{"", "?level=warn&q=a", "?part=telegram/default&limit=1"}}, // who sees everything, else 403
 		"verify-audit":         {by: byNothing, tail: []string{"", "?head=0:1:00"}},                                      // who sees everything, else 403
-		"list-pairings":        {by: byChannel},
+		"list-pairings":        {by: byChannel, tail: []string{"", "?status=all"}},
 		"approve-pairing":      {by: byChannel},
 		"deny-pairing":         {by: byChannel},
 		"revoke-pairing":       {by: byChannel, body: `{"channel":"webchat","user":"{code}"}`},

@@ -4,11 +4,15 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/model/modeltest"
+	"sluice/policy/flow"
+	"sluice/router/ledger"
+	"sluice/sessions"
 )
 
 // rowsOf opens a list and returns the text of its rows, or the sentence that an empty list shows.
@@ -214,4 +218,77 @@ func TestConsoleFindsIDs(t *testing.T) {
 	b.until(`location.pathname === "/why/` + sent.ID + `" && document.querySelector(".step")`)
 	b.until(`[...document.querySelectorAll(".acts button")].some((n) => n.innerText.includes("JSON"))`)
 	b.picture("why-json")
+}
+
+// choose picks a value of the filter at this place.
+func (b *browser) choose(place, value string) {
+	b.t.Helper()
+	eval[bool](b, fmt.Sprintf(`(() => { const s = document.querySelector(%q); s.value = %q; s.dispatchEvent(new Event("change", { bubbles: true })); return true; })()`, place, value))
+}
+
+// Memories are filtered by level. A level above the reader's is empty, whatever is there.
+func TestConsoleFiltersMemoriesByLevel(t *testing.T) {
+	t.Parallel()
+	g := start(t, "models: { default: offline/echo }\nchannels: { webchat: { classification: RESTRICTED } }\n")
+	now := time.Now()
+	for key, level := range map[string]flow.Level{"open": flow.Public, "hidden": flow.Confidential} {
+		require.NoError(t, g.Store().SaveMemory(t.Context(), sessions.MemorySave{Memory: sessions.Memory{
+			ID: sessions.NewMemoryID(), Namespace: "main", Audience: sessions.AudienceOwner, Label: flow.NewLabel(level, flow.Trusted), Key: key, Content: "tea", Session: "sess_1", Created: now, Updated: now,
+		}, MaxEntries: 10, MaxBytes: 1 << 20}))
+	}
+	b := g.console("/overview")
+	require.Equal(t, []string{"hidden", "open"}, b.rowsOf(g.url("/memory")))
+	require.Equal(t, []string{"hidden"}, b.rowsOf(g.url("/memory?level=CONFIDENTIAL")))
+	require.Equal(t, []string{"hidden"}, b.rowsOf(g.url("/memory?level=CONFIDENTIAL&q=tea")))
+	require.Contains(t, b.rowsOf(g.url("/memory?level=INTERNAL"))[0], "Level: Internal")
+	b.open(g.url("/memory"))
+	b.until(`document.querySelector(".row")`)
+	b.choose("#filters select", "PUBLIC")
+	b.until(`document.querySelectorAll(".row").length === 1 && location.search === "?level=PUBLIC"`)
+
+	low := newBrowser(t)
+	low.open(g.url("/memory?level=CONFIDENTIAL#token=" + g.tokenOf("viewer", "INTERNAL")))
+	low.until(`document.querySelector(".empty")`)
+	require.Contains(t, g.sluice("memory", "list", "--level", "confidential"), "hidden")
+}
+
+// People are filtered by the state of their request, and tokens by role; "/" takes the keyboard to the filter.
+func TestConsoleFiltersPeopleAndTokens(t *testing.T) {
+	t.Parallel()
+	g := start(t, "models: { default: offline/echo }\nchannels: { webchat: { classification: RESTRICTED } }\n")
+	now := time.Now()
+	var all []ledger.Pairing
+	for name, status := range map[string]ledger.PairingStatus{"Ann": ledger.PairingApproved, "Bob": ledger.PairingDenied, "Cleo": ledger.PairingRevoked, "Dora": ledger.PairingPending} {
+		all = append(all, ledger.Pairing{Channel: "webchat", Account: "default", User: sessions.Peer{ID: sessions.UserID(name), Name: name}, Code: "CODE" + name, Status: status, Created: now, Expires: now.Add(time.Hour)})
+	}
+	g.store(ledger.Change{Pairings: all})
+	var listed struct{ Pairings []struct{ Status string } }
+	read(t, g.call(http.MethodGet, "/v1/pairings?status=denied", ""), http.StatusOK, &listed)
+	require.Len(t, listed.Pairings, 1)
+	read(t, g.call(http.MethodGet, "/v1/pairings", ""), http.StatusOK, &listed)
+	require.Len(t, listed.Pairings, 2, "who asks, and who may talk")
+
+	b := g.console("/people?state=denied")
+	b.until(`document.querySelector("#filters")`)
+	names := `[...document.querySelectorAll("[data-part=answered] tbody tr")].map((r) => r.innerText.match(/Ann|Bob|Cleo|Dora/)[0]).sort().join()`
+	b.until(names + ` === "Bob"`)
+	require.Contains(t, b.log(), "Dora", "who asks is always shown")
+	b.choose("#filters select", "")
+	b.until(names + ` === "Ann,Bob,Cleo" && location.search === ""`)
+	b.picture("people-states")
+	require.Empty(t, b.obstacles())
+	b.keys("/")
+	require.True(t, eval[bool](b, `document.activeElement === document.querySelector("#filters select")`))
+
+	g.tokenOf("viewer", "PUBLIC")
+	g.tokenOf("sender", "PUBLIC")
+	b.open(g.url("/access?role=viewer"))
+	tokens := `[...document.querySelectorAll("table tbody tr td:first-child")].map((r) => r.innerText).join()`
+	b.until(tokens + ` === "viewer-public"`)
+	b.choose("#filters select", "operator")
+	b.until(`document.querySelector(".empty")?.innerText.includes("Role: operator")`)
+	b.click(".empty button")
+	b.until(tokens + `.includes("sender-public")`)
+	require.Empty(t, b.obstacles())
+	b.picture("access-roles")
 }

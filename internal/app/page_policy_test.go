@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -153,4 +154,50 @@ policy: { rules: [ { name: look, hook: PRE_OUTPUT, when: 'text.contains("figures
 	b.click("#past button.main")
 	b.until(`document.querySelector("#past .problem")`)
 	b.sound()
+}
+
+// An explanation leads to the policy's forms with its case filled in, and the same decision comes out.
+func TestConsoleTriesWhatWasExplained(t *testing.T) {
+	t.Parallel()
+	_, models := platforms(t)
+	g := start(t, asks+`channels: { webchat: { classification: CONFIDENTIAL } }
+policy: { rules: [ { name: never, hook: PRE_OUTPUT, when: output.level == 1, action: block } ] }
+`+withModels(models))
+	g.call(http.MethodPost, "/v1/messages", `{"channel":"webchat","to":"local","text":"the plan","label":"INTERNAL/untrusted"}`)
+	var sent struct{ Deliveries []struct{ ID, Status string } }
+	require.Eventually(t, func() bool {
+		read(t, g.call(http.MethodGet, "/v1/deliveries", ""), http.StatusOK, &sent)
+		return sent.Deliveries[0].Status == "blocked"
+	}, patience, 10*time.Millisecond)
+
+	b := g.console("/why/" + sent.Deliveries[0].ID)
+	b.until(`document.querySelector(".note [data-part=try]")`)
+	require.Contains(t, eval[string](b, `document.querySelector(".note").innerText`), "To change")
+	b.picture("why-try")
+	b.click("[data-part=try]")
+	form := "[data-part=trymessage] "
+	b.until(`document.activeElement?.closest("[data-part=trymessage]") && document.activeElement.type === "submit"`)
+	values := `[...document.querySelectorAll("` + form + `select, ` + form + `input, ` + form + `textarea")].map((i) => i.value).join("|")`
+	require.Equal(t, "webchat|direct|local||INTERNAL/untrusted|the plan", eval[string](b, values))
+	require.Empty(t, b.obstacles())
+	b.click(form + "button")
+	b.until(`document.querySelector("` + form + `.result")?.innerText.includes("never")`)
+	b.picture("policy-tried")
+	b.do(chromedp.NavigateBack())
+	b.until(`document.querySelector(".note [data-part=try]")`)
+
+	asked := g.waitsFor(models, `{"key":"k","content":"c"}`)
+	b.open(g.url("/why/" + asked))
+	b.until(`document.querySelector("[data-part=try]")`)
+	b.click("[data-part=try]")
+	b.until(`document.activeElement?.closest("[data-part=trytool]")`)
+	require.Equal(t, "memory_save", eval[string](b, `document.querySelector("[data-part=trytool] input").value`))
+	require.JSONEq(t, `{"key":"k","content":"c"}`, eval[string](b, `document.querySelector("[data-part=trytool] textarea").value`))
+	b.click("[data-part=trytool] button")
+	b.until(`document.querySelector("[data-part=trytool] .result")?.innerText.includes("permission")`)
+
+	viewer := newBrowser(t)
+	viewer.open(g.url("/why/" + asked + "#token=" + g.tokenOf("viewer", "RESTRICTED")))
+	viewer.until(`document.querySelector(".chain .step")`)
+	require.False(t, eval[bool](viewer, `document.querySelector("[data-part=try]") !== null`), "who may only read tries no call")
 }

@@ -24,25 +24,32 @@ func (f *memoryFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.audience, "audience", "", "show only memories from one place: owner, or the `key` of a conversation")
 }
 
+func levelFlag(cmd *cobra.Command, level *string) {
+	cmd.Flags().StringVar(level, "level", "", "show only memories of this `level`: PUBLIC, INTERNAL, CONFIDENTIAL or RESTRICTED")
+}
+
 func memoryList(g command.Deps) *cobra.Command {
 	var f memoryFlags
 	var p command.Page
-	var tag string
+	var tag, level string
 	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List memories by key", Args: command.Args(0, 0)}, func([]string) (api.Request, error) {
-		return api.Request{Path: "/v1/memory", Query: p.With("namespace", f.namespace, "audience", f.audience, "tag", tag)}, nil
+		return api.Request{Path: "/v1/memory", Query: p.With("namespace", f.namespace, "audience", f.audience, "level", strings.ToUpper(level), "tag", tag)}, nil
 	}, printMemories)
 	f.add(cmd)
+	levelFlag(cmd, &level)
 	cmd.Flags().StringVar(&tag, "tag", "", "show only memories with this `tag`")
 	return p.Add(cmd)
 }
 
 func memorySearch(g command.Deps) *cobra.Command {
 	var f memoryFlags
+	var level string
 	p := command.Page{Limit: 50}
 	cmd := command.Asking(g, &cobra.Command{Use: "search WORDS", Short: "Search memories, best match first", Args: command.Args(1, command.Unlimited)}, func(args []string) (api.Request, error) {
-		return api.Request{Path: "/v1/memory", Query: p.With("namespace", f.namespace, "audience", f.audience, "q", strings.Join(args, " "))}, nil
+		return api.Request{Path: "/v1/memory", Query: p.With("namespace", f.namespace, "audience", f.audience, "level", strings.ToUpper(level), "q", strings.Join(args, " "))}, nil
 	}, printMemories)
 	f.add(cmd)
+	levelFlag(cmd, &level)
 	cmd.Flags().IntVar(&p.Limit, "limit", 50, "show at most this `number` of memories")
 	return cmd
 }

@@ -203,6 +203,10 @@ func TestPairing(t *testing.T) {
 			asks: "GET /v1/pairings", answer: `{"pairings":[{"channel":"telegram","account":"default","user":{"id":"7","name":"Bob"},"code":"ABCD2345","status":"pending","created":"2026-04-24T18:03:16Z"},{"channel":"slack","account":"ops","user":{"id":"U1","username":"ann"},"status":"approved"}]}`,
 			out: "CODE      STATUS    PERSON          ACCOUNT  ASKED\nABCD2345  pending   telegram:7 Bob  default  2d ago\n-         approved  slack:U1 ann    ops      -\n",
 		},
+		"pairing list --status denied": {
+			asks: "GET /v1/pairings?status=denied", answer: `{"pairings":[{"channel":"slack","account":"ops","user":{"id":"U1"},"status":"denied"}]}`,
+			out: "CODE  STATUS  PERSON    ACCOUNT  ASKED\n-     denied  slack:U1  ops      -\n",
+		},
 		"pairing approve ABCD2345": {
 			asks: "POST /v1/pairings/ABCD2345/approve", answer: `{"channel":"telegram","user":{"id":"7","name":"Bob\u202e"},"note":"All direct chats\nare one session"}`,
 			out: `telegram:7 Bob\u202e is admitted` + "\n\nNote: All direct chats are one session\n",
@@ -259,6 +263,8 @@ func TestMemory(t *testing.T) {
 			asks: "GET /v1/memory?limit=50", answer: `{"memories":[` + memoryAnswer + `],"next":"bWFpbg"}`,
 			out: head + row + "More results: repeat the command with --after bWFpbg\n",
 		},
+		"memory list --level internal":     {asks: "GET /v1/memory?level=INTERNAL&limit=50", answer: `{"memories":[` + memoryAnswer + `]}`, out: head + row},
+		"memory search tea --level public": {asks: "GET /v1/memory?level=PUBLIC&limit=50&q=tea", answer: `{"memories":[` + memoryAnswer + `]}`, out: head + row},
 		"memory list --namespace main --tag personal --audience owner --after x --limit 2": {
 			asks: "GET /v1/memory?after=x&audience=owner&limit=2&namespace=main&tag=personal", answer: `{"memories":[` + memoryAnswer + `]}`, out: head + row,
 		},

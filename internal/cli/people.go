@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,7 +21,12 @@ func pairingCommand(g command.Deps) *cobra.Command {
 }
 
 func pairingList(g command.Deps) *cobra.Command {
-	return command.Asking(g, &cobra.Command{Use: "list", Short: "List people who asked for access and people who have it", Args: command.Args(0, 0)}, command.Get("/v1/pairings", nil), printPairings)
+	var status string
+	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List people who asked for access and people who have it", Args: command.Args(0, 0)}, command.Get("/v1/pairings", func() url.Values {
+		return api.Query("status", status)
+	}), printPairings)
+	cmd.Flags().StringVar(&status, "status", "", "show only people with this `status`: pending, approved, denied, revoked or all (default: pending and approved)")
+	return cmd
 }
 
 func printPairings(s terminal.Screen, got api.PairingList) error {

@@ -80,6 +80,7 @@ type MemoryScope struct {
 	Namespace string   // empty: all of them, for operators
 	Audience  Audience // empty: all of the namespace
 	MaxLevel  flow.Level
+	Level     flow.Level // only what has this level; invalid: every level up to MaxLevel
 	Now       time.Time
 }
 

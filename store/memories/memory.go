@@ -269,6 +269,7 @@ func inScope(s sessions.MemoryScope) engine.Filter {
 	f.AddIf(s.Namespace != "", `m.namespace = ?`, s.Namespace)
 	f.AddIf(s.Audience != "", `m.audience = ?`, string(s.Audience))
 	f.Add(`m.level <= ?`, s.MaxLevel.Rank())
+	f.AddIf(s.Level.Valid(), `m.level = ?`, s.Level.Rank())
 	f.Add(current, now)
 	f.Add(uncovered, s.MaxLevel.Rank(), now)
 	f.Add(`m.deleted = 0`)

@@ -45,7 +45,7 @@ type hit struct {
 // SearchMemories finds memories by words, best first; of equal ones the newest first.
 func (t Table) SearchMemories(ctx context.Context, q sessions.MemorySearch) ([]sessions.Memory, error) {
 	asked := question(q.Text)
-	if len(asked) == 0 || q.Limit <= 0 || !q.MaxLevel.Valid() {
+	if len(asked) == 0 || q.Limit <= 0 || len(levelsOf(q.MemoryScope)) == 0 {
 		return nil, nil
 	}
 	where, err := t.spanOf(ctx, q.MemoryScope)
@@ -71,11 +71,16 @@ func (t Table) SearchMemories(ctx context.Context, q sessions.MemorySearch) ([]s
 // occurrence lists the memories that have one word of the question, in ascending order.
 type occurrence struct{ labels, body []int64 }
 
+// levelsOf are the levels of a scope, which each have an index of words.
+func levelsOf(s sessions.MemoryScope) []flow.Level {
+	return slices.DeleteFunc(upTo(s.MaxLevel), func(l flow.Level) bool { return s.Level.Valid() && l != s.Level })
+}
+
 // occurrences queries every index that the reader may see for all words at once.
 func (t Table) occurrences(ctx context.Context, s sessions.MemoryScope, in span, word string, hidden map[int64]bool) (o occurrence, err error) {
 	var texts []string
 	var args []any
-	for _, level := range upTo(s.MaxLevel) {
+	for _, level := range levelsOf(s) {
 		for _, field := range []engine.WordField{engine.WordLabels, engine.WordBody} {
 			texts = append(texts, t.conn.WordQuery(level.Rank(), field))
 			args = append(args, in.low, word, in.low, in.high)

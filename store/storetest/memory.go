@@ -175,6 +175,31 @@ func testMemoriesOfTags(t *testing.T, b *bundle) {
 	require.Equal(t, []string{"tea", "quiet", "tea", "rice"}, b.listed(q))
 }
 
+// testMemoriesOfALevel: which version of a key a reader sees is decided before the level is compared.
+func testMemoriesOfALevel(t *testing.T, b *bundle) {
+	b.save(newMemory("a", "low tea", flow.Public, "food"))
+	b.save(newMemory("b", "covered tea", flow.Public, "food"))
+	b.save(newMemory("b", "high tea", flow.Confidential, "food"))
+	b.save(newMemory("c", "secret tea", flow.Restricted, "food"))
+	for _, c := range []struct {
+		most, level flow.Level
+		want        []string
+	}{
+		{flow.Restricted, flow.Public, []string{"low tea"}},
+		{flow.Restricted, flow.Confidential, []string{"high tea"}},
+		{flow.Restricted, flow.Internal, []string{}},
+		{flow.Internal, flow.Public, []string{"low tea", "covered tea"}},
+		{flow.Confidential, flow.Restricted, []string{}},
+	} {
+		s := scope(c.most, at(1))
+		s.Level = c.level
+		require.Equal(t, c.want, b.listed(sessions.MemoryQuery{MemoryScope: s}), "%v", c)
+		require.Equal(t, c.want, b.listed(sessions.MemoryQuery{MemoryScope: s, Tag: "food"}), "%v", c)
+		require.Equal(t, c.want, b.listed(sessions.MemoryQuery{MemoryScope: s, Tags: []string{"food"}}), "%v", c)
+		require.ElementsMatch(t, c.want, b.searched(s, "tea"), "%v", c)
+	}
+}
+
 // testMemoryShadows: of a key, only the highest visible version counts in every query.
 func testMemoryShadows(t *testing.T, b *bundle) {
 	b.save(newMemory("plan", "low tea", flow.Public, "food"))

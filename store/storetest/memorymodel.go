@@ -82,7 +82,7 @@ func (w *memoryWorld) delete(d sessions.MemoryDelete) error {
 // visible returns what a reader sees, in the order of the saves.
 func (w *memoryWorld) visible(s sessions.MemoryScope) (seen []sessions.Memory) {
 	for _, m := range w.rows {
-		if !m.Ended.IsZero() || s.Audience != "" && m.Audience != s.Audience || !flow.CanFlow(m.Label.Level(), s.MaxLevel) || expired(&m, s.Now) || m.Deleted {
+		if !m.Ended.IsZero() || s.Audience != "" && m.Audience != s.Audience || !flow.CanFlow(m.Label.Level(), s.MaxLevel) || s.Level.Valid() && m.Label.Level() != s.Level || expired(&m, s.Now) || m.Deleted {
 			continue
 		}
 		covered := slices.ContainsFunc(flow.Levels(), func(l flow.Level) bool {
@@ -228,6 +228,7 @@ func drawScope(t *rapid.T, now time.Time) sessions.MemoryScope {
 	return sessions.MemoryScope{
 		Audience: rapid.SampledFrom(append(slices.Clone(someAudiences), "")).Draw(t, "of audience"),
 		MaxLevel: rapid.SampledFrom(flow.Levels()).Draw(t, "up to"), Now: now,
+		Level: rapid.SampledFrom(append(flow.Levels(), flow.Level{}, flow.Level{})).Draw(t, "only"),
 	}
 }
 

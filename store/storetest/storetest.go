@@ -322,6 +322,7 @@ func memoryCases() map[string]func(*testing.T, *bundle) {
 		"versions of a memory":           testMemoryVersions,
 		"a higher memory covers":         testMemoryShadows,
 		"memories of several tags":       testMemoriesOfTags,
+		"memories of a level":            testMemoriesOfALevel,
 		"memories expire":                testMemoryExpiry,
 		"audiences of memories":          testMemoryAudiences,
 		"bounds of memory":               testMemoryQuota,

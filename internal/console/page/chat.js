@@ -127,14 +127,32 @@ export class Chat {
     this.older = (history.truncated && history.messages[0]?.id) || "";
   }
 
+  // find looks for words in all messages, also in those that are not read yet. It gives the ids of those that have them, oldest
+  // first. What has just been said gets its id when it is read again.
+  async find(words) {
+    if (this.entries.some((e) => !e.id && e.run && !e.working)) await this.reload();
+    const { found = [], found_more } = await json(this.path + "/history?limit=1&find=" + encodeURIComponent(words));
+    return { words, found, more: Boolean(found_more) };
+  }
+
+  // reach reads older messages until this one is there.
+  async reach(id) {
+    const there = () => this.entries.some((e) => e.id === id);
+    for (let older = ""; !there() && this.older && this.older !== older;) {
+      older = this.older;
+      await this.readOlder(500);
+    }
+    return there();
+  }
+
   // readOlder puts older messages above the ones that are shown.
-  async readOlder() {
+  async readOlder(limit = 100) {
     if (!this.older || this.reading) return;
     this.reading = true;
     try {
       await this.inTurn(async () => {
         if (!this.older) return; // the conversation was reset meanwhile
-        const history = await json(this.path + "/history?limit=100&before=" + encodeURIComponent(this.older));
+        const history = await json(this.path + `/history?limit=${limit}&before=` + encodeURIComponent(this.older));
         const newer = this.entries;
         this.entries = [];
         for (const m of history.messages) this.stored(m, new Map());

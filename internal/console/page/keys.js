@@ -51,6 +51,7 @@ export const letters = {
   " ": "peek",
   x: "select",
   "/": "filter",
+  f: "find",
   w: "why",
   y: "link",
   Escape: "close",

@@ -82,6 +82,7 @@ type transcript struct {
 	Branches  []branchRecord  `json:"branches,omitempty" doc:"the branches of the last turn, the oldest first, if there are several and you may see all of them: the message /branch N continues from the N-th one"`
 	Messages  []messageRecord `json:"messages"`
 	Truncated bool            `json:"truncated,omitempty" doc:"older messages were left out because of the limit or the size of the response"`
+	view.Found
 }
 
 // Get merges the thread with the notices that were shown on the page, by time.
@@ -89,6 +90,7 @@ func (a *HistoryAPI) Get(ctx context.Context, in *struct {
 	SessionPath
 	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"200" doc:"at most this many, the newest"`
 	Before string `query:"before" maxLength:"64" doc:"id of a message: only those before it"`
+	Find   string `query:"find" maxLength:"200" doc:"words to look for in all messages of the transcript, see found"`
 },
 ) (*wire.Body[transcript], error) {
 	r, err := a.Visible.Readable(ctx, in.ID)
@@ -121,6 +123,10 @@ func (a *HistoryAPI) Get(ctx context.Context, in *struct {
 		}
 	}
 	slices.SortStableFunc(messages, func(a, b messageRecord) int { return a.Created.Compare(b.Created) })
+	found, err := view.Find(messages, in.Find, func(m messageRecord) (id, text string) { return m.ID, m.Text }, func(some []messageRecord) error { return a.Answers.filterHistory(ctx, r, some) })
+	if err != nil {
+		return nil, err
+	}
 	if in.Before != "" {
 		i := slices.IndexFunc(messages, func(m messageRecord) bool { return m.ID == in.Before })
 		if i < 0 {
@@ -136,7 +142,7 @@ func (a *HistoryAPI) Get(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return wire.NewBody(transcript{r.ID, seen, versions, kept, len(kept) < len(messages)}), nil
+	return wire.NewBody(transcript{r.ID, seen, versions, kept, len(kept) < len(messages), found}), nil
 }
 
 // branches lists the branches of the last turn. Their numbers count all of them, so a caller who may not see one of them sees none.

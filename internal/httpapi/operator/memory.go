@@ -86,6 +86,7 @@ type memoryList struct {
 type memoryQuery struct {
 	Namespace string `query:"namespace" doc:"default: all" maxLength:"64"`
 	Audience  string `query:"audience" doc:"owner, or the key of a conversation; default: all" maxLength:"512"`
+	Level     string `query:"level" enum:"PUBLIC,INTERNAL,CONFIDENTIAL,RESTRICTED" doc:"only memories of this level"`
 	Tag       string `query:"tag" doc:"only memories with this tag; without q" maxLength:"64"`
 	Q         string `query:"q" doc:"words to search for" maxLength:"16384"`
 	Limit     int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
@@ -95,6 +96,9 @@ type memoryQuery struct {
 // List shows what a session of the caller's level would see.
 func (a *MemoryAPI) List(ctx context.Context, in *memoryQuery) (*wire.Body[memoryList], error) {
 	scope := sessions.MemoryScope{Namespace: in.Namespace, Audience: sessions.Audience(in.Audience), MaxLevel: auth.CallerOf(ctx).Level, Now: a.Now()}
+	if in.Level != "" {
+		scope.Level, _ = flow.ParseLevel(in.Level) // one of the listed ones
+	}
 	if in.Q != "" {
 		if in.Tag != "" || in.After != "" {
 			return nil, wire.BadRequest("q: a search has neither pages nor tags; leave out tag and after")

@@ -59,13 +59,27 @@ type pairingList struct {
 	Pairings []pairingRecord `json:"pairings"`
 }
 
-// List lists who has asked to talk and who may.
-func (a *PairingAPI) List(ctx context.Context, _ *struct{}) (*wire.Body[pairingList], error) {
+type pairingQuery struct {
+	Status string `query:"status" enum:"pending,approved,denied,revoked,all" doc:"default: pending and approved"`
+}
+
+func (q pairingQuery) statuses() []ledger.PairingStatus {
+	switch q.Status {
+	case "":
+		return []ledger.PairingStatus{ledger.PairingPending, ledger.PairingApproved}
+	case "all":
+		return []ledger.PairingStatus{ledger.PairingPending, ledger.PairingApproved, ledger.PairingDenied, ledger.PairingRevoked}
+	}
+	return []ledger.PairingStatus{ledger.PairingStatus(q.Status)}
+}
+
+// List lists who has asked to talk, and what was decided.
+func (a *PairingAPI) List(ctx context.Context, in *pairingQuery) (*wire.Body[pairingList], error) {
 	if err := view.NeedOperator(ctx); err != nil {
 		return nil, err
 	}
 	out := pairingList{Pairings: []pairingRecord{}}
-	for _, status := range []ledger.PairingStatus{ledger.PairingPending, ledger.PairingApproved} {
+	for _, status := range in.statuses() {
 		found, err := a.Rows.ListPairings(ctx, "", "", status)
 		if err != nil {
 			return nil, err

@@ -346,13 +346,27 @@ func changes(d ledger.Delivery) []change {
 	case ledger.DeliveryHeld:
 		return []change{{Text: "Allow or deny it.", Command: "sluice approvals list"}}
 	case ledger.DeliveryBlocked:
-		all := []change{{Text: "See what the gate would decide now.", Command: "sluice policy check --channel " + d.Route.Channel + " --chat-type " + string(d.Route.ChatType)}}
+		var all []change
 		if d.Decision != nil && d.Decision.AbovePlace() {
 			all = append(all, change{Text: "Raise the classification of " + placeOf(d.Route) + ", or start over with /new, which forgets what the session has learned."})
 		}
-		return append(all, change{Text: "Send it again once that has changed.", Command: "sluice deliveries retry " + id})
+		return append(all, change{Text: "See what the gate would decide now.", Command: checkCommand(d)}, change{Text: "Send it again once that has changed.", Command: "sluice deliveries retry " + id})
 	case ledger.DeliveryFailed, ledger.DeliveryUnknown, ledger.DeliveryExpired:
 		return []change{{Text: "Send it again.", Command: "sluice deliveries retry " + id}, {Text: "Discard it.", Command: "sluice deliveries discard " + id}}
 	}
 	return []change{}
+}
+
+// checkCommand asks the gate about a delivery again, but for its text.
+func checkCommand(d ledger.Delivery) string {
+	words := []string{"sluice policy check"}
+	for _, flag := range [][2]string{
+		{"--channel", d.Route.Channel}, {"--chat-type", string(d.Route.ChatType)}, {"--account", d.Route.Account}, {"--to", string(d.Route.Conversation)},
+		{"--thread", string(d.Route.Thread)}, {"--session", string(d.Session)}, {"--label", d.Label.String()},
+	} {
+		if flag[1] != "" {
+			words = append(words, flag[0], shellWord(flag[1]))
+		}
+	}
+	return strings.Join(words, " ")
 }

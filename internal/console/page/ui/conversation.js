@@ -6,6 +6,7 @@ import { address, change, useAddress } from "../router.js";
 import { clock, day, exact, number, t, visible } from "../text.js";
 import { Composer } from "./composer.js";
 import { Files } from "./files.js";
+import { Find } from "./find.js";
 import { cls, Component, html, useEffect, useLayoutEffect, useReducer, useRef, useState } from "./html.js";
 import { Growing, loading as loadMarkdown, Markdown } from "./markdown-view.js";
 import { Act, Copy, Icon, Level, Problem, untrusted } from "./parts.js";
@@ -79,6 +80,7 @@ export function Conversation({ id, close }) {
             ${t("chat." + p)}
           </button>
         `)}
+        ${tab === "messages" && html`<${Find} chat=${chat} />`}
       </nav>
       ${s?.held && html`<p class="note rule">${visible(s.held)}</p>`}
       ${tab === "steps" ? html`<${Steps} session=${id} />` : tab === "graph" ? html`<${Graph} session=${id} />` : html`<${Log} chat=${chat} />`}

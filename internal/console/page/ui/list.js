@@ -185,6 +185,7 @@ export function List({
       peek: () => (open ? close() : rows.at(place.current) && show(rows.at(place.current))),
       select: () => bulk.length && rows.at(place.current) && choose(rows.at(place.current)),
       filter: () => document.querySelector("#filters input, #filters select")?.focus(),
+      find: () => document.querySelector("#find input")?.focus(),
       why: () => why && rows.at(place.current) && go(why(rows.at(place.current))),
       link: async () => {
         await copy(
@@ -462,6 +463,26 @@ export function Filters({ filters, values, children }) {
       `)}
       ${children}
     </form>
+  `;
+}
+
+// Narrowed filters rows that are all there by one value. of: the value of a row; children: what is drawn of the rows that match.
+export function Narrowed({ filter, rows, of, children }) {
+  const wanted = useAddress().query.get(filter.key) ?? "";
+  const matching = rows.filter((row) => !wanted || of(row) === wanted);
+  useEffect(() => current({ filter: () => document.querySelector("#filters select")?.focus() }), []);
+  return html`
+    <${Filters} filters=${[filter]} values=${{ [filter.key]: wanted }} />
+    ${wanted && matching.length === 0 ? html`
+      <div class="empty">
+        <p>${t("list.nomatch", { what: named(filter, wanted) })}</p>
+        <button type="button" onClick=${() => change({ [filter.key]: "" })}>
+          ${t("list.clear")}
+        </button>
+      </div>
+    ` : (
+      children(matching)
+    )}
   `;
 }
 

@@ -3,6 +3,7 @@
 import { call, json, me, owns, post } from "../api.js";
 import { exact, t, visible } from "../text.js";
 import { html, useState } from "../ui/html.js";
+import { Narrowed } from "../ui/list.js";
 import { Act, Age, ask, Copy, Level, levels, Loaded, Problem, Sheet, useLoad } from "../ui/parts.js";
 import { Field } from "./policy.js";
 
@@ -14,6 +15,8 @@ export default function Access() {
     </div>
   `;
 }
+
+const roles = ["viewer", "operator", "owner", "sender"];
 
 const nameOf = (row) => (row.name ? visible(row.name) : t("you.owner"));
 
@@ -51,50 +54,58 @@ function Tokens() {
       <h2>${t("access.tokens")}</h2>
       <${Loaded} of=${read}>
         ${({ tokens }) => html`
-          <${Sheet}
-            heads=${[
-              t("access.name"),
-              t("access.role"),
-              t("col.level"),
-              t("access.used"),
-              t("access.until"),
-              t("access.source"),
-            ]}
-            acts
+          <${Narrowed}
+            filter=${{ key: "role", text: t("access.role"), options: roles, words: "role" }}
+            rows=${tokens}
+            of=${(one) => one.role}
           >
-            ${tokens.map((one) => html`
-              <tr key=${one.name}>
-                <td>${nameOf(one)}</td>
-                <td>${t("role." + one.role)}</td>
-                <td>
-                  <${Level} label=${one.level} />
-                </td>
-                <td>${one.last_used ? html`<${Age} at=${one.last_used} />` : "–"}</td>
-                <td>${one.expires ? exact(one.expires) : "–"}</td>
-                <td>${one.source === "made" ? visible(one.by ?? "") : t("access.config")}</td>
-                <td>
-                  ${one.source === "made" && html`
-                    <${Act}
-                      tone="danger"
-                      done=${t("access.revoked")}
-                      run=${async () => {
-                        if (
-                          !(await ask(t("access.revokeask", { name: visible(one.name) }), t("access.revoke"), {
-                            danger: true,
-                            detail: t("access.revokedetail"),
-                          }))
-                        )
-                          return false;
-                        await call("/v1/tokens/" + encodeURIComponent(one.name), { method: "DELETE" });
-                        read.again();
-                      }}
-                    >
-                      ${t("access.revoke")}
-                    <//>
-                  `}
-                </td>
-              </tr>
-            `)}
+            ${(matching) => html`
+              <${Sheet}
+                heads=${[
+                  t("access.name"),
+                  t("access.role"),
+                  t("col.level"),
+                  t("access.used"),
+                  t("access.until"),
+                  t("access.source"),
+                ]}
+                acts
+              >
+                ${matching.map((one) => html`
+                  <tr key=${one.name}>
+                    <td>${nameOf(one)}</td>
+                    <td>${t("role." + one.role)}</td>
+                    <td>
+                      <${Level} label=${one.level} />
+                    </td>
+                    <td>${one.last_used ? html`<${Age} at=${one.last_used} />` : "–"}</td>
+                    <td>${one.expires ? exact(one.expires) : "–"}</td>
+                    <td>${one.source === "made" ? visible(one.by ?? "") : t("access.config")}</td>
+                    <td>
+                      ${one.source === "made" && html`
+                        <${Act}
+                          tone="danger"
+                          done=${t("access.revoked")}
+                          run=${async () => {
+                            if (
+                              !(await ask(t("access.revokeask", { name: visible(one.name) }), t("access.revoke"), {
+                                danger: true,
+                                detail: t("access.revokedetail"),
+                              }))
+                            )
+                              return false;
+                            await call("/v1/tokens/" + encodeURIComponent(one.name), { method: "DELETE" });
+                            read.again();
+                          }}
+                        >
+                          ${t("access.revoke")}
+                        <//>
+                      `}
+                    </td>
+                  </tr>
+                `)}
+              <//>
+            `}
           <//>
         `}
       <//>
@@ -128,7 +139,7 @@ function Make({ done }) {
       <//>
       <${Field} text=${t("access.role")} hint=${t("rolehint." + form.role)}>
         <select ...${field("role")}>
-          ${["viewer", "operator", "owner", "sender"].map((r) => html`
+          ${roles.map((r) => html`
             <option value=${r} selected=${r === form.role}>
               ${t("role." + r)}
             </option>

@@ -1,10 +1,10 @@
 // Agents: which there are, what works for them, and whether it is well.
 
 import { json, owns, post } from "../api.js";
-import { address, change, useAddress } from "../router.js";
+import { address } from "../router.js";
 import { known, number, span, t, visible } from "../text.js";
 import { html, useEffect, useRef, useState } from "../ui/html.js";
-import { Filters } from "../ui/list.js";
+import { Narrowed } from "../ui/list.js";
 import { Act, Age, Chip, Facts, Level, Loaded, Parts, toast, useLoad, When } from "../ui/parts.js";
 import { Draft, Editor } from "./config.js";
 
@@ -33,29 +33,22 @@ export default function Agents() {
 }
 
 // Cards shows the agents whose health is the chosen one.
-function Cards({ of: all, providers, again }) {
-  const wanted = useAddress().query.get("health") ?? "";
-  const agents = all.filter((a) => !wanted || a.health === wanted);
+function Cards({ of: agents, providers, again }) {
   const names = Object.fromEntries(healths.map((h) => [h, healthName(h)]));
   return html`
-    <${Filters}
-      filters=${[{ key: "health", text: t("agents.health"), options: healths, names }]}
-      values=${{ health: wanted }}
-    />
-    ${agents.length === 0 ? html`
-      <div class="empty">
-        <p>${t("list.nomatch", { what: t("agents.health") + ": " + (names[wanted] ?? visible(wanted)) })}</p>
-        <button type="button" onClick=${() => change({ health: "" })}>
-          ${t("list.clear")}
-        </button>
-      </div>
-    ` : html`
-      <div class="cards">
-        ${agents.map((a) => html`
-          <${Agent} key=${a.id} of=${a} providers=${providers} again=${again} />
-        `)}
-      </div>
-    `}
+    <${Narrowed}
+      filter=${{ key: "health", text: t("agents.health"), options: healths, names }}
+      rows=${agents}
+      of=${(a) => a.health}
+    >
+      ${(matching) => html`
+        <div class="cards">
+          ${matching.map((a) => html`
+            <${Agent} key=${a.id} of=${a} providers=${providers} again=${again} />
+          `)}
+        </div>
+      `}
+    <//>
   `;
 }
 

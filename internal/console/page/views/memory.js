@@ -5,7 +5,7 @@ import { address } from "../router.js";
 import { t, visible } from "../text.js";
 import { html } from "../ui/html.js";
 import { ageColumn, levelColumn, List } from "../ui/list.js";
-import { Act, Age, ask, Chip, Facts, Level, Loaded, Text, useLoad, When } from "../ui/parts.js";
+import { Act, Age, ask, Chip, Facts, Level, levels, Loaded, Text, useLoad, When } from "../ui/parts.js";
 import { oneLine } from "./deliveries.js";
 
 const label = (m) => m.classification + "/" + m.trust;
@@ -23,6 +23,7 @@ export default function Memory() {
         { key: "q", text: t("filter.words") },
         { key: "namespace", text: t("col.namespace") },
         { key: "audience", text: t("col.audience"), hint: "owner" },
+        { key: "level", text: t("col.level"), options: levels, words: "level" },
         { key: "tag", text: t("memory.tag") },
       ]}
       columns=${[

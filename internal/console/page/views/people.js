@@ -5,11 +5,14 @@ import { onChange } from "../live.js";
 import { address } from "../router.js";
 import { known, t, visible } from "../text.js";
 import { html, useEffect } from "../ui/html.js";
+import { Narrowed } from "../ui/list.js";
 import { Act, Age, ask, Chip, Facts, Loaded, Sheet, useLoad } from "../ui/parts.js";
 import { Person } from "./inbox.js";
 
+const states = ["approved", "denied", "revoked", "pending"];
+
 export default function People() {
-  const read = useLoad(() => json("/v1/pairings"), []);
+  const read = useLoad(() => json("/v1/pairings?status=all"), []);
   useEffect(() => onChange(["pairings"], read.again), []);
   return html`
     <div class="page-body">
@@ -26,56 +29,64 @@ export default function People() {
                 <p class="soft">${t("people.nobody")}</p>
               `}
             </section>
-            <section>
+            <section data-part="answered">
               <h2>${t("people.heard")}</h2>
               ${rest.length ? html`
-                <${Sheet}
-                  heads=${[t("col.status"), t("people.person"), t("col.channel"), t("people.since")]}
-                  acts
+                <${Narrowed}
+                  filter=${{ key: "state", text: t("col.status"), options: states }}
+                  rows=${rest}
+                  of=${(p) => p.status}
                 >
-                  ${rest.map((p) => html`
-                    <tr key=${p.channel + p.account + p.user.id}>
-                      <td>
-                        <${Chip} status=${p.status} />
-                      </td>
-                      <td>
-                        ${visible(p.user.name || p.user.id)}${" "}
-                        <span class="soft">${p.user.name && visible(p.user.id)}</span>
-                      </td>
-                      <td>
-                        ${p.channel} <span class="soft">${p.account}</span>
-                      </td>
-                      <td>
-                        <${Age} at=${p.created} />
-                      </td>
-                      <td>
-                        ${p.status === "approved" && html`
-                          <${Act}
-                            tone="danger"
-                            done=${t("people.revoked")}
-                            run=${async () => {
-                              if (
-                                !(await ask(
-                                  t("people.revokeask", { name: visible(p.user.name || p.user.id) }),
-                                  t("people.revoke"),
-                                  { danger: true },
-                                ))
-                              )
-                                return false;
-                              await post("/v1/pairings/revoke", {
-                                channel: p.channel,
-                                account: p.account,
-                                user: p.user.id,
-                              });
-                              read.again();
-                            }}
-                          >
-                            ${t("people.revoke")}
-                          <//>
-                        `}
-                      </td>
-                    </tr>
-                  `)}
+                  ${(matching) => html`
+                    <${Sheet}
+                      heads=${[t("col.status"), t("people.person"), t("col.channel"), t("people.since")]}
+                      acts
+                    >
+                      ${matching.map((p) => html`
+                        <tr key=${p.channel + p.account + p.user.id}>
+                          <td>
+                            <${Chip} status=${p.status} />
+                          </td>
+                          <td>
+                            ${visible(p.user.name || p.user.id)}${" "}
+                            <span class="soft">${p.user.name && visible(p.user.id)}</span>
+                          </td>
+                          <td>
+                            ${p.channel} <span class="soft">${p.account}</span>
+                          </td>
+                          <td>
+                            <${Age} at=${p.created} />
+                          </td>
+                          <td>
+                            ${p.status === "approved" && html`
+                              <${Act}
+                                tone="danger"
+                                done=${t("people.revoked")}
+                                run=${async () => {
+                                  if (
+                                    !(await ask(
+                                      t("people.revokeask", { name: visible(p.user.name || p.user.id) }),
+                                      t("people.revoke"),
+                                      { danger: true },
+                                    ))
+                                  )
+                                    return false;
+                                  await post("/v1/pairings/revoke", {
+                                    channel: p.channel,
+                                    account: p.account,
+                                    user: p.user.id,
+                                  });
+                                  read.again();
+                                }}
+                              >
+                                ${t("people.revoke")}
+                              <//>
+                            `}
+                          </td>
+                        </tr>
+                      `)}
+                    <//>
+                  `}
                 <//>
               ` : html`
                 <p class="soft">${t("people.none")}</p>

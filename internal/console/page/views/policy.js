@@ -4,8 +4,8 @@ import { acts, call, json, owns, post, query } from "../api.js";
 import { address } from "../router.js";
 import { count, known, number, sessionName, t, visible } from "../text.js";
 import { Decision, Rules } from "../ui/decision.js";
-import { html, useState } from "../ui/html.js";
-import { Act, Age, ask, Chip, Level, levels, Loaded, Problem, Sheet, useLoad, Value } from "../ui/parts.js";
+import { html, useEffect, useRef, useState } from "../ui/html.js";
+import { Act, Age, ask, Chip, Level, levelOf, levels, Loaded, Problem, Sheet, untrusted, useLoad, Value } from "../ui/parts.js";
 
 export default function Policy() {
   const at = filters();
@@ -43,21 +43,66 @@ export default function Policy() {
         <${Past} />
         <${Allowed} />
       `}
-      <div class="two">
-        <${TryMessage} />
-        <${TryTool} />
-      </div>
+      <${Trials} id=${new URLSearchParams(location.search).get("try") ?? ""} />
     </div>
   `;
 }
 
 // filters are those of the address.
-const filters = () => ({
-  channel: "",
-  rule: "",
-  session: "",
-  ...Object.fromEntries(new URLSearchParams(location.search)),
-});
+function filters() {
+  const given = new URLSearchParams(location.search);
+  return Object.fromEntries(["channel", "rule", "session"].map((name) => [name, given.get(name) ?? ""]));
+}
+
+const kindsToTry = ["reply", "announce", "notice", "message"];
+
+// caseOf reads the message or the tool call to try: a delivery, or what an approval is about.
+async function caseOf(id) {
+  if (!id) return {};
+  const approval = id.startsWith("apr_") && (await json("/v1/approvals/" + encodeURIComponent(id)));
+  if (approval && !approval.delivery)
+    return { call: { tool: approval.tool, args: JSON.stringify(approval.args ?? {}, null, 2), session: approval.session } };
+  const d = await json("/v1/deliveries/" + encodeURIComponent(approval ? approval.delivery : id));
+  return {
+    message: {
+      channel: d.route.channel,
+      account: d.route.account ?? "",
+      chatType: d.route.chatType ?? "direct",
+      to: d.route.conversation ?? "",
+      thread: d.route.thread ?? "",
+      session: d.session ?? "",
+      label: untrusted(d.label) ? d.label : levelOf(d.label),
+      kind: kindsToTry.includes(d.kind) ? d.kind : "",
+      text: d.text,
+    },
+  };
+}
+
+// Trials are the two forms that try something without any effect, one filled in with the case that the address names.
+function Trials({ id }) {
+  const read = useLoad(() => caseOf(id), [id]);
+  return html`
+    <${Loaded} of=${read}>
+      ${({ message, call: given }) => html`
+        <div class="two" key=${id}>
+          <${TryMessage} of=${message} />
+          <${TryTool} of=${given} />
+        </div>
+      `}
+    <//>
+  `;
+}
+
+// useArrival takes the reader to a form that is filled in for them.
+function useArrival(filled) {
+  const button = useRef(null);
+  useEffect(() => {
+    if (!filled || !button.current) return;
+    button.current.closest(".card").scrollIntoView({ block: "nearest" });
+    button.current.focus();
+  }, []);
+  return button;
+}
 
 function replaceQuery(values) {
   history.replaceState(history.state, "", location.pathname + query(values));
@@ -345,70 +390,86 @@ export const Field = ({ text, hint, children }) => html`
   </label>
 `;
 
-function TryMessage() {
+function TryMessage({ of: given }) {
   const status = useLoad(() => json("/v1/status"), []);
-  const [form, field] = useForm({ channel: "webchat", chatType: "direct", to: "", session: "", label: "", text: "" });
-  const [state, run] = useTry(() => json("/v1/policy/check" + query(form)));
   return html`
-    <section class="card">
+    <section class="card" data-part="trymessage">
       <h2>${t("policy.trymessage")}</h2>
       <p class="soft">${t("policy.noeffect")}</p>
       <${Loaded} of=${status}>
-        ${(s) => html`
-          <form class="form" onSubmit=${run}>
-            <${Field} text=${t("col.channel")}>
-              <select ...${field("channel")}>
-                ${[...new Set(["webchat", ...s.accounts.map((a) => a.channel)])].map((c) => html`
-                  <option value=${c} selected=${c === form.channel}>
-                    ${c}
-                  </option>
-                `)}
-              </select>
-            <//>
-            <${Field} text=${t("policy.chattype")}>
-              <select ...${field("chatType")}>
-                ${["direct", "group", "channel"].map((c) => html`
-                  <option value=${c} selected=${c === form.chatType}>
-                    ${t("chattype." + c)}
-                  </option>
-                `)}
-              </select>
-            <//>
-            <${Field} text=${t("policy.to")} hint=${t("policy.tohint")}>
-              <input ...${field("to")} />
-            <//>
-            <${Field} text=${t("col.session")} hint=${t("policy.sessionhint")}>
-              <input ...${field("session")} />
-            <//>
-            <${Field} text=${t("col.level")}>
-              <select ...${field("label")}>
-                <option value="">${t("policy.learned")}</option>
-                ${levels.map((l) => html`
-                  <option value=${l} selected=${l === form.label}>
-                    ${t("level." + l)}
-                  </option>
-                `)}
-              </select>
-            <//>
-            <${Field} text=${t("col.text")} hint=${t("policy.texthint")}>
-              <textarea rows="2" ...${field("text")}></textarea>
-            <//>
-            <button type="submit" class="main" disabled=${state.busy}>
-              ${t("policy.try")}
-            </button>
-          </form>
-        `}
+        ${(s) => html`<${Message} of=${given} accounts=${s.accounts} />`}
       <//>
-      <div role="status" class="result">
-        ${state.error && html`<${Problem} error=${state.error} />`}
-        ${state.result && html`<${Decision} of=${state.result} />`}
-      </div>
     </section>
   `;
 }
 
-function TryTool() {
-  const [form, field] = useForm({ tool: "memory_save", args: '{"key": "plan", "content": "…"}', session: "" });
+function Message({ of: given, accounts }) {
+  const { account, thread, kind, ...shown } = given ?? {};
+  const [form, field] = useForm({ channel: "webchat", chatType: "direct", to: "", session: "", label: "", text: "", ...shown });
+  const there = given && form.channel === given.channel && form.to === given.to; // else its account and thread are others
+  const [state, run] = useTry(() =>
+    json("/v1/policy/check" + query({ ...form, ...(there && { account, thread, kind }) })),
+  );
+  const button = useArrival(given);
+  const channels = new Set(["webchat", ...accounts.map((a) => a.channel), form.channel]);
+  return html`
+    <form class="form" onSubmit=${run}>
+      <${Field} text=${t("col.channel")}>
+        <select ...${field("channel")}>
+          ${[...channels].map((c) => html`
+            <option value=${c} selected=${c === form.channel}>
+              ${c}
+            </option>
+          `)}
+        </select>
+      <//>
+      <${Field} text=${t("policy.chattype")}>
+        <select ...${field("chatType")}>
+          ${["direct", "group", "channel"].map((c) => html`
+            <option value=${c} selected=${c === form.chatType}>
+              ${t("chattype." + c)}
+            </option>
+          `)}
+        </select>
+      <//>
+      <${Field} text=${t("policy.to")} hint=${t("policy.tohint")}>
+        <input ...${field("to")} />
+      <//>
+      <${Field} text=${t("col.session")} hint=${t("policy.sessionhint")}>
+        <input ...${field("session")} />
+      <//>
+      <${Field} text=${t("col.level")}>
+        <select ...${field("label")}>
+          <option value="">${t("policy.learned")}</option>
+          ${given && !levels.includes(given.label) && html`
+            <option value=${given.label} selected=${given.label === form.label}>
+              ${t("level." + levelOf(given.label))}, ${t("level.untrusted")}
+            </option>
+          `}
+          ${levels.map((l) => html`
+            <option value=${l} selected=${l === form.label}>
+              ${t("level." + l)}
+            </option>
+          `)}
+        </select>
+      <//>
+      <${Field} text=${t("col.text")} hint=${t("policy.texthint")}>
+        <textarea rows="2" ...${field("text")}></textarea>
+      <//>
+      <button type="submit" class="main" ref=${button} disabled=${state.busy}>
+        ${t("policy.try")}
+      </button>
+    </form>
+    <div role="status" class="result">
+      ${state.error && html`<${Problem} error=${state.error} />`}
+      ${state.result && html`<${Decision} of=${state.result} />`}
+    </div>
+  `;
+}
+
+function TryTool({ of: given }) {
+  const [form, field] = useForm({ tool: "memory_save", args: '{"key": "plan", "content": "…"}', session: "", ...given });
+  const button = useArrival(given);
   const [state, run] = useTry(() => {
     let args;
     try {
@@ -423,7 +484,7 @@ function TryTool() {
   });
   const r = state.result;
   return html`
-    <section class="card">
+    <section class="card" data-part="trytool">
       <h2>${t("policy.trytool")}</h2>
       <p class="soft">${t("policy.noeffect")}</p>
       <form class="form" onSubmit=${run}>
@@ -436,7 +497,7 @@ function TryTool() {
         <${Field} text=${t("col.session")} hint=${t("policy.mainhint")}>
           <input ...${field("session")} />
         <//>
-        <button type="submit" class="main" disabled=${state.busy}>
+        <button type="submit" class="main" ref=${button} disabled=${state.busy}>
           ${t("policy.try")}
         </button>
       </form>

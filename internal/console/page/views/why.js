@@ -1,6 +1,6 @@
 // Why: one chain of causes, from the platform's event to the receipt, as it was then.
 
-import { json } from "../api.js";
+import { acts, json } from "../api.js";
 import { address, decoded, go, useAddress } from "../router.js";
 import { clock, exact, span, t, visible } from "../text.js";
 import { Rules } from "../ui/decision.js";
@@ -20,6 +20,13 @@ const views = {
 };
 // rowOf is the id that the view of an explained object has for it.
 const rowOf = (w) => ({ job: w.id.slice("cron/".length), entry: w.id.slice("aud_".length) })[w.kind] ?? w.id;
+
+// tryOf is the address that tries again what happened: the message or the tool call, filled in. Only who may act can try a call.
+function tryOf(w) {
+  if (w.kind === "approval") return acts() && address("policy", "", { try: w.id });
+  const sent = w.kind === "delivery" ? w.id : w.steps.findLast((s) => s.object?.kind === "delivery")?.object.id;
+  return sent && address("policy", "", { try: sent });
+}
 
 const tone = { ok: "good", stopped: "rule", waits: "warn", failed: "bad", unknown: "warn", not_recorded: "rest" };
 
@@ -86,6 +93,7 @@ function Chain({ id, session }) {
                 </li>
               `)}
             </ul>
+            ${tryOf(w) && html`<${Try} to=${tryOf(w)} />`}
           </section>
         `}
         <ol class="chain">
@@ -94,6 +102,7 @@ function Chain({ id, session }) {
           `)}
         </ol>
         <div class="acts">
+          ${!w.change?.length && tryOf(w) && html`<${Try} to=${tryOf(w)} />`}
           <${Copy} text=${location.href} label=${t("list.link")} />
           <${Copy} text=${JSON.stringify(w, null, 2)} label="JSON" />
           <${Copy} text=${w.links.cli} label=${w.links.cli} />
@@ -107,6 +116,12 @@ function Chain({ id, session }) {
     <//>
   `;
 }
+
+const Try = ({ to }) => html`
+  <a class="button small" href=${to} data-part="try">
+    ${t("policy.try")}
+  </a>
+`;
 
 const Step = ({ of: s }) => html`
   <li class=${cls("step", s.state)}>

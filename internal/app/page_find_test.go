@@ -1,0 +1,68 @@
+package app_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+)
+
+// Words are found in a conversation, also in messages that the page has not read yet. The keyboard goes from match to match.
+func TestConsoleFindsInAConversation(t *testing.T) {
+	t.Parallel()
+	g := start(t, "models: { default: offline/echo }\n")
+	const said = 60
+	for i := range said {
+		read(t, g.call(http.MethodPost, "/v1/sessions/main/messages", fmt.Sprintf(`{"message":"Word %d."}`, i)), http.StatusOK, nil)
+	}
+	var got struct{ Found []string }
+	read(t, g.call(http.MethodGet, "/v1/sessions/main/history?limit=1&find=WORD%203.", ""), http.StatusOK, &got)
+	require.Len(t, got.Found, 2, "what was said, and the answer")
+
+	b := g.page()
+	b.shows(fmt.Sprintf("echo: Word %d.", said-1))
+	require.Equal(t, 100, eval[int](b, `document.querySelectorAll(".entry").length`))
+	eval[bool](b, `document.activeElement.blur(), true`)
+	b.keys("f")
+	require.True(t, eval[bool](b, `document.activeElement === document.querySelector("#find input")`))
+	b.keys("word 3.")
+	found := func(text, of string) {
+		t.Helper()
+		b.until(`document.querySelector("#log .found .bubble")?.innerText === ` + quoted(text) + ` && document.querySelector("#find [role=status]").innerText === ` + quoted(of))
+		require.True(t, b.inSight("#log .found"))
+		require.True(t, eval[bool](b, `document.activeElement === document.querySelector("#find input")`), "the focus stays")
+	}
+	found("echo: Word 3.", "2 of 2")
+	require.Equal(t, 2*said, eval[int](b, `document.querySelectorAll(".entry").length`), "the messages up to it are there")
+	require.Empty(t, b.obstacles())
+	b.picture("find")
+	b.keys(kb.Enter)
+	found("Word 3.", "1 of 2")
+	b.keys(kb.Enter)
+	found("echo: Word 3.", "2 of 2")
+	b.click("#find button:last-of-type")
+	b.until(`document.querySelector("#find [role=status]").innerText === "1 of 2"`)
+	require.Contains(t, eval[string](b, `location.search`), "find=word")
+
+	b.do(chromedp.Reload())
+	b.until(`document.querySelector("#log .found .bubble")?.innerText === "echo: Word 3."`)
+	b.click("#find input")
+	b.keys(" nowhere")
+	b.until(`document.querySelector("#find [role=status]").innerText === "No message has these words."`)
+	require.False(t, eval[bool](b, `document.querySelector("#log .found") !== null`))
+	b.keys(kb.Escape)
+	b.until(`document.querySelector("#find input").value === "" && location.search === ""`)
+
+	b.says("just now")
+	b.shows("echo: just now")
+	b.click("#find input")
+	b.keys("just")
+	b.until(`document.querySelector("#log .found .bubble")?.innerText === "echo: just now"`)
+	b.phone(320, 640)
+	require.False(t, eval[bool](b, `document.documentElement.scrollWidth > innerWidth`))
+	require.Empty(t, b.obstacles())
+	b.picture("find-320")
+}

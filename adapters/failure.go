@@ -57,6 +57,7 @@ type State struct {
 	Detail    string        `json:"detail,omitempty"` // why, and what to do
 	Self      sessions.Peer `json:"self"`
 	Since     time.Time     `json:"since,omitzero"`
+	DeafSince time.Time     `json:"deafSince,omitzero"` // since when no messages arrive, over all retries; zero: they do
 	LastEvent time.Time     `json:"lastEvent,omitzero"` // when the last event was accepted; zero before the first one
 	LastHeard time.Time     `json:"lastHeard,omitzero"` // the platform's last sign of life: an answer to a poll, a ping, an event; zero if the adapter can't tell
 	Pending   int           `json:"pending,omitempty"`  // events that were waiting at the platform at the last query
@@ -65,6 +66,9 @@ type State struct {
 
 // Status is how an account is doing.
 type Status string
+
+// Hears reports whether messages arrive; on another replica if it is standby.
+func (s Status) Hears() bool { return s == Connected || s == Standby }
 
 // The account statuses. Standby: another replica holds the lease.
 const (

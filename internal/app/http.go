@@ -132,7 +132,7 @@ func (a *App) components(ctx context.Context) []operator.Health {
 		parts = append(parts, part("disk", full()))
 	}
 	for _, s := range a.supervisor.States() {
-		p := operator.Health{Kind: "channels", Level: a.gate.SinkLevel(sessions.Route{Channel: s.Channel, Account: s.Account}), Name: s.Channel + "/" + s.Account, OK: s.Status == adapters.Connected || s.Status == adapters.Standby}
+		p := operator.Health{Kind: "channels", Level: a.gate.SinkLevel(sessions.Route{Channel: s.Channel, Account: s.Account}), Name: s.Channel + "/" + s.Account, OK: s.Status.Hears()}
 		if p.Detail = s.Detail; !p.OK && p.Detail == "" {
 			p.Detail = string(s.Status)
 		}

@@ -161,14 +161,15 @@ func TestConsoleTriesWhatWasExplained(t *testing.T) {
 	t.Parallel()
 	_, models := platforms(t)
 	g := start(t, asks+`channels: { webchat: { classification: CONFIDENTIAL } }
-policy: { rules: [ { name: never, hook: PRE_OUTPUT, when: output.level == 1, action: block } ] }
+policy: { rules: [ { name: never, hook: PRE_OUTPUT, when: "text.contains('the plan')", action: block } ] }
 `+withModels(models))
-	g.call(http.MethodPost, "/v1/messages", `{"channel":"webchat","to":"local","text":"the plan","label":"INTERNAL/untrusted"}`)
+	g.call(http.MethodPost, "/v1/messages", `{"channel":"webchat","to":"local","text":"the plan","label":"INTERNAL"}`)
 	var sent struct{ Deliveries []struct{ ID, Status string } }
 	require.Eventually(t, func() bool {
 		read(t, g.call(http.MethodGet, "/v1/deliveries", ""), http.StatusOK, &sent)
-		return sent.Deliveries[0].Status == "blocked"
+		return sent.Deliveries[0].Status != "queued"
 	}, patience, 10*time.Millisecond)
+	require.Equal(t, "blocked", sent.Deliveries[0].Status)
 
 	b := g.console("/why/" + sent.Deliveries[0].ID)
 	b.until(`document.querySelector(".note [data-part=try]")`)
@@ -178,7 +179,7 @@ policy: { rules: [ { name: never, hook: PRE_OUTPUT, when: output.level == 1, act
 	form := "[data-part=trymessage] "
 	b.until(`document.activeElement?.closest("[data-part=trymessage]") && document.activeElement.type === "submit"`)
 	values := `[...document.querySelectorAll("` + form + `select, ` + form + `input, ` + form + `textarea")].map((i) => i.value).join("|")`
-	require.Equal(t, "webchat|direct|local||INTERNAL/untrusted|the plan", eval[string](b, values))
+	require.Equal(t, "webchat|direct|local||INTERNAL|the plan", eval[string](b, values))
 	require.Empty(t, b.obstacles())
 	b.click(form + "button")
 	b.until(`document.querySelector("` + form + `.result")?.innerText.includes("never")`)

@@ -204,8 +204,8 @@ func TestPairing(t *testing.T) {
 			out: "CODE      STATUS    PERSON          ACCOUNT  ASKED\nABCD2345  pending   telegram:7 Bob  default  2d ago\n-         approved  slack:U1 ann    ops      -\n",
 		},
 		"pairing list --status denied": {
-			asks: "GET /v1/pairings?status=denied", answer: `{"pairings":[{"channel":"slack","account":"ops","user":{"id":"U1"},"status":"denied"}]}`,
-			out: "CODE  STATUS  PERSON    ACCOUNT  ASKED\n-     denied  slack:U1  ops      -\n",
+			asks: "GET /v1/pairings?status=denied", answer: `{"pairings":[{"channel":"slack","account":"ops","user":{"id":"U1","name":"Bo"},"status":"denied"}]}`,
+			out: "CODE  STATUS  PERSON       ACCOUNT  ASKED\n-     denied  slack:U1 Bo  ops      -\n",
 		},
 		"pairing approve ABCD2345": {
 			asks: "POST /v1/pairings/ABCD2345/approve", answer: `{"channel":"telegram","user":{"id":"7","name":"Bob\u202e"},"note":"All direct chats\nare one session"}`,

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -68,7 +69,17 @@ func printAccounts(s terminal.Screen, accounts []api.Account) error {
 	if err := s.Printf(""); err != nil {
 		return err
 	}
-	return terminal.Rows(s, []string{"ACCOUNT", "NAME", "STATE", "LEVEL", "LAST EVENT", "PENDING", "RESTARTS"}, accounts, func(a api.Account) []string {
+	err := terminal.Rows(s, []string{"ACCOUNT", "NAME", "STATE", "LEVEL", "LAST EVENT", "PENDING", "RESTARTS"}, accounts, func(a api.Account) []string {
 		return []string{a.Channel + "/" + a.Account, a.Profile(), a.Status, a.Level, s.Ago(a.LastEvent), strconv.Itoa(a.Pending), strconv.Itoa(a.Restarts)}
+	})
+	deaf := slices.DeleteFunc(slices.Clone(accounts), func(a api.Account) bool { return a.DeafSince.IsZero() })
+	if err != nil || len(deaf) == 0 {
+		return err
+	}
+	if err := s.Printf(""); err != nil {
+		return err
+	}
+	return terminal.Rows(s, []string{"HEARS NOTHING", "SINCE", "REASON"}, deaf, func(a api.Account) []string {
+		return []string{a.Channel + "/" + a.Account, s.Ago(a.DeafSince), terminal.Line(a.Detail)}
 	})
 }

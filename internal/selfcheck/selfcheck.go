@@ -55,7 +55,7 @@ func WorkingPlace(owners []string, states []adapters.State, avoid, page string) 
 			continue
 		}
 		i := slices.IndexFunc(states, func(s adapters.State) bool {
-			return s.Channel == channel && (s.Status == adapters.Connected || s.Status == adapters.Standby)
+			return s.Channel == channel && s.Status.Hears()
 		})
 		if i >= 0 {
 			p, ok = outbound.Proactive{Channel: channel, Account: states[i].Account, To: outbound.ToOwner}, true

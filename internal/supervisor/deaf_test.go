@@ -105,6 +105,7 @@ func TestRefusedEventsShow(t *testing.T) {
 		require.Equal(t, adapters.Connected, state().Status, "it may pass")
 		time.Sleep(time.Hour)
 		require.Equal(t, adapters.Deaf, state().Status)
+		require.WithinDuration(t, time.Now().Add(-time.Hour-20*time.Second), state().DeafSince, 2*time.Second, "since the first refusal, not since it shows")
 		require.Regexp(t, `messages have not been accepted for 1h0m\d+s: the disk is full`, state().Detail)
 		require.Len(t, said(), 1, "once, not with each try")
 		count, err := testutil.GatherAndCount(registry, "sluice_adapter_deaf")
@@ -113,6 +114,7 @@ func TestRefusedEventsShow(t *testing.T) {
 		refuse.Store(false)
 		time.Sleep(20 * time.Second)
 		require.Equal(t, adapters.Connected, state().Status)
+		require.Zero(t, state().DeafSince)
 		require.Equal(t, []string{"account is connected but receives no messages", "account receives messages again"}, said())
 	})
 }

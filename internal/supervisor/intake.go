@@ -94,18 +94,18 @@ func (e *intake) backlog(waiting int, detail string, taken int) (now int) {
 	return e.count
 }
 
-// deaf returns why events are not accepted; empty if they are.
-func (e *intake) deaf() string {
+// deaf returns why events are not accepted, and since when; empty if they are.
+func (e *intake) deaf() (why string, since time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !e.failing.IsZero() {
 		if d := e.now().Sub(e.failing); d > deafAfter {
-			return fmt.Sprintf("messages have not been accepted for %s: %s", d.Round(time.Second), e.why)
+			return fmt.Sprintf("messages have not been accepted for %s: %s", d.Round(time.Second), e.why), e.failing
 		}
 	}
 	for _, began := range e.running {
 		if d := e.now().Sub(began); d > deafAfter {
-			return fmt.Sprintf("a message has been waiting for %s to be stored", d.Round(time.Second))
+			return fmt.Sprintf("a message has been waiting for %s to be stored", d.Round(time.Second)), began
 		}
 	}
 	if d := e.now().Sub(e.waits); !e.waits.IsZero() && d > deafAfter {
@@ -113,9 +113,9 @@ func (e *intake) deaf() string {
 		if e.detail != "" {
 			text += ": " + e.detail
 		}
-		return text
+		return text, e.waits
 	}
-	return ""
+	return "", time.Time{}
 }
 
 // heard returns when the last event was accepted, and how many were waiting at the last query.

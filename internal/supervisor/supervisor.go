@@ -70,6 +70,8 @@ type account struct {
 	again   context.CancelFunc // ends the current run, so that the next one uses the new adapter; nil: no run
 	state   adapters.State
 	deaf    bool // the log says that the account is deaf
+	// deafSince is since when no messages arrive, as far as somebody looked; the watch looks all the time.
+	deafSince time.Time
 }
 
 // with is the adapter of the next run.
@@ -236,7 +238,14 @@ func (a *account) current() adapters.State {
 		}
 		st = own
 	}
-	return a.heard(st)
+	st = a.heard(st)
+	if st.Status.Hears() {
+		a.deafSince = time.Time{}
+	} else if a.deafSince.IsZero() {
+		a.deafSince = st.Since
+	}
+	st.DeafSince = a.deafSince
+	return st
 }
 
 // heard adds the state of the account's events.
@@ -249,8 +258,8 @@ func (a *account) heard(st adapters.State) adapters.State {
 	if st.Status != adapters.Connected && st.Status != adapters.Deaf && st.Status != adapters.Retrying {
 		return st
 	}
-	if why := a.intake.deaf(); why != "" {
-		st.Status, st.Detail = adapters.Deaf, why
+	if why, since := a.intake.deaf(); why != "" {
+		st.Status, st.Detail, st.Since = adapters.Deaf, why, since
 	}
 	return st
 }

@@ -216,6 +216,8 @@ type Account struct {
 		Username string `json:"username"`
 	} `json:"self"`
 	Level     string    `json:"classification"`
+	Detail    string    `json:"detail"`
+	DeafSince time.Time `json:"deafSince"`
 	LastEvent time.Time `json:"lastEvent"`
 	Pending   int       `json:"pending"`
 	Restarts  int       `json:"restarts"`

@@ -154,7 +154,15 @@ export default function Overview() {
                 <li>
                   <${Chip} status=${a.hears ? a.status : "deaf"} /> <strong>${a.channel}</strong>${" "}
                   ${a.self?.username ? "@" + visible(a.self.username) : visible(a.account)}${" "}
-                  <${Level} label=${a.classification} /> ${a.detail && html`<span class="soft">${visible(a.detail)}</span>`}
+                  <${Level} label=${a.classification} />${" "}
+                  ${(a.deafSince || a.detail) && html`
+                    <span class="soft" data-part="deaf">
+                      ${!a.hears && a.deafSince && html`
+                        <${Age} at=${a.deafSince} />${a.detail && ": "}
+                      `}
+                      ${a.detail && visible(a.detail)}
+                    </span>
+                  `}
                 </li>
               `)}
             </ul>

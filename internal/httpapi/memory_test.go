@@ -201,6 +201,8 @@ func TestMemoryIsSaved(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, entries, 4)
 	require.Equal(t, []any{"token:high", flow.Restricted}, []any{entries[0].Actor, entries[0].Label.Level()})
+	_, _, shown := save("own", `{"key":"milk","content":"two"}`)
+	require.Contains(t, shown, `"tags":[]`)
 	for body, want := range map[string]string{
 		`{"key":"a\nb","content":"x"}`:                                  "key: want one line",
 		`{"key":"a","content":" "}`:                                     "content: is required",

@@ -69,7 +69,24 @@ func Import(ctx context.Context, from io.Reader, to Target, o Options) (Counts, 
 			return i.new, &LineError{i.line, err}
 		}
 	}
-	return i.new, nil
+	return i.new, i.atEnd(ctx, in)
+}
+
+// atEnd checks that nothing follows the end: it would not be imported.
+func (i *importing) atEnd(ctx context.Context, in *bufio.Reader) error {
+	for ctx.Err() == nil {
+		i.line++
+		text, err := readLine(in)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return &LineError{i.line, err}
+		case len(text) > 0:
+			return &LineError{i.line, errors.New("the file goes on after the end of its export: import each export by itself")}
+		}
+	}
+	return context.Cause(ctx)
 }
 
 // readLine reads a line without its end.

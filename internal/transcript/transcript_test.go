@@ -192,6 +192,8 @@ func TestWhatDoesNotFit(t *testing.T) {
 		{at(5, `{}`), 5, "neither a session nor a message"},
 		{without(3607), 3607, "is missing"},
 		{at(3608, `{"end":{"sessions":3,"messages":3604}}`), 3608, "lines are missing"},
+		{strings.Join(lines, "") + "\n{nonsense", 3610, "goes on after the end"},
+		{strings.Join(append(lines, lines...), ""), 3609, "import each export by itself"},
 	} {
 		_, err := transcript.Import(t.Context(), strings.NewReader(c.file), all["postgres"], options("main", "ops"))
 		var bad *transcript.LineError

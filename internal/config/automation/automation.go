@@ -226,11 +226,22 @@ func (r Reader) job(path string, j Job, zone *time.Location) job.Job {
 func when(j Job, zone *time.Location) string {
 	switch {
 	case j.Schedule != "":
-		return j.Schedule + " " + zone.String()
+		return j.Schedule + " " + zoneName(zone)
 	case j.Every != 0:
 		return "every " + j.Every.String()
 	}
-	return "at " + j.At + " " + zone.String()
+	if _, err := time.Parse(time.RFC3339, j.At); err == nil { // it has an offset
+		return "at " + j.At
+	}
+	return "at " + j.At + " " + zoneName(zone)
+}
+
+// zoneName names a zone for people. Go has no name for that of the host.
+func zoneName(zone *time.Location) string {
+	if zone == time.Local {
+		return "(time zone of the host)"
+	}
+	return zone.String()
 }
 
 func orOwner(to []string) []string {

@@ -69,5 +69,5 @@ func (c *caller) newest(ctx context.Context, id string, n int) (json.RawMessage,
 		}
 		return json.Unmarshal(raw, &m) != nil || m.Role == "tool"
 	})
-	return json.Marshal(slices.Concat([]json.RawMessage{}, said[max(0, len(said)-n):]))
+	return json.Marshal(append([]json.RawMessage{}, said[max(0, len(said)-n):]...))
 }

@@ -73,7 +73,7 @@ type memoryRecord struct {
 func memoryOf(m sessions.Memory) memoryRecord {
 	return memoryRecord{
 		ID: m.ID, Namespace: m.Namespace, Audience: m.Audience, Level: m.Label.Level(), Trust: m.Label.Trust().String(), Key: m.Key, Content: m.Content,
-		Tags: slices.Concat([]string{}, m.Tags), Session: m.Session, Run: m.Run, Created: m.Created, Updated: m.Updated, Expires: view.Optional(m.Expires),
+		Tags: view.NotNil(m.Tags), Session: m.Session, Run: m.Run, Created: m.Created, Updated: m.Updated, Expires: view.Optional(m.Expires),
 		Deleted: m.Deleted, Ended: view.Optional(m.Ended), Ending: m.Ending,
 	}
 }

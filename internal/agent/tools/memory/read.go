@@ -98,7 +98,7 @@ func memoryRows(caller sessions.Caller, found []sessions.Memory, most int) ([]me
 		if !flow.CanFlow(m.Label.Level(), caller.Taint.Level()) { // the store has filtered them; this is the last line of defence
 			return nil, flow.Top(), tools.Inside("read memories", errors.New("the store gave one above the caller's level"))
 		}
-		row := memoryRow{Key: m.Key, Level: m.Label.Level(), Tags: slices.Concat([]string{}, m.Tags), Updated: m.Updated}
+		row := memoryRow{Key: m.Key, Level: m.Label.Level(), Tags: append([]string{}, m.Tags...), Updated: m.Updated}
 		row.Content, row.Truncated = tools.CutText(m.Content, most)
 		if !m.Expires.IsZero() {
 			row.Expires = &m.Expires

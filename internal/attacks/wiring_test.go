@@ -18,7 +18,7 @@ func TestLevelsAreComparedInFewPlaces(t *testing.T) {
 		"internal/config/defaults.go", "internal/config/checks/checks.go", // which of two settings is lower
 		"internal/config/advice/advice.go", "internal/cli/doctor/withheld.go", // what doctor says of settings
 		"internal/httpapi/auth/caller.go", "internal/httpapi/auth/words.go", "internal/httpapi/auth/tokens.go", // what the bearer of a token sees
-		"internal/httpapi/conversation/files.go", "internal/httpapi/view/visibility.go",
+		"internal/httpapi/files/files.go", "internal/httpapi/view/visibility.go",
 		"internal/app/transcribe.go",                     // which recordings a server gets; it asks a checkpoint
 		"internal/model/choose.go",                       // which models a session is told of
 		"router/alert/people.go", "router/alert/read.go", // which alerts a reader may know

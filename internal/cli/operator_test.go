@@ -456,7 +456,8 @@ func TestStatus(t *testing.T) {
 		"status": {
 			asks: "GET /v1/status",
 			answer: `{"version":"v1","ready":true,"uptime":"2h0m0s","parts":[{"name":"store","ok":true,"detail":"sqlite"},{"name":"bus","ok":false,"detail":"no\nservers"},{"name":"x","ok":false}],
-				"accounts":[{"channel":"telegram","account":"default","status":"connected","self":{"id":"1","username":"a_bot"},"classification":"INTERNAL","restarts":2,"pending":3,"lastEvent":"2026-04-26T18:03:06Z"}],"deliveries":{"blocked":1}}`,
+				"accounts":[{"channel":"telegram","account":"default","status":"connected","self":{"id":"1","username":"a_bot"},"classification":"INTERNAL","restarts":2,"pending":3,"lastEvent":"2026-04-26T18:03:06Z"},
+					{"channel":"slack","account":"ops","status":"retrying","detail":"invalid_auth:\nthe token","deafSince":"2026-04-26T17:59:16Z","classification":"INTERNAL"}],"deliveries":{"blocked":1}}`,
 			out: `Sluice v1: ready, up 2h0m0s
 
 COMPONENT  STATE
@@ -466,6 +467,10 @@ x          does not work
 
 ACCOUNT           NAME    STATE      LEVEL     LAST EVENT  PENDING  RESTARTS
 telegram/default  @a_bot  connected  INTERNAL  10s ago     3        2
+slack/ops         -       retrying   INTERNAL  -           0        0
+
+HEARS NOTHING  SINCE   REASON
+slack/ops      4m ago  invalid_auth: the token
 
 Deliveries: blocked 1
 `,

@@ -7,10 +7,12 @@ import { start as startLive } from "./live.js";
 import { here, start as startRouter } from "./router.js";
 import { dress, ready, Shell, shown } from "./shell.js";
 import { load, warm } from "./text.js";
+import { start as startExact } from "./ui/exact.js";
 import { html, render } from "./ui/html.js";
 
 dress();
 startRouter();
+startExact();
 let known = false;
 const draw = () => render(html`<${Shell} again=${draw} known=${known} />`, document.getElementById("app"));
 startKeys(shown);

@@ -19,7 +19,7 @@ function first() {
   if (!view || view === "overview") return ["/v1/overview"];
   const filters = new URLSearchParams([...new URLSearchParams(location.search)].filter(([, value]) => value));
   if (!lists[view] || filters.has("part")) return []; // part: another list of the view
-  filters.delete("tab");
+  for (const of of ["tab", "find"]) filters.delete(of); // of the open conversation
   filters.set("limit", "50");
   const list = "/v1/" + lists[view];
   return [list + "?" + filters, ...(id && view !== "audit" ? [list + "/" + id] : [])];

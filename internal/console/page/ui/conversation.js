@@ -3,13 +3,13 @@
 import { Chat } from "../chat.js";
 import { json, post } from "../api.js";
 import { address, change, useAddress } from "../router.js";
-import { clock, day, exact, number, t, visible } from "../text.js";
+import { clock, day, number, t, visible } from "../text.js";
 import { Composer } from "./composer.js";
 import { Files } from "./files.js";
 import { Find } from "./find.js";
 import { cls, Component, html, useEffect, useLayoutEffect, useReducer, useRef, useState } from "./html.js";
 import { Growing, loading as loadMarkdown, Markdown } from "./markdown-view.js";
-import { Act, Copy, Icon, Level, Problem, untrusted } from "./parts.js";
+import { Act, Copy, Icon, Level, Moment, Problem, untrusted } from "./parts.js";
 import { Question } from "./question.js";
 import { Settings } from "./settings.js";
 import { Tool } from "./tool.js";
@@ -234,9 +234,9 @@ class Entry extends Component {
         ${e.kind !== "notice" && html`
           <p class="by">
             <span>${by(e)}</span>${" "}
-            <time dateTime=${e.created} title=${exact(e.created)}>
+            <${Moment} at=${e.created}>
               ${clock(e.created)}
-            </time>
+            <//>
             ${e.label && !e.label.startsWith("PUBLIC/") && html`
               ${" "}
               <${Level} label=${e.label} />

@@ -12,6 +12,7 @@ export function Find({ chat }) {
   const [text, set] = useState(wanted);
   const [result, show] = useState(null); // { words, found, more, at } or { words, error }
   const asked = useRef("");
+  const ready = Boolean(chat.session); // its messages have been read
 
   // to goes to a match; the number of an older one is lower.
   const to = async (of, at) => {
@@ -26,12 +27,12 @@ export function Find({ chat }) {
     set(wanted);
     asked.current = wanted;
     mark("");
-    if (!wanted) return void show(null);
+    if (!wanted || !ready) return void show(null);
     chat.find(wanted).then(
       (of) => asked.current === of.words && to(of, of.found.length - 1),
       (error) => asked.current === wanted && show({ words: wanted, error }),
     );
-  }, [wanted, chat]);
+  }, [wanted, chat, ready]);
   useEffect(() => () => mark(""), []);
   useEffect(() => {
     if (text.trim() === wanted) return () => {};

@@ -5,6 +5,7 @@ import { current } from "../keys.js";
 import { onChange } from "../live.js";
 import { address, change, go, useAddress } from "../router.js";
 import { exact, known, local, number, t } from "../text.js";
+import { look } from "./exact.js";
 import { cls, html, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "./html.js";
 import { Age, Chip, copy, Icon, Level, Problem, toast } from "./parts.js";
 import { Rows } from "./rows.js";
@@ -198,6 +199,8 @@ export function List({
     }),
   );
 
+  useEffect(look, [cursor]);
+
   const scrolled = (e) => {
     top.current = e.target.scrollTop;
     if (rows.next && top.current + seen > (rows.order.length - 40) * height) rows.more();
@@ -275,14 +278,8 @@ export function List({
             )}
           </div>
         ` : html`
-          <div
-            class="grid"
-            role="grid"
-            aria-label=${label}
-            aria-rowcount=${rows.state === "end" ? rows.order.length + 1 : -1}
-            aria-busy=${rows.state === "loading"}
-          >
-            <div role="rowgroup" class="heads">
+          <div class="grid">
+            <div role="rowgroup" class="heads" id="heads">
               <div role="row" aria-rowindex="1" class="heading" style=${{ gridTemplateColumns: template }}>
                 ${bulk.length > 0 && html`
                   <span role="columnheader">
@@ -302,15 +299,18 @@ export function List({
               </div>
             </div>
             <div
-              role="rowgroup"
+              role="grid"
               class="rows"
               ref=${box}
               tabindex="0"
               onScroll=${scrolled}
               aria-label=${label}
+              aria-owns="heads"
+              aria-rowcount=${rows.state === "end" ? rows.order.length + 1 : -1}
+              aria-busy=${rows.state === "loading"}
               aria-activedescendant=${cursor >= from && cursor < to ? "row-" + cursor : undefined}
             >
-              <div class="sized" role="presentation" style=${{ height: rows.order.length * height + "px" }}>
+              <div class="sized" role="rowgroup" style=${{ height: rows.order.length * height + "px" }}>
                 ${rows.order.slice(from, to).map((one, i) => html`
                   <${Row}
                     key=${one}

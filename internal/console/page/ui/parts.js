@@ -181,16 +181,32 @@ export function useTick(every) {
   }, [every]);
 }
 
-// Age shows how long ago something was. The exact time is its title.
+// Moment shows a time in short words, and exactly with its zone under the pointer and on the keyboard's focus. It takes the focus
+// itself unless what it is in does.
+export function Moment({ at, children }) {
+  const node = useRef(null);
+  useEffect(() => {
+    if (!node.current.closest("a, button, summary, .row")) node.current.tabIndex = 0;
+  }, []);
+  const date = new Date(at),
+    whole = exact(at);
+  return html`
+    <time ref=${node} dateTime=${whole && date.toISOString()} title=${whole} data-exact=${whole}>
+      ${children}
+    </time>
+  `;
+}
+
+// Age shows how long ago something was.
 export function Age({ at }) {
   const then = Date.parse(at);
   useTick(Date.now() - then < 120000 ? 5000 : 60000);
   if (!at || Number.isNaN(then)) return null;
   const coming = then - Date.now() > 1000;
   return html`
-    <time dateTime=${at} title=${exact(then)}>
+    <${Moment} at=${then}>
       ${coming ? t("time.in", { v: span(then - Date.now()) }) : age(Date.now() - then)}
-    </time>
+    <//>
   `;
 }
 
@@ -207,7 +223,11 @@ export const When = ({ at }) =>
 export function Left({ until }) {
   useTick(1000);
   const left = Date.parse(until) - Date.now();
-  return html`<span class="left">${left > 0 ? span(left) : t("time.over")}</span>`;
+  return html`
+    <span class="left">
+      <${Moment} at=${until}>${left > 0 ? span(left) : t("time.over")}<//>
+    </span>
+  `;
 }
 
 // Sheet is a short table, which scrolls sideways where the window is narrow. A head is a text, or a text and its class.

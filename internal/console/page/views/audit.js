@@ -2,10 +2,10 @@
 
 import { json } from "../api.js";
 import { address } from "../router.js";
-import { date, exact, minute, number, t, visible } from "../text.js";
+import { date, minute, number, t, visible } from "../text.js";
 import { html, useState } from "../ui/html.js";
 import { ageColumn, levelColumn, List } from "../ui/list.js";
-import { Copy, Facts, Level, levels, Problem, Value, When } from "../ui/parts.js";
+import { Copy, Facts, Level, levels, Moment, Problem, Value, When } from "../ui/parts.js";
 
 export default function Audit() {
   return html`
@@ -31,9 +31,9 @@ export default function Audit() {
           width: "8.5rem",
           on: "status",
           cell: (e) => html`
-            <time dateTime=${e.at} title=${exact(e.at)}>
+            <${Moment} at=${e.at}>
               ${date(e.at)}, ${minute(e.at)}
-            </time>
+            <//>
           `,
         },
         {

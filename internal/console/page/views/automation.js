@@ -3,10 +3,10 @@
 import { call, json, page, post } from "../api.js";
 import { onChange } from "../live.js";
 import { address, useAddress } from "../router.js";
-import { date, day, exact, minute, number, t, visible } from "../text.js";
+import { date, day, minute, number, t, visible } from "../text.js";
 import { html, useEffect, useState } from "../ui/html.js";
 import { ageColumn, List, statusColumn } from "../ui/list.js";
-import { Act, Age, ask, Chip, Facts, Level, Loaded, Tabs, Text, useLoad, Value, When } from "../ui/parts.js";
+import { Act, Age, ask, Chip, Facts, Level, Loaded, Moment, Tabs, Text, useLoad, Value, When } from "../ui/parts.js";
 import { oneLine } from "./deliveries.js";
 import { tokens } from "./runs.js";
 
@@ -137,9 +137,9 @@ function Job({ id, refresh }) {
             ${instants.map((i) => html`
               <li key=${i.key}>
                 <${Chip} status=${i.status} />${" "}
-                <time dateTime=${i.instant} title=${exact(i.instant)}>
+                <${Moment} at=${i.instant}>
                   ${date(i.instant)}, ${minute(i.instant)}
-                </time>
+                <//>
                 ${i.missed > 1 && html`
                   ${" "}
                   <span class="soft">${t("automation.missed", { n: i.missed })}</span>
@@ -217,9 +217,9 @@ function Calendar() {
                   ${[...of].map(([job, all]) => html`
                     <li key=${job.id}>
                       ${all.slice(0, shownMax).map((at) => html`
-                        <time dateTime=${at} title=${exact(at)}>
+                        <${Moment} at=${at}>
                           ${minute(at)}
-                        </time>${" "}
+                        <//>${" "}
                       `)}
                       ${all.length > shownMax && html`
                         <span class="soft">${t("automation.moretimes", { n: all.length - shownMax })}</span>${" "}

@@ -2,11 +2,11 @@
 
 import { json, post } from "../api.js";
 import { address } from "../router.js";
-import { clock, exact, known, number, span, t, visible } from "../text.js";
+import { clock, known, number, span, t, visible } from "../text.js";
 import { html, useState } from "../ui/html.js";
 import { ageColumn, List, statusColumn } from "../ui/list.js";
 import { Markdown } from "../ui/markdown-view.js";
-import { Act, Chip, Facts, Level, Loaded, Place, useLoad, When } from "../ui/parts.js";
+import { Act, Chip, Facts, Level, Loaded, Moment, Place, useLoad, When } from "../ui/parts.js";
 import { Tool } from "../ui/tool.js";
 import { oneLine } from "./deliveries.js";
 
@@ -192,9 +192,9 @@ function StepList({ run }) {
                 ${s.at && html`
                   <span class="soft">
                     ${t("runs.tookv", { v: span(s.took) })} ·${" "}
-                    <time dateTime=${s.at} title=${exact(s.at)}>
+                    <${Moment} at=${s.at}>
                       ${clock(s.at)}
-                    </time>
+                    <//>
                   </span>
                 `}
               </li>

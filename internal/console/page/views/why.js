@@ -2,10 +2,10 @@
 
 import { acts, json } from "../api.js";
 import { address, decoded, go, useAddress } from "../router.js";
-import { clock, exact, span, t, visible } from "../text.js";
+import { clock, span, t, visible } from "../text.js";
 import { Rules } from "../ui/decision.js";
 import { cls, html, useState } from "../ui/html.js";
-import { Chip, Copy, Level, Loaded, useLoad } from "../ui/parts.js";
+import { Chip, Copy, Level, Loaded, Moment, useLoad } from "../ui/parts.js";
 
 // views of the objects that a step names.
 const views = {
@@ -128,9 +128,9 @@ const Step = ({ of: s }) => html`
     <p class="step-head">
       <${Chip} status=${s.state} tone=${tone[s.state]} text=${t("why.step." + s.step)} />${" "}
       ${s.at ? html`
-        <time dateTime=${s.at} title=${exact(s.at)}>
+        <${Moment} at=${s.at}>
           ${clock(s.at)}
-        </time>
+        <//>
       ` : (
         ""
       )}${" "}

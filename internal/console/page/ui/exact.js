@@ -1,0 +1,47 @@
+// The exact time of an age, with its zone, beside what has the keyboard's focus. Under the pointer it is the title of the age.
+
+const edge = 8; // pixels between it and the edge of the window
+
+const tip = document.createElement("div");
+tip.id = "exact";
+tip.setAttribute("role", "tooltip");
+let of = null; // the focused element that it belongs to
+
+// timeOf is the time that an element shows: it is one, has one, or is a list whose current row has one.
+function timeOf(node) {
+  if (!node?.matches) return null;
+  if (node.matches("time[data-exact]")) return node;
+  if (node.matches(".rows")) return node.querySelector(".row.at time[data-exact]");
+  return node.matches("a:focus-visible, button:focus-visible, summary:focus-visible") ? node.querySelector("time[data-exact]") : null;
+}
+
+// look shows the exact time of what has the focus, or nothing.
+export function look() {
+  const node = document.activeElement;
+  const time = timeOf(node);
+  if (!time) return hide();
+  if (of !== node) hide();
+  of = node;
+  tip.textContent = time.dataset.exact;
+  (node.closest("dialog, main, nav") ?? document.body).append(tip);
+  node.setAttribute("aria-describedby", tip.id);
+  const at = time.getBoundingClientRect(),
+    own = tip.getBoundingClientRect();
+  const below = at.bottom + 4;
+  tip.style.left = Math.max(edge, Math.min(at.left, innerWidth - own.width - edge)) + "px";
+  tip.style.top = (below + own.height > innerHeight - edge ? at.top - own.height - 4 : below) + "px";
+}
+
+function hide() {
+  tip.remove();
+  of?.removeAttribute("aria-describedby");
+  of = null;
+}
+
+// start follows the focus. Escape hides the time, and closes what it closes.
+export function start() {
+  document.addEventListener("focusin", look);
+  document.addEventListener("focusout", hide);
+  document.addEventListener("scroll", () => of && look(), { capture: true, passive: true });
+  document.addEventListener("keydown", (e) => e.key === "Escape" && hide(), { capture: true });
+}

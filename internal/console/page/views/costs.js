@@ -7,7 +7,7 @@ import { html } from "../ui/html.js";
 import { Loaded, toast, useLoad } from "../ui/parts.js";
 import { Field } from "./policy.js";
 
-const groups = ["day", "agent", "model", "person", "session", "job"];
+const groups = ["day", "day,agent,model", "agent", "model", "person", "session", "job"];
 const ranges = [1, 7, 30, 365]; // days, with today
 const limit = 500;
 const limitCSV = 10000; // the most that the gateway gives
@@ -38,7 +38,7 @@ export default function Costs() {
           <select value=${by} onChange=${(e) => change({ by: e.target.value })}>
             ${groups.map((g) => html`
               <option value=${g} selected=${g === by}>
-                ${t("costs." + g)}
+                ${g.split(",").map((one) => t("costs." + one)).join(", ")}
               </option>
             `)}
           </select>
@@ -57,7 +57,7 @@ export default function Costs() {
           onClick=${() =>
             saveAnswer(
               "/v1/usage" + query({ by, from, limit: limitCSV, format: "csv", ...only }),
-              `usage-${by}-${from}.csv`,
+              `usage-${by.replaceAll(",", "-")}-${from}.csv`,
               "text/csv",
             ).catch((e) => toast(e.message, "bad"))
           }
@@ -107,7 +107,7 @@ function Table({ of, by }) {
       <table id="costs">
         <thead>
           <tr>
-            <th>${t("costs." + by)}</th>
+            ${by.split(",").map((g) => html`<th>${t("costs." + g)}</th>`)}
             ${["cost", "calls", "input", "cached", "output"].map((c) => html`
               <th class="end">${t("costs." + c)}</th>
             `)}
@@ -115,10 +115,12 @@ function Table({ of, by }) {
         </thead>
         <tbody>
           ${of.rows.map((r) => html`
-            <tr key=${r[by] + r.currency}>
-              <th scope="row">
-                <${Group} by=${by} of=${r[by]} />
-              </th>
+            <tr key=${[...by.split(",").map((g) => r[g]), r.currency].join()}>
+              ${by.split(",").map((g) => html`
+                <th scope="row">
+                  <${Group} by=${g} of=${r[g]} />
+                </th>
+              `)}
               ${numbers(r)}
             </tr>
           `)}
@@ -126,7 +128,9 @@ function Table({ of, by }) {
         <tfoot>
           ${of.totals.map((r) => html`
             <tr key=${r.currency}>
-              <th scope="row">${t("costs.total")}</th>
+              <th scope="row" colspan=${by.split(",").length}>
+                ${t("costs.total")}
+              </th>
               ${numbers(r)}
             </tr>
           `)}

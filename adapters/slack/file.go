@@ -49,6 +49,9 @@ func (a *Adapter) SendFile(ctx context.Context, out adapters.Outbound, f adapter
 	case f.Size <= 0:
 		return adapters.Receipt{}, permanent(errEmptyFile)
 	}
+	if err := badThread(out.Route); err != nil {
+		return adapters.Receipt{}, err
+	}
 	id, err := a.uploads.upload(ctx, f)
 	if err != nil {
 		return adapters.Receipt{}, certain(err) // nothing is visible yet

@@ -9,6 +9,7 @@ import (
 	slackapi "github.com/slack-go/slack"
 
 	"sluice/adapters"
+	"sluice/sessions"
 )
 
 // maxText is the maximum number of characters in one message. Slack's apps cut messages at 4,000, so answers are split there.
@@ -16,6 +17,14 @@ const maxText = 40_000
 
 // metadataType marks the gateway's messages, so that they can be found again.
 const metadataType = "sluice_delivery"
+
+// badThread is why a message can't go into its thread: Slack names a thread by its first message. Most likely a person has mistyped it.
+func badThread(r sessions.Route) error {
+	if r.Thread == "" || !momentOf(string(r.Thread)).IsZero() {
+		return nil
+	}
+	return permanent(fmt.Errorf("the thread %q is no timestamp of a Slack message, such as 1700000000.000100", string(r.Thread)))
+}
 
 // Send posts one message. If the route has a handle, only the sender of the command sees it.
 func (a *Adapter) Send(ctx context.Context, out adapters.Outbound) (adapters.Receipt, error) {
@@ -25,6 +34,9 @@ func (a *Adapter) Send(ctx context.Context, out adapters.Outbound) (adapters.Rec
 	}
 	if out.Route.Handle != "" {
 		return a.respond(ctx, out, text)
+	}
+	if err := badThread(out.Route); err != nil {
+		return adapters.Receipt{}, err
 	}
 	options := append(message(out, text), slackapi.MsgOptionMetadata(deliveryMetadata(out)),
 		slackapi.MsgOptionDisableLinkUnfurl(), slackapi.MsgOptionDisableMediaUnfurl())

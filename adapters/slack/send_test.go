@@ -161,3 +161,15 @@ func TestReactionsThatSlackHasNoNameFor(t *testing.T) {
 	require.Equal(t, adapters.Unsupported, adapters.AsFailure(err).Kind)
 	require.Zero(t, s.srv.Calls("reactions.add"))
 }
+
+// A thread that can't be one of Slack's is refused without a call.
+func TestAThreadIsATimestamp(t *testing.T) {
+	t.Parallel()
+	s := writes(t)
+	route := direct(1)
+	route.Thread = "nonsense"
+	_, err := s.adapter.Send(t.Context(), out(route, "hi"))
+	require.Equal(t, adapters.Permanent, adapters.AsFailure(err).Kind)
+	require.ErrorContains(t, err, `the thread "nonsense" is no timestamp of a Slack message, such as 1700000000.000100`)
+	require.Empty(t, s.srv.Shown(string(route.Conversation)))
+}

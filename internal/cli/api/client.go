@@ -176,7 +176,7 @@ func missing(path string) string {
 		return ""
 	}
 	kind, ok := map[string]string{
-		"sessions": "session", "runs": "run", "deliveries": "delivery", "memory": "memory", "approvals": "approval", "cron": "job", "agents": "agent", "alerts": "alert", "alert-groups": "open alert group", "silences": "silence", "checks": "check", "hooks": "hook", "nodes": "node",
+		"sessions": "session", "runs": "run", "deliveries": "delivery", "memory": "memory", "approvals": "approval", "cron": "job", "agents": "agent", "alerts": "alert", "alert-groups": "open alert group", "silences": "silence", "checks": "check", "hooks": "hook", "nodes": "node", "skills": "skill",
 	}[segments[2]]
 	name, err := url.PathUnescape(segments[3])
 	switch {

@@ -109,6 +109,7 @@ func TestRefusalsSayWhatIsWrong(t *testing.T) {
 		"no such session":    {404, "/v1/sessions/agent:main:x/history", `{"message":"not found"}`, "there is no session \"agent:main:x\": `sluice sessions list` shows what there is"},
 		"no such run":        {404, "/v1/runs/run%2F1", `{"message":"not found"}`, "there is no run \"run/1\": `sluice runs list` shows what there is"},
 		"no such delivery":   {404, "/v1/deliveries/d/retry", `{"error":"not_found"}`, "there is no delivery \"d\": `sluice deliveries list` shows what there is"},
+		"no such skill":      {404, "/v1/skills/m", `{"error":"not_found"}`, "there is no skill \"m\": `sluice skills list` shows what there is"},
 		"no such memory":     {404, "/v1/memory/m", `{"error":"not_found"}`, "there is no memory \"m\": `sluice memory list` shows what there is"},
 		"no such approval":   {404, "/v1/approvals/a", `{"error":"not_found"}`, "there is no approval \"a\": `sluice approvals list` shows what there is"},
 		"no such agent":      {404, "/v1/agents/a", `{"error":"not_found"}`, "there is no agent \"a\": `sluice agents list` shows what there is"},

@@ -132,19 +132,28 @@ type reader struct {
 
 func (r reader) plan() *alert.Plan {
 	a := r.Alerts
-	if a.Route.Receiver == "" {
-		if len(a.Receivers)+len(a.Route.Routes)+len(a.InhibitRules) > 0 {
-			r.Report("alerts.route.receiver", "is missing: name one of receivers")
-		}
-		return nil
-	}
 	p := &alert.Plan{
 		Receivers: map[string]*alert.Receiver{}, Targets: map[string]alert.Target{}, ResolveTimeout: a.ResolveTimeout.Std(),
 		Operators: a.Operators,
 	}
 	times := r.times()
-	r.receivers(p)
 	p.Quiet = r.named("alerts.mute_time_intervals", a.MuteTimeIntervals, times)
+	var err error
+	if p.Budget, err = alert.ParseBudget(a.Budget.PerTarget); err != nil {
+		r.Report("alerts.budget.perTarget", err.Error())
+	}
+	for i, who := range a.Operators {
+		if channel, id, ok := strings.Cut(who, ":"); !ok || channel == "" || id == "" {
+			r.Report(fmt.Sprintf("alerts.operators[%d]", i), fmt.Sprintf("%q: want <channel>:<user id>", who))
+		}
+	}
+	if a.Route.Receiver == "" { // alerts are off
+		if len(a.Receivers)+len(a.Route.Routes)+len(a.InhibitRules) > 0 {
+			r.Report("alerts.route.receiver", "is missing: name one of receivers")
+		}
+		return nil
+	}
+	r.receivers(p)
 	if len(a.Route.Matchers) > 0 {
 		r.Report("alerts.route.matchers", "the root matches every alert: move them to a route below it")
 	}
@@ -157,15 +166,6 @@ func (r reader) plan() *alert.Plan {
 			r.Report(path, "want source_matchers and target_matchers")
 		}
 		p.Inhibitions = append(p.Inhibitions, in)
-	}
-	var err error
-	if p.Budget, err = alert.ParseBudget(a.Budget.PerTarget); err != nil {
-		r.Report("alerts.budget.perTarget", err.Error())
-	}
-	for i, who := range a.Operators {
-		if channel, id, ok := strings.Cut(who, ":"); !ok || channel == "" || id == "" {
-			r.Report(fmt.Sprintf("alerts.operators[%d]", i), fmt.Sprintf("%q: want <channel>:<user id>", who))
-		}
 	}
 	return p
 }

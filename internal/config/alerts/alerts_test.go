@@ -83,4 +83,13 @@ func TestFaults(t *testing.T) {
 		_, faults := read(a)
 		require.Contains(t, faults, path)
 	}
+	for path, a := range map[string]alerts.Alerts{ // while alerts are off, too
+		"alerts.budget.perTarget":       {Budget: alerts.Budget{PerTarget: "5"}},
+		"alerts.mute_time_intervals[0]": {MuteTimeIntervals: []string{"nights"}},
+		"alerts.operators[0]":           {Operators: []string{"ann"}},
+	} {
+		plan, faults := read(a)
+		require.Nil(t, plan)
+		require.Contains(t, faults, path)
+	}
 }

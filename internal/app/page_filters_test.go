@@ -232,8 +232,9 @@ func TestConsoleFiltersMemoriesByLevel(t *testing.T) {
 	g := start(t, "models: { default: offline/echo }\nchannels: { webchat: { classification: RESTRICTED } }\n")
 	now := time.Now()
 	for key, level := range map[string]flow.Level{"open": flow.Public, "hidden": flow.Confidential} {
+		run := map[string]sessions.RunID{"open": "run_1"}[key]
 		require.NoError(t, g.Store().SaveMemory(t.Context(), sessions.MemorySave{Memory: sessions.Memory{
-			ID: sessions.NewMemoryID(), Namespace: "main", Audience: sessions.AudienceOwner, Label: flow.NewLabel(level, flow.Trusted), Key: key, Content: "tea", Session: "sess_1", Created: now, Updated: now,
+			ID: sessions.NewMemoryID(), Namespace: "main", Audience: sessions.AudienceOwner, Label: flow.NewLabel(level, flow.Trusted), Key: key, Content: "tea", Session: "sess_1", Run: run, Created: now, Updated: now,
 		}, MaxEntries: 10, MaxBytes: 1 << 20}))
 	}
 	b := g.console("/overview")
@@ -243,6 +244,7 @@ func TestConsoleFiltersMemoriesByLevel(t *testing.T) {
 	require.Contains(t, b.rowsOf(g.url("/memory?level=INTERNAL"))[0], "Level: Internal")
 	b.open(g.url("/memory"))
 	b.until(`document.querySelector(".row")`)
+	require.Equal(t, []string{"/why/run_1"}, eval[[]string](b, `[...document.querySelectorAll(".row a[href^='/why/']")].map((a) => a.pathname)`), "of the memory that a run has saved")
 	b.choose("#filters select", "PUBLIC")
 	b.until(`document.querySelectorAll(".row").length === 1 && location.search === "?level=PUBLIC"`)
 
@@ -279,6 +281,18 @@ func TestConsoleFiltersPeopleAndTokens(t *testing.T) {
 	require.Empty(t, b.obstacles())
 	b.keys("/")
 	require.True(t, eval[bool](b, `document.activeElement === document.querySelector("#filters select")`))
+
+	var many []ledger.Pairing
+	for i := range 60 {
+		many = append(many, ledger.Pairing{Channel: "webchat", Account: "default", User: sessions.Peer{ID: sessions.UserID(fmt.Sprint("u", i)), Name: "Ann"}, Code: fmt.Sprint("MANY", i), Status: ledger.PairingApproved, Created: now, Expires: now.Add(time.Hour)})
+	}
+	g.store(ledger.Change{Pairings: many})
+	b.open(g.url("/people?state=approved"))
+	b.until(`document.querySelectorAll("[data-part=answered] tbody tr").length === 50`)
+	require.Contains(t, eval[string](b, `document.querySelector("[data-part=answered] .acts [role=status]").innerText`), "1 to 50 of 61")
+	eval[bool](b, `[...document.querySelectorAll("[data-part=answered] .acts > button")].at(-1).click(), true`)
+	b.until(`document.querySelectorAll("[data-part=answered] tbody tr").length === 11`)
+	require.Empty(t, b.obstacles())
 
 	g.tokenOf("viewer", "PUBLIC")
 	g.tokenOf("sender", "PUBLIC")

@@ -45,6 +45,7 @@ export const ageColumn = (of, text = t("col.age")) => ({
 //             wide: only a wide screen has room for it
 //   every     seconds after which it is read again, for what the live stream does not report
 //   kinds     of the changes that concern it;  bulk: [{ text, run(row), fits(row), tone }]
+//   why(row)  address of the row's explanation; nothing: this row has none
 //   detail    component that shows a row: { id, row, close };  reader: it is what the view is for, and the list stands beside it
 export function List({
   name,
@@ -187,7 +188,10 @@ export function List({
       select: () => bulk.length && rows.at(place.current) && choose(rows.at(place.current)),
       filter: () => document.querySelector("#filters input, #filters select")?.focus(),
       find: () => document.querySelector("#find input")?.focus(),
-      why: () => why && rows.at(place.current) && go(why(rows.at(place.current))),
+      why: () => {
+        const to = why && rows.at(place.current) && why(rows.at(place.current));
+        if (to) go(to);
+      },
       link: async () => {
         await copy(
           location.origin +
@@ -353,7 +357,7 @@ export function List({
               <${Icon} name=${phone.matches ? "back" : "close"} />
             </button>
             <span class="grow"></span>
-            ${why && row && html`
+            ${why && row && why(row) && html`
               <a class="button small" href=${why(row)}>
                 ${t("why.button")}
               </a>
@@ -414,9 +418,11 @@ function Row({ index, height, row, columns, template, gone, open, at, chosen, ch
       `)}
       ${why && html`
         <span role="gridcell" class="row-why">
-          <a class="small" tabindex="-1" href=${why(row)}>
-            ${t("why.button")}
-          </a>
+          ${why(row) && html`
+            <a class="small" tabindex="-1" href=${why(row)}>
+              ${t("why.button")}
+            </a>
+          `}
         </span>
       `}
     </div>
@@ -466,11 +472,17 @@ export function Filters({ filters, values, children }) {
   `;
 }
 
-// Narrowed filters rows that are all there by one value. of: the value of a row; children: what is drawn of the rows that match.
+const narrowedMax = 50; // rows at a time
+
+// Narrowed filters rows that are all there by one value, and shows some at a time. of: the value of a row; children: what is drawn
+// of the rows that match.
 export function Narrowed({ filter, rows, of, children }) {
   const wanted = useAddress().query.get(filter.key) ?? "";
   const matching = rows.filter((row) => !wanted || of(row) === wanted);
+  const [turned, turn] = useState(0);
+  const from = turned < matching.length ? turned : 0; // there are fewer rows than before
   useEffect(() => current({ filter: () => document.querySelector("#filters select")?.focus() }), []);
+  useEffect(() => turn(0), [wanted]);
   return html`
     <${Filters} filters=${[filter]} values=${{ [filter.key]: wanted }} />
     ${wanted && matching.length === 0 ? html`
@@ -481,8 +493,30 @@ export function Narrowed({ filter, rows, of, children }) {
         </button>
       </div>
     ` : (
-      children(matching)
+      children(matching.slice(from, from + narrowedMax))
     )}
+    ${matching.length > narrowedMax && html`
+      <div class="acts">
+        <button type="button" class="small" disabled=${from === 0} onClick=${() => turn(from - narrowedMax)}>
+          ${t("config.before")}
+        </button>
+        <span class="soft" role="status">
+          ${t("config.page", {
+            from: number(from + 1),
+            to: number(Math.min(from + narrowedMax, matching.length)),
+            n: number(matching.length),
+          })}
+        </span>
+        <button
+          type="button"
+          class="small"
+          disabled=${from + narrowedMax >= matching.length}
+          onClick=${() => turn(from + narrowedMax)}
+        >
+          ${t("config.after")}
+        </button>
+      </div>
+    `}
   `;
 }
 

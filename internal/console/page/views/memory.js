@@ -35,6 +35,7 @@ export default function Memory() {
         ageColumn((m) => m.updated_at),
       ]}
       rowName=${(m) => m.key}
+      why=${(m) => m.run && address("why", m.run)}
       empty=${html`<p>${t("memory.empty")}</p>`}
       detail=${One}
     />

@@ -371,7 +371,8 @@ func (d *deciding) skip(again time.Time) time.Time {
 		end = d.Now.Add(farAway)
 	}
 	if wait := end.Sub(again); wait > 0 {
-		again = again.Add((wait + interval - 1) / interval * interval)
+		wait += interval - 1
+		again = again.Add(wait - wait%interval)
 	}
 	return again
 }

@@ -24,32 +24,6 @@ function Tokens() {
   const read = useLoad(() => json("/v1/tokens"), []);
   const [made, show] = useState(null);
   return html`
-    <section class="card">
-      <h2>${t("access.make")}</h2>
-      ${made ? html`
-        <div class="note good">
-          <p>${t("access.once", { name: visible(made.name) })}</p>
-          <p>
-            <code class="wrap" id="made">
-              ${made.token}
-            </code>
-          </p>
-        </div>
-        <div class="acts">
-          <${Copy} text=${made.token} />
-          <button type="button" class="small" onClick=${() => show(null)}>
-            ${t("access.kept")}
-          </button>
-        </div>
-      ` : html`
-        <${Make}
-          done=${(token) => {
-            show(token);
-            read.again();
-          }}
-        />
-      `}
-    </section>
     <section>
       <h2>${t("access.tokens")}</h2>
       <${Loaded} of=${read}>
@@ -65,9 +39,9 @@ function Tokens() {
                   t("access.name"),
                   t("access.role"),
                   t("col.level"),
-                  t("access.used"),
                   t("access.until"),
                   t("access.source"),
+                  t("access.used"),
                 ]}
                 acts
               >
@@ -78,9 +52,9 @@ function Tokens() {
                     <td>
                       <${Level} label=${one.level} />
                     </td>
-                    <td>${one.last_used ? html`<${Age} at=${one.last_used} />` : "–"}</td>
                     <td>${one.expires ? exact(one.expires) : "–"}</td>
                     <td>${one.source === "made" ? visible(one.by ?? "") : t("access.config")}</td>
+                    <td>${one.last_used ? html`<${Age} at=${one.last_used} />` : "–"}</td>
                     <td>
                       ${one.source === "made" && html`
                         <${Act}
@@ -109,6 +83,32 @@ function Tokens() {
           <//>
         `}
       <//>
+    </section>
+    <section class="card">
+      <h2>${t("access.make")}</h2>
+      ${made ? html`
+        <div class="note good">
+          <p>${t("access.once", { name: visible(made.name) })}</p>
+          <p>
+            <code class="wrap" id="made">
+              ${made.token}
+            </code>
+          </p>
+        </div>
+        <div class="acts">
+          <${Copy} text=${made.token} />
+          <button type="button" class="small" onClick=${() => show(null)}>
+            ${t("access.kept")}
+          </button>
+        </div>
+      ` : html`
+        <${Make}
+          done=${(token) => {
+            show(token);
+            read.again();
+          }}
+        />
+      `}
     </section>
   `;
 }

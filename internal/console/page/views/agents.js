@@ -202,15 +202,17 @@ function ToolRows({ id }) {
                 </details>
                 <p class="line">
                   <${Chip} status=${one.permission} tone=${tones[one.permission]} text=${t("agents.call." + one.permission)} />
-                  ${one.source && html`
-                    ${" "}
-                    <span>${t("agents.reads")} <${Level} label=${one.source} /></span>
-                  `}
-                  ${one.sink && html`
-                    ${" "}
-                    <span>${t("agents.writes")} <${Level} label=${one.sink} /></span>
-                  `}
                 </p>
+                ${one.source && html`
+                  <p class="soft">
+                    ${t("agents.reads")} <${Level} label=${one.source} />
+                  </p>
+                `}
+                ${one.sink && html`
+                  <p class="soft">
+                    ${t("agents.writes")} <${Level} label=${one.sink} />
+                  </p>
+                `}
               </li>
             `)}
           </ul>

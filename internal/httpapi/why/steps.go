@@ -361,8 +361,13 @@ func changes(d ledger.Delivery) []change {
 func checkCommand(d ledger.Delivery) string {
 	words := []string{"sluice policy check"}
 	for _, flag := range [][2]string{
-		{"--channel", d.Route.Channel}, {"--chat-type", string(d.Route.ChatType)}, {"--account", d.Route.Account}, {"--to", string(d.Route.Conversation)},
-		{"--thread", string(d.Route.Thread)}, {"--session", string(d.Session)}, {"--label", d.Label.String()},
+		{"--channel", d.Route.Channel},
+		{"--chat-type", string(d.Route.ChatType)},
+		{"--account", d.Route.Account},
+		{"--to", string(d.Route.Conversation)},
+		{"--thread", string(d.Route.Thread)},
+		{"--session", string(d.Session)},
+		{"--label", d.Label.String()},
 	} {
 		if flag[1] != "" {
 			words = append(words, flag[0], shellWord(flag[1]))

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -90,4 +91,29 @@ func TestAHistoryIsReadBackwards(t *testing.T) {
 	}
 	require.Equal(t, "abcde", read)
 	require.Equal(t, http.StatusBadRequest, call(h, "GET", "/v1/sessions/main/history?before=msg_z", "").Code)
+}
+
+// The messages of a run are found however many came after them.
+func TestAHistoryOfARun(t *testing.T) {
+	t.Parallel()
+	g := newGateway()
+	g.add(sessions.Record{ID: "sess_000000000001", Key: "agent:main:main", Agent: "main", Persistent: true})
+	for i, run := range []sessions.RunID{"run_1", "run_1", "run_2", "run_2", "run_2"} {
+		g.thread = append(g.thread, sessions.Message{
+			ID: sessions.MessageID("msg_" + string(rune('a'+i))), Role: sessions.RoleUser, Run: run,
+			Parts: []sessions.Part{{Type: sessions.PartText, Text: "x", Label: flow.Bottom()}}, Label: flow.Bottom(), Created: clock,
+		})
+	}
+	h := serve(t, g)
+	for run, want := range map[string]string{"run_1": "msg_a msg_b", "run_2": "msg_d msg_e", "run_3": ""} {
+		w := call(h, "GET", "/v1/sessions/main/history?limit=2&run="+run, "")
+		require.Equal(t, http.StatusOK, w.Code, w.Body.String())
+		var got struct{ Messages []struct{ ID string } }
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
+		ids := make([]string, len(got.Messages))
+		for i, m := range got.Messages {
+			ids[i] = m.ID
+		}
+		require.Equal(t, want, strings.Join(ids, " "), run)
+	}
 }

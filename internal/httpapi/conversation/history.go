@@ -90,6 +90,7 @@ func (a *HistoryAPI) Get(ctx context.Context, in *struct {
 	SessionPath
 	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"200" doc:"at most this many, the newest"`
 	Before string `query:"before" maxLength:"64" doc:"id of a message: only those before it"`
+	Run    string `query:"run" maxLength:"64" doc:"id of a run: only its messages"`
 	Find   string `query:"find" maxLength:"200" doc:"words to look for in all messages of the transcript, see found"`
 },
 ) (*wire.Body[transcript], error) {
@@ -121,6 +122,9 @@ func (a *HistoryAPI) Get(ctx context.Context, in *struct {
 		if d.Status == ledger.DeliverySent {
 			messages = append(messages, a.noticeOf(ctx, d))
 		}
+	}
+	if in.Run != "" {
+		messages = slices.DeleteFunc(messages, func(m messageRecord) bool { return string(m.Run) != in.Run })
 	}
 	slices.SortStableFunc(messages, func(a, b messageRecord) int { return a.Created.Compare(b.Created) })
 	found, err := view.Find(messages, in.Find, func(m messageRecord) (id, text string) { return m.ID, m.Text }, func(some []messageRecord) error { return a.Answers.filterHistory(ctx, r, some) })

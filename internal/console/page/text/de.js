@@ -497,7 +497,7 @@ export default {
   "runs.calltokenscached": "{in} Token ein ({cached} aus dem Cache), {out} aus",
   "runs.callfailed": "ein Aufruf von {model} ist fehlgeschlagen",
   "runs.steps": "Schritte",
-  "runs.nosteps": "Das Gespräch zeigt seine Schritte nicht: Sie sind nicht unter seinen neuesten 500 Nachrichten, oder in einem anderen Zweig.",
+  "runs.nosteps": "Das Gespräch zeigt seine Schritte nicht: Sie sind in einem anderen Zweig, oder ihre Stufe liegt über deiner.",
   "runs.tookv": "dauerte {v}",
   "runs.waitedv": "wartete {v}",
   "runs.tries": "{n} Versuche",

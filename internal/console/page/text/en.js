@@ -497,7 +497,7 @@ export default {
   "runs.calltokenscached": "{in} tokens in ({cached} cached), {out} out",
   "runs.callfailed": "a call of {model} failed",
   "runs.steps": "Steps",
-  "runs.nosteps": "The conversation does not show its steps: they are not among its newest 500 messages, or on another branch.",
+  "runs.nosteps": "The conversation does not show its steps: they are on another branch, or their level is above yours.",
   "runs.tookv": "took {v}",
   "runs.waitedv": "waited {v}",
   "runs.tries": "{n} tries",

@@ -161,17 +161,13 @@ function Steps({ run }) {
 
 function StepList({ run }) {
   const read = useLoad(
-    () => json(`/v1/sessions/${encodeURIComponent(run.session)}/history?limit=500`),
+    () => json(`/v1/sessions/${encodeURIComponent(run.session)}/history?limit=500&run=${encodeURIComponent(run.id)}`),
     [run.id, run.status],
   );
   return html`
     <${Loaded} of=${read}>
       ${({ messages }) => {
-        const steps = stepsOf(
-          messages.filter((m) => m.run === run.id),
-          run.started,
-          run.model_calls,
-        );
+        const steps = stepsOf(messages, run.started, run.model_calls);
         return steps.length === 0 ? html`
           <p class="soft">${t("runs.nosteps")}</p>
         ` : html`

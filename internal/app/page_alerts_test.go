@@ -42,3 +42,27 @@ alerts: { route: { receiver: ops }, receivers: [ { name: ops, targets: ["webchat
 	b.until(`document.querySelector(".row .on-sub")?.innerText.includes("· 1 silenced")`)
 	b.picture("alert-groups-phone")
 }
+
+// A silence shows the open alerts that it matches, and says so if there are none.
+func TestConsoleShowsWhatASilenceMatches(t *testing.T) {
+	t.Parallel()
+	g := start(t, `
+models: { default: offline/guide }
+channels: { webchat: { classification: RESTRICTED } }
+alerts: { route: { receiver: ops }, receivers: [ { name: ops, targets: ["webchat:local"] } ] }
+`)
+	for _, disk := range []string{"a", "b"} {
+		read(t, g.call(http.MethodPost, "/v1/alerts", `{"key":"disk-`+disk+`","title":"<b>disk `+disk+`</b>","labels":{"job":"disks","disk":"`+disk+`"}}`), http.StatusAccepted, nil)
+	}
+	read(t, g.call(http.MethodPost, "/v1/silences", `{"matchers":["job=\"disks\"","disk=\"b\""],"for":"1h","comment":"one"}`), http.StatusCreated, nil)
+	read(t, g.call(http.MethodPost, "/v1/silences", `{"matchers":["job=\"backups\""],"for":"2h","comment":"none"}`), http.StatusCreated, nil)
+	b := g.console("/alerts?part=silences")
+	b.until(`document.querySelectorAll("[data-part=matched] summary").length === 2`)
+	eval[bool](b, `[...document.querySelectorAll("[data-part=matched] summary")].forEach((s) => s.click()), true`)
+	b.until(`document.querySelector("[data-part=matched] a") && document.body.innerText.includes("matches no open alert")`)
+	require.Equal(t, []string{"<b>disk b</b>"}, eval[[]string](b, `[...document.querySelectorAll("[data-part=matched] a")].map((a) => a.innerText)`))
+	require.Empty(t, b.obstacles())
+	b.picture("silences")
+	b.click("[data-part=matched] a")
+	b.until(`location.pathname === "/alerts/disk-b" && document.querySelector(".peek")`)
+}

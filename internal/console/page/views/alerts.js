@@ -368,6 +368,7 @@ function Silences() {
                     [t("col.level"), html`<${Level} label=${s.label} />`],
                   ]}
                 />
+                <${Matched} of=${s} />
                 <div class="acts">
                   <${Act}
                     done=${t("alerts.silenceended")}
@@ -384,6 +385,40 @@ function Silences() {
           </div>
         `
       }
+    <//>
+  `;
+}
+
+const matchedMax = 50;
+
+// Matched shows which open alerts a silence matches, once somebody asks.
+function Matched({ of: s }) {
+  const [open, set] = useState(false);
+  return html`
+    <details data-part="matched" onToggle=${(e) => set(e.target.open)}>
+      <summary>${t("alerts.matched")}</summary>
+      ${open && html`<${MatchedList} of=${s} />`}
+    </details>
+  `;
+}
+
+function MatchedList({ of: s }) {
+  const query = new URLSearchParams([["limit", matchedMax], ...s.matchers.map((m) => ["filter", m])]);
+  const read = useLoad(() => json("/v1/alerts?" + query), [s.id, s.updated]);
+  return html`
+    <${Loaded} of=${read}>
+      ${({ alerts }) => alerts.length === 0 ? html`
+        <p class="soft">${t("alerts.nomatched")}</p>
+      ` : html`
+        <ul class="lines">
+          ${alerts.map((a) => html`
+            <li key=${a.key}>
+              <${Chip} status=${a.severity} /> <a href=${address("alerts", a.key)}>${visible(a.title || a.key)}</a>
+            </li>
+          `)}
+        </ul>
+        ${alerts.length === matchedMax && html`<p class="soft">${t("alerts.matchedmore", { n: matchedMax })}</p>`}
+      `}
     <//>
   `;
 }

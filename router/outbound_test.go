@@ -199,6 +199,40 @@ func TestBlockedByFlowIsMadeUpForByANotice(t *testing.T) {
 	})
 }
 
+// What a key names is compared for programs, as it was stored. The gateway's own messages are sent once for each key: replicas have
+// other numbers in them.
+func TestAKeyOfAMessageNamesIt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t)
+		own := outbound.Proactive{Channel: "test", To: "owner", Text: "80 % are used", Idempotency: "budget/1", Actor: "gateway"}
+		first, err := b.Sender.Send(t.Context(), own)
+		require.NoError(t, err)
+		own.Text = "81 % are used"
+		again, err := b.Sender.Send(t.Context(), own)
+		require.NoError(t, err, "another replica tells it, too")
+		require.Equal(t, first.ID, again.ID)
+
+		asked := outbound.Proactive{Channel: "test", To: "ann", Text: "nul \x00", Idempotency: "program/1", Reader: flow.Restricted}
+		first, err = b.Sender.Send(t.Context(), asked)
+		require.NoError(t, err)
+		b.await(2)
+		moved := b.delivery(first.ID)
+		moved.Route.Conversation = "ann-2" // the platform has given the conversation another id
+		require.NoError(t, b.store.Commit(t.Context(), ledger.Change{Deliveries: []ledger.DeliveryMove{{From: moved.Status, Delivery: moved}}}))
+		again, err = b.Sender.Send(t.Context(), asked)
+		require.NoError(t, err)
+		require.Equal(t, first.ID, again.ID)
+		for name, other := range map[string]outbound.Proactive{
+			"text":  {Channel: "test", To: "ann", Text: "nul", Idempotency: "program/1", Reader: flow.Restricted},
+			"place": {Channel: "test", To: "bob", Text: "nul \x00", Idempotency: "program/1", Reader: flow.Restricted},
+		} {
+			_, err = b.Sender.Send(t.Context(), other)
+			require.ErrorIs(t, err, request.ErrReused, name)
+		}
+	})
+}
+
 func TestProactiveMessage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -392,7 +392,7 @@ func (d *deciding) rest() {
 		if d.Now.Before(g.Earliest) {
 			again = g.Earliest
 		}
-		if d.HushEnd != nil {
+		if d.HushEnd != nil && !d.Route.Quiet(d.Now) { // when a muted time ends is not known beforehand
 			again = d.skip(again)
 		}
 		d.at(again)

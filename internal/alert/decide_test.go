@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/alertmanager/timeinterval"
 	"github.com/stretchr/testify/require"
 
 	"sluice/policy/flow"
@@ -111,6 +112,17 @@ func TestNextMessageAfterASilence(t *testing.T) {
 	s.Hushed = func(*Alert, time.Time) bool { return true }
 	_, ok = Next(s)
 	require.False(t, ok, "inhibited for as long as one can tell")
+}
+
+// A route that tells nothing at present is looked at in between: only the ends of silences are known beforehand.
+func TestNextMessageAfterAMutedTime(t *testing.T) {
+	t.Parallel()
+	s := testScene(Step{Notify: []string{"ann"}})
+	s.Route.Mute = Intervals{{Times: []timeinterval.TimeRange{{StartMinute: 11 * 60, EndMinute: 14 * 60}}}}
+	s.HushEnd = func(time.Time) time.Time { return time.Time{} }
+	next, ok := Next(s)
+	require.True(t, ok)
+	require.Equal(t, Upcoming{At: noon.Add(2 * time.Hour), Reason: First, Step: 1, Targets: []string{"ann"}}, next)
 }
 
 // The next message is what the group would say if nothing changed: the first one, then a step of the escalation, then reminders.

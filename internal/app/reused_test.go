@@ -40,7 +40,7 @@ func TestAKeyNamesOneRequest(t *testing.T) {
 		require.Contains(t, other.Body, `"key_reused"`, key)
 		require.Contains(t, other.Body, "give this request a new key", key)
 	}
-	for _, command := range []string{"/status", "/new good morning", "/reset"} {
+	for _, command := range []string{"/status", "/new good morning", `/new good evening \n`, "/reset"} {
 		first, again := ask("/v1/sessions/main/messages", `{"message":"`+command+`"}`, command), ask("/v1/sessions/main/messages", `{"message":"`+command+`"}`, command)
 		require.Equal(t, []int{200, 200}, []int{first.Status, again.Status}, "%s: %s %s", command, first.Body, again.Body)
 	}

@@ -254,7 +254,7 @@ func sameRequest(ctx context.Context, rows earlierStore, in Admission, first led
 		return nil
 	case err != nil:
 		return fmt.Errorf("read run of the first request: %w", err)
-	case run.Input.Text == in.Text, command && strings.HasSuffix(in.Text, run.Input.Text): // of a command, the run has the rest
+	case run.Input.Text == in.Text, command && strings.HasSuffix(strings.TrimSpace(in.Text), run.Input.Text): // of a command, the run has the rest
 		return nil
 	}
 	return request.ErrReused

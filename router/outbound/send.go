@@ -106,11 +106,19 @@ func (o *Sender) sentBeforeOr(ctx context.Context, p Proactive, again ledger.Del
 }
 
 // sameMessage reports whether a request repeats the one that made the first delivery, as far as that is still known. A place that
-// is not named by its id, such as owner, may have become another one since.
+// is not named by its id, such as owner, may have become another one since. The gateway's own messages have no reader: a key says
+// what they are about, and the first one stands for all, whatever words and numbers the others have.
 func sameMessage(first, again ledger.Delivery, p Proactive) bool {
-	changed := first.Decision != nil && first.Decision.Removed || first.Text == "" // by a rule, or by retention
-	here := p.To != string(again.Route.Conversation) || first.Route.Lane() == again.Route.Lane()
-	return here && (changed || first.Text == again.Text && len(first.Files) == len(again.Files))
+	if !p.Reader.Valid() {
+		return true
+	}
+	// The lane stays that of the request when the platform gives a conversation another id.
+	if p.To == string(again.Route.Conversation) && first.Lane != again.Lane {
+		return false
+	}
+	changed := first.Decision != nil && first.Decision.Removed || first.Text == "" && len(first.Files) == 0 // by a rule, or by retention
+	stored := strings.ReplaceAll(again.Text, "\x00", "\uFFFD")                                              // as stores keep it
+	return changed || first.Text == stored && len(first.Files) == len(again.Files)
 }
 
 // sentBefore is the delivery of an earlier copy of the request. If its session is above the reader, it is returned in

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,10 +25,18 @@ func sessionsCommand(d Deps, g command.Deps) *cobra.Command {
 }
 
 func sessionsList(g command.Deps) *cobra.Command {
-	var after string
-	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List sessions", Args: command.Args(0, 0)},
-		command.Get("/v1/sessions", func() url.Values { return api.Query("after", after) }), printSessions)
-	cmd.Flags().StringVar(&after, "after", "", "show the sessions after this `ID`, from the end of the previous page")
+	var p command.Page
+	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List sessions, the last active first", Args: command.Args(0, 0)}, command.Get("/v1/sessions", p.Query), printSessions)
+	cmd.Flags().IntVar(&p.Limit, "limit", 0, "show at most this `number` of sessions (default 1000)")
+	cmd.Flags().StringVar(&p.After, "after", "", "show the sessions after this `ID`, from the end of the previous page")
+	p.Filter(cmd, "agent", "agent", "of this `agent`")
+	p.Filter(cmd, "channel", "channel", "in which a person last wrote on this `channel`")
+	p.Filter(cmd, "kind", "kind", "of this `kind`: main, direct, group, channel, cron, hook, node, subagent or api")
+	p.Filter(cmd, "level", "level", "whose level is this `level`: that of what they have learned")
+	p.Filter(cmd, "active", "active", "active within this `time`, such as 30m")
+	p.Filter(cmd, "text", "q", "whose key, title or label contains these `words`")
+	p.Only(cmd, "busy", "with a message that is processed or waits")
+	p.Only(cmd, "archived", "that are archived")
 	return cmd
 }
 

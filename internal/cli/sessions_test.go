@@ -45,6 +45,17 @@ func TestSessions(t *testing.T) {
 			out: "ID      KEY              TITLE          LEVEL     STATE  LAST ACTIVE\n" +
 				`sess_1  agent:main:main  Ann\u001b[31m  INTERNAL  ready  1h ago` + "\n",
 		},
+		"sessions list --agent main --channel slack --kind group --level INTERNAL --active 24h --text plan --busy --archived --limit 5": {
+			asks: "GET /v1/sessions?active=24h&agent=main&archived=true&busy=true&channel=slack&kind=group&level=INTERNAL&limit=5&q=plan", answer: "[]",
+			out: "No sessions found. \"sluice chat\" starts one.\n",
+		},
+		"deliveries list --channel slack --account a --to C1 --session sess_1 --rule secrets --text plan --status blocked": {
+			asks:   "GET /v1/deliveries?account=a&channel=slack&limit=50&q=plan&rule=secrets&session=sess_1&status=blocked&to=C1",
+			answer: `{"deliveries":[],"counts":{}}`, out: "No deliveries found.\n",
+		},
+		"runs list --agent main --channel slack --model p/m --kind message --text plan": {
+			asks: "GET /v1/runs?agent=main&channel=slack&kind=message&limit=50&model=p%2Fm&q=plan", answer: `{"runs":[]}`, out: "No runs found.\n",
+		},
 		"sessions list --after sess_0": {
 			asks: "GET /v1/sessions?after=sess_0", answer: "[]", next: "sess_1",
 			out: "No sessions found. \"sluice chat\" starts one.\nMore results: repeat the command with --after sess_1\n",

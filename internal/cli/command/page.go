@@ -28,7 +28,8 @@ func One(kind string) Request {
 // Page are the flags of a list: which entries, and how many.
 type Page struct {
 	Status, After string
-	Limit         int
+	Limit         int // 0: as many as the gateway gives
+	filters       []func() []string
 }
 
 // Add adds the flags --limit and --after.
@@ -44,10 +45,34 @@ func (p *Page) AddStatus(cmd *cobra.Command, statuses string) *cobra.Command {
 	return p.Add(cmd)
 }
 
+// Filter adds a flag whose value narrows the list.
+func (p *Page) Filter(cmd *cobra.Command, flag, param, usage string) {
+	value := cmd.Flags().String(flag, "", "show only entries "+usage)
+	p.filters = append(p.filters, func() []string { return []string{param, *value} })
+}
+
+// Only adds a flag without a value that narrows the list.
+func (p *Page) Only(cmd *cobra.Command, flag, usage string) {
+	only := cmd.Flags().Bool(flag, false, "show only entries "+usage)
+	p.filters = append(p.filters, func() []string {
+		if !*only {
+			return nil
+		}
+		return []string{flag, "true"}
+	})
+}
+
 // Query is the query of the flags.
 func (p *Page) Query() url.Values { return p.With() }
 
 // With is the query with more names and values.
 func (p *Page) With(more ...string) url.Values {
-	return api.Query(append(more, "status", p.Status, "limit", strconv.Itoa(p.Limit), "after", p.After)...)
+	more = append(more, "status", p.Status, "after", p.After)
+	if p.Limit != 0 {
+		more = append(more, "limit", strconv.Itoa(p.Limit))
+	}
+	for _, f := range p.filters {
+		more = append(more, f()...)
+	}
+	return api.Query(more...)
 }

@@ -65,7 +65,7 @@ func classify(f *adapters.Failure, e *apiError, req request) {
 	}
 }
 
-// advice says what to do about a refusal; empty if Discord's own words say it.
+// advice says what to do about a refusal; empty if Discord's own text is enough.
 func advice(code int) string {
 	switch code {
 	case codeUnknownChannel:
@@ -73,7 +73,7 @@ func advice(code int) string {
 	case codeMissingAccess:
 		return "the bot can't see the channel: let the bot's role view it"
 	case codeNoDirect:
-		return "the person takes no direct messages from the bot: they must share a server with it and allow direct messages there"
+		return "the person does not accept direct messages from the bot: they must share a server with it and allow direct messages there"
 	case codeMissingPermissions:
 		return "give the bot's role the permission in this channel: send messages, in threads too, and attach files"
 	}

@@ -18,12 +18,12 @@ const maxText = 40_000
 // metadataType marks the gateway's messages, so that they can be found again.
 const metadataType = "sluice_delivery"
 
-// badThread is why a message can't go into its thread: Slack names a thread by its first message. Most likely a person has mistyped it.
+// badThread is the error for a thread that Slack can't have: it names a thread by the timestamp of its first message.
 func badThread(r sessions.Route) error {
 	if r.Thread == "" || !momentOf(string(r.Thread)).IsZero() {
 		return nil
 	}
-	return permanent(fmt.Errorf("the thread %q is no timestamp of a Slack message, such as 1700000000.000100", string(r.Thread)))
+	return permanent(fmt.Errorf("the thread %q is not the timestamp of a Slack message, such as 1700000000.000100", string(r.Thread)))
 }
 
 // Send posts one message. If the route has a handle, only the sender of the command sees it.

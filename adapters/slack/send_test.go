@@ -170,6 +170,6 @@ func TestAThreadIsATimestamp(t *testing.T) {
 	route.Thread = "nonsense"
 	_, err := s.adapter.Send(t.Context(), out(route, "hi"))
 	require.Equal(t, adapters.Permanent, adapters.AsFailure(err).Kind)
-	require.ErrorContains(t, err, `the thread "nonsense" is no timestamp of a Slack message, such as 1700000000.000100`)
+	require.ErrorContains(t, err, `the thread "nonsense" is not the timestamp of a Slack message, such as 1700000000.000100`)
 	require.Empty(t, s.srv.Shown(string(route.Conversation)))
 }

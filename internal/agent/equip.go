@@ -64,7 +64,7 @@ func lacksExec(d roster.Definition, box sessions.SandboxConfig) bool {
 func isExec(t sessions.Tool) bool { return t.Spec.Name == roster.ExecName }
 
 // ToolsOf gives the tools that a new session of an agent would have, in the order in which models see them, and the agent's
-// permission mode. A tool with an end above the reader's level is left out. ok is false if there is no such agent.
+// permission mode. A tool whose source or sink is above the reader's level is left out. ok is false if there is no such agent.
 func (l *Loop) ToolsOf(ctx context.Context, agent string, reader flow.Level) (kit toolset.Kit, ok bool, err error) {
 	d, ok := l.roster.Definition(agent)
 	if !ok {

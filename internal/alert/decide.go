@@ -24,11 +24,11 @@ type Scene struct {
 	Group    Group
 	Alerts   []Alert                           // of the group
 	Hushed   func(a *Alert, at time.Time) bool // silenced or inhibited
-	// HushEnd is the next time after another at which a silence of the group's alerts begins or ends, for [Next]; zero: there is none.
-	// It is nil for a decision about now: then the group is looked at again soon, whatever happens to its silences.
-	HushEnd func(after time.Time) time.Time
-	Arrival func(delivery string) Arrival
-	Now     time.Time
+	// HushChange returns the next time at which a silence of the group's alerts begins or ends, for [Next]; zero: no silence will.
+	// It is nil for a decision about now: the group's next check is then one group interval later, whatever its silences do.
+	HushChange func(after time.Time) time.Time
+	Arrival    func(delivery string) Arrival
+	Now        time.Time
 }
 
 // Send is a notification that the group makes.
@@ -364,9 +364,9 @@ func (d *deciding) count() bool {
 	return true
 }
 
-// skip leaves out the looks at which the silences of the group are as they are now.
+// skip moves the next check of the group to the first one after a change of its silences.
 func (d *deciding) skip(again time.Time) time.Time {
-	interval, end := max(d.Route.GroupInterval, time.Second), d.HushEnd(d.Now)
+	interval, end := max(d.Route.GroupInterval, time.Second), d.HushChange(d.Now)
 	if end.IsZero() {
 		end = d.Now.Add(farAway)
 	}
@@ -392,7 +392,7 @@ func (d *deciding) rest() {
 		if d.Now.Before(g.Earliest) {
 			again = g.Earliest
 		}
-		if d.HushEnd != nil && !d.Route.Quiet(d.Now) { // when a muted time ends is not known beforehand
+		if d.HushChange != nil && !d.Route.Quiet(d.Now) { // the end of a muted time is not known in advance
 			again = d.skip(again)
 		}
 		d.at(again)

@@ -99,7 +99,7 @@ func TestNextMessageAfterASilence(t *testing.T) {
 	s := testScene(Step{Notify: []string{"ann"}})
 	begins, ends := noon.Add(-time.Hour), noon.Add(49*time.Hour+time.Minute)
 	s.Hushed = func(_ *Alert, at time.Time) bool { return !at.Before(begins) && at.Before(ends) }
-	s.HushEnd = func(after time.Time) time.Time {
+	s.HushChange = func(after time.Time) time.Time {
 		if after.Before(ends) {
 			return ends
 		}
@@ -108,7 +108,7 @@ func TestNextMessageAfterASilence(t *testing.T) {
 	next, ok := Next(s)
 	require.True(t, ok)
 	require.Equal(t, Upcoming{At: noon.Add(49*time.Hour + 5*time.Minute), Reason: First, Step: 1, Targets: []string{"ann"}}, next)
-	s.HushEnd = func(time.Time) time.Time { return time.Time{} }
+	s.HushChange = func(time.Time) time.Time { return time.Time{} }
 	s.Hushed = func(*Alert, time.Time) bool { return true }
 	_, ok = Next(s)
 	require.False(t, ok, "inhibited for as long as one can tell")
@@ -119,7 +119,7 @@ func TestNextMessageAfterAMutedTime(t *testing.T) {
 	t.Parallel()
 	s := testScene(Step{Notify: []string{"ann"}})
 	s.Route.Mute = Intervals{{Times: []timeinterval.TimeRange{{StartMinute: 11 * 60, EndMinute: 14 * 60}}}}
-	s.HushEnd = func(time.Time) time.Time { return time.Time{} }
+	s.HushChange = func(time.Time) time.Time { return time.Time{} }
 	next, ok := Next(s)
 	require.True(t, ok)
 	require.Equal(t, Upcoming{At: noon.Add(2 * time.Hour), Reason: First, Step: 1, Targets: []string{"ann"}}, next)

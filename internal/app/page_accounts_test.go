@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The overview says since when an account hears nothing, over all retries, and why; so does the status.
+// The overview says since when an account receives nothing, over all retries, and why; so does the status.
 func TestConsoleSaysSinceWhenAnAccountIsDeaf(t *testing.T) {
 	t.Parallel()
 	before := time.Now().Add(-time.Second)

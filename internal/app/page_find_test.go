@@ -51,7 +51,7 @@ func TestConsoleFindsInAConversation(t *testing.T) {
 	b.until(`document.querySelector("#log .found .bubble")?.innerText === "echo: Word 3."`)
 	b.click("#find input")
 	b.keys(" nowhere")
-	b.until(`document.querySelector("#find [role=status]").innerText === "No message has these words."`)
+	b.until(`document.querySelector("#find [role=status]").innerText === "No message contains this text."`)
 	require.False(t, eval[bool](b, `document.querySelector("#log .found") !== null`))
 	b.keys(kb.Escape)
 	b.until(`document.querySelector("#find input").value === "" && location.search === ""`)

@@ -112,7 +112,7 @@ func TestANewcomerNeedsNoTerminal(t *testing.T) {
 	n.until(`document.querySelector(".grid")?.innerText.includes("I have a reply")`) // the notice of the withheld reply
 	n.press(".grid", "⊘")
 	n.press(".peek", "Why")
-	n.until(`document.querySelector("main").innerText.includes("INTERNAL") && document.querySelector("main").innerText.includes("To change")`)
+	n.until(`document.querySelector("main").innerText.includes("INTERNAL") && document.querySelector("main").innerText.includes("What would change it")`)
 	n.picture("newcomer-why")
 
 	n.goes("Config")

@@ -173,7 +173,7 @@ policy: { rules: [ { name: never, hook: PRE_OUTPUT, when: "text.contains('the pl
 
 	b := g.console("/why/" + sent.Deliveries[0].ID)
 	b.until(`document.querySelector(".note [data-part=try]")`)
-	require.Contains(t, eval[string](b, `document.querySelector(".note").innerText`), "To change")
+	require.Contains(t, eval[string](b, `document.querySelector(".note").innerText`), "What would change it")
 	b.picture("why-try")
 	b.click("[data-part=try]")
 	form := "[data-part=trymessage] "

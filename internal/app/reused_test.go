@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A key that has named one request does not name another: who sends another text under it is told so, and nothing is done.
+// A key belongs to one request: another text with the same key is refused, and nothing is done.
 func TestAKeyNamesOneRequest(t *testing.T) {
 	t.Parallel()
 	g := start(t, "targets: { ops: { channel: webchat, to: local }, lab: { channel: webchat, to: lab } }\n")
@@ -38,7 +38,7 @@ func TestAKeyNamesOneRequest(t *testing.T) {
 		other := ask(c.path, c.other, key)
 		require.Equal(t, http.StatusConflict, other.Status, "%s: %s", key, other.Body)
 		require.Contains(t, other.Body, `"key_reused"`, key)
-		require.Contains(t, other.Body, "give this request a new key", key)
+		require.Contains(t, other.Body, "use a new key for this request", key)
 	}
 	for _, command := range []string{"/status", "/new good morning", `/new good evening \n`, "/reset"} {
 		first, again := ask("/v1/sessions/main/messages", `{"message":"`+command+`"}`, command), ask("/v1/sessions/main/messages", `{"message":"`+command+`"}`, command)

@@ -469,8 +469,8 @@ ACCOUNT           NAME    STATE      LEVEL     LAST EVENT  PENDING  RESTARTS
 telegram/default  @a_bot  connected  INTERNAL  10s ago     3        2
 slack/ops         -       retrying   INTERNAL  -           0        0
 
-HEARS NOTHING  SINCE   REASON
-slack/ops      4m ago  invalid_auth: the token
+RECEIVES NOTHING  SINCE   REASON
+slack/ops         4m ago  invalid_auth: the token
 
 Deliveries: blocked 1
 `,

@@ -79,7 +79,7 @@ func printAccounts(s terminal.Screen, accounts []api.Account) error {
 	if err := s.Printf(""); err != nil {
 		return err
 	}
-	return terminal.Rows(s, []string{"HEARS NOTHING", "SINCE", "REASON"}, deaf, func(a api.Account) []string {
+	return terminal.Rows(s, []string{"RECEIVES NOTHING", "SINCE", "REASON"}, deaf, func(a api.Account) []string {
 		return []string{a.Channel + "/" + a.Account, s.Ago(a.DeafSince), terminal.Line(a.Detail)}
 	})
 }

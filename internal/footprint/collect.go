@@ -24,7 +24,7 @@ const (
 	gcPercentMin, gcPercentMax = 25, 400
 )
 
-// Starting sets the percentage for the start of the process, of which little stays in use.
+// Starting makes collections rare while the process starts: little of what a start allocates stays in use.
 func Starting() { debug.SetGCPercent(gcPercentMax) }
 
 // collector sets, after each collection, how much may be allocated until the next one.
@@ -37,7 +37,8 @@ type collector struct {
 // marker is collected by the next collection, which calls its finalizer.
 type marker struct{ _ *byte }
 
-// CollectRarely starts to set the percentage, and to return memory to the system after bursts of work, until stop is called.
+// CollectRarely adjusts how often garbage is collected to the memory in use, and returns memory to the system after bursts of
+// work, until stop is called.
 func CollectRarely() (stop func()) {
 	c := &collector{percent: gcPercentMax, collected: make(chan struct{}, 1)}
 	c.arm()

@@ -70,7 +70,7 @@ type account struct {
 	again   context.CancelFunc // ends the current run, so that the next one uses the new adapter; nil: no run
 	state   adapters.State
 	deaf    bool // the log says that the account is deaf
-	// deafSince is since when no messages arrive, as far as somebody looked; the watch looks all the time.
+	// deafSince is since when no messages arrive. It is updated whenever the state is read, and the watch reads it regularly.
 	deafSince time.Time
 }
 

@@ -83,7 +83,7 @@ func (i *importing) atEnd(ctx context.Context, in *bufio.Reader) error {
 		case err != nil:
 			return &LineError{i.line, err}
 		case len(text) > 0:
-			return &LineError{i.line, errors.New("the file goes on after the end of its export: import each export by itself")}
+			return &LineError{i.line, errors.New("the file goes on after the end of its export: import each export from a file of its own")}
 		}
 	}
 	return context.Cause(ctx)

@@ -193,7 +193,7 @@ func TestWhatDoesNotFit(t *testing.T) {
 		{without(3607), 3607, "is missing"},
 		{at(3608, `{"end":{"sessions":3,"messages":3604}}`), 3608, "lines are missing"},
 		{strings.Join(lines, "") + "\n{nonsense", 3610, "goes on after the end"},
-		{strings.Join(append(lines, lines...), ""), 3609, "import each export by itself"},
+		{strings.Join(append(lines, lines...), ""), 3609, "import each export from a file of its own"},
 	} {
 		_, err := transcript.Import(t.Context(), strings.NewReader(c.file), all["postgres"], options("main", "ops"))
 		var bad *transcript.LineError

@@ -70,7 +70,7 @@ func (a *Alerts) stateOf(ctx context.Context, h *hushing, g alert.Group) (GroupS
 		l := held[x.Key]
 		return len(l.InhibitedBy) > 0 || slices.ContainsFunc(l.Silences, func(s alert.Silence) bool { return s.Ends.After(at) })
 	}
-	scene.HushEnd = func(after time.Time) (next time.Time) {
+	scene.HushChange = func(after time.Time) (next time.Time) {
 		for _, l := range held {
 			for _, s := range l.Silences {
 				if s.Ends.After(after) && (next.IsZero() || s.Ends.Before(next)) {

@@ -236,7 +236,7 @@ func (i *Intake) repeated(ctx context.Context, in Admission) (Admitted, error) {
 	return got, nil
 }
 
-// sameRequest refuses a program's request under the name of another one, as far as the first is still known.
+// sameRequest refuses a request whose key a program has used for another request, as long as the first one is still stored.
 func sameRequest(ctx context.Context, rows earlierStore, in Admission, first ledger.Event) error {
 	if in.Session == "" || in.Press != "" {
 		return nil

@@ -1,4 +1,4 @@
-// Package journal stores what becomes of deliveries: that a platform call follows, its receipt, and the end.
+// Package journal stores what happens to deliveries: that a call to the platform follows, its receipt, and the end.
 //
 // A receipt is kept in memory until it is stored, however long that takes: without it, the message would be sent again. If its
 // lane ends first, the [Keeper] stores it, or logs it if the process ends.
@@ -26,7 +26,7 @@ type Committer interface {
 	Commit(ctx context.Context, change ledger.Change) error
 }
 
-// Journal stores what becomes of deliveries. All fields are required. It is safe for concurrent use.
+// Journal stores what happens to deliveries. All fields are required. It is safe for concurrent use.
 type Journal struct {
 	Store    Committer
 	Receipts *Receipts

@@ -13,8 +13,8 @@ var (
 	ErrQueueFull = errors.New("queue is full")
 )
 
-// ErrReused: the key of a request has named another request before. What that one has led to does not answer this one.
-var ErrReused = &Error{Text: "the key (Idempotency-Key, id or key) has named another request before, with another text or for another place: give this request a new key"}
+// ErrReused: another request has used the key before, so its outcome is not the answer to this request.
+var ErrReused = &Error{Text: "the key (Idempotency-Key, id or key) was used before, with another text or for another place: use a new key for this request"}
 
 // Error is a problem with a request; its text may be shown to the caller.
 type Error struct {

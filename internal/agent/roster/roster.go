@@ -94,7 +94,7 @@ func (r *Roster) Definition(agent string) (Definition, bool) {
 	return Definition{}, false
 }
 
-// Default is the agent that handles what names no other.
+// Default is the agent for everything that names no agent.
 func (r *Roster) Default() (Definition, bool) {
 	for _, d := range r.Settings().Agents {
 		if d.Default {

@@ -127,8 +127,8 @@ export class Chat {
     this.older = (history.truncated && history.messages[0]?.id) || "";
   }
 
-  // find looks for words in all messages, also in those that are not read yet. It gives the ids of those that have them, oldest
-  // first. What has just been said gets its id when it is read again.
+  // find looks for a text in all messages, also in those that are not read yet. It returns the ids of those that contain it, oldest
+  // first. A new message gets its id when it is read again.
   async find(words) {
     if (this.entries.some((e) => !e.id && e.run && !e.working)) await this.reload();
     const { found = [], found_more } = await json(this.path + "/history?limit=1&find=" + encodeURIComponent(words));

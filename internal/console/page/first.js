@@ -19,14 +19,14 @@ function first() {
   if (!view || view === "overview") return ["/v1/overview"];
   const filters = new URLSearchParams([...new URLSearchParams(location.search)].filter(([, value]) => value));
   if (!lists[view] || filters.has("part")) return []; // part: another list of the view
-  for (const of of ["tab", "find"]) filters.delete(of); // of the open conversation
+  for (const name of ["tab", "find"]) filters.delete(name); // they belong to the open conversation
   filters.set("limit", "50");
   const list = "/v1/" + lists[view];
   return [list + "?" + filters, ...(id && view !== "audit" ? [list + "/" + id] : [])];
 }
 
-// With a token in the address, both are asked for at once. The browser may be signed in as somebody else: then the requests go
-// with the token, as the page will.
+// With a token in the address, the page signs in and asks for the rows at the same time. The browser may be signed in as somebody
+// else, so these requests carry the token.
 const token = tokenBrought();
 if (token) for (const path of first()) askEarly(path, token);
 arrive().then((wrong) => {

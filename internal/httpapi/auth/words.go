@@ -56,8 +56,8 @@ func (c Caller) SentLabel(label string) (flow.Label, error) {
 	return l.Join(least), nil
 }
 
-// SavedLabel is the label of what the caller writes down, such as an alert or a memory: the owner's words, or those of a program
-// with a named token.
+// SavedLabel is the label of what the caller stores, such as an alert or a memory: that of the owner's words, or that of what a
+// program with a named token sends.
 func (c Caller) SavedLabel(label string) (flow.Label, error) {
 	if c.Owner() {
 		return c.InputLabel(label)

@@ -91,7 +91,7 @@ func (a *HistoryAPI) Get(ctx context.Context, in *struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"200" doc:"at most this many, the newest"`
 	Before string `query:"before" maxLength:"64" doc:"id of a message: only those before it"`
 	Run    string `query:"run" maxLength:"64" doc:"id of a run: only its messages"`
-	Find   string `query:"find" maxLength:"200" doc:"words to look for in all messages of the transcript, see found"`
+	Find   string `query:"find" maxLength:"200" doc:"text to look for in all messages of the transcript, see found"`
 },
 ) (*wire.Body[transcript], error) {
 	r, err := a.Visible.Readable(ctx, in.ID)

@@ -20,7 +20,7 @@ type tool struct {
 	spec    *mcp.Tool
 	request func(args json.RawMessage) (request, error)
 	list    string // name of the rows, if the response is an array: results are objects
-	// more adds to the response what takes further requests; nil: nothing.
+	// more adds to the response what only further requests can read; nil: nothing.
 	more func(ctx context.Context, c *caller, args json.RawMessage, body []byte) ([]byte, error)
 }
 
@@ -216,7 +216,7 @@ func memoryTools() []tool {
 		Content string   `json:"content" jsonschema:"what to remember, at most 64 KiB" bounds:"minLength=1"`
 		Tags    []string `json:"tags,omitempty" bounds:"maxItems=32,each.minLength=1"`
 		Expires string   `json:"expires_at,omitempty" jsonschema:"when to forget it, such as 2027-01-31T18:00:00Z; default: never" bounds:"format=date-time"`
-		Agent   string   `json:"agent,omitempty" jsonschema:"who shall remember it; default: the default agent"`
+		Agent   string   `json:"agent,omitempty" jsonschema:"the agent that remembers it; default: the default agent"`
 	}
 	type keyArgs struct {
 		Key       string `json:"key" jsonschema:"its key or id" bounds:"minLength=1" also:"id"`
@@ -229,7 +229,7 @@ func memoryTools() []tool {
 		define("memory_search", "Searches or lists what agents remember.", reads, func(in searchArgs) request {
 			return get("/v1/memory", values("q", in.Query, "namespace", in.Namespace, "tag", in.Tag, "limit", number(cmp.Or(in.Max, in.Limit)), "after", in.After))
 		}),
-		define("memory_save", "Lets an agent remember something under a key, at the level of your token.", changes, func(in saveArgs) request {
+		define("memory_save", "Saves something for an agent to remember, under a key.", changes, func(in saveArgs) request {
 			body := map[string]any{"key": in.Key, "content": in.Content}
 			for name, v := range map[string]string{"expires_at": in.Expires, "agent": in.Agent} {
 				if v != "" {

@@ -15,7 +15,7 @@ import (
 type Agents interface {
 	// Agents returns them in the order of the configuration, with the programs that are connected.
 	Agents(ctx context.Context) ([]Agent, error)
-	// Tools returns the tools of an agent, without those that have an end above the reader's level.
+	// Tools returns the tools of an agent, without those whose source or sink is above the reader's level.
 	Tools(ctx context.Context, agent string, reader flow.Level) ([]AgentTool, error)
 }
 

@@ -209,8 +209,8 @@ func (a *MemoryAPI) byKey(ctx context.Context, in *MemoryPath) (sessions.Memory,
 	return sessions.Memory{}, wire.Conflict(fmt.Sprintf("%d memories have this key; name one by its id: %s", len(found), strings.Join(ids, ", ")))
 }
 
-// audienceOf is whose memories a caller saves: the owners', or those of a named token alone. Owners' runs read both; the runs of
-// others read neither.
+// audienceOf is the audience of what a caller saves: the owners, or a named token alone. Owners' runs read both; the runs of others
+// read neither.
 func (a *MemoryAPI) audienceOf(who auth.Caller) sessions.Audience {
 	if who.Owner() {
 		return sessions.AudienceOwner
@@ -224,8 +224,8 @@ type memorySave struct {
 		Content string     `json:"content" minLength:"1" maxLength:"65536"`
 		Tags    []string   `json:"tags,omitempty" maxItems:"32" doc:"each at most 64 bytes"`
 		Expires *time.Time `json:"expires_at,omitempty" doc:"when to forget it; default: never"`
-		Agent   string     `json:"agent,omitempty" maxLength:"64" doc:"who shall remember it; default: the default agent"`
-		Label   string     `json:"label,omitempty" doc:"level of the content, or LEVEL/trust; default PUBLIC, and at least the level of a named token"`
+		Agent   string     `json:"agent,omitempty" maxLength:"64" doc:"the agent that remembers it; default: the default agent"`
+		Label   string     `json:"label,omitempty" doc:"level of the content, or LEVEL/trust; default PUBLIC. With a named token, the level is that of the token"`
 	}
 }
 

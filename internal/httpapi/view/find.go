@@ -8,14 +8,14 @@ import (
 // foundMax is how many matches are named.
 const foundMax = 1000
 
-// Found names what has the words that were looked for.
+// Found names the messages that contain the text.
 type Found struct {
-	Found []string `json:"found,omitempty" doc:"with find: ids of the messages whose text has these words, oldest first; the text of tool calls and their results is not searched"`
+	Found []string `json:"found,omitempty" doc:"with find: ids of the messages that contain this text, oldest first; the text of tool calls and their results is not searched"`
 	More  bool     `json:"found_more,omitempty" doc:"there are more than 1,000 matches: these are the newest"`
 }
 
-// Find looks for words in texts, in upper or lower case. filter takes out of the matches what the caller may not read, so that what is
-// hidden is never found.
+// Find looks for a text, in upper or lower case. filter removes from the matches what the caller may not read, so that what is hidden
+// is never found.
 func Find[T any](all []T, words string, said func(T) (id, text string), filter func([]T) error) (out Found, err error) {
 	words = strings.ToLower(strings.TrimSpace(words))
 	if words == "" {

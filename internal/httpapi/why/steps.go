@@ -357,7 +357,7 @@ func changes(d ledger.Delivery) []change {
 	return []change{}
 }
 
-// checkCommand asks the gate about a delivery again, but for its text.
+// checkCommand is the command that asks the gate about a delivery again, without its text.
 func checkCommand(d ledger.Delivery) string {
 	words := []string{"sluice policy check"}
 	for _, flag := range [][2]string{

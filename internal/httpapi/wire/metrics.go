@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// LogPath is where the gateway's log is read. Reading it writes no line, or whoever follows the log would read it again and again.
+// LogPath is where the gateway's log is read. Reading it adds no line: otherwise whoever follows the log would have to read it again and again.
 const LogPath = "/v1/logs"
 
 // Count counts requests by route and status. A route is its pattern, so that ids do not become labels.

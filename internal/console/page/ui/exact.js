@@ -1,13 +1,13 @@
-// The exact time of an age, with its zone, beside what has the keyboard's focus. Under the pointer it is the title of the age.
+// The exact time of an age, with its zone, beside the element with the keyboard focus. Under the pointer, it is the title of the age.
 
 const edge = 8; // pixels between it and the edge of the window
 
 const tip = document.createElement("div");
 tip.id = "exact";
 tip.setAttribute("role", "tooltip");
-let of = null; // the focused element that it belongs to
+let of = null; // the focused element whose time is shown
 
-// timeOf is the time that an element shows: it is one, has one, or is a list whose current row has one.
+// timeOf is the time that belongs to an element: the element itself, one in it, or one in the current row of a list.
 function timeOf(node) {
   if (!node?.matches) return null;
   if (node.matches("time[data-exact]")) return node;
@@ -15,7 +15,7 @@ function timeOf(node) {
   return node.matches("a:focus-visible, button:focus-visible, summary:focus-visible") ? node.querySelector("time[data-exact]") : null;
 }
 
-// look shows the exact time of what has the focus, or nothing.
+// look shows the exact time of the element with the focus, if it has one.
 export function look() {
   const node = document.activeElement;
   const time = timeOf(node);
@@ -38,7 +38,7 @@ function hide() {
   of = null;
 }
 
-// start follows the focus. Escape hides the time, and closes what it closes.
+// start follows the focus. Escape hides the time, and still closes what is open.
 export function start() {
   document.addEventListener("focusin", look);
   document.addEventListener("focusout", hide);

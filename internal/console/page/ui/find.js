@@ -1,4 +1,4 @@
-// Find looks for words in a conversation, also in messages that are not read yet, and goes from match to match.
+// Find looks for a text in a conversation, also in messages that are not read yet, and goes from match to match.
 
 import { change, useAddress } from "../router.js";
 import { number, t } from "../text.js";
@@ -19,7 +19,7 @@ export function Find({ chat }) {
     if (!of.found.length) return show(of);
     show({ ...of, at, reading: true });
     const there = await chat.reach(of.found[at]);
-    if (asked.current !== of.words) return; // somebody looks for something else meanwhile
+    if (asked.current !== of.words) return; // the search has changed meanwhile
     show({ ...of, at, lost: !there });
     requestAnimationFrame(() => mark(of.found[at]));
   };

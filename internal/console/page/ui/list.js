@@ -474,8 +474,8 @@ export function Filters({ filters, values, children }) {
 
 const narrowedMax = 50; // rows at a time
 
-// Narrowed filters rows that are all there by one value, and shows some at a time. of: the value of a row; children: what is drawn
-// of the rows that match.
+// Narrowed filters rows that are already loaded by one value, and shows some at a time. of: the value of a row; children: draws
+// the rows that match.
 export function Narrowed({ filter, rows, of, children }) {
   const wanted = useAddress().query.get(filter.key) ?? "";
   const matching = rows.filter((row) => !wanted || of(row) === wanted);

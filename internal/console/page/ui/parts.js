@@ -181,8 +181,8 @@ export function useTick(every) {
   }, [every]);
 }
 
-// Moment shows a time in short words, and exactly with its zone under the pointer and on the keyboard's focus. It takes the focus
-// itself unless what it is in does.
+// Moment shows a time in a few words, and the exact time with its zone under the pointer and on the keyboard focus. It takes the
+// focus itself unless it is inside an element that does.
 export function Moment({ at, children }) {
   const node = useRef(null);
   useEffect(() => {

@@ -32,7 +32,7 @@ export default function Agents() {
   `;
 }
 
-// Cards shows the agents whose health is the chosen one.
+// Cards shows the agents with the chosen health.
 function Cards({ of: agents, providers, again }) {
   const names = Object.fromEntries(healths.map((h) => [h, healthName(h)]));
   return html`
@@ -52,7 +52,7 @@ function Cards({ of: agents, providers, again }) {
   `;
 }
 
-// healthOf says whether what works for an agent is well, with the state of its models.
+// healthOf is the health of an agent: whether its models or its program work, with the state of its models.
 function healthOf(a, providers) {
   const models = (a.model ?? "")
     .split(",")
@@ -166,7 +166,7 @@ function SetModel({ of: a, known: names, close, done }) {
   `;
 }
 
-// Tools lists the tools of an agent, which are read when they are asked for.
+// Tools lists the tools of an agent. They are read when somebody opens the list.
 function Tools({ of: a }) {
   const [open, set] = useState(false);
   return html`

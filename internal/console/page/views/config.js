@@ -96,8 +96,8 @@ function sourceOf({ from, line, name }) {
   return [[known("config.from", from), what].filter(Boolean).join(" "), where].filter(Boolean).join(", ");
 }
 
-// unsaved are the changes that are not saved yet. They stay while other views are open, and are in no storage of the browser, as
-// there may be a secret among them.
+// unsaved are the changes that are not saved yet. They stay while other views are open. The browser does not store them, because
+// they may contain a secret.
 const unsaved = {
   edits: {}, // path → { path, value } or { path, remove }
   extra: [], // settings that are not there yet
@@ -419,7 +419,7 @@ export function Editor({ of: k, edit, put, suggestions }) {
   `;
 }
 
-// Draft shows what changes would do, and saves them. stale reads the configuration again: somebody else has changed it meanwhile.
+// Draft shows what changes would do, and saves them. stale reads the configuration again if somebody else has changed it meanwhile.
 export function Draft({ draft, version, drop, keys = [], done, stale, cancel }) {
   const [checked, set] = useState({});
   const box = useRef(null);
@@ -441,7 +441,7 @@ export function Draft({ draft, version, drop, keys = [], done, stale, cancel }) 
     };
   }, [text]);
   if (empty) return null;
-  const { result, error } = checked; // of the draft before this one until the answer comes
+  const { result, error } = checked; // of the previous draft, until the check of this one has ended
   const at = Object.fromEntries((result?.faults ?? []).map((f) => [f.path, f]));
   const others = (result?.faults ?? []).filter((f) => !draft.changes?.some((e) => e.path === f.path));
   return html`

@@ -56,7 +56,7 @@ function filters() {
 
 const kindsToTry = ["reply", "announce", "notice", "message"];
 
-// caseOf reads the message or the tool call to try: a delivery, or what an approval is about.
+// caseOf reads the message or the tool call to try: that of a delivery or of an approval.
 async function caseOf(id) {
   if (!id) return {};
   const approval = id.startsWith("apr_") && (await json("/v1/approvals/" + encodeURIComponent(id)));
@@ -78,7 +78,7 @@ async function caseOf(id) {
   };
 }
 
-// Trials are the two forms that try something without any effect, one filled in with the case that the address names.
+// Trials are the two forms that try something without any effect. If the address names a case, its form is filled in.
 function Trials({ id }) {
   const read = useLoad(() => caseOf(id), [id]);
   return html`
@@ -93,7 +93,7 @@ function Trials({ id }) {
   `;
 }
 
-// useArrival takes the reader to a form that is filled in for them.
+// useArrival moves to a form that was filled in from the address.
 function useArrival(filled) {
   const button = useRef(null);
   useEffect(() => {

@@ -21,7 +21,7 @@ const views = {
 // rowOf is the id that the view of an explained object has for it.
 const rowOf = (w) => ({ job: w.id.slice("cron/".length), entry: w.id.slice("aud_".length) })[w.kind] ?? w.id;
 
-// tryOf is the address that tries again what happened: the message or the tool call, filled in. Only who may act can try a call.
+// tryOf is the address of the form under Policy that tries the message or the tool call again. Trying a call needs the right to act.
 function tryOf(w) {
   if (w.kind === "approval") return acts() && address("policy", "", { try: w.id });
   const sent = w.kind === "delivery" ? w.id : w.steps.findLast((s) => s.object?.kind === "delivery")?.object.id;

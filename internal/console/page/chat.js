@@ -138,6 +138,7 @@ export class Chat {
   // reach reads older messages until this one is there.
   async reach(id) {
     const there = () => this.entries.some((e) => e.id === id);
+    while (this.reading) await this.turn.catch(() => {}); // older messages that somebody scrolls to
     for (let older = ""; !there() && this.older && this.older !== older;) {
       older = this.older;
       await this.readOlder(500);

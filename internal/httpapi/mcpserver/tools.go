@@ -217,6 +217,7 @@ func memoryTools() []tool {
 		Tags    []string `json:"tags,omitempty" bounds:"maxItems=32,each.minLength=1"`
 		Expires string   `json:"expires_at,omitempty" jsonschema:"when to forget it, such as 2027-01-31T18:00:00Z; default: never" bounds:"format=date-time"`
 		Agent   string   `json:"agent,omitempty" jsonschema:"the agent that remembers it; default: the default agent"`
+		Label   string   `json:"label,omitempty" jsonschema:"level of the content; default PUBLIC, and at least the level of a named token"`
 	}
 	type keyArgs struct {
 		Key       string `json:"key" jsonschema:"its key or id" bounds:"minLength=1" also:"id"`
@@ -231,7 +232,7 @@ func memoryTools() []tool {
 		}),
 		define("memory_save", "Saves something for an agent to remember, under a key.", changes, func(in saveArgs) request {
 			body := map[string]any{"key": in.Key, "content": in.Content}
-			for name, v := range map[string]string{"expires_at": in.Expires, "agent": in.Agent} {
+			for name, v := range map[string]string{"expires_at": in.Expires, "agent": in.Agent, "label": in.Label} {
 				if v != "" {
 					body[name] = v
 				}

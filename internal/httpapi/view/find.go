@@ -5,8 +5,12 @@ import (
 	"strings"
 )
 
-// foundMax is how many matches are named.
-const foundMax = 1000
+const (
+	// foundMax is how many matches are named.
+	foundMax = 1000
+	// findStep is how many matches are filtered at a time: each may take a look into the store.
+	findStep = 500
+)
 
 // Found names the messages that contain the text.
 type Found struct {
@@ -14,8 +18,8 @@ type Found struct {
 	More  bool     `json:"found_more,omitempty" doc:"there are more than 1,000 matches: these are the newest"`
 }
 
-// Find looks for a text, in upper or lower case. filter removes from the matches what the caller may not read, so that what is hidden
-// is never found.
+// Find looks for a text, in upper or lower case, the newest matches first until it has enough. filter removes from the matches what the
+// caller may not read, so that what is hidden is never found.
 func Find[T any](all []T, words string, said func(T) (id, text string), filter func([]T) error) (out Found, err error) {
 	words = strings.ToLower(strings.TrimSpace(words))
 	if words == "" {
@@ -26,16 +30,22 @@ func Find[T any](all []T, words string, said func(T) (id, text string), filter f
 		return !strings.Contains(strings.ToLower(text), words)
 	}
 	matching := slices.DeleteFunc(slices.Clone(all), lacks)
-	if err := filter(matching); err != nil {
-		return out, err
+	for end := len(matching); end > 0 && len(out.Found) <= foundMax; {
+		start := max(0, end-findStep)
+		some := matching[start:end]
+		if err := filter(some); err != nil {
+			return Found{}, err
+		}
+		for _, one := range slices.Backward(some) {
+			if !lacks(one) {
+				id, _ := said(one)
+				out.Found = append(out.Found, id)
+			}
+		}
+		end = start
 	}
-	matching = slices.DeleteFunc(matching, lacks)
-	if out.More = len(matching) > foundMax; out.More {
-		matching = matching[len(matching)-foundMax:]
-	}
-	for _, one := range matching {
-		id, _ := said(one)
-		out.Found = append(out.Found, id)
-	}
+	out.More = len(out.Found) > foundMax
+	out.Found = out.Found[:min(len(out.Found), foundMax)]
+	slices.Reverse(out.Found)
 	return out, nil
 }

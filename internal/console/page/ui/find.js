@@ -53,7 +53,7 @@ export function Find({ chat }) {
     }
   };
   return html`
-    <div id="find" class="find-in" role="search" aria-label=${t("find.label")}>
+    <div id="find-in" class="find-in" role="search" aria-label=${t("find.label")}>
       <input
         type="search"
         value=${text}

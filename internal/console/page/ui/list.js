@@ -187,7 +187,7 @@ export function List({
       peek: () => (open ? close() : rows.at(place.current) && show(rows.at(place.current))),
       select: () => bulk.length && rows.at(place.current) && choose(rows.at(place.current)),
       filter: () => document.querySelector("#filters input, #filters select")?.focus(),
-      find: () => document.querySelector("#find input")?.focus(),
+      find: () => document.querySelector("#find-in input")?.focus(),
       why: () => {
         const to = why && rows.at(place.current) && why(rows.at(place.current));
         if (to) go(to);

@@ -29,8 +29,10 @@ func TestJobs(t *testing.T) {
 		"cron update standup --every 24h --set schedule=null": {asks: "PATCH /v1/cron/standup {\"every\":\"24h\",\"schedule\":null}", answer: `{"id":"standup","state":"paused"}`, out: "standup was changed, and is paused\n"},
 	})
 	misuse(t, map[string]string{
-		"cron add tea --in 20m --at 2026-12-24T18:00 --text x": "--in and --at: give only one of them",
+		"cron add tea --in 20m --at 2026-12-24T18:00 --text x": "--in, --at, --every and --schedule: give only one of them",
+		"cron add tea --in 20m --every 5m --text x":            "--in, --at, --every and --schedule: give only one of them",
 		"cron add tea --in -1m --text x":                       "--in -1m0s: want a time from now, for example 20m",
+		"cron add tea --in 0 --text x":                         "--in 0s: want a time from now, for example 20m",
 		"cron add standup --set label":                         "--set label: write key=value",
 	})
 }

@@ -65,7 +65,7 @@ func printMemories(s terminal.Screen, got api.MemoryList) error {
 }
 
 func memoryShow(g command.Deps) *cobra.Command {
-	return command.Asking(g, &cobra.Command{Use: "show ID", Short: "Show a memory and the earlier versions of its key", Args: command.Args(1, 1)}, command.One("memory"), printMemory)
+	return command.Asking(g, &cobra.Command{Use: "show KEY|ID", Short: "Show a memory and the earlier versions of its key", Args: command.Args(1, 1)}, command.One("memory"), printMemory)
 }
 
 func printMemory(s terminal.Screen, got api.MemoryHistory) error {
@@ -111,7 +111,7 @@ They are kept as long as retention.memories says.`,
 func memoryDelete(g command.Deps) *cobra.Command {
 	var uncover bool
 	cmd := command.Doing(g, &cobra.Command{
-		Use: "delete ID", Short: "Delete a memory", Args: command.Args(1, 1),
+		Use: "delete KEY|ID", Short: "Delete a memory", Args: command.Args(1, 1),
 		Long: `Delete a memory: agents no longer see it, nor what less confidential
 conversations saved under its key. The deleted version stays in the history of
 the key, where "sluice memory show" finds it.`,

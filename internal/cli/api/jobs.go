@@ -14,6 +14,7 @@ import (
 type JobFlags struct {
 	schedule, every, at, timezone, text, prompt string
 	in                                          time.Duration
+	inGiven                                     func() bool
 	to, fallback, set                           []string
 }
 
@@ -24,6 +25,7 @@ func (f *JobFlags) Add(cmd *cobra.Command) *cobra.Command {
 	flags.StringVar(&f.every, "every", "", "when: the `time` between two instants, for example 90m")
 	flags.StringVar(&f.at, "at", "", "when: a single `time`, for example 2026-12-24T18:00")
 	flags.DurationVar(&f.in, "in", 0, "when: once, this `time` from now, for example 20m")
+	f.inGiven = func() bool { return flags.Changed("in") }
 	flags.StringVar(&f.timezone, "timezone", "", "the `zone` of the times (default: cron.timezone)")
 	flags.StringVar(&f.text, "text", "", "the `text` to send")
 	flags.StringVar(&f.prompt, "prompt", "", "the `text` that an agent is asked; its reply is sent")
@@ -36,12 +38,13 @@ func (f *JobFlags) Add(cmd *cobra.Command) *cobra.Command {
 // Object is the job that the flags describe.
 func (f *JobFlags) Object(now time.Time) (map[string]any, error) {
 	job := map[string]any{}
-	switch {
-	case f.in < 0:
-		return nil, terminal.Usagef("--in %s: want a time from now, for example 20m", f.in)
-	case f.in > 0 && f.at != "":
-		return nil, terminal.Usagef("--in and --at: give only one of them")
-	case f.in > 0:
+	if f.inGiven() {
+		switch {
+		case f.in <= 0:
+			return nil, terminal.Usagef("--in %s: want a time from now, for example 20m", f.in)
+		case f.at != "" || f.every != "" || f.schedule != "":
+			return nil, terminal.Usagef("--in, --at, --every and --schedule: give only one of them")
+		}
 		f.at = now.Add(f.in).Format(time.RFC3339)
 	}
 	for key, value := range map[string]string{"schedule": f.schedule, "every": f.every, "at": f.at, "timezone": f.timezone, "text": f.text, "prompt": f.prompt} {

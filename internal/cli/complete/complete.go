@@ -65,13 +65,13 @@ var arguments = map[string]source{
 	"HOOK":     {path: "/v1/hooks", list: "hooks", value: "name", about: "path"},
 	"NODE":     {path: "/v1/nodes", list: "nodes", value: "id", about: "status"},
 
-	"approvals ID": {path: "/v1/approvals", list: "approvals", value: "id", about: "tool"},
-	"memory ID":    {path: "/v1/memory", list: "memories", value: "id", about: "key"},
-	"memory KEY":   {path: "/v1/memory", list: "memories", value: "key", about: "namespace"},
-	"config KEY":   {path: "/v1/config", list: "keys", value: "path", about: "doc"},
-	"pairing CODE": {path: "/v1/pairings", list: "pairings", value: "code", about: "channel"},
-	"nodes CODE":   {path: "/v1/nodes", list: "nodes", value: "code", about: "platform"},
-	"skills NAME":  skills,
+	"approvals ID":  {path: "/v1/approvals", list: "approvals", value: "id", about: "tool"},
+	"memory KEY|ID": {path: "/v1/memory", list: "memories", value: "id", about: "key"},
+	"memory KEY":    {path: "/v1/memory", list: "memories", value: "key", about: "namespace"},
+	"config KEY":    {path: "/v1/config", list: "keys", value: "path", about: "doc"},
+	"pairing CODE":  {path: "/v1/pairings", list: "pairings", value: "code", about: "channel"},
+	"nodes CODE":    {path: "/v1/nodes", list: "nodes", value: "code", about: "platform"},
+	"skills NAME":   skills,
 }
 
 // flags are the sources of flags, by name.

@@ -213,3 +213,13 @@ func TestDeletingASessionAsksAtATerminal(t *testing.T) {
 		})
 	}
 }
+
+// An empty argument names nothing, and not what comes before it in an address.
+func TestAnEmptyArgumentNamesNothing(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"approvals", "allow", ""}, {"sessions", "show", ""}, {"runs", "show", ""}} {
+		got := execute(t, answering(t, nil), args...)
+		require.Equal(t, cli.ExitUsage, got.code)
+		require.Contains(t, got.err, "an argument is empty", args)
+	}
+}

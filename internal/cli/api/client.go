@@ -16,6 +16,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"sluice/internal/cli/terminal"
 )
 
 const (
@@ -119,6 +121,9 @@ func (c *Client) Open(ctx context.Context, r Request) (*http.Response, error) {
 }
 
 func (c *Client) request(ctx context.Context, r Request) (*http.Request, error) {
+	if strings.Contains(r.Path, "//") || strings.HasSuffix(r.Path, "/") && r.Path != "/" {
+		return nil, terminal.Usagef("an argument is empty")
+	}
 	var body io.Reader = http.NoBody
 	if r.Body != nil {
 		data, err := json.Marshal(r.Body)

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"testing"
@@ -23,6 +24,10 @@ func TestAKeyNamesOneRequest(t *testing.T) {
 		require.NoError(t, err)
 		return answer{resp.StatusCode, string(text)}
 	}
+	made := ask("/v1/sessions", `{}`, "")
+	require.Equal(t, http.StatusCreated, made.Status, made.Body)
+	var session struct{ ID string }
+	require.NoError(t, json.Unmarshal([]byte(made.Body), &session))
 	for key, c := range map[string]struct{ path, first, other string }{
 		"turn":    {"/v1/sessions/main/messages", `{"message":"one"}`, `{"message":"two"}`},
 		"command": {"/v1/sessions/main/messages", `{"message":"/whoami"}`, `{"message":"two"}`},
@@ -39,6 +44,10 @@ func TestAKeyNamesOneRequest(t *testing.T) {
 		require.Equal(t, http.StatusConflict, other.Status, "%s: %s", key, other.Body)
 		require.Contains(t, other.Body, `"key_reused"`, key)
 		require.Contains(t, other.Body, "use a new key for this request", key)
+		if key == "task" {
+			there := ask("/v1/sessions/"+session.ID+"/tasks", c.first, key)
+			require.Equal(t, http.StatusConflict, there.Status, "in another session: %s", there.Body)
+		}
 	}
 	for _, command := range []string{"/status", "/new good morning", `/new good evening \n`, "/reset"} {
 		first, again := ask("/v1/sessions/main/messages", `{"message":"`+command+`"}`, command), ask("/v1/sessions/main/messages", `{"message":"`+command+`"}`, command)

@@ -151,7 +151,8 @@ func (e *Exchanges) startedBefore(ctx context.Context, a Ask) (ledger.Exchange, 
 	if err != nil {
 		return ledger.Exchange{}, fmt.Errorf("read exchange of the request: %w", err)
 	}
-	if x.Request != "" && x.Request != a.Text {
+	same := x.Request == a.Text && x.Requester.Key == a.Caller.Key && x.Target.Agent == a.Target.Agent
+	if x.Request != "" && !same { // retention has not removed what it was
 		return ledger.Exchange{}, request.ErrReused
 	}
 	return x, nil

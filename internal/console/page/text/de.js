@@ -196,7 +196,7 @@ export default {
   "palette.conversation": "Gespräch",
   "palette.nothing": "Nichts gefunden.",
   "find.label": "In diesem Gespräch suchen",
-  "find.placeholder": "suchen",
+  "find.placeholder": "Suchen",
   "find.older": "Älterer Treffer (Enter)",
   "find.newer": "Neuerer Treffer (Umschalt+Enter)",
   "find.none": "Keine Nachricht enthält diesen Text.",

@@ -15,6 +15,7 @@ func TestConsoleFindsInAConversation(t *testing.T) {
 	t.Parallel()
 	g := start(t, "models: { default: offline/echo }\n")
 	const said = 60
+	read(t, g.call(http.MethodPost, "/v1/sessions/main/messages", `{"message":"Look:\n\n- **one** item"}`), http.StatusOK, nil)
 	for i := range said {
 		read(t, g.call(http.MethodPost, "/v1/sessions/main/messages", fmt.Sprintf(`{"message":"Word %d."}`, i)), http.StatusOK, nil)
 	}
@@ -31,12 +32,12 @@ func TestConsoleFindsInAConversation(t *testing.T) {
 	b.keys("word 3.")
 	found := func(text, of string) {
 		t.Helper()
-		b.until(`document.querySelector("#log .found .bubble")?.innerText === ` + quoted(text) + ` && document.querySelector("#find-in [role=status]").innerText === ` + quoted(of))
-		require.True(t, b.inSight("#log .found"))
+		b.until(`document.querySelector("#log .match .bubble")?.innerText === ` + quoted(text) + ` && document.querySelector("#find-in [role=status]").innerText === ` + quoted(of))
+		require.True(t, b.inSight("#log .match"))
 		require.True(t, eval[bool](b, `document.activeElement === document.querySelector("#find-in input")`), "the focus stays")
 	}
 	found("echo: Word 3.", "2 of 2")
-	require.Equal(t, 2*said, eval[int](b, `document.querySelectorAll(".entry").length`), "the messages up to it are there")
+	require.Equal(t, 2*said+2, eval[int](b, `document.querySelectorAll(".entry").length`), "the messages up to it are there")
 	require.Empty(t, b.obstacles())
 	b.picture("find")
 	b.keys(kb.Enter)
@@ -48,19 +49,24 @@ func TestConsoleFindsInAConversation(t *testing.T) {
 	require.Contains(t, eval[string](b, `location.search`), "find=word")
 
 	b.do(chromedp.Reload())
-	b.until(`document.querySelector("#log .found .bubble")?.innerText === "echo: Word 3."`)
+	b.until(`document.querySelector("#log .match .bubble")?.innerText === "echo: Word 3."`)
 	b.click("#find-in input")
 	b.keys(" nowhere")
 	b.until(`document.querySelector("#find-in [role=status]").innerText === "No message contains this text."`)
-	require.False(t, eval[bool](b, `document.querySelector("#log .found") !== null`))
+	require.False(t, eval[bool](b, `document.querySelector("#log .match") !== null`))
 	b.keys(kb.Escape)
 	b.until(`document.querySelector("#find-in input").value === "" && location.search === ""`)
+
+	b.keys("one")
+	b.until(`document.querySelector("#log .match li")?.innerText === "one item"`)
+	require.Equal(t, "list-item", eval[string](b, `getComputedStyle(document.querySelector("#log .match li")).display`), "a match looks as it did")
+	b.keys(kb.Escape)
 
 	b.says("just now")
 	b.shows("echo: just now")
 	b.click("#find-in input")
 	b.keys("just")
-	b.until(`document.querySelector("#log .found .bubble")?.innerText === "echo: just now"`)
+	b.until(`document.querySelector("#log .match .bubble")?.innerText === "echo: just now"`)
 	b.phone(320, 640)
 	require.False(t, eval[bool](b, `document.documentElement.scrollWidth > innerWidth`))
 	require.Empty(t, b.obstacles())

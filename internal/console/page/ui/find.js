@@ -97,9 +97,9 @@ function said(result) {
 
 // mark brings a message into sight and marks it; an empty id takes the mark away.
 function mark(id) {
-  for (const n of document.querySelectorAll("#log .found")) n.classList.remove("found");
+  for (const n of document.querySelectorAll("#log .match")) n.classList.remove("match");
   const node = id && document.querySelector(`#log [data-id="${CSS.escape(id)}"]`);
   if (!node) return;
-  node.classList.add("found");
+  node.classList.add("match");
   node.scrollIntoView({ block: "center" });
 }

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -134,6 +135,7 @@ func testListSessionKinds(t *testing.T, b *bundle) {
 		}
 	}
 	require.Equal(t, []sessions.Key{"agent:main:home"}, list(ledger.SessionQuery{Kind: "main"}))
+	require.Equal(t, []sessions.Key{"cron:brief"}, list(ledger.SessionQuery{Kinds: slices.Repeat([]sessions.KeyKind{sessions.KindCron}, 2000)}), "repeated")
 }
 
 func testLists(t *testing.T, b *bundle) {

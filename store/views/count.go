@@ -68,7 +68,7 @@ func kindsFilter(f *engine.Filter, kinds []sessions.KeyKind) {
 		sessions.KindCron: `skey LIKE 'cron:%'`, sessions.KindHook: `skey LIKE 'hook:%'`, sessions.KindNode: `skey LIKE 'node-%'`,
 	}
 	var terms []string
-	for _, kind := range kinds {
+	for _, kind := range slices.Compact(slices.Sorted(slices.Values(kinds))) { // databases bound the depth of a condition
 		term := named[kind]
 		if kind == sessions.KindOther {
 			term = `NOT (` + strings.Join(slices.Sorted(maps.Values(named)), ` OR `) + `)`

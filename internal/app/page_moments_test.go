@@ -1,7 +1,10 @@
 package app_test
 
 import (
+	"bytes"
 	"context"
+	"io"
+	"net/http"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -135,6 +138,40 @@ func TestPageTurnsTheMicrophoneOff(t *testing.T) {
 	b.click(`nav.rail a[data-view="runs"]`)
 	b.until(`location.pathname === "/runs" && !document.getElementById("composer")`)
 	b.until(`window.on === 0`)
+}
+
+// A recording is made by the browser's own recorder and sent as a file: a sound without silence has content.
+func TestPageSendsARecording(t *testing.T) {
+	t.Parallel()
+	g := start(t, "models: { default: offline/echo }\n")
+	b := g.page()
+	eval[bool](b, `(() => {
+		const sound = (window.sound = new AudioContext());
+		const tone = sound.createOscillator(), out = sound.createMediaStreamDestination();
+		tone.connect(out);
+		tone.start();
+		navigator.mediaDevices.getUserMedia = async () => {
+			await sound.resume(); // a page may play sounds once somebody has clicked in it
+			window.began = sound.currentTime;
+			return out.stream;
+		};
+		return true;
+	})()`)
+	b.click(`#composer button[aria-pressed="false"]`)
+	b.until(`document.querySelector("#composer .recording")`)
+	b.until(`window.sound.currentTime > window.began + 0.3`)
+	b.click(`#composer .recording`)
+	b.until(`document.querySelector(".attached li")`)
+	b.says("listen")
+	b.until(`/\[File: ([^\]]+\.(webm|ogg))\]/.test(document.getElementById("log").innerText)`)
+	path := eval[string](b, `/\[File: ([^\]]+)\]/.exec(document.getElementById("log").innerText)[1]`)
+	answer := g.call(http.MethodGet, "/v1/sessions/main/files/"+path, "")
+	defer answer.Body.Close() //nolint:errcheck // only read from
+	content, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, answer.StatusCode, path)
+	require.True(t, bytes.HasPrefix(content, []byte("\x1a\x45\xdf\xa3")) || bytes.HasPrefix(content, []byte("OggS")), "no recording")
+	require.Contains(t, string(content[:200]), "webm")
 }
 
 // reloaded waits until the page has reloaded and a condition holds in it.

@@ -187,6 +187,7 @@ func TestMemoryIsSaved(t *testing.T) {
 		}
 		return w.Code, m, w.Body.String()
 	}
+	var last string // its id: it is above the level of low
 	for _, c := range []struct{ token, body, level, trust, audience, namespace string }{
 		{"own", `{"key":"milk","content":"two"}`, "PUBLIC", "trusted", "owner", "main"},
 		{"own", `{"key":"milk","content":"two","label":"CONFIDENTIAL","agent":"other"}`, "CONFIDENTIAL", "trusted", "owner", "other"},
@@ -196,6 +197,7 @@ func TestMemoryIsSaved(t *testing.T) {
 		code, m, text := save(c.token, c.body)
 		require.Equal(t, http.StatusCreated, code, text)
 		require.Equal(t, []string{c.level, c.trust, c.audience, c.namespace}, []string{m.Classification, m.Trust, m.Audience, m.Namespace}, c)
+		last = m.ID
 	}
 	entries, err := db.ListAudit(t.Context(), ledger.AuditQuery{Action: "memory.save", MaxLevel: flow.Restricted})
 	require.NoError(t, err)
@@ -217,8 +219,10 @@ func TestMemoryIsSaved(t *testing.T) {
 	}
 	code, _, text := save("reader", `{"key":"a","content":"x"}`)
 	require.Equal(t, http.StatusForbidden, code, text)
-	code, _, text = save("low", `{"key":"b","content":"x"}`)
+	code, _, text = save("low", `{"key":"`+last+`","content":"x"}`)
 	require.Equal(t, http.StatusCreated, code, text)
+	require.Equal(t, http.StatusOK, ask(t, h, "low", "/v1/memory/"+last, &memoryShown{}), "the id of a hidden memory is a key like another")
+	require.Equal(t, http.StatusOK, ask(t, h, "high", "/v1/memory/"+last, &memoryShown{}))
 	_, _, text = save("low", `{"key":"c","content":"x"}`)
 	require.Contains(t, text, "content: no room left: your token may keep 2 memories")
 

@@ -177,11 +177,15 @@ type MemoryPath struct {
 	Namespace string `query:"namespace" doc:"of the key; default: all" maxLength:"64"`
 }
 
-// find is a version of a memory that the caller may know of.
+// find is a version of a memory that the caller may know of. The id of a hidden one may be a key, as that of an absent one.
 func (a *MemoryAPI) find(ctx context.Context, in *MemoryPath) (sessions.Memory, error) {
 	m, err := a.Rows.Memory(ctx, sessions.MemoryID(in.ID), flow.Restricted)
-	if errors.Is(err, sessions.ErrNotFound) {
-		m, err = a.byKey(ctx, in)
+	hidden := err == nil && !auth.CallerOf(ctx).Sees(m.Label)
+	if hidden || errors.Is(err, sessions.ErrNotFound) {
+		named, fault := a.byKey(ctx, in)
+		if !hidden || !errors.Is(fault, sessions.ErrNotFound) {
+			m, err = named, fault
+		}
 	}
 	return m, a.Visible.Check(ctx, err, denials.Object{Kind: "memory", ID: string(m.ID), Session: m.Session, Label: m.Label})
 }

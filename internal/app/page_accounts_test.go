@@ -40,7 +40,7 @@ channels: { webchat: { classification: RESTRICTED }, slack: { accounts: { defaul
 	b := g.console("/overview")
 	b.until(`document.querySelector("#accounts [data-part=deaf] time")`)
 	row := `document.querySelector("#accounts li:has([data-part=deaf] time)")`
-	require.Regexp(t, `(?s)receives nothing.*slack.*(now|\d+ s|\d+ min).*:.*connect`, eval[string](b, row+`.innerText`))
+	require.Regexp(t, `(?s)receives nothing.*slack.*since (now|\d+ s|\d+ min).*:.*connect`, eval[string](b, row+`.innerText`))
 	require.Equal(t, 1, eval[int](b, `document.querySelectorAll("#accounts [data-part=deaf] time").length`), "the page hears")
 	require.Empty(t, b.obstacles())
 	eval[bool](b, row+`.scrollIntoView(), true`)

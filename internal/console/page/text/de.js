@@ -238,6 +238,7 @@ export default {
   "overview.needs": "Wartet auf dich",
   "overview.calm": "Nichts ist offen.",
   "overview.accounts": "Konten",
+  "overview.since": "seit",
   "overview.onlypage": "Nur diese Seite ist verbunden. Du kannst deinem Bot hier schon schreiben.",
   "overview.lately": "Zuletzt nicht gesendet",
   "need.approvals": "Entscheidungen",

@@ -238,6 +238,7 @@ export default {
   "overview.needs": "Needs you",
   "overview.calm": "Nothing is waiting for you.",
   "overview.accounts": "Accounts",
+  "overview.since": "since",
   "overview.onlypage": "Only this page is connected. You can already write to your bot here.",
   "overview.lately": "Not sent lately",
   "need.approvals": "decisions",

@@ -158,7 +158,7 @@ export default function Overview() {
                   ${(a.deafSince || a.detail) && html`
                     <span class="soft" data-part="deaf">
                       ${!a.hears && a.deafSince && html`
-                        <${Age} at=${a.deafSince} />${a.detail && ": "}
+                        ${t("overview.since")} <${Age} at=${a.deafSince} />${a.detail && ": "}
                       `}
                       ${a.detail && visible(a.detail)}
                     </span>

@@ -56,7 +56,6 @@ func TestConsoleShowsExactTimesOnFocus(t *testing.T) {
 	b.open(g.url("/conversations/main"))
 	b.state("connected")
 	b.until(`document.querySelector(".entry time[tabindex='0']")`)
-	eval[bool](b, `document.querySelector(".entry time").focus(), true`)
-	b.until(shown)
-	require.Regexp(t, exactly, eval[string](b, shown))
+	// the page may draw the messages a second time while it opens
+	b.until(`(document.querySelector(".entry time").focus(), /` + exactly + `/.test(` + shown + `))`)
 }

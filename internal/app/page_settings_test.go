@@ -36,7 +36,7 @@ func TestConsoleKeepsChangesOfTheConfiguration(t *testing.T) {
 	b.until(`!document.querySelector("[data-part=save]").disabled`)
 	b.click("[data-part=save]")
 	would("limits.historyKeep 30")
-	require.Contains(t, eval[string](b, `document.body.innerText`), "The file has changed")
+	require.Contains(t, eval[string](b, `document.body.innerText`), "the file has changed")
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Contains(t, string(text), "historyKeep: 30")

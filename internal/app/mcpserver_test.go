@@ -101,7 +101,16 @@ func TestTheGatewayIsAnMCPServer(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(text), &rows))
 	require.Len(t, rows.Sessions, 1)
 	require.Len(t, rows.Sessions[0].Messages, 1)
-	require.NotEqual(t, "tool", rows.Sessions[0].Messages[0].Role)
+	text, failed = useTool(t, s, "sessions_send", `{"sessionKey":"main","message":"list sessions"}`)
+	require.False(t, failed, text)
+	text, failed = useTool(t, s, "sessions_list", `{"kinds":["main"],"messageLimit":3}`)
+	require.False(t, failed, text)
+	require.NoError(t, json.Unmarshal([]byte(text), &rows))
+	roles := make([]string, 0, 3)
+	for _, m := range rows.Sessions[0].Messages {
+		roles = append(roles, m.Role)
+	}
+	require.Equal(t, []string{"user", "assistant", "assistant"}, roles, "a call and the reply, without the result of the tool")
 	text, _ = useTool(t, s, "sessions_list", `{"kinds":["cron","group"]}`)
 	require.JSONEq(t, `{"sessions":[]}`, text)
 	text, failed = useTool(t, s, "sessions_list", `{"kinds":["nonsense"]}`)

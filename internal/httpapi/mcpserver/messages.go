@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+
+	"sluice/sessions"
 )
 
 // messagesMax is how many messages a row of a list shows.
@@ -67,7 +69,7 @@ func (c *caller) newest(ctx context.Context, id string, n int) (json.RawMessage,
 		var m struct {
 			Role string `json:"role"`
 		}
-		return json.Unmarshal(raw, &m) != nil || m.Role == "tool"
+		return json.Unmarshal(raw, &m) != nil || m.Role == string(sessions.RoleToolResult)
 	})
 	return json.Marshal(append([]json.RawMessage{}, said[max(0, len(said)-n):]...))
 }

@@ -79,7 +79,8 @@ func (s *store) ListSessions(_ context.Context, q ledger.SessionQuery) ([]sessio
 	var found []sessions.Record
 	from := 1 + slices.IndexFunc(s.records, func(r sessions.Record) bool { return r.ID == q.After })
 	for _, r := range s.records[from:] {
-		if r.Taint.FlowsTo(q.MaxLevel) && !r.LastActivity.Before(q.ActiveSince) && len(found) < q.Limit {
+		wanted := len(q.Kinds) == 0 || slices.Contains(q.Kinds, r.Key.Kind(sessions.Keyer{}))
+		if wanted && r.Taint.FlowsTo(q.MaxLevel) && !r.LastActivity.Before(q.ActiveSince) && len(found) < q.Limit {
 			found = append(found, r)
 		}
 	}

@@ -5,7 +5,6 @@ package session
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"sluice/internal/agent/roster"
@@ -80,7 +79,7 @@ func (ts *Tools) listTool() sessions.Tool {
 func (ts *Tools) listSessions(ctx context.Context, call tools.Call[listArgs]) (sessions.ToolResult, error) {
 	caller, args := call.Caller, call.Args
 	args.MessageLimit = min(args.MessageLimit, listMessagesMax)
-	query := ledger.SessionQuery{MaxLevel: caller.Taint.Level(), Limit: listPage}
+	query := ledger.SessionQuery{MaxLevel: caller.Taint.Level(), Kinds: args.Kinds, Limit: listPage}
 	if args.ActiveMinutes != nil {
 		query.ActiveSince = ts.Now().Add(-time.Duration(*args.ActiveMinutes) * time.Minute)
 	}
@@ -116,8 +115,7 @@ func (ts *Tools) list(ctx context.Context, caller sessions.Caller, args *listArg
 		if len(to.Sessions) == args.limit() {
 			return nil
 		}
-		kind := record.Key.Kind(ts.Roster.Settings().Keyer)
-		if reserved(record.Key) || !ts.Sight.Visible(caller, record) || (len(args.Kinds) > 0 && !slices.Contains(args.Kinds, kind)) {
+		if reserved(record.Key) || !ts.Sight.Visible(caller, record) {
 			continue
 		}
 		row, shown, err := ts.row(ctx, caller, record)

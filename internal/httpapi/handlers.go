@@ -148,7 +148,7 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 		allow:      &operator.AllowAPI{Approvals: asked, Keeper: gw.Always, Rows: rows.Allow},
 		policy:     &operator.PolicyAPI{Visible: visible, Checker: gw.Checker, Simulator: gw.Simulator, Identity: who},
 		policies:   &policies.API{Visible: visible, Checker: gw.Checker, Rules: cfg.Rules, Parse: cfg.Proposal, Past: gw.Past, Rows: rows.Policies},
-		memories:   &operator.MemoryAPI{Visible: visible, Rows: rows.Memories, Writer: gw.Memories, Caller: who, Now: cfg.Now},
+		memories:   &operator.MemoryAPI{Visible: visible, Rows: rows.Memories, Writer: gw.Memories, Identity: who, Now: cfg.Now},
 		pairings:   &operator.PairingAPI{Visible: visible, Pairings: gw.Pairings, Rows: rows.Pairings, Now: cfg.Now},
 		jobs:       jobs,
 		logs:       &operator.LogAPI{Logs: cfg.Logs},

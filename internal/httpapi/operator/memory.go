@@ -43,11 +43,11 @@ type MemoryWriter interface {
 
 // MemoryAPI serves what agents remember.
 type MemoryAPI struct {
-	Visible *view.Visibility
-	Rows    MemoryRows
-	Writer  MemoryWriter
-	Caller  view.Identity
-	Now     func() time.Time
+	Visible  *view.Visibility
+	Rows     MemoryRows
+	Writer   MemoryWriter
+	Identity view.Identity
+	Now      func() time.Time
 }
 
 // memoryRecord is a version of a memory as programs see it.
@@ -219,7 +219,7 @@ func (a *MemoryAPI) audienceOf(who auth.Caller) sessions.Audience {
 	if who.Owner() {
 		return sessions.AudienceOwner
 	}
-	return sessions.Audience(a.Caller.Principal(who))
+	return sessions.Audience(a.Identity.Principal(who))
 }
 
 type memorySave struct {

@@ -43,7 +43,7 @@ alerts: { route: { receiver: ops }, receivers: [ { name: ops, targets: ["webchat
 	b.picture("alert-groups-phone")
 }
 
-// A silence shows the open alerts that it matches, and says so if there are none.
+// A silence lists the open alerts it matches, or says that it matches none.
 func TestConsoleShowsWhatASilenceMatches(t *testing.T) {
 	t.Parallel()
 	g := start(t, `

@@ -269,6 +269,7 @@ type (
 	MemoryPlace   = notes.MemoryPlace
 	MemoryQuery   = notes.MemoryQuery
 	MemoryHistory = notes.MemoryHistory
+	MemoryKeyed   = notes.MemoryKeyed
 	MemorySave    = notes.MemorySave
 	MemoryScope   = notes.MemoryScope
 	MemorySearch  = notes.MemorySearch

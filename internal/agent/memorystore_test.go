@@ -21,7 +21,7 @@ type memories interface {
 	Remembers(ctx context.Context, namespace string) (bool, error)
 	SaveMemory(ctx context.Context, s sessions.MemorySave) error
 	DeleteMemory(ctx context.Context, d sessions.MemoryDelete) error
-	MemoriesByKey(ctx context.Context, s sessions.MemoryScope, key string) ([]sessions.Memory, error)
+	MemoriesByKey(ctx context.Context, q sessions.MemoryKeyed) ([]sessions.Memory, error)
 	Memories(ctx context.Context, q sessions.MemoryQuery) ([]sessions.Memory, error)
 	SearchMemories(ctx context.Context, q sessions.MemorySearch) ([]sessions.Memory, error)
 }

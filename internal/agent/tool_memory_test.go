@@ -200,8 +200,8 @@ var errDisk = errors.New("disk failed at /var/lib/secret")
 func (brokenMemories) SaveMemory(context.Context, sessions.MemorySave) error     { return errDisk }
 func (brokenMemories) DeleteMemory(context.Context, sessions.MemoryDelete) error { return errDisk }
 
-func (brokenMemories) MemoriesByKey(_ context.Context, s sessions.MemoryScope, key string) ([]sessions.Memory, error) {
-	return []sessions.Memory{{Key: key, Audience: s.Audience, Content: "secret", Label: flow.Top()}}, nil
+func (brokenMemories) MemoriesByKey(_ context.Context, q sessions.MemoryKeyed) ([]sessions.Memory, error) {
+	return []sessions.Memory{{Key: q.Key, Audience: q.Audience, Content: "secret", Label: flow.Top()}}, nil
 }
 
 // What the owner says in private is read by no wording anywhere else, and the owner reads it everywhere in private.
@@ -246,7 +246,7 @@ func TestMemoryAudiences(t *testing.T) {
 		name := strings.ReplaceAll(c.name, " ", "-")
 		b.remember(t, "memory_save", params{"key": name, "content": "x"})
 		scope := sessions.MemoryScope{Namespace: "main", MaxLevel: flow.Public, Now: time.Now()}
-		saved, err := b.store.MemoriesByKey(t.Context(), scope, name)
+		saved, err := b.store.MemoriesByKey(t.Context(), sessions.MemoryKeyed{MemoryScope: scope, Key: name, Limit: 1})
 		require.NoError(t, err)
 		want := c.want
 		if want == "" {

@@ -235,8 +235,9 @@ func (m *meddled) scope(s sessions.MemoryScope) sessions.MemoryScope {
 	return s
 }
 
-func (m *meddled) MemoriesByKey(ctx context.Context, s sessions.MemoryScope, key string) ([]sessions.Memory, error) {
-	return m.DB.MemoriesByKey(ctx, m.scope(s), key)
+func (m *meddled) MemoriesByKey(ctx context.Context, q sessions.MemoryKeyed) ([]sessions.Memory, error) {
+	q.MemoryScope = m.scope(q.MemoryScope)
+	return m.DB.MemoriesByKey(ctx, q)
 }
 
 func (m *meddled) Memories(ctx context.Context, q sessions.MemoryQuery) ([]sessions.Memory, error) {

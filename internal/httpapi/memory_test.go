@@ -44,8 +44,8 @@ func (g *gateway) SearchMemories(ctx context.Context, q sessions.MemorySearch) (
 	return g.memories.SearchMemories(ctx, q)
 }
 
-func (g *gateway) MemoriesByKey(ctx context.Context, s sessions.MemoryScope, key string) ([]sessions.Memory, error) {
-	return g.memories.MemoriesByKey(ctx, s, key)
+func (g *gateway) MemoriesByKey(ctx context.Context, q sessions.MemoryKeyed) ([]sessions.Memory, error) {
+	return g.memories.MemoriesByKey(ctx, q)
 }
 
 func (g *gateway) DeleteMemory(ctx context.Context, d sessions.MemoryDelete) error {
@@ -233,7 +233,7 @@ func TestMemoryIsSaved(t *testing.T) {
 	require.Equal(t, "owner", m.Memory.Audience)
 	ambiguous := call(h, http.MethodGet, "/v1/memory/milk", "", "Authorization: Bearer own")
 	require.Equal(t, http.StatusConflict, ambiguous.Code)
-	require.Contains(t, ambiguous.Body.String(), "4 memories have this key; name one by its id")
+	require.Contains(t, ambiguous.Body.String(), "several memories have this key; name one by its id")
 	hidden := call(h, http.MethodGet, "/v1/memory/milk?namespace=other", "", "Authorization: Bearer low")
 	absent := call(h, http.MethodGet, "/v1/memory/nothing", "", "Authorization: Bearer low")
 	require.Equal(t, http.StatusNotFound, hidden.Code)

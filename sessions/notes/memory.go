@@ -115,6 +115,14 @@ type MemoryHistory struct {
 	Limit     int
 }
 
+// MemoryKeyed asks for the memories of a key in a scope: at most one per namespace and audience.
+type MemoryKeyed struct {
+	MemoryScope
+	Key   string
+	First Audience // its memories come first; the others follow, newest first
+	Limit int
+}
+
 // MemoryQuery lists what is in a scope by key and audience.
 type MemoryQuery struct {
 	MemoryScope

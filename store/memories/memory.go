@@ -1,11 +1,9 @@
 package memories
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -218,15 +216,12 @@ func (t Table) MemoryHistory(ctx context.Context, q sessions.MemoryHistory) ([]s
 	return engine.All(ctx, t.conn, `SELECT `+memoryColumns+` FROM memories`+f.Where()+` ORDER BY id DESC`+engine.Limit(q.Limit), f.Args, scanMemory)
 }
 
-// MemoriesByKey reads the memories of a scope with a key: at most one per audience, newest first.
-func (t Table) MemoriesByKey(ctx context.Context, s sessions.MemoryScope, key string) ([]sessions.Memory, error) {
-	f := inScope(s)
-	f.Add(`m.mkey = ?`, key)
-	found, err := engine.All(ctx, t.conn, `SELECT `+memoryColumns+` FROM memories m`+f.Where(), f.Args, scanMemory)
-	slices.SortFunc(found, func(a, b sessions.Memory) int {
-		return cmp.Or(b.Updated.Compare(a.Updated), cmp.Compare(a.Audience, b.Audience))
-	})
-	return found, err
+// MemoriesByKey reads the memories of a scope with a key.
+func (t Table) MemoriesByKey(ctx context.Context, q sessions.MemoryKeyed) ([]sessions.Memory, error) {
+	f := inScope(q.MemoryScope)
+	f.Add(`m.mkey = ?`, q.Key)
+	order := ` ORDER BY CASE WHEN m.audience = ? THEN 0 ELSE 1 END, m.updated DESC, m.audience, m.namespace`
+	return engine.All(ctx, t.conn, `SELECT `+memoryColumns+` FROM memories m`+f.Where()+order+engine.Limit(q.Limit), append(f.Args, string(q.First)), scanMemory)
 }
 
 // Memories lists the memories of a scope.

@@ -49,7 +49,7 @@ func scope(most flow.Level, now time.Time) sessions.MemoryScope {
 
 func (b *bundle) byKey(s sessions.MemoryScope, key string) []sessions.Memory {
 	b.t.Helper()
-	found, err := b.MemoriesByKey(b.ctx, s, key)
+	found, err := b.MemoriesByKey(b.ctx, sessions.MemoryKeyed{MemoryScope: s, Key: key, Limit: 10})
 	require.NoError(b.t, err)
 	return found
 }

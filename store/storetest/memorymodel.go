@@ -107,6 +107,20 @@ func (w *memoryWorld) list(q sessions.MemoryQuery) []sessions.Memory {
 	return seen[:min(q.Limit, len(seen))]
 }
 
+func (w *memoryWorld) keyed(q sessions.MemoryKeyed) []sessions.Memory {
+	known := slices.DeleteFunc(w.visible(q.MemoryScope), func(m sessions.Memory) bool { return m.Key != q.Key })
+	slices.SortFunc(known, func(a, b sessions.Memory) int {
+		switch {
+		case a.Audience == q.First:
+			return -1
+		case b.Audience == q.First:
+			return 1
+		}
+		return cmp.Or(b.Updated.Compare(a.Updated), cmp.Compare(a.Audience, b.Audience))
+	})
+	return known[:min(q.Limit, len(known))]
+}
+
 func (w *memoryWorld) search(q sessions.MemorySearch) []sessions.Memory {
 	seen := w.visible(q.MemoryScope)
 	score := map[sessions.MemoryID]int{}
@@ -224,6 +238,13 @@ func (r memoryRun) do(s memoryStep, now time.Time) error {
 	return err
 }
 
+func drawKeyed(t *rapid.T, s sessions.MemoryScope) sessions.MemoryKeyed {
+	return sessions.MemoryKeyed{
+		MemoryScope: s, Key: rapid.SampledFrom(someKeys).Draw(t, "get"),
+		First: rapid.SampledFrom(append(slices.Clone(someAudiences), "")).Draw(t, "first"), Limit: rapid.IntRange(1, 3).Draw(t, "at most"),
+	}
+}
+
 func drawScope(t *rapid.T, now time.Time) sessions.MemoryScope {
 	return sessions.MemoryScope{
 		Audience: rapid.SampledFrom(append(slices.Clone(someAudiences), "")).Draw(t, "of audience"),
@@ -253,14 +274,15 @@ func plain(found []sessions.Memory) []string {
 }
 
 // ask sends all queries to a store and returns the answers as text.
-func (r memoryRun) ask(t *rapid.T, q sessions.MemoryQuery, text, key string) (list, search, get []string) {
+func (r memoryRun) ask(t *rapid.T, q sessions.MemoryQuery, text string, keyed sessions.MemoryKeyed) (list, search, get []string) {
 	q.Namespace = r.namespace
 	if q.After != (sessions.MemoryPlace{}) {
 		q.After.Namespace = r.namespace
 	}
 	listed, err := r.db.Memories(r.ctx, q)
 	found, err2 := r.db.SearchMemories(r.ctx, sessions.MemorySearch{MemoryScope: q.MemoryScope, Text: text, Limit: q.Limit})
-	got, err3 := r.db.MemoriesByKey(r.ctx, q.MemoryScope, key)
+	keyed.Namespace = r.namespace
+	got, err3 := r.db.MemoriesByKey(r.ctx, keyed)
 	if err := errors.Join(err, err2, err3); err != nil {
 		t.Fatal(err)
 	}
@@ -290,15 +312,11 @@ func testMemoryProperty(_ *testing.T, b *bundle) {
 		}
 		for range 5 {
 			s := drawScope(t, world.now.Add(time.Minute))
-			q, text, key := drawQuery(t, s), drawWords(t, "question", 3), rapid.SampledFrom(someKeys).Draw(t, "get")
-			list, search, get := run.ask(t, q, text, key)
+			q, text, keyed := drawQuery(t, s), drawWords(t, "question", 3), drawKeyed(t, s)
+			list, search, get := run.ask(t, q, text, keyed)
 			same(t, "list", list, plain(world.list(q)))
 			same(t, "search "+text, search, plain(world.search(sessions.MemorySearch{MemoryScope: s, Text: text, Limit: q.Limit})))
-			known := slices.DeleteFunc(world.visible(s), func(m sessions.Memory) bool { return m.Key != key })
-			slices.SortFunc(known, func(a, b sessions.Memory) int {
-				return cmp.Or(b.Updated.Compare(a.Updated), cmp.Compare(a.Audience, b.Audience))
-			})
-			same(t, "get", get, plain(known))
+			same(t, "get", get, plain(world.keyed(keyed)))
 		}
 	})
 }
@@ -346,9 +364,9 @@ func testMemoryTwoRuns(_ *testing.T, b *bundle) {
 		}
 		s.Now = now.Add(time.Minute)
 		for range 5 {
-			q, text, key := drawQuery(t, s), drawWords(t, "question", 3), rapid.SampledFrom(someKeys).Draw(t, "get")
-			list1, search1, get1 := one.ask(t, q, text, key)
-			list2, search2, get2 := two.ask(t, q, text, key)
+			q, text, keyed := drawQuery(t, s), drawWords(t, "question", 3), drawKeyed(t, s)
+			list1, search1, get1 := one.ask(t, q, text, keyed)
+			list2, search2, get2 := two.ask(t, q, text, keyed)
 			same(t, "list", list1, list2)
 			same(t, "search "+text, search1, search2)
 			same(t, "get", get1, get2)

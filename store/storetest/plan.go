@@ -274,7 +274,10 @@ func memoryReads(ctx context.Context, db *store.DB) []func() error {
 			_, err := db.MemoryVersions(ctx, newMemory("k", "tea", flow.Internal), 10)
 			return err
 		},
-		func() error { _, err := db.MemoriesByKey(ctx, scope(flow.Internal, start), "k"); return err },
+		func() error {
+			_, err := db.MemoriesByKey(ctx, sessions.MemoryKeyed{MemoryScope: scope(flow.Internal, start), Key: "k", Limit: 10})
+			return err
+		},
 		func() error {
 			_, err := db.Memories(ctx, sessions.MemoryQuery{MemoryScope: scope(flow.Internal, start), Limit: 10})
 			return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -30,8 +29,8 @@ type MemoryRows interface {
 	MemoryHistory(ctx context.Context, q sessions.MemoryHistory) ([]sessions.Memory, error)
 	Memories(ctx context.Context, q sessions.MemoryQuery) ([]sessions.Memory, error)
 	SearchMemories(ctx context.Context, q sessions.MemorySearch) ([]sessions.Memory, error)
-	// MemoriesByKey reads the memories of a key in a scope: at most one per namespace and audience, newest first.
-	MemoriesByKey(ctx context.Context, s sessions.MemoryScope, key string) ([]sessions.Memory, error)
+	// MemoriesByKey reads the memories of a key in a scope.
+	MemoriesByKey(ctx context.Context, q sessions.MemoryKeyed) ([]sessions.Memory, error)
 	DeleteMemory(ctx context.Context, d sessions.MemoryDelete) error
 }
 
@@ -193,24 +192,23 @@ func (a *MemoryAPI) find(ctx context.Context, in *MemoryPath) (sessions.Memory, 
 // byKey is the memory with a key. Where several conversations have saved one, the caller's own comes first.
 func (a *MemoryAPI) byKey(ctx context.Context, in *MemoryPath) (sessions.Memory, error) {
 	who := auth.CallerOf(ctx)
-	found, err := a.Rows.MemoriesByKey(ctx, sessions.MemoryScope{Namespace: in.Namespace, MaxLevel: who.Level, Now: a.Now()}, in.ID)
-	if err != nil {
-		return sessions.Memory{}, err
-	}
-	own := slices.DeleteFunc(slices.Clone(found), func(m sessions.Memory) bool { return m.Audience != a.audienceOf(who) })
+	own := a.audienceOf(who)
+	found, err := a.Rows.MemoriesByKey(ctx, sessions.MemoryKeyed{
+		MemoryScope: sessions.MemoryScope{Namespace: in.Namespace, MaxLevel: who.Level, Now: a.Now()}, Key: in.ID, First: own, Limit: ambiguousMax,
+	})
 	switch {
+	case err != nil:
+		return sessions.Memory{}, err
 	case len(found) == 0:
 		return sessions.Memory{}, sessions.ErrNotFound
-	case len(own) == 1:
-		return own[0], nil
-	case len(found) == 1:
+	case len(found) == 1, found[0].Audience == own && found[1].Audience != own:
 		return found[0], nil
 	}
-	var ids []string
-	for _, m := range found[:min(len(found), ambiguousMax)] {
-		ids = append(ids, fmt.Sprintf("%s (namespace %s, audience %s)", m.ID, m.Namespace, m.Audience))
+	ids := make([]string, len(found))
+	for i, m := range found {
+		ids[i] = fmt.Sprintf("%s (namespace %s, audience %s)", m.ID, m.Namespace, m.Audience)
 	}
-	return sessions.Memory{}, wire.Conflict(fmt.Sprintf("%d memories have this key; name one by its id: %s", len(found), strings.Join(ids, ", ")))
+	return sessions.Memory{}, wire.Conflict("several memories have this key; name one by its id: " + strings.Join(ids, ", "))
 }
 
 // audienceOf is the audience of what a caller saves: the owners, or a named token alone. Owners' runs read both; the runs of others

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -45,8 +44,8 @@ type Store interface {
 	SaveMemory(ctx context.Context, s sessions.MemorySave) error
 	// DeleteMemory applies a deletion in one transaction.
 	DeleteMemory(ctx context.Context, d sessions.MemoryDelete) error
-	// MemoriesByKey reads the memories of a key in a scope: at most one per audience, newest first.
-	MemoriesByKey(ctx context.Context, s sessions.MemoryScope, key string) ([]sessions.Memory, error)
+	// MemoriesByKey reads the memories of a key in a scope.
+	MemoriesByKey(ctx context.Context, q sessions.MemoryKeyed) ([]sessions.Memory, error)
 	// Memories lists the memories in a scope.
 	Memories(ctx context.Context, q sessions.MemoryQuery) ([]sessions.Memory, error)
 	// SearchMemories finds memories by words, best match first, then newest first.
@@ -122,15 +121,12 @@ func (ts *Tools) getMemory(ctx context.Context, call tools.Call[getArgs]) (sessi
 	if err := checkMemoryKey(args.Key); err != nil {
 		return sessions.ToolResult{}, err
 	}
-	found, err := ts.Store.MemoriesByKey(ctx, ts.memories(caller), args.Key)
+	// A memory of the caller's own conversation comes before other conversations' memories with the same key.
+	found, err := ts.Store.MemoriesByKey(ctx, sessions.MemoryKeyed{MemoryScope: ts.memories(caller), Key: args.Key, First: caller.Audience, Limit: 1})
 	if err != nil {
 		return sessions.ToolResult{}, tools.Inside("read memory", err)
 	}
-	// A memory of the caller's own conversation always comes before other conversations' memories with the same key.
-	if own := slices.IndexFunc(found, func(m sessions.Memory) bool { return m.Audience == caller.Audience }); own >= 0 {
-		found = found[own:]
-	}
-	rows, label, err := memoryRows(caller, found[:min(1, len(found))], sessions.MemoryContentMax)
+	rows, label, err := memoryRows(caller, found, sessions.MemoryContentMax)
 	if err != nil {
 		return sessions.ToolResult{}, err
 	}

@@ -31,14 +31,13 @@ channels: { webchat: { classification: RESTRICTED }, slack: { accounts: { defaul
 		}
 		return all
 	}
-	require.Eventually(t, func() bool { return accounts("/v1/overview")["slack"].Detail != "" }, patience, 10*time.Millisecond)
+	b := g.console("/overview")
+	b.until(`document.querySelector("#accounts [data-part=deaf] time")`)
 	for _, path := range []string{"/v1/overview", "/v1/status"} {
 		since := accounts(path)["slack"].DeafSince
 		require.True(t, since.After(before) && since.Before(time.Now()), "%s: %s", path, since)
 		require.Zero(t, accounts(path)["webchat"].DeafSince, path)
 	}
-	b := g.console("/overview")
-	b.until(`document.querySelector("#accounts [data-part=deaf] time")`)
 	row := `document.querySelector("#accounts li:has([data-part=deaf] time)")`
 	require.Regexp(t, `(?s)receives nothing.*slack.*since (now|\d+ s|\d+ min).*:.*connect`, eval[string](b, row+`.innerText`))
 	require.Equal(t, 1, eval[int](b, `document.querySelectorAll("#accounts [data-part=deaf] time").length`), "the page hears")

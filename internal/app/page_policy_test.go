@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -164,14 +163,12 @@ func TestConsoleTriesWhatWasExplained(t *testing.T) {
 policy: { rules: [ { name: never, hook: PRE_OUTPUT, when: "text.contains('the plan')", action: block } ] }
 `+withModels(models))
 	g.call(http.MethodPost, "/v1/messages", `{"channel":"webchat","to":"local","text":"the plan","label":"INTERNAL"}`)
+	b := g.console("/deliveries?status=blocked")
+	b.until(`document.querySelector(".row")`)
 	var sent struct{ Deliveries []struct{ ID, Status string } }
-	require.Eventually(t, func() bool {
-		read(t, g.call(http.MethodGet, "/v1/deliveries", ""), http.StatusOK, &sent)
-		return sent.Deliveries[0].Status != "queued"
-	}, patience, 10*time.Millisecond)
+	read(t, g.call(http.MethodGet, "/v1/deliveries", ""), http.StatusOK, &sent)
 	require.Equal(t, "blocked", sent.Deliveries[0].Status)
-
-	b := g.console("/why/" + sent.Deliveries[0].ID)
+	b.open(g.url("/why/" + sent.Deliveries[0].ID))
 	b.until(`document.querySelector(".note [data-part=try]")`)
 	require.Contains(t, eval[string](b, `document.querySelector(".note").innerText`), "What would change it")
 	b.picture("why-try")

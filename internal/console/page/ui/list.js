@@ -7,7 +7,7 @@ import { address, change, go, useAddress } from "../router.js";
 import { exact, known, local, number, t } from "../text.js";
 import { look } from "./exact.js";
 import { cls, html, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "./html.js";
-import { Age, Chip, copy, Icon, Level, Problem, toast } from "./parts.js";
+import { Age, Chip, copy, Icon, Level, Options, Pager, Problem, toast } from "./parts.js";
 import { Rows } from "./rows.js";
 
 const spare = 12; // rows that are drawn above and below what is in sight
@@ -495,28 +495,7 @@ export function Narrowed({ filter, rows, of, children }) {
     ` : (
       children(matching.slice(from, from + narrowedMax))
     )}
-    ${matching.length > narrowedMax && html`
-      <div class="acts">
-        <button type="button" class="small" disabled=${from === 0} onClick=${() => turn(from - narrowedMax)}>
-          ${t("config.before")}
-        </button>
-        <span class="soft" role="status">
-          ${t("config.page", {
-            from: number(from + 1),
-            to: number(Math.min(from + narrowedMax, matching.length)),
-            n: number(matching.length),
-          })}
-        </span>
-        <button
-          type="button"
-          class="small"
-          disabled=${from + narrowedMax >= matching.length}
-          onClick=${() => turn(from + narrowedMax)}
-        >
-          ${t("config.after")}
-        </button>
-      </div>
-    `}
+    <${Pager} from=${from} size=${narrowedMax} of=${matching.length} turn=${turn} />
   `;
 }
 
@@ -560,11 +539,7 @@ function Filter({ of, value }) {
         <span>${of.text}</span>
         <select value=${value} onChange=${(e) => change({ [of.key]: e.target.value })}>
           <option value="">${of.all ?? t("list.any")}</option>
-          ${options.map((o) => html`
-            <option value=${o} selected=${o === value}>
-              ${optionOf(of, o)}
-            </option>
-          `)}
+          <${Options} of=${options} chosen=${value} name=${(o) => optionOf(of, o)} />
         </select>
       </label>
     `;

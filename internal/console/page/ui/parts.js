@@ -3,7 +3,7 @@
 
 import { acts } from "../api.js";
 import { address } from "../router.js";
-import { age, exact, known, span, t, visible } from "../text.js";
+import { age, exact, known, number, span, t, visible } from "../text.js";
 import { cls, html, render, useEffect, useLayoutEffect, useReducer, useRef, useState } from "./html.js";
 
 // paths are icons as lines on a field of 20 by 20.
@@ -227,6 +227,41 @@ export function Left({ until }) {
     <span class="left">
       <${Moment} at=${until}>${left > 0 ? span(left) : t("time.over")}<//>
     </span>
+  `;
+}
+
+// Options are the choices of a select. name: how one is called.
+export const Options = ({ of, chosen, name = (one) => one }) =>
+  of.map((one) => html`
+    <option value=${one} selected=${one === chosen}>
+      ${name(one)}
+    </option>
+  `);
+
+// Pager turns the pages of rows that are already loaded. turn: shows the page that begins with a row.
+export const Pager = ({ from, size, of, turn }) =>
+  of > size && html`
+    <div class="acts">
+      <button type="button" class="small" disabled=${from === 0} onClick=${() => turn(from - size)}>
+        ${t("list.before")}
+      </button>
+      <span class="soft" role="status">
+        ${t("list.page", { from: number(from + 1), to: number(Math.min(from + size, of)), n: number(of) })}
+      </span>
+      <button type="button" class="small" disabled=${from + size >= of} onClick=${() => turn(from + size)}>
+        ${t("list.after")}
+      </button>
+    </div>
+  `;
+
+// Unfold shows something once somebody opens it: children makes it then.
+export function Unfold({ part, text, children }) {
+  const [open, set] = useState(false);
+  return html`
+    <details data-part=${part} onToggle=${(e) => set(e.target.open)}>
+      <summary>${text}</summary>
+      ${open && children()}
+    </details>
   `;
 }
 

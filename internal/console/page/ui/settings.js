@@ -4,7 +4,7 @@ import { acts, json, owns, post } from "../api.js";
 import { go, address } from "../router.js";
 import { known, t, visible } from "../text.js";
 import { html, useState } from "./html.js";
-import { ask, Dialog, Facts, Icon, Level, Problem, toast } from "./parts.js";
+import { ask, Dialog, Facts, Icon, Level, Options, Problem, toast } from "./parts.js";
 
 const choices = {
   send_policy: ["allow", "deny"],
@@ -83,11 +83,7 @@ function Form({ s, changed, close }) {
               <span>${t("settings." + k)}</span>
               <select value=${form[k]} onChange=${(e) => set({ ...form, [k]: e.target.value })}>
                 <option value="">${t("settings.inherit")}</option>
-                ${values.map((v) => html`
-                  <option value=${v} selected=${v === form[k]}>
-                    ${known("setting", v)}
-                  </option>
-                `)}
+                <${Options} of=${values} chosen=${form[k]} name=${(v) => known("setting", v)} />
               </select>
             </label>
           `)}

@@ -4,7 +4,7 @@ import { call, json, me, owns, post } from "../api.js";
 import { exact, t, visible } from "../text.js";
 import { html, useState } from "../ui/html.js";
 import { Narrowed } from "../ui/list.js";
-import { Act, Age, ask, Copy, Level, levels, Loaded, Problem, Sheet, useLoad } from "../ui/parts.js";
+import { Act, Age, ask, Copy, Level, levels, Loaded, Options, Problem, Sheet, useLoad } from "../ui/parts.js";
 import { Field } from "./policy.js";
 
 export default function Access() {
@@ -139,20 +139,12 @@ function Make({ done }) {
       <//>
       <${Field} text=${t("access.role")} hint=${t("rolehint." + form.role)}>
         <select ...${field("role")}>
-          ${roles.map((r) => html`
-            <option value=${r} selected=${r === form.role}>
-              ${t("role." + r)}
-            </option>
-          `)}
+          <${Options} of=${roles} chosen=${form.role} name=${(r) => t("role." + r)} />
         </select>
       <//>
       <${Field} text=${t("col.level")} hint=${t("access.levelhint")}>
         <select ...${field("level")}>
-          ${levels.map((l) => html`
-            <option value=${l} selected=${l === form.level}>
-              ${t("level." + l)}
-            </option>
-          `)}
+          <${Options} of=${levels} chosen=${form.level} name=${(l) => t("level." + l)} />
         </select>
       <//>
       <${Field} text=${t("access.until")} hint=${t("access.untilhint")}>

@@ -5,7 +5,7 @@ import { address } from "../router.js";
 import { known, number, span, t, visible } from "../text.js";
 import { html, useEffect, useRef, useState } from "../ui/html.js";
 import { Narrowed } from "../ui/list.js";
-import { Act, Age, Chip, Facts, Level, Loaded, Parts, toast, useLoad, When } from "../ui/parts.js";
+import { Act, Age, Chip, Facts, Level, Loaded, Parts, toast, Unfold, useLoad, When } from "../ui/parts.js";
 import { Draft, Editor } from "./config.js";
 
 const healths = ["ok", "warning", "down", "unknown"];
@@ -97,7 +97,9 @@ function Agent({ of: a, providers, again }) {
           </span>
         </p>
       `)}
-      <${Tools} of=${a} />
+      <${Unfold} part="tools" text=${t("agents.tools")}>
+        ${() => html`<${ToolRows} id=${a.id} />`}
+      <//>
       ${setting && html`
         <${SetModel}
           of=${a}
@@ -166,19 +168,9 @@ function SetModel({ of: a, known: names, close, done }) {
   `;
 }
 
-// Tools lists the tools of an agent. They are read when somebody opens the list.
-function Tools({ of: a }) {
-  const [open, set] = useState(false);
-  return html`
-    <details data-part="tools" onToggle=${(e) => set(e.target.open)}>
-      <summary>${t("agents.tools")}</summary>
-      ${open && html`<${ToolRows} id=${a.id} />`}
-    </details>
-  `;
-}
-
 const tones = { allow: "good", ask: "warn", deny: "rule" };
 
+// ToolRows are the tools of an agent.
 function ToolRows({ id }) {
   const read = useLoad(() => json("/v1/agents/" + encodeURIComponent(id) + "?tools=true"), [id]);
   return html`

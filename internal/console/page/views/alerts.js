@@ -1,11 +1,11 @@
 // Alerts: what is wrong, who was notified, and what mutes it.
 
-import { acts, call, json, post } from "../api.js";
+import { acts, call, json, page, post } from "../api.js";
 import { address, useAddress } from "../router.js";
 import { known, number, t, visible } from "../text.js";
 import { html, useState } from "../ui/html.js";
 import { ageColumn, List, statusColumn } from "../ui/list.js";
-import { Act, Age, Chip, Facts, Level, Loaded, Problem, Tabs, toast, useLoad, When } from "../ui/parts.js";
+import { Act, Age, Chip, Facts, Level, Loaded, Problem, Tabs, toast, Unfold, useLoad, When } from "../ui/parts.js";
 import { Everything } from "../ui/locked.js";
 import { Markdown } from "../ui/markdown-view.js";
 import { Field } from "./policy.js";
@@ -368,7 +368,9 @@ function Silences() {
                     [t("col.level"), html`<${Level} label=${s.label} />`],
                   ]}
                 />
-                <${Matched} of=${s} />
+                <${Unfold} part="matched" text=${t("alerts.matched")}>
+                  ${() => html`<${Matched} of=${s} />`}
+                <//>
                 <div class="acts">
                   <${Act}
                     done=${t("alerts.silenceended")}
@@ -391,23 +393,13 @@ function Silences() {
 
 const matchedMax = 50;
 
-// Matched shows which open alerts a silence matches, once somebody asks.
+// Matched are the open alerts that a silence matches.
 function Matched({ of: s }) {
-  const [open, set] = useState(false);
-  return html`
-    <details data-part="matched" onToggle=${(e) => set(e.target.open)}>
-      <summary>${t("alerts.matched")}</summary>
-      ${open && html`<${MatchedList} of=${s} />`}
-    </details>
-  `;
-}
-
-function MatchedList({ of: s }) {
   const query = new URLSearchParams([["limit", matchedMax], ...s.matchers.map((m) => ["filter", m])]);
-  const read = useLoad(() => json("/v1/alerts?" + query), [s.id, s.updated]);
+  const read = useLoad(() => page("/v1/alerts?" + query), [s.id, s.updated]);
   return html`
     <${Loaded} of=${read}>
-      ${({ alerts }) => alerts.length === 0 ? html`
+      ${({ body: { alerts }, next }) => alerts.length === 0 ? html`
         <p class="soft">${t("alerts.nomatched")}</p>
       ` : html`
         <ul class="lines">
@@ -417,7 +409,7 @@ function MatchedList({ of: s }) {
             </li>
           `)}
         </ul>
-        ${alerts.length === matchedMax && html`<p class="soft">${t("alerts.matchedmore", { n: matchedMax })}</p>`}
+        ${next && html`<p class="soft">${t("alerts.matchedmore", { n: matchedMax })}</p>`}
       `}
     <//>
   `;

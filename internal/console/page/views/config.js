@@ -5,7 +5,7 @@ import { call, json, owns, post, Refused } from "../api.js";
 import { change, useAddress } from "../router.js";
 import { exact, known, t, visible } from "../text.js";
 import { cls, html, useEffect, useReducer, useRef, useState } from "../ui/html.js";
-import { Act, Age, Chip, Loaded, Problem, Tabs, toast, useLoad } from "../ui/parts.js";
+import { Act, Age, Chip, Loaded, Options, Pager, Problem, Tabs, toast, useLoad } from "../ui/parts.js";
 import { Field } from "./policy.js";
 
 const shownMax = 100; // settings at a time
@@ -160,21 +160,13 @@ function Settings({ of: c, again }) {
         <span>${t("config.section")}</span>
         <select value=${section} onChange=${(e) => filter({ section: e.target.value })}>
           <option value="">${t("config.all")}</option>
-          ${sections.map((s) => html`
-            <option value=${s} selected=${s === section}>
-              ${s}
-            </option>
-          `)}
+          <${Options} of=${sections} chosen=${section} />
         </select>
       </label>
       <label class=${cls("filter", which !== "all" && "set")}>
         <span>${t("config.show")}</span>
         <select value=${which} onChange=${(e) => filter({ show: e.target.value === "all" ? "" : e.target.value })}>
-          ${["all", "changed", "restart"].map((s) => html`
-            <option value=${s} selected=${s === which}>
-              ${t("config.show." + s)}
-            </option>
-          `)}
+          <${Options} of=${["all", "changed", "restart"]} chosen=${which} name=${(s) => t("config.show." + s)} />
         </select>
       </label>
     </div>
@@ -210,24 +202,7 @@ function Settings({ of: c, again }) {
         `)}
       </ul>
     `}
-    ${found.length > shownMax && html`
-      <div class="acts">
-        <button type="button" class="small" disabled=${page === 0} onClick=${() => turn(page - 1)}>
-          ${t("config.before")}
-        </button>
-        <span class="soft">
-          ${t("config.page", { from: page * shownMax + 1, to: page * shownMax + some.length, n: found.length })}
-        </span>
-        <button
-          type="button"
-          class="small"
-          disabled=${(page + 1) * shownMax >= found.length}
-          onClick=${() => turn(page + 1)}
-        >
-          ${t("config.after")}
-        </button>
-      </div>
-    `}
+    <${Pager} from=${page * shownMax} size=${shownMax} of=${found.length} turn=${(from) => turn(from / shownMax)} />
   `;
 }
 
@@ -373,11 +348,7 @@ export function Editor({ of: k, edit, put, suggestions }) {
             ${value || t("config.empty")}
           </option>
         `}
-        ${options.map((o) => html`
-          <option value=${o} selected=${o === value}>
-            ${o}
-          </option>
-        `)}
+        <${Options} of=${options} chosen=${value} />
       </select>
     ` : k.kind === "secret" ? html`
       <input ...${common} type="password" autocomplete="new-password" required />

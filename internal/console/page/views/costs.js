@@ -4,7 +4,7 @@ import { json, query, saveAnswer } from "../api.js";
 import { address, change, useAddress } from "../router.js";
 import { exact, language, number, t, visible } from "../text.js";
 import { html } from "../ui/html.js";
-import { Loaded, toast, useLoad } from "../ui/parts.js";
+import { Loaded, Options, toast, useLoad } from "../ui/parts.js";
 import { Field } from "./policy.js";
 
 const groups = ["day", "day,agent,model", "agent", "model", "person", "session", "job"];
@@ -27,20 +27,12 @@ export default function Costs() {
       <form class="form" onSubmit=${(e) => e.preventDefault()}>
         <${Field} text=${t("costs.range")}>
           <select value=${days} onChange=${(e) => change({ days: e.target.value })}>
-            ${ranges.map((n) => html`
-              <option value=${n} selected=${n === days}>
-                ${t("costs.days", { n })}
-              </option>
-            `)}
+            <${Options} of=${ranges} chosen=${days} name=${(n) => t("costs.days", { n })} />
           </select>
         <//>
         <${Field} text=${t("costs.by")}>
           <select value=${by} onChange=${(e) => change({ by: e.target.value })}>
-            ${groups.map((g) => html`
-              <option value=${g} selected=${g === by}>
-                ${g.split(",").map((one) => t("costs." + one)).join(", ")}
-              </option>
-            `)}
+            <${Options} of=${groups} chosen=${by} name=${(g) => g.split(",").map((one) => t("costs." + one)).join(", ")} />
           </select>
         <//>
         ${Object.entries(only)

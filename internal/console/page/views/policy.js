@@ -5,7 +5,7 @@ import { address } from "../router.js";
 import { count, known, number, sessionName, t, visible } from "../text.js";
 import { Decision, Rules } from "../ui/decision.js";
 import { html, useEffect, useRef, useState } from "../ui/html.js";
-import { Act, Age, ask, Chip, Level, levelOf, levels, Loaded, Problem, Sheet, untrusted, useLoad, Value } from "../ui/parts.js";
+import { Act, Age, ask, Chip, Level, levelOf, levels, Loaded, Options, Problem, Sheet, untrusted, useLoad, Value } from "../ui/parts.js";
 
 export default function Policy() {
   const at = filters();
@@ -416,20 +416,12 @@ function Message({ of: given, accounts }) {
     <form class="form" onSubmit=${run}>
       <${Field} text=${t("col.channel")}>
         <select ...${field("channel")}>
-          ${[...channels].map((c) => html`
-            <option value=${c} selected=${c === form.channel}>
-              ${c}
-            </option>
-          `)}
+          <${Options} of=${[...channels]} chosen=${form.channel} />
         </select>
       <//>
       <${Field} text=${t("policy.chattype")}>
         <select ...${field("chatType")}>
-          ${["direct", "group", "channel"].map((c) => html`
-            <option value=${c} selected=${c === form.chatType}>
-              ${t("chattype." + c)}
-            </option>
-          `)}
+          <${Options} of=${["direct", "group", "channel"]} chosen=${form.chatType} name=${(c) => t("chattype." + c)} />
         </select>
       <//>
       <${Field} text=${t("policy.to")} hint=${t("policy.tohint")}>
@@ -446,11 +438,7 @@ function Message({ of: given, accounts }) {
               ${t("level." + levelOf(given.label))}, ${t("level.untrusted")}
             </option>
           `}
-          ${levels.map((l) => html`
-            <option value=${l} selected=${l === form.label}>
-              ${t("level." + l)}
-            </option>
-          `)}
+          <${Options} of=${levels} chosen=${form.label} name=${(l) => t("level." + l)} />
         </select>
       <//>
       <${Field} text=${t("col.text")} hint=${t("policy.texthint")}>

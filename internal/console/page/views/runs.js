@@ -3,10 +3,10 @@
 import { json, post } from "../api.js";
 import { address } from "../router.js";
 import { clock, known, number, span, t, visible } from "../text.js";
-import { html, useState } from "../ui/html.js";
+import { html } from "../ui/html.js";
 import { ageColumn, List, statusColumn } from "../ui/list.js";
 import { Markdown } from "../ui/markdown-view.js";
-import { Act, Chip, Facts, Level, Loaded, Moment, Place, useLoad, When } from "../ui/parts.js";
+import { Act, Chip, Facts, Level, Loaded, Moment, Place, Unfold, useLoad, When } from "../ui/parts.js";
 import { Tool } from "../ui/tool.js";
 import { oneLine } from "./deliveries.js";
 
@@ -118,7 +118,11 @@ function Run({ id, row, refresh }) {
             <${Markdown} text=${r.reply} />
           </section>
         `}
-        ${r.started && html`<${Steps} key=${r.id} run=${r} />`}
+        ${r.started && html`
+          <${Unfold} key=${r.id} part="steps" text=${t("runs.steps")}>
+            ${() => html`<${StepList} run=${r} />`}
+          <//>
+        `}
         <${Facts}
           of=${[
             [t("col.id"), html`<code>${r.id}</code>`],
@@ -148,17 +152,7 @@ const callTokens = (u) =>
     cached: number(u.cachedTokens ?? 0),
   });
 
-// Steps shows what a run did, as its conversation has it: calls of models, and tools with their results.
-function Steps({ run }) {
-  const [open, set] = useState(false);
-  return html`
-    <details data-part="steps" onToggle=${(e) => set(e.target.open)}>
-      <summary>${t("runs.steps")}</summary>
-      ${open && html`<${StepList} run=${run} />`}
-    </details>
-  `;
-}
-
+// StepList shows what a run did, as its conversation has it: calls of models, and tools with their results.
 function StepList({ run }) {
   const read = useLoad(
     () => json(`/v1/sessions/${encodeURIComponent(run.session)}/history?limit=500&run=${encodeURIComponent(run.id)}`),

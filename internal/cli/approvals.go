@@ -22,16 +22,15 @@ func approvalsCommand(g command.Deps) *cobra.Command {
 func approvalsList(g command.Deps) *cobra.Command {
 	var p command.Page
 	var all bool
-	var kind, channel string
 	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List what waits for approval, soonest to expire first", Args: command.Args(0, 0)}, command.Get("/v1/approvals", func() url.Values {
 		if p.Status = ""; all {
 			p.Status = "all"
 		}
-		return p.With("kind", kind, "channel", channel)
+		return p.Query()
 	}), printApprovals)
 	cmd.Flags().BoolVar(&all, "all", false, "also list decided ones, newest first")
-	cmd.Flags().StringVar(&kind, "kind", "", "show only this `kind`: call (of a tool) or message (held by a rule)")
-	cmd.Flags().StringVar(&channel, "channel", "", "show only what concerns this `channel`")
+	p.Filter(cmd, "kind", "kind", "show only this `kind`: call (of a tool) or message (held by a rule)")
+	p.Filter(cmd, "channel", "channel", "show only what concerns this `channel`")
 	return p.Add(cmd)
 }
 

@@ -22,12 +22,12 @@ func deliveriesCommand(g command.Deps) *cobra.Command {
 func deliveriesList(g command.Deps) *cobra.Command {
 	var p command.Page
 	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List deliveries, newest first", Args: command.Args(0, 0)}, command.Get("/v1/deliveries", p.Query), printDeliveries)
-	p.Filter(cmd, "channel", "channel", "on this `channel`")
-	p.Filter(cmd, "account", "account", "of this `account`")
-	p.Filter(cmd, "to", "to", "to the conversation with this `ID`")
-	p.Filter(cmd, "session", "session", "of the session with this `ID`")
-	p.Filter(cmd, "rule", "rule", "that this `rule` of the policy has matched")
-	p.Filter(cmd, "text", "q", "whose text contains these `words`")
+	p.Filter(cmd, "channel", "channel", "show only deliveries on this `channel`")
+	p.Filter(cmd, "account", "account", "show only deliveries of this `account`")
+	p.Filter(cmd, "to", "to", "show only deliveries to the conversation with this `ID`")
+	p.Filter(cmd, "session", "session", "show only deliveries of the session with this `ID`")
+	p.Filter(cmd, "rule", "rule", "show only deliveries that this `rule` of the policy has matched")
+	p.Filter(cmd, "text", "q", "show only deliveries whose text contains these `words`")
 	return p.AddStatus(cmd, "queued, held, sending, sent, blocked, failed, unknown, expired or discarded")
 }
 
@@ -104,11 +104,11 @@ func runsCommand(g command.Deps) *cobra.Command {
 func runsList(g command.Deps) *cobra.Command {
 	var p command.Page
 	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List runs, newest first", Args: command.Args(0, 0)}, command.Get("/v1/runs", p.Query), printRuns)
-	p.Filter(cmd, "agent", "agent", "of this `agent`")
-	p.Filter(cmd, "channel", "channel", "whose message came in on this `channel`")
-	p.Filter(cmd, "model", "model", "that this `model` answered")
-	p.Filter(cmd, "kind", "kind", "of this `kind`: message, ask, reply, announce, task, report, command, note or trigger")
-	p.Filter(cmd, "text", "q", "of which the message contains these `words`")
+	p.Filter(cmd, "agent", "agent", "show only runs of this `agent`")
+	p.Filter(cmd, "channel", "channel", "show only runs whose message came in on this `channel`")
+	p.Filter(cmd, "model", "model", "show only runs that this `model` answered")
+	p.Filter(cmd, "kind", "kind", "show only runs of this `kind`: message, ask, reply, announce, task, report, command, note or trigger")
+	p.Filter(cmd, "text", "q", "show only runs of which the message contains these `words`")
 	return p.AddStatus(cmd, "queued, running, done, failed, timeout, aborted or dropped")
 }
 

@@ -16,40 +16,28 @@ func memoryCommand(g command.Deps) *cobra.Command {
 	return command.Group("memory", "What agents remember across sessions", memoryList(g), memorySearch(g), memoryShow(g), memoryVersions(g), memoryDelete(g))
 }
 
-// memoryFlags choose memories.
-type memoryFlags struct{ namespace, audience string }
-
-func (f *memoryFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.namespace, "namespace", "", "show only the memories of this agent, or of the agents that share this `name`")
-	cmd.Flags().StringVar(&f.audience, "audience", "", "show only memories from one place: owner, or the `key` of a conversation")
-}
-
-func levelFlag(cmd *cobra.Command, level *string) {
-	cmd.Flags().StringVar(level, "level", "", "show only memories of this `level`: PUBLIC, INTERNAL, CONFIDENTIAL or RESTRICTED")
+// whose adds the flags for the agents and the place of memories.
+func whose(p *command.Page, cmd *cobra.Command) {
+	p.Filter(cmd, "namespace", "namespace", "show only the memories of this agent, or of the agents that share this `name`")
+	p.Filter(cmd, "audience", "audience", "show only memories from one place: owner, or the `key` of a conversation")
 }
 
 func memoryList(g command.Deps) *cobra.Command {
-	var f memoryFlags
 	var p command.Page
-	var tag, level string
-	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List memories by key", Args: command.Args(0, 0)}, func([]string) (api.Request, error) {
-		return api.Request{Path: "/v1/memory", Query: p.With("namespace", f.namespace, "audience", f.audience, "level", strings.ToUpper(level), "tag", tag)}, nil
-	}, printMemories)
-	f.add(cmd)
-	levelFlag(cmd, &level)
-	cmd.Flags().StringVar(&tag, "tag", "", "show only memories with this `tag`")
+	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List memories by key", Args: command.Args(0, 0)}, command.Get("/v1/memory", p.Query), printMemories)
+	whose(&p, cmd)
+	p.Level(cmd, "memories")
+	p.Filter(cmd, "tag", "tag", "show only memories with this `tag`")
 	return p.Add(cmd)
 }
 
 func memorySearch(g command.Deps) *cobra.Command {
-	var f memoryFlags
-	var level string
 	p := command.Page{Limit: 50}
 	cmd := command.Asking(g, &cobra.Command{Use: "search WORDS", Short: "Search memories, best match first", Args: command.Args(1, command.Unlimited)}, func(args []string) (api.Request, error) {
-		return api.Request{Path: "/v1/memory", Query: p.With("namespace", f.namespace, "audience", f.audience, "level", strings.ToUpper(level), "q", strings.Join(args, " "))}, nil
+		return api.Request{Path: "/v1/memory", Query: p.With("q", strings.Join(args, " "))}, nil
 	}, printMemories)
-	f.add(cmd)
-	levelFlag(cmd, &level)
+	whose(&p, cmd)
+	p.Level(cmd, "memories")
 	cmd.Flags().IntVar(&p.Limit, "limit", 50, "show at most this `number` of memories")
 	return cmd
 }
@@ -87,14 +75,13 @@ func printMemory(s terminal.Screen, got api.MemoryHistory) error {
 }
 
 func memoryVersions(g command.Deps) *cobra.Command {
-	var f memoryFlags
 	var p command.Page
 	cmd := command.Asking(g, &cobra.Command{
 		Use: "versions KEY", Short: "List all versions of a key, including replaced, deleted and expired ones", Args: command.Args(1, 1),
 		Long: `List all versions of a key, including those that were replaced or deleted, or have expired.
 They are kept as long as retention.memories says.`,
 	}, func(args []string) (api.Request, error) {
-		return api.Request{Path: "/v1/memory/versions", Query: p.With("key", args[0], "namespace", f.namespace, "audience", f.audience)}, nil
+		return api.Request{Path: "/v1/memory/versions", Query: p.With("key", args[0])}, nil
 	}, func(s terminal.Screen, got api.MemoryVersions) error {
 		err := terminal.List(s, "No versions of this key found.", []string{"VERSION", "NAMESPACE", "AUDIENCE", "LEVEL", "STATE", "CONTENT", "SAVED", "BY SESSION"}, got.Versions, func(m api.Memory) []string {
 			return []string{m.ID, m.Namespace, m.Audience, m.Level, m.State(), terminal.Short(m.Content), s.Ago(m.Updated), m.Session}
@@ -104,7 +91,7 @@ They are kept as long as retention.memories says.`,
 		}
 		return s.More(got.Next)
 	})
-	f.add(cmd)
+	whose(&p, cmd)
 	return p.Add(cmd)
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,11 +20,9 @@ func pairingCommand(g command.Deps) *cobra.Command {
 }
 
 func pairingList(g command.Deps) *cobra.Command {
-	var status string
-	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List people who asked for access and people who have it", Args: command.Args(0, 0)}, command.Get("/v1/pairings", func() url.Values {
-		return api.Query("status", status)
-	}), printPairings)
-	cmd.Flags().StringVar(&status, "status", "", "show only people with this `status`: pending, approved, denied, revoked or all (default: pending and approved)")
+	var p command.Page
+	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List people who asked for access and people who have it", Args: command.Args(0, 0)}, command.Get("/v1/pairings", p.Query), printPairings)
+	p.Filter(cmd, "status", "status", "show only people with this `status`: pending, approved, denied, revoked or all (default: pending and approved)")
 	return cmd
 }
 

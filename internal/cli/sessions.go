@@ -29,14 +29,14 @@ func sessionsList(g command.Deps) *cobra.Command {
 	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List sessions, the last active first", Args: command.Args(0, 0)}, command.Get("/v1/sessions", p.Query), printSessions)
 	cmd.Flags().IntVar(&p.Limit, "limit", 0, "show at most this `number` of sessions (default 1000)")
 	cmd.Flags().StringVar(&p.After, "after", "", "show the sessions after this `ID`, from the end of the previous page")
-	p.Filter(cmd, "agent", "agent", "of this `agent`")
-	p.Filter(cmd, "channel", "channel", "in which a person last wrote on this `channel`")
-	p.Filter(cmd, "kind", "kind", "of this `kind`: main, direct, group, channel, cron, hook, node, subagent or api")
-	p.Filter(cmd, "level", "level", "whose level is this `level`: that of what they have learned")
-	p.Filter(cmd, "active", "active", "active within this `time`, such as 30m")
-	p.Filter(cmd, "text", "q", "whose key, title or label contains these `words`")
-	p.Only(cmd, "busy", "with a message that is processed or waits")
-	p.Only(cmd, "archived", "that are archived")
+	p.Filter(cmd, "agent", "agent", "show only sessions of this `agent`")
+	p.Filter(cmd, "channel", "channel", "show only sessions in which a person last wrote on this `channel`")
+	p.Filter(cmd, "kind", "kind", "show only sessions of this `kind`: main, direct, group, channel, cron, hook, node, subagent or api")
+	p.Level(cmd, "sessions")
+	p.Filter(cmd, "active", "active", "show only sessions active within this `time`, such as 30m")
+	p.Filter(cmd, "text", "q", "show only sessions whose key, title or label contains these `words`")
+	p.Only(cmd, "busy", "show only sessions with a message that is processed or waits")
+	p.Only(cmd, "archived", "show only sessions that are archived")
 	return cmd
 }
 

@@ -16,11 +16,8 @@ import (
 
 func jobsList(g command.Deps) *cobra.Command {
 	var p command.Page
-	var state string
-	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List jobs, those of sluice.yaml and those created at run time", Args: command.Args(0, 0)}, func([]string) (api.Request, error) {
-		return api.Request{Path: "/v1/cron", Query: p.With("state", state)}, nil
-	}, printJobs)
-	cmd.Flags().StringVar(&state, "state", "", "show only jobs in this `state`: active, paused, faulty or ended")
+	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List jobs, those of sluice.yaml and those created at run time", Args: command.Args(0, 0)}, command.Get("/v1/cron", p.Query), printJobs)
+	p.Filter(cmd, "state", "state", "show only jobs in this `state`: active, paused, faulty or ended")
 	return p.Add(cmd)
 }
 

@@ -45,15 +45,12 @@ func silencesCommand(g command.Deps) *cobra.Command {
 
 func silencesList(g command.Deps) *cobra.Command {
 	var p command.Page
-	var state string
-	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List silences, those that end first at the top", Args: command.Args(0, 0)}, func([]string) (api.Request, error) {
-		return api.Request{Path: "/v1/silences", Query: p.With("state", state)}, nil
-	}, func(s terminal.Screen, got api.SilenceList) error {
+	cmd := command.Asking(g, &cobra.Command{Use: "list", Short: "List silences, those that end first at the top", Args: command.Args(0, 0)}, command.Get("/v1/silences", p.Query), func(s terminal.Screen, got api.SilenceList) error {
 		return terminal.List(s, `No silences found. "--state all" includes silences that have ended.`, []string{"ID", "STATE", "MATCHERS", "AUTHOR", "COMMENT", "ENDS"}, got.Silences, func(x api.Silence) []string {
 			return []string{x.ID, x.State, strings.Join(x.Matchers, " "), x.Author, terminal.Short(x.Comment), instant(&x.Ends)}
 		})
 	})
-	cmd.Flags().StringVar(&state, "state", "", "current (default), all, pending, active or expired `silences`")
+	p.Filter(cmd, "state", "state", "current (default), all, pending, active or expired `silences`")
 	return p.Add(cmd)
 }
 

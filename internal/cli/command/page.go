@@ -3,6 +3,7 @@ package command
 import (
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -47,13 +48,19 @@ func (p *Page) AddStatus(cmd *cobra.Command, statuses string) *cobra.Command {
 
 // Filter adds a flag whose value narrows the list.
 func (p *Page) Filter(cmd *cobra.Command, flag, param, usage string) {
-	value := cmd.Flags().String(flag, "", "show only entries "+usage)
+	value := cmd.Flags().String(flag, "", usage)
 	p.filters = append(p.filters, func() []string { return []string{param, *value} })
+}
+
+// Level adds the flag --level, which narrows the list to a level.
+func (p *Page) Level(cmd *cobra.Command, what string) {
+	value := cmd.Flags().String("level", "", "show only "+what+" of this `level`: PUBLIC, INTERNAL, CONFIDENTIAL or RESTRICTED")
+	p.filters = append(p.filters, func() []string { return []string{"level", strings.ToUpper(*value)} })
 }
 
 // Only adds a flag without a value that narrows the list.
 func (p *Page) Only(cmd *cobra.Command, flag, usage string) {
-	only := cmd.Flags().Bool(flag, false, "show only entries "+usage)
+	only := cmd.Flags().Bool(flag, false, usage)
 	p.filters = append(p.filters, func() []string {
 		if !*only {
 			return nil

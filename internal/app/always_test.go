@@ -18,15 +18,33 @@ func (g *gateway) waitsFor(models *modeltest.Server, args string) (id string) {
 	g.t.Helper()
 	models.Enqueue(modeltest.Call("memory_save", args), modeltest.Say("It is kept."))
 	read(g.t, g.call(http.MethodPost, "/v1/wake", `{"session":"main","text":"keep it"}`), http.StatusAccepted, nil)
+	return g.waiting(1)[0]
+}
+
+// waiting waits until at least n questions wait for a decision, and gives their ids.
+func (g *gateway) waiting(n int) (ids []string) {
+	g.t.Helper()
 	g.soon(func() bool {
 		var waiting struct{ Approvals []struct{ ID string } }
 		read(g.t, g.call(http.MethodGet, "/v1/approvals", ""), http.StatusOK, &waiting)
-		if len(waiting.Approvals) > 0 {
-			id = waiting.Approvals[0].ID
+		ids = nil
+		for _, a := range waiting.Approvals {
+			ids = append(ids, a.ID)
 		}
-		return id != ""
+		return len(ids) >= n
 	})
-	return id
+	return ids
+}
+
+// delivered waits until no message is on its way.
+func (g *gateway) delivered() {
+	g.t.Helper()
+	g.soon(func() bool {
+		var queued, sending struct{ Deliveries []struct{ ID string } }
+		read(g.t, g.call(http.MethodGet, "/v1/deliveries?status=queued", ""), http.StatusOK, &queued)
+		read(g.t, g.call(http.MethodGet, "/v1/deliveries?status=sending", ""), http.StatusOK, &sending)
+		return len(queued.Deliveries)+len(sending.Deliveries) == 0
+	})
 }
 
 // saves has the main session call a tool, and waits for the end of the run: nobody is asked.

@@ -111,6 +111,7 @@ policy:
 		read(t, g.call(http.MethodPost, "/v1/messages", `{"channel":"`+channel+`","to":"`+to+`","text":"`+text+`"}`), http.StatusAccepted, nil)
 	}
 	send("telegram", "-1001", "slow for the group")
+	g.waiting(2) // the questions are asked in this order
 	send("webchat", "local", "slow for the page")
 	b := g.console("/inbox")
 	const texts = `[...document.querySelectorAll(".row .on-sub")].map((n) => n.innerText)`

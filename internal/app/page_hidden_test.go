@@ -17,14 +17,15 @@ import (
 // seen is what a view shows, and the answers that it got.
 type seen struct{ Text, Answers string }
 
-// walks signs in with the token of a role and opens each view.
-func (g *gateway) walks(t *testing.T, role, token string, now time.Time) map[string]seen {
+// walks signs in with the token of a role and opens each view. So many messages wait for a decision, as far as the token may know.
+func (g *gateway) walks(t *testing.T, role, token string, waiting int, now time.Time) map[string]seen {
 	t.Helper()
 	b := newBrowser(t)
 	b.watch()
 	b.run(visits + fmt.Sprintf(`Date.now = () => %d;`, now.UnixMilli())) // the time stands still, so that ages do not differ
 	b.open(g.url("/overview#token=" + token))
 	b.until(`document.querySelector("[data-flow=sent]")`)
+	b.until(fmt.Sprintf(`document.querySelector("nav.rail [data-view=inbox] .badge")?.textContent.startsWith("%d ")`, waiting)) // comes a little later
 	paths := make([]string, len(views))
 	for i, v := range views {
 		paths[i] = v.path
@@ -32,7 +33,6 @@ func (g *gateway) walks(t *testing.T, role, token string, now time.Time) map[str
 	list, err := json.Marshal(paths)
 	require.NoError(t, err)
 	got := eval[map[string]seen](b, `(async () => {
-		await new Promise((done) => setTimeout(done, 250)); // the number of what waits for a person comes a little later
 		document.body.style.display = "none"; // nothing is drawn, which takes much longer than the views
 		const seen = {};
 		for (const path of `+string(list)+`) {
@@ -62,7 +62,7 @@ func TestCheck38WhatIsHiddenIsAbsent(t *testing.T) {
 	g := start(t, `
 models: { default: offline/guide }
 channels: { webchat: { classification: RESTRICTED } }
-alerts: { route: { receiver: ops }, receivers: [ { name: ops, targets: ["webchat:local"] } ] }
+alerts: { route: { receiver: ops, group_wait: 0s }, receivers: [ { name: ops, targets: ["webchat:local"] } ] }
 policy: { rules: [ { name: look, hook: PRE_OUTPUT, when: 'text.contains("held")', action: require_approval, approvers: ["telegram:1"] } ] }
 `)
 	now := time.Now().Add(time.Minute)
@@ -90,17 +90,20 @@ policy: { rules: [ { name: look, hook: PRE_OUTPUT, when: 'text.contains("held")'
 		say("/v1/alerts", `{"key":"`+words+`","severity":"critical","title":"`+words+`","text":"`+words+`","label":"`+level+`"}`)
 		id := say("/v1/sessions", `{"persistent":true,"title":"`+words+`"}`)
 		say("/v1/sessions/"+id+"/messages", `{"message":"remember that `+words+`","label":"`+level+`"}`)
+		g.waiting(i + 1)
+		g.notified("words-"+levels[0], 1) // the others are in its group, which speaks again in five minutes
+		g.delivered()
 		if i < len(roles) { // the numbers of each level, with another role each: roles hide no rows
 			who := roles[i] + " " + level
-			before[who] = g.walks(t, roles[i], tokens[who], now)
+			before[who] = g.walks(t, roles[i], tokens[who], i+1, now)
 		}
 	}
 	for who, token := range tokens {
 		t.Run(who, func(t *testing.T) {
 			t.Parallel()
 			role, level, _ := strings.Cut(who, " ")
-			got := g.walks(t, role, token, now)
 			known := slices.Index(levels, level) + 1
+			got := g.walks(t, role, token, known, now)
 			for _, v := range views {
 				for _, other := range levels[known:] {
 					require.NotContains(t, got[v.path].Text+got[v.path].Answers, "words-"+other, v.path)

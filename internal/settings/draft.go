@@ -33,6 +33,7 @@ type Effects struct {
 	Print    string // version of the file that the draft changes
 	Faults   Faults
 	Changes  []Change
+	Entries  []EntryChange
 	Accounts []Account
 	Waiting  []string // keys that would need a restart
 }
@@ -76,7 +77,7 @@ func (s *Settings) plan(d Draft, keep bool) (p plan, err error) {
 		}
 		p.text = v.Text
 	default:
-		edits := flat(d.Edits)
+		edits := ordered(flat(d.Edits))
 		if len(edits) > editsMax {
 			p.Faults = Faults{{Text: fmt.Sprintf("the change has %d keys, the maximum is %d: change the file, or make several changes", len(edits), editsMax)}}
 			return p, nil
@@ -103,7 +104,9 @@ func (s *Settings) plan(d Draft, keep bool) (p plan, err error) {
 	if err := errors.Join(Locate(keys, p.text, s.gateway.Overrides(p.config)), locateOld(running, old, s.gateway)); err != nil {
 		return p, err
 	}
-	p.Changes = Diff(running, keys)
+	var moved moves
+	p.Entries, moved = compare(EntriesOf(s.gateway.Running()), EntriesOf(p.config), running, keys)
+	p.Changes = moved.diff(running, keys)
 	p.Accounts = accounts(running, keys, p.Changes)
 	for _, c := range p.Changes {
 		if s.gateway.Waits(c) {

@@ -105,7 +105,8 @@ func hide(keys []Key, written map[string]string) {
 }
 
 type walker struct {
-	keys []Key
+	keys    []Key
+	entries []Entry
 	// patterns: visit one element that stands for all, instead of the elements of tables and lists.
 	patterns bool
 }
@@ -135,13 +136,17 @@ func (w *walker) walk(v reflect.Value, f tags.Field, path string) {
 		w.walk(reflect.New(v.Type().Elem()).Elem(), tags.Field{Doc: f.Doc, Enum: f.Enum}, path+"."+anyName)
 	case kind == reflect.Map:
 		for _, name := range slices.Sorted(maps.Keys(asStrings(v))) {
-			w.walk(v.MapIndex(reflect.ValueOf(name).Convert(v.Type().Key())), tags.Field{Doc: f.Doc, Enum: f.Enum}, hint.Join(path, name))
+			of, at := v.MapIndex(reflect.ValueOf(name).Convert(v.Type().Key())), hint.Join(path, name)
+			w.entry(of, at, name, "")
+			w.walk(of, tags.Field{Doc: f.Doc, Enum: f.Enum}, at)
 		}
 	case kind == reflect.Slice && listOfSections(v.Type().Elem()) && w.patterns:
 		w.walk(reflect.New(v.Type().Elem()).Elem(), tags.Field{Doc: f.Doc, Enum: f.Enum}, path+"[]")
 	case kind == reflect.Slice && listOfSections(v.Type().Elem()):
 		for i := range v.Len() {
-			w.walk(v.Index(i), tags.Field{Doc: f.Doc, Enum: f.Enum}, fmt.Sprintf("%s[%d]", path, i))
+			at := fmt.Sprintf("%s[%d]", path, i)
+			w.entry(v.Index(i), at, "", path)
+			w.walk(v.Index(i), tags.Field{Doc: f.Doc, Enum: f.Enum}, at)
 		}
 	default:
 		w.leaf(v, f, path)

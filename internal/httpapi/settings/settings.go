@@ -160,7 +160,7 @@ func (a *API) Patterns(ctx context.Context, _ *struct{}) (*wire.Body[configPatte
 
 // ConfigDraft is a configuration as the owner wants it.
 type ConfigDraft struct {
-	Changes []configEdit `json:"changes,omitempty" maxItems:"1000" doc:"keys with their new values; comments, order and all other lines stay"`
+	Changes []configEdit `json:"changes,omitempty" maxItems:"1000" doc:"keys with their new values; comments, order and all other lines stay. An index such as [1] is that of the file before the changes; that of a new entry is the number of entries"`
 	Text    *string      `json:"text,omitempty" doc:"instead of changes: the whole file"`
 	Version int          `json:"version,omitempty" minimum:"1" doc:"instead of changes: go back to this version of the history"`
 }
@@ -202,18 +202,29 @@ type configAccount struct {
 	Effect  string `json:"effect" enum:"starts,stops,restarts"`
 }
 
+type configEntry struct {
+	Path   string `json:"path" doc:"of a removed entry: its path before the change"`
+	Name   string `json:"name,omitempty" doc:"name of the section, or the id or name of the entry of a list; absent: it has none"`
+	Effect string `json:"effect" enum:"added,removed"`
+}
+
 // ConfigEffects are what a draft would do.
 type ConfigEffects struct {
 	OK       bool            `json:"ok" doc:"the change has no faults and can be saved"`
 	Version  string          `json:"version" doc:"version of the file, for If-Match"`
 	Faults   []configFault   `json:"faults"`
 	Changes  []ConfigChange  `json:"changes" doc:"differences to the settings in effect"`
+	Entries  []configEntry   `json:"entries" doc:"sections and entries of lists that would be added or removed, such as agents"`
 	Accounts []configAccount `json:"accounts" doc:"what would happen to accounts"`
 	Restart  []string        `json:"restart" doc:"changed keys that would need a restart"`
 }
 
 func effectsOf(e *settings.Effects) ConfigEffects {
 	out := ConfigEffects{OK: len(e.Faults) == 0, Version: e.Print, Faults: faultsOf(e.Faults), Changes: changesOf(e.Changes), Accounts: []configAccount{}, Restart: texts(e.Waiting)}
+	out.Entries = make([]configEntry, len(e.Entries))
+	for i, c := range e.Entries {
+		out.Entries[i] = configEntry(c)
+	}
 	for _, a := range e.Accounts {
 		out.Accounts = append(out.Accounts, configAccount(a))
 	}

@@ -290,6 +290,15 @@ export const Sheet = ({ label = t("part.table"), heads, acts: buttons, children 
   </div>
 `;
 
+// Field is a part of a form: its name, its input, and a hint.
+export const Field = ({ text, hint, children }) => html`
+  <label class="field">
+    <span>${text}</span>
+    ${children}
+    ${hint && html`<small>${hint}</small>`}
+  </label>
+`;
+
 // Facts lists names with values; those without a value are left out.
 export const Facts = ({ of }) => html`
   <dl class="facts">

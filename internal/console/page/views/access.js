@@ -4,8 +4,7 @@ import { call, json, me, owns, post } from "../api.js";
 import { exact, t, visible } from "../text.js";
 import { html, useState } from "../ui/html.js";
 import { Narrowed } from "../ui/list.js";
-import { Act, Age, ask, Copy, Level, levels, Loaded, Options, Problem, Sheet, useLoad } from "../ui/parts.js";
-import { Field } from "./policy.js";
+import { Act, Age, ask, Copy, Field, Level, levels, Loaded, Options, Problem, Sheet, useLoad } from "../ui/parts.js";
 
 export default function Access() {
   return html`

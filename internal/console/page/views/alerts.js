@@ -5,10 +5,9 @@ import { address, useAddress } from "../router.js";
 import { known, number, t, visible } from "../text.js";
 import { html, useState } from "../ui/html.js";
 import { ageColumn, List, statusColumn } from "../ui/list.js";
-import { Act, Age, Chip, Facts, Level, Loaded, Problem, Tabs, toast, Unfold, useLoad, When } from "../ui/parts.js";
+import { Act, Age, Chip, Facts, Field, Level, Loaded, Problem, Tabs, toast, Unfold, useLoad, When } from "../ui/parts.js";
 import { Everything } from "../ui/locked.js";
 import { Markdown } from "../ui/markdown-view.js";
-import { Field } from "./policy.js";
 
 export default function Alerts() {
   const part = useAddress().query.get("part") ?? "alerts";

@@ -2,18 +2,20 @@
 // earlier versions. A secret is never here: its field is empty, and a new one is sent only when it was typed.
 
 import { call, json, owns, post, Refused } from "../api.js";
-import { change, useAddress } from "../router.js";
+import { address, change, go, useAddress } from "../router.js";
 import { exact, known, t, visible } from "../text.js";
+import { Entries, inside, isEntry, placeOf, source } from "../ui/entries.js";
 import { cls, html, useEffect, useReducer, useRef, useState } from "../ui/html.js";
-import { Act, Age, Chip, Loaded, Options, Pager, Problem, Tabs, toast, useLoad } from "../ui/parts.js";
-import { Field } from "./policy.js";
+import { Act, Age, ask, Chip, Field, Loaded, Options, Pager, Problem, Tabs, toast, useLoad } from "../ui/parts.js";
 
 const shownMax = 100; // settings at a time
+const parts = ["settings", "entries", "history"];
 
 export default function Config() {
   const at = useAddress();
-  const part = at.query.get("part") === "history" ? "history" : "settings";
-  const names = Object.fromEntries(["settings", "history"].map((p) => [p, t("config." + p)]));
+  const asked = at.query.get("part");
+  const part = parts.includes(asked) ? asked : parts[0];
+  const names = Object.fromEntries(parts.map((p) => [p, t("config." + p)]));
   const read = useLoad(() => (owns() ? json("/v1/config") : null), []);
   if (!owns())
     return html`
@@ -27,7 +29,9 @@ export default function Config() {
       <${Loaded} of=${read}>
         ${(c) => html`
           <${About} of=${c} />
-          ${part === "history" ? html`<${History} of=${c} again=${read.again} />` : html`<${Settings} of=${c} again=${read.again} />`}
+          ${part === "history"
+            ? html`<${History} of=${c} again=${read.again} />`
+            : html`<${Changing} of=${c} again=${read.again} part=${part} />`}
         `}
       <//>
     </div>
@@ -103,15 +107,75 @@ const unsaved = {
   extra: [], // settings that are not there yet
 };
 
-function Settings({ of: c, again }) {
-  const at = useAddress();
+// Changing shows what is not saved yet, above the settings or the entries that can be added and removed.
+function Changing({ of: c, again, part }) {
   const [, draw] = useReducer((n) => n + 1, 0);
-  const keep = (name) => (value) => {
-    unsaved[name] = value;
+  const keep = (edits, extra = unsaved.extra) => {
+    Object.assign(unsaved, { edits, extra });
     draw();
   };
-  const [set, add] = [keep("edits"), keep("extra")];
   const { edits, extra } = unsaved;
+  const put = (changes, settings = []) => {
+    const next = { ...edits };
+    for (const e of changes) {
+      if (e.remove) for (const path of Object.keys(next)) if (path !== e.path && inside(path, e.path)) delete next[path];
+      next[e.path] = e;
+    }
+    keep(next, [...settings, ...extra]);
+  };
+  const drop = (path) => {
+    if (!isEntry(edits[path])) {
+      const { [path]: gone, ...rest } = edits;
+      return keep(rest);
+    }
+    // What is in an entry that is not added goes too, and new entries of the list that follow move up.
+    const place = placeOf(path),
+      index = Number(path.match(/\[(\d+)\]$/)?.[1] ?? Infinity);
+    const moved = (one) =>
+      one.replace(/\[\d+\]/g, (text, at) => {
+        const n = Number(text.slice(1, -1));
+        return at === place.length && one.startsWith(place) && n > index ? `[${n - 1}]` : text;
+      });
+    const rest = (list) => list.filter((one) => !inside(one.path, path)).map((one) => ({ ...one, path: moved(one.path) }));
+    return keep(Object.fromEntries(rest(Object.values(edits)).map((e) => [e.path, e])), rest(extra));
+  };
+  const keys = [...extra.filter((k) => !c.keys.some((one) => one.path === k.path)), ...c.keys];
+  return html`
+    <${Draft}
+      draft=${{ changes: Object.values(edits) }}
+      version=${c.version}
+      drop=${drop}
+      keys=${keys}
+      done=${() => {
+        keep({}, []);
+        again();
+      }}
+      stale=${again}
+      cancel=${() => keep({}, [])}
+    />
+    ${part === "entries" ? html`
+      <${Addable}
+        keys=${keys}
+        edits=${edits}
+        put=${put}
+        drop=${drop}
+        show=${(path) => go(address("config", "", { q: path }))}
+      />
+    ` : html`<${Settings} of=${c} keys=${keys} edits=${edits} put=${put} />`}
+  `;
+}
+
+function Addable(props) {
+  const read = useLoad(() => json("/v1/config/keys"), []);
+  return html`
+    <${Loaded} of=${read}>
+      ${({ keys }) => html`<${Entries} ...${props} patterns=${keys} />`}
+    <//>
+  `;
+}
+
+function Settings({ of: c, keys, edits, put: alter }) {
+  const at = useAddress();
   const [open, show] = useState("");
   const filter = (values) => change({ ...values, page: "" });
   const turn = (to) => change({ page: to > 0 ? String(to + 1) : "" });
@@ -119,14 +183,9 @@ function Settings({ of: c, again }) {
     section = at.query.get("section") ?? "",
     which = at.query.get("show") ?? "all";
   const put = (e) => {
-    set({ ...edits, [e.path]: e });
+    alter([e]);
     show("");
   };
-  const drop = (path) => {
-    const { [path]: gone, ...rest } = edits;
-    set(rest);
-  };
-  const keys = [...extra.filter((k) => !c.keys.some((one) => one.path === k.path)), ...c.keys];
   const found = keys.filter(
     (k) =>
       (!section || sectionOf(k.path) === section) &&
@@ -138,19 +197,6 @@ function Settings({ of: c, again }) {
   const page = Math.max(0, Math.min(asked || 0, Math.ceil(found.length / shownMax) - 1));
   const some = found.slice(page * shownMax, (page + 1) * shownMax);
   return html`
-    <${Draft}
-      draft=${{ changes: Object.values(edits) }}
-      version=${c.version}
-      drop=${drop}
-      keys=${keys}
-      done=${() => {
-        set({});
-        add([]);
-        again();
-      }}
-      stale=${again}
-      cancel=${() => set({})}
-    />
     <div class="filters" id="filters" role="search">
       <label class=${cls("filter", q && "set")}>
         <span>${t("filter.words")}</span>
@@ -173,7 +219,7 @@ function Settings({ of: c, again }) {
     <${Add}
       known=${keys}
       add=${(k) => {
-        add([k, ...extra]);
+        alter([], [k]);
         filter({ q: "", section: "", show: "" });
         show(k.path);
       }}
@@ -224,7 +270,7 @@ function Add({ known: have, add }) {
   const find = (e) => {
     e.preventDefault();
     const name = path.trim();
-    const fits = patterns.find((p) => shape(p.path).test(name));
+    const fits = patterns.find((p) => new RegExp(`^${source(p.path)}$`).test(name));
     if (!fits || name.includes("<")) return say(t(name.includes("<") ? "config.name" : "config.unknown"));
     say("");
     write("");
@@ -266,17 +312,6 @@ function Add({ known: have, add }) {
     </form>
   `;
 }
-
-// shape is what the paths of a pattern look like.
-const shape = (pattern) =>
-  new RegExp(
-    "^" +
-      pattern
-        .replace(/[.*+?^${}()|\\]/g, "\\$&")
-        .replace(/\\?\.<name>/g, '(?:\\.[^.[\\]"\\s<>]+|\\["[^"]+"\\])')
-        .replace(/\[\]/g, "\\[\\d+\\]") +
-      "$",
-  );
 
 function Setting({ of: k, edit, open, toggle, put }) {
   return html`
@@ -425,6 +460,8 @@ export function Draft({ draft, version, drop, keys = [], done, stale, cancel }) 
               <code>${visible(e.path)}</code>${" "}
               ${e.remove ? (
                 t("config.removed")
+              ) : isEntry(e) ? (
+                t("entry.new")
               ) : keys.find((k) => k.path === e.path)?.kind === "secret" ? (
                 t("config.newsecret")
               ) : html`→ ${written(e.value, "", true)}`}${" "}
@@ -450,11 +487,12 @@ export function Draft({ draft, version, drop, keys = [], done, stale, cancel }) 
         `}
         ${result?.ok && html`
           <h3>${t("config.would")}</h3>
-          <${Changes} of=${result.changes} />
+          <${EntryChanges} of=${result.entries} />
+          <${Grouped} of=${result} />
           ${result.accounts.length > 0 && html`
             <ul class="lines">
               ${result.accounts.map((a) => html`
-                <li>${t("config.account." + a.effect, { name: visible(a.channel + "/" + a.account) })}</li>
+                <li>${accountText(a)}</li>
               `)}
             </ul>
           `}
@@ -478,6 +516,8 @@ export function Draft({ draft, version, drop, keys = [], done, stale, cancel }) 
           part="save"
           disabled=${checked.of !== text || !result?.ok}
           run=${async () => {
+            const gone = removedIn(result);
+            if (gone.length > 0 && !(await ask(t("entry.sure"), t("config.save"), { detail: html`<${Sentences} of=${gone} />`, danger: true }))) return false;
             const saved = call("/v1/config", { method: "PUT", headers: { "If-Match": '"' + version + '"' }, body: draft });
             const answer = await (
               await saved.catch((problem) => {
@@ -498,6 +538,56 @@ export function Draft({ draft, version, drop, keys = [], done, stale, cancel }) 
         </button>
       </div>
     </section>
+  `;
+}
+
+const stops = (kind) => known("stops", kind.replace(/^channels\.[a-z]+/, "channels"));
+
+// entryText says what happens to an entry.
+const entryText = (e) => {
+  const place = placeOf(e.path),
+    after = e.effect === "removed" ? stops(place) : place;
+  const name = visible(e.name || e.path);
+  return [t("entry." + e.effect, { name, place: visible(place) }), after.includes(" ") ? after : ""].filter(Boolean).join(" ");
+};
+
+const accountText = (a) => t("config.account." + a.effect, { name: visible(a.channel + "/" + a.account) });
+
+// removedIn says what a change removes or stops.
+const removedIn = (result) => [
+  ...result.entries.filter((e) => e.effect === "removed").map(entryText),
+  ...result.accounts.filter((a) => a.effect === "stops").map(accountText),
+];
+
+// EntryChanges lists what is added and removed as a whole.
+const EntryChanges = ({ of }) =>
+  of.length > 0 && html`
+    <ul class="lines" data-part="entries">
+      ${of.slice(0, shownMax).map((e) => html`
+        <li>
+          <${Chip} status=${e.effect === "removed" ? "stopped" : "done"} text=${t("entry.chip." + e.effect)} /> ${entryText(e)}
+        </li>
+      `)}
+    </ul>
+    ${of.length > shownMax && html`<p class="soft">${t("config.more", { n: of.length - shownMax })}</p>`}
+  `;
+
+const Sentences = ({ of }) => of.map((text) => html`<span class="sentence">${text}</span>`);
+
+// Grouped lists what differs; the settings of entries that are added or removed are folded.
+function Grouped({ of: { changes, entries } }) {
+  const whole = (c) =>
+    entries.some((e) => inside(c.path, e.path) && !(e.effect === "removed" ? c.is_set : c.was_set));
+  const folded = changes.filter(whole),
+    others = changes.filter((c) => !whole(c));
+  return html`
+    ${(others.length > 0 || entries.length === 0) && html`<${Changes} of=${others} />`}
+    ${folded.length > 0 && html`
+      <details data-part="whole">
+        <summary>${t("entry.whole", { n: folded.length })}</summary>
+        <${Changes} of=${folded} />
+      </details>
+    `}
   `;
 }
 

@@ -4,8 +4,7 @@ import { json, query, saveAnswer } from "../api.js";
 import { address, change, useAddress } from "../router.js";
 import { exact, language, number, t, visible } from "../text.js";
 import { html } from "../ui/html.js";
-import { Loaded, Options, toast, useLoad } from "../ui/parts.js";
-import { Field } from "./policy.js";
+import { Field, Loaded, Options, toast, useLoad } from "../ui/parts.js";
 
 const groups = ["day", "day,agent,model", "agent", "model", "person", "session", "job"];
 const ranges = [1, 7, 30, 365]; // days, with today

@@ -5,7 +5,23 @@ import { address } from "../router.js";
 import { count, known, number, sessionName, t, visible } from "../text.js";
 import { Decision, Rules } from "../ui/decision.js";
 import { html, useEffect, useRef, useState } from "../ui/html.js";
-import { Act, Age, ask, Chip, Level, levelOf, levels, Loaded, Options, Problem, Sheet, untrusted, useLoad, Value } from "../ui/parts.js";
+import {
+  Act,
+  Age,
+  ask,
+  Chip,
+  Field,
+  Level,
+  levelOf,
+  levels,
+  Loaded,
+  Options,
+  Problem,
+  Sheet,
+  untrusted,
+  useLoad,
+  Value,
+} from "../ui/parts.js";
 
 export default function Policy() {
   const at = filters();
@@ -381,14 +397,6 @@ function useTry(run) {
     },
   ];
 }
-
-export const Field = ({ text, hint, children }) => html`
-  <label class="field">
-    <span>${text}</span>
-    ${children}
-    ${hint && html`<small>${hint}</small>`}
-  </label>
-`;
 
 function TryMessage({ of: given }) {
   const status = useLoad(() => json("/v1/status"), []);

@@ -158,7 +158,7 @@ func TestConsoleListsMoveNothingUnderThePointer(t *testing.T) {
 	b.click(".row input")
 	b.until(`document.querySelector(".bulk").innerText.includes("1 selected")`)
 	before := eval[int](b, `reads`)
-	eval[bool](b, `import("/live.js").then((m) => { new BroadcastChannel("sluice.stream").postMessage({ event: { kinds: ["deliveries"] }, name: "changed" }); return new Promise((done) => setTimeout(() => done(true), 900)); })`)
+	eval[bool](b, `import("/base.js").then((m) => { new BroadcastChannel("sluice.stream").postMessage({ event: { kinds: ["deliveries"] }, name: "changed" }); return new Promise((done) => setTimeout(() => done(true), 900)); })`)
 	require.Equal(t, before, eval[int](b, `reads`), "a list with chosen rows stands still")
 }
 
@@ -255,7 +255,7 @@ func TestConsoleSevenTabs(t *testing.T) {
 	for _, b := range tabs {
 		b.shows("echo: to all of you")
 	}
-	eval[bool](first, `import("/api.js").then((m) => { m.signOut(); return true; })`)
+	eval[bool](first, `import("/base.js").then((m) => { m.signOut(); return true; })`)
 	tabs[5].reloaded(`document.getElementById("ask")?.open`)
 }
 
@@ -283,7 +283,7 @@ channels: { webchat: { classification: RESTRICTED } }
 		require.NotContains(t, strings.ToLower(text), "hidden", v)
 		require.Empty(t, eval[[]string](b, `[...document.querySelectorAll("main button.danger, main button.main, main [data-part=allow]")].filter((n) => n.checkVisibility()).map((n) => n.textContent)`), v)
 	}
-	require.Equal(t, 1, eval[int](b, `import("/api.js").then((m) => m.json("/v1/deliveries")).then((d) => d.deliveries.length)`))
+	require.Equal(t, 1, eval[int](b, `import("/base.js").then((m) => m.json("/v1/deliveries")).then((d) => d.deliveries.length)`))
 	b.open(g.url("/conversations/" + made.ID))
 	b.state("withheld")
 	require.NotContains(t, b.log(), "hidden words")
@@ -399,7 +399,7 @@ func TestPageShowsTheLog(t *testing.T) {
 		read(t, g.call(http.MethodPost, "/v1/wake", `{"text":"keep it","session":"`+made.Key+`"}`), http.StatusAccepted, nil)
 	}
 	heard := func() {
-		eval[bool](b, `import("/live.js").then((m) => { window.told = false; m.onChange(["logs"], () => (window.told = true)); return true; })`)
+		eval[bool](b, `import("/base.js").then((m) => { window.told = false; m.onChange(["logs"], () => (window.told = true)); return true; })`)
 	}
 	b.open(g.url("/logs?q=waits+for+an+approval"))
 	b.until(`document.querySelector(".empty") && document.querySelector("#connection.connected")`)

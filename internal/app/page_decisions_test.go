@@ -86,7 +86,7 @@ func TestPageDecidesOnlyAboutWhatItShows(t *testing.T) {
 	require.Len(t, waiting.Approvals, 2)
 	eval[bool](b, `(() => { window.late = []; const box = document.querySelector("#approvals [data-part=args]"), allow = document.querySelector("#approvals [data-part=allow]");
 		new MutationObserver(() => late.push(allow.disabled)).observe(box, { childList: true, characterData: true, subtree: true }); return true; })()`)
-	shown := eval[string](b, `import("/api.js").then((m) => m.json("/v1/approvals")).then((a) => a.approvals.find((p) => JSON.stringify(p.args, null, 2) === document.querySelector("#approvals [data-part=args]").textContent).id)`)
+	shown := eval[string](b, `import("/base.js").then((m) => m.json("/v1/approvals")).then((a) => a.approvals.find((p) => JSON.stringify(p.args, null, 2) === document.querySelector("#approvals [data-part=args]").textContent).id)`)
 	read(t, g.call(http.MethodPost, "/v1/approvals/"+shown+"/deny", ""), http.StatusOK, nil)
 	b.until(`document.querySelector("#approvals [data-part=args]").textContent !== ` + quoted(first))
 	require.Equal(t, []bool{true}, eval[[]bool](b, `late`), "the buttons rest while the question changes")

@@ -42,8 +42,8 @@ func (g *gateway) walks(t *testing.T, role, token string, waiting int, now time.
 		}
 		return seen;
 	})()`)
-	require.Equal(t, role, eval[string](b, `import("/api.js").then(({ acts, owns }) => (owns() ? "owner" : acts() ? "operator" : "viewer"))`))
-	numbers := eval[[]int](b, `import("/api.js").then(async ({ json }) => {
+	require.Equal(t, role, eval[string](b, `import("/base.js").then(({ acts, owns }) => (owns() ? "owner" : acts() ? "operator" : "viewer"))`))
+	numbers := eval[[]int](b, `import("/base.js").then(async ({ json }) => {
 		const { traffic } = await json("/v1/overview");
 		const [sent, runs] = await Promise.all([traffic.sent.list, traffic.runs.list].map((l) => json(l)));
 		return [traffic.sent.count, sent.deliveries.length, traffic.runs.count, runs.runs.length];

@@ -82,7 +82,7 @@ func TestPageHasNoDayWithoutEntries(t *testing.T) {
 	b.do(chromedp.Evaluate[chromedp.Void](`window.rows.messages.push(
 			{ id: "m1", role: "user", run: "run_1", text: "question", created: "2026-01-01T12:00:00Z" },
 			{ id: "m2", role: "notice", text: "May it run?", created: "2026-01-02T12:00:00Z", buttons: [{ label: "Allow", value: "/approve apr_1 allow" }] });
-		import("/router.js").then((m) => m.go("/conversations/fake")); 0`))
+		import("/base.js").then((m) => m.go("/conversations/fake")); 0`))
 	b.until(`document.getElementById("log")?.innerText.includes("question")`)
 	require.Equal(t, 1, eval[int](b, `document.querySelectorAll("#log .day").length`))
 	require.Equal(t, 1, eval[int](b, `document.querySelectorAll("#log .entry").length`))
@@ -110,10 +110,10 @@ func TestPageBeginsAnewForSomebodyElse(t *testing.T) {
 	other := tab()
 	other.open(g.url("/overview#token=" + g.tokenOf("viewer", "PUBLIC")))
 	first.reloaded(`!window.marked`)
-	first.until(`(import("/api.js").then((m) => (window.role = m.me?.role)), window.role === "viewer")`)
+	first.until(`(import("/base.js").then((m) => (window.role = m.me?.role)), window.role === "viewer")`)
 	mark()
 
-	eval[bool](other, `import("/api.js").then((m) => { m.signOut(); return true; })`)
+	eval[bool](other, `import("/base.js").then((m) => { m.signOut(); return true; })`)
 	first.reloaded(`!window.marked && location.pathname === "/" && document.getElementById("ask")?.open`)
 	mark()
 	other.until(`document.getElementById("ask")?.open`)

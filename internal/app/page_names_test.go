@@ -41,7 +41,27 @@ func TestConsoleNamesConversations(t *testing.T) {
 		"agent:main:telegram:group:\u202ex":                    "Group \\u{202e}x",
 		"something else":                                       "something else",
 	} {
-		require.Equal(t, want, eval[string](b, `import("/text.js").then((m) => m.sessionName(`+quoted(key)+`))`), key)
+		require.Equal(t, want, eval[string](b, `import("/base.js").then((m) => m.sessionName(`+quoted(key)+`))`), key)
 	}
-	require.Equal(t, "Plan › 7", eval[string](b, `import("/text.js").then((m) => m.sessionName("agent:main:telegram:group:-1005:topic:7", "Plan"))`))
+	require.Equal(t, "Plan › 7", eval[string](b, `import("/base.js").then((m) => m.sessionName("agent:main:telegram:group:-1005:topic:7", "Plan"))`))
+}
+
+// The page writes numbers as the browser would, in each language: Intl.NumberFormat, which does the same, takes the browser too long
+// to use it for the first view.
+func TestPageWritesNumbers(t *testing.T) {
+	t.Parallel()
+	b := start(t, "models: { default: offline/echo }\n").console("/overview")
+	const wrong = `import("/base.js").then(async ({ choose, number, languagesKnown }) => {
+		const wrong = [];
+		for (const language of languagesKnown) {
+			await choose(language);
+			for (const decimals of [0, 1, 3]) {
+				const intl = new Intl.NumberFormat(language, { maximumFractionDigits: decimals });
+				for (const n of [0, 7, 42, 999, 1000, 12345, 999999, 1234567, 1e12, -1, -1234, 0.25, 1.26, 9.96, 999.96, 1234.5678, 0.0004])
+					if (number(n, decimals) !== intl.format(n)) wrong.push([language, decimals, n, number(n, decimals), intl.format(n)]);
+			}
+		}
+		return wrong;
+	})`
+	require.Empty(t, eval[[][]any](b, wrong))
 }

@@ -97,7 +97,7 @@ func TestPageBehindAProxyThatSignsPeopleIn(t *testing.T) {
 		b.until(`document.querySelector(".calm, .needs") && document.querySelector("#connection.connected")`)
 		b.open(front + "/deliveries")
 		b.until(`document.querySelector(".row")`)
-		return eval[string](b, `import("/api.js").then(({ me, acts }) => [me.actor, me.role, me.level, me.via, acts() ? "acts" : "reads"].join(" "))`)
+		return eval[string](b, `import("/base.js").then(({ me, acts }) => [me.actor, me.role, me.level, me.via, acts() ? "acts" : "reads"].join(" "))`)
 	}
 	const rows = `document.querySelector(".rows").innerText`
 	require.Equal(t, "proxy:ann@example.org owner RESTRICTED proxy acts", enter("ann@example.org"))
@@ -155,7 +155,7 @@ func TestPageNoticesThatTheProxySignedOut(t *testing.T) {
 			b := newBrowser(t)
 			b.open(front + "/oauth2/start?as=ann@example.org")
 			b.until(`document.querySelector(".calm, .needs") && document.querySelector("#connection.connected")`)
-			b.do(chromedp.Evaluate[chromedp.Void](`fetch("/oauth2/sign_out").then(() => import("/api.js")).then((m) => ` + ask + `); 0`))
+			b.do(chromedp.Evaluate[chromedp.Void](`fetch("/oauth2/sign_out").then(() => import("/base.js")).then((m) => ` + ask + `); 0`))
 			b.reloaded(`document.title === "sign in"`)
 		})
 	}
@@ -169,7 +169,7 @@ func TestPageSignsOutOfAnEndedSignIn(t *testing.T) {
 	b.open(g.identify() + "/oauth2/start?as=ann@example.org")
 	b.until(`document.querySelector(".calm, .needs") && document.querySelector("#connection.connected")`)
 	// No request of the page itself comes between the end of the sign-in and signing out.
-	b.do(chromedp.Evaluate[chromedp.Void](`localStorage.setItem("sluice.draft", "words"); import("/api.js").then((m) => { document.cookie = "ended=yes"; m.signOut(); m.call("/v1/me"); }); 0`))
+	b.do(chromedp.Evaluate[chromedp.Void](`localStorage.setItem("sluice.draft", "words"); import("/base.js").then((m) => { document.cookie = "ended=yes"; m.signOut(); m.call("/v1/me"); }); 0`))
 	b.reloaded(`["signed out", "sign in"].includes(document.title)`)
 	require.Equal(t, "signed out", eval[string](b, `document.title + (localStorage.getItem("sluice.draft") ?? "")`))
 }

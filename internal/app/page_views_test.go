@@ -51,7 +51,7 @@ const visits = `
 		}
 	};
 	window.visit = async (path) => {
-		const [{ go }, { ready }] = await Promise.all([import("/router.js"), import("/shell.js")]);
+		const { go, ready } = await import("/base.js");
 		await ready(path.split(/[/?]/)[0]);
 		go("/" + path);
 		for (let calm = 0; calm < 3; ) {

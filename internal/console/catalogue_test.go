@@ -39,14 +39,16 @@ func catalogue(t *testing.T, language string) map[string]string {
 func scripts(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	require.NoError(t, filepath.WalkDir("page", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || filepath.Ext(path) != ".js" || strings.HasPrefix(path, "page/text/") {
+	for _, folder := range []string{"base", "page"} {
+		require.NoError(t, filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || filepath.Ext(path) != ".js" || strings.HasPrefix(path, "page/text/") || path == "page/base.js" {
+				return err
+			}
+			content, err := os.ReadFile(filepath.Clean(path))
+			found[path] = string(content)
 			return err
-		}
-		content, err := os.ReadFile(filepath.Clean(path))
-		found[path] = string(content)
-		return err
-	}))
+		}))
+	}
 	return found
 }
 

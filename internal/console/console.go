@@ -1,6 +1,8 @@
 // Package console serves the operator's console: a page that shows and steers everything that the HTTP API knows, and chats
-// with the agents. It is plain HTML, CSS and JavaScript without a build step, embedded in the binary; package contents are
-// under page/. It stores no data: what it shows comes from the API, with the caller's token.
+// with the agents. It is plain HTML, CSS and JavaScript, embedded in the binary: what is under page/ is served as it is. It stores no
+// data: what it shows comes from the API, with the caller's token.
+//
+// What every view builds on are the modules of base/. A browser reads them as one, page/base.js, which go generate makes.
 //
 // Each file of page/views is a view, and the views' names are the first parts of their addresses (/deliveries/dlv_1), which
 // all answer with the same page.
@@ -12,7 +14,6 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"embed"
-	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"io/fs"
@@ -25,14 +26,22 @@ import (
 	"sync"
 )
 
-//go:embed page
+//go:generate go -C ../../tools run ./pagebase ../internal/console/base ../internal/console/page/base.js
+
+//go:embed page base/lib/*.LICENSE
 var files embed.FS
 
 const (
 	shell = "index.html"
 	home  = "overview" // the view of the address /
+	base  = "/base.js" // what every view builds on
 
 	unreadable = "the page can't be read"
+
+	// csp lets a browser run the page's own modules and nothing else. No text becomes HTML or code (Trusted Types without a policy), and
+	// nothing comes from elsewhere.
+	csp = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self' blob:; connect-src 'self'; " +
+		"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
 
 // types are the media types of the page's files. The system's own table may lack some of them.
@@ -55,8 +64,6 @@ func Handler(on bool) http.Handler {
 type page struct {
 	files map[string]*file
 	views map[string]func() (string, error) // the header Link of each, see [preloads]
-	early string                            // the header Link of what makes the first requests
-	csp   string
 }
 
 // loaded is the page of all handlers: the files are part of the program, so each is compressed once.
@@ -78,31 +85,21 @@ func load() (*page, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the page's files: %w", err)
 	}
-	index, err := files.ReadFile("page/" + shell)
-	if err != nil {
-		return nil, fmt.Errorf("read the page: %w", err)
-	}
 	for view := range p.views {
-		p.views[view] = sync.OnceValues(func() (string, error) { return preloads("/views/"+view+".js", index) })
+		p.views[view] = sync.OnceValues(func() (string, error) { return preloads("/views/" + view + ".js") })
 	}
-	p.early, err = preloads("/first.js", nil)
-	if err != nil {
-		return nil, err
-	}
-	p.csp, err = contentSecurityPolicy(index)
-	return p, err
+	return p, nil
 }
 
 var imported = regexp.MustCompile(`(?m)^(?:import|export) [^;]*?from "([^"]+)"`)
 
-// preloads is a header Link with a module and all that it imports, except what the page names itself. A browser may read these
-// modules before the page, which has the map of the libraries' names, so they must not import a library by its name.
-func preloads(module string, index []byte) (string, error) {
+// preloads is a header Link with a module and all that it imports, except the base, which the page names itself.
+func preloads(module string) (string, error) {
 	var links []string
-	seen := map[string]bool{}
+	seen := map[string]bool{base: true}
 	for waiting := []string{module}; len(waiting) > 0; waiting = waiting[1:] {
 		address := waiting[0]
-		if seen[address] || bytes.Contains(index, []byte(`"`+address+`"`)) {
+		if seen[address] {
 			continue
 		}
 		seen[address] = true
@@ -112,11 +109,7 @@ func preloads(module string, index []byte) (string, error) {
 			return "", fmt.Errorf("read what %s imports: %w", module, err)
 		}
 		for _, m := range imported.FindAllSubmatch(content, -1) {
-			name := string(m[1])
-			if !strings.HasPrefix(name, ".") {
-				return "", fmt.Errorf("%s imports %q: import it from ui/html.js", address, name)
-			}
-			waiting = append(waiting, path.Join(path.Dir(address), name))
+			waiting = append(waiting, path.Join(path.Dir(address), string(m[1])))
 		}
 	}
 	return strings.Join(links, ", "), nil
@@ -136,21 +129,6 @@ func (p *page) textsOf(r *http.Request) string {
 	return "/text/en.js"
 }
 
-var inline = regexp.MustCompile(`(?s)<script type="importmap">(.*?)</script>`)
-
-// contentSecurityPolicy lets a browser run the page's own modules and its import map, and nothing else. No text becomes
-// HTML or code (Trusted Types without a policy), and nothing comes from elsewhere.
-func contentSecurityPolicy(index []byte) (string, error) {
-	found := inline.FindSubmatch(index)
-	if found == nil {
-		return "", fmt.Errorf("%s has no import map", shell)
-	}
-	sum := sha256.Sum256(found[1])
-	return "default-src 'none'; script-src 'self' 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; style-src 'self'; " +
-		"img-src 'self' blob:; media-src 'self' blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
-		"require-trusted-types-for 'script'; trusted-types 'none'", nil
-}
-
 // ServeHTTP implements [http.Handler].
 func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	address, links := r.URL.Path, ""
@@ -161,7 +139,7 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, unreadable, http.StatusInternalServerError)
 			return
 		}
-		address, links = "/"+shell, p.early+", "+preload(p.textsOf(r))+", "+modules
+		address, links = "/"+shell, preload(p.textsOf(r))+", "+modules
 	}
 	found := p.files[address]
 	if found == nil || r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -169,7 +147,7 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h := w.Header()
-	h.Set("Content-Security-Policy", p.csp)
+	h.Set("Content-Security-Policy", csp)
 	if links != "" {
 		h.Set("Link", links)
 	}

@@ -1,9 +1,7 @@
 // A conversation as it is shown: what is stored, what happens now, and what was typed here and is not stored yet. It draws
 // nothing itself: `changed` is called when entries come or go, and an entry's own `draw` when only it has changed.
 
-import { call, events, json, Refused } from "./api.js";
-import { followSession } from "./live.js";
-import { t } from "./text.js";
+import { call, events, followSession, json, Refused, t } from "./base.js";
 
 const moves = /^\s*\/(edit|retry|undo|branch|compact)\b/i; // commands that change which messages the thread has
 const renews = /^\s*\/(new|reset)\b/i;

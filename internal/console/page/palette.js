@@ -1,12 +1,10 @@
 // The palette (Ctrl K) finds views, conversations and objects by their id; and the list of keys.
 
-import { json } from "./api.js";
-import { goLetters, letters, lettersOn, setLetters } from "./keys.js";
-import { address, go } from "./router.js";
-import { t, visible } from "./text.js";
-import { cls, html, useEffect, useReducer, useState } from "./ui/html.js";
+import {
+  address, cls, Dialog, go, goLetters, html, Icon, json, letters, lettersOn, setLetters, t, useEffect, useReducer,
+  useState, visible,
+} from "./base.js";
 import { nameOf } from "./views/conversations.js";
-import { Dialog, Icon } from "./ui/parts.js";
 
 // byID: an id begins with its kind.
 const byID = { sess_: "conversations", run_: "runs", dlv_: "deliveries", apr_: "inbox", mem_: "memory" };

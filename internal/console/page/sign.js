@@ -1,8 +1,6 @@
 // Signing in. Everything that needs the token waits for it, once for all.
 
-import { signedInElsewhere, signIn, wasSignedIn } from "./api.js";
-import { t } from "./text.js";
-import { html, render, useEffect, useRef, useState } from "./ui/html.js";
+import { html, render, signedInElsewhere, signIn, t, useEffect, useRef, useState, wasSignedIn } from "./base.js";
 
 let asking = null;
 

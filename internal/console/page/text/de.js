@@ -25,6 +25,8 @@ export default {
   "short.deliveries": "Gesendet",
 
   "time.now": "jetzt",
+  "number.decimals": ",",
+  "number.thousands": ".",
   "time.ms": "{n} ms",
   "time.s": "{v} s",
   "time.min": "{v} min",

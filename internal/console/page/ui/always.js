@@ -1,9 +1,6 @@
 // Always allow: a rule for the calls that are like one that waits. The rule is shown as YAML before it is saved.
 
-import { json } from "../api.js";
-import { t, visible } from "../text.js";
-import { html, useEffect, useState } from "./html.js";
-import { Dialog, Problem, toast } from "./parts.js";
+import { Dialog, html, json, Problem, t, toast, useEffect, useState, visible } from "../base.js";
 
 const pause = 250; // milliseconds after the last key, before the rule is shown again
 const any = "*";

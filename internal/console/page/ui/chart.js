@@ -1,7 +1,7 @@
-// Charts by the hour. The library comes when the first one is shown; a table says the same to those who don't see it.
+// Charts by the hour. The library comes when the first one is shown; a table says the same to those who don't see it. Both come after
+// the view has been drawn.
 
-import { exact, minute, number, t } from "../text.js";
-import { html, useEffect, useRef } from "./html.js";
+import { exact, html, minute, number, t, useEffect, useRef, useState } from "../base.js";
 
 let library = null;
 function load() {
@@ -30,6 +30,8 @@ function resolved(name) {
 // Chart draws lines over time: [[key, name, colour], …] of points with at.
 export function Chart({ title, points, lines, unit = "" }) {
   const box = useRef(null);
+  const [late, later] = useState(false);
+  useEffect(() => later(true), []);
   useEffect(() => {
     const node = box.current;
     let chart = null,
@@ -103,7 +105,7 @@ export function Chart({ title, points, lines, unit = "" }) {
           </tr>
         </thead>
         <tbody>
-          ${points.map((p) => html`
+          ${late && points.map((p) => html`
             <tr>
               <td>${exact(p.at)}</td>
               ${lines.map(([key]) => html`

@@ -1,9 +1,6 @@
 // The field to write in: drafts are kept, commands are completed, files are dropped on it, Enter sends, Up edits.
 
-import { acts, call } from "../api.js";
-import { bytes, t, visible } from "../text.js";
-import { cls, html, useEffect, useRef, useState } from "./html.js";
-import { Icon, toast } from "./parts.js";
+import { acts, bytes, call, cls, html, Icon, t, toast, useEffect, useRef, useState, visible } from "../base.js";
 
 const largest = 100 << 20; // bytes of a file
 const most = 10; // files of a message

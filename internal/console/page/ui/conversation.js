@@ -1,15 +1,14 @@
 // One conversation: its messages, what it did, and a field to write in.
 
 import { Chat } from "../chat.js";
-import { json, post } from "../api.js";
-import { address, change, useAddress } from "../router.js";
-import { clock, day, number, t, visible } from "../text.js";
+import {
+  Act, address, change, clock, cls, Component, Copy, day, html, Icon, json, Level, Moment, number, post, Problem, t,
+  untrusted, useAddress, useEffect, useLayoutEffect, useReducer, useRef, useState, visible,
+} from "../base.js";
 import { Composer } from "./composer.js";
 import { Files } from "./files.js";
 import { Find } from "./find.js";
-import { cls, Component, html, useEffect, useLayoutEffect, useReducer, useRef, useState } from "./html.js";
 import { Growing, loading as loadMarkdown, Markdown } from "./markdown-view.js";
-import { Act, Copy, Icon, Level, Moment, Problem, untrusted } from "./parts.js";
 import { Question } from "./question.js";
 import { Settings } from "./settings.js";
 import { Tool } from "./tool.js";

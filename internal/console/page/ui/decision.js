@@ -1,8 +1,6 @@
 // A decision of the gate: what it says, and every rule that it looked at, in order.
 
-import { known, t, visible } from "../text.js";
-import { html } from "./html.js";
-import { Chip } from "./parts.js";
+import { Chip, html, known, t, visible } from "../base.js";
 
 export const Decision = ({ of }) => html`
   <div class="decision">

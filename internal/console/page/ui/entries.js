@@ -1,9 +1,7 @@
 // Entries: the sections of the configuration that can be added and removed whole, such as agents, accounts and receivers. What is
 // added or removed becomes a change like that of a setting.
 
-import { known, t, visible } from "../text.js";
-import { cls, html, useState } from "./html.js";
-import { Chip, Field, Options } from "./parts.js";
+import { Chip, cls, Field, html, known, Options, t, useState, visible } from "../base.js";
 
 const mark = /\.<name>|\[\]/g;
 

@@ -1,10 +1,7 @@
 // Files: pictures and sounds are shown, everything else is a button that saves it. Their addresses need the token, so they
 // are read first and then shown from memory.
 
-import { file, save } from "../api.js";
-import { bytes, t, visible } from "../text.js";
-import { html, useEffect, useRef, useState } from "./html.js";
-import { Icon, toast } from "./parts.js";
+import { bytes, file, html, Icon, save, t, toast, useEffect, useRef, useState, visible } from "../base.js";
 
 const largest = 10 << 20; // bytes of a picture or sound that is shown unasked
 const shows = (f) =>

@@ -1,9 +1,6 @@
 // Find looks for a text in a conversation, also in messages that are not read yet, and goes from match to match.
 
-import { change, useAddress } from "../router.js";
-import { number, t } from "../text.js";
-import { html, useEffect, useRef, useState } from "./html.js";
-import { Icon } from "./parts.js";
+import { change, html, Icon, number, t, useAddress, useEffect, useRef, useState } from "../base.js";
 
 const pause = 300; // ms after the last letter before it looks
 

@@ -1,13 +1,10 @@
 // A list: filters in the address, rows that are only drawn where they are in sight, and the chosen row opened beside it.
 
-import { acts, query } from "../api.js";
-import { current } from "../keys.js";
-import { onChange } from "../live.js";
-import { address, change, go, useAddress } from "../router.js";
-import { exact, known, local, number, t } from "../text.js";
-import { look } from "./exact.js";
-import { cls, html, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "./html.js";
-import { Age, Chip, copy, Icon, Level, Options, Pager, Problem, toast } from "./parts.js";
+import {
+  acts, address, Age, change, Chip, cls, copy, current, exact, go, html, Icon, known, Level, local, look, number,
+  onChange, Options, Pager, Problem, query, t, toast, useAddress, useEffect, useLayoutEffect, useMemo, useReducer,
+  useRef, useState,
+} from "../base.js";
 import { Rows } from "./rows.js";
 
 const spare = 12; // rows that are drawn above and below what is in sight

@@ -1,10 +1,6 @@
 // What only somebody may see who sees everything: it, or what to change where.
 
-import { json, owns } from "../api.js";
-import { address } from "../router.js";
-import { known, t } from "../text.js";
-import { html } from "./html.js";
-import { levelOf, Loaded, useLoad } from "./parts.js";
+import { address, html, json, known, levelOf, Loaded, owns, t, useLoad } from "../base.js";
 
 const highest = "RESTRICTED";
 const pageLevel = "channels.webchat.classification";

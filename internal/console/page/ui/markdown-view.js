@@ -1,8 +1,7 @@
 // A text as Markdown. The library comes after the first words are shown; until then, and while it fails, the text stands
 // as it was written.
 
-import { visible } from "../text.js";
-import { html, useEffect, useLayoutEffect, useRef, useState } from "./html.js";
+import { html, useEffect, useLayoutEffect, useRef, useState, visible } from "../base.js";
 
 let library = null;
 let reading = null;

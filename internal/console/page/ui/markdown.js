@@ -2,8 +2,7 @@
 // nothing a model writes can become markup. Links go to http, https and mailto only, and pictures are not loaded.
 
 import MarkdownIt from "../lib/markdown-it.mjs";
-import { t as words } from "../text.js";
-import { copy } from "./parts.js";
+import { copy, t as words } from "../base.js";
 
 const textMost = 200000; // characters; a longer text is shown as it is written
 const levelMost = 32; // sixteen lists inside each other, or twice as many quotes; what would be deeper is text

@@ -1,12 +1,10 @@
 // The question that waits for a decision in a conversation, above the field to write in. One is shown at a time, oldest first,
 // with all of its arguments. A button only decides about the question that it was drawn with, and none does so by a key.
 
-import { acts, json, owns, Refused } from "../api.js";
-import { onChange } from "../live.js";
-import { t, visible } from "../text.js";
+import {
+  acts, html, json, Left, Level, onChange, owns, Refused, say, t, useEffect, useRef, useState, visible,
+} from "../base.js";
 import { Always } from "./always.js";
-import { html, useEffect, useRef, useState } from "./html.js";
-import { Left, Level, say } from "./parts.js";
 
 const settle = 600; // milliseconds; a question that replaces another cannot be answered before, so that a late click has no effect
 

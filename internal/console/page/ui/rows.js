@@ -4,7 +4,7 @@
 // Lists are newest first, so new rows are on the first page. In a list with another order, new rows can be on any page; sort
 // compares two rows of such a list.
 
-import { page } from "../api.js";
+import { page } from "../base.js";
 
 const first = 50; // rows of the first page, and of those that are read again
 const further = 200; // rows of the pages that follow

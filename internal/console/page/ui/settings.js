@@ -1,10 +1,9 @@
 // Settings of a conversation: what it may do and how it answers, and starting it over.
 
-import { acts, json, owns, post } from "../api.js";
-import { go, address } from "../router.js";
-import { known, t, visible } from "../text.js";
-import { html, useState } from "./html.js";
-import { ask, Dialog, Facts, Icon, Level, Options, Problem, toast } from "./parts.js";
+import {
+  acts, address, ask, Dialog, Facts, go, html, Icon, json, known, Level, Options, owns, post, Problem, t, toast,
+  useState, visible,
+} from "../base.js";
 
 const choices = {
   send_policy: ["allow", "deny"],

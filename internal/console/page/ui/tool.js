@@ -1,8 +1,6 @@
 // A call of a tool, with its arguments and its result.
 
-import { bytes, t, visible } from "../text.js";
-import { html } from "./html.js";
-import { Level, Text } from "./parts.js";
+import { bytes, html, Level, t, Text, visible } from "../base.js";
 
 // Tool shows a call in one line, with its arguments and its result behind it.
 export function Tool({ of: one }) {

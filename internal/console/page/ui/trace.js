@@ -1,10 +1,8 @@
 // What a conversation did: its runs one by one, and what it asked of others.
 
-import { json } from "../api.js";
-import { address } from "../router.js";
-import { number, sessionName, span, t, visible } from "../text.js";
-import { html } from "./html.js";
-import { Age, Chip, Level, Loaded, useLoad } from "./parts.js";
+import {
+  address, Age, Chip, html, json, Level, Loaded, number, sessionName, span, t, useLoad, visible,
+} from "../base.js";
 import { oneLine } from "../views/deliveries.js";
 import { took, tokens, waited } from "../views/runs.js";
 

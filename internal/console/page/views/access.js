@@ -1,10 +1,10 @@
 // Access: the tokens with what each may, and the browsers that are signed in.
 
-import { call, json, me, owns, post } from "../api.js";
-import { exact, t, visible } from "../text.js";
-import { html, useState } from "../ui/html.js";
+import {
+  Act, Age, ask, call, Copy, exact, Field, html, json, Level, levels, Loaded, me, Options, owns, post, Problem, Sheet,
+  t, useLoad, useState, visible,
+} from "../base.js";
 import { Narrowed } from "../ui/list.js";
-import { Act, Age, ask, Copy, Field, Level, levels, Loaded, Options, Problem, Sheet, useLoad } from "../ui/parts.js";
 
 export default function Access() {
   return html`

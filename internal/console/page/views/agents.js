@@ -1,11 +1,10 @@
 // Agents: which there are, what works for them, and whether it is well.
 
-import { json, owns, post } from "../api.js";
-import { address } from "../router.js";
-import { known, number, span, t, visible } from "../text.js";
-import { html, useEffect, useRef, useState } from "../ui/html.js";
+import {
+  Act, address, Age, Chip, Facts, html, json, known, Level, Loaded, number, owns, Parts, post, span, t, toast, Unfold,
+  useEffect, useLoad, useRef, useState, visible, When,
+} from "../base.js";
 import { Narrowed } from "../ui/list.js";
-import { Act, Age, Chip, Facts, Level, Loaded, Parts, toast, Unfold, useLoad, When } from "../ui/parts.js";
 import { Draft, Editor } from "./config.js";
 
 const healths = ["ok", "warning", "down", "unknown"];

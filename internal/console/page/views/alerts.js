@@ -1,11 +1,10 @@
 // Alerts: what is wrong, who was notified, and what mutes it.
 
-import { acts, call, json, page, post } from "../api.js";
-import { address, useAddress } from "../router.js";
-import { known, number, t, visible } from "../text.js";
-import { html, useState } from "../ui/html.js";
+import {
+  Act, acts, address, Age, call, Chip, Facts, Field, html, json, known, Level, Loaded, number, page, post, Problem, t,
+  Tabs, toast, Unfold, useAddress, useLoad, useState, visible, When,
+} from "../base.js";
 import { ageColumn, List, statusColumn } from "../ui/list.js";
-import { Act, Age, Chip, Facts, Field, Level, Loaded, Problem, Tabs, toast, Unfold, useLoad, When } from "../ui/parts.js";
 import { Everything } from "../ui/locked.js";
 import { Markdown } from "../ui/markdown-view.js";
 

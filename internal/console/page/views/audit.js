@@ -1,11 +1,10 @@
 // Audit: who did what, when, to what; and whether the trail is unaltered.
 
-import { json } from "../api.js";
-import { address } from "../router.js";
-import { date, minute, number, t, visible } from "../text.js";
-import { html, useState } from "../ui/html.js";
+import {
+  address, Copy, date, Facts, html, json, Level, levels, minute, Moment, number, Problem, t, useState, Value, visible,
+  When,
+} from "../base.js";
 import { ageColumn, levelColumn, List } from "../ui/list.js";
-import { Copy, Facts, Level, levels, Moment, Problem, Value, When } from "../ui/parts.js";
 
 export default function Audit() {
   return html`

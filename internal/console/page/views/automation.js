@@ -1,12 +1,10 @@
 // Automation: jobs with what they did and will do, hooks with their requests, nodes and checks.
 
-import { call, json, page, post } from "../api.js";
-import { onChange } from "../live.js";
-import { address, useAddress } from "../router.js";
-import { date, day, minute, number, t, visible } from "../text.js";
-import { html, useEffect, useState } from "../ui/html.js";
+import {
+  Act, address, Age, ask, call, Chip, date, day, Facts, html, json, Level, Loaded, minute, Moment, number, onChange,
+  page, post, t, Tabs, Text, useAddress, useEffect, useLoad, useState, Value, visible, When,
+} from "../base.js";
 import { ageColumn, List, statusColumn } from "../ui/list.js";
-import { Act, Age, ask, Chip, Facts, Level, Loaded, Moment, Tabs, Text, useLoad, Value, When } from "../ui/parts.js";
 import { oneLine } from "./deliveries.js";
 import { tokens } from "./runs.js";
 

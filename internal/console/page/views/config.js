@@ -1,12 +1,11 @@
 // Config: the settings in effect with where each comes from, changes that are checked and shown before they are saved, and
 // earlier versions. A secret is never here: its field is empty, and a new one is sent only when it was typed.
 
-import { call, json, owns, post, Refused } from "../api.js";
-import { address, change, go, useAddress } from "../router.js";
-import { exact, known, t, visible } from "../text.js";
+import {
+  Act, address, Age, ask, call, change, Chip, cls, exact, Field, go, html, json, known, Loaded, Options, owns, Pager,
+  post, Problem, Refused, t, Tabs, toast, useAddress, useEffect, useLoad, useReducer, useRef, useState, visible,
+} from "../base.js";
 import { Entries, inside, isEntry, placeOf, source } from "../ui/entries.js";
-import { cls, html, useEffect, useReducer, useRef, useState } from "../ui/html.js";
-import { Act, Age, ask, Chip, Field, Loaded, Options, Pager, Problem, Tabs, toast, useLoad } from "../ui/parts.js";
 
 const shownMax = 100; // settings at a time
 const parts = ["settings", "entries", "history"];

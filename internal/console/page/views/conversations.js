@@ -1,10 +1,7 @@
 // Conversations: find one, read it, steer it, write in it.
 
-import { address } from "../router.js";
-import { sessionName, t, visible } from "../text.js";
-import { html } from "../ui/html.js";
+import { address, Age, Chip, html, levels, sessionName, t, visible } from "../base.js";
 import { levelColumn, List } from "../ui/list.js";
-import { Age, Chip, levels } from "../ui/parts.js";
 import { Conversation } from "../ui/conversation.js";
 
 const kinds = ["main", "direct", "group", "channel", "cron", "hook", "node", "subagent", "api"];

@@ -1,10 +1,9 @@
 // Costs: the usage and cost of model calls, and how much of each budget is used.
 
-import { json, query, saveAnswer } from "../api.js";
-import { address, change, useAddress } from "../router.js";
-import { exact, language, number, t, visible } from "../text.js";
-import { html } from "../ui/html.js";
-import { Field, Loaded, Options, toast, useLoad } from "../ui/parts.js";
+import {
+  address, change, exact, Field, html, json, language, Loaded, number, Options, query, saveAnswer, t, toast,
+  useAddress, useLoad, visible,
+} from "../base.js";
 
 const groups = ["day", "day,agent,model", "agent", "model", "person", "session", "job"];
 const ranges = [1, 7, 30, 365]; // days, with today

@@ -1,14 +1,13 @@
 // Deliveries: what left, what waits, what was stopped, and why.
 
-import { acts, json, post } from "../api.js";
-import { html } from "../ui/html.js";
+import {
+  Act, acts, address, Age, ask, Chip, Facts, html, json, Level, Loaded, number, Place, post, routeName, t, useLoad,
+  visible, When,
+} from "../base.js";
 import { ageColumn, levelColumn, List, statusColumn } from "../ui/list.js";
 import { Markdown } from "../ui/markdown-view.js";
-import { Act, Age, ask, Chip, Facts, Level, Loaded, Place, routeName, useLoad, When } from "../ui/parts.js";
 import { Decision } from "../ui/decision.js";
 import { Files } from "../ui/files.js";
-import { number, t, visible } from "../text.js";
-import { address } from "../router.js";
 import { Decide } from "./inbox.js";
 
 export const statuses = [

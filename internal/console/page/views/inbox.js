@@ -1,13 +1,11 @@
 // Inbox: what waits for a person: tool calls, held messages and people who ask to talk.
 
-import { acts, json, owns, post, Refused } from "../api.js";
-import { address } from "../router.js";
-import { t, visible } from "../text.js";
+import {
+  acts, address, Age, Chip, Facts, html, json, Left, Level, Loaded, onChange, owns, post, Problem, Refused, t, Text,
+  toast, useEffect, useLoad, useState, visible, When,
+} from "../base.js";
 import { Always } from "../ui/always.js";
-import { html, useEffect, useState } from "../ui/html.js";
 import { levelColumn, List, statusColumn } from "../ui/list.js";
-import { Age, Chip, Facts, Left, Level, Loaded, Problem, Text, toast, useLoad, When } from "../ui/parts.js";
-import { onChange } from "../live.js";
 import { oneLine } from "./deliveries.js";
 import { Markdown } from "../ui/markdown-view.js";
 

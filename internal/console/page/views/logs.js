@@ -1,10 +1,8 @@
 // Logs: the newest lines of the gateway's log. They are kept in memory, so a restart begins with an empty list.
 
-import { known, t, visible } from "../text.js";
-import { html, useState } from "../ui/html.js";
+import { Chip, Facts, html, known, t, Text, useState, visible, When } from "../base.js";
 import { ageColumn, List } from "../ui/list.js";
 import { Everything } from "../ui/locked.js";
-import { Chip, Facts, Text, When } from "../ui/parts.js";
 import { oneLine } from "./deliveries.js";
 
 const levels = ["debug", "info", "warn", "error"];

@@ -1,11 +1,9 @@
 // Memory: what the agents know, for whom and at which level; every version, and forgetting.
 
-import { call, json } from "../api.js";
-import { address } from "../router.js";
-import { t, visible } from "../text.js";
-import { html } from "../ui/html.js";
+import {
+  Act, address, Age, ask, call, Chip, Facts, html, json, Level, levels, Loaded, t, Text, useLoad, visible, When,
+} from "../base.js";
 import { ageColumn, levelColumn, List } from "../ui/list.js";
-import { Act, Age, ask, Chip, Facts, Level, levels, Loaded, Text, useLoad, When } from "../ui/parts.js";
 import { oneLine } from "./deliveries.js";
 
 const label = (m) => m.classification + "/" + m.trust;

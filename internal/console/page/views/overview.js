@@ -1,12 +1,10 @@
 // Overview: is all well, and what needs a person. Each number opens its rows.
 
-import { json } from "../api.js";
-import { onChange } from "../live.js";
-import { address } from "../router.js";
-import { count, t, visible } from "../text.js";
+import {
+  address, Age, Chip, count, html, json, Left, Level, Loaded, onChange, Parts, Place, t, useEffect, useLoad, useTick,
+  visible,
+} from "../base.js";
 import { Chart } from "../ui/chart.js";
-import { html, useEffect } from "../ui/html.js";
-import { Age, Chip, Left, Level, Loaded, Parts, Place, useLoad, useTick } from "../ui/parts.js";
 
 // where are the lists of the API in this page.
 const where = {

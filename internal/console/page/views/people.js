@@ -1,12 +1,10 @@
 // People: who is heard, who asks to be, and what decides it.
 
-import { json, post } from "../api.js";
-import { onChange } from "../live.js";
-import { address } from "../router.js";
-import { known, t, visible } from "../text.js";
-import { html, useEffect } from "../ui/html.js";
+import {
+  Act, address, Age, ask, Chip, Facts, html, json, known, Loaded, onChange, post, Sheet, t, useEffect, useLoad,
+  visible,
+} from "../base.js";
 import { Narrowed } from "../ui/list.js";
-import { Act, Age, ask, Chip, Facts, Loaded, Sheet, useLoad } from "../ui/parts.js";
 import { Person } from "./inbox.js";
 
 const states = ["approved", "denied", "revoked", "pending"];

@@ -1,27 +1,11 @@
 // Policy: what may leave and by which rule, what is always allowed, and what a rule would do, tried without any effect.
 
-import { acts, call, json, owns, post, query } from "../api.js";
-import { address } from "../router.js";
-import { count, known, number, sessionName, t, visible } from "../text.js";
-import { Decision, Rules } from "../ui/decision.js";
-import { html, useEffect, useRef, useState } from "../ui/html.js";
 import {
-  Act,
-  Age,
-  ask,
-  Chip,
-  Field,
-  Level,
-  levelOf,
-  levels,
-  Loaded,
-  Options,
-  Problem,
-  Sheet,
-  untrusted,
-  useLoad,
-  Value,
-} from "../ui/parts.js";
+  Act, acts, address, Age, ask, call, Chip, count, Field, html, json, known, Level, levelOf, levels, Loaded, number,
+  Options, owns, post, Problem, query, sessionName, Sheet, t, untrusted, useEffect, useLoad, useRef, useState, Value,
+  visible,
+} from "../base.js";
+import { Decision, Rules } from "../ui/decision.js";
 
 export default function Policy() {
   const at = filters();

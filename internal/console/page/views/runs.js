@@ -1,12 +1,11 @@
 // Runs: what the agents have worked on, how long it waited and took, and how it ended.
 
-import { json, post } from "../api.js";
-import { address } from "../router.js";
-import { clock, known, number, span, t, visible } from "../text.js";
-import { html } from "../ui/html.js";
+import {
+  Act, address, Chip, clock, Facts, html, json, known, Level, Loaded, Moment, number, Place, post, span, t, Unfold,
+  useLoad, visible, When,
+} from "../base.js";
 import { ageColumn, List, statusColumn } from "../ui/list.js";
 import { Markdown } from "../ui/markdown-view.js";
-import { Act, Chip, Facts, Level, Loaded, Moment, Place, Unfold, useLoad, When } from "../ui/parts.js";
 import { Tool } from "../ui/tool.js";
 import { oneLine } from "./deliveries.js";
 

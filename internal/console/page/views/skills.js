@@ -1,9 +1,6 @@
 // Skills: what agents can look up how to do, whether its content is what was reviewed, and trusting it.
 
-import { json, owns } from "../api.js";
-import { known, t, visible } from "../text.js";
-import { html } from "../ui/html.js";
-import { Act, ask, Chip, Facts, Level, Loaded, useLoad, When } from "../ui/parts.js";
+import { Act, ask, Chip, Facts, html, json, known, Level, Loaded, owns, t, useLoad, visible, When } from "../base.js";
 
 const tones = { ok: "good", unpinned: "warn", changed: "bad", invalid: "bad", missing: "bad" };
 const short = (digest) => digest && html`<code title=${digest}>${visible(digest.replace(/^sha256:/, "").slice(0, 12))}</code>`;

@@ -1,11 +1,10 @@
 // Why: one chain of causes, from the platform's event to the receipt, as it was then.
 
-import { acts, json } from "../api.js";
-import { address, decoded, go, useAddress } from "../router.js";
-import { clock, span, t, visible } from "../text.js";
+import {
+  acts, address, Chip, clock, cls, Copy, decoded, go, html, json, Level, Loaded, Moment, span, t, useAddress, useLoad,
+  useState, visible,
+} from "../base.js";
 import { Rules } from "../ui/decision.js";
-import { cls, html, useState } from "../ui/html.js";
-import { Chip, Copy, Level, Loaded, Moment, useLoad } from "../ui/parts.js";
 
 // views of the objects that a step names.
 const views = {

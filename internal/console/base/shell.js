@@ -34,7 +34,7 @@ const loaded = new Map(); // view → its component
 // ready reads the module of a view, so that the view is drawn at once. The view says what is wrong if that fails.
 export async function ready(name) {
   if (views.includes(name))
-    await import(`./views/${name}.js`).then(
+    await import(`/views/${name}.js`).then(
       (m) => loaded.set(name, m.default),
       () => {},
     );
@@ -183,7 +183,7 @@ export function Shell({ again, known }) {
     ${open === "you" && html`<${You} again=${again} close=${() => show("")} keys=${() => show("keys")} />`}
     ${(open === "palette" || open === "keys") && html`
       <${Late}
-        load=${() => import("./palette.js")}
+        load=${() => import("/palette.js")}
         name=${open === "palette" ? "Palette" : "Keys"}
         of=${{ views, close: () => show(""), show }}
       />
@@ -243,7 +243,7 @@ function View({ name }) {
   useEffect(() => {
     fail(null);
     if (loaded.has(name) || !views.includes(name)) return;
-    import(`./views/${name}.js`).then((m) => {
+    import(`/views/${name}.js`).then((m) => {
       loaded.set(name, m.default);
       draw();
     }, fail);

@@ -182,18 +182,15 @@ export function useTick(every) {
 }
 
 // Moment shows a time in a few words, and the exact time with its zone under the pointer and on the keyboard focus. It takes the
-// focus itself unless it is inside an element that does.
+// focus itself unless it is inside an element that does. The module exact.js writes the exact time when somebody looks.
 export function Moment({ at, children }) {
   const node = useRef(null);
   useEffect(() => {
     if (!node.current.closest("a, button, summary, .row")) node.current.tabIndex = 0;
   }, []);
-  const date = new Date(at),
-    whole = exact(at);
+  const date = new Date(at);
   return html`
-    <time ref=${node} dateTime=${whole && date.toISOString()} title=${whole} data-exact=${whole}>
-      ${children}
-    </time>
+    <time ref=${node} class="moment" dateTime=${Number.isNaN(date.getTime()) ? "" : date.toISOString()}>${children}</time>
   `;
 }
 

@@ -55,7 +55,7 @@ export function useAddress() {
 }
 
 // start follows links of the page without loading it again.
-export function start() {
+export function startRouter() {
   addEventListener("popstate", told);
   document.addEventListener("click", (e) => {
     const link = e.target.closest?.("a[href]");

@@ -11,7 +11,7 @@ export let language = "en";
 export async function load() {
   const wanted = [localStorage.getItem(place), ...navigator.languages.map((l) => l.slice(0, 2))];
   language = wanted.find((l) => languages.includes(l)) ?? "en";
-  words = (await import(`./text/${language}.js`)).default;
+  words = (await import(`/text/${language}.js`)).default;
   plural = new Intl.PluralRules(language);
   document.documentElement.lang = language;
 }
@@ -34,13 +34,6 @@ export function t(key, values = {}) {
   );
 }
 
-// warm has the browser make what formats numbers and times. The first time, this takes it some milliseconds, which the page has
-// while it waits for its first answers.
-export function warm() {
-  number(0);
-  exact(0);
-}
-
 // known gives a text if the catalogue has it, and otherwise the word of the API as it is.
 export const known = (prefix, word) => words[prefix + "." + word] ?? word;
 
@@ -55,15 +48,18 @@ function writer(Format, options) {
   };
 }
 
-export const number = writer(Intl.NumberFormat);
-const oneDigit = writer(Intl.NumberFormat, { maximumFractionDigits: 1 });
-const whole = writer(Intl.NumberFormat, { maximumFractionDigits: 0 });
+// number writes a number, with so many decimals at most. Intl.NumberFormat would do it too, but it takes the browser about 30 ms to
+// read the data for it, before the first view is there.
+export function number(value, decimals = 3) {
+  const [whole, rest] = String(Number(Number(value).toFixed(decimals))).split(".");
+  return whole.replace(/\B(?=(\d{3})+$)/g, words["number.thousands"]) + (rest ? words["number.decimals"] + rest : "");
+}
 
 // span writes a duration: 0.8 s, 4:12, 3 h, 3 d.
 export function span(ms) {
   const s = Math.abs(ms) / 1000;
   if (s < 1) return t("time.ms", { n: Math.round(s * 1000) });
-  if (s < 60) return t("time.s", { v: s < 10 ? oneDigit(s) : String(Math.round(s)) });
+  if (s < 60) return t("time.s", { v: s < 10 ? number(s, 1) : String(Math.round(s)) });
   if (s < 3600) return Math.floor(s / 60) + ":" + String(Math.floor(s % 60)).padStart(2, "0");
   if (s < 86400) return t("time.h", { v: Math.floor(s / 3600) });
   return t("time.d", { v: Math.floor(s / 86400) });
@@ -112,7 +108,7 @@ export function local(at) {
 export function bytes(n) {
   if (n < 1024) return number(n) + " B";
   const [v, unit] = n < 1048576 ? [n / 1024, "kB"] : [n / 1048576, "MB"];
-  return (v < 10 ? oneDigit(v) : whole(v)) + " " + unit;
+  return number(v, v < 10 ? 1 : 0) + " " + unit;
 }
 
 // count writes a count of the API: {count, more}, or a number.

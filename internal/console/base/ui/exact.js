@@ -1,4 +1,7 @@
 // The exact time of an age, with its zone, beside the element with the keyboard focus. Under the pointer, it is the title of the age.
+// It is written only then: before the first view is there, it would take the browser some 20 ms to read how times are written.
+
+import { exact } from "../text.js";
 
 const edge = 8; // pixels between it and the edge of the window
 
@@ -10,9 +13,9 @@ let of = null; // the focused element whose time is shown
 // timeOf is the time that belongs to an element: the element itself, one in it, or one in the current row of a list.
 function timeOf(node) {
   if (!node?.matches) return null;
-  if (node.matches("time[data-exact]")) return node;
-  if (node.matches(".rows")) return node.querySelector(".row.at time[data-exact]");
-  return node.matches("a:focus-visible, button:focus-visible, summary:focus-visible") ? node.querySelector("time[data-exact]") : null;
+  if (node.matches("time.moment")) return node;
+  if (node.matches(".rows")) return node.querySelector(".row.at time.moment");
+  return node.matches("a:focus-visible, button:focus-visible, summary:focus-visible") ? node.querySelector("time.moment") : null;
 }
 
 // look shows the exact time of the element with the focus, if it has one.
@@ -22,7 +25,7 @@ export function look() {
   if (!time) return hide();
   if (of !== node) hide();
   of = node;
-  tip.textContent = time.dataset.exact;
+  tip.textContent = exact(time.dateTime);
   (node.closest("dialog, main, nav") ?? document.body).append(tip);
   node.setAttribute("aria-describedby", tip.id);
   const at = time.getBoundingClientRect(),
@@ -39,7 +42,11 @@ function hide() {
 }
 
 // start follows the focus. Escape hides the time, and still closes what is open.
-export function start() {
+export function startExact() {
+  document.addEventListener("pointerover", (e) => {
+    const time = e.target.closest?.("time.moment");
+    if (time) time.title = exact(time.dateTime);
+  });
   document.addEventListener("focusin", look);
   document.addEventListener("focusout", hide);
   document.addEventListener("scroll", () => of && look(), { capture: true, passive: true });

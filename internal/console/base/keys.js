@@ -61,7 +61,7 @@ const writes = (n) =>
   n.closest?.("input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable=true]");
 
 // start hears the keys. views are those that there are; find opens the palette, help the list of keys.
-export function start({ views, find, help, regions }) {
+export function startKeys({ views, find, help, regions }) {
   document.addEventListener("keydown", (e) => {
     if (e.isComposing || e.defaultPrevented) return;
     if ((e.ctrlKey || e.metaKey) && !e.altKey && e.key.toLowerCase() === "k") {

@@ -1,5 +1,5 @@
 // The components' templates: html`<p>…</p>` gives nodes of preact. Text in them is always text. Other modules import the
-// libraries from here: only the page, which names this module, has the map of the libraries' names.
+// libraries from here.
 
 import { h } from "preact";
 import htm from "htm";

@@ -65,6 +65,11 @@ func TestAFailedRunIsAsSecretAsItsSession(t *testing.T) {
 		run := b.ended(b.hear(in("owner", "1", "hello")).Run)
 		require.Equal(t, sessions.RunFailed, run.Status)
 		require.Equal(t, flow.Confidential, run.Label.Level())
+		for level, want := range map[flow.Level]int{flow.Public: 0, flow.Confidential: 1} {
+			found, err := b.store.ListAudit(t.Context(), ledger.AuditQuery{MaxLevel: level, Action: "run.failed"})
+			require.NoError(t, err)
+			require.Len(t, found, want, "the entry quotes the error: %s", level)
+		}
 	})
 }
 

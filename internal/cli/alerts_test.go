@@ -7,7 +7,7 @@ func TestAlerts(t *testing.T) {
 	const one = `{"key":"a/b","ref":"al-1","status":"acknowledged","severity":"critical","source":"api","title":"Disk\nfull","text":"97 %","labels":{"service":"db","host":"x"},
 		"links":[{"url":"https://wiki/disk"}],"label":"PUBLIC/trusted","started":"2026-04-26T17:03:16Z","occurrences":2,"by":"operator","at":"2026-04-26T17:03:16Z","silenced_by":["s1"],
 		"silences":[{"id":"s0","author":"ann","ends":"2026-04-26T18:03:16Z"},{"id":"s1","author":"operator","ends":"2026-04-26T19:03:16Z"}],
-		"told":[{"target":"owner","status":"queued","created":"2026-04-26T17:03:16Z"},{"target":"ops","status":"queued","created":"2026-04-26T17:00:16Z"}],
+		"told":[{"target":"owner","status":"queued","created":"2026-04-26T17:03:16Z"},{"target":"ops","status":"waiting","created":"2026-04-26T17:00:16Z"}],
 		"notifications":[{"target":"owner","reason":"escalation","step":2,"status":"queued","delivery":"dlv_2","delivery_status":"sent","created":"2026-04-26T17:03:16Z"},
 		{"target":"ops","reason":"first","step":1,"status":"queued","delivery":"dlv_1","withheld":true,"edit":true,"why":"w","created":"2026-04-26T17:03:16Z"}]}`
 	const shown = `key              a/b
@@ -35,8 +35,8 @@ ops       first (edit)  1     queued  dlv_1     w; withheld there  1h ago
 	check(t, map[string]command{
 		`alerts list --filter a="b" --filter c=d --limit 1`: {
 			asks: "GET /v1/alerts?filter=a%3D%22b%22&filter=c%3Dd&limit=1", answer: `{"alerts":[` + one + `]}`, next: "a/b",
-			out: "KEY  SEVERITY  STATUS        NOTIFIED           QUIET                                            TITLE      SOURCE  STARTED\n" +
-				"a/b  critical  acknowledged  owner, ops 1h ago  silenced by operator until 2026-04-26T19:03:16Z  Disk full  api     1h ago\nMore results: repeat the command with --after a/b\n",
+			out: "KEY  SEVERITY  STATUS        NOTIFIED                     QUIET                                            TITLE      SOURCE  STARTED\n" +
+				"a/b  critical  acknowledged  owner, ops (waiting) 1h ago  silenced by operator until 2026-04-26T19:03:16Z  Disk full  api     1h ago\nMore results: repeat the command with --after a/b\n",
 		},
 		"alerts list --status all": {asks: "GET /v1/alerts?limit=50&status=all", answer: `{"alerts":[]}`, out: "No alerts found. \"--status all\" includes alerts that have ended.\n"},
 		"alerts show a/b":          {asks: "GET /v1/alerts/a%2Fb", answer: one, out: shown},

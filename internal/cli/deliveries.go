@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -113,9 +114,13 @@ func runsList(g command.Deps) *cobra.Command {
 }
 
 func printRuns(s terminal.Screen, got api.RunList) error {
-	return terminal.List(s, "No runs found.", []string{"ID", "STATUS", "SESSION", "RESULT", "RECEIVED"}, got.Runs, func(r api.Run) []string {
+	err := terminal.List(s, "No runs found.", []string{"ID", "STATUS", "SESSION", "RESULT", "RECEIVED"}, got.Runs, func(r api.Run) []string {
 		return []string{r.ID, r.Status, r.Session, terminal.Short(r.Said()), s.Ago(r.Accepted)}
 	})
+	if err != nil || !slices.ContainsFunc(got.Runs, func(r api.Run) bool { return r.Error != "" }) {
+		return err
+	}
+	return s.Printf("\nThe exact reason of a failure: sluice why RUN")
 }
 
 func runsShow(g command.Deps) *cobra.Command {
@@ -127,6 +132,9 @@ func printRun(s terminal.Screen, r api.Run) error {
 		"received", s.Ago(r.Accepted), "finished", s.Ago(r.Finished), "error", r.Error)
 	for i := 0; err == nil && i < len(r.ModelCalls); i++ {
 		err = s.Printf("call: %s", terminal.Line(r.ModelCalls[i].Line()))
+	}
+	if err == nil && r.Error != "" {
+		err = s.Printf("\nThe exact reason: sluice why %s", r.ID)
 	}
 	switch {
 	case err != nil:

@@ -61,7 +61,7 @@ func TestRuns(t *testing.T) {
 	check(t, map[string]command{
 		"runs list --status failed": {
 			asks: "GET /v1/runs?limit=50&status=failed", answer: `{"runs":[{"id":"run_2","session":"sess_1","status":"failed","error":"the model is down","accepted":"2026-04-26T18:03:00Z"},{"id":"run_1","session":"sess_1","status":"done","reply":"hello"}]}`,
-			out: "ID     STATUS  SESSION  RESULT             RECEIVED\nrun_2  failed  sess_1   the model is down  16s ago\nrun_1  done    sess_1   hello              -\n",
+			out: "ID     STATUS  SESSION  RESULT             RECEIVED\nrun_2  failed  sess_1   the model is down  16s ago\nrun_1  done    sess_1   hello              -\n\nThe exact reason of a failure: sluice why RUN\n",
 		},
 		"runs show run_1": {
 			asks:   "GET /v1/runs/run_1",
@@ -74,7 +74,7 @@ func TestRuns(t *testing.T) {
 		},
 		"runs show run_3": {
 			asks: "GET /v1/runs/run_3", answer: `{"id":"run_3","status":"failed","error":"the model is down"}`,
-			out: "id        run_3\nstatus    failed\nattempts  0\nerror     the model is down\n",
+			out: "id        run_3\nstatus    failed\nattempts  0\nerror     the model is down\n\nThe exact reason: sluice why run_3\n",
 		},
 	})
 }
@@ -415,6 +415,8 @@ func TestSend(t *testing.T) {
 	note, unnamed := filepath.Join(dir, "note.txt"), filepath.Join(dir, "page")
 	require.NoError(t, os.WriteFile(note, []byte("hi\n"), 0o600))
 	require.NoError(t, os.WriteFile(unnamed, []byte("<html>"), 0o600))
+	hollow := filepath.Join(dir, "hollow")
+	require.NoError(t, os.WriteFile(hollow, nil, 0o600))
 	check(t, map[string]command{
 		"send --channel telegram --to 1001 hello": {
 			asks: `POST /v1/messages {"channel":"telegram","text":"hello","to":"1001"}`, answer: deliveryAnswer, out: "dlv_1: blocked to telegram/default 1001\n" + decisionShown, code: cli.ExitFailed,
@@ -437,11 +439,12 @@ func TestSend(t *testing.T) {
 		},
 	})
 	misuse(t, map[string]string{
-		"send --channel slack --to @ada":                       "nothing to send: add a TEXT or a --file",
-		"send --channel slack --to @ada --button Yes deploy?":  `--button "Yes": use LABEL=VALUE`,
-		"send --channel slack --to @ada --button =x deploy?":   `--button "=x": use LABEL=VALUE`,
-		"send --channel slack --to @ada --button Yes= deploy?": `--button "Yes=": use LABEL=VALUE`,
-		"send --channel slack --to @ada --file '" + dir + "'":  `--file "` + dir + `" is not a regular file`,
+		"send --channel slack --to @ada":                         "nothing to send: add a TEXT or a --file",
+		"send --channel slack --to @ada --button Yes deploy?":    `--button "Yes": use LABEL=VALUE`,
+		"send --channel slack --to @ada --button =x deploy?":     `--button "=x": use LABEL=VALUE`,
+		"send --channel slack --to @ada --button Yes= deploy?":   `--button "Yes=": use LABEL=VALUE`,
+		"send --channel slack --to @ada --file '" + dir + "'":    `--file "` + dir + `" is not a regular file`,
+		"send --channel slack --to @ada --file '" + hollow + "'": `--file "` + hollow + `" is empty`,
 		"send hello":                             `required flag(s) "channel", "to" not set`,
 		"send --channel slack --to @ada one two": `unexpected argument "two": put texts of several words in quotes`,
 	})

@@ -148,6 +148,9 @@ func readFiles(paths []string, limit int64) (files []map[string]any, err error) 
 		if !info.Mode().IsRegular() {
 			return nil, terminal.Usagef("--file %q is not a regular file", path)
 		}
+		if info.Size() == 0 {
+			return nil, terminal.Usagef("--file %q is empty", path)
+		}
 		if left -= info.Size(); left < 0 {
 			return nil, terminal.Usagef("--file %q: all files together may have at most %d bytes", path, limit)
 		}

@@ -188,6 +188,35 @@ func TestWhyExplainsEveryKind(t *testing.T) {
 	require.Empty(t, got.Change, "it is decided")
 }
 
+// People read little about why a run failed. The reason is in the trail, and Why says it to whoever may know it.
+func TestWhySaysTheReasonOfAFailure(t *testing.T) {
+	t.Parallel()
+	a := newAlerting(t)
+	open, secret := flow.Bottom(), flow.NewLabel(flow.Confidential, flow.Trusted)
+	session := sessions.Record{ID: "sess_000000000001", Key: "agent:main:http:1", Agent: "main", Taint: open, Clearance: flow.Restricted, Created: clock, LastActivity: clock}
+	run := sessions.Run{ID: "run_1", Session: session.ID, Kind: sessions.KindMessage, Status: sessions.RunFailed, Label: open, Accepted: clock, Started: clock, Finished: clock.Add(time.Minute), Error: "The program failed."}
+	together, other := run, run
+	together.ID, together.Leader, other.ID = "run_2", "run_1", "run_3"
+	change := ledger.Change{Change: sessions.Change{Create: []sessions.Record{session}, Enqueue: []sessions.Run{run, together, other}}}
+	for id, label := range map[string]flow.Label{"run_1": open, "run_3": secret} {
+		change.Audit = append(change.Audit, sessions.AuditEntry{
+			At: clock.Add(time.Minute), Actor: "agent:main", Action: "run.failed", Object: id, Session: session.ID, Label: label, Detail: map[string]string{"error": "it exited with code 3"},
+		})
+	}
+	require.NoError(t, a.db.Commit(t.Context(), change))
+	for _, tc := range []struct{ id, as, want string }{
+		{"run_1", "", "it exited with code 3"},
+		{"run_1", asShift, "it exited with code 3"},
+		{"run_2", "", "it exited with code 3"},
+		{"run_3", "", "it exited with code 3"},
+		{"run_3", asShift, "The program failed."},
+	} {
+		code, got := a.why(tc.id, tc.as)
+		require.Equal(t, http.StatusOK, code)
+		require.Equal(t, tc.want, got.Answer, "%s %s", tc.id, tc.as)
+	}
+}
+
 // The message of an alert is explained by the alert, who was notified and why, as far as the caller may know.
 func TestWhyExplainsTheMessageOfAnAlert(t *testing.T) {
 	t.Parallel()

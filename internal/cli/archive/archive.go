@@ -271,6 +271,9 @@ func choose(name, at string) (string, error) {
 			return filepath.Join(name, e.Name()), nil
 		}
 	}
+	if at == "" {
+		return "", fmt.Errorf("%s has no backup: their names are like %s", name, nameFormat)
+	}
 	return "", fmt.Errorf("%s has no backup that began at that time or before: their names are like %s", name, nameFormat)
 }
 

@@ -91,7 +91,7 @@ func groupStep(x api.AlertGroup) string {
 	return strconv.Itoa(x.Step) + " of " + strconv.Itoa(x.Steps)
 }
 
-// toldLast says who was notified, and when the last time was.
+// toldLast says who was notified, or will be once quiet hours or a limit are over, and when the last time was.
 func toldLast(s terminal.Screen, told []api.AlertNotification) string {
 	if len(told) == 0 {
 		return ""
@@ -99,6 +99,9 @@ func toldLast(s terminal.Screen, told []api.AlertNotification) string {
 	names := make([]string, len(told))
 	for i := range told {
 		names[i] = told[i].Target
+		if told[i].Status == "waiting" {
+			names[i] += " (waiting)"
+		}
 	}
 	return strings.Join(names, ", ") + " " + s.Ago(told[0].Created)
 }

@@ -115,7 +115,17 @@ func (c *chain) worked(run sessions.Run) {
 	c.add(work)
 }
 
-// trail adds what the audit trail says about a run: what its session learnt, and what rules decided.
+// failedFor adds the reason for which a run has no answer to the step that worked it. People in the conversation read less.
+func (c *chain) failedFor(reason string) {
+	at := slices.IndexFunc(c.out.Steps, func(s step) bool { return s.Step == "run" && s.State == failed })
+	if at < 0 || reason == "" {
+		return
+	}
+	c.out.Steps[at].Facts = append(c.out.Steps[at].Facts, fact{"reason", reason})
+	c.out.Answer = reason
+}
+
+// trail adds what the audit trail says about a run: why it failed, what its session learnt, and what rules decided.
 func (c *chain) trail(run sessions.Run) error {
 	q := ledger.AuditQuery{Session: run.Session, Since: run.Accepted, MaxLevel: auth.CallerOf(c.ctx).Level, Limit: entriesMax}
 	if !run.Finished.IsZero() {
@@ -128,6 +138,10 @@ func (c *chain) trail(run sessions.Run) error {
 	for i := len(entries) - 1; i >= 0; i-- {
 		e := entries[i]
 		area, _, _ := strings.Cut(e.Action, ".")
+		if area == "run" && e.Object == string(cmp.Or(run.Leader, run.ID)) {
+			c.failedFor(detailOf(e.Detail).Error)
+			continue
+		}
 		if entrySteps[area] == "" || area == "tool" && detailOf(e.Detail).Run != run.ID {
 			continue
 		}

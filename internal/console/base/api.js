@@ -123,9 +123,11 @@ export async function signOut() {
   location.assign(me?.via === "proxy" && me.sign_out ? me.sign_out : "/");
 }
 
+const fromPage = { Accept: "application/json", "Sluice-Client": "page" };
+
 function credentials() {
   const key = localStorage.getItem(place);
-  return { Accept: "application/json", "Sluice-Client": "page", ...(key && { "Sluice-Key": key }) };
+  return { ...fromPage, ...(key && { "Sluice-Key": key }) };
 }
 
 // call makes a request. It throws Refused if the gateway answers with an error, and asks to sign in first if that is why.
@@ -164,7 +166,7 @@ function keyOf(path) {
 
 // askEarly asks for what a view will need first, with a token if the page is not signed in yet. If this fails, the view asks again.
 export function askEarly(path, token = "") {
-  const headers = { ...credentials(), ...(token && { Authorization: "Bearer " + token }) };
+  const headers = token ? { ...fromPage, Authorization: "Bearer " + token } : credentials();
   early.set(keyOf(path), {
     at: performance.now(),
     answer: fetch(path, { headers, cache: "no-store" }).then(

@@ -28,7 +28,7 @@ var module = func() string {
 // down here before it can be used.
 func layers() [][]string {
 	return [][]string{
-		{"policy/flow", "agentkit", "internal/alert/intake", "internal/aside", "internal/build", "internal/cron", "internal/expr", "internal/faultpoint", "internal/footprint", "internal/freeport", "internal/glob", "internal/hook/signature", "internal/hostos", "internal/logs", "internal/node/protocol", "internal/pattern", "internal/pause", "internal/recording", "internal/visible", "internal/archtest"},
+		{"policy/flow", "agentkit", "internal/alert/intake", "internal/aside", "internal/build", "internal/cron", "internal/expr", "internal/faultpoint", "internal/footprint", "internal/freeport", "internal/glob", "internal/hook/signature", "internal/hostos", "internal/leash", "internal/logs", "internal/node/protocol", "internal/pattern", "internal/pause", "internal/recording", "internal/visible", "internal/archtest"},
 		{"internal/alert", "internal/clock", "internal/node", "internal/telemetry", "internal/watermark", "sessions/address"},
 		{"sessions/audit", "sessions/message", "sessions/prompt"},
 		{"sessions/notes", "sessions/turn", "internal/spending"},

@@ -1,5 +1,5 @@
 // Package hostos has what differs between the operating systems that Sluice runs on, for the packages above it: flags
-// of files, space on disks, locks, process groups, and the folders in which programs keep their files. It decides
+// of files, space on disks, locks, and the folders in which programs keep their files. It decides
 // nothing.
 package hostos
 

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"net"
 	"os"
-	"os/exec"
 	"syscall"
 )
 
@@ -57,20 +56,6 @@ func Lock(f *os.File) error {
 func Release(f *os.File) error {
 	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }
-
-// OwnGroup gives a command that has not started a process group of its own.
-func OwnGroup(cmd *exec.Cmd) {
-	if cmd.SysProcAttr == nil {
-		cmd.SysProcAttr = &syscall.SysProcAttr{}
-	}
-	cmd.SysProcAttr.Setpgid = true
-}
-
-// Terminate asks the group of a started command to end.
-func Terminate(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-
-// Kill ends the group of a started command.
-func Kill(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 
 // Arrived reports whether something can be read from a connection without waiting: data, or its end. It takes nothing. known is
 // false if the system can't say.

@@ -5,8 +5,6 @@ import (
 	"io/fs"
 	"net"
 	"os"
-	"os/exec"
-	"syscall"
 
 	"golang.org/x/sys/windows"
 )
@@ -52,20 +50,6 @@ func Lock(f *os.File) error {
 
 // Release unlocks a file from [Lock] and closes it.
 func Release(f *os.File) error { return f.Close() }
-
-// OwnGroup gives a command that has not started a process group of its own, so that a Ctrl-C does not reach it.
-func OwnGroup(cmd *exec.Cmd) {
-	if cmd.SysProcAttr == nil {
-		cmd.SysProcAttr = &syscall.SysProcAttr{}
-	}
-	cmd.SysProcAttr.CreationFlags |= windows.CREATE_NEW_PROCESS_GROUP
-}
-
-// Terminate ends a started command: Windows has no signal that asks it to.
-func Terminate(cmd *exec.Cmd) error { return cmd.Process.Kill() }
-
-// Kill ends a started command. Processes that it has started may remain.
-func Kill(cmd *exec.Cmd) error { return cmd.Process.Kill() }
 
 // Arrived never knows: Windows can't say without a read.
 func Arrived(net.Conn) (arrived, known bool) { return false, false }

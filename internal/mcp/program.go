@@ -16,17 +16,17 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"sluice/adapters"
-	"sluice/internal/hostos"
-	"sluice/internal/sandbox"
+	"sluice/internal/leash"
 )
 
 // writeWait is how long a program may leave its input unread.
 const writeWait = 10 * time.Second
 
-// program is a server that runs as a child of the gateway, in its own process group. Its goroutines are life and
-// logErrors; stop waits for both.
+// program is a server that runs as a child of the gateway, on a leash. Its goroutines are life and logErrors; stop waits
+// for both.
 type program struct {
 	cmd      *exec.Cmd
+	leash    *leash.Leash // set by life before started
 	stdin    *os.File
 	stdout   *os.File
 	stderr   *os.File
@@ -46,8 +46,6 @@ func (v *server) openProgram(c *connection) (transport, error) {
 	}
 	p.cmd = exec.Command(v.Command[0], v.Command[1:]...) //nolint:gosec,noctx // the configuration names it; it lives as long as its connection, which stop ends
 	p.cmd.Env = environment(v.Env)
-	hostos.OwnGroup(p.cmd)
-	endWithGateway(p.cmd)
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = theirs[0], theirs[1], theirs[2]
 	started := make(chan error)
 	p.wg.Go(func() { p.life(started, c.cancel) })
@@ -112,23 +110,19 @@ func environment(own map[string]adapters.Secret) []string {
 	return env
 }
 
-// life starts the program and waits for its end. The thread that started it must live as long, because the program is
-// killed with it.
+// life starts the program and waits for its end.
 func (p *program) life(started chan<- error, ended context.CancelCauseFunc) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	defer close(p.gone)
-	err := sandbox.KeepFiles()
-	if err == nil {
-		err = p.cmd.Start()
-	}
+	name := filepath.Base(p.cmd.Path)
+	var err error
+	p.leash, err = leash.Start(p.cmd)
 	started <- err
 	if err != nil {
 		return
 	}
-	_ = p.cmd.Wait()       // the process state says how it ended
-	_ = hostos.Kill(p.cmd) // processes that it has left behind
-	p.reason = fmt.Errorf("the program %s ended (%v); the log has what it wrote to stderr", filepath.Base(p.cmd.Path), p.cmd.ProcessState)
+	p.leash.Release()
+	_ = p.leash.Wait() // the process state says how it ended
+	p.reason = fmt.Errorf("the program %s ended (%v); the log has what it wrote to stderr", name, p.cmd.ProcessState)
 	ended(p.reason)
 }
 
@@ -143,11 +137,11 @@ func (p *program) why(err error) error {
 // stop ends the program: it closes its input, then sends a signal, then kills it.
 func (p *program) stop() {
 	_ = p.stdin.Close() // already closed if the session has closed it
-	for _, end := range []func(*exec.Cmd) error{hostos.Terminate, hostos.Kill} {
+	for _, end := range []func() error{p.leash.Terminate, p.leash.Kill} {
 		if p.ends(p.farewell) {
 			break
 		}
-		_ = end(p.cmd) // its group may have ended
+		_ = end() // its group may have ended
 	}
 	<-p.gone
 	closeAll([]*os.File{p.stdout, p.stderr})

@@ -18,6 +18,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"sluice/internal/leash"
 	"sluice/internal/node/protocol"
 )
 
@@ -201,7 +202,11 @@ func (t Tools) run(ctx context.Context, in command) (string, error) {
 	out := &bounded{}
 	c := exec.CommandContext(ctx, in.Words[0], in.Words[1:]...) //nolint:gosec // the node's owner has allowed it
 	c.Stdout, c.Stderr, c.WaitDelay, c.Dir = out, out, killWait, t.Folder
-	err := c.Run()
+	held, err := leash.Start(c)
+	if err == nil {
+		held.Release()
+		err = held.Wait()
+	}
 	text := strings.ToValidUTF8(out.String(), "?")
 	if err != nil {
 		return "", fmt.Errorf("%w\n%s", err, text)

@@ -141,13 +141,7 @@ func end(folder string) {
 }
 
 // add moves a process into the group. The processes that it starts are in the group from the beginning.
-func (of *group) add(pids ...int) error {
-	var err error
-	for _, pid := range pids {
-		err = errors.Join(err, put(of.folder, "cgroup.procs", strconv.Itoa(pid)))
-	}
-	return err
-}
+func (of *group) add(pid int) error { return put(of.folder, "cgroup.procs", strconv.Itoa(pid)) }
 
 // refusals counts how often the kernel has refused memory and processes.
 func (of *group) refusals() (memory, processes int) {

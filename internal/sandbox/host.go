@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"os/exec"
 	"runtime"
-
-	"sluice/internal/hostos"
 )
 
 // Host runs commands without a sandbox: with the gateway's rights and access. Only the gateway's environment is
@@ -30,22 +28,10 @@ func (Host) Run(ctx context.Context, c Config, command ...string) (Result, error
 	defer cancel()
 	limited, stop := context.WithCancelCause(limited)
 	defer stop(nil)
-	if _, err := exec.LookPath(command[0]); err != nil {
-		return Result{}, fmt.Errorf("run command: %w", err)
-	}
-	// The shell waits until the limits are set, and then becomes the command.
-	args := append([]string{"-c", `read -r _ <&3; exec 3<&-; exec "$@"`, "sh"}, command...)
-	cmd := exec.CommandContext(limited, "sh", args...)
-	hostos.OwnGroup(cmd)
-	cmd.Cancel = func() error { return hostos.Kill(cmd) }
+	cmd := exec.CommandContext(limited, command[0], command[1:]...)
 	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin", "HOME=" + c.Workspace}
 	cmd.Dir = c.Workspace
-	result, err := run(limited, stop, c, cmd, false)
-	if cmd.Process != nil { // children that the command has left behind, if any
-		if killed := hostos.Kill(cmd); killed == nil && errors.Is(err, exec.ErrWaitDelay) {
-			err = nil
-		}
-	}
+	result, err := run(limited, stop, c, cmd)
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}

@@ -2,15 +2,15 @@ package sandbox
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"sync"
 	"time"
 
 	"github.com/dustin/go-humanize"
+
+	"sluice/internal/leash"
 )
 
 // Limits limit a command together with all processes that it starts. A zero field stands for its default.
@@ -34,13 +34,10 @@ const (
 	checkEvery = 20 * time.Millisecond
 )
 
-// The files passed to bubblewrap, in the order of [exec.Cmd.ExtraFiles]: the filter, and the pipes of a command that
-// waits for its start signal. A command without bubblewrap has only the last one, as its first.
+// The files passed to bubblewrap, in the order of [exec.Cmd.ExtraFiles]: the filter, and the first of the mounts.
 const (
-	filterFD = 3
-	infoFD   = 4
-	blockFD  = 5
-	mountFD  = 6 // the first of the mounts
+	filterFD = leash.First
+	mountFD  = filterFD + 1
 )
 
 func (l Limits) complete() Limits {
@@ -63,39 +60,24 @@ func (o *overuse) Error() string { return o.why }
 
 // supervise runs a command within its limits until it ends. reason says why it was killed; it is empty if the command
 // was not killed.
-func (c Config) supervise(ctx context.Context, stop context.CancelCauseFunc, cmd *exec.Cmd, info bool) (reason string, err error) {
-	gate, err := newGate(cmd, info)
+func (c Config) supervise(ctx context.Context, stop context.CancelCauseFunc, cmd *exec.Cmd) (reason string, err error) {
+	held, err := leash.Start(cmd)
 	if err != nil {
 		return "", err
 	}
-	defer gate.close()
-	for _, m := range c.Mounts {
-		if info && m.File != nil {
-			cmd.ExtraFiles = append(cmd.ExtraFiles, m.File)
-		}
-	}
-	if err := KeepFiles(); err != nil {
-		return "", err
-	}
-	if err := cmd.Start(); err != nil {
-		return "", err
-	}
-	pid, err := gate.waiting(cmd.Process.Pid)
-	if err == nil {
-		err = bound(pid, c.Limits.complete(), orDefault(c.Timeout, defaultTimeout))
-	}
+	err = bound(cmd.Process.Pid, c.Limits.complete(), orDefault(c.Timeout, defaultTimeout))
 	refused := func() error { return nil }
 	if err == nil && c.Groups != nil {
 		var together *group
 		if together, err = c.Groups.enter(c.Session, c.Limits.complete()); err == nil {
 			defer c.Groups.leave(c.Session)
-			refused, err = together.watcher(), together.add(cmd.Process.Pid, pid)
+			refused, err = together.watcher(), together.add(cmd.Process.Pid)
 		}
 	}
 	if err != nil { // it has ended already, which Wait reports better, or it can't be limited
 		stop(&overuse{"its limits could not be set: " + err.Error()})
 	} else {
-		gate.open()
+		held.Release()
 	}
 	var watchers sync.WaitGroup
 	watching, end := context.WithCancel(ctx)
@@ -106,7 +88,7 @@ func (c Config) supervise(ctx context.Context, stop context.CancelCauseFunc, cmd
 	if c.Check != nil {
 		watchers.Go(func() { watch(watching, stop, checkEvery, c.Check) })
 	}
-	err = cmd.Wait()
+	err = held.Wait()
 	end()
 	watchers.Wait()
 	if o, ok := errors.AsType[*overuse](context.Cause(ctx)); ok {
@@ -157,51 +139,4 @@ type usage struct {
 	tasks  int
 	memory int64
 	short  bool // the machine has hardly any memory left
-}
-
-// gate holds a command back until its limits are set.
-type gate struct{ infoR, infoW, blockR, blockW *os.File }
-
-func newGate(cmd *exec.Cmd, info bool) (*gate, error) {
-	g := &gate{}
-	var err error
-	if g.blockR, g.blockW, err = os.Pipe(); err != nil {
-		return nil, err
-	}
-	if info {
-		if g.infoR, g.infoW, err = os.Pipe(); err != nil {
-			g.close()
-			return nil, err
-		}
-		cmd.ExtraFiles = append(cmd.ExtraFiles, g.infoW)
-	}
-	cmd.ExtraFiles = append(cmd.ExtraFiles, g.blockR)
-	return g, nil
-}
-
-// waiting returns the process that waits: the started one, or the one that bubblewrap has created.
-func (g *gate) waiting(started int) (int, error) {
-	_ = g.blockR.Close() // the command has its own copy
-	if g.infoR == nil {
-		return started, nil
-	}
-	_ = g.infoW.Close()
-	var made struct {
-		Child int `json:"child-pid"`
-	}
-	if err := json.NewDecoder(g.infoR).Decode(&made); err != nil {
-		return 0, fmt.Errorf("bubblewrap did not start: %w", err)
-	}
-	return made.Child, nil
-}
-
-func (g *gate) open() { _, _ = g.blockW.WriteString("\n") } // if the command has ended in the meantime, Wait reports it
-
-// close closes the remaining files.
-func (g *gate) close() {
-	for _, f := range []*os.File{g.infoR, g.infoW, g.blockR, g.blockW} {
-		if f != nil {
-			_ = f.Close() // some are closed already
-		}
-	}
 }

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -135,7 +134,12 @@ func (b *Bubblewrap) Run(ctx context.Context, c Config, command ...string) (Resu
 	cmd.Env = []string{} // the sandbox can read it, as the environment of its first process
 	cmd.Dir = "/"
 	cmd.ExtraFiles = []*os.File{filter}
-	result, err := run(limited, stop, c, cmd, true)
+	for _, m := range c.Mounts {
+		if m.File != nil {
+			cmd.ExtraFiles = append(cmd.ExtraFiles, m.File)
+		}
+	}
+	result, err := run(limited, stop, c, cmd)
 	if own, ok := strings.CutPrefix(result.Stderr, "bwrap: "); ok && err == nil && result.ExitCode == 1 {
 		err = errors.New(firstLine(own))
 	}
@@ -148,9 +152,8 @@ func (b *Bubblewrap) Run(ctx context.Context, c Config, command ...string) (Resu
 	return result, nil
 }
 
-// run starts a command that waits, sets its limits, lets it start, and supervises it to its end. stop ends ctx. A
-// command with info is bubblewrap, which reports the process that it has created.
-func run(ctx context.Context, stop context.CancelCauseFunc, c Config, cmd *exec.Cmd, info bool) (Result, error) {
+// run starts a command that waits, sets its limits, lets it start, and supervises it to its end. stop ends ctx.
+func run(ctx context.Context, stop context.CancelCauseFunc, c Config, cmd *exec.Cmd) (Result, error) {
 	stdout, stderr := &bounded{limit: orDefault(c.Output, defaultOutput)}, &bounded{limit: orDefault(c.Output, defaultOutput)}
 	cmd.Stdout, cmd.Stderr, cmd.Stdin = stdout, stderr, strings.NewReader(c.Stdin)
 	if c.In != nil {
@@ -160,10 +163,7 @@ func run(ctx context.Context, stop context.CancelCauseFunc, c Config, cmd *exec.
 		cmd.Stdout = c.Out
 	}
 	cmd.WaitDelay = killWait
-	// The command is killed with the thread that has started it, so the thread must not end before.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	reason, err := c.supervise(ctx, stop, cmd, info)
+	reason, err := c.supervise(ctx, stop, cmd)
 	result := Result{
 		Stdout: stdout.String(), Stderr: stderr.String(), Truncated: stdout.cut || stderr.cut,
 		TimedOut: reason == "" && errors.Is(ctx.Err(), context.DeadlineExceeded), Stopped: reason,
@@ -192,7 +192,7 @@ func arguments(c Config) ([]string, error) {
 	case !info.IsDir():
 		return nil, fmt.Errorf("workspace %q: want a folder", c.Workspace)
 	}
-	args := []string{"--info-fd", strconv.Itoa(infoFD), "--block-fd", strconv.Itoa(blockFD), "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox"}
+	args := []string{"--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--cap-drop", "ALL", "--hostname", "sandbox"}
 	if c.Network {
 		args = append(args, "--share-net")
 	}

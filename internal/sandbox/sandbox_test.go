@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -26,9 +27,12 @@ import (
 // helperEnv makes this program the gateway that is killed, see TestDiesWithTheGateway.
 const helperEnv = "SLUICE_TEST_SANDBOX_HELPER"
 
+// bwrapEnv names that gateway's bubblewrap.
+const bwrapEnv = "SLUICE_TEST_SANDBOX_BWRAP"
+
 func TestMain(m *testing.M) {
 	if workspace := os.Getenv(helperEnv); workspace != "" {
-		_, _ = sandbox.New("").Run(context.Background(), sandbox.Config{Workspace: workspace, Timeout: time.Hour}, "sh", "-c", lingering)
+		_, _ = sandbox.New(os.Getenv(bwrapEnv)).Run(context.Background(), sandbox.Config{Workspace: workspace, Timeout: time.Hour}, "sh", "-c", lingering)
 		return
 	}
 	if len(os.Args) > 1 && os.Args[1] == socketsArg {
@@ -245,6 +249,37 @@ func TestDiesWithTheGateway(t *testing.T) {
 	gateway.Env = append(os.Environ(), helperEnv+"="+f.dir)
 	require.NoError(t, gateway.Start())
 	f.up(t)
+	require.NoError(t, gateway.Process.Kill())
+	require.Error(t, gateway.Wait())
+	f.dead(t)
+}
+
+// halted is a bubblewrap that stops when it has created the sandbox's first process, which waits for its word. Both hold the FIFO open, as file 7.
+const halted = `#!/bin/sh
+exec 7>%[1]s/fifo 8>&7
+echo up >&8
+for arg; do shift; [ "$arg" = --disable-userns ] || set -- "$@" "$arg"; done # it does not go with the option that stops it
+exec %[2]s --json-status-fd 8 --info-fd 6 --userns-block-fd 9 "$@" 6>/dev/null 9<%[1]s/word
+`
+
+// What bubblewrap has created ends even if nobody will say to it that it may go on.
+func TestDiesWithTheGatewayBeforeItHasBegun(t *testing.T) {
+	t.Parallel()
+	f := newFIFO(t)
+	require.NoError(t, syscall.Mkfifo(filepath.Join(f.dir, "word"), 0o600))
+	word, err := os.OpenFile(filepath.Join(f.dir, "word"), os.O_RDWR, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, word.Close()) })
+	real, err := exec.LookPath("bwrap")
+	require.NoError(t, err)
+	bwrap := filepath.Join(f.dir, "bwrap")
+	require.NoError(t, os.WriteFile(bwrap, fmt.Appendf(nil, halted, f.dir, real), 0o700))
+	gateway := exec.CommandContext(t.Context(), os.Args[0])
+	gateway.Env = append(os.Environ(), helperEnv+"="+f.dir, bwrapEnv+"="+bwrap)
+	require.NoError(t, gateway.Start())
+	f.up(t)
+	_, err = bufio.NewReader(f.read).ReadString('\n') // the process is there
+	require.NoError(t, err)
 	require.NoError(t, gateway.Process.Kill())
 	require.Error(t, gateway.Wait())
 	f.dead(t)

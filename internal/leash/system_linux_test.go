@@ -1,4 +1,4 @@
-package sandbox
+package leash
 
 import (
 	"os"
@@ -11,7 +11,7 @@ import (
 // Both ways mark a file that would be inherited, the one for old kernels too.
 func TestKeepFiles(t *testing.T) {
 	t.Parallel()
-	for name, keep := range map[string]func() error{"at once": KeepFiles, "file by file": keepEach} {
+	for name, keep := range map[string]func() error{"at once": keepFiles, "file by file": keepEach} {
 		fd, err := unix.Open(os.DevNull, unix.O_RDONLY, 0)
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = unix.Close(fd) })

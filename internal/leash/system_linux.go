@@ -1,4 +1,4 @@
-package sandbox
+package leash
 
 import (
 	"errors"
@@ -6,14 +6,18 @@ import (
 	"math"
 	"os"
 	"strconv"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// KeepFiles makes sure that programs started from now on get only the files that their caller passes to them. Go
-// opens files that way, but the gateway may have inherited other open files: a log, a lock, a listener. Call it
+// endWithThread lets the kernel kill a program, though not its children, with the thread that starts it.
+func endWithThread(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGKILL }
+
+// keepFiles makes sure that programs started from now on get only the files that their caller passes to them. Go
+// opens files that way, but the gateway may have inherited other open files: a log, a lock, a listener. It is called
 // before each start, because a library may open such a file at any time.
-func KeepFiles() error {
+func keepFiles() error {
 	err := unix.CloseRange(firstOther, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EPERM) { // Linux before 5.11, or a filter that does not know the call
 		err = keepEach()

@@ -194,7 +194,7 @@ func newBundle(t *testing.T, answers ...sessiontest.Answer) *bundle {
 		store: &store{Memory: sessiontest.NewMemory()},
 		model: &sessiontest.Scripted{Answers: answers, Level: flow.Restricted},
 
-		sandbox: &testSandbox{Bubblewrap: sandbox.New("")}, registry: prometheus.NewRegistry(),
+		sandbox: &testSandbox{Bubblewrap: sandbox.New("", time.Now)}, registry: prometheus.NewRegistry(),
 	}
 	b.roster = roster.New(roster.Settings{Monitor: lenient(), Agents: []roster.Definition{{ID: "main", Model: "test/scripted"}}, Keyer: sessions.Keyer{}})
 	b.skills = &skill.Keeper{Pins: &skillPins{}, Settings: func() skill.Settings { return b.roster.Settings().Skills }, Now: time.Now}

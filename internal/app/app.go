@@ -108,6 +108,7 @@ type App struct {
 	disk       *watermark.Disk // of the state
 	trail      *selfcheck.Trail
 	skills     *skill.Keeper
+	sandbox    *sandbox.Bubblewrap
 	limited    string // how the commands of agents are limited
 	file       *configfile.File
 	http       *httpapi.Server
@@ -122,7 +123,7 @@ func New(cfg *config.Config, version string, log *slog.Logger) *App {
 	clock := clock.New(faultpoint.Clock())
 	a := &App{
 		cfg: cfg, version: version, clock: clock, now: clock.Now, registry: registry, replica: replicaName(), secrets: &liveSecrets{},
-		rows: ledger.NewStore[*store.DB], space: hostos.Space,
+		rows: ledger.NewStore[*store.DB], space: hostos.Space, sandbox: sandbox.New("", clock.Now),
 	}
 	a.lines = logs.New(a.now(), func(text string) string { return a.secrets.Load().Redact(text) })
 	a.tracer = telemetry.New(telemetry.Config{
@@ -130,7 +131,7 @@ func New(cfg *config.Config, version string, log *slog.Logger) *App {
 		Now: a.now, Log: log, Registerer: registry,
 	})
 	a.log = slog.New(quiet{a.tracer.Handler(a.lines.Handler(log.Handler()))})
-	a.voices.Models, a.voices.Sandbox, a.voices.Limits = &a.models, sandbox.New(""), a.commandLimits
+	a.voices.Models, a.voices.Sandbox, a.voices.Limits = &a.models, a.sandbox, a.commandLimits
 	return a
 }
 
@@ -276,7 +277,7 @@ func (a *App) wire() error {
 	a.roster = roster.New(agentSettings(a.cfg, a.monitor.Load(), a.carriers))
 	a.skills = &skill.Keeper{Pins: a.store, Settings: func() skill.Settings { return a.roster.Settings().Skills }, Now: a.now}
 	a.router, err = router.New(router.Config{
-		Store: a.rows(a.store), Bus: a.bus, Models: models{a.roster, a.chooseModel, a.maxTemperature, a.fallback.Clear}, Gate: &a.gate, Monitor: &a.monitor, Adapters: a.channels.Find, Transcribe: a.voices.Transcribe, Speaker: &a.voices, ReadDocument: documents(a.log).Text,
+		Store: a.rows(a.store), Bus: a.bus, Models: models{a.roster, a.chooseModel, a.maxTemperature, a.fallback.Clear}, Gate: &a.gate, Monitor: &a.monitor, Adapters: a.channels.Find, Transcribe: a.voices.Transcribe, Speaker: &a.voices, ReadDocument: documents(a.log, a.sandbox).Text,
 		Settings: routerSettings(a.cfg), Partitions: a.cfg.Limits.Partitions, Replica: a.replica, Now: a.now, Log: a.log, Registerer: a.registry,
 		Sweep: func(ctx context.Context) { sweepCalls(ctx, a) }, Limits: a.store, Refusals: a.store, Spending: a.store, Tracer: a.tracer, Disk: a.diskSpace, Full: diskFull(a), Jobs: a.cfg.Jobs(), JobReader: a.cfg, Hooks: a.cfg.ReadHooks(func(string, string) {}), Alerts: a.cfg.AlertPlan(), Nodes: a.nodes,
 	})
@@ -290,7 +291,7 @@ func (a *App) wire() error {
 	a.loop, err = agent.New(agent.Config{
 		Roster: a.roster, Store: a.store, Memories: a.store, Todos: a.store, Models: a.model, Choose: a.chooseModel, Now: a.now, Log: a.log, Registerer: a.registry,
 		Files: &a.files, Skills: a.skills, MediaMax: func() int64 { return int64(a.limits.Load().MaxMediaBytes) }, CommandLimits: a.commandLimits, CommandGroups: groups, Archived: a.store.ArchivedSession,
-		Exchanges: exchanges{a.router.Exchanges(), a.router.Sessions(), a.router.Places()}, Sandbox: sandbox.New(""), Remote: a.mcp.Tools, Pages: web.New(),
+		Exchanges: exchanges{a.router.Exchanges(), a.router.Sessions(), a.router.Places()}, Sandbox: a.sandbox, Remote: a.mcp.Tools, Pages: web.New(),
 		Target: func(name string) (outbound.Proactive, bool) {
 			t, ok := a.target(name)
 			return outbound.Proactive{Channel: t.Channel, Account: t.Account, To: t.To, Thread: t.Thread}, ok

@@ -30,7 +30,7 @@ type carriers struct {
 }
 
 func newCarriers(a *App) carriers {
-	return carriers{a.bus.Agents, command.New(command.Config{Sandbox: sandbox.New(""), Host: sandbox.Host{}, Limits: a.commandLimits}), peer.New(a.now), a.now}
+	return carriers{a.bus.Agents, command.New(command.Config{Sandbox: a.sandbox, Host: sandbox.Host{}, Limits: a.commandLimits}), peer.New(a.now), a.now}
 }
 
 // stop ends connections that no run uses.

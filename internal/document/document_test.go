@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -34,7 +35,7 @@ func newReader(t *testing.T) *document.Reader {
 	sandboxtest.Need(t)
 	program, err := os.Executable()
 	require.NoError(t, err)
-	return &document.Reader{Sandbox: sandbox.New(""), Program: program}
+	return &document.Reader{Sandbox: sandbox.New("", time.Now), Program: program}
 }
 
 // made has documents that the distribution's programs make of one text.

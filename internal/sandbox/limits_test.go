@@ -23,7 +23,7 @@ func runners(t *testing.T) map[string]func(c sandbox.Config, script string) (san
 	return map[string]func(c sandbox.Config, script string) (sandbox.Result, error){
 		"sandbox": func(c sandbox.Config, script string) (sandbox.Result, error) {
 			c.Workspace = dir
-			return sandbox.New("").Run(t.Context(), c, "sh", "-c", script)
+			return sandbox.New("", time.Now).Run(t.Context(), c, "sh", "-c", script)
 		},
 		"host": func(c sandbox.Config, script string) (sandbox.Result, error) {
 			c.Workspace = dir

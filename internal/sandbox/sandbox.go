@@ -24,6 +24,8 @@ const (
 	killWait = 5 * time.Second
 	// probeTimeout is how long the check of the program may take.
 	probeTimeout = 10 * time.Second
+	// failureAge is how long the result of a check that failed is given again.
+	failureAge = 10 * time.Second
 	// tmpSize and shmSize are the sizes of /tmp and /dev/shm, which are in memory. Nothing else in /dev is writable.
 	tmpSize, shmSize = "67108864", "67108864"
 )
@@ -66,24 +68,57 @@ type Result struct {
 // Bubblewrap runs commands with bwrap. It is safe for concurrent use.
 type Bubblewrap struct {
 	program string
+	now     func() time.Time
 	works   atomic.Bool // a check has succeeded
+
+	turn    chan struct{} // who has put something in checks, and may use the following
+	failure error         // of the last check
+	failed  time.Time
 }
 
 var _ sessions.Sandbox = (*Bubblewrap)(nil)
 
 // New creates a runner for the named program; with an empty name, it searches PATH for bwrap when needed.
-func New(program string) *Bubblewrap {
+func New(program string, now func() time.Time) *Bubblewrap {
 	if program == "" {
 		program = "bwrap"
 	}
-	return &Bubblewrap{program: program}
+	return &Bubblewrap{program: program, now: now, turn: make(chan struct{}, 1)}
 }
 
-// Available implements [sessions.Sandbox]: it runs a command that does nothing, until that has succeeded once.
+// Available implements [sessions.Sandbox]: it runs a command that does nothing, until that has succeeded once. One such command runs at
+// a time; if it fails, those who ask soon after get the same error.
 func (b *Bubblewrap) Available(ctx context.Context) error {
 	if b.works.Load() {
 		return nil
 	}
+	select {
+	case b.turn <- struct{}{}:
+		defer func() { <-b.turn }()
+	case <-ctx.Done():
+		return fmt.Errorf("try sandbox: %w", context.Cause(ctx))
+	}
+	if b.works.Load() {
+		return nil
+	}
+	if b.failure != nil && b.now().Sub(b.failed) < failureAge {
+		return b.failure
+	}
+	b.failure = b.probe(ctx)
+	switch {
+	case b.failure == nil:
+		b.works.Store(true)
+	case ctx.Err() != nil: // this says nothing about the program
+		err := b.failure
+		b.failure = nil
+		return err
+	}
+	b.failed = b.now()
+	return b.failure
+}
+
+// probe runs a command that does nothing.
+func (b *Bubblewrap) probe(ctx context.Context) error {
 	dir, err := os.MkdirTemp("", "sluice-sandbox-")
 	if err != nil {
 		return fmt.Errorf("try sandbox: %w", err)
@@ -96,7 +131,6 @@ func (b *Bubblewrap) Available(ctx context.Context) error {
 	case result.ExitCode != 0:
 		return fmt.Errorf("try sandbox: the probe ended with %d: %s", result.ExitCode, firstLine(result.Stderr))
 	}
-	b.works.Store(true)
 	return nil
 }
 

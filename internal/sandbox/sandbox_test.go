@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -32,7 +34,7 @@ const bwrapEnv = "SLUICE_TEST_SANDBOX_BWRAP"
 
 func TestMain(m *testing.M) {
 	if workspace := os.Getenv(helperEnv); workspace != "" {
-		_, _ = sandbox.New(os.Getenv(bwrapEnv)).Run(context.Background(), sandbox.Config{Workspace: workspace, Timeout: time.Hour}, "sh", "-c", lingering)
+		_, _ = sandbox.New(os.Getenv(bwrapEnv), time.Now).Run(context.Background(), sandbox.Config{Workspace: workspace, Timeout: time.Hour}, "sh", "-c", lingering)
 		return
 	}
 	if len(os.Args) > 1 && os.Args[1] == socketsArg {
@@ -92,7 +94,7 @@ func sh(t *testing.T, c sandbox.Config, script string) sandbox.Result {
 	if c.Workspace == "" {
 		c.Workspace = t.TempDir()
 	}
-	result, err := sandbox.New("").Run(t.Context(), c, "sh", "-c", script)
+	result, err := sandbox.New("", time.Now).Run(t.Context(), c, "sh", "-c", script)
 	require.NoError(t, err)
 	return result
 }
@@ -100,7 +102,7 @@ func sh(t *testing.T, c sandbox.Config, script string) sandbox.Result {
 func TestRun(t *testing.T) {
 	t.Parallel()
 	sandboxtest.Need(t)
-	here := sandbox.New("")
+	here := sandbox.New("", time.Now)
 	for range 2 {
 		require.NoError(t, here.Available(t.Context()))
 	}
@@ -110,6 +112,47 @@ func TestRun(t *testing.T) {
 	made, err := os.ReadFile(filepath.Join(dir, "made"))
 	require.NoError(t, err)
 	require.Equal(t, "made\n", string(made), "the workspace is the one outside")
+}
+
+// counted is a bubblewrap that counts its starts, and fails.
+const counted = "#!/bin/sh\necho started >>%s\necho bwrap: no permission >&2\nexit 1\n"
+
+// A sandbox that fails is tried once for all who ask at the same time or soon after, and again later.
+func TestAFailureIsKeptForAWhile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	starts, bwrap := filepath.Join(dir, "starts"), filepath.Join(dir, "bwrap")
+	require.NoError(t, os.WriteFile(bwrap, fmt.Appendf(nil, counted, starts), 0o700))
+	var now atomic.Int64
+	here := sandbox.New(bwrap, func() time.Time { return time.Unix(now.Load(), 0) })
+	tried := func(times int) {
+		t.Helper()
+		text, err := os.ReadFile(starts)
+		require.NoError(t, err)
+		require.Equal(t, strings.Repeat("started\n", times), string(text))
+	}
+	var all sync.WaitGroup
+	errs := make([]error, 8)
+	for i := range errs {
+		all.Go(func() { errs[i] = here.Available(t.Context()) })
+	}
+	all.Wait()
+	for _, err := range errs {
+		require.ErrorContains(t, err, "no permission")
+	}
+	tried(1)
+	now.Store(9)
+	require.ErrorContains(t, here.Available(t.Context()), "no permission")
+	tried(1)
+	now.Store(10)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, here.Available(ended), context.Canceled) // it says nothing about the sandbox
+	require.ErrorContains(t, here.Available(t.Context()), "no permission")
+	tried(2)
+	now.Store(20)
+	require.NoError(t, os.WriteFile(bwrap, []byte("#!/bin/sh\n"), 0o700))
+	require.NoError(t, here.Available(t.Context()))
 }
 
 func TestNothingElseIsSeen(t *testing.T) {
@@ -220,7 +263,7 @@ func (f *fifo) dead(t *testing.T) {
 func TestTimeoutKillsAll(t *testing.T) {
 	t.Parallel()
 	f := newFIFO(t)
-	result, err := sandbox.New("").Run(t.Context(), sandbox.Config{Workspace: f.dir, Timeout: 2 * time.Second}, "sh", "-c", `echo begun;`+lingering)
+	result, err := sandbox.New("", time.Now).Run(t.Context(), sandbox.Config{Workspace: f.dir, Timeout: 2 * time.Second}, "sh", "-c", `echo begun;`+lingering)
 	require.NoError(t, err)
 	require.Equal(t, sandbox.Result{Stdout: "begun\n", ExitCode: -1, TimedOut: true}, result)
 	f.up(t)
@@ -233,7 +276,7 @@ func TestCancelKillsAll(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		_, err := sandbox.New("").Run(ctx, sandbox.Config{Workspace: f.dir}, "sh", "-c", lingering)
+		_, err := sandbox.New("", time.Now).Run(ctx, sandbox.Config{Workspace: f.dir}, "sh", "-c", lingering)
 		ended <- err
 	}()
 	f.up(t)
@@ -290,9 +333,9 @@ func TestErrors(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	_, err := sandbox.New(filepath.Join(dir, "none")).Run(t.Context(), sandbox.Config{Workspace: dir}, "true")
+	_, err := sandbox.New(filepath.Join(dir, "none"), time.Now).Run(t.Context(), sandbox.Config{Workspace: dir}, "true")
 	require.ErrorContains(t, err, "bubblewrap is not installed")
-	require.ErrorContains(t, sandbox.New(filepath.Join(dir, "none")).Available(t.Context()), "bubblewrap is not installed")
+	require.ErrorContains(t, sandbox.New(filepath.Join(dir, "none"), time.Now).Available(t.Context()), "bubblewrap is not installed")
 	sandboxtest.Need(t)
 	for _, c := range []struct {
 		workspace string
@@ -306,14 +349,14 @@ func TestErrors(t *testing.T) {
 		{dir, []string{"no-such-program"}, "no-such-program"},
 		{dir, []string{"--bind", "/", "/workspace"}, "--bind"},
 	} {
-		_, err := sandbox.New("").Run(t.Context(), sandbox.Config{Workspace: c.workspace}, c.command...)
+		_, err := sandbox.New("", time.Now).Run(t.Context(), sandbox.Config{Workspace: c.workspace}, c.command...)
 		require.ErrorContains(t, err, c.want)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = sandbox.New("").Run(ended, sandbox.Config{Workspace: dir}, "true")
+	_, err = sandbox.New("", time.Now).Run(ended, sandbox.Config{Workspace: dir}, "true")
 	require.ErrorIs(t, err, context.Canceled)
-	require.Error(t, sandbox.New("").Available(ended))
+	require.Error(t, sandbox.New("", time.Now).Available(ended))
 }
 
 // A session's tool runs its command in the session's own folder, and sees no other session's.
@@ -323,7 +366,7 @@ func TestSandboxOfASession(t *testing.T) {
 	workspace := t.TempDir()
 	open := func() *sessions.Session {
 		s := sessions.NewSession(sessiontest.NewMemory(), sessions.Record{ID: sessions.NewID()}, time.Now)
-		s.SetAgent(sessions.Agent{Workspace: workspace, Sandbox: sessions.SandboxSettings{Mode: sessions.SandboxRequired, Sandbox: sandbox.New("")}})
+		s.SetAgent(sessions.Agent{Workspace: workspace, Sandbox: sessions.SandboxSettings{Mode: sessions.SandboxRequired, Sandbox: sandbox.New("", time.Now)}})
 		require.NoError(t, s.SetupSandbox(t.Context()))
 		return s
 	}

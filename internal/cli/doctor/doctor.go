@@ -125,7 +125,7 @@ func (d *Doctor) examine(ctx context.Context) []finding {
 	d.accounts(ctx, cfg, &found)
 	found.add(d.sharedChats(ctx, cfg, running)...)
 	found.add(d.skills(ctx, cfg, running)...)
-	found.add(sandboxed(ctx, cfg)...)
+	found.add(sandboxed(ctx, cfg, d.Screen.Now)...)
 	return found
 }
 

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"sluice/internal/agent/roster"
 	"sluice/internal/config"
@@ -17,10 +18,10 @@ import (
 )
 
 // sandboxed checks what runs in the sandbox.
-func sandboxed(ctx context.Context, cfg *config.Config) []finding {
+func sandboxed(ctx context.Context, cfg *config.Config, now func() time.Time) []finding {
 	ctx, cancel := context.WithTimeout(ctx, 2*probeTimeout)
 	defer cancel()
-	missing := sandbox.New("").Available(ctx)
+	missing := sandbox.New("", now).Available(ctx)
 	mend := ""
 	if missing != nil {
 		mend = mendSandbox(missing, "/")

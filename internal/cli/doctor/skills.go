@@ -47,7 +47,7 @@ func (d *Doctor) skills(ctx context.Context, cfg *config.Config, running bool) [
 	if len(found) == 0 && len(list.Skills) > 0 {
 		found = append(found, healthy("skills", fmt.Sprintf("%s, untrusted: %d", terminal.Plural(len(list.Skills), "skill", "skills"), untrusted)))
 	}
-	if missing := sandbox.New("").Available(ctx); missing != nil {
+	if missing := sandbox.New("", d.Screen.Now).Available(ctx); missing != nil {
 		found = append(found, note("skills", fmt.Sprintf("scripts of skills can't run: %s", missing), installSandbox))
 	}
 	return found

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 }
 
 func commands() *command.Commands {
-	return command.New(command.Config{Sandbox: sandbox.New(""), Host: sandbox.Host{}, Limits: func() sandbox.Limits { return sandbox.Limits{} }})
+	return command.New(command.Config{Sandbox: sandbox.New("", time.Now), Host: sandbox.Host{}, Limits: func() sandbox.Limits { return sandbox.Limits{} }})
 }
 
 func TestPrograms(t *testing.T) {
@@ -54,7 +54,7 @@ func TestPrograms(t *testing.T) {
 // begun starts a program in the sandbox.
 func begun(t *testing.T, folder string, timeout time.Duration, argv ...string) program.Line {
 	t.Helper()
-	require.NoError(t, sandbox.New("").Available(t.Context()), "bubblewrap is missing")
+	require.NoError(t, sandbox.New("", time.Now).Available(t.Context()), "bubblewrap is missing")
 	line, err := commands().For(argv, true).Begin(t.Context(), program.Run{ID: "run_1", Folder: folder, Timeout: timeout})
 	require.NoError(t, err)
 	t.Cleanup(func() { line.Close("") })

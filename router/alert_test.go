@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/alertmanager/timeinterval"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
@@ -274,6 +275,31 @@ func TestDigests(t *testing.T) {
 		require.Equal(t, "Held back until now: 3 alerts.\n", texts[3][:len("Held back until now: 3 alerts.\n")])
 		pass(3 * time.Hour)
 		require.Len(t, b.chat.texts("ann"), 4)
+	})
+}
+
+// What a budget has held back waits for the end of quiet hours that have begun since. What a place may not know hides nothing else.
+func TestADigestWaitsForTheEndOfQuietHours(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, publicOnly, alerting(func(p *alert.Plan) {
+			p.Root.GroupBy, p.Budget = []string{"..."}, alert.Budget{Max: 1, Per: 10 * time.Minute}
+		}, alert.Step{Notify: []string{"ann"}}))
+		b.report(firing("first", alert.Error))
+		pass(time.Minute)
+		secret := firing("secret", alert.Error)
+		secret.Label = flow.NewLabel(flow.Confidential, flow.Untrusted)
+		b.report(firing("second", alert.Error), secret)
+		pass(time.Minute)
+		require.Len(t, b.chat.texts("ann"), 1, "the budget is used up")
+		plan := *b.Router.Alerts().Plan()
+		now := time.Now().UTC()
+		plan.Quiet = alert.Intervals{{Times: []timeinterval.TimeRange{{EndMinute: 60*now.Hour() + now.Minute() + 120}}}}
+		b.Router.Alerts().Configure(&plan)
+		pass(30 * time.Minute)
+		require.Len(t, b.chat.texts("ann"), 1, "it is quiet")
+		pass(2 * time.Hour)
+		require.Equal(t, []string{"**ERROR** first is down", "Held back until now: 1 alert.\n\n- **ERROR** second is down", "alert withheld here."}, b.alarms("ann"))
 	})
 }
 

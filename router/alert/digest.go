@@ -35,7 +35,12 @@ func (w *worker) digest(ctx context.Context, h *hushing, g alert.Group) error {
 	g.Revision, g.Epoch, g.Open, g.Due = g.Revision+1, w.lane.Epoch(), len(waiting) == digestMax, w.all.Now()
 	g.Earliest = g.Due
 	var change ledger.Change
-	if len(waiting) > 0 {
+	switch {
+	case len(waiting) == 0:
+	case h.plan.Quiet.Contain(g.Due): // a budget held them back before the quiet hours began, or more has come since
+		g.Open, g.Due = true, h.plan.Quiet.End(g.Due)
+		g.Earliest = g.Due
+	default:
 		if err := w.sum(ctx, h, &g, waiting, &change); err != nil {
 			return err
 		}
@@ -60,11 +65,6 @@ func (w *worker) sum(ctx context.Context, h *hushing, g *alert.Group, waiting []
 	if err != nil {
 		return fmt.Errorf("read alerts: %w", err)
 	}
-	g.Sequence++
-	note := alert.Note{
-		Key: fmt.Sprintf("alert/%s/%s/%d", g.Key, g.Receiver, g.Sequence), Group: g.Key, Target: g.Receiver, Sequence: g.Sequence, Status: alert.NoteQueued,
-		Label: alert.Label(about), Created: w.all.Now(), NoteDetail: alert.NoteDetail{Alerts: names},
-	}
 	route, err := w.all.route(ctx, h.plan, g.Receiver)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -72,23 +72,62 @@ func (w *worker) sum(ctx context.Context, h *hushing, g *alert.Group, waiting []
 	if err != nil {
 		w.all.Log.Warn("an alert's target can't be reached", "target", g.Receiver, "err", err)
 		if w.all.Now().Sub(waiting[0].Created) < digestPatience {
-			g.Sequence--
 			g.Open, g.Due = true, w.all.Now().Add(digestAfter)
 			g.Earliest, change.AlertSums = g.Due, nil
 			return nil
 		}
+		note := w.summed(g, about, names)
 		note.Status, note.Why = alert.NoteFailed, err.Error()
-	} else {
-		if err := w.tell(ctx, route, about, &note, change); err != nil {
+		change.AlertNotes = []alert.Note{note}
+		return nil
+	}
+	known, hidden, err := w.apart(ctx, route, about)
+	if err != nil {
+		return err
+	}
+	if len(known) == 0 || len(hidden) == 0 {
+		return w.tell(ctx, route, about, w.summed(g, about, names), change)
+	}
+	for _, part := range [][]alert.Alert{known, hidden} {
+		if err := w.tell(ctx, route, part, w.summed(g, part, keys(part)), change); err != nil {
 			return err
 		}
 	}
-	change.AlertNotes = []alert.Note{note}
 	return nil
 }
 
+// summed is a new notification of a digest.
+func (w *worker) summed(g *alert.Group, about []alert.Alert, names []string) alert.Note {
+	g.Sequence++
+	return alert.Note{
+		Key: fmt.Sprintf("alert/%s/%s/%d", g.Key, g.Receiver, g.Sequence), Group: g.Key, Target: g.Receiver, Sequence: g.Sequence, Status: alert.NoteQueued,
+		Label: alert.Label(about), Created: w.all.Now(), NoteDetail: alert.NoteDetail{Alerts: names},
+	}
+}
+
+// apart divides alerts into those that a place may know and those that are withheld there: one of them must not hide the others.
+func (w *worker) apart(ctx context.Context, route sessions.Route, about []alert.Alert) (known, hidden []alert.Alert, err error) {
+	withheld := map[flow.Label]bool{}
+	for i := range about {
+		hide, asked := withheld[about[i].Label]
+		if !asked {
+			one := about[i : i+1]
+			if _, hide, err = w.all.compose(ctx, route, one, digestText(one)); err != nil {
+				return nil, nil, err
+			}
+			withheld[about[i].Label] = hide
+		}
+		if hide {
+			hidden = append(hidden, about[i])
+		} else {
+			known = append(known, about[i])
+		}
+	}
+	return known, hidden, nil
+}
+
 // tell adds the digest's message to a change. What a place may not know of is told as withheld, or not at all if it is discreet.
-func (w *worker) tell(ctx context.Context, route sessions.Route, about []alert.Alert, note *alert.Note, change *ledger.Change) error {
+func (w *worker) tell(ctx context.Context, route sessions.Route, about []alert.Alert, note alert.Note, change *ledger.Change) error {
 	d, withheld, err := w.all.compose(ctx, route, about, digestText(about))
 	if err == nil && withheld && discreet(about) {
 		about = slices.DeleteFunc(about, func(x alert.Alert) bool { return x.Discreet })
@@ -100,10 +139,11 @@ func (w *worker) tell(ctx context.Context, route sessions.Route, about []alert.A
 		return err
 	case len(about) == 0:
 		note.Status, note.Withheld, note.Why = alert.NoteFailed, true, discreetWhy
-		return nil
+	default:
+		note.Delivery, note.Withheld = string(d.ID), withheld
+		change.Deliver = append(change.Deliver, d)
 	}
-	note.Delivery, note.Withheld = string(d.ID), withheld
-	change.Deliver = append(change.Deliver, d)
+	change.AlertNotes = append(change.AlertNotes, note)
 	return nil
 }
 

@@ -96,6 +96,7 @@ func TestAProgramFails(t *testing.T) {
 	}{
 		"absent":  {err: program.ErrAbsent, want: "The program that answers here is not running. Please try again later.", after: time.Minute},
 		"busy":    {frame: agentkit.Frame{Type: agentkit.FrameError, Retry: true}, want: "The program that answers here failed.", after: time.Minute},
+		"empty":   {frame: agentkit.Frame{Type: agentkit.FrameDone}, want: "The program that answers here gave an empty reply. Please ask again."},
 		"failed":  {frame: agentkit.Frame{Type: agentkit.FrameError, Message: "no"}, want: "The program that answers here failed. My owner can see why"},
 		"garbage": {frame: agentkit.Frame{Type: "zzz"}, want: "The program that answers here failed. My owner can see why"},
 	} {

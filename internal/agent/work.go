@@ -305,6 +305,9 @@ func (w *work) answer(ctx context.Context) (*runs.Answer, error) {
 	}
 	last := w.session.Last()
 	text := last.Text()
+	if text == "" && !w.usedTools && w.program != nil {
+		return nil, failed(errors.New("the program's reply is empty"), "The program that answers here gave an empty reply. Please ask again.")
+	}
 	if text == "" && !w.usedTools {
 		return nil, failed(errors.New("the reply is empty"), "My model gave an empty reply. Please ask again.")
 	}

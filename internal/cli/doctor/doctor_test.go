@@ -489,18 +489,18 @@ func TestTheSandboxIsMissing(t *testing.T) {
 		require.NoError(t, err)
 		return cfg
 	}
-	got := sandboxed(t.Context(), agents("{ id: a, default: true, sandbox: { mode: required } }, { id: b }, { id: c, sandbox: { mode: required } }, { id: d, sandbox: { mode: optional } }, { id: e, tools: { allow: [exec] } }, { id: f, tools: { deny: [exec] } }"))
+	got := sandboxed(t.Context(), agents("{ id: a, default: true, sandbox: { mode: required } }, { id: b }, { id: c, sandbox: { mode: required } }, { id: d, sandbox: { mode: optional } }, { id: e, tools: { allow: [exec] } }, { id: f, tools: { deny: [exec] } }"), time.Now)
 	require.Len(t, got, 2)
 	require.False(t, got[0].note)
 	require.Regexp(t, `bwrap.*\. Agents that require it can't run commands: a, c\. Agents that therefore have no commands: b, d\. Agents whose commands run outside of it, with the rights of the gateway: e$`, got[0].text)
 	require.Equal(t, installSandbox, got[0].fix)
 
-	got = sandboxed(t.Context(), agents("{ id: a, default: true, sandbox: { mode: optional } }, { id: b, sandbox: { mode: \"off\" } }"))
+	got = sandboxed(t.Context(), agents("{ id: a, default: true, sandbox: { mode: optional } }, { id: b, sandbox: { mode: \"off\" } }"), time.Now)
 	require.Len(t, got, 2)
 	require.True(t, got[0].note)
 	require.Regexp(t, `\. Agents that therefore have no commands: a$`, got[0].text)
 
-	got = sandboxed(t.Context(), agents("{ id: a, default: true, sandbox: { mode: \"off\" } }"))
+	got = sandboxed(t.Context(), agents("{ id: a, default: true, sandbox: { mode: \"off\" } }"), time.Now)
 	require.Len(t, got, 1)
 	require.Equal(t, "documents", got[0].part)
 	require.True(t, got[0].note)
@@ -543,7 +543,7 @@ func TestTheSandboxAndItsLimits(t *testing.T) {
 	limits := commandLimits(cfg.Limits)
 	require.Contains(t, limits.text, "limited to ")
 	require.Equal(t, limits.note, limits.fix != "", "there is a hint where the kernel sets no limits")
-	got := sandboxed(t.Context(), cfg)
+	got := sandboxed(t.Context(), cfg, time.Now)
 	if got[0].fix == "" {
 		require.Equal(t, []finding{healthy("sandbox", "bubblewrap works"), limits}, got[:2])
 	}

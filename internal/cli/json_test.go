@@ -77,6 +77,8 @@ func TestCommandsOfThisMachinePrintJSON(t *testing.T) {
 	require.Positive(t, made["bytes"])
 	require.Equal(t, cli.ExitUsage, execute(t, env, "backup", "--to", "-", "--json").code)
 
+	require.Contains(t, execute(t, env, "backup", "--to", in("c.backup")).out, "It has no configuration, because no configuration file was found")
+
 	back := printed(t, env, cli.ExitDone, "restore", in("b.backup"), "--check")
 	require.Equal(t, false, back["restored"])
 	back = printed(t, env, cli.ExitDone, "restore", in("b.backup"), "--replace")

@@ -152,9 +152,12 @@ func (c *Commands) backup(ctx context.Context, to string, keys []age.Recipient, 
 	if len(keys) > 0 {
 		how = "encrypted"
 	}
-	took := c.Now().Sub(begin).Round(time.Millisecond)
+	took, without := c.Now().Sub(begin).Round(time.Millisecond), ""
+	if path == "" {
+		without = "\nIt has no configuration, because no configuration file was found: name the gateway's with --config."
+	}
 	return c.Screen.Result(asJSON, backedUp{File: name, Bytes: info.Size(), Encrypted: len(keys) > 0, Took: took.Milliseconds(), Manifest: made},
-		fmt.Sprintf("%s (%s, %s, %s)", name, humanize.IBytes(uint64(info.Size())), how, took))
+		fmt.Sprintf("%s (%s, %s, %s)", name, humanize.IBytes(uint64(info.Size())), how, took)+without)
 }
 
 // Restore is `sluice restore`.

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -296,6 +297,13 @@ func TestTheStateFolder(t *testing.T) {
 	require.Equal(t, problem("state", file+" is not a folder", "mv "+file+" "+file+".old"), stateFolder(file))
 	require.Equal(t, problem("state", "stat "+file+"/a: not a directory", "ls -ld "+file+"/a"), stateFolder(file+"/a"))
 	require.Equal(t, problem("state", file+" is not a folder", "mv "+file+" "+file+".old"), futureFolder(file+"/a"))
+	for err, want := range map[error]string{
+		syscall.EROFS:  "mount its file system writable, or set state to another folder",
+		syscall.ENOSPC: "free space on its disk, or set state to another folder",
+		syscall.EACCES: "sudo chown",
+	} {
+		require.Equal(t, want, writeFix(&os.PathError{Op: "open", Path: own, Err: err}, "sudo chown"))
+	}
 	if os.Geteuid() == 0 {
 		return // root may write anywhere
 	}

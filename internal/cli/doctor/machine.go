@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"sluice/internal/cli/api"
 	"sluice/internal/config"
@@ -67,7 +68,7 @@ func stateFolder(dir string) finding {
 		return problem("state", dir+" is not a folder", "mv "+dir+" "+dir+".old")
 	}
 	if err := writable(dir); err != nil {
-		return problem("state", fmt.Sprintf("cannot write to %s: %s", dir, cause(err)), "sudo chown -R $(id -un) "+dir)
+		return problem("state", fmt.Sprintf("cannot write to %s: %s", dir, cause(err)), writeFix(err, "sudo chown -R $(id -un) "+dir))
 	}
 	if hostos.OthersMayRead(info) {
 		return problem("state", fmt.Sprintf("other users can read %s (mode %04o)", dir, info.Mode().Perm()), "chmod 700 "+dir)
@@ -89,9 +90,20 @@ func futureFolder(dir string) finding {
 		above = filepath.Dir(above)
 	}
 	if err := writable(above); err != nil {
-		return problem("state", fmt.Sprintf("cannot create %s: %s", dir, cause(err)), "sudo install -d -m 700 -o $(id -un) "+dir)
+		return problem("state", fmt.Sprintf("cannot create %s: %s", dir, cause(err)), writeFix(err, "sudo install -d -m 700 -o $(id -un) "+dir))
 	}
 	return healthy("state", dir+" (will be created at the first start)")
+}
+
+// writeFix is what helps against an error of writing to the state folder; permission is the command that gives the right to do so.
+func writeFix(err error, permission string) string {
+	switch {
+	case errors.Is(err, syscall.EROFS):
+		return "mount its file system writable, or set state to another folder"
+	case errors.Is(err, syscall.ENOSPC):
+		return "free space on its disk, or set state to another folder"
+	}
+	return permission
 }
 
 func writable(dir string) error {

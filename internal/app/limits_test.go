@@ -86,7 +86,7 @@ limits: { perToken: 3/1h }
 	read(t, get(bot, "/v1/sessions"), http.StatusOK, new(any))
 }
 
-// A tool of the gateway's MCP server is one request, although it asks the API.
+// A tool of the gateway's MCP server is one request, although it asks the API. What it reads for each row counts, too.
 func TestAToolIsOneRequest(t *testing.T) {
 	t.Parallel()
 	const bot = "the-token-of-a-robot-1"
@@ -98,8 +98,8 @@ gateway:
 models: { default: offline/echo }
 limits: { perToken: 3/1h }
 `, nil)
-	use := func() (int, string) {
-		resp := g.call(http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"sessions_list","arguments":{}}}`,
+	use := func(arguments string) (int, string) {
+		resp := g.call(http.MethodPost, "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"sessions_list","arguments":`+arguments+`}}`,
 			"Authorization", "Bearer "+bot, "Content-Type", "application/json", "Accept", "application/json, text/event-stream")
 		text, err := io.ReadAll(resp.Body)
 		require.NoError(t, err)
@@ -107,11 +107,18 @@ limits: { perToken: 3/1h }
 		return resp.StatusCode, string(text)
 	}
 	for range 3 {
-		status, text := use()
+		status, text := use(`{}`)
 		require.Equal(t, http.StatusOK, status)
 		require.Contains(t, text, `"sessions"`)
 	}
-	status, text := use()
+	status, text := use(`{}`)
+	require.Equal(t, http.StatusTooManyRequests, status, text)
+	read(t, g.call(http.MethodPost, "/v1/sessions/main/messages", `{"message":"hello"}`, "Authorization", "Bearer the-token-of-the-owner-1"), http.StatusOK, nil)
+	g.put("the-token-of-the-owner-1", `[{"path":"limits.perToken","value":"5/1h"}]`)
+	status, text = use(`{"messageLimit":1}`) // the fourth and fifth request
+	require.Equal(t, http.StatusOK, status, text)
+	require.Contains(t, text, "hello")
+	status, text = use(`{}`)
 	require.Equal(t, http.StatusTooManyRequests, status, text)
 }
 

@@ -115,7 +115,7 @@ func (s *server) survive(next mcp.MethodHandler) mcp.MethodHandler {
 type caller struct {
 	api     http.Handler
 	request *http.Request
-	counted atomic.Bool // set by the first request to the API: limits have counted it as the MCP request
+	counted atomic.Bool // set by the first request to the API: limits have counted it as the MCP request. The others count
 }
 
 // request is a request to the API.
@@ -207,7 +207,7 @@ func (c *caller) tool(ctx context.Context, t tool, call *mcp.CallToolRequest) (*
 		return failed(problem(status, body)), nil
 	}
 	if t.more != nil {
-		if body, err = t.more(auth.Counted(ctx), c, call.Params.Arguments, body); err != nil {
+		if body, err = t.more(ctx, c, call.Params.Arguments, body); err != nil {
 			return failed(err.Error()), nil
 		}
 	}

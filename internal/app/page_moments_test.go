@@ -74,6 +74,49 @@ func TestPageShowsWhatHappensWhileItReads(t *testing.T) {
 	b.until(`window.heard() === "question|answer|next|again|last"`)
 }
 
+// A command that moves the thread is read again when its run has ended, also if the run's events come before the answer to the
+// command, and if the run lasts longer than the reading at its start.
+func TestPageReadsAThreadThatMoved(t *testing.T) {
+	t.Parallel()
+	b := start(t, "").page()
+	require.True(t, eval[bool](b, stored))
+	b.until(`window.chat.state === "connected"`)
+	do := func(script string) { b.do(chromedp.Evaluate[chromedp.Void](script)) }
+	do(`window.thread = (...texts) => { window.rows.messages = texts.map((text, i) => ({ id: text, role: i % 2 ? "assistant" : "user", run: "of " + texts[i - (i % 2)], text })); };
+		window.happens = (run, ...events) => { for (const e of events) window.chat.onEvent({ run, ...e }); };
+		window.given = window.fetch;
+		window.fetch = async (path, options) => {
+			if (options?.method !== "POST") return window.given(path, options);
+			await window.posted();
+			return new Response("", { headers: { "X-Run-Id": window.run } });
+		};
+		window.thread("one", "1"); window.chat.reload(); 0`)
+	b.until(`window.heard() === "one|1"`)
+
+	do(`window.run = "of two";
+		window.posted = () => {
+			window.thread("two", "2");
+			window.happens("of two", { type: "message.user", text: "two" }, { type: "run.started" }, { type: "run.done", text: "2" });
+		};
+		window.chat.say("/edit two"); 0`)
+	b.until(`window.heard() === "two|2"`)
+
+	do(`window.run = "of three";
+		window.posted = () => {};
+		window.before = window.reads;
+		window.chat.say("/edit three").then(() => {
+			window.thread("three");
+			window.working = ["of three"];
+			window.happens("of three", { type: "message.user", text: "three" }, { type: "run.started" });
+		}); 0`)
+	b.until(`window.reads > window.before && window.heard() === "three|"`)
+	do(`window.thread("three", "3");
+		window.rows.branches = [{ message: "2" }, { message: "3", selected: true }];
+		window.working = [];
+		window.happens("of three", { type: "run.done", text: "3" }); 0`)
+	b.until(`window.heard() === "three|3" && window.chat.branches.length === 2`)
+}
+
 // An open question stands above the field to write in. A day with nothing else has no heading until the question is decided.
 func TestPageHasNoDayWithoutEntries(t *testing.T) {
 	t.Parallel()

@@ -30,6 +30,7 @@ export class Chat {
     this.above = false; // the session has learned something that may not be shown here
     this.told = null; // the end of the newest turn, until the session's events have shown it
     this.ended = ""; // the last run whose end the events have shown
+    this.moving = null; // the newest run that changes which messages the thread has
     this.asking = null; // reads the answer to the newest message
     this.older = ""; // from where older messages can be read
     this.turn = Promise.resolve(); // until the last reading of the history has ended
@@ -308,16 +309,13 @@ export class Chat {
     if (e.type === "run.started" || isEnd(e)) this.changed();
     if (isEnd(e) && this.entries.length - this.read > liveMax) this.soon();
     const said = this.users.get(e.run) ?? { text: "" };
-    if ((this.moving && (e.type === "run.started" || isEnd(e))) || (isEnd(e) && moves.test(said.text))) this.soon();
+    if ((e.type === "run.started" || isEnd(e)) && (e.run === this.moving || moves.test(said.text))) this.soon();
   }
 
   // soon reads the conversation again, because its thread has changed.
   soon() {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => {
-      this.moving = false;
-      this.reload().catch(() => {});
-    }, 150);
+    this.timer = setTimeout(() => this.reload().catch(() => {}), 150);
   }
 
   happened(e) {
@@ -445,7 +443,10 @@ export class Chat {
       const run = answer.headers.get("X-Run-Id");
       if (run) {
         this.accepted(entry, run);
-        if (moves.test(text)) this.moving = true;
+        if (moves.test(text)) {
+          this.moving = run;
+          if (this.ended === run) this.soon(); // its events came first
+        }
         this.asking?.abort(); // a browser opens few connections at once
         this.asking = reading;
         events(answer, (e) => this.ownEvent(e)).catch(() => {}); // the session's own events show the same

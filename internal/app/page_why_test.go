@@ -260,9 +260,9 @@ func TestConsoleRunShowsItsSteps(t *testing.T) {
 	b.click(".peek [data-part=steps] summary")
 	b.until(`document.querySelectorAll(".peek [data-part=steps] > .lines > li").length === 3`)
 	lines := eval[[]string](b, `[...document.querySelectorAll(".peek [data-part=steps] > .lines > li")].map((n) => n.innerText.replace(/\s+/g, " "))`)
-	require.Regexp(t, `^p/m [\d,]+ tokens in, \d+ out took \d+ ms · `, lines[0])
-	require.Regexp(t, `^memory_save .* took \d+ ms · `, lines[1])
-	require.Regexp(t, `^p/m It is kept. [\d,]+ tokens in, \d+ out took \d+ ms · `, lines[2])
+	require.Regexp(t, `^p/m [\d,]+ tokens in, \d+ out took [\d.]+ m?s · `, lines[0])
+	require.Regexp(t, `^memory_save .* took [\d.]+ m?s · `, lines[1])
+	require.Regexp(t, `^p/m It is kept. [\d,]+ tokens in, \d+ out took [\d.]+ m?s · `, lines[2])
 	var run struct {
 		Calls []struct {
 			Model string

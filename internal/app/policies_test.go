@@ -131,6 +131,7 @@ func TestBacktest(t *testing.T) {
 	models.Enqueue(modeltest.Call("memory_save", `{"key":"plan","content":"1"}`), modeltest.Say("It is kept."))
 	read(t, g.call(http.MethodPost, "/v1/sessions/main/messages", `{"message":"keep it"}`), http.StatusOK, nil)
 
+	g.delivered()
 	got := g.backtest(http.StatusOK, "name: figures\nhook: PRE_OUTPUT\nwhen: text.contains(\"figures\")\naction: block\n")
 	require.Equal(t, map[string]int{"block": 3}, got.Count, "%+v", got)
 	require.Equal(t, "none", got.Bound)

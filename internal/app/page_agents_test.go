@@ -47,12 +47,9 @@ agents: { list: [ { id: main, default: true }, { id: night, name: Night, model: 
 	require.Regexp(t, `^[\d.]+ m?s$`, part("p95"))
 	require.Regexp(t, `^[\d,]+ › \d+$`, part("tokens"))
 	require.False(t, eval[bool](b, `document.querySelector("[data-agent=night] dd [data-part]") !== null`))
-	for _, dark := range []bool{false, true} {
-		b.dark(dark)
-		require.Empty(t, b.obstacles())
-	}
-	b.dark(false)
+	require.Empty(t, b.obstacles())
 	b.picture("agents-health")
+	require.Empty(t, b.darkObstacles("agents-health"))
 	b.phone(320, 640)
 	require.False(t, eval[bool](b, `document.documentElement.scrollWidth > innerWidth`))
 	b.picture("agents-health-320")

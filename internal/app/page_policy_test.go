@@ -125,10 +125,7 @@ policy: { rules: [ { name: look, hook: PRE_OUTPUT, when: 'text.contains("figures
 	require.NotEqual(t, "0", eval[string](b, `[...document.querySelectorAll("#rules tr")].find((r) => r.textContent.includes("policy.rules.look")).querySelector("td.end").textContent`))
 	require.Empty(t, b.obstacles())
 	b.picture("policy")
-	b.dark(true)
-	require.Empty(t, b.obstacles())
-	b.picture("policy-dark")
-	b.dark(false)
+	require.Empty(t, b.darkObstacles("policy"))
 
 	eval[bool](b, `(() => { const box = document.querySelector("#past textarea"); box.value = "name: all\nhook: PRE_OUTPUT\nwhen: text.contains(\"alert\")\naction: block\n"; box.dispatchEvent(new Event("input", { bubbles: true })); return true; })()`)
 	b.do(chromedp.Focus(chromedp.CSS("#past button.main")))

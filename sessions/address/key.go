@@ -226,11 +226,16 @@ func (k Key) Kind(keyer Keyer) KeyKind {
 	case k == keyer.Main(k.Agent()):
 		return KindMain
 	}
-	segments := strings.SplitN(s, ":", 5)
-	if len(segments) == 5 && (segments[3] == string(Group) || segments[3] == string(Channel)) {
+	segments := strings.SplitN(s, ":", 5) // agent, its id, channel, chat type, the rest
+	if len(segments) == 5 && (segments[3] == string(Group) || segments[3] == string(Channel)) && channelName(segments[2]) {
 		return KindGroup
 	}
 	return KindOther
+}
+
+// channelName reports whether a part of a key can be the name of a channel. After "direct" comes the id of a person.
+func channelName(s string) bool {
+	return s != string(Direct) && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
 }
 
 // Bare is the key without its "agent:<agent>:" prefix.

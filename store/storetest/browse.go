@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"encoding/json"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,13 +109,26 @@ func testListSessionKinds(t *testing.T, b *bundle) {
 	keys := []sessions.Key{
 		"agent:main:home", "agent:main:telegram:group:-1", "agent:main:slack:channel:C1:thread:1", "cron:brief", "hook:ci:x", "node-n1",
 		"agent:main:direct:eve", "agent:main:subagent:1", "agent:main:http:cron:1", "agent:main:direct:node-1",
+		"agent:main:direct:x:group:1", "agent:main:direct:group:1", "agent:main:slack:direct:x:channel:1", "agent:main:slack:work:direct:x:group:1", "agent:main:slack:group:x:direct:y",
+	}
+	// Ids may have any words and colons: keys of random parts.
+	random := rand.New(rand.NewPCG(1, 2))
+	parts := []string{"direct", "group", "channel", "slack", "subagent", "http", "x", "GROUP", "é", "thread", "1"}
+	for range 200 {
+		key := "agent:main"
+		for range 2 + random.IntN(5) {
+			key += ":" + parts[random.IntN(len(parts))]
+		}
+		if parsed, err := sessions.ParseKey(key); err == nil && !slices.Contains(keys, parsed) {
+			keys = append(keys, parsed)
+		}
 	}
 	kinds := []sessions.KeyKind{sessions.KindMain, sessions.KindGroup, sessions.KindCron, sessions.KindHook, sessions.KindNode, sessions.KindOther}
 	for _, key := range keys {
 		b.create(newSession(string(key)))
 	}
 	list := func(q ledger.SessionQuery) (got []sessions.Key) {
-		q.MaxLevel = flow.Restricted
+		q.MaxLevel, q.Limit = flow.Restricted, 500
 		rows, err := b.ListSessions(b.ctx, q)
 		require.NoError(t, err)
 		for _, r := range rows {
@@ -135,6 +149,11 @@ func testListSessionKinds(t *testing.T, b *bundle) {
 		}
 	}
 	require.Equal(t, []sessions.Key{"agent:main:home"}, list(ledger.SessionQuery{Kind: "main"}))
+	for _, kind := range []string{"group", "channel", "direct"} {
+		for _, key := range list(ledger.SessionQuery{Kind: kind}) {
+			require.Equal(t, kind != "direct", key.Kind(keyer) == sessions.KindGroup, "%s is no %s", key, kind)
+		}
+	}
 	require.Equal(t, []sessions.Key{"cron:brief"}, list(ledger.SessionQuery{Kinds: slices.Repeat([]sessions.KeyKind{sessions.KindCron}, 2000)}), "repeated")
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"sluice/policy/flow"
@@ -47,16 +48,37 @@ func SessionFilter(f *engine.Filter, q *ledger.SessionQuery) {
 		f.Add(`(lower(title) LIKE lower(?) ESCAPE '\' OR lower(label) LIKE lower(?) ESCAPE '\' OR lower(skey) LIKE lower(?) ESCAPE '\')`, part, part, part)
 	}
 	kindsFilter(f, q.Kinds)
-	if q.Kind == string(sessions.KindMain) {
+	switch q.Kind {
+	case "":
+	case "main":
 		f.Add(mainKey)
-	} else if like := kindPatterns()[q.Kind]; q.Kind != "" {
-		f.Add(`skey LIKE ? ESCAPE '\'`, like)
-		f.AddIf(q.Kind == "group" || q.Kind == "channel", `skey NOT LIKE '%:thread:%' AND skey NOT LIKE '%:topic:%'`)
+	case "group", "channel":
+		f.Add(chatKey(q.Kind) + ` AND skey NOT LIKE '%:thread:%' AND skey NOT LIKE '%:topic:%'`)
+	case "direct":
+		f.Add(`skey LIKE 'agent:%:direct:%' AND NOT (` + groupKey + `)`)
+	default:
+		f.Add(`skey LIKE ? ESCAPE '\'`, kindPatterns()[q.Kind])
 	}
 }
 
 // mainKey is a condition: the key is a main session's. Only these end after the agent and one word, which the configuration chooses.
 const mainKey = `(skey LIKE 'agent:%:%' AND skey NOT LIKE 'agent:%:%:%')`
+
+// Parts of a key: afterAgent is what follows the agent, and afterChannel what follows the channel, both with their colon. Ids of
+// people and chats may have any word and colon, so a pattern of the whole key does not tell which part is which.
+const (
+	word         = `'abcdefghijklmnopqrstuvwxyz0123456789_-'`
+	afterAgent   = `ltrim(substr(ltrim(skey, ` + word + `), 2), ` + word + `)`
+	afterChannel = `ltrim(substr(` + afterAgent + `, 2), ` + word + `)`
+)
+
+// chatKey is a condition: the key is that of a chat of a type, group or channel.
+func chatKey(chat string) string {
+	begin := `:` + chat + `:`
+	return `(skey LIKE 'agent:%:%` + begin + `%' AND substr(` + afterChannel + `, 1, ` + strconv.Itoa(len(begin)) + `) = '` + begin + `' AND substr(` + afterAgent + `, 1, 8) <> ':direct:')`
+}
+
+var groupKey = `(` + chatKey("group") + ` OR ` + chatKey("channel") + `)`
 
 // kindsFilter selects the sessions of some kinds, as [sessions.Key.Kind] names them.
 func kindsFilter(f *engine.Filter, kinds []sessions.KeyKind) {
@@ -64,7 +86,7 @@ func kindsFilter(f *engine.Filter, kinds []sessions.KeyKind) {
 		return
 	}
 	named := map[sessions.KeyKind]string{
-		sessions.KindMain: mainKey, sessions.KindGroup: `(skey LIKE 'agent:%:%:group:%' OR skey LIKE 'agent:%:%:channel:%')`,
+		sessions.KindMain: mainKey, sessions.KindGroup: groupKey,
 		sessions.KindCron: `skey LIKE 'cron:%'`, sessions.KindHook: `skey LIKE 'hook:%'`, sessions.KindNode: `skey LIKE 'node-%'`,
 	}
 	var terms []string
@@ -81,7 +103,6 @@ func kindsFilter(f *engine.Filter, kinds []sessions.KeyKind) {
 // kindPatterns are the patterns of the keys of each kind of session.
 func kindPatterns() map[string]string {
 	return map[string]string{
-		"direct": `agent:%:direct:%`, "group": `agent:%:group:%`, "channel": `agent:%:channel:%`,
 		"cron": `%cron:%`, "hook": `%hook:%`, "node": `%node-%`, "subagent": `agent:%:subagent:%`, "api": `agent:%:http:%`,
 	}
 }

@@ -249,6 +249,7 @@ func (w *world) below() {
 		w.request("GET", session+"/files/"+pick(w.low, "a.txt", ""), "")
 	case 21:
 		w.request("GET", "/v1/policy/check?channel=webchat&session="+strings.TrimPrefix(session, "/v1/sessions/"), "")
+		w.request("POST", "/v1/policy/check", `{"channel":"webchat","session":"`+strings.TrimPrefix(session, "/v1/sessions/")+`"}`)
 	case 22:
 		w.request("DELETE", "/v1/sessions?older_than=1h&status=idle", "")
 	case 23:

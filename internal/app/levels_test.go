@@ -378,6 +378,7 @@ func TestAHiddenChannelIsAsNone(t *testing.T) {
 			{"GET", "/v1/directory?channel=CHANNEL&to=local", ""},
 			{"GET", "/v1/policy/check?channel=CHANNEL", ""},
 			{"GET", "/v1/policy/check?channel=CHANNEL&to=local&label=RESTRICTED", ""},
+			{"POST", "/v1/policy/check", `{"channel":"CHANNEL","to":"local","label":"RESTRICTED","text":"hi"}`},
 			{"POST", "/v1/messages", `{"channel":"CHANNEL","to":"local","text":"hi"}`},
 			{"POST", "/v1/pairings/revoke", `{"channel":"CHANNEL","user":"1"}`},
 			{"POST", simulate, `{"tool_name":"message","args":{"channel":"CHANNEL","to":"local","message":"hi"}}`},

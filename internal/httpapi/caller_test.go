@@ -40,6 +40,7 @@ func TestAReaderOnlyLooks(t *testing.T) {
 		{"look", "POST", "/v1/sessions", http.StatusForbidden},
 		{"look", "OPTIONS", "/v1/sessions", http.StatusForbidden},
 		{"look", "POST", "/a2a/main", http.StatusForbidden},
+		{"look", "POST", "/v1/policy/check", http.StatusBadRequest}, // it only reads; the body is missing
 		{"do", "POST", "/v1/sessions", http.StatusCreated},
 		{"lo", "GET", "/v1/sessions", http.StatusUnauthorized},
 		{"", "GET", "/v1/sessions", http.StatusUnauthorized},

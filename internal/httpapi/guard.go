@@ -15,6 +15,7 @@ import (
 	"sluice/internal/httpapi/hooks"
 	"sluice/internal/httpapi/mcpserver"
 	"sluice/internal/httpapi/openai"
+	"sluice/internal/httpapi/operator"
 	"sluice/internal/httpapi/senders"
 	"sluice/internal/httpapi/signin"
 	"sluice/internal/httpapi/wire"
@@ -107,10 +108,10 @@ func (g *guard) limited(r *http.Request) *wire.Error {
 	return nil
 }
 
-// viewersMay reports whether viewers may call a path with any method: the tools behind it are requests of their own, or it
-// concerns nothing but their own access.
+// viewersMay reports whether viewers may call a path with any method: the tools behind it are requests of their own, it concerns
+// nothing but their own access, or it only reads.
 func viewersMay(path string) bool {
-	return path == mcpserver.Path || path == signin.LogoutPath || path == signin.LinksPath
+	return path == mcpserver.Path || path == signin.LogoutPath || path == signin.LinksPath || path == operator.CheckPath
 }
 
 // refuse answers with an error in the shape that the clients of a path know.

@@ -79,6 +79,7 @@ func remembering(t *testing.T) (http.Handler, *store.DB) {
 }
 
 type memoryAnswer struct {
+	Key                                                             string
 	ID, Content, Classification, Trust, Audience, Namespace, Ending string
 	Deleted                                                         bool
 }
@@ -173,6 +174,25 @@ func TestMemoryIsShownAndDeleted(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, entries, 2)
 	require.Equal(t, []any{"token:high", "mem_2", flow.Confidential}, []any{entries[1].Actor, entries[1].Object, entries[1].Label.Level()})
+}
+
+// A memory may have the key versions, although the versions of all keys are read at an address of that name.
+func TestAMemoryMayHaveTheKeyVersions(t *testing.T) {
+	t.Parallel()
+	h, _ := remembering(t)
+	w := call(h, http.MethodPost, "/v1/memory", `{"key":"versions","content":"two"}`, "Authorization: Bearer own")
+	require.Equal(t, http.StatusCreated, w.Code, w.Body)
+	var m, other memoryShown
+	require.Equal(t, http.StatusOK, ask(t, h, "own", "/v1/memory/versions", &m))
+	require.Equal(t, "versions", m.Memory.Key)
+	require.Len(t, m.Versions, 1)
+	require.Equal(t, http.StatusNotFound, ask(t, h, "own", "/v1/memory/versions?namespace=other", nil))
+	require.Equal(t, http.StatusOK, ask(t, h, "own", "/v1/memory/versions?key=versions", &other))
+	require.Empty(t, other.Memory.Key)
+	require.Len(t, other.Versions, 1)
+	w = call(h, http.MethodDelete, "/v1/memory/versions", "", "Authorization: Bearer own")
+	require.Equal(t, http.StatusNoContent, w.Code)
+	require.Equal(t, http.StatusNotFound, ask(t, h, "own", "/v1/memory/versions", nil))
 }
 
 // What a caller saves has the caller's label and audience, whatever the request says.

@@ -124,7 +124,8 @@ func (h *handlers) registerMessages(r *registrar) {
 	add(r, wire.Op(remove, "/v1/policy/allow-rules/{rule}", "end-allow-rule", "End a rule that always allows tool calls; the next call needs approval again", http.StatusNoContent), h.allow.End)
 	add(r, wire.Op(get, "/v1/policy", "get-policy", "Get what may be sent where, how often each rule has applied, and which level may go to which channel"), h.policies.Get)
 	add(r, wire.Op(post, "/v1/policy/backtest", "backtest-policy", "Test a proposed policy on stored messages and tool calls: what it would have decided differently; no effects"), h.policies.Backtest)
-	add(r, wire.Op(get, "/v1/policy/check", "check-policy", "Show what the gate would decide, with every rule that it checks; no effects"), h.policy.Check)
+	add(r, wire.Op(get, operator.CheckPath, "check-policy", "Show what the gate would decide, with every rule that it checks; no effects"), h.policy.Check)
+	add(r, wire.Op(post, operator.CheckPath, "check-policy-message", "Show what the gate would decide, like GET, with the message in the body; no effects"), h.policy.CheckMessage)
 	add(r, wire.Op(post, "/v1/policy/simulate", "simulate-tool-call", "Show how a tool call of a session would be decided if the caller asked for it, with every rule that is checked; no effects"), h.policy.Simulate)
 }
 

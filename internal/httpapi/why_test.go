@@ -147,6 +147,14 @@ func TestWhyExplainsEveryKind(t *testing.T) {
 	refused := ledger.Refusal{ID: ledger.RefusalIDOf(route, "5"), Channel: "telegram", Account: "default", Chat: "9", User: sessions.Peer{ID: "5"}, Reason: "dmPolicy is disabled", Level: flow.Confidential, Count: 2, First: clock, Last: clock}
 	require.NoError(t, a.db.SaveRefusals(t.Context(), []ledger.Refusal{refused}))
 	a.ask(http.StatusAccepted, "POST", "/v1/alerts", `{"key":"disk","title":"The disk is full","severity":"critical","label":"CONFIDENTIAL"}`)
+	memory := func(id, key string, run sessions.RunID) sessions.Memory {
+		return sessions.Memory{ID: sessions.MemoryID(id), Namespace: "main", Audience: sessions.AudienceOwner, Label: secret, Key: key, Content: "x", Run: run, Updated: clock}
+	}
+	byToken := []sessions.AuditEntry{{At: clock, Actor: "token:ci", Action: "memory.save", Object: "mem_token", Label: secret}}
+	for m, audit := range map[string][]sessions.AuditEntry{"mem_run": nil, "mem_token": byToken, "mem_nobody": nil} {
+		one := memory(m, "of "+m, map[string]sessions.RunID{"mem_run": run.ID}[m])
+		require.NoError(t, a.db.SaveMemory(t.Context(), sessions.MemorySave{Memory: one, MaxEntries: 10, MaxBytes: 10_000, Audit: audit}))
+	}
 	var note ledger.Change
 	note.AlertNotes = []alert.Note{{
 		Key: "alert/g/ops/1", Group: a.group("disk"), Target: "ops", Sequence: 1, Reason: alert.First, Status: alert.NoteWaiting, Label: secret, Created: clock,
@@ -166,6 +174,9 @@ func TestWhyExplainsEveryKind(t *testing.T) {
 		"xch_1":           {"exchange", "announced", "It has ended", []string{"heard ok", "run ok", "ended ok"}},
 		"disk":            {"alert", "firing", "nobody has acknowledged it", []string{"heard ok", "sent waits"}},
 		alert.Ref("disk"): {"alert", "firing", "nobody has acknowledged it", []string{"heard ok", "sent waits"}},
+		"mem_run":         {"memory", "current", "The agent saved it in the run run_1.", []string{"run ok"}},
+		"mem_token":       {"memory", "current", "with the token ci", []string{"recorded ok"}},
+		"mem_nobody":      {"memory", "current", "Who saved it is not recorded.", []string{"recorded not_recorded"}},
 		refused.ID:        {"refusal", "ignored", "dmPolicy is disabled", []string{"heard stopped", "sent not_recorded"}},
 	} {
 		code, got := a.why(id)

@@ -127,7 +127,7 @@ func (a *HistoryAPI) Get(ctx context.Context, in *struct {
 		messages = slices.DeleteFunc(messages, func(m messageRecord) bool { return string(m.Run) != in.Run })
 	}
 	slices.SortStableFunc(messages, func(a, b messageRecord) int { return a.Created.Compare(b.Created) })
-	found, err := view.Find(messages, in.Find, func(m messageRecord) (id, text string) { return m.ID, m.Text }, func(some []messageRecord) error { return a.Answers.filterHistory(ctx, r, some) })
+	found, err := view.Find(messages, in.Find, messageRecord.texts, func(some []messageRecord) error { return a.Answers.filterHistory(ctx, r, some) })
 	if err != nil {
 		return nil, err
 	}
@@ -164,6 +164,20 @@ func (a *HistoryAPI) branches(ctx context.Context, r sessions.Record, thread []s
 		out[i] = branchRecord{string(b.ID), b.Selected}
 	}
 	return out, nil
+}
+
+// texts are what a search looks into.
+func (m messageRecord) texts() (id string, texts []string) {
+	texts = []string{m.Text}
+	for _, p := range m.Parts {
+		switch p.Type {
+		case sessions.PartThinking, sessions.PartToolResult:
+			texts = append(texts, p.Text)
+		case sessions.PartToolCall:
+			texts = append(texts, p.Tool, string(p.Args))
+		}
+	}
+	return m.ID, texts
 }
 
 // newestMessages are the last messages of a transcript: at least one, at most limit, and about a page's bytes.

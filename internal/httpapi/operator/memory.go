@@ -139,12 +139,13 @@ type memoryShown struct {
 }
 
 type memoryHistory struct {
+	Memory   *memoryRecord  `json:"memory,omitempty" doc:"without the parameter key: the memory whose key is versions, as for every other key"`
 	Versions []memoryRecord `json:"versions" doc:"newest first, with tombstones"`
 	Next     string         `json:"next,omitempty" doc:"there are more: pass this as after to get the next page"`
 }
 
 type historyQuery struct {
-	Key       string `query:"key" required:"true" minLength:"1" maxLength:"256"`
+	Key       string `query:"key" maxLength:"256" doc:"without it, the request is for the memory whose key is versions"`
 	Namespace string `query:"namespace" doc:"default: all" maxLength:"64"`
 	Audience  string `query:"audience" doc:"owner, or the key of a conversation; default: all" maxLength:"512"`
 	Limit     int    `query:"limit" minimum:"1" maximum:"200" default:"50"`
@@ -153,6 +154,13 @@ type historyQuery struct {
 
 // History shows every version of a key that is kept: also what was replaced, deleted or has expired.
 func (a *MemoryAPI) History(ctx context.Context, in *historyQuery) (*wire.Body[memoryHistory], error) {
+	if in.Key == "" {
+		shown, err := a.Get(ctx, &MemoryPath{ID: "versions", Namespace: in.Namespace})
+		if err != nil {
+			return nil, err
+		}
+		return wire.NewBody(memoryHistory{Memory: &shown.Body.Memory, Versions: shown.Body.Versions}), nil
+	}
 	found, err := a.Rows.MemoryHistory(ctx, sessions.MemoryHistory{
 		Key: in.Key, Namespace: in.Namespace, Audience: sessions.Audience(in.Audience), MaxLevel: auth.CallerOf(ctx).Level, After: sessions.MemoryID(in.After), Limit: in.Limit + 1,
 	})

@@ -16,6 +16,9 @@ import (
 	"sluice/sessions"
 )
 
+// CheckPath is where the gate is asked about a message.
+const CheckPath = "/v1/policy/check"
+
 // PolicyChecker says what the gate would decide about a message, and why.
 type PolicyChecker interface {
 	CheckPolicy(ctx context.Context, c outbound.Check) (policy.Decision, error)
@@ -44,6 +47,19 @@ type PolicyAPI struct {
 	Identity  view.Identity
 }
 
+// aboutMessage asks about a message.
+type aboutMessage struct {
+	Channel  string `json:"channel" minLength:"1"`
+	ChatType string `json:"chatType,omitempty" enum:"direct,group,channel"`
+	Account  string `json:"account,omitempty"`
+	To       string `json:"to,omitempty"`
+	Thread   string `json:"thread,omitempty"`
+	Session  string `json:"session,omitempty" doc:"key or id of the session that speaks"`
+	Label    string `json:"label,omitempty" doc:"level of the text; default: what the session has learned, else PUBLIC"`
+	Kind     string `json:"kind,omitempty" enum:"reply,announce,notice,message"`
+	Text     string `json:"text,omitempty" doc:"what would be said, for rules that look at the text; default: empty"`
+}
+
 // Check answers with what the gate would decide about a message.
 func (a *PolicyAPI) Check(ctx context.Context, in *struct {
 	Channel  string `query:"channel" required:"true"`
@@ -54,9 +70,18 @@ func (a *PolicyAPI) Check(ctx context.Context, in *struct {
 	Session  string `query:"session" doc:"key or id of the session that speaks"`
 	Label    string `query:"label" doc:"level of the text; default: what the session has learned, else PUBLIC"`
 	Kind     string `query:"kind" enum:"reply,announce,notice,message"`
-	Text     string `query:"text" doc:"what would be said, for rules that look at the text; default: empty"`
+	Text     string `query:"text" doc:"what would be said, for rules that look at the text; default: empty. Addresses end in logs: send a private text with POST"`
 },
 ) (*wire.Body[policy.Decision], error) {
+	return a.check(ctx, aboutMessage(*in))
+}
+
+// CheckMessage is Check with the message in the body: the text is in no address, and so in no log or history of a browser.
+func (a *PolicyAPI) CheckMessage(ctx context.Context, in *struct{ Body aboutMessage }) (*wire.Body[policy.Decision], error) {
+	return a.check(ctx, in.Body)
+}
+
+func (a *PolicyAPI) check(ctx context.Context, in aboutMessage) (*wire.Body[policy.Decision], error) {
 	label, err := auth.ParseLabel(in.Label)
 	if err != nil {
 		return nil, err

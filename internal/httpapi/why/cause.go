@@ -16,6 +16,7 @@ var entryCauses = map[string]string{
 	"exchange.ended":  "The exchange between the two agents was over.",
 	"hook.replayed":   "Somebody asked to handle the request again.",
 	"memory.delete":   "Somebody asked to forget the memory.",
+	"memory.save":     "Somebody saved the memory.",
 	"node.request":    "A program asked to be a node.",
 	"pairing.locked":  "There were too many wrong codes. For an hour, no code is accepted.",
 	"pairing.request": "Somebody who may not talk to the bot wrote to it.",

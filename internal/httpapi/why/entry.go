@@ -162,7 +162,7 @@ func (c *chain) subject(e *ledger.AuditRecord) error {
 		return c.alert(cmp.Or(detail.Key, e.Object))
 	case area == "cron" && !strings.HasPrefix(e.Object, jobPrefix):
 		return c.job(jobPrefix + e.Object)
-	case slices.ContainsFunc([]string{"dlv_", "run_", "apr_", "xch_", jobPrefix, "hook/"}, func(prefix string) bool { return strings.HasPrefix(e.Object, prefix) }):
+	case slices.ContainsFunc([]string{"dlv_", "run_", "apr_", "xch_", memoryPrefix, jobPrefix, "hook/"}, func(prefix string) bool { return strings.HasPrefix(e.Object, prefix) }):
 		return c.explain(e.Object, "")
 	}
 	return wire.ErrNotFound

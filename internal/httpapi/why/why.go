@@ -32,6 +32,8 @@ type Rows interface {
 	ListDeliveries(ctx context.Context, q ledger.Query) ([]ledger.Delivery, error)
 	ListApprovals(ctx context.Context, q ledger.Query) ([]ledger.Approval, error)
 	ListAudit(ctx context.Context, q ledger.AuditQuery) ([]ledger.AuditRecord, error)
+	Memory(ctx context.Context, id sessions.MemoryID, upTo flow.Level) (sessions.Memory, error)
+	MemoryVersions(ctx context.Context, m sessions.Memory, limit int) ([]sessions.Memory, error)
 	Message(ctx context.Context, session sessions.ID, id sessions.MessageID) (sessions.Message, error)
 	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
 }
@@ -95,7 +97,7 @@ type links struct {
 // Explanation is why something is as it is.
 type Explanation struct {
 	ID     string   `json:"id"`
-	Kind   string   `json:"kind" enum:"message,run,delivery,approval,exchange,job,trigger,alert,refusal,entry"`
+	Kind   string   `json:"kind" enum:"message,run,delivery,approval,exchange,job,trigger,alert,memory,refusal,entry"`
 	Status string   `json:"status"`
 	Title  string   `json:"title"`
 	Answer string   `json:"answer" doc:"one sentence: why"`
@@ -106,7 +108,7 @@ type Explanation struct {
 
 // Input names what is to be explained. It is exported because the API library only sees exported types.
 type Input struct {
-	ID      string `path:"id" maxLength:"512" doc:"id of a run, delivery, approval, exchange, message, job's time, request to a hook or refusal; cron/ and a job's id; aud_ and the id of an audit entry; key or short name of an alert"`
+	ID      string `path:"id" maxLength:"512" doc:"id of a run, delivery, approval, exchange, message, memory, job's time, request to a hook or refusal; cron/ and a job's id; aud_ and the id of an audit entry; key or short name of an alert"`
 	Session string `query:"session" maxLength:"512" doc:"of a message: the id of its session"`
 }
 
@@ -173,6 +175,8 @@ func (c *chain) explain(id string, of sessions.ID) error {
 		return c.refusal(id)
 	case strings.HasPrefix(id, "xch_"):
 		return c.exchange(id)
+	case strings.HasPrefix(id, memoryPrefix):
+		return c.memory(id)
 	case strings.HasPrefix(id, entryPrefix):
 		return c.entry(strings.TrimPrefix(id, entryPrefix))
 	case strings.HasPrefix(id, jobPrefix), strings.HasPrefix(id, "hook/"):

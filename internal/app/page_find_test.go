@@ -72,3 +72,40 @@ func TestConsoleFindsInAConversation(t *testing.T) {
 	require.Empty(t, b.obstacles())
 	b.picture("find-320")
 }
+
+// Words are found in arguments and results of tools too, and what has them is unfolded.
+func TestConsoleFindsInTools(t *testing.T) {
+	t.Parallel()
+	g := start(t, "models: { default: offline/guide }\nchannels: { webchat: { classification: RESTRICTED } }\n")
+	read(t, g.call(http.MethodPost, "/v1/sessions/main/messages", `{"message":"list sessions"}`), http.StatusOK, nil)
+	var history struct {
+		Messages []struct {
+			ID, Role string
+			Parts    []struct{ Type, Text string }
+		}
+		Found []string
+	}
+	read(t, g.call(http.MethodGet, "/v1/sessions/main/history?find=SESSIONS_list", ""), http.StatusOK, &history)
+	ids := map[string]string{}
+	for _, m := range history.Messages {
+		if m.Role == "toolResult" {
+			ids["result"] = m.ID
+			require.Contains(t, m.Parts[0].Text, `"abortedLastRun"`)
+		}
+		for _, p := range m.Parts {
+			if p.Type == "toolCall" {
+				ids["call"] = m.ID
+			}
+		}
+	}
+	require.Contains(t, history.Found, ids["call"])
+	read(t, g.call(http.MethodGet, "/v1/sessions/main/history?limit=1&find=abortedlastrun", ""), http.StatusOK, &history)
+	require.Contains(t, history.Found, ids["result"])
+
+	b := newBrowser(t)
+	b.open(g.url("/conversations/main?find=abortedLastRun#token=" + g.Token()))
+	b.until(`document.querySelector("#log .match .tool[open]")?.innerText.includes('"abortedLastRun"')`)
+	require.True(t, b.inSight("#log .match .tool[open]"))
+	require.Empty(t, b.obstacles())
+	b.picture("find-tool")
+}

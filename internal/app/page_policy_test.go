@@ -178,6 +178,7 @@ policy: { rules: [ { name: never, hook: PRE_OUTPUT, when: "text.contains('the pl
 	b.click(form + "button")
 	b.until(`document.querySelector("` + form + `.result")?.innerText.includes("never")`)
 	b.picture("policy-tried")
+	require.Empty(t, eval[[]string](b, `performance.getEntriesByType("resource").map((e) => e.name).filter((n) => /the(\+|%20| )plan/.test(n))`), "no address has the text")
 	b.do(chromedp.NavigateBack())
 	b.until(`document.querySelector(".note [data-part=try]")`)
 

@@ -238,8 +238,10 @@ function give(content, name) {
 }
 
 export const query = (values) => {
-  const text = new URLSearchParams(
-    Object.entries(values).filter(([, v]) => v !== "" && v !== undefined && v !== null),
-  ).toString();
+  const text = new URLSearchParams(filled(values)).toString();
   return text && "?" + text;
 };
+
+// filled leaves out what has no value.
+export const filled = (values) =>
+  Object.fromEntries(Object.entries(values).filter(([, v]) => v !== "" && v !== undefined && v !== null));

@@ -134,9 +134,14 @@ export class Chat {
     return { words, found, more: Boolean(found_more) };
   }
 
+  // entryOf finds the entry that shows a message: a call shows its result too.
+  entryOf(id) {
+    return this.entries.find((e) => e.id === id || e.tools.some((one) => one.message === id));
+  }
+
   // reach reads older messages until this one is there.
   async reach(id) {
-    const there = () => this.entries.some((e) => e.id === id);
+    const there = () => this.entryOf(id) !== undefined;
     while (this.reading) await this.turn.catch(() => {}); // older messages that somebody scrolls to
     for (let older = ""; !there() && this.older && this.older !== older;) {
       older = this.older;
@@ -181,17 +186,30 @@ export class Chat {
           size: p.attachment.size,
         })),
     ];
+    let same = before.get(m.id);
     switch (m.role) {
       case "user":
-        return void this.users.set(m.run, this.user(m.text, { ...facts, sender: m.sender, files }));
-      case "notice":
-        return void this.notice(m.text, m.id, m.buttons, { ...facts, files });
+        if (this.keep(same, { kind: "user", text: m.text, files })) this.under(same, null);
+        else same = this.user(m.text, { ...facts, sender: m.sender, files });
+        return void this.users.set(m.run, same);
+      case "notice": {
+        const buttons = m.buttons ?? [];
+        const open = buttons.some(isDecision);
+        if (this.keep(same, { kind: "notice", text: m.text, files, open, buttons: buttons.filter((b) => !isDecision(b)) }))
+          for (const id of [m.id, ...files.map((f) => f.id)]) this.seen.add(id);
+        else this.notice(m.text, m.id, m.buttons, { ...facts, files });
+        return;
+      }
       case "agent":
-        return void this.add("agent", { ...facts, text: m.text, sender: m.sender, files });
+        if (!this.keep(same, { kind: "agent", text: m.text, files }))
+          this.add("agent", { ...facts, text: m.text, sender: m.sender, files });
+        return;
       case "summary":
-        return void this.add("notice", { ...facts, text: t("chat.summary"), summary: m.text });
+        if (!this.keep(same, { kind: "notice", summary: m.text }))
+          this.add("notice", { ...facts, text: t("chat.summary"), summary: m.text });
+        return;
       case "toolResult":
-        for (const p of m.parts ?? []) this.result(m.run, p);
+        for (const p of m.parts ?? []) this.result(m.run, { ...p, message: m.id });
         return;
       case "assistant": {
         const tools = (m.parts ?? [])
@@ -204,12 +222,20 @@ export class Chat {
         const said = this.users.get(m.run);
         if (m.withheld && said) said.under = { text: m.withheld.message, rule: true, delivery: m.withheld.delivery };
         if (!m.text && !tools.length && !thinking) return;
-        const same = before.get(m.id);
         if (same && same.text === m.text && same.tools.length === tools.length) return void this.entries.push(same);
         this.add("assistant", { ...facts, text: m.text, tools, thinking, ended: true, files });
         for (const tool of tools) if (this.results.has(tool.id)) this.result(m.run, this.results.get(tool.id));
       }
     }
+  }
+
+  // keep puts an entry back that shows the same as before, so that it is not drawn again. The conversation is read twice while it
+  // opens, because something may have happened between the first reading and the first event.
+  keep(same, now) {
+    const equal = (a, b) => (Array.isArray(b) ? (a ?? []).length === b.length : (a ?? false) === b);
+    if (!same || !Object.entries(now).every(([name, value]) => equal(same[name], value))) return false;
+    this.entries.push(same);
+    return true;
   }
 
   // result gives the result of a call to the entry that has the call.
@@ -221,6 +247,7 @@ export class Chat {
       tool.result = p.text ?? "";
       tool.state = p.error ? "failed" : "done";
       tool.label = p.label;
+      tool.message = p.message;
       return;
     }
     this.results.set(p.callId, p);

@@ -9,7 +9,7 @@ import { nameOf } from "./views/conversations.js";
 // byID: an id begins with its kind.
 const byID = { sess_: "conversations", run_: "runs", dlv_: "deliveries", apr_: "inbox", mem_: "memory" };
 // explained: ids of these kinds have an explanation.
-const explained = ["run_", "dlv_", "apr_", "aud_", "xch_", "cron/", "hook/"];
+const explained = ["run_", "dlv_", "apr_", "aud_", "xch_", "mem_", "cron/", "hook/"];
 
 export function Palette({ views, close, show }) {
   const [text, set] = useState("");

@@ -205,6 +205,7 @@ export default {
   "find.older": "Älterer Treffer (Enter)",
   "find.newer": "Neuerer Treffer (Umschalt+Enter)",
   "find.none": "Keine Nachricht enthält diesen Text.",
+  "find.nonenew": "Keine neuere Nachricht enthält diesen Text. Die Unterhaltung ist zu lang, um sie ganz zu durchsuchen.",
   "find.lost": "Diese Nachricht ist nicht mehr in diesem Gespräch.",
   "find.of": "{at} von {n}",
   "find.ofmore": "{at} der neuesten {n}",

@@ -205,6 +205,7 @@ export default {
   "find.older": "Older match (Enter)",
   "find.newer": "Newer match (Shift+Enter)",
   "find.none": "No message contains this text.",
+  "find.nonenew": "No newer message contains this text. The conversation is too long to search all of it.",
   "find.lost": "This message is no longer in the conversation.",
   "find.of": "{at} of {n}",
   "find.ofmore": "{at} of the newest {n}",

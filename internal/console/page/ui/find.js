@@ -9,6 +9,8 @@ export function Find({ chat }) {
   const [text, set] = useState(wanted);
   const [result, show] = useState(null); // { words, found, more, at } or { words, error }
   const asked = useRef("");
+  const put = useRef(wanted); // what this field has put into the address; meanwhile more may have been typed
+  const search = (words) => change({ find: (put.current = words) });
   const ready = Boolean(chat.session); // its messages have been read
 
   // to goes to a match; the number of an older one is lower.
@@ -18,22 +20,22 @@ export function Find({ chat }) {
     const there = await chat.reach(of.found[at]);
     if (asked.current !== of.words) return; // the search has changed meanwhile
     show({ ...of, at, lost: !there });
-    requestAnimationFrame(() => mark(of.found[at]));
+    requestAnimationFrame(() => mark(chat.entryOf(of.found[at]), of.words));
   };
   useEffect(() => {
-    set(wanted);
+    if (wanted !== put.current) set((put.current = wanted));
     asked.current = wanted;
-    mark("");
+    mark();
     if (!wanted || !ready) return void show(null);
     chat.find(wanted).then(
       (of) => asked.current === of.words && to(of, of.found.length - 1),
       (error) => asked.current === wanted && show({ words: wanted, error }),
     );
   }, [wanted, chat, ready]);
-  useEffect(() => () => mark(""), []);
+  useEffect(() => () => mark(), []);
   useEffect(() => {
     if (text.trim() === wanted) return () => {};
-    const timer = setTimeout(() => change({ find: text.trim() }), pause);
+    const timer = setTimeout(() => search(text.trim()), pause);
     return () => clearTimeout(timer);
   }, [text]);
 
@@ -43,10 +45,11 @@ export function Find({ chat }) {
     if (e.key === "Enter") {
       e.preventDefault();
       if (text.trim() === wanted) step(e.shiftKey ? 1 : -1);
-      else change({ find: text.trim() });
+      else search(text.trim());
     } else if (e.key === "Escape" && text) {
       e.preventDefault();
-      change({ find: "" });
+      set("");
+      search("");
     }
   };
   return html`
@@ -86,17 +89,21 @@ export function Find({ chat }) {
 function said(result) {
   if (!result) return "";
   if (result.error) return result.error.status ? result.error.message : t("part.silent");
-  if (!result.found.length) return t("find.none");
+  if (!result.found.length) return t(result.more ? "find.nonenew" : "find.none");
   if (result.reading) return t("part.loading");
   if (result.lost) return t("find.lost");
   return t(result.more ? "find.ofmore" : "find.of", { at: number(result.at + 1), n: number(result.found.length) });
 }
 
-// mark brings a message into sight and marks it; an empty id takes the mark away.
-function mark(id) {
+// mark brings a message into sight, marks it, and unfolds what has the words in it; without an entry it takes the mark away.
+function mark(entry, words = "") {
   for (const n of document.querySelectorAll("#log .match")) n.classList.remove("match");
-  const node = id && document.querySelector(`#log [data-id="${CSS.escape(id)}"]`);
+  const node = entry && document.querySelector(`#log [data-id="${CSS.escape(entry.id)}"]`);
   if (!node) return;
   node.classList.add("match");
-  node.scrollIntoView({ block: "center" });
+  const has = (value) => (typeof value === "string" ? value : JSON.stringify(value ?? "")).toLowerCase().includes(words.toLowerCase());
+  const unfold = (selector) => node.querySelector(selector)?.setAttribute("open", "");
+  if (has(entry.thinking)) unfold(".thoughts");
+  for (const one of entry.tools) if (has(one.args) || has(one.result)) unfold(`[data-call="${CSS.escape(one.id)}"]`);
+  (node.querySelector("[open]") ?? node).scrollIntoView({ block: "center" });
 }

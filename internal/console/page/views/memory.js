@@ -33,7 +33,7 @@ export default function Memory() {
         ageColumn((m) => m.updated_at),
       ]}
       rowName=${(m) => m.key}
-      why=${(m) => m.run && address("why", m.run)}
+      why=${(m) => address("why", m.id)}
       empty=${html`<p>${t("memory.empty")}</p>`}
       detail=${One}
     />

@@ -1,9 +1,9 @@
 // Policy: what may leave and by which rule, what is always allowed, and what a rule would do, tried without any effect.
 
 import {
-  Act, acts, address, Age, ask, call, Chip, count, Field, html, json, known, Level, levelOf, levels, Loaded, number,
-  Options, owns, post, Problem, query, sessionName, Sheet, t, untrusted, useEffect, useLoad, useRef, useState, Value,
-  visible,
+  Act, acts, address, Age, ask, call, Chip, count, Field, filled, html, json, known, Level, levelOf, levels, Loaded,
+  number, Options, owns, post, Problem, query, sessionName, Sheet, t, untrusted, useEffect, useLoad, useRef,
+  useState, Value, visible,
 } from "../base.js";
 import { Decision, Rules } from "../ui/decision.js";
 
@@ -400,7 +400,7 @@ function Message({ of: given, accounts }) {
   const [form, field] = useForm({ channel: "webchat", chatType: "direct", to: "", session: "", label: "", text: "", ...shown });
   const there = given && form.channel === given.channel && form.to === given.to; // else its account and thread are others
   const [state, run] = useTry(() =>
-    json("/v1/policy/check" + query({ ...form, ...(there && { account, thread, kind }) })),
+    post("/v1/policy/check", filled({ ...form, ...(there && { account, thread, kind }) })),
   );
   const button = useArrival(given);
   const channels = new Set(["webchat", ...accounts.map((a) => a.channel), form.channel]);

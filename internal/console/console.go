@@ -93,7 +93,7 @@ func load() (*page, error) {
 
 var imported = regexp.MustCompile(`(?m)^(?:import|export) [^;]*?from "([^"]+)"`)
 
-// preloads is a header Link with a module and all that it imports, except the base, which the page names itself.
+// preloads is a header Link with a module and all that it imports, except the base, which comes before.
 func preloads(module string) (string, error) {
 	var links []string
 	seen := map[string]bool{base: true}
@@ -139,7 +139,7 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, unreadable, http.StatusInternalServerError)
 			return
 		}
-		address, links = "/"+shell, preload(p.textsOf(r))+", "+modules
+		address, links = "/"+shell, preload(base)+", "+preload(p.textsOf(r))+", "+modules
 	}
 	found := p.files[address]
 	if found == nil || r.Method != http.MethodGet && r.Method != http.MethodHead {

@@ -13,13 +13,15 @@ import { html, render } from "./ui/html.js";
 dress();
 startRouter();
 startExact();
+const frameAfter = 150; // milliseconds of signing in; to draw the frame first and then the view takes longer than both at once
 let known = false;
 const draw = () => render(html`<${Shell} again=${draw} known=${known} />`, document.getElementById("app"));
 startKeys(shown);
 
 async function begin() {
   await Promise.all([load(), ready(here().view)]);
-  draw(); // the frame, while the page still signs in
+  await Promise.race([arrive(), new Promise((done) => setTimeout(done, frameAfter))]);
+  draw(); // the frame
   const wrong = await arrive();
   onSignedOut(async () => (await import("/sign.js")).ask(wrong));
   if (!me) await whoAmI().catch(() => {});

@@ -117,3 +117,18 @@ func TestErrors(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 }
+
+// A program in the current folder is found by its relative path, whether the command names a folder or not.
+func TestRelativePath(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "program"), []byte("#!/bin/sh\nexit 3\n"), 0o700)) //nolint:gosec // a program
+	t.Chdir(dir)
+	for _, in := range []string{"", ".", dir} {
+		cmd := exec.CommandContext(t.Context(), "./program")
+		cmd.Dir = in
+		l, err := leash.Start(cmd)
+		require.NoError(t, err, in)
+		l.Release()
+		require.Equal(t, 3, exitCode(t, l.Wait()), in)
+	}
+}

@@ -56,7 +56,7 @@ func Start(cmd *exec.Cmd) (*Leash, error) {
 		cmd.Cancel = l.Kill
 	}
 	runtime.LockOSThread() // the program is killed with the thread that has started it
-	err := errors.Join(keepFiles(), cmd.Start())
+	err := start(cmd)
 	if err != nil {
 		runtime.UnlockOSThread()
 		return nil, errors.Join(err, l.close())
@@ -72,11 +72,22 @@ func Start(cmd *exec.Cmd) (*Leash, error) {
 	return l, nil
 }
 
+// start starts a command, unless it would get files of the gateway.
+func start(cmd *exec.Cmd) error {
+	if err := keepFiles(); err != nil {
+		return err
+	}
+	return cmd.Start()
+}
+
 // executable says what a start without the gate would say.
 func executable(cmd *exec.Cmd) error {
 	path := cmd.Path
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(cmd.Dir, path)
+	}
+	if !strings.Contains(path, "/") {
+		path = "./" + path // it is not searched for in PATH
 	}
 	_, err := exec.LookPath(path)
 	return err
@@ -101,7 +112,7 @@ func (l *Leash) post(shell string) (err error) {
 	defer ends.Close()                                                                 //nolint:errcheck // the guard has its own copy
 	guard := exec.Command(shell, "-c", onGuard, "sh", strconv.Itoa(l.cmd.Process.Pid)) //nolint:noctx // it lives as long as the program: Wait ends it
 	guard.Dir, guard.Env, guard.Stdin, guard.SysProcAttr = "/", []string{}, ends, &syscall.SysProcAttr{Setsid: true}
-	if err := errors.Join(keepFiles(), guard.Start()); err != nil {
+	if err := start(guard); err != nil {
 		return err
 	}
 	l.guard = guard

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"reflect"
@@ -173,25 +174,30 @@ func outermost(path string) string {
 }
 
 // ordered moves the removals of entries of lists behind all other edits, the last entry first: all paths name the entries as
-// they are before the change.
+// they are before the change. An entry that is removed twice is removed once, however its path is written.
 func ordered(edits []Edit) []Edit {
-	ofList := func(e Edit) bool {
-		return e.Remove && strings.HasSuffix(e.Path, "]") && !strings.HasSuffix(e.Path, `"]`)
+	type removal struct {
+		Edit
+		steps []step // none: it is refused later
 	}
-	out := slices.DeleteFunc(slices.Clone(edits), ofList)
-	removals := slices.DeleteFunc(slices.Clone(edits), func(e Edit) bool { return !ofList(e) })
-	slices.SortStableFunc(removals, func(a, b Edit) int {
-		first, errA := stepsOf(a.Path)
-		second, errB := stepsOf(b.Path)
-		if errA != nil || errB != nil {
-			return 0 // it is refused later
+	var out []Edit
+	var removals []removal
+	for _, e := range edits {
+		if !e.Remove || !strings.HasSuffix(e.Path, "]") || strings.HasSuffix(e.Path, `"]`) {
+			out = append(out, e)
+			continue
 		}
-		return slices.CompareFunc(second, first, func(x, y step) int {
-			if x.list && y.list {
-				return x.index - y.index
-			}
-			return strings.Compare(x.key, y.key)
+		steps, _ := stepsOf(e.Path)
+		removals = append(removals, removal{e, steps})
+	}
+	slices.SortStableFunc(removals, func(a, b removal) int {
+		return slices.CompareFunc(b.steps, a.steps, func(x, y step) int {
+			return cmp.Or(strings.Compare(x.key, y.key), cmp.Compare(x.index, y.index))
 		})
 	})
-	return append(out, removals...)
+	removals = slices.CompactFunc(removals, func(a, b removal) bool { return len(a.steps) > 0 && slices.Equal(a.steps, b.steps) })
+	for _, r := range removals {
+		out = append(out, r.Edit)
+	}
+	return out
 }

@@ -90,6 +90,7 @@ func TestRemovalsOfEntries(t *testing.T) {
 		"agents:\n  list:\n    - id: b # second\n      model: z\n    - id: d\n": {
 			gone("agents.list[0]"), {Path: "agents.list[1].model", Value: json.RawMessage(`"z"`)}, gone("agents.list[2]"), {Path: "agents.list[3]", Value: json.RawMessage(`{"id":"d"}`)},
 		},
+		"agents:\n  list:\n    - id: a\n    - id: c\n      model: y\n": {gone("agents.list[1]"), gone(`agents["list"][1]`), gone("agents.list[1]")},
 		"agents:\n  list: []\n": {gone("agents.list[0]"), gone("agents.list[1]"), gone("agents.list[2]")},
 	} {
 		got, err := edited([]byte(list), ordered(flat(edits)))

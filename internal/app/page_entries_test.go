@@ -145,3 +145,34 @@ func TestConsoleEntriesAreChecked(t *testing.T) {
 	require.True(t, eval[bool](b, `document.querySelector("[data-part=save]").disabled`))
 	b.picture("config-entries-fault")
 }
+
+// A change of an entry names it by its index. If somebody else removes entries meanwhile, it must not concern another entry.
+func TestConsoleTakesBackChangesOfEntriesThatMoved(t *testing.T) {
+	t.Parallel()
+	g, _ := fromFile(t, "models: { default: offline/echo }\nagents: { list: [ { id: main }, { id: night }, { id: late } ] }\n", nil)
+	b := g.console("/config?part=entries")
+	const remove = `[data-entry="agents.list[1]"] [data-part=remove]`
+	b.until(`document.querySelector('` + remove + `')`)
+	b.click(remove)
+	b.until(`document.querySelector(".draft [data-part=entries]")?.innerText.includes("night")`)
+	change := func(edits string) {
+		t.Helper()
+		var shown shownConfig
+		read(t, g.call(http.MethodGet, "/v1/config", ""), http.StatusOK, &shown)
+		read(t, g.call(http.MethodPut, "/v1/config", `{"changes":`+edits+`}`, "If-Match", shown.Version), http.StatusOK, nil)
+	}
+	again := func() {
+		t.Helper()
+		b.click(`nav.rail [data-view=logs]`)
+		b.until(`location.pathname === "/logs"`)
+		b.do(chromedp.NavigateBack())
+		b.until(`document.querySelector("#add-entry")`)
+	}
+	change(`[{"path":"models.default","value":"offline/guide"}]`)
+	again()
+	b.until(`document.querySelector(".draft [data-part=entries]")?.innerText.includes("night")`)
+	change(`[{"path":"agents.list[1]","remove":true}]`)
+	again()
+	b.until(`document.querySelector("#toasts")?.innerText.includes("agents.list")`)
+	require.False(t, eval[bool](b, `document.querySelector(".draft") !== null`), "late has the index that night had")
+}

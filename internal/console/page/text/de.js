@@ -1061,6 +1061,7 @@ export default {
   "config.save": "Speichern und anwenden",
   "config.saved": "Gespeichert. Gilt ab sofort.",
   "config.savedlater": "Gespeichert. Einige Änderungen gelten erst nach einem Neustart.",
+  "config.moved": "Jemand anders hat inzwischen Einträge von {list} hinzugefügt oder entfernt. Deine Änderungen dort wurden zurückgenommen, weil sie andere Einträge beträfen: Nimm sie neu vor.",
   "config.stale": "Nichts wurde gespeichert, weil sich die Datei geändert hat, seit du diese Ansicht geöffnet hast. Die Vorschau oben zeigt jetzt, was deine Änderungen an der neuen Datei bewirken würden.",
   "config.discard": "Verwerfen",
   "config.same": "Kein Unterschied zur aktuellen Konfiguration.",

@@ -1061,6 +1061,7 @@ export default {
   "config.save": "Save and apply",
   "config.saved": "Saved and in effect.",
   "config.savedlater": "Saved. Some changes take effect after a restart.",
+  "config.moved": "Somebody else has added or removed entries of {list} meanwhile. Your changes there were taken back, because they would concern other entries: make them again.",
   "config.stale": "Nothing was saved, because the file has changed since you opened this view. The preview above now shows what your changes would do to the new file.",
   "config.discard": "Discard",
   "config.same": "No difference from the current configuration.",

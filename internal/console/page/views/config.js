@@ -3,7 +3,7 @@
 
 import {
   Act, address, Age, ask, call, change, Chip, cls, exact, Field, go, html, json, known, Loaded, Options, owns, Pager,
-  post, Problem, Refused, t, Tabs, toast, useAddress, useEffect, useLoad, useReducer, useRef, useState, visible,
+  post, Problem, Refused, t, Tabs, toast, useAddress, useEffect, useLoad, useMemo, useReducer, useRef, useState, visible,
 } from "../base.js";
 import { Entries, inside, isEntry, placeOf, source } from "../ui/entries.js";
 
@@ -104,13 +104,45 @@ function sourceOf({ from, line, name }) {
 const unsaved = {
   edits: {}, // path → { path, value } or { path, remove }
   extra: [], // settings that are not there yet
+  lists: {}, // list in which something changes → the entries that it had then
 };
+
+// listOf is the list that a path leads into; empty if it leads into none.
+const listOf = (path) => path.match(/^(.*?)\[\d+\]/)?.[1] ?? "";
+
+// entriesOf tells which entries a list has, by their names or else by their content.
+function entriesOf(list, keys) {
+  const below = keys.filter((k) => k.path.startsWith(list + "["));
+  const names = below.filter((k) => /^\[\d+\]\.(id|name)$/.test(k.path.slice(list.length)) && k.value);
+  return JSON.stringify((names.length > 0 ? names : below).map((k) => [k.path, k.value]));
+}
+
+// dropMoved takes changes back whose list has other entries now: they name entries by index, and would concern others. It gives these
+// lists.
+function dropMoved(keys) {
+  const { edits, extra, lists } = unsaved;
+  const moved = Object.keys(lists).filter((list) => lists[list] !== entriesOf(list, keys));
+  if (moved.length === 0) return moved;
+  const stays = ({ path }) => !moved.includes(listOf(path));
+  Object.assign(unsaved, {
+    edits: Object.fromEntries(Object.entries(edits).filter(([, e]) => stays(e))),
+    extra: extra.filter(stays),
+    lists: Object.fromEntries(Object.entries(lists).filter(([list]) => !moved.includes(list))),
+  });
+  return moved;
+}
 
 // Changing shows what is not saved yet, above the settings or the entries that can be added and removed.
 function Changing({ of: c, again, part }) {
   const [, draw] = useReducer((n) => n + 1, 0);
+  const moved = useMemo(() => dropMoved(c.keys), [c]);
+  useEffect(() => {
+    if (moved.length > 0) toast(t("config.moved", { list: moved.map(visible).join(", ") }), "bad");
+  }, [moved]);
   const keep = (edits, extra = unsaved.extra) => {
-    Object.assign(unsaved, { edits, extra });
+    const changed = new Set([...Object.keys(edits), ...extra.map((k) => k.path)].map(listOf).filter(Boolean));
+    const lists = Object.fromEntries([...changed].map((list) => [list, unsaved.lists[list] ?? entriesOf(list, c.keys)]));
+    Object.assign(unsaved, { edits, extra, lists });
     draw();
   };
   const { edits, extra } = unsaved;

@@ -415,13 +415,40 @@ export const Loading = () => html`
   </p>
 `;
 
+const focusable = "a[href], button:not(:disabled), summary, input:not(:disabled)";
+
+// passFocus moves the focus away from a button that disappears with its row: to the next row, the one before, the list, or the heading
+// above. It is called while the button is still there.
+export function passFocus(button) {
+  const row = button.closest("tr, li, article"),
+    section = button.closest("section, dialog") ?? document.querySelector("main");
+  const near = [];
+  for (let n = row?.nextElementSibling; n; n = n.nextElementSibling) near.push(n);
+  for (let n = row?.previousElementSibling; n; n = n.previousElementSibling) near.push(n);
+  const grid = button.closest(".list-view")?.querySelector("[role=grid]");
+  const writing = button.closest("form")?.querySelector("textarea");
+  requestAnimationFrame(() => {
+    if (document.activeElement && document.activeElement !== document.body) return; // somebody has moved on
+    const next = near.find((n) => n.isConnected && n.querySelector(focusable));
+    const heading = (section.isConnected && section.querySelector("h1, h2, h3")) || document.querySelector("main h1, main h2");
+    const to = [next?.querySelector(focusable), grid, writing, heading].find((n) => n?.isConnected);
+    if (!to) return;
+    if (!to.matches(focusable + ", [tabindex]")) to.tabIndex = -1;
+    to.focus();
+  });
+}
+
 // Act is a button that does something in the gateway: it rests meanwhile, and says what happened to it. Who may only read has
 // no such buttons; allowed says otherwise.
 export function Act({ run, done, tone = "", icon, children, small = true, title, part, disabled, allowed = acts() }) {
   const [busy, set] = useState(false);
+  const node = useRef(null);
+  const pressed = useRef(false);
+  useLayoutEffect(() => () => pressed.current && passFocus(node.current), []); // while the row is still there
   if (!allowed) return null;
   const press = async () => {
     set(true);
+    pressed.current = true;
     try {
       const said = await run();
       if (said !== false && done) toast(done);
@@ -429,10 +456,13 @@ export function Act({ run, done, tone = "", icon, children, small = true, title,
       toast(error.status ? error.message : t("part.silent"), "bad");
     }
     set(false);
+    // A button that rests loses the focus, and gets it back.
+    requestAnimationFrame(() => document.activeElement === document.body && node.current?.focus());
   };
   return html`
     <button
       type="button"
+      ref=${node}
       class=${cls(small && "small", tone)}
       disabled=${busy || disabled}
       onClick=${press}

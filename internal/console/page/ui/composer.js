@@ -1,6 +1,8 @@
 // The field to write in: drafts are kept, commands are completed, files are dropped on it, Enter sends, Up edits.
 
-import { acts, bytes, call, cls, html, Icon, t, toast, useEffect, useRef, useState, visible } from "../base.js";
+import {
+  acts, bytes, call, cls, html, Icon, passFocus, t, toast, useEffect, useRef, useState, visible,
+} from "../base.js";
 
 const largest = 100 << 20; // bytes of a file
 const most = 10; // files of a message
@@ -246,7 +248,10 @@ export function Composer({ chat, busy }) {
                 type="button"
                 class="quiet iconic"
                 aria-label=${t("chat.removefile", { name: f.name })}
-                onClick=${() => setFiles(files.filter((one) => one !== f))}
+                onClick=${(e) => {
+                  passFocus(e.currentTarget);
+                  setFiles(files.filter((one) => one !== f));
+                }}
               >
                 <${Icon} name="close" size="14" />
               </button>

@@ -1,7 +1,7 @@
 // Entries: the sections of the configuration that can be added and removed whole, such as agents, accounts and receivers. What is
 // added or removed becomes a change like that of a setting.
 
-import { Chip, cls, Field, html, known, Options, t, useState, visible } from "../base.js";
+import { Chip, cls, Field, html, known, Options, passFocus, t, useState, visible } from "../base.js";
 
 const mark = /\.<name>|\[\]/g;
 
@@ -112,7 +112,7 @@ function Entry({ of: e, edits, put, drop, show }) {
           </button>
         `}
         ${gone || e.fresh ? html`
-          <button type="button" class="small" onClick=${() => drop(e.path)}>
+          <button type="button" class="small" onClick=${(event) => (passFocus(event.currentTarget), drop(e.path))}>
             ${t("config.undo")}
             <span class="unseen"> ${visible(name)}</span>
           </button>

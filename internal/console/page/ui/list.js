@@ -74,6 +74,7 @@ export function List({
   const compact = phone.matches || (at.id !== "" && (reader || !wide.matches));
   const height = compact ? 68 : 48; // pixels of a row, as in style.css
   const box = useRef(null);
+  const within = useRef(false); // the focus is in the rows
   const top = useRef(0);
   const [cursor, showCursor] = useState(-1);
   const place = useRef(-1); // the cursor, also between a key and the drawing that follows it
@@ -227,6 +228,12 @@ export function List({
     [open, row, Detail],
   );
 
+  useEffect(() => {
+    // Without rows there is no grid that could keep the focus.
+    if (nothing && within.current && document.activeElement === document.body) document.querySelector(".list .empty")?.focus();
+    if (nothing) within.current = false;
+  }, [nothing]);
+
   return html`
     <div class=${cls("list-view", open && "opened", reader && "reader", compact && "compact")}>
       <section class="list" aria-label=${label}>
@@ -264,7 +271,7 @@ export function List({
         `}
         ${rows.error && html`<${Problem} error=${rows.error} retry=${() => rows.more()} />`}
         ${nothing ? html`
-          <div class="empty">
+          <div class="empty" tabindex="-1">
             ${filtered.length > 0 ? html`
               <p>
                 ${t("list.nomatch", {
@@ -305,6 +312,8 @@ export function List({
               ref=${box}
               tabindex="0"
               onScroll=${scrolled}
+              onFocusIn=${() => (within.current = true)}
+              onFocusOut=${(e) => (within.current = !e.relatedTarget)}
               aria-label=${label}
               aria-owns="heads"
               aria-rowcount=${rows.state === "end" ? rows.order.length + 1 : -1}

@@ -3,7 +3,8 @@
 
 import {
   Act, address, Age, ask, call, change, Chip, cls, exact, Field, go, html, json, known, Loaded, Options, owns, Pager,
-  post, Problem, Refused, t, Tabs, toast, useAddress, useEffect, useLoad, useMemo, useReducer, useRef, useState, visible,
+  passFocus, post, Problem, Refused, t, Tabs, toast, useAddress, useEffect, useLoad, useMemo, useReducer, useRef,
+  useState, visible,
 } from "../base.js";
 import { Entries, inside, isEntry, placeOf, source } from "../ui/entries.js";
 
@@ -478,6 +479,10 @@ export function Draft({ draft, version, drop, keys = [], done, stale, cancel }) 
     };
   }, [text]);
   if (empty) return null;
+  const undo = (path) => (e) => {
+    passFocus(e.currentTarget);
+    drop(path);
+  };
   const { result, error } = checked; // of the previous draft, until the check of this one has ended
   const at = Object.fromEntries((result?.faults ?? []).map((f) => [f.path, f]));
   const others = (result?.faults ?? []).filter((f) => !draft.changes?.some((e) => e.path === f.path));
@@ -496,7 +501,7 @@ export function Draft({ draft, version, drop, keys = [], done, stale, cancel }) 
               ) : keys.find((k) => k.path === e.path)?.kind === "secret" ? (
                 t("config.newsecret")
               ) : html`→ ${written(e.value, "", true)}`}${" "}
-              <button type="button" class="small quiet" onClick=${() => drop(e.path)}>
+              <button type="button" class="small quiet" onClick=${undo(e.path)}>
                 ${t("config.undo")}
                 <span class="unseen"> ${visible(e.path)}</span>
               </button>
@@ -564,7 +569,13 @@ export function Draft({ draft, version, drop, keys = [], done, stale, cancel }) 
         >
           ${t("config.save")}
         <//>
-        <button type="button" onClick=${cancel}>
+        <button
+          type="button"
+          onClick=${(e) => {
+            passFocus(e.currentTarget);
+            cancel();
+          }}
+        >
           ${t("config.discard")}
         </button>
       </div>

@@ -2,8 +2,8 @@
 
 import {
   Act, acts, address, Age, ask, call, Chip, count, Field, filled, html, json, known, Level, levelOf, levels, Loaded,
-  number, Options, owns, post, Problem, query, sessionName, Sheet, t, untrusted, useEffect, useLoad, useRef,
-  useState, Value, visible,
+  number, Options, owns, post, Problem, query, sessionName, Sheet, t, untrusted, useEffect, useLoad, useRef, useState,
+  Value, visible,
 } from "../base.js";
 import { Decision, Rules } from "../ui/decision.js";
 

@@ -14,15 +14,23 @@ import (
 // Entry is a section with a name, such as an account, or a section of a list, such as an agent. What is inside a section of a
 // list is no entry of its own.
 type Entry struct {
-	Path string
-	Name string // of a section of a list: its id or name; empty if it has none
-	list string // path of the list; empty for a section with a name
+	Path  string
+	Name  string // of a section of a list: its id or name; empty if it has none
+	list  string // path of the list; empty for a section with a name
+	named string // path of the name of a section of a list
 }
 
 // EntriesOf lists the entries of a checked configuration, in the order of its types.
 func EntriesOf(config any) []Entry {
 	var w walker
 	w.walk(reflect.ValueOf(config).Elem(), tags.Field{}, "")
+	if c, ok := config.(interface{ Written() map[string]string }); ok {
+		for i, e := range w.entries {
+			if text, ok := c.Written()[e.named]; ok { // as in [hide]
+				w.entries[i].Name = text
+			}
+		}
+	}
 	return w.entries
 }
 
@@ -38,12 +46,13 @@ func (w *walker) entry(v reflect.Value, path, name, list string) {
 	if w.patterns || v.Kind() != reflect.Struct || strings.Contains(path[:len(path)-1], "]") && list == "" || strings.Contains(list, "]") {
 		return
 	}
+	named := ""
 	for _, f := range tags.Of(v.Type()).Fields {
 		if text := v.FieldByIndex(f.Index); list != "" && name == "" && text.Kind() == reflect.String && (f.Name == "id" || f.Name == "name") {
-			name = text.String()
+			name, named = text.String(), path+"."+f.Name
 		}
 	}
-	w.entries = append(w.entries, Entry{path, name, list})
+	w.entries = append(w.entries, Entry{path, name, list, named})
 }
 
 // moves says where the entries of lists are after a change, so that removing one does not look like a change of all that follow.

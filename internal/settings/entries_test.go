@@ -102,3 +102,23 @@ func TestRemovalsOfEntries(t *testing.T) {
 	require.NotContains(t, string(got), "accounts:")
 	require.Contains(t, string(got), "dmPolicy: pairing # people ask")
 }
+
+type configFromOutside struct {
+	Agents []anAgent `yaml:"agents"`
+}
+
+func (*configFromOutside) Written() map[string]string {
+	return map[string]string{"agents[0].id": "${AGENT}"}
+}
+
+// A name that comes from the environment is shown as it is written, as every other value.
+func TestNamesFromOutsideStayHidden(t *testing.T) {
+	t.Parallel()
+	c := &configFromOutside{}
+	c.Agents = []anAgent{{ID: "of the environment"}, {ID: "b"}}
+	var names []string
+	for _, e := range EntriesOf(c) {
+		names = append(names, e.Name)
+	}
+	require.Equal(t, []string{"${AGENT}", "b"}, names)
+}

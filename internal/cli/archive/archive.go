@@ -154,7 +154,7 @@ func (c *Commands) backup(ctx context.Context, to string, keys []age.Recipient, 
 	}
 	took, without := c.Now().Sub(begin).Round(time.Millisecond), ""
 	if path == "" {
-		without = "\nIt has no configuration, because no configuration file was found: name the gateway's with --config."
+		without = "\nIt has no configuration, because no configuration file was found: name the file with --config."
 	}
 	return c.Screen.Result(asJSON, backedUp{File: name, Bytes: info.Size(), Encrypted: len(keys) > 0, Took: took.Milliseconds(), Manifest: made},
 		fmt.Sprintf("%s (%s, %s, %s)", name, humanize.IBytes(uint64(info.Size())), how, took)+without)
@@ -275,9 +275,9 @@ func choose(name, at string) (string, error) {
 		}
 	}
 	if at == "" {
-		return "", fmt.Errorf("%s has no backup: their names are like %s", name, nameFormat)
+		return "", fmt.Errorf("%s has no backups: their names would be like %s", name, nameFormat)
 	}
-	return "", fmt.Errorf("%s has no backup that began at that time or before: their names are like %s", name, nameFormat)
+	return "", fmt.Errorf("%s has no backups that began at that time or before: their names would be like %s", name, nameFormat)
 }
 
 func (c *Commands) restore(ctx context.Context, file string, t backup.Target, keys []age.Identity, asJSON bool) error {

@@ -7,13 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A folder without a backup is reported as one, and a time is mentioned only if one was given.
+// The error of a folder without backups mentions a time only if one was given.
 func TestChooseFromAFolderWithoutBackups(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for at, want := range map[string]string{
-		"":                     " has no backup: their names are like " + nameFormat,
-		"2026-11-25T18:00:00Z": " has no backup that began at that time or before: their names are like " + nameFormat,
+		"":                     " has no backups: their names would be like " + nameFormat,
+		"2026-11-25T18:00:00Z": " has no backups that began at that time or before: their names would be like " + nameFormat,
 	} {
 		_, err := choose(dir, at)
 		require.EqualError(t, err, dir+want)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// writes types into a field, or chooses in it.
+// writes types a value into a field, or chooses it.
 func (b *browser) writes(selector, value string) {
 	b.t.Helper()
 	b.until(`document.querySelector(` + quoted(selector) + `)`)
@@ -113,8 +113,8 @@ agents:
 	require.Len(t, history.Versions, 3)
 }
 
-// What other settings name can't be removed alone: the check says where it is named. The agent that is there without a
-// file is kept when the first agent is added, and a new entry that is not added after all leaves nothing.
+// An entry that other settings name can't be removed alone: the check says which settings these are. The agent that exists without
+// a file is kept when the first agent is added. A new entry that is taken back leaves nothing.
 func TestConsoleEntriesAreChecked(t *testing.T) {
 	t.Parallel()
 	g, path := fromFile(t, "models: { default: offline/echo }\ncron: { jobs: [ { id: morning, agent: main, every: 100h, prompt: Say good morning., deliver: { to: [ \"webchat:local\" ] } } ] }\n", nil)

@@ -73,7 +73,7 @@ func TestConsoleFindsInAConversation(t *testing.T) {
 	b.picture("find-320")
 }
 
-// Words are found in arguments and results of tools too, and what has them is unfolded.
+// Words are found in arguments and results of tools too, and the tool that has them is unfolded.
 func TestConsoleFindsInTools(t *testing.T) {
 	t.Parallel()
 	g := start(t, "models: { default: offline/guide }\nchannels: { webchat: { classification: RESTRICTED } }\n")

@@ -17,7 +17,7 @@ import (
 // seen is what a view shows, and the answers that it got.
 type seen struct{ Text, Answers string }
 
-// walks signs in with the token of a role and opens each view. So many messages wait for a decision, as far as the token may know.
+// walks signs in with the token of a role and opens each view. waiting is the number of questions that the token may see.
 func (g *gateway) walks(t *testing.T, role, token string, waiting int, now time.Time) map[string]seen {
 	t.Helper()
 	b := newBrowser(t)

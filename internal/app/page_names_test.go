@@ -46,8 +46,7 @@ func TestConsoleNamesConversations(t *testing.T) {
 	require.Equal(t, "Plan › 7", eval[string](b, `import("/base.js").then((m) => m.sessionName("agent:main:telegram:group:-1005:topic:7", "Plan"))`))
 }
 
-// The page writes numbers as the browser would, in each language: Intl.NumberFormat, which does the same, takes the browser too long
-// to use it for the first view.
+// The page writes numbers as the browser would, in each language. Intl.NumberFormat would delay the first view.
 func TestPageWritesNumbers(t *testing.T) {
 	t.Parallel()
 	b := start(t, "models: { default: offline/echo }\n").console("/overview")

@@ -90,7 +90,7 @@ func (b *browser) obstacles() []string {
 	return b.finds(`{ type: "tag", values: [` + everything + `] }`)
 }
 
-// darkObstacles are what axe finds in the dark, after it has looked in the light: only the rules about colours can differ.
+// darkObstacles are what axe finds in dark colours, after it has checked light ones: only the rules about colours can differ.
 func (b *browser) darkObstacles(picture string) []string {
 	b.t.Helper()
 	b.dark(true)

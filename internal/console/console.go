@@ -2,7 +2,7 @@
 // with the agents. It is plain HTML, CSS and JavaScript, embedded in the binary: what is under page/ is served as it is. It stores no
 // data: what it shows comes from the API, with the caller's token.
 //
-// What every view builds on are the modules of base/. A browser reads them as one, page/base.js, which go generate makes.
+// Every view builds on the modules of base/. A browser reads these as one file, page/base.js, which go generate makes.
 //
 // Each file of page/views is a view, and the views' names are the first parts of their addresses (/deliveries/dlv_1), which
 // all answer with the same page.

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// atGate waits for a line at the gate, and becomes the program. The end of the gateway is the end of the gate. Variables that the shell
-	// has made are taken back.
+	// atGate waits for a line at the gate, and becomes the program. If the gateway ends before, so does the shell. Variables that only the
+	// shell has set are unset.
 	atGate = `read -r _ <&3 || exit 1; exec 3<&-; unset $1 _; shift; exec "$@"`
-	// onGuard waits for the end of the gateway, and kills the group. A person at the gateway's terminal does not end it.
+	// onGuard waits for the end of the gateway, and kills the group. It ignores the signals that a terminal or a service manager sends.
 	onGuard = `trap '' HUP INT TERM; read -r _; kill -s KILL -- "-$1"`
 )
 
@@ -30,8 +30,8 @@ type Leash struct {
 	alive *os.File  // the pipe that the guard reads
 }
 
-// Start starts a command, whose program waits until [Leash.Release]. Of the gateway's open files, it gets only those that the command
-// names. The end of the command's context kills its group. After a success, the same goroutine has to call [Leash.Wait].
+// Start starts a command, whose program waits until [Leash.Release]. The program gets only those of the gateway's open files that the
+// command names. The end of the command's context kills its group. After a success, the same goroutine must call [Leash.Wait].
 func Start(cmd *exec.Cmd) (*Leash, error) {
 	l := &Leash{cmd: cmd}
 	if cmd.Err != nil {
@@ -80,7 +80,7 @@ func start(cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-// executable says what a start without the gate would say.
+// executable returns the error that a start without the gate would return.
 func executable(cmd *exec.Cmd) error {
 	path := cmd.Path
 	if !filepath.IsAbs(path) {
@@ -93,7 +93,7 @@ func executable(cmd *exec.Cmd) error {
 	return err
 }
 
-// made are the variables that a shell makes and that the command does not have.
+// made lists the variables that a shell sets and that the command does not have.
 func made(cmd *exec.Cmd) string {
 	names := []string{"PWD", "OLDPWD", "SHLVL"}
 	for _, v := range cmd.Environ() {

@@ -24,7 +24,7 @@ const (
 	killWait = 5 * time.Second
 	// probeTimeout is how long the check of the program may take.
 	probeTimeout = 10 * time.Second
-	// failureAge is how long the result of a check that failed is given again.
+	// failureAge is how long the error of a failed check is returned again.
 	failureAge = 10 * time.Second
 	// tmpSize and shmSize are the sizes of /tmp and /dev/shm, which are in memory. Nothing else in /dev is writable.
 	tmpSize, shmSize = "67108864", "67108864"
@@ -71,7 +71,7 @@ type Bubblewrap struct {
 	now     func() time.Time
 	works   atomic.Bool // a check has succeeded
 
-	turn    chan struct{} // who has put something in checks, and may use the following
+	turn    chan struct{} // has an element while a check runs, which owns the fields below
 	failure error         // of the last check
 	failed  time.Time
 }

@@ -11,8 +11,8 @@ import (
 	"sluice/internal/config/tags"
 )
 
-// Entry is a section with a name, such as an account, or a section of a list, such as an agent. What is inside a section of a
-// list is no entry of its own.
+// Entry is a section with a name, such as an account, or a section of a list, such as an agent. Sections inside a section
+// of a list are not entries.
 type Entry struct {
 	Path  string
 	Name  string // of a section of a list: its id or name; empty if it has none
@@ -89,7 +89,7 @@ func compare(before, after []Entry, old, next []Key) (out []EntryChange, m moves
 	}), m
 }
 
-// listed is a section of a list. same: what it has in common with itself before the change.
+// listed is a section of a list. same identifies it before and after the change.
 type listed struct {
 	Entry
 	same string

@@ -126,7 +126,7 @@ func (w *worker) apart(ctx context.Context, route sessions.Route, about []alert.
 	return known, hidden, nil
 }
 
-// tell adds the digest's message to a change. What a place may not know of is told as withheld, or not at all if it is discreet.
+// tell adds the digest's message to a change. Alerts that a place may not know are reported as withheld there, discreet ones not at all.
 func (w *worker) tell(ctx context.Context, route sessions.Route, about []alert.Alert, note alert.Note, change *ledger.Change) error {
 	d, withheld, err := w.all.compose(ctx, route, about, digestText(about))
 	if err == nil && withheld && discreet(about) {

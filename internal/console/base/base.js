@@ -1,5 +1,5 @@
 // What all views build on: the requests that come first, the libraries of components, the API, texts, addresses, the keyboard, the frame.
-// A browser reads it as one module, /base.js, which `go generate` makes of this folder. The modules of page/ import from there.
+// A browser reads all this as one module, /base.js, which `go generate` makes from this folder. The modules of page/ import it.
 
 import "./first.js";
 export * from "./api.js";

@@ -60,7 +60,7 @@ export const letters = {
 const writes = (n) =>
   n.closest?.("input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable=true]");
 
-// start hears the keys. views are those that there are; find opens the palette, help the list of keys.
+// startKeys handles the keys. views are all views; find opens the palette, help the list of keys.
 export function startKeys({ views, find, help, regions }) {
   document.addEventListener("keydown", (e) => {
     if (e.isComposing || e.defaultPrevented) return;

@@ -80,7 +80,7 @@ function show(id) {
   };
 }
 
-// start begins to read, or to hear the tab that reads. Where tabs can't agree on one (plain HTTP from another machine), each tab
+// startLive begins to read, or to hear the tab that reads. Where tabs can't agree on one (plain HTTP from another machine), each tab
 // that can be seen reads.
 export function startLive() {
   channel?.addEventListener("message", heard);

@@ -54,7 +54,7 @@ export function useAddress() {
   return here();
 }
 
-// start follows links of the page without loading it again.
+// startRouter follows links of the page without loading it again.
 export function startRouter() {
   addEventListener("popstate", told);
   document.addEventListener("click", (e) => {

@@ -48,8 +48,8 @@ function writer(Format, options) {
   };
 }
 
-// number writes a number, with so many decimals at most. Intl.NumberFormat would do it too, but it takes the browser about 30 ms to
-// read the data for it, before the first view is there.
+// number writes a number, with at most so many decimals. It does not use Intl.NumberFormat, whose first use would delay the first view
+// by some 30 ms.
 export function number(value, decimals = 3) {
   const [whole, rest] = String(Number(Number(value).toFixed(decimals))).split(".");
   return whole.replace(/\B(?=(\d{3})+$)/g, words["number.thousands"]) + (rest ? words["number.decimals"] + rest : "");

@@ -166,7 +166,7 @@ func (a *HistoryAPI) branches(ctx context.Context, r sessions.Record, thread []s
 	return out, nil
 }
 
-// texts are what a search looks into.
+// texts returns what a search looks at.
 func (m messageRecord) texts() (id string, texts []string) {
 	texts = []string{m.Text}
 	for _, p := range m.Parts {

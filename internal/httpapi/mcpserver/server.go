@@ -115,7 +115,7 @@ func (s *server) survive(next mcp.MethodHandler) mcp.MethodHandler {
 type caller struct {
 	api     http.Handler
 	request *http.Request
-	counted atomic.Bool // set by the first request to the API: limits have counted it as the MCP request. The others count
+	counted atomic.Bool // set by the first request to the API, which limits have counted as the MCP request; all others count too
 }
 
 // request is a request to the API.

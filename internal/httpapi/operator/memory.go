@@ -139,13 +139,13 @@ type memoryShown struct {
 }
 
 type memoryHistory struct {
-	Memory   *memoryRecord  `json:"memory,omitempty" doc:"without the parameter key: the memory whose key is versions, as for every other key"`
+	Memory   *memoryRecord  `json:"memory,omitempty" doc:"only without the parameter key: the memory with the key versions"`
 	Versions []memoryRecord `json:"versions" doc:"newest first, with tombstones"`
 	Next     string         `json:"next,omitempty" doc:"there are more: pass this as after to get the next page"`
 }
 
 type historyQuery struct {
-	Key       string `query:"key" maxLength:"256" doc:"without it, the request is for the memory whose key is versions"`
+	Key       string `query:"key" maxLength:"256" doc:"without it, the request is for the memory with the key versions"`
 	Namespace string `query:"namespace" doc:"default: all" maxLength:"64"`
 	Audience  string `query:"audience" doc:"owner, or the key of a conversation; default: all" maxLength:"512"`
 	Limit     int    `query:"limit" minimum:"1" maximum:"200" default:"50"`

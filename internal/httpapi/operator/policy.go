@@ -70,7 +70,7 @@ func (a *PolicyAPI) Check(ctx context.Context, in *struct {
 	Session  string `query:"session" doc:"key or id of the session that speaks"`
 	Label    string `query:"label" doc:"level of the text; default: what the session has learned, else PUBLIC"`
 	Kind     string `query:"kind" enum:"reply,announce,notice,message"`
-	Text     string `query:"text" doc:"what would be said, for rules that look at the text; default: empty. Addresses end in logs: send a private text with POST"`
+	Text     string `query:"text" doc:"what would be said, for rules that look at the text; default: empty. Logs contain addresses: send a private text with POST"`
 },
 ) (*wire.Body[policy.Decision], error) {
 	return a.check(ctx, aboutMessage(*in))

@@ -160,7 +160,7 @@ func (a *API) Patterns(ctx context.Context, _ *struct{}) (*wire.Body[configPatte
 
 // ConfigDraft is a configuration as the owner wants it.
 type ConfigDraft struct {
-	Changes []configEdit `json:"changes,omitempty" maxItems:"1000" doc:"keys with their new values; comments, order and all other lines stay. An index such as [1] is that of the file before the changes; that of a new entry is the number of entries"`
+	Changes []configEdit `json:"changes,omitempty" maxItems:"1000" doc:"keys with their new values; comments, order and all other lines stay. An index such as [1] is that of the file before the changes; the index of a new entry is the number of entries"`
 	Text    *string      `json:"text,omitempty" doc:"instead of changes: the whole file"`
 	Version int          `json:"version,omitempty" minimum:"1" doc:"instead of changes: go back to this version of the history"`
 }
@@ -203,7 +203,7 @@ type configAccount struct {
 }
 
 type configEntry struct {
-	Path   string `json:"path" doc:"of a removed entry: its path before the change"`
+	Path   string `json:"path" doc:"if removed, the path before the change"`
 	Name   string `json:"name,omitempty" doc:"name of the section, or the id or name of the entry of a list; absent: it has none"`
 	Effect string `json:"effect" enum:"added,removed"`
 }

@@ -17,7 +17,7 @@ const (
 	memoryEntriesMax = 20
 )
 
-// memory explains a version of a memory: who has saved it, or that this is not recorded.
+// memory explains who has saved a version of a memory, or says that this is not recorded.
 func (c *chain) memory(id string) error {
 	m, err := c.Rows.Memory(c.ctx, sessions.MemoryID(id), flow.Restricted)
 	if err := c.Visible.Check(c.ctx, err, denials.Object{Kind: "memory", ID: id, Session: m.Session, Label: m.Label}); err != nil {

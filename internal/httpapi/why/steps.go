@@ -115,7 +115,7 @@ func (c *chain) worked(run sessions.Run) {
 	c.add(work)
 }
 
-// failedFor adds the reason for which a run has no answer to the step that worked it. People in the conversation read less.
+// failedFor adds the reason of a failure to the step of the run. People in the conversation read less.
 func (c *chain) failedFor(reason string) {
 	at := slices.IndexFunc(c.out.Steps, func(s step) bool { return s.Step == "run" && s.State == failed })
 	if at < 0 || reason == "" {

@@ -1,5 +1,5 @@
 // The exact time of an age, with its zone, beside the element with the keyboard focus. Under the pointer, it is the title of the age.
-// It is written only then: before the first view is there, it would take the browser some 20 ms to read how times are written.
+// It is formatted only then: the first use of Intl.DateTimeFormat would delay the first view by some 20 ms.
 
 import { exact } from "../text.js";
 
@@ -41,7 +41,7 @@ function hide() {
   of = null;
 }
 
-// start follows the focus. Escape hides the time, and still closes what is open.
+// startExact follows the focus. Escape hides the time, and still closes what is open.
 export function startExact() {
   document.addEventListener("pointerover", (e) => {
     const time = e.target.closest?.("time.moment");

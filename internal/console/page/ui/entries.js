@@ -5,7 +5,7 @@ import { Chip, cls, Field, html, known, Options, passFocus, t, useState, visible
 
 const mark = /\.<name>|\[\]/g;
 
-// source is the regular expression of the paths of a pattern, without its ends.
+// source is a regular expression, without anchors, for the paths of a pattern.
 export const source = (pattern) =>
   pattern
     .replace(/[.*+?^${}()|\\]/g, "\\$&")
@@ -28,7 +28,7 @@ function kindsOf(patterns) {
 
 export const inside = (path, entry) => path === entry || (path.startsWith(entry) && ".[".includes(path[entry.length]));
 
-// isEntry reports whether a change adds or removes an entry, which is no setting itself.
+// isEntry reports whether a change adds an entry. Other changes set a setting, or remove a setting or an entry.
 export const isEntry = (edit) => edit.value !== null && typeof edit.value === "object" && !Array.isArray(edit.value);
 
 export const placeOf = (path) => path.replace(/(\.[^.[\]"]+|\["(?:[^"\\]|\\.)+"\]|\[\d+\])$/, "");
@@ -132,7 +132,7 @@ function AddEntry({ kinds, put, show }) {
   const [place, choose] = useState("");
   const [name, write] = useState("");
   const [problem, say] = useState("");
-  // Where one can be added: a kind inside another needs one of that.
+  // Where an entry can be added: one inside another entry needs that entry.
   const places = Object.fromEntries(
     kinds.flatMap((kind) => {
       const outer = kinds.find((o) => o !== kind && kind.place.startsWith(o.of + "."));
@@ -149,7 +149,7 @@ function AddEntry({ kinds, put, show }) {
     if (called && there.some((o) => o.name === text)) return say(t("entry.there", { name: visible(text) }));
     const path = kind.list ? `${place}[${there.length}]` : joined(place, text);
     const named = (at, value) => (called?.below ? [{ path: at + called.below, value }] : []);
-    // What the gateway has without a file goes into the file, or the new one would take its place.
+    // Entries that the gateway has without the file go into the file, or the new one would replace them.
     const kept = kind.list ? there.filter((o) => !o.file && !o.fresh) : [];
     put(
       [...kept.flatMap((o) => [{ path: o.path, value: {} }, ...named(o.path, o.name)]), { path, value: {} }, ...named(path, text)],

@@ -160,7 +160,7 @@ function Changing({ of: c, again, part }) {
       const { [path]: gone, ...rest } = edits;
       return keep(rest);
     }
-    // What is in an entry that is not added goes too, and new entries of the list that follow move up.
+    // The settings of the entry go too, and new entries behind it in the list move up.
     const place = placeOf(path),
       index = Number(path.match(/\[(\d+)\]$/)?.[1] ?? Infinity);
     const moved = (one) =>

@@ -347,11 +347,11 @@ func TestPolicy(t *testing.T) {
 	t.Parallel()
 	check(t, map[string]command{
 		"policy check --channel telegram --chat-type group": {
-			asks: "GET /v1/policy/check?channel=telegram&chatType=group", answer: `{"action":"allow","reason":"no rule forbids it","rules":[{"rule":"flow","matched":true,"action":"allow"}]}`,
+			asks: `POST /v1/policy/check {"channel":"telegram","chatType":"group"}`, answer: `{"action":"allow","reason":"no rule forbids it","rules":[{"rule":"flow","matched":true,"action":"allow"}]}`,
 			out: "gate: allow: no rule forbids it\n  flow: allow\n",
 		},
 		"policy check --channel slack --chat-type channel --account ops --to C1 --thread 17.2 --session main --label INTERNAL --kind notice --text 'a b'": {
-			asks:   "GET /v1/policy/check?account=ops&channel=slack&chatType=channel&kind=notice&label=INTERNAL&session=main&text=a+b&thread=17.2&to=C1",
+			asks:   `POST /v1/policy/check {"account":"ops","channel":"slack","chatType":"channel","kind":"notice","label":"INTERNAL","session":"main","text":"a b","thread":"17.2","to":"C1"}`,
 			answer: `{"action":"block","reason":"RESTRICTED may not flow to PUBLIC","rules":[{"rule":"flow","matched":true,"action":"block","detail":"telegram is PUBLIC"},{"rule":"sendPolicy.default"},{"rule":"hook","matched":true}]}`, out: decisionShown,
 		},
 		"policy simulate exec": {

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
-	"net/url"
 
 	"github.com/spf13/cobra"
 
@@ -23,10 +23,14 @@ func policyCheck(g command.Deps) *cobra.Command {
 	var f struct{ channel, chatType, account, to, thread, session, label, kind, text string }
 	cmd := command.Asking(g, &cobra.Command{
 		Use: "check --channel CHANNEL --chat-type TYPE", Short: "Show what the gate would decide about a message, and every rule it checks", Args: command.Args(0, 0),
-	}, command.Get("/v1/policy/check", func() url.Values {
-		return api.Query("channel", f.channel, "chatType", f.chatType, "account", f.account, "to", f.to, "thread", f.thread,
-			"session", f.session, "label", f.label, "kind", f.kind, "text", f.text)
-	}), printDecision)
+	}, func([]string) (api.Request, error) { // a POST, so that logs of addresses do not contain the text
+		body := map[string]string{
+			"channel": f.channel, "chatType": f.chatType, "account": f.account, "to": f.to, "thread": f.thread,
+			"session": f.session, "label": f.label, "kind": f.kind, "text": f.text,
+		}
+		maps.DeleteFunc(body, func(_, value string) bool { return value == "" })
+		return api.Request{Method: http.MethodPost, Path: "/v1/policy/check", Body: body}, nil
+	}, printDecision)
 	flags := cmd.Flags()
 	flags.StringVar(&f.channel, "channel", "", "the `platform`, for example telegram")
 	flags.StringVar(&f.chatType, "chat-type", "", "direct, group or channel")

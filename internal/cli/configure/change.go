@@ -165,8 +165,8 @@ input, at a terminal without showing it. A reference such as ${TELEGRAM_TOKEN} m
 func unset(d Deps) *cobra.Command {
 	return d.changing(&cobra.Command{
 		Use: "unset KEY", Short: "Take a setting out of the configuration file, so that its default applies", Args: command.Args(1, 1),
-		Long: `Take a setting, or a whole section, out of the configuration file of the running gateway.
-Its default applies from then on.`,
+		Long: `Take a setting, a whole section, or an entry of a list such as agents.list[1] out of the
+configuration file of the running gateway. If there is a default, it applies from then on.`,
 	}, func(_ context.Context, args []string) (map[string]any, error) {
 		return map[string]any{"changes": []any{map[string]any{"path": args[0], "remove": true}}}, nil
 	})

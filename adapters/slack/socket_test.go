@@ -143,7 +143,7 @@ func TestTooManyPendingEventsAreLeftToSlack(t *testing.T) {
 // A silent end of the network is found by the pings that nobody answers.
 func TestACallEndsWithItsTime(t *testing.T) {
 	t.Parallel()
-	s := newSetup(t, slacktest.Options{}, func(c *slack.Config) { c.CallTimeout = 100 * time.Millisecond })
+	s := newSetup(t, slacktest.Options{}, func(c *slack.Config) { c.CallTimeout = 2 * time.Second }) // enough to reach the server
 	s.srv.Join(slacktest.DirectID(1), slacktest.Direct, "")
 	s.srv.Inject(slacktest.Hang())
 	_, err := s.adapter.Send(context.Background(), out(direct(1), "hello"))

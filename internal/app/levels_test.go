@@ -65,6 +65,7 @@ func decisions() map[string]ruling {
 		"retry-delivery":       {by: byRow},
 		"discard-delivery":     {by: byRow},
 		"check-policy":         {by: bySession, tail: []string{"?channel=webchat&session={id}", "?channel=webchat&to=local"}},
+		"check-policy-message": {by: bySession, body: `{"channel":"webchat","session":"{id}","text":"tea"}`},
 		"simulate-tool-call":   {by: bySession, body: `{"tool_name":"todo_list","session":"{id}"}`, more: simulated()},
 		"list-memories":        {by: bySession, tail: []string{"", "?q=" + marker, "?tag=t", "?namespace=main", "?level=PUBLIC", "?level=RESTRICTED&q=" + marker}},
 		"list-memory-versions": {by: bySession, tail: []string{"?key={key}", "?key={key}&namespace=main&limit=1", "?key={key}&after={memory}"}},

@@ -25,7 +25,15 @@ import (
 	"sluice/sessions"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m,
+		// The SDK's server, which only the tests have, ends its executions a little later than its connections.
+		goleak.IgnoreAnyFunction("github.com/a2aproject/a2a-go/internal/taskexec.(*LocalManager).handleExecution"),
+		goleak.IgnoreAnyFunction("github.com/a2aproject/a2a-go/internal/taskexec.(*LocalManager).handleExecution.func2"),
+		goleak.IgnoreAnyFunction("github.com/a2aproject/a2a-go/internal/taskexec.(*promise).wait"),
+		goleak.IgnoreAnyFunction("github.com/a2aproject/a2a-go/a2asrv/eventqueue.newInMemoryEventBroker.func1"),
+	)
+}
 
 const secret = "Bearer of-the-remote-agent"
 

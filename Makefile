@@ -56,7 +56,8 @@ LONGEST := ./internal/bus ./store/postgres ./internal/app ./router ./adapters/te
 #
 # The attacks drive whole gateways, whose packages the race detector sees in their own tests; with it
 # they would take minutes. They run once, built so that a test can take a check away. The same holds for
-# hostile and random Markdown, and for the answers of the API at every level: the tests before have shown the race detector
+# hostile and random Markdown, for hostile documents (each is read by a process with a time limit of its own), and for the answers
+# of the API at every level: the tests before have shown the race detector
 # a few of those texts and levels. Packages without concurrency (tools/sequential finds them) are tested without it too: it
 # would find nothing there, and it makes their tests six times as slow.
 # The budget counts allocations, which the race detector changes. Its log says which limits can be lowered.
@@ -80,7 +81,7 @@ test: ## run every test under the race detector, installing what they need where
 	check $(NO_RACE_TAGS) -v ./internal/budget || failed=1; \
 	TMPDIR=$$GOTMPDIR check $(NO_RACE_TAGS) -count 1 ./internal/chaos & chaos=$$!; \
 	check $(NO_RACE_TAGS) ./internal/attacks & attacks=$$!; \
-	check $(NO_RACE_TAGS) ./internal/markdown $$sequential || failed=1; \
+	check $(NO_RACE_TAGS) ./internal/markdown ./internal/document $$sequential || failed=1; \
 	check $(NO_RACE_TAGS) -run '^(TestTheHiddenIsAsTheAbsent|TestCheck38.*)$$' ./internal/app || failed=1; \
 	wait $$attacks || failed=1; wait $$chaos || failed=1; exit $$failed
 

@@ -166,7 +166,7 @@ func newHandlers(ctx context.Context, cfg *Config, tokens *auth.Tokens, trail *d
 		openai: &openai.API{Face: face("openai"), Turns: turns, Agents: cfg.Published, Problem: problems{cfg.Log}.of, Started: cfg.Now(), Now: cfg.Now},
 		intake: hooks.NewIntake(gw.Hooks, trail, bodies, cfg.Now),
 		people: &people.API{Visible: visible, Rights: gw.Places, Settings: gw.PlaceSettings, Rows: rows.People, Page: cfg.PageRoute.Channel},
-		why:    &why.API{Visible: visible, Rows: rows.Why, Notes: rows.Notes, Alerts: gw.Alerts, Jobs: jobs, Cursors: cursors},
+		why:    &why.API{Visible: visible, Rows: rows.Why, Memories: rows.Memories, Notes: rows.Notes, Alerts: gw.Alerts, Jobs: jobs, Cursors: cursors},
 		live:   &live.API{Lines: cfg.Logs, Events: gw.Live, Sessions: events, Rows: rows.Live, Cursors: cursors, Ending: ctx, Log: cfg.Log},
 		status: status, overview: &overview.API{Visible: visible, Status: status, Jobs: jobs, Rows: rows.Overview, Now: cfg.Now},
 

@@ -19,7 +19,7 @@ const (
 
 // memory explains who has saved a version of a memory, or says that this is not recorded.
 func (c *chain) memory(id string) error {
-	m, err := c.Rows.Memory(c.ctx, sessions.MemoryID(id), flow.Restricted)
+	m, err := c.Memories.Memory(c.ctx, sessions.MemoryID(id), flow.Restricted)
 	if err := c.Visible.Check(c.ctx, err, denials.Object{Kind: "memory", ID: id, Session: m.Session, Label: m.Label}); err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (c *chain) memory(id string) error {
 func (c *chain) memoryEntries(m sessions.Memory) ([]ledger.AuditRecord, error) {
 	about := m.ID
 	if m.Deleted {
-		versions, err := c.Rows.MemoryVersions(c.ctx, m, 2*memoryEntriesMax)
+		versions, err := c.Memories.MemoryVersions(c.ctx, m, 2*memoryEntriesMax)
 		if err != nil {
 			return nil, err
 		}

@@ -32,20 +32,25 @@ type Rows interface {
 	ListDeliveries(ctx context.Context, q ledger.Query) ([]ledger.Delivery, error)
 	ListApprovals(ctx context.Context, q ledger.Query) ([]ledger.Approval, error)
 	ListAudit(ctx context.Context, q ledger.AuditQuery) ([]ledger.AuditRecord, error)
-	Memory(ctx context.Context, id sessions.MemoryID, upTo flow.Level) (sessions.Memory, error)
-	MemoryVersions(ctx context.Context, m sessions.Memory, limit int) ([]sessions.Memory, error)
 	Message(ctx context.Context, session sessions.ID, id sessions.MessageID) (sessions.Message, error)
 	Session(ctx context.Context, id sessions.ID) (sessions.Record, error)
 }
 
+// Memories is what the explanation of a memory reads.
+type Memories interface {
+	Memory(ctx context.Context, id sessions.MemoryID, upTo flow.Level) (sessions.Memory, error)
+	MemoryVersions(ctx context.Context, m sessions.Memory, limit int) ([]sessions.Memory, error)
+}
+
 // API explains.
 type API struct {
-	Visible *view.Visibility
-	Rows    Rows
-	Alerts  Alerts // nil if alerts are not configured
-	Notes   Notes  // required with Alerts
-	Jobs    *operator.JobAPI
-	Cursors wire.Cursors
+	Visible  *view.Visibility
+	Rows     Rows
+	Memories Memories
+	Alerts   Alerts // nil if alerts are not configured
+	Notes    Notes  // required with Alerts
+	Jobs     *operator.JobAPI
+	Cursors  wire.Cursors
 }
 
 // state is how a step went.

@@ -110,7 +110,7 @@ func (l *Leash) post(shell string) (err error) {
 		return err
 	}
 	defer ends.Close()                                                                 //nolint:errcheck // the guard has its own copy
-	guard := exec.Command(shell, "-c", onGuard, "sh", strconv.Itoa(l.cmd.Process.Pid)) //nolint:noctx // it lives as long as the program: Wait ends it
+	guard := exec.Command(shell, "-c", onGuard, "sh", strconv.Itoa(l.cmd.Process.Pid)) //nolint:noctx,gosec // our own script; it lives as long as the program: Wait ends it
 	guard.Dir, guard.Env, guard.Stdin, guard.SysProcAttr = "/", []string{}, ends, &syscall.SysProcAttr{Setsid: true}
 	if err := start(guard); err != nil {
 		return err

@@ -231,3 +231,26 @@ func (b *browser) reloaded(condition string) {
 		require.ErrorContains(b.t, err, "navigated")
 	}
 }
+
+// The result of a call that is shown already, and that comes with a later reading, is drawn once.
+func TestPageDrawsALateResult(t *testing.T) {
+	t.Parallel()
+	b := start(t, "").page()
+	require.True(t, eval[bool](b, stored))
+	b.until(`window.chat.state === "connected"`)
+	got := eval[[]any](b, `(async () => {
+		const call = { id: "m2", role: "assistant", run: "r", text: "", parts: [{ type: "toolCall", callId: "c", tool: "todo_list", args: {} }] };
+		const result = { id: "m3", role: "toolResult", run: "r", parts: [{ type: "toolResult", callId: "c", text: "tea" }] };
+		rows = { messages: [{ id: "m1", role: "user", run: "r", text: "look" }, call] };
+		await chat.reload();
+		const shown = chat.entries.find((e) => e.tools.length);
+		let drawn = 0;
+		shown.draw = () => drawn++;
+		rows.messages.push(result);
+		await chat.reload();
+		const once = drawn;
+		await chat.reload();
+		return [chat.entries.includes(shown), shown.tools[0].result, once, drawn];
+	})()`)
+	require.Equal(t, []any{true, "tea", 1.0, 1.0}, got)
+}

@@ -244,10 +244,10 @@ export class Chat {
     for (let i = this.entries.length - 1; i >= 0; i--) {
       const tool = this.entries[i].tools.find((one) => one.id === p.callId);
       if (!tool) continue;
-      tool.result = p.text ?? "";
-      tool.state = p.error ? "failed" : "done";
-      tool.label = p.label;
-      tool.message = p.message;
+      const now = { result: p.text ?? "", state: p.error ? "failed" : "done", label: p.label, message: p.message };
+      if (Object.entries(now).every(([name, value]) => tool[name] === value)) return;
+      Object.assign(tool, now);
+      this.touch(this.entries[i]); // it may be shown already
       return;
     }
     this.results.set(p.callId, p);

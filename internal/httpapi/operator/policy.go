@@ -47,33 +47,22 @@ type PolicyAPI struct {
 	Identity  view.Identity
 }
 
-// aboutMessage asks about a message.
+// aboutMessage asks about a message, in an address or in a body.
 type aboutMessage struct {
-	Channel  string `json:"channel" minLength:"1"`
-	ChatType string `json:"chatType,omitempty" enum:"direct,group,channel"`
-	Account  string `json:"account,omitempty"`
-	To       string `json:"to,omitempty"`
-	Thread   string `json:"thread,omitempty"`
-	Session  string `json:"session,omitempty" doc:"key or id of the session that speaks"`
-	Label    string `json:"label,omitempty" doc:"level of the text; default: what the session has learned, else PUBLIC"`
-	Kind     string `json:"kind,omitempty" enum:"reply,announce,notice,message"`
-	Text     string `json:"text,omitempty" doc:"what would be said, for rules that look at the text; default: empty"`
+	Channel  string `query:"channel" json:"channel" required:"true" minLength:"1"`
+	ChatType string `query:"chatType" json:"chatType,omitempty" enum:"direct,group,channel"`
+	Account  string `query:"account" json:"account,omitempty"`
+	To       string `query:"to" json:"to,omitempty"`
+	Thread   string `query:"thread" json:"thread,omitempty"`
+	Session  string `query:"session" json:"session,omitempty" doc:"key or id of the session that speaks"`
+	Label    string `query:"label" json:"label,omitempty" doc:"level of the text; default: what the session has learned, else PUBLIC"`
+	Kind     string `query:"kind" json:"kind,omitempty" enum:"reply,announce,notice,message"`
+	Text     string `query:"text" json:"text,omitempty" doc:"what would be said, for rules that look at the text; default: empty. Logs contain addresses: send a private text with POST"`
 }
 
 // Check answers with what the gate would decide about a message.
-func (a *PolicyAPI) Check(ctx context.Context, in *struct {
-	Channel  string `query:"channel" required:"true"`
-	ChatType string `query:"chatType" enum:"direct,group,channel"`
-	Account  string `query:"account"`
-	To       string `query:"to"`
-	Thread   string `query:"thread"`
-	Session  string `query:"session" doc:"key or id of the session that speaks"`
-	Label    string `query:"label" doc:"level of the text; default: what the session has learned, else PUBLIC"`
-	Kind     string `query:"kind" enum:"reply,announce,notice,message"`
-	Text     string `query:"text" doc:"what would be said, for rules that look at the text; default: empty. Logs contain addresses: send a private text with POST"`
-},
-) (*wire.Body[policy.Decision], error) {
-	return a.check(ctx, aboutMessage(*in))
+func (a *PolicyAPI) Check(ctx context.Context, in *aboutMessage) (*wire.Body[policy.Decision], error) {
+	return a.check(ctx, *in)
 }
 
 // CheckMessage is Check with the message in the body: the text is in no address, and so in no log or history of a browser.

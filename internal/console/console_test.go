@@ -169,6 +169,16 @@ func TestTheBaseIsCurrent(t *testing.T) {
 	require.Len(t, known, 1)
 }
 
+// Each module of the page finds what it imports, also those that are read later.
+func TestModulesFindTheirImports(t *testing.T) {
+	t.Parallel()
+	for name := range scripts(t) {
+		if address, ok := strings.CutPrefix(name, "page"); ok {
+			loads(t, address, map[string]bool{})
+		}
+	}
+}
+
 // What the first view needs is small.
 func TestTheFirstLoadIsSmall(t *testing.T) {
 	t.Parallel()

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -19,18 +20,28 @@ import (
 	"sluice/internal/leash"
 )
 
-// howEnv makes this program a gateway that is killed: at the gate of its program, or while that runs.
-const howEnv, atGate, running = "SLUICE_TEST_LEASH", "at the gate", "running"
+// howEnv makes this program a gateway that is killed: at the gate of its program, while that runs, or without a shell for gate and guard.
+const howEnv, atGate, running, alone = "SLUICE_TEST_LEASH", "at the gate", "running", "without a shell"
 
-// family says that it runs, and holds the first extra file open in three processes.
-const family = `echo begun >&4; sleep 3600 & (sleep 3600; true) & wait`
+const (
+	// family says that it runs, and holds the first extra file open in three processes.
+	family = `echo begun >&4; sleep 3600 & (sleep 3600; true) & wait`
+	// single does it in one.
+	single = `echo begun >&4; exec /bin/sleep 3600`
+)
 
 func TestMain(m *testing.M) {
 	if how := os.Getenv(howEnv); how != "" {
-		cmd := exec.Command("sh", "-c", family)
+		cmd := exec.Command("/bin/sh", "-c", family)
+		if how == alone {
+			cmd = exec.Command("/bin/sh", "-c", single)
+			if err := os.Unsetenv("PATH"); err != nil {
+				panic(err)
+			}
+		}
 		cmd.ExtraFiles = []*os.File{os.NewFile(3, "pipe")}
 		held, err := leash.Start(cmd)
-		if err == nil && how == running {
+		if err == nil && how != atGate {
 			held.Release()
 		}
 		fmt.Println("started", err)
@@ -42,7 +53,10 @@ func TestMain(m *testing.M) {
 // Nothing outlives a gateway that was killed, and what was at the gate does not begin.
 func TestEndsWithTheGateway(t *testing.T) {
 	t.Parallel()
-	for how, want := range map[string]string{atGate: "", running: "begun\n"} {
+	for how, want := range map[string]string{atGate: "", running: "begun\n", alone: "begun\n"} {
+		if how == alone && runtime.GOOS != "linux" {
+			continue // only there, the system itself ends the program
+		}
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			held, holds, err := os.Pipe()

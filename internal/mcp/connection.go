@@ -59,7 +59,11 @@ func (v *server) connect(ctx context.Context) (*connection, error) {
 	limited, stop := context.WithTimeout(life, v.cfg.Pace.Connect)
 	defer stop()
 	if c.session, err = client.Connect(limited, t, options); err != nil {
-		err = c.explain(limited, fmt.Errorf("connect: %w", err))
+		err = fmt.Errorf("connect: %w", err)
+		if _, refused := refusal(err); !refused && limited.Err() == nil {
+			err = t.why(err) // the end of a program says more than the end of its output, which is often seen first
+		}
+		err = c.explain(limited, err)
 		cancel(err)
 		t.startClose()
 		t.end()

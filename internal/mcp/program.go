@@ -57,7 +57,7 @@ func (v *server) openProgram(c *connection) (transport, error) {
 		return transport{}, fmt.Errorf("start program: %w", err)
 	}
 	p.wg.Go(func() { v.logErrors(p.stderr) })
-	pipes := &sdk.IOTransport{Reader: p.stdout, Writer: patientWriter{p.stdin, c.cancel}, MaxLineLength: messageMax}
+	pipes := &sdk.IOTransport{Reader: p.stdout, Writer: patientWriter{p.stdin, func(err error) { c.cancel(p.why(err)) }}, MaxLineLength: messageMax}
 	return transport{Transport: pipes, why: p.why, startClose: p.stop, end: func() {}}, nil
 }
 
@@ -162,7 +162,7 @@ func (p *program) ends(within time.Duration) bool {
 // patientWriter ends the connection if the program does not read: half a message may have been written.
 type patientWriter struct {
 	*os.File
-	fail context.CancelCauseFunc
+	fail func(error)
 }
 
 var _ io.WriteCloser = patientWriter{}

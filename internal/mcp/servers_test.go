@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -267,20 +268,21 @@ func TestServersThatCannotBeReached(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	for name, c := range map[string]struct {
-		server mcp.Server
-		says   string
+		server   mcp.Server
+		says     string
+		farewell time.Duration // default 10 ms
 	}{
-		"no program": {mcp.Server{Command: []string{"/nowhere/server"}}, "no such file or directory"},
-		"nobody":     {mcp.Server{URL: adapters.Secret(gone.URL)}, "connection refused"},
-		"garbage":    {program(t, "", "garbage"), "invalid character"},
-		"endless":    {program(t, "", "endless"), "exceeded"},
-		"silent":     {program(t, "", "silent"), "it did not answer in time"},
-		"ends":       {mcp.Server{Command: []string{"true"}}, "the program true ended (exit status 0)"},
+		"no program": {server: mcp.Server{Command: []string{"/nowhere/server"}}, says: "no such file or directory"},
+		"nobody":     {server: mcp.Server{URL: adapters.Secret(gone.URL)}, says: "connection refused"},
+		"garbage":    {server: program(t, "", "garbage"), says: "invalid character"},
+		"endless":    {server: program(t, "", "endless"), says: "exceeded"},
+		"silent":     {server: program(t, "", "silent"), says: "it did not answer in time"},
+		"ends":       {server: mcp.Server{Command: []string{"true"}}, says: "the program true ended (exit status 0)", farewell: patience},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.server.Name, c.server.Classification = "far", flow.Public
-			b := paced(t, mcp.Pace{Connect: 500 * time.Millisecond, Farewell: 10 * time.Millisecond}, c.server, program(t, "well", "well"))
+			b := paced(t, mcp.Pace{Connect: 500 * time.Millisecond, Farewell: cmp.Or(c.farewell, 10*time.Millisecond)}, c.server, program(t, "well", "well"))
 			b.log.await(t, "MCP server is not connected", 2)
 			b.log.await(t, c.says, 1)
 			b.log.await(t, connected, 1)

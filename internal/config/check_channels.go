@@ -30,6 +30,9 @@ var idShapes = map[string]idShape{
 	"discord":  {pattern.New(`^[0-9]+$`), pattern.New(`^(guild:)?[0-9]+$`), pattern.New(`^[0-9]+$`), "80351110224678912", "41771983423143937"},
 }
 
+// webchatUser is the user id of everyone on the page.
+const webchatUser = "local"
+
 var (
 	snowflake     = pattern.New(`^[0-9]+$`)
 	tokenShape    = pattern.New(`^[0-9]+:[A-Za-z0-9_-]+$`)
@@ -37,6 +40,7 @@ var (
 	slackBotShape = pattern.New(`^xox[a-z](\.xox[a-z])?-`)
 	discordShape  = pattern.New(`^[A-Za-z0-9._-]{20,200}$`) // not strict: Discord has changed the form of its tokens before
 	slackAppShape = pattern.New(`^xapp-`)
+	teamShape     = pattern.New(`^[TE][A-Z0-9]+$`)
 )
 
 func (k checker) channels() {

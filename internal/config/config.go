@@ -176,8 +176,8 @@ type Binding struct {
 type BindingMatch struct {
 	Channel string `yaml:"channel" doc:"Platform, for example telegram."`
 	Account string `yaml:"account" doc:"Account on the platform."`
-	Peer    string `yaml:"peer" doc:"User id of the person in a direct chat."`
-	Group   string `yaml:"group" doc:"Id of the group or channel."`
+	Peer    string `yaml:"peer" doc:"User id of the person in a direct chat, for example 1001, without the channel; on the web page everyone is local."`
+	Group   string `yaml:"group" doc:"Id of the group or channel, for example -1001234567890."`
 	Guild   string `yaml:"guild" doc:"Id of the Discord guild."`
 	Team    string `yaml:"team" doc:"Id of the Slack workspace."`
 }

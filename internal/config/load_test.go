@@ -204,6 +204,16 @@ func TestFaults(t *testing.T) {
 		"foreign owner":     {"channels: { telegram: { accounts: { a: { token: '1:a' } } } }\nowners: [\"telegram:@ada\"]", "sluice.yaml:2:10: owners[0]: \"telegram:@ada\": want a user id such as \"1001\" after telegram:"},
 		"foreign member":    {"channels: { discord: { accounts: { a: { token: discord-token-123456 } }, groups: { 1: { allowFrom: [ada] } } } }", "sluice.yaml:1:101: channels.discord.groups.1.allowFrom[0]: \"ada\": want a user id such as \"80351110224678912\", or \"*\""},
 		"guild of another":  {"bindings: [{ match: { channel: slack, guild: 7 }, agent: main }]", "sluice.yaml:1:46: bindings[0].match.guild: only Discord has guilds: remove it, or set channel to discord"},
+		"kind of a person":  {"bindings: [{ match: { channel: telegram, peer: 'direct:1003' }, agent: main }]", "sluice.yaml:1:48: bindings[0].match.peer: \"direct:1003\": want only the user id of a person, such as \"1001\""},
+		"channel in peer":   {"bindings: [{ match: { peer: 'telegram:1003' }, agent: main }]", "sluice.yaml:1:29: bindings[0].match.peer: \"telegram:1003\": want only the user id of a person, such as \"1001\""},
+		"group as a person": {"bindings: [{ match: { channel: slack, peer: C1 }, agent: main }]", "sluice.yaml:1:45: bindings[0].match.peer: \"C1\": want only the user id of a person, such as \"U024BE7LH\""},
+		"web chat person":   {"bindings: [{ match: { channel: webchat, peer: ann }, agent: main }]", "sluice.yaml:1:47: bindings[0].match.peer: \"ann\": the user id of the web chat is \"local\""},
+		"group of the page": {"bindings: [{ match: { channel: webchat, group: ann }, agent: main }]", "sluice.yaml:1:48: bindings[0].match.group: the web chat has no groups: remove it, or set another channel"},
+		"kind of a group":   {"bindings: [{ match: { group: 'group:-1' }, agent: main }]", "sluice.yaml:1:30: bindings[0].match.group: \"group:-1\": want only the id of a group or channel, such as \"-1001234567890\""},
+		"guild as a group":  {"bindings: [{ match: { channel: discord, group: 'guild:7' }, agent: main }]", "sluice.yaml:1:48: bindings[0].match.group: \"guild:7\": want only the id of a group or channel, such as \"41771983423143937\""},
+		"person as a group": {"bindings: [{ match: { channel: telegram, group: 1001 }, agent: main }]", "sluice.yaml:1:49: bindings[0].match.group: \"1001\": want only the id of a group or channel, such as \"-1001234567890\""},
+		"name of a guild":   {"bindings: [{ match: { guild: 'guild:7' }, agent: main }]", "sluice.yaml:1:30: bindings[0].match.guild: \"guild:7\": want only the id of a guild, such as \"41771983423143937\""},
+		"name of a team":    {"bindings: [{ match: { team: acme }, agent: main }]", "sluice.yaml:1:29: bindings[0].match.team: \"acme\": want only the id of a workspace, such as \"T024BE7LH\""},
 		"two spaces":        {"bindings: [{ match: { guild: 7, team: T1 }, agent: main }]", "sluice.yaml:1:39: bindings[0].match.team: no conversation is in both a guild and a team: keep one"},
 		"person is an id":   {"session: { identityLinks: { U1: [\"slack:U1\"] } }", "sluice.yaml:1:29: session.identityLinks.U1: want a name of a-z 0-9 _ - that begins with a letter"},
 		"no channel":        {"owners: [':1001']", "sluice.yaml:1:10: owners[0]: \":1001\": want <channel>:<user id>, for example telegram:1001"},
@@ -457,7 +467,15 @@ channels:
     accounts: { default: { token: discord-token-123456 } }
     groups: { "guild:7": { allowRoles: [70], allowFrom: ["*"] }, 42: { requireMention: false } }
 session: { identityLinks: { ada: ["telegram:1001", "slack:U1", "discord:42"] } }
-bindings: [{ match: { guild: 7 }, agent: main }, { match: { channel: slack, team: T1 }, agent: main }]
+bindings:
+  - { match: { guild: 7 }, agent: main }
+  - { match: { channel: slack, team: T1 }, agent: main }
+  - { match: { channel: webchat, peer: local }, agent: main }
+  - { match: { peer: local }, agent: main }
+  - { match: { peer: U1 }, agent: main }
+  - { match: { channel: telegram, peer: 1001 }, agent: main }
+  - { match: { group: C1 }, agent: main }
+  - { match: { channel: discord, group: 42 }, agent: main }
 `)
 	require.Equal(t, map[string]config.Topic{"12": {}, "13": {RequireMention: true}}, c.Channels.Telegram.Groups["-100200"].Topics)
 	require.Equal(t, "off", c.Channels.Telegram.AllowBots)

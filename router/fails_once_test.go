@@ -253,7 +253,7 @@ func TestRequestsWhileTheDatabaseFails(t *testing.T) {
 		resolved := insisting(b, func(ctx context.Context) (sessions.Record, error) { return b.ResolveSession(ctx, string(ann.Key)) })
 		require.Equal(t, ann.ID, resolved.ID)
 		require.NotEmpty(t, insisting(b, func(ctx context.Context) (sessions.Record, error) { return b.SessionOrMain(ctx, "") }).Key)
-		main := insisting(b, b.MainSession)
+		main := insisting(b, func(ctx context.Context) (sessions.Record, error) { return b.MainSession(ctx, sessions.MainAlias) })
 		require.Equal(t, main.ID, insisting(b, func(ctx context.Context) (sessions.Record, error) { return b.SessionOrMain(ctx, "") }).ID)
 		made := insisting(b, func(ctx context.Context) (sessions.Record, error) { return b.CreateSession(ctx, manage.NewSession{}) })
 		title := flow.NewText("a title", flow.Bottom())

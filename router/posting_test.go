@@ -335,7 +335,7 @@ func TestConflictsEnd(t *testing.T) {
 				return b.Learn(ctx, run.Session, flow.NewLabel(flow.Internal, flow.Trusted), "operator")
 			},
 			"main": func(ctx context.Context) error {
-				_, err := b.MainSession(ctx)
+				_, err := b.MainSession(ctx, sessions.MainAlias)
 				return err
 			},
 		} {

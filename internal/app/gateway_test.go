@@ -247,3 +247,20 @@ func TestPatchOfOverrides(t *testing.T) {
 	patch(`{"model":"nobody/knows"}`, http.StatusUnprocessableEntity)
 	require.Empty(t, patch(`{"sendPolicy":null,"queue_mode":null,"model":null}`, http.StatusOK).SendPolicy)
 }
+
+// Whoever speaks to an agent's main session first starts it.
+func TestTheMainSessionOfEachAgentIsStarted(t *testing.T) {
+	t.Parallel()
+	g := start(t, "agents: { list: [{ id: main }, { id: two }] }\nsession: { mainKey: home }\n")
+	for name, key := range map[string]string{
+		"main": "agent:main:home", "agent:two:main": "agent:two:home", "agent:two:home": "agent:two:home",
+	} {
+		read(t, g.call(http.MethodPost, "/v1/sessions/"+name+"/messages", `{"message":"hi"}`), http.StatusOK, nil)
+		var got struct{ Key, Agent string }
+		read(t, g.call(http.MethodGet, "/v1/sessions/"+name, ""), http.StatusOK, &got)
+		require.Equal(t, key, got.Key)
+	}
+	for _, name := range []string{"agent:three:main", "agent:two:desk", "agent:two"} {
+		read(t, g.call(http.MethodPost, "/v1/sessions/"+name+"/messages", `{"message":"hi"}`), http.StatusNotFound, nil)
+	}
+}

@@ -186,7 +186,10 @@ func (g *gateway) ReadableSession(ctx context.Context, name string) (sessions.Re
 	return g.ResolveSession(ctx, name)
 }
 
-func (g *gateway) MainSession(ctx context.Context) (sessions.Record, error) {
+func (g *gateway) MainSession(ctx context.Context, name string) (sessions.Record, error) {
+	if name != sessions.MainAlias {
+		return sessions.Record{}, sessions.ErrNotFound
+	}
 	return g.ResolveSession(ctx, "agent:main:main")
 }
 

@@ -91,16 +91,21 @@ func (k *Sessions) SessionOrMain(ctx context.Context, keyOrID string) (sessions.
 	return stored, nil
 }
 
-// MainSession finds the default agent's main session, and creates it if it does not exist.
-func (k *Sessions) MainSession(ctx context.Context) (sessions.Record, error) {
+// MainSession finds the main session that a name means, and creates it if it does not exist. If the name does not mean
+// the main session of an agent, the error is [sessions.ErrNotFound].
+func (k *Sessions) MainSession(ctx context.Context, name string) (sessions.Record, error) {
 	s := k.Settings()
-	key := s.Keyer.Main(s.Agent)
+	key, err := s.Keyer.Resolve(name, s.Agent)
+	agent := key.Agent()
+	if err != nil || key != s.Keyer.Main(agent) || k.ModelName(agent) == "" {
+		return sessions.Record{}, sessions.ErrNotFound
+	}
 	for range tries {
 		record, err := k.Store.SessionByKey(ctx, key)
 		if !errors.Is(err, sessions.ErrNotFound) {
 			return record, err
 		}
-		record = k.Places.NewRecord(key, s.Agent, sessions.Route{})
+		record = k.Places.NewRecord(key, agent, sessions.Route{})
 		err = k.Store.CommitSession(ctx, sessions.Change{Create: []sessions.Record{record}})
 		if !errors.Is(err, sessions.ErrConflict) {
 			return record, err

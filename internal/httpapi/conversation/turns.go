@@ -127,7 +127,7 @@ func (a *TurnAPI) Say(w http.ResponseWriter, r *http.Request) error {
 // has learnt.
 func (a *TurnAPI) addressed(ctx context.Context, name string) (sessions.Record, error) {
 	if name == sessions.MainAlias && auth.CallerOf(ctx).OnPage() {
-		return a.Visible.Resolver.MainSession(ctx)
+		return a.Visible.Resolver.MainSession(ctx, name)
 	}
 	return a.Visible.Session(ctx, name)
 }

@@ -117,7 +117,10 @@ func (k *known) SessionOrMain(ctx context.Context, name string) (sessions.Record
 	return k.ResolveSession(ctx, name)
 }
 
-func (k *known) MainSession(ctx context.Context) (sessions.Record, error) {
+func (k *known) MainSession(ctx context.Context, name string) (sessions.Record, error) {
+	if name != sessions.MainAlias {
+		return sessions.Record{}, sessions.ErrNotFound
+	}
 	return k.ResolveSession(ctx, "public")
 }
 

@@ -23,8 +23,9 @@ type Resolver interface {
 	ReadableSession(ctx context.Context, keyOrID string) (sessions.Record, error)
 	// SessionOrMain is ResolveSession, or the main session if the name is empty.
 	SessionOrMain(ctx context.Context, keyOrID string) (sessions.Record, error)
-	// MainSession is the default agent's main session, which it creates if it is missing.
-	MainSession(ctx context.Context) (sessions.Record, error)
+	// MainSession is the main session that a name means, which it creates if it is missing. If the name does not mean the
+	// main session of an agent, the error is [sessions.ErrNotFound].
+	MainSession(ctx context.Context, name string) (sessions.Record, error)
 }
 
 // SessionReader reads a session, also one that has ended.
@@ -41,13 +42,19 @@ type Visibility struct {
 	Denials   *denials.Trail
 }
 
-// Session finds the session that a path names, if the caller may know of it. It creates the main session if it is missing.
+// Session finds the session that a path names, if the caller may know of it. It creates an agent's main session if it is
+// missing.
 func (v *Visibility) Session(ctx context.Context, name string) (sessions.Record, error) {
-	if name != sessions.MainAlias {
-		return v.Existing(ctx, name)
-	}
-	r, err := v.Resolver.MainSession(ctx)
-	if err != nil {
+	return v.mainOr(ctx, name, v.Resolver.ResolveSession)
+}
+
+// mainOr finds the main session that a name means, or another session with find.
+func (v *Visibility) mainOr(ctx context.Context, name string, find func(context.Context, string) (sessions.Record, error)) (sessions.Record, error) {
+	r, err := v.Resolver.MainSession(ctx, name)
+	switch {
+	case errors.Is(err, sessions.ErrNotFound):
+		return v.existing(ctx, name, find)
+	case err != nil:
 		return r, err
 	}
 	return v.UnlessHidden(ctx, r)
@@ -60,10 +67,7 @@ func (v *Visibility) Existing(ctx context.Context, name string) (sessions.Record
 
 // Readable is Session for a session that is only read or deleted: it finds archived ones too.
 func (v *Visibility) Readable(ctx context.Context, name string) (sessions.Record, error) {
-	if name == sessions.MainAlias {
-		return v.Session(ctx, name)
-	}
-	return v.existing(ctx, name, v.Resolver.ReadableSession)
+	return v.mainOr(ctx, name, v.Resolver.ReadableSession)
 }
 
 func (v *Visibility) existing(ctx context.Context, name string, find func(context.Context, string) (sessions.Record, error)) (sessions.Record, error) {

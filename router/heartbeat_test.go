@@ -12,6 +12,7 @@ import (
 
 	"sluice/internal/pause"
 	"sluice/router/job"
+	"sluice/router/jobs"
 	"sluice/router/ledger"
 	"sluice/sessions"
 )
@@ -141,6 +142,24 @@ func TestHeartbeatAfterDowntime(t *testing.T) {
 	})
 }
 
+// A heartbeat whose times are never within its hours is at fault.
+func TestHeartbeatThatNeverLooks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, beating("", "n"), func(b *bundle) {
+			hours, err := job.ParseHours("08:00-08:30", time.UTC)
+			require.NoError(t, err)
+			b.jobs[0].Hours, b.jobs[0].Schedule.Every, b.jobs[0].When = hours, 24*time.Hour, "every 24h, 08:00-08:30 UTC"
+		})
+		pass(time.Minute)
+		beat, err := b.Jobs.Get(t.Context(), "heartbeat:main")
+		require.NoError(t, err)
+		require.Equal(t, jobs.StateFaulty, beat.State())
+		require.Equal(t, "none of its times is within its active hours (every 24h, 08:00-08:30 UTC): change them, or run it more often", beat.Fault)
+		require.Zero(t, beat.Next)
+	})
+}
+
 // Outside its hours a heartbeat does nothing, and afterwards it tells what has happened.
 func TestHeartbeatHours(t *testing.T) {
 	t.Parallel()
@@ -151,7 +170,14 @@ func TestHeartbeatHours(t *testing.T) {
 			b.jobs[0].Hours = hours
 		})
 		runs, _ := b.counting("news")
-		pass(8 * time.Hour)
+		pass(30 * time.Minute) // 1:30 there
+		beat, err := b.Jobs.Get(t.Context(), "heartbeat:main")
+		require.NoError(t, err)
+		require.Equal(t, "07:00", beat.Next.Format("15:04"))
+		upcoming := beat.Upcoming(24*time.Hour, 100)
+		require.Len(t, upcoming, 28)
+		require.Equal(t, "20:30", upcoming[27].UTC().Format("15:04"))
+		pass(8*time.Hour - 30*time.Minute)
 		b.watched.number.Store(1)
 		pass(12*time.Hour + 45*time.Minute) // 21:45 there
 		require.EqualValues(t, 1, runs.Load())

@@ -139,6 +139,9 @@ func TestTextForAHeartbeatWaits(t *testing.T) {
 		}, meet: func(b *bundle) {
 			pass(7*hour + 50*time.Minute)
 			require.Empty(b.t, b.told())
+			got, err := b.leave(textFor("w1", "log"))
+			require.NoError(b.t, err)
+			require.Equal(b.t, "08:00", got.Next.UTC().Format("15:04"))
 		}},
 		"while another run works in the session": {options: func(b *bundle) { b.jobs[0].Session = job.Main }, meet: func(b *bundle) {
 			working := prompting("rival", "work", "bob")

@@ -111,6 +111,25 @@ func minutes(text string) (int, bool) {
 	return t.Hour()*60 + t.Minute(), err == nil
 }
 
+// openingMax bounds the search for an instant within the hours. It is more than the seconds of a day.
+const openingMax = 100_000
+
+// Opening is the first of the job's instants, from one of them on, at which it does something: within its hours. False:
+// there is none.
+func (j *Job) Opening(instant time.Time) (time.Time, bool) {
+	for range openingMax {
+		if j.Hours.Contain(instant.Add(j.delay())) {
+			return instant, true
+		}
+		next, ok := j.after(instant, instant)
+		if !ok {
+			break
+		}
+		instant = next
+	}
+	return time.Time{}, false
+}
+
 // Contain reports whether a moment is within the hours.
 func (h Hours) Contain(at time.Time) bool {
 	if h.zone == nil {

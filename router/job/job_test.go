@@ -41,6 +41,39 @@ func TestSince(t *testing.T) {
 	}
 }
 
+// A heartbeat's next time is one at which it looks.
+func TestOpening(t *testing.T) {
+	t.Parallel()
+	berlin, err := cron.LoadZone("Europe/Berlin")
+	require.NoError(t, err)
+	night := time.Date(2027, time.March, 27, 23, 50, 0, 0, berlin) // the clocks change at 2 o'clock
+	for name, c := range map[string]struct {
+		hours string
+		every time.Duration
+		want  string // empty: none
+	}{
+		"all hours":              {"", 30 * time.Minute, "27 23:50"},
+		"in the morning":         {"08:00-22:00", 30 * time.Minute, "28 08:20"},
+		"in the hour that lacks": {"02:00-03:00", 30 * time.Minute, "29 02:20"},
+		"over midnight":          {"23:55-01:00", 30 * time.Minute, "28 00:20"},
+		"each second":            {"23:00-23:50", time.Second, "28 23:00"},
+		"after some days":        {"06:00-07:00", 25 * time.Hour, "03 06:50"},
+		"never":                  {"08:00-09:00", 24 * time.Hour, ""},
+	} {
+		h, err := ParseHours(c.hours, berlin)
+		require.NoError(t, err)
+		beat := Heartbeat("main", c.every, h)
+		got, ok := beat.Opening(night)
+		require.Equal(t, c.want != "", ok, name)
+		if ok {
+			require.Equal(t, c.want, got.In(berlin).Format("02 15:04"), name)
+		}
+	}
+	once := Job{ID: "a", Schedule: cron.Schedule{At: night}, Hours: Hours{60, 120, berlin}}
+	_, ok := once.Opening(night)
+	require.False(t, ok)
+}
+
 func TestHours(t *testing.T) {
 	t.Parallel()
 	berlin, err := cron.LoadZone("Europe/Berlin")

@@ -65,10 +65,24 @@ func (j *Job) Upcoming(within time.Duration, limit int) (all []time.Time) {
 	}
 	s := j.Schedule
 	s.Anchor = j.Next
-	for at := j.Next; !at.IsZero() && at.Sub(j.Next) < within && len(all) < limit && (j.EndsAt.IsZero() || at.Before(j.EndsAt)); at = s.Next(at) {
+	at, ok := j.Next, true
+	for ok && at.Sub(j.Next) < within && len(all) < limit && (j.EndsAt.IsZero() || at.Before(j.EndsAt)) {
 		all = append(all, j.Local(at))
+		if at = s.Next(at); at.IsZero() {
+			break
+		}
+		at, ok = j.Opening(at)
 	}
 	return all
+}
+
+// plan sets the next time of a job whose next instant is known: a heartbeat does nothing outside its hours.
+func (j *Job) plan(instant time.Time) {
+	next, ok := j.Opening(instant)
+	if !ok {
+		j.Fault = "none of its times is within its active hours (" + j.When + "): change them, or run it more often"
+	}
+	j.Next = next
 }
 
 // Paused reports whether the job is paused.
@@ -179,7 +193,7 @@ func (s *Jobs) addNext(ctx context.Context, all []Job) error {
 		}
 		for i := range all {
 			if all[i].ID == t.Subject && all[i].Fault == "" {
-				all[i].Next = t.Instant
+				all[i].plan(t.Instant)
 			}
 		}
 	}

@@ -35,13 +35,17 @@ type Woken struct {
 // the same id changes nothing, as long as the trigger that told it is among the latest ones.
 func (s *Jobs) Wake(ctx context.Context, agent, actor string, w ledger.TriggerWake) (Woken, error) {
 	id := job.HeartbeatOf(agent)
-	if s.configured(id) < 0 {
+	at := s.configured(id)
+	if at < 0 {
 		return Woken{}, &request.Error{Field: "mode", Text: fmt.Sprintf("the agent %s has no heartbeat: set agents.list[].heartbeat.every in sluice.yaml, or use the mode now", agent)}
 	}
-	err := ErrNotPlanned
+	beat, err := s.Configuration.Configured()[at], ErrNotPlanned
 	for range tries {
 		var got Woken
 		if got, err = s.leave(ctx, id, actor, w); !errors.Is(err, sessions.ErrConflict) {
+			if !got.Next.IsZero() {
+				got.Next, _ = beat.Opening(got.Next)
+			}
 			return got, err
 		}
 	}

@@ -1,3 +1,5 @@
+//go:build unix
+
 package telegram_test
 
 import (

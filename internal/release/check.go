@@ -14,14 +14,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 // source is a package as `go list` describes it.
 type source struct {
-	ImportPath, Dir string
-	GoFiles         []string
-	ImportMap       map[string]string // what an import in its files means
-	Module          *struct {
+	ImportPath, Name, Dir string
+	GoFiles               []string
+	ImportMap             map[string]string // what an import in its files means
+	Module                *struct {
 		Main      bool
 		GoVersion string
 	}
@@ -34,13 +35,15 @@ func (s *source) own() bool { return s.Module != nil && s.Module.Main }
 // check finds what does not compile for a target, without compiling: it reads the program and all that it imports, and
 // checks the types, of what belongs to other modules only the declarations. A constant that is too large for 32 bits and a
 // name that a system does not have are found in seconds, where the compiler would first translate the whole database.
-func (t target) check(ctx context.Context, dir, pattern string) error {
-	cmd := exec.CommandContext(ctx, "go", "list", "-e", "-deps", "-json=ImportPath,Dir,GoFiles,ImportMap,Module,Error", pattern)
-	cmd.Env = append(os.Environ(), t.environment()...)
-	cmd.Dir, cmd.Stderr = dir, os.Stderr
-	out, err := cmd.Output()
+// The tests of the program's packages are checked as well.
+func (t target) check(ctx context.Context, dir, program string) error {
+	own, err := t.list(ctx, dir, "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.ImportPath}}{{end}}{{end}}", program)
 	if err != nil {
-		return fmt.Errorf("list packages: %w", err)
+		return err
+	}
+	out, err := t.list(ctx, dir, append([]string{"-e", "-deps", "-test", "-json=ImportPath,Name,Dir,GoFiles,ImportMap,Module,Error"}, strings.Fields(string(own))...)...)
+	if err != nil {
+		return err
 	}
 	c := checker{sizes: types.SizesFor("gc", t.goarch()), files: token.NewFileSet(), done: map[string]*types.Package{"unsafe": types.Unsafe}}
 	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
@@ -58,6 +61,18 @@ func (t target) check(ctx context.Context, dir, pattern string) error {
 	}
 }
 
+// list runs `go list` for the target.
+func (t target) list(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"list"}, args...)...)
+	cmd.Env = append(os.Environ(), t.environment()...)
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("list packages: %w", err)
+	}
+	return out, nil
+}
+
 // checker checks the types of packages.
 type checker struct {
 	sizes  types.Sizes
@@ -70,7 +85,7 @@ func (c *checker) add(s *source) error {
 	if s.Error != nil {
 		return fmt.Errorf("%s: %s", s.ImportPath, s.Error.Err)
 	}
-	if s.ImportPath == "unsafe" {
+	if s.ImportPath == "unsafe" || s.Name == "main" && strings.HasSuffix(s.ImportPath, ".test") { // go writes a test's main itself
 		return nil
 	}
 	files := make([]*ast.File, len(s.GoFiles))

@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -86,7 +85,6 @@ func TestReadInstructions(t *testing.T) {
 		"link inside": {make: []func(string) error{write("notes", "n"), func(dir string) error {
 			return os.Symlink("notes", filepath.Join(dir, "AGENT.md"))
 		}}, file: "AGENT.md", text: "n"},
-		"FIFO":   {make: []func(string) error{func(dir string) error { return syscall.Mkfifo(filepath.Join(dir, "AGENT.md"), 0o600) }}, file: "AGENT.md", fail: "it is a FIFO"},
 		"folder": {make: []func(string) error{func(dir string) error { return os.Mkdir(filepath.Join(dir, "AGENT.md"), 0o700) }}, file: "AGENT.md", fail: "it is a folder"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -60,15 +59,6 @@ func benchmark(b *testing.B, audit []sessions.AuditEntry, gateways ...*store.DB)
 	}
 	b.ReportMetric(float64((processor()-used).Microseconds())/float64(b.N), "cpu-µs/msg")
 	b.ReportMetric(float64(b.N)/time.Since(began).Seconds(), "msg/s")
-}
-
-// processor returns the processor time that this process has used.
-func processor() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // auditedStore is a store that adds an audit entry to each commit.

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 )
 
 // Server is a PostgreSQL server for tests, reached over a Unix socket. A shell guards it: when this process ends, for
@@ -18,8 +17,8 @@ import (
 type Server struct {
 	bin, dir string
 	options  string
-	as       *syscall.Credential // nil: the user of this process
-	guard    *exec.Cmd           // nil while it is stopped
+	as       credential // nil: the user of this process
+	guard    *exec.Cmd  // nil while it is stopped
 	input    *os.File
 }
 
@@ -76,14 +75,14 @@ func (s *Server) lend() error {
 	if err != nil {
 		return fmt.Errorf("find a user for PostgreSQL: %w", err)
 	}
-	s.as = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	s.as = credentialOf(uid, gid)
 	return os.Chown(s.dir, uid, gid)
 }
 
 func (s *Server) command(program string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(s.bin, program), args...)
 	cmd.Dir = s.dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.as, Setsid: true}
+	detach(cmd, s.as)
 	return cmd
 }
 
@@ -143,11 +142,11 @@ func (s *Server) kill() error {
 	if err != nil {
 		return fmt.Errorf("kill server: %w", err)
 	}
-	if err := syscall.Kill(postmaster, syscall.SIGKILL); err != nil {
+	if err := kill(postmaster); err != nil {
 		return fmt.Errorf("kill server: %w", err)
 	}
 	for _, pid := range children {
-		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended in the meantime
+		_ = kill(pid) // it may have ended in the meantime
 	}
 	return s.stop(true)
 }

@@ -131,7 +131,7 @@ func New(cfg *config.Config, version string, log *slog.Logger) *App {
 		Now: a.now, Log: log, Registerer: registry,
 	})
 	a.log = slog.New(quiet{a.tracer.Handler(a.lines.Handler(log.Handler()))})
-	a.voices.Models, a.voices.Sandbox, a.voices.Limits = &a.models, a.sandbox, a.commandLimits
+	a.voices.Models, a.voices.Sandbox, a.voices.Limits, a.voices.Now = &a.models, a.sandbox, a.commandLimits, a.now
 	return a
 }
 

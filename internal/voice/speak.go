@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -46,23 +47,31 @@ func (v *Voice) Speaks() bool { return v.media().Speech.Provider != "" }
 // Speak implements [outbound.Speaker].
 func (v *Voice) Speak(ctx context.Context, text string, label flow.Label) (outbound.NewFile, error) {
 	s := v.media().Speech
-	server, key, level := v.Models.Load().Audio(s.Provider)
+	models := v.Models.Load()
+	server, key, level := models.Audio(s.Provider)
 	switch {
 	case s.Provider == "" || server == nil:
 		return outbound.NewFile{}, errors.New("media.speech is not set")
 	case !mayLearn(label, level):
 		return outbound.NewFile{}, errors.New("it is too confidential for the server that speaks (classification of its provider)")
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	begin := v.Now()
+	if r := v.rests.Load(); r != nil && r.of == models && begin.Before(r.until) {
+		return outbound.NewFile{}, fmt.Errorf("the server that speaks has failed before: it is asked again at %s", r.until.UTC().Format(time.RFC3339))
+	}
+	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	text = spoken(text)
 	var content []byte
 	call := meter.Audio{Provider: s.Provider, Key: key, Model: s.Model, Level: label.Level(), Longest: longest(text)}
-	err := v.Meter.Hear(ctx, call, func(ctx context.Context) (lasts time.Duration, err error) {
+	err := v.Meter.Hear(bounded, call, func(ctx context.Context) (lasts time.Duration, err error) {
 		content, err = server.Speak(ctx, s.Model, s.Voice, text)
 		lasts, _ = recording.Length(content)
 		return lasts, err
 	})
+	if now := v.Now(); err != nil && ctx.Err() == nil && now.Sub(begin) >= slow {
+		v.rests.Store(&resting{models, now.Add(rest)})
+	}
 	if err != nil {
 		return outbound.NewFile{}, err
 	}

@@ -22,6 +22,19 @@ import (
 // timeout limits one recording, in both directions.
 const timeout = time.Minute
 
+// A server that fails to speak after longer than slow is not asked for the time of rest: each recording that is waited for holds up
+// the messages after it.
+const (
+	slow = 10 * time.Second
+	rest = 5 * time.Minute
+)
+
+// resting is until when a server is not asked to speak.
+type resting struct {
+	of    *model.Registry // with other models, it may be another server
+	until time.Time
+}
+
 // Runner runs a command in a sandbox, see [sandbox.Bubblewrap].
 type Runner interface {
 	Available(ctx context.Context) error
@@ -44,7 +57,9 @@ type Voice struct {
 	Limits  func() sandbox.Limits // of a command
 	// Send tells people what is missing.
 	Send func(ctx context.Context, p outbound.Proactive) (ledger.Delivery, error)
+	Now  func() time.Time
 
+	rests    atomic.Pointer[resting]
 	settings atomic.Pointer[agents.Media]
 }
 

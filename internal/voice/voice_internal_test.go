@@ -34,7 +34,7 @@ func serverAt(t *testing.T, url string) *Voice {
 	t.Helper()
 	registry, err := model.New(map[string]model.ProviderConfig{"audio": {Kind: "openai", BaseURL: url, Classification: flow.Internal}}, model.Options{})
 	require.NoError(t, err)
-	v := &Voice{Models: &atomic.Pointer[model.Registry]{}, Meter: &counter{}}
+	v := &Voice{Models: &atomic.Pointer[model.Registry]{}, Meter: &counter{}, Now: time.Now}
 	v.Models.Store(registry)
 	return v
 }
@@ -42,12 +42,17 @@ func serverAt(t *testing.T, url string) *Voice {
 // counter is a meter that notes the calls. With refuses, it makes none.
 type counter struct {
 	refuses error
-	calls   []meter.Audio
-	lasted  []time.Duration
+	// meanwhile is called during each call.
+	meanwhile func()
+	calls     []meter.Audio
+	lasted    []time.Duration
 }
 
 func (c *counter) Hear(ctx context.Context, a meter.Audio, ask func(context.Context) (time.Duration, error)) error {
 	c.calls = append(c.calls, a)
+	if c.meanwhile != nil {
+		c.meanwhile()
+	}
 	if c.refuses != nil {
 		return c.refuses
 	}
@@ -117,6 +122,52 @@ func TestSpeechIsCounted(t *testing.T) {
 		c := v.Meter.(*counter)
 		require.Equal(t, []meter.Audio{{Provider: "audio", Key: "key1", Model: "kokoro", Level: flow.Public, Longest: 4 * time.Second}}, c.calls)
 		require.Equal(t, []time.Duration{lasted}, c.lasted)
+	}
+}
+
+// A server that does not answer is not waited for at each reply, so that it does not hold up the messages after it.
+func TestASilentServerRests(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("no answer")
+	for name, c := range map[string]struct {
+		took, later time.Duration
+		change      func(v *Voice)
+		ended       bool // the gateway stops
+		rests       bool
+	}{
+		"at once":            {took: slow - 1, rests: false},
+		"after a while":      {took: slow, rests: true},
+		"until its end":      {took: time.Minute, later: rest - 1, rests: true},
+		"not longer":         {took: time.Minute, later: rest, rests: false},
+		"with other models":  {took: time.Minute, change: func(v *Voice) { v.Models.Store(serverAt(t, "http://127.0.0.1:2").Models.Load()) }, rests: false},
+		"the gateway's stop": {took: time.Minute, ended: true, rests: false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := serverAt(t, "http://127.0.0.1:1")
+			v.Configure(agents.Media{Speech: agents.Speech{Provider: "audio", Model: "kokoro"}})
+			now := time.Date(2027, time.January, 15, 12, 0, 0, 0, time.UTC)
+			v.Now = func() time.Time { return now }
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			meter := &counter{refuses: broken, meanwhile: func() { now = now.Add(c.took) }}
+			if v.Meter = meter; c.ended {
+				stop()
+			}
+			_, err := v.Speak(ctx, "hello", public)
+			require.ErrorIs(t, err, broken)
+			now = now.Add(c.later)
+			if c.change != nil {
+				c.change(v)
+			}
+			_, err = v.Speak(t.Context(), "hello", public)
+			if !c.rests {
+				require.ErrorIs(t, err, broken)
+				return
+			}
+			require.Len(t, meter.calls, 1)
+			require.ErrorContains(t, err, "the server that speaks has failed before: it is asked again at 2027-01-15T12:0")
+		})
 	}
 }
 

@@ -153,6 +153,16 @@ func TestConsoleListsMoveNothingUnderThePointer(t *testing.T) {
 		{[]string{"dlv_124", "dlv_120", "dlv_118"}, 0, []string{}},
 	}, got)
 
+	// A change while the first page is being read is not missed.
+	require.Equal(t, 2, eval[int](b, `import("/ui/rows.js").then(async ({ Rows }) => {
+		window.first = 120;
+		const rows = new Rows({ path: (limit) => "/v1/deliveries?status=failed&limit=" + limit, take: (b) => b.deliveries, id: (d) => d.id, changed: () => {} });
+		const begun = rows.begin();
+		window.first = 124;
+		await Promise.all([begun, rows.refresh(0, 20)]);
+		return rows.fresh.length;
+	})`))
+
 	eval[bool](b, `window.first = 100, document.querySelector("[data-view=deliveries]").click(), true`)
 	b.until(`document.querySelector(".row input")`)
 	b.click(".row input")

@@ -77,7 +77,8 @@ export class Rows {
 
   // refresh reads the pages again that are in sight, and the first one.
   async refresh(from, to) {
-    if (this.reading || !this.pages.length) return this.pages.length ? undefined : this.begin();
+    if (this.reading) await this.reading; // it may have asked before what has changed since
+    if (!this.pages.length) return this.begin();
     const wanted = this.pages
       .filter((p, i) => i === 0 || (p.from <= to && (this.pages[i + 1]?.from ?? Infinity) > from))
       .slice(0, 3);

@@ -41,6 +41,7 @@ func On(c *config.Config, tools []string) []Advice {
 	a.secrets()
 	a.limits()
 	a.subagents()
+	a.bindings()
 	return a.found
 }
 
@@ -50,6 +51,25 @@ func (a *adviser) wrong(part, mend, format string, args ...any) {
 
 func (a *adviser) note(part, mend, format string, args ...any) {
 	a.found = append(a.found, Advice{part, fmt.Sprintf(format, args...), mend, false})
+}
+
+// bindings names accounts that do not exist: nothing comes through them. A channel without accounts is off, which may be
+// for a while.
+func (a *adviser) bindings() {
+	for i, b := range a.Bindings {
+		var known []string
+		for _, p := range a.Channels.Platforms() {
+			if b.Match.Channel == "" || b.Match.Channel == p.Name {
+				known = append(known, p.Accounts...)
+			}
+		}
+		if b.Match.Channel == "webchat" || b.Match.Channel == "" && len(known) > 0 {
+			known = append(known, "default") // the page's
+		}
+		if b.Match.Account != "" && len(known) > 0 && !slices.Contains(known, b.Match.Account) {
+			a.wrong("bindings", "name an account under channels, or remove the condition", "bindings[%d].match.account: no account %q: %s", i, b.Match.Account, hint.For(b.Match.Account, known))
+		}
+	}
 }
 
 // subagents names sub-agents that do not exist.

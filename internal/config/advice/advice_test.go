@@ -29,6 +29,16 @@ func TestAdvice(t *testing.T) {
 		"no such sub-agent": {"agents: { list: [{ id: main, subagents: { allowAgents: [main, '*', resaerch] } }, { id: research }] }\n", []string{
 			`wrong agents agents.list[0].subagents.allowAgents: no agent "resaerch" in agents.list`,
 		}},
+		"no such account": {
+			owned + "channels: { telegram: { accounts: { default: { token: \"1:a\" }, work: { token: \"2:b\" } } } }\nbindings:\n" +
+				"- { match: { channel: telegram, account: wrok }, agent: main }\n- { match: { account: home }, agent: main }\n" +
+				"- { match: { account: work }, agent: main }\n- { match: { account: default }, agent: main }\n" +
+				"- { match: { channel: slack, account: home }, agent: main }\n- { match: { channel: webchat, account: default }, agent: main }\n- { match: { channel: webchat, account: home }, agent: main }\n",
+			[]string{
+				`wrong bindings bindings[0].match.account: no account "wrok": did you mean work?`, `wrong bindings bindings[1].match.account: no account "home": want one of `,
+				`wrong bindings bindings[6].match.account: no account "home"`,
+			},
+		},
 		"tokens to guess": {"gateway: { token: abc, tokens: [{ name: ops, token: abcd }, { name: ci, token: 0123456789abcdef }] }\n", []string{
 			"note token gateway.token has fewer than 16 characters", "note token gateway.tokens[0].token has fewer than 16 characters",
 		}},

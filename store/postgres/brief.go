@@ -8,6 +8,7 @@ import (
 	"math"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -19,29 +20,36 @@ import (
 
 const (
 	briefBatches = 2    // batches of brief reads, or single ones, in progress at once
+	briefMost    = 6    // the same if reads take long; it leaves connections for the writers and for other reads
 	briefMax     = 64   // reads of one batch
 	briefWaiting = 1024 // reads that wait for a batch; further ones go their own way
+	// briefSlow is how long reads wait before one more batch begins beside those in progress. On a slow network, a batch
+	// mostly waits for its packets, and a lost packet would hold up everybody.
+	briefSlow = 25 * time.Millisecond
 )
 
 // briefs sends the brief reads that wait together, in one round trip: a read that comes while others are in progress waits
 // for the next batch. With little to do, each caller runs its own read, as if there were no batches.
 //
-// Goroutines: one for each batch in progress; close waits for them.
+// Goroutines: one for each batch in progress; close waits for them. A timer runs while reads wait.
 type briefs struct {
-	pool *pgxpool.Pool
-	log  *slog.Logger
-	life context.Context // ends with close
-	end  context.CancelFunc
+	pool     *pgxpool.Pool
+	log      *slog.Logger
+	life     context.Context // ends with close
+	end      context.CancelFunc
+	patience time.Duration // briefSlow
 
 	mu      sync.Mutex
 	waiting []*brief
-	running int // batches and single reads; below briefBatches, nothing waits
+	running int         // batches and single reads; below briefBatches, nothing waits
+	oldest  *brief      // what waited first when slow was set
+	slow    *time.Timer // set while reads wait
 	wg      sync.WaitGroup
 }
 
 func newBriefs(pool *pgxpool.Pool, log *slog.Logger) *briefs {
 	life, end := context.WithCancel(context.Background())
-	return &briefs{pool: pool, log: log, life: life, end: end}
+	return &briefs{pool: pool, log: log, life: life, end: end, patience: briefSlow}
 }
 
 // brief is a read whose caller waits.
@@ -56,7 +64,7 @@ type brief struct {
 func (b *briefs) begin() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.running == briefBatches {
+	if b.running >= briefBatches {
 		return false
 	}
 	b.running++
@@ -99,8 +107,32 @@ func (b *briefs) wait(r *brief) bool {
 	if b.running < briefBatches {
 		b.running++
 		b.wg.Go(b.work)
+	} else if b.slow == nil {
+		b.watch()
 	}
 	return true
+}
+
+// watch looks at the oldest waiting read again in a while. The caller holds mu.
+func (b *briefs) watch() {
+	b.oldest = b.waiting[0]
+	b.slow = time.AfterFunc(b.patience, b.another)
+}
+
+// another begins one more batch if the read that was the oldest still waits. The timer calls it.
+func (b *briefs) another() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	oldest := b.oldest
+	b.oldest, b.slow = nil, nil
+	if len(b.waiting) == 0 || b.life.Err() != nil {
+		return
+	}
+	if b.waiting[0] == oldest && b.running < briefMost {
+		b.running++
+		b.wg.Go(b.work)
+	}
+	b.watch()
 }
 
 // work runs batches until nothing waits.
@@ -164,6 +196,11 @@ func (b *briefs) send(reads []*brief) {
 // close ends the batches in progress and waits for them. A read that somebody still waits for is repeated by its caller.
 func (b *briefs) close() {
 	b.end()
+	b.mu.Lock()
+	if b.slow != nil {
+		b.slow.Stop()
+	}
+	b.mu.Unlock()
 	b.wg.Wait()
 }
 

@@ -22,6 +22,7 @@ func held(t *testing.T) (e *database, release func()) {
 	pool, err := pgxpool.New(t.Context(), storetest.Postgres(t))
 	require.NoError(t, err)
 	e = &database{pool: pool, briefs: newBriefs(pool, slog.New(slog.DiscardHandler))}
+	e.briefs.patience = time.Hour
 	t.Cleanup(func() { require.NoError(t, e.Close()) })
 	lock, err := pool.Acquire(t.Context())
 	require.NoError(t, err)
@@ -91,6 +92,17 @@ func TestBriefReadsThatWaitAreSentTogether(t *testing.T) {
 	}
 	require.Len(t, arguments, cap(answers), "each caller gets its own rows")
 	require.Len(t, transactions, 1)
+}
+
+// A read does not wait for batches that take long, as on a network that loses packets.
+func TestABriefReadDoesNotWaitForSlowOnes(t *testing.T) {
+	t.Parallel()
+	e, release := held(t)
+	e.briefs.patience = time.Millisecond
+	for n := range int64(10) {
+		require.Equal(t, seen{transaction: 1, argument: n}, read(t.Context(), e, `SELECT 1, CAST(? AS bigint)`, n))
+	}
+	release()
 }
 
 func TestABriefReadThatFailsSpoilsNoOther(t *testing.T) {

@@ -43,10 +43,10 @@ func TestMutants(t *testing.T) {
 	keep(t, "mutants.json", rows)
 }
 
-// playWithout plays an attack with a checkpoint taken away.
+// playWithout plays an attack with a checkpoint taken away, until the secret was seen.
 func (w *world) playWithout(n int, at policy.Checkpoint, a attack) *scene {
 	defer policy.Without(at)()
-	return w.play(n, a)
+	return w.play(n, a, (*scene).sweepUntilSeen)
 }
 
 // placeOf is where a leak was seen, without what was seen there.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/stretchr/testify/require"
 )
@@ -37,14 +38,40 @@ func (w *world) operations() (all []operation) {
 func (s *scene) sweep() {
 	s.t.Helper()
 	s.settle()
-	s.sweepChats()
-	rows := s.sessions()
-	made := s.madeOf(rows)
-	known := s.idsOf(made)
-	s.sweepHTTP("the low token", known, lowToken)
-	s.sweepHTTP("the page", known, masterToken, "Sluice-Client", "page") // it carries what is INTERNAL
-	s.sweepTranscripts(made)
-	s.sweepFiles(rows)
+	for _, look := range s.looks() {
+		look()
+	}
+}
+
+// sweepUntilSeen is sweep until the secret was seen once; perhaps it was before.
+func (s *scene) sweepUntilSeen() {
+	s.t.Helper()
+	s.settle()
+	for _, look := range s.looks() {
+		if len(s.leaks) > 0 {
+			return
+		}
+		look()
+	}
+}
+
+// looks are the parts of a sweep, in their order.
+func (s *scene) looks() []func() {
+	rows := sync.OnceValue(s.sessions)
+	made := sync.OnceValue(func() []sessionRow { return s.madeOf(rows()) })
+	known := sync.OnceValue(func() map[string][]string { return s.idsOf(made()) })
+	return []func(){
+		s.sweepChats,
+		func() { s.sweepHTTP("the low token", known(), lowToken) },
+		func() { s.sweepHTTP("the page", known(), masterToken, "Sluice-Client", "page") }, // it carries what is INTERNAL
+		func() { s.sweepTranscripts(made()) },
+		func() { s.sweepFiles(rows()) },
+		s.sweepRecords,
+	}
+}
+
+// sweepRecords ends the streams and looks at what was written and told since the scene began.
+func (s *scene) sweepRecords() {
 	s.end()
 	s.unseen("events for the low token", s.heard.String())
 	s.unseen("log", s.log.String()[s.since.log:])

@@ -68,6 +68,12 @@ func (b *browser) run(script string) {
 	require.NoError(b.t, err)
 }
 
+// visit opens a view in a page that has run visits.
+func (b *browser) visit(path string) {
+	b.t.Helper()
+	eval[bool](b, `visit(`+quoted(path)+`)`)
+}
+
 // watch has the page keep what goes wrong in it, from the next address on.
 func (b *browser) watch() {
 	b.t.Helper()
@@ -241,7 +247,7 @@ func (b *browser) looksAt(path, ready, size string) {
 		require.Empty(b.t, b.darkObstacles(picture), "%s on a %s in the dark", what, size)
 		b.sound()
 	}
-	eval[bool](b, `visit(`+quoted(path)+`)`)
+	b.visit(path)
 	b.until(fmt.Sprintf(`document.querySelector(%q)`, ready))
 	check(path, name)
 	if eval[bool](b, `document.querySelector(".row .open-row") !== null && !location.pathname.includes("/", 1)`) {

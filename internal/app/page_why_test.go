@@ -55,7 +55,10 @@ policy:
 	route := sessions.Route{Channel: "webchat", Account: "default", Conversation: "9"}
 	require.NoError(t, g.Store().SaveRefusals(t.Context(), []ledger.Refusal{{ID: ledger.RefusalIDOf(route, "5"), Channel: "webchat", Account: "default", Chat: "9", User: sessions.Peer{ID: "5"}, Reason: "dmPolicy is disabled", Level: flow.Public, Count: 1, First: now, Last: now}}))
 
-	b := g.console("/overview")
+	b := newBrowser(t)
+	b.run(visits)
+	b.open(g.url("/overview#token=" + g.Token()))
+	b.until(`document.querySelector(".view-title")`)
 	for _, list := range []struct{ path, rows string }{
 		{"/deliveries", ".row"},
 		{"/runs", ".row"},
@@ -69,7 +72,7 @@ policy:
 		{"/overview", ".lately .lines > li"},
 		{"/conversations/main?tab=steps", ".conversation .lines > li"},
 	} {
-		b.open(g.url(list.path))
+		b.visit(strings.TrimPrefix(list.path, "/"))
 		b.until(fmt.Sprintf(`document.querySelector(%q)`, list.rows))
 		links := eval[[]string](b, fmt.Sprintf(`[...document.querySelectorAll(%q)].map((r) => r.querySelector("a[href^='/why/']")?.href ?? "no link: " + r.innerText)`, list.rows))
 		require.NotEmpty(t, links, list.path)
@@ -81,7 +84,7 @@ policy:
 
 	// The explanation of a job and of an entry leads back to its row, and the page, the API and the command line say the same.
 	for _, list := range []struct{ path, kind, detail string }{{"/automation", "job", "automation"}, {"/audit?action=delivery.block", "entry", "audit"}} {
-		b.open(g.url(list.path))
+		b.visit(strings.TrimPrefix(list.path, "/"))
 		b.until(`document.querySelector(".row a[href^='/why/']")`)
 		b.explains(eval[string](b, `document.querySelector(".row a[href^='/why/']").href`))
 		b.picture("why-" + list.kind)

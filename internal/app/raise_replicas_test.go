@@ -24,7 +24,7 @@ func replicas(t *testing.T, n int, text string) []*gateway {
 	bus.Start()
 	t.Cleanup(func() { bus.Shutdown(); bus.WaitForShutdown() })
 	require.True(t, bus.ReadyForConnections(30*time.Second))
-	shared := "store: { url: \"" + storetest.NewServer(t).Database(t) + "\" }\nbus: { url: \"" + bus.ClientURL() + "\" }\n"
+	shared := "store: { url: \"" + storetest.Postgres(t) + "\" }\nbus: { url: \"" + bus.ClientURL() + "\" }\n"
 	all := make([]*gateway, n)
 	for i := range all {
 		g := &gateway{t: t, state: t.TempDir(), log: newOutput()}

@@ -30,6 +30,7 @@ import (
 const lastRelease = "29780cd9"
 
 // previous builds the last release, once for all runs: the binary stays in .bin. It needs the history of the repository.
+// Its flags are those of the gateway under test, so that the compiler makes the dependencies of both once.
 var previous = sync.OnceValues(func() (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute)
 	defer cancel()
@@ -45,7 +46,7 @@ var previous = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	script := `git -C "$0" archive "$1" | tar -x -C "$2" && cd "$2" && CGO_ENABLED=0 go build -trimpath -o "$3.new" ./cmd/sluice && mv "$3.new" "$3"`
+	script := `git -C "$0" archive "$1" | tar -x -C "$2" && cd "$2" && go build -o "$3.new" ./cmd/sluice && mv "$3.new" "$3"`
 	said, err := exec.CommandContext(ctx, "bash", "-o", "pipefail", "-c", script, filepath.Dir(filepath.Dir(out)), lastRelease, source, out).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build the last release, %s (a shallow clone lacks it: git fetch --unshallow): %w\n%s", lastRelease, err, said)

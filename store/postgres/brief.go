@@ -20,7 +20,7 @@ import (
 
 const (
 	briefBatches = 2    // batches of brief reads, or single ones, in progress at once
-	briefMost    = 6    // the same if reads take long; it leaves connections for the writers and for other reads
+	slowBatches  = 6    // the same if reads take long; it leaves connections for the writers and for other reads
 	briefMax     = 64   // reads of one batch
 	briefWaiting = 1024 // reads that wait for a batch; further ones go their own way
 	// briefSlow is how long reads wait before one more batch begins beside those in progress. On a slow network, a batch
@@ -128,7 +128,7 @@ func (b *briefs) another() {
 	if len(b.waiting) == 0 || b.life.Err() != nil {
 		return
 	}
-	if b.waiting[0] == oldest && b.running < briefMost {
+	if b.waiting[0] == oldest && b.running < slowBatches {
 		b.running++
 		b.wg.Go(b.work)
 	}

@@ -259,46 +259,6 @@ func (k checker) agent(path, id string) {
 	k.must(err == nil, path, "%s", err)
 }
 
-func (k checker) bindings() {
-	for i, b := range k.c.Bindings {
-		path := fmt.Sprintf("bindings[%d]", i)
-		k.channel(path+".match.channel", b.Match.Channel)
-		k.bindingPlace(path+".match", b.Match)
-		k.must(b.Agent != "", path+".agent", "is missing")
-		k.agent(path+".agent", b.Agent)
-	}
-}
-
-// bindingPlace checks that the conditions of a match can hold at the same time.
-func (k checker) bindingPlace(path string, m BindingMatch) {
-	k.must(m.Guild == "" || m.Channel == "" || m.Channel == "discord", path+".guild", "only Discord has guilds: remove it, or set channel to discord")
-	k.must(m.Team == "" || m.Channel == "" || m.Channel == "slack", path+".team", "only Slack has teams: remove it, or set channel to slack")
-	k.must(m.Guild == "" || m.Team == "", path+".team", "no conversation is in both a guild and a team: keep one")
-	k.must(m.Peer == "" || m.Group == "", path+".peer", "a direct chat is not in a group: keep either peer or group")
-	k.bindingIDs(path, m)
-}
-
-// bindingIDs checks that the platforms have such ids: otherwise the match never holds.
-func (k checker) bindingIDs(path string, m BindingMatch) {
-	shapes, like := slices.Collect(maps.Values(idShapes)), idShapes["telegram"]
-	if shape, ok := idShapes[m.Channel]; ok {
-		shapes, like = []idShape{shape}, shape
-	}
-	user := slices.ContainsFunc(shapes, func(s idShape) bool { return s.isUser(m.Peer) })
-	if m.Peer == webchatUser {
-		user = m.Channel == "" || m.Channel == "webchat"
-	}
-	k.must(m.Peer == "" || m.Channel != "webchat" || m.Peer == webchatUser, path+".peer", "%q: the user id of the web chat is %q", m.Peer, webchatUser)
-	k.must(m.Peer == "" || user, path+".peer", "%q: want only the user id of a person, such as %q", m.Peer, like.userLike)
-
-	group := slices.ContainsFunc(shapes, func(s idShape) bool { return s.isGroup(m.Group) }) && !strings.Contains(m.Group, ":")
-	k.must(m.Group == "" || m.Channel != "webchat", path+".group", "the web chat has no groups: remove it, or set another channel")
-	k.must(m.Group == "" || group, path+".group", "%q: want only the id of a group or channel, such as %q", m.Group, like.groupLike)
-
-	k.must(m.Guild == "" || snowflake.MatchString(m.Guild), path+".guild", "%q: want only the id of a guild, such as %q", m.Guild, idShapes["discord"].groupLike)
-	k.must(m.Team == "" || teamShape.MatchString(m.Team), path+".team", "%q: want only the id of a workspace, such as \"T024BE7LH\"", m.Team)
-}
-
 // identityLinks checks that a person's name does not look like an id, and that no id belongs to two people.
 func (k checker) identityLinks() {
 	whose := map[string]string{}

@@ -24,6 +24,8 @@ const (
 	repairEvery = 500 * time.Millisecond
 
 	clusterCopies = 3
+	// clusterTimeout is how long a cluster may take to create what is missing before it is asked again.
+	clusterTimeout = 3 * time.Second
 	// The server's codes for a cluster that can't hold this many copies, and for one without a leader.
 	noSuitablePeers jetstream.ErrorCode = 10005
 	noLeader        jetstream.ErrorCode = 10008
@@ -86,17 +88,30 @@ func (b *Bus) ensure(ctx context.Context) error {
 	if b.conn.ConnectedClusterName() == "" {
 		return b.ensureOn(ctx, 1)
 	}
-	err := b.ensureOn(ctx, clusterCopies)
+	err := b.ensureIn(ctx, clusterCopies)
 	var refused *jetstream.APIError
 	// A node that led the cluster refuses for a while to serve what it has lost the quorum for.
 	if errors.As(err, &refused) && refused.ErrorCode == noSuitablePeers {
 		b.cfg.Log.Warn("the NATS cluster has too few nodes to survive the loss of one", "want", clusterCopies)
-		err = b.ensureOn(ctx, 1)
+		err = b.ensureIn(ctx, 1)
 	}
 	if errors.Is(err, context.DeadlineExceeded) || (errors.As(err, &refused) && refused.ErrorCode == noLeader) {
 		return fmt.Errorf("%w (%w)", errNoQuorum, err)
 	}
 	return err
+}
+
+// ensureIn is ensureOn in a cluster, where a request is lost without an answer if it comes while the nodes connect or elect a
+// leader: one without an answer is made again, within the time of the caller.
+func (b *Bus) ensureIn(ctx context.Context, copies int) error {
+	for {
+		try, cancel := context.WithTimeout(ctx, clusterTimeout)
+		err := b.ensureOn(try, copies)
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			return err
+		}
+	}
 }
 
 func (b *Bus) ensureOn(ctx context.Context, copies int) error {

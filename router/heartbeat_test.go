@@ -142,7 +142,7 @@ func TestHeartbeatAfterDowntime(t *testing.T) {
 	})
 }
 
-// A heartbeat whose times are never within its hours is at fault.
+// A heartbeat whose times are never within its active hours is faulty.
 func TestHeartbeatThatNeverLooks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -155,7 +155,7 @@ func TestHeartbeatThatNeverLooks(t *testing.T) {
 		beat, err := b.Jobs.Get(t.Context(), "heartbeat:main")
 		require.NoError(t, err)
 		require.Equal(t, jobs.StateFaulty, beat.State())
-		require.Equal(t, "none of its times is within its active hours (every 24h, 08:00-08:30 UTC): change them, or run it more often", beat.Fault)
+		require.Equal(t, "its times are never within its active hours (every 24h, 08:00-08:30 UTC): change activeHours or every", beat.Fault)
 		require.Zero(t, beat.Next)
 	})
 }

@@ -248,7 +248,7 @@ func TestPatchOfOverrides(t *testing.T) {
 	require.Empty(t, patch(`{"sendPolicy":null,"queue_mode":null,"model":null}`, http.StatusOK).SendPolicy)
 }
 
-// Whoever speaks to an agent's main session first starts it.
+// The first message to the main session of an agent creates the session.
 func TestTheMainSessionOfEachAgentIsStarted(t *testing.T) {
 	t.Parallel()
 	g := start(t, "agents: { list: [{ id: main }, { id: two }] }\nsession: { mainKey: home }\n")

@@ -34,7 +34,7 @@ const aLargeResult = `(() => {
 	return true;
 })()`
 
-// A browser lays out only what is in sight: however long the result is, it opens at once, and so does all of it.
+// The browser lays out only what is in sight, so a result of any length opens at once, in part and as a whole.
 func TestCheck25ALargeResultOpensInPieces(t *testing.T) {
 	t.Parallel()
 	g := start(t, "models: { default: offline/echo }\n")
@@ -56,7 +56,7 @@ func TestCheck25ALargeResultOpensInPieces(t *testing.T) {
 	b.until(call + `.textContent.length >= 19e6`)
 	require.Less(t, eval[int](b, `changes`), 1000, "it comes in large pieces")
 	require.Less(t, eval[int](b, call+`.querySelectorAll("*").length`), 1000)
-	// A probe in an element that the browser skips is not visible. What it does not skip counts as laid out.
+	// A probe in an element that the browser skips is not visible. Text that the browser does not skip counts as laid out.
 	const laidOut = `[...document.querySelectorAll("details[data-call=c1] pre")].flatMap((pre) => pre.childElementCount ? [...pre.children] : [pre]).reduce((sum, e) => {
 		const probe = e.appendChild(document.createElement("i")), seen = probe.checkVisibility({ contentVisibilityAuto: true });
 		probe.remove();

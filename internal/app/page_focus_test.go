@@ -42,7 +42,7 @@ func (b *browser) presses(button string) {
 	eval[bool](b, `(() => { const n = `+button+`; n.focus(); n.click(); return true; })()`)
 }
 
-// Who takes back a change of the configuration goes on at the next change, and after the last one at a heading.
+// After a change of the configuration is taken back, the focus is on the next change, and after the last one on a heading.
 func TestConsoleKeepsTheFocusWhenAChangeIsTakenBack(t *testing.T) {
 	t.Parallel()
 	g, _ := fromFile(t, "models: { default: offline/echo }\n", nil)
@@ -69,7 +69,7 @@ func TestConsoleKeepsTheFocusWhenAChangeIsTakenBack(t *testing.T) {
 	b.until(`!document.querySelector(".draft") && document.activeElement?.matches("main h1, main h2")`)
 }
 
-// Who removes a file from a message goes on at the next file, and after the last one in the text.
+// After a file is removed from a message, the focus is on the next file, and after the last one in the text field.
 func TestConsoleKeepsTheFocusWhenAFileIsRemoved(t *testing.T) {
 	t.Parallel()
 	g := start(t, "models: { default: offline/echo }\n")

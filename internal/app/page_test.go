@@ -47,7 +47,7 @@ func newBrowser(t *testing.T) *browser {
 	t.Cleanup(closeTab)
 	b := &browser{t: t, ctx: ctx, close: closeTab}
 	b.do(chromedp.EmulateViewport(1200, 800))                                                            // the first call opens the tab and has no deadline
-	for _, off := range []cdp.Command[cdp.Empty, cdp.Empty]{network.Disable, css.Disable, log.Disable} { // nobody listens to their events
+	for _, off := range []cdp.Command[cdp.Empty, cdp.Empty]{network.Disable, css.Disable, log.Disable} { // no test reads their events
 		_, err := chromedp.Call(ctx, off, cdp.Empty{})
 		require.NoError(t, err)
 	}
@@ -81,7 +81,7 @@ func (p *process) start(path string) {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(profile),
 		// Each window would load two pages of Chromium's own for its address bar, which nobody types into.
 		chromedp.Flag("disable-features", "Translate,WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup,AimEnabled"),
-		// Threads do for the network and for drawing: processes of their own cost more.
+		// Network and drawing run as threads, because processes of their own cost more.
 		chromedp.Flag("enable-features", "NetworkServiceInProcess2"), chromedp.Flag("in-process-gpu", true))
 	all, end := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, closeTab := chromedp.NewContext(all)

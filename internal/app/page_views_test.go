@@ -68,7 +68,7 @@ func (b *browser) run(script string) {
 	require.NoError(b.t, err)
 }
 
-// visit opens a view in a page that has run visits.
+// visit opens a view as a link does. The page must have run the script visits.
 func (b *browser) visit(path string) {
 	b.t.Helper()
 	eval[bool](b, `visit(`+quoted(path)+`)`)

@@ -194,7 +194,7 @@ media: `+media+"\n")
 	_, err = g.Reload(configured("PUBLIC", speech)) // the conversation is INTERNAL
 	require.NoError(t, err)
 	say("a secret", 1)
-	g.log.await(t, "too confidential for the server that speaks")
+	g.log.await(t, "too confidential for the speech server")
 	require.Empty(t, asked)
 	// It is sent after the recordings of before.
 	require.Equal(t, "I no longer speak my replies.", say("/voice off", 1)[0].Plain)

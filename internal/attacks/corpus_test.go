@@ -27,7 +27,7 @@ func corpus() []attack {
 		placeAttacks(), quotedAttacks(), partAttacks(), borderAttacks(), costAttacks(), jobAttacks(), alertAttacks(), causeAttacks(), wakeAttacks(), alarmAttacks(), skillAttacks(), configAttacks())
 }
 
-// play plays an attack, looks for what it gave away, and says the result: what was seen, and what the owner was not told.
+// play plays an attack and looks for what it gave away. The scene has the result: the leaks, and what should have happened and did not.
 func (w *world) play(n int, a attack, look func(*scene)) *scene {
 	s := w.scene(n)
 	defer s.end()

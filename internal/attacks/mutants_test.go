@@ -43,7 +43,7 @@ func TestMutants(t *testing.T) {
 	keep(t, "mutants.json", rows)
 }
 
-// playWithout plays an attack with a checkpoint taken away, until the secret was seen.
+// playWithout plays an attack with a checkpoint taken away, and looks for the secret until it is seen once.
 func (w *world) playWithout(n int, at policy.Checkpoint, a attack) *scene {
 	defer policy.Without(at)()
 	return w.play(n, a, (*scene).sweepUntilSeen)

@@ -43,7 +43,7 @@ func (s *scene) sweep() {
 	}
 }
 
-// sweepUntilSeen is sweep until the secret was seen once; perhaps it was before.
+// sweepUntilSeen is a sweep that ends when the secret has been seen, also if that was before the sweep.
 func (s *scene) sweepUntilSeen() {
 	s.t.Helper()
 	s.settle()
@@ -55,7 +55,7 @@ func (s *scene) sweepUntilSeen() {
 	}
 }
 
-// looks are the parts of a sweep, in their order.
+// looks returns the parts of a sweep, in order.
 func (s *scene) looks() []func() {
 	rows := sync.OnceValue(s.sessions)
 	made := sync.OnceValue(func() []sessionRow { return s.madeOf(rows()) })
@@ -70,7 +70,7 @@ func (s *scene) looks() []func() {
 	}
 }
 
-// sweepRecords ends the streams and looks at what was written and told since the scene began.
+// sweepRecords ends the streams and looks at what was logged and sent since the scene began.
 func (s *scene) sweepRecords() {
 	s.end()
 	s.unseen("events for the low token", s.heard.String())

@@ -19,8 +19,8 @@ import (
 const (
 	pageTries = 7
 	pageGoal  = "≤ 300 ms"
-	// watch is a script that runs before those of the page. It notes when the navigation is there, whose links then work, and when
-	// the view is, in milliseconds after the page was asked for. seen is a promise of both times and of the bytes loaded.
+	// watch is a script that runs before the scripts of the page. It notes when the navigation is there, with links that work, and
+	// when the view is there, in milliseconds after the request of the page. seen is a promise of both times and the bytes loaded.
 	watch = `window.seen = new Promise((done) => {
 		let frame = 0;
 		const look = () => {
@@ -34,7 +34,7 @@ const (
 		const watcher = new MutationObserver(look);
 		watcher.observe(document, { childList: true, subtree: true });
 	})`
-	// empty is a page that draws one link, with one module: what it takes is the browser's own time.
+	// empty is a page whose one module draws one link: the time that it takes is the browser's own.
 	empty = `<!doctype html><title>empty</title><script type="module" async src="/m.js"></script>`
 	link  = `document.body.innerHTML = "<nav><a href='/'>link</a></nav>"`
 )
@@ -91,7 +91,7 @@ func (b *bench) measurePage(ctx context.Context, g *gateway, name string) error 
 	return nil
 }
 
-// pageTimes is what the loads of one address took: the medians of two times in milliseconds, and the most bytes.
+// pageTimes are the results of the loads of one address: the medians of two times in milliseconds, and the most bytes.
 type pageTimes struct{ frame, view, size float64 }
 
 // loads opens an address several times, each time with an empty cache. drawn selects what shows that the view is there.

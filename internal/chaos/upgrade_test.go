@@ -30,7 +30,7 @@ import (
 const lastRelease = "29780cd9"
 
 // previous builds the last release, once for all runs: the binary stays in .bin. It needs the history of the repository.
-// Its flags are those of the gateway under test, so that the compiler makes the dependencies of both once.
+// It has the same build flags as the gateway under test, so that the dependencies are compiled once for both.
 var previous = sync.OnceValues(func() (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Minute)
 	defer cancel()

@@ -29,7 +29,7 @@ func (m BindingMatch) check(must claim) {
 	m.checkIDs(must)
 }
 
-// checkIDs checks that the platforms have such ids: otherwise the match never holds.
+// checkIDs checks that each id has the form of its platform's ids. Other ids never match.
 func (m BindingMatch) checkIDs(must claim) {
 	shapes, like := slices.Collect(maps.Values(idShapes)), idShapes["telegram"]
 	if shape, ok := idShapes[m.Channel]; ok {
@@ -39,7 +39,7 @@ func (m BindingMatch) checkIDs(must claim) {
 	if m.Peer == webchatUser {
 		user = m.Channel == "" || m.Channel == "webchat"
 	}
-	must(m.Peer == "" || m.Channel != "webchat" || m.Peer == webchatUser, "peer", "%q: the user id of the web chat is %q", m.Peer, webchatUser)
+	must(m.Peer == "" || m.Channel != "webchat" || m.Peer == webchatUser, "peer", "%q: want %q, the user id of everyone in the web chat", m.Peer, webchatUser)
 	must(m.Peer == "" || user, "peer", "%q: want only the user id of a person, such as %q", m.Peer, like.userLike)
 
 	group := slices.ContainsFunc(shapes, func(s idShape) bool { return s.isGroup(m.Group) }) && !strings.Contains(m.Group, ":")

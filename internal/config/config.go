@@ -176,7 +176,7 @@ type Binding struct {
 type BindingMatch struct {
 	Channel string `yaml:"channel" doc:"Platform, for example telegram."`
 	Account string `yaml:"account" doc:"Account on the platform."`
-	Peer    string `yaml:"peer" doc:"User id of the person in a direct chat, for example 1001, without the channel; on the web page everyone is local."`
+	Peer    string `yaml:"peer" doc:"User id of the person in a direct chat, without the channel, for example 1001. On the web page, everyone has the user id local."`
 	Group   string `yaml:"group" doc:"Id of the group or channel, for example -1001234567890."`
 	Guild   string `yaml:"guild" doc:"Id of the Discord guild."`
 	Team    string `yaml:"team" doc:"Id of the Slack workspace."`

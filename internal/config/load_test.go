@@ -207,7 +207,7 @@ func TestFaults(t *testing.T) {
 		"kind of a person":  {"bindings: [{ match: { channel: telegram, peer: 'direct:1003' }, agent: main }]", "sluice.yaml:1:48: bindings[0].match.peer: \"direct:1003\": want only the user id of a person, such as \"1001\""},
 		"channel in peer":   {"bindings: [{ match: { peer: 'telegram:1003' }, agent: main }]", "sluice.yaml:1:29: bindings[0].match.peer: \"telegram:1003\": want only the user id of a person, such as \"1001\""},
 		"group as a person": {"bindings: [{ match: { channel: slack, peer: C1 }, agent: main }]", "sluice.yaml:1:45: bindings[0].match.peer: \"C1\": want only the user id of a person, such as \"U024BE7LH\""},
-		"web chat person":   {"bindings: [{ match: { channel: webchat, peer: ann }, agent: main }]", "sluice.yaml:1:47: bindings[0].match.peer: \"ann\": the user id of the web chat is \"local\""},
+		"web chat person":   {"bindings: [{ match: { channel: webchat, peer: ann }, agent: main }]", "sluice.yaml:1:47: bindings[0].match.peer: \"ann\": want \"local\", the user id of everyone in the web chat"},
 		"group of the page": {"bindings: [{ match: { channel: webchat, group: ann }, agent: main }]", "sluice.yaml:1:48: bindings[0].match.group: the web chat has no groups: remove it, or set another channel"},
 		"kind of a group":   {"bindings: [{ match: { group: 'group:-1' }, agent: main }]", "sluice.yaml:1:30: bindings[0].match.group: \"group:-1\": want only the id of a group or channel, such as \"-1001234567890\""},
 		"guild as a group":  {"bindings: [{ match: { channel: discord, group: 'guild:7' }, agent: main }]", "sluice.yaml:1:48: bindings[0].match.group: \"guild:7\": want only the id of a group or channel, such as \"41771983423143937\""},

@@ -21,7 +21,7 @@ import (
 	"sluice/internal/mcp"
 )
 
-// pidOf is the process that a program wrote of.
+// pidOf returns the process id that a program wrote to the log.
 func pidOf(t *testing.T, b *bundle) int {
 	t.Helper()
 	b.log.await(t, `line="process`, 1)
@@ -32,7 +32,7 @@ func pidOf(t *testing.T, b *bundle) int {
 	return pid
 }
 
-// gone reports whether a process is no more, or only waits for its parent to notice.
+// gone reports whether a process has ended, also if its parent has not noticed yet.
 func gone(pid int) bool {
 	if err := syscall.Kill(pid, 0); err != nil {
 		return true
@@ -46,7 +46,7 @@ func TestStopWaitsForTheEndOfPrograms(t *testing.T) {
 	b := paced(t, mcp.Pace{Farewell: 10 * time.Millisecond}, program(t, "far", "silent"))
 	pid := pidOf(t, b)
 	b.Stop()
-	require.True(t, gone(pid), "one that does not want to go is killed")
+	require.True(t, gone(pid), "a program that does not end is killed")
 	require.Equal(t, adapters.Stopped, b.States()[0].Status)
 }
 
@@ -63,7 +63,7 @@ func TestWhatAProgramHasStartedEndsWithIt(t *testing.T) {
 	t.Cleanup(func() { _ = pipe.Close() })
 	require.NoError(t, pipe.SetReadDeadline(time.Now().Add(patience)))
 	_, err = pipe.Read(make([]byte, 1))
-	require.ErrorIs(t, err, io.EOF, "who holds its other end is gone")
+	require.ErrorIs(t, err, io.EOF, "the process at its other end is gone")
 	b.log.await(t, "MCP server is not connected", 1)
 }
 

@@ -85,7 +85,7 @@ func (c *checker) add(s *source) error {
 	if s.Error != nil {
 		return fmt.Errorf("%s: %s", s.ImportPath, s.Error.Err)
 	}
-	if s.ImportPath == "unsafe" || s.Name == "main" && strings.HasSuffix(s.ImportPath, ".test") { // go writes a test's main itself
+	if s.ImportPath == "unsafe" || s.Name == "main" && strings.HasSuffix(s.ImportPath, ".test") { // the go command generates the main package of a test
 		return nil
 	}
 	files := make([]*ast.File, len(s.GoFiles))

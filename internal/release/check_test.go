@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What does not compile on one system or processor is found there and only there, also in a test.
+// Code that does not compile for one system or processor is found for that target only, also in a test.
 func TestCheckFindsWhatATargetLacks(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

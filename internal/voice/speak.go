@@ -53,11 +53,11 @@ func (v *Voice) Speak(ctx context.Context, text string, label flow.Label) (outbo
 	case s.Provider == "" || server == nil:
 		return outbound.NewFile{}, errors.New("media.speech is not set")
 	case !mayLearn(label, level):
-		return outbound.NewFile{}, errors.New("it is too confidential for the server that speaks (classification of its provider)")
+		return outbound.NewFile{}, errors.New("it is too confidential for the speech server (classification of its provider)")
 	}
 	begin := v.Now()
 	if r := v.rests.Load(); r != nil && r.of == models && begin.Before(r.until) {
-		return outbound.NewFile{}, fmt.Errorf("the server that speaks has failed before: it is asked again at %s", r.until.UTC().Format(time.RFC3339))
+		return outbound.NewFile{}, fmt.Errorf("the speech server failed after a long wait: it is not asked again until %s", r.until.UTC().Format(time.RFC3339))
 	}
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

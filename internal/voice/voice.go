@@ -22,16 +22,16 @@ import (
 // timeout limits one recording, in both directions.
 const timeout = time.Minute
 
-// A server that fails to speak after longer than slow is not asked for the time of rest: each recording that is waited for holds up
-// the messages after it.
+// After a failure that took slow or longer, a speech server is not asked for the time rest: the next messages to a conversation wait
+// for each recording.
 const (
 	slow = 10 * time.Second
 	rest = 5 * time.Minute
 )
 
-// resting is until when a server is not asked to speak.
+// resting says until when the speech server is not asked.
 type resting struct {
-	of    *model.Registry // with other models, it may be another server
+	of    *model.Registry // after a change of the models, it may be another server
 	until time.Time
 }
 

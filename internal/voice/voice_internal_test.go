@@ -125,7 +125,7 @@ func TestSpeechIsCounted(t *testing.T) {
 	}
 }
 
-// A server that does not answer is not waited for at each reply, so that it does not hold up the messages after it.
+// A speech server that does not answer is not asked for each reply, because the messages after the reply would wait.
 func TestASilentServerRests(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no answer")
@@ -166,7 +166,7 @@ func TestASilentServerRests(t *testing.T) {
 				return
 			}
 			require.Len(t, meter.calls, 1)
-			require.ErrorContains(t, err, "the server that speaks has failed before: it is asked again at 2027-01-15T12:0")
+			require.ErrorContains(t, err, "the speech server failed after a long wait: it is not asked again until 2027-01-15T12:0")
 		})
 	}
 }
@@ -317,7 +317,7 @@ func TestReplies(t *testing.T) {
 		v.Configure(agents.Media{Speech: agents.Speech{Provider: "audio", Model: "tts", Voice: "alloy"}})
 		require.True(t, v.Speaks())
 		_, err = v.Speak(t.Context(), "hello", secret)
-		require.ErrorContains(t, err, "too confidential for the server that speaks")
+		require.ErrorContains(t, err, "too confidential for the speech server")
 		require.Empty(t, *asked)
 		want.Content = []byte(content)
 		got, err := v.Speak(t.Context(), "**Good** [morning](https://example.org).", public)

@@ -111,11 +111,11 @@ func minutes(text string) (int, bool) {
 	return t.Hour()*60 + t.Minute(), err == nil
 }
 
-// openingMax bounds the search for an instant within the hours. It is more than the seconds of a day.
+// openingMax is how many instants Opening tries. A day has fewer seconds, so a job of each second finds its hours.
 const openingMax = 100_000
 
-// Opening is the first of the job's instants, from one of them on, at which it does something: within its hours. False:
-// there is none.
+// Opening returns the first of the job's instants, from the given one on, whose time is within the job's hours. It returns
+// false if it finds no such instant.
 func (j *Job) Opening(instant time.Time) (time.Time, bool) {
 	for range openingMax {
 		if j.Hours.Contain(instant.Add(j.delay())) {

@@ -41,7 +41,7 @@ func TestSince(t *testing.T) {
 	}
 }
 
-// A heartbeat's next time is one at which it looks.
+// The next time of a heartbeat is within its hours.
 func TestOpening(t *testing.T) {
 	t.Parallel()
 	berlin, err := cron.LoadZone("Europe/Berlin")

@@ -76,11 +76,11 @@ func (j *Job) Upcoming(within time.Duration, limit int) (all []time.Time) {
 	return all
 }
 
-// plan sets the next time of a job whose next instant is known: a heartbeat does nothing outside its hours.
+// plan sets the next time of a job from its next instant. For a heartbeat, it is the first one within its active hours.
 func (j *Job) plan(instant time.Time) {
 	next, ok := j.Opening(instant)
 	if !ok {
-		j.Fault = "none of its times is within its active hours (" + j.When + "): change them, or run it more often"
+		j.Fault = "its times are never within its active hours (" + j.When + "): change activeHours or every"
 	}
 	j.Next = next
 }

@@ -91,8 +91,8 @@ func (k *Sessions) SessionOrMain(ctx context.Context, keyOrID string) (sessions.
 	return stored, nil
 }
 
-// MainSession finds the main session that a name means, and creates it if it does not exist. If the name does not mean
-// the main session of an agent, the error is [sessions.ErrNotFound].
+// MainSession returns the main session that a name refers to, and creates it if it does not exist. If the name does not
+// refer to the main session of an agent, the error is [sessions.ErrNotFound].
 func (k *Sessions) MainSession(ctx context.Context, name string) (sessions.Record, error) {
 	s := k.Settings()
 	key, err := s.Keyer.Resolve(name, s.Agent)

@@ -20,11 +20,11 @@ import (
 
 const (
 	briefBatches = 2    // batches of brief reads, or single ones, in progress at once
-	slowBatches  = 6    // the same if reads take long; it leaves connections for the writers and for other reads
+	slowBatches  = 6    // the same while reads are slow; it leaves connections for the writers and for other reads
 	briefMax     = 64   // reads of one batch
 	briefWaiting = 1024 // reads that wait for a batch; further ones go their own way
-	// briefSlow is how long reads wait before one more batch begins beside those in progress. On a slow network, a batch
-	// mostly waits for its packets, and a lost packet would hold up everybody.
+	// briefSlow is how long a read waits before one more batch begins beside those in progress. On a slow network, a batch
+	// mostly waits for packets, and one lost packet would hold up all reads.
 	briefSlow = 25 * time.Millisecond
 )
 
@@ -42,7 +42,7 @@ type briefs struct {
 	mu      sync.Mutex
 	waiting []*brief
 	running int         // batches and single reads; below briefBatches, nothing waits
-	oldest  *brief      // what waited first when slow was set
+	oldest  *brief      // the read that had waited longest when slow was set
 	slow    *time.Timer // set while reads wait
 	wg      sync.WaitGroup
 }
@@ -113,13 +113,13 @@ func (b *briefs) wait(r *brief) bool {
 	return true
 }
 
-// watch looks at the oldest waiting read again in a while. The caller holds mu.
+// watch starts the timer that checks whether the oldest waiting read still waits. The caller holds mu.
 func (b *briefs) watch() {
 	b.oldest = b.waiting[0]
 	b.slow = time.AfterFunc(b.patience, b.another)
 }
 
-// another begins one more batch if the read that was the oldest still waits. The timer calls it.
+// another begins one more batch if the read that was the oldest still waits, and watches again. The timer calls it.
 func (b *briefs) another() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

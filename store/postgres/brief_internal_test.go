@@ -94,7 +94,7 @@ func TestBriefReadsThatWaitAreSentTogether(t *testing.T) {
 	require.Len(t, transactions, 1)
 }
 
-// A read does not wait for batches that take long, as on a network that loses packets.
+// A read does not wait for slow batches, as on a network that loses packets.
 func TestABriefReadDoesNotWaitForSlowOnes(t *testing.T) {
 	t.Parallel()
 	e, release := held(t)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// credential is the user of a process; nil: the one of this process.
+// credential is the user of a process; nil means the user of this process.
 type credential = *syscall.Credential
 
 func credentialOf(uid, gid int) credential {

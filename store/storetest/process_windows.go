@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// There is no server for tests on Windows, so nothing is started as another user, and nothing is measured.
+// credential has no use on Windows: PostgreSQL for tests does not run there, and processor time is not measured.
 type credential = any
 
 func credentialOf(int, int) credential { return nil }

@@ -40,7 +40,7 @@ func newServer(bin string, durable bool) (*Server, error) {
 	if !durable {
 		s.options += " -c fsync=off -c full_page_writes=off"
 	}
-	prepare := initdb // there is one server without durability
+	prepare := initdb // a process has one server without durability, which needs no copy
 	if durable {
 		prepare = newCluster.copyTo
 	}
@@ -65,7 +65,7 @@ type cluster struct {
 	archive []byte // empty until the first server has made it
 }
 
-var newCluster cluster //nolint:gochecknoglobals // one a process
+var newCluster cluster //nolint:gochecknoglobals // one for the process
 
 // copyTo puts the cluster into a server's folder.
 func (c *cluster) copyTo(s *Server) error {

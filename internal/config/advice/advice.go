@@ -53,8 +53,8 @@ func (a *adviser) note(part, mend, format string, args ...any) {
 	a.found = append(a.found, Advice{part, fmt.Sprintf(format, args...), mend, false})
 }
 
-// bindings names accounts that do not exist: nothing comes through them. A channel without accounts is off, which may be
-// for a while.
+// bindings reports accounts that do not exist: no message comes through them. A channel without accounts may be off for a
+// while, so its bindings are not reported.
 func (a *adviser) bindings() {
 	for i, b := range a.Bindings {
 		var known []string

@@ -23,8 +23,8 @@ type Resolver interface {
 	ReadableSession(ctx context.Context, keyOrID string) (sessions.Record, error)
 	// SessionOrMain is ResolveSession, or the main session if the name is empty.
 	SessionOrMain(ctx context.Context, keyOrID string) (sessions.Record, error)
-	// MainSession is the main session that a name means, which it creates if it is missing. If the name does not mean the
-	// main session of an agent, the error is [sessions.ErrNotFound].
+	// MainSession returns the main session that a name refers to, and creates it if it is missing. If the name does not
+	// refer to the main session of an agent, the error is [sessions.ErrNotFound].
 	MainSession(ctx context.Context, name string) (sessions.Record, error)
 }
 
@@ -42,13 +42,13 @@ type Visibility struct {
 	Denials   *denials.Trail
 }
 
-// Session finds the session that a path names, if the caller may know of it. It creates an agent's main session if it is
-// missing.
+// Session finds the session that a path names, if the caller may know of it. It creates the main session of an agent if
+// that session is missing.
 func (v *Visibility) Session(ctx context.Context, name string) (sessions.Record, error) {
 	return v.mainOr(ctx, name, v.Resolver.ResolveSession)
 }
 
-// mainOr finds the main session that a name means, or another session with find.
+// mainOr returns the main session that a name refers to. If it refers to no main session, mainOr looks for the session with find.
 func (v *Visibility) mainOr(ctx context.Context, name string, find func(context.Context, string) (sessions.Record, error)) (sessions.Record, error) {
 	r, err := v.Resolver.MainSession(ctx, name)
 	switch {

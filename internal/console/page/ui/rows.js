@@ -77,7 +77,7 @@ export class Rows {
 
   // refresh reads the pages again that are in sight, and the first one.
   async refresh(from, to) {
-    if (this.reading) await this.reading; // it may have asked before what has changed since
+    if (this.reading) await this.reading; // that read may have begun before the change
     if (!this.pages.length) return this.begin();
     const wanted = this.pages
       .filter((p, i) => i === 0 || (p.from <= to && (this.pages[i + 1]?.from ?? Infinity) > from))

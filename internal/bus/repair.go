@@ -102,14 +102,18 @@ func (b *Bus) ensure(ctx context.Context) error {
 }
 
 // ensureIn is ensureOn in a cluster, where a request is lost without an answer if it comes while the nodes connect or elect a
-// leader: one without an answer is made again, within the time of the caller.
+// leader: one without an answer is made again, within the time of the caller. A stream whose name is taken but that is not
+// found is still being created.
 func (b *Bus) ensureIn(ctx context.Context, copies int) error {
 	for {
 		try, cancel := context.WithTimeout(ctx, clusterTimeout)
 		err := b.ensureOn(try, copies)
 		cancel()
-		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+		if !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, jetstream.ErrStreamNotFound) {
 			return err
+		}
+		if pause.Wait(ctx, repairEvery) != nil {
+			return fmt.Errorf("%w: %w", ctx.Err(), err)
 		}
 	}
 }

@@ -252,6 +252,9 @@ func TestPatchOfOverrides(t *testing.T) {
 func TestTheMainSessionOfEachAgentIsStarted(t *testing.T) {
 	t.Parallel()
 	g := start(t, "agents: { list: [{ id: main }, { id: two }] }\nsession: { mainKey: home }\n")
+	for _, method := range []string{http.MethodGet, http.MethodDelete} { // reading and deleting create nothing
+		read(t, g.call(method, "/v1/sessions/agent:two:main", ""), http.StatusNotFound, nil)
+	}
 	for name, key := range map[string]string{
 		"main": "agent:main:home", "agent:two:main": "agent:two:home", "agent:two:home": "agent:two:home",
 	} {

@@ -129,7 +129,7 @@ func (a *TurnAPI) addressed(ctx context.Context, name string) (sessions.Record, 
 	if name == sessions.MainAlias && auth.CallerOf(ctx).OnPage() {
 		return a.Visible.Resolver.MainSession(ctx, name)
 	}
-	return a.Visible.Session(ctx, name)
+	return a.Visible.Addressed(ctx, name)
 }
 
 // readTurn reads the body strictly. The id of the message comes from the body, else from the header, else it is a new one.

@@ -42,18 +42,20 @@ type Visibility struct {
 	Denials   *denials.Trail
 }
 
-// Session finds the session that a path names, if the caller may know of it. It creates the main session of an agent if
-// that session is missing.
+// Session finds the session that a path names, if the caller may know of it. It creates what the alias main means.
 func (v *Visibility) Session(ctx context.Context, name string) (sessions.Record, error) {
-	return v.mainOr(ctx, name, v.Resolver.ResolveSession)
+	if name == sessions.MainAlias {
+		return v.Addressed(ctx, name)
+	}
+	return v.Existing(ctx, name)
 }
 
-// mainOr returns the main session that a name refers to. If it refers to no main session, mainOr looks for the session with find.
-func (v *Visibility) mainOr(ctx context.Context, name string, find func(context.Context, string) (sessions.Record, error)) (sessions.Record, error) {
+// Addressed is Session for somebody who speaks to the session: it creates the main session of each agent if it is missing.
+func (v *Visibility) Addressed(ctx context.Context, name string) (sessions.Record, error) {
 	r, err := v.Resolver.MainSession(ctx, name)
 	switch {
-	case errors.Is(err, sessions.ErrNotFound):
-		return v.existing(ctx, name, find)
+	case errors.Is(err, sessions.ErrNotFound): // the name means another session
+		return v.Existing(ctx, name)
 	case err != nil:
 		return r, err
 	}
@@ -65,9 +67,13 @@ func (v *Visibility) Existing(ctx context.Context, name string) (sessions.Record
 	return v.existing(ctx, name, v.Resolver.ResolveSession)
 }
 
-// Readable is Session for a session that is only read or deleted: it finds archived ones too.
+// Readable is Session for a session that is only read or deleted: it finds archived ones too. It creates only what the
+// alias main means.
 func (v *Visibility) Readable(ctx context.Context, name string) (sessions.Record, error) {
-	return v.mainOr(ctx, name, v.Resolver.ReadableSession)
+	if name == sessions.MainAlias {
+		return v.Session(ctx, name)
+	}
+	return v.existing(ctx, name, v.Resolver.ReadableSession)
 }
 
 func (v *Visibility) existing(ctx context.Context, name string, find func(context.Context, string) (sessions.Record, error)) (sessions.Record, error) {
@@ -86,7 +92,7 @@ func (v *Visibility) SessionID(ctx context.Context, name string) (sessions.ID, e
 	if id, err := sessions.ParseID(name); err == nil {
 		return id, nil
 	}
-	r, err := v.Session(ctx, name)
+	r, err := v.Readable(ctx, name)
 	return r.ID, err
 }
 

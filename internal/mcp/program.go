@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -31,6 +32,7 @@ type program struct {
 	stdout   *os.File
 	stderr   *os.File
 	farewell time.Duration
+	over     atomic.Bool   // its output has ended
 	gone     chan struct{} // closed when the program and its group have ended
 	reason   error         // how it ended; set before gone is closed
 	wg       sync.WaitGroup
@@ -57,7 +59,7 @@ func (v *server) openProgram(c *connection) (transport, error) {
 		return transport{}, fmt.Errorf("start program: %w", err)
 	}
 	p.wg.Go(func() { v.logErrors(p.stderr) })
-	pipes := &sdk.IOTransport{Reader: p.stdout, Writer: patientWriter{p.stdin, func(err error) { c.cancel(p.why(err)) }}, MaxLineLength: messageMax}
+	pipes := &sdk.IOTransport{Reader: output{p.stdout, &p.over}, Writer: patientWriter{p.stdin, func(err error) { c.cancel(p.end(err)) }}, MaxLineLength: messageMax}
 	return transport{Transport: pipes, why: p.why, startClose: p.stop, end: func() {}}, nil
 }
 
@@ -126,8 +128,16 @@ func (p *program) life(started chan<- error, ended context.CancelCauseFunc) {
 	ended(p.reason)
 }
 
-// why returns how the program ended; its output may end slightly earlier.
+// why returns how the program ended if its output has ended; otherwise the error is the reason, and the program ends because of it.
 func (p *program) why(err error) error {
+	if !p.over.Load() {
+		return err
+	}
+	return p.end(err)
+}
+
+// end returns how the program ended, which is seen slightly later than that its pipes are closed; err if it does not end.
+func (p *program) end(err error) error {
 	if p.ends(p.farewell) {
 		return p.reason
 	}
@@ -158,6 +168,24 @@ func (p *program) ends(within time.Duration) bool {
 		return false
 	}
 }
+
+// output is what a program writes. It notes its end.
+type output struct {
+	file *os.File
+	over *atomic.Bool
+}
+
+var _ io.ReadCloser = output{}
+
+func (o output) Read(b []byte) (int, error) {
+	n, err := o.file.Read(b)
+	if errors.Is(err, io.EOF) {
+		o.over.Store(true)
+	}
+	return n, err
+}
+
+func (o output) Close() error { return o.file.Close() }
 
 // patientWriter ends the connection if the program does not read: half a message may have been written.
 type patientWriter struct {

@@ -269,8 +269,8 @@ func TestServersThatCannotBeReached(t *testing.T) {
 	}{
 		"no program": {server: mcp.Server{Command: []string{"/nowhere/server"}}, says: "no such file or directory"},
 		"nobody":     {server: mcp.Server{URL: adapters.Secret(gone.URL)}, says: "connection refused"},
-		"garbage":    {server: program(t, "", "garbage"), says: "invalid character"},
-		"endless":    {server: program(t, "", "endless"), says: "exceeded"},
+		"garbage":    {server: program(t, "", "garbage"), says: "invalid character", farewell: time.Second},
+		"endless":    {server: program(t, "", "endless"), says: "exceeded", farewell: time.Second},
 		"silent":     {server: program(t, "", "silent"), says: "it did not answer in time"},
 		"ends":       {server: mcp.Server{Command: []string{"true"}}, says: "the program true ended (exit status 0)", farewell: patience},
 	} {
@@ -279,7 +279,7 @@ func TestServersThatCannotBeReached(t *testing.T) {
 			c.server.Name, c.server.Classification = "far", flow.Public
 			b := paced(t, mcp.Pace{Connect: 500 * time.Millisecond, Farewell: cmp.Or(c.farewell, 10*time.Millisecond)}, c.server, program(t, "well", "well"))
 			b.log.await(t, "MCP server is not connected", 2)
-			b.log.await(t, c.says, 1)
+			b.log.await(t, c.says, 2)
 			b.log.await(t, connected, 1)
 			require.Contains(t, b.names(), "mcp_well_echo", "the others are not disturbed")
 			require.NotContains(t, strings.Join(b.names(), " "), "mcp_far")

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -55,23 +54,26 @@ func (v *Voice) Speak(ctx context.Context, text string, label flow.Label) (outbo
 	case !mayLearn(label, level):
 		return outbound.NewFile{}, errors.New("it is too confidential for the speech server (classification of its provider)")
 	}
-	begin := v.Now()
-	if r := v.rests.Load(); r != nil && r.of == models && begin.Before(r.until) {
-		return outbound.NewFile{}, fmt.Errorf("the speech server failed after a long wait: it is not asked again until %s", r.until.UTC().Format(time.RFC3339))
+	text = spoken(text)
+	if r := v.rests.Load(); r != nil && r.of == models && v.Now().Before(r.until) && 2*len(text) > r.length {
+		return outbound.NewFile{}, errors.New("the speech server failed after a long wait: it is not asked again for some minutes")
 	}
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	text = spoken(text)
 	var content []byte
 	call := meter.Audio{Provider: s.Provider, Key: key, Model: s.Model, Level: label.Level(), Longest: longest(text)}
-	err := v.Meter.Hear(bounded, call, func(ctx context.Context) (lasts time.Duration, err error) {
-		content, err = server.Speak(ctx, s.Model, s.Voice, text)
+	err := v.Meter.Hear(bounded, call, func(asked context.Context) (lasts time.Duration, err error) {
+		begin := v.Now()
+		content, err = server.Speak(asked, s.Model, s.Voice, text)
+		switch now := v.Now(); {
+		case err == nil:
+			v.rests.Store(nil)
+		case ctx.Err() == nil && now.Sub(begin) >= slow:
+			v.rests.Store(&resting{models, now.Add(rest), len(text)})
+		}
 		lasts, _ = recording.Length(content)
 		return lasts, err
 	})
-	if now := v.Now(); err != nil && ctx.Err() == nil && now.Sub(begin) >= slow {
-		v.rests.Store(&resting{models, now.Add(rest)})
-	}
 	if err != nil {
 		return outbound.NewFile{}, err
 	}

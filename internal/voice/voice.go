@@ -31,8 +31,9 @@ const (
 
 // resting says until when the speech server is not asked.
 type resting struct {
-	of    *model.Registry // after a change of the models, it may be another server
-	until time.Time
+	of     *model.Registry // after a change of the models, it may be another server
+	until  time.Time
+	length int // of the text, in bytes: half of it is still spoken
 }
 
 // Runner runs a command in a sandbox, see [sandbox.Bubblewrap].

@@ -1,6 +1,7 @@
 package voice
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,17 +43,12 @@ func serverAt(t *testing.T, url string) *Voice {
 // counter is a meter that notes the calls. With refuses, it makes none.
 type counter struct {
 	refuses error
-	// meanwhile is called during each call.
-	meanwhile func()
-	calls     []meter.Audio
-	lasted    []time.Duration
+	calls   []meter.Audio
+	lasted  []time.Duration
 }
 
 func (c *counter) Hear(ctx context.Context, a meter.Audio, ask func(context.Context) (time.Duration, error)) error {
 	c.calls = append(c.calls, a)
-	if c.meanwhile != nil {
-		c.meanwhile()
-	}
 	if c.refuses != nil {
 		return c.refuses
 	}
@@ -125,48 +121,57 @@ func TestSpeechIsCounted(t *testing.T) {
 	}
 }
 
-// A speech server that does not answer is not asked for each reply, because the messages after the reply would wait.
+// After a failure that was waited for, the server is not asked for texts as long as the one that failed, so that it does not hold
+// up the messages after each reply.
 func TestASilentServerRests(t *testing.T) {
 	t.Parallel()
-	broken := errors.New("no answer")
 	for name, c := range map[string]struct {
 		took, later time.Duration
-		change      func(v *Voice)
-		ended       bool // the gateway stops
+		reload      bool
+		ended       bool   // the gateway stops
+		second      string // default: the same text
 		rests       bool
 	}{
-		"at once":            {took: slow - 1, rests: false},
+		"at once":            {took: slow - 1},
 		"after a while":      {took: slow, rests: true},
 		"until its end":      {took: time.Minute, later: rest - 1, rests: true},
-		"not longer":         {took: time.Minute, later: rest, rests: false},
-		"with other models":  {took: time.Minute, change: func(v *Voice) { v.Models.Store(serverAt(t, "http://127.0.0.1:2").Models.Load()) }, rests: false},
-		"the gateway's stop": {took: time.Minute, ended: true, rests: false},
+		"not longer":         {took: time.Minute, later: rest},
+		"with other models":  {took: time.Minute, reload: true},
+		"the gateway's stop": {took: time.Minute, ended: true},
+		"a shorter text":     {took: time.Minute, second: "hello"},
+		"a similar text":     {took: time.Minute, second: "hello there", rests: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			v := serverAt(t, "http://127.0.0.1:1")
-			v.Configure(agents.Media{Speech: agents.Speech{Provider: "audio", Model: "kokoro"}})
-			now := time.Date(2027, time.January, 15, 12, 0, 0, 0, time.UTC)
-			v.Now = func() time.Time { return now }
+			var clock atomic.Int64
+			var asked atomic.Int32
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
-			meter := &counter{refuses: broken, meanwhile: func() { now = now.Add(c.took) }}
-			if v.Meter = meter; c.ended {
-				stop()
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				asked.Add(1)
+				clock.Add(int64(c.took))
+				if c.ended {
+					stop()
+				}
+				w.WriteHeader(http.StatusBadRequest)
+			}))
+			defer server.Close()
+			v := serverAt(t, server.URL)
+			v.Configure(agents.Media{Speech: agents.Speech{Provider: "audio", Model: "kokoro"}})
+			v.Now = func() time.Time { return time.Unix(0, clock.Load()) }
+			_, err := v.Speak(ctx, "hello, world", public)
+			require.Error(t, err)
+			first := asked.Load()
+			clock.Add(int64(c.later))
+			if c.reload {
+				v.Models.Store(serverAt(t, server.URL).Models.Load())
 			}
-			_, err := v.Speak(ctx, "hello", public)
-			require.ErrorIs(t, err, broken)
-			now = now.Add(c.later)
-			if c.change != nil {
-				c.change(v)
+			_, err = v.Speak(t.Context(), cmp.Or(c.second, "hello, world"), public)
+			require.Error(t, err)
+			require.Equal(t, c.rests, asked.Load() == first)
+			if c.rests {
+				require.ErrorContains(t, err, "the speech server failed after a long wait")
 			}
-			_, err = v.Speak(t.Context(), "hello", public)
-			if !c.rests {
-				require.ErrorIs(t, err, broken)
-				return
-			}
-			require.Len(t, meter.calls, 1)
-			require.ErrorContains(t, err, "the speech server failed after a long wait: it is not asked again until 2027-01-15T12:0")
 		})
 	}
 }

@@ -20,7 +20,7 @@ import (
 
 const (
 	briefBatches = 2    // batches of brief reads, or single ones, in progress at once
-	slowBatches  = 6    // the same while reads are slow; it leaves connections for the writers and for other reads
+	slowBatches  = 6    // the same while reads are slow, if the pool has enough connections
 	briefMax     = 64   // reads of one batch
 	briefWaiting = 1024 // reads that wait for a batch; further ones go their own way
 	// briefSlow is how long a read waits before one more batch begins beside those in progress. On a slow network, a batch
@@ -33,11 +33,12 @@ const (
 //
 // Goroutines: one for each batch in progress; close waits for them. A timer runs while reads wait.
 type briefs struct {
-	pool     *pgxpool.Pool
-	log      *slog.Logger
-	life     context.Context // ends with close
-	end      context.CancelFunc
-	patience time.Duration // briefSlow
+	pool       *pgxpool.Pool
+	log        *slog.Logger
+	life       context.Context // ends with close
+	end        context.CancelFunc
+	patience   time.Duration // briefSlow
+	batchesMax int           // if reads take long
 
 	mu      sync.Mutex
 	waiting []*brief
@@ -47,9 +48,10 @@ type briefs struct {
 	wg      sync.WaitGroup
 }
 
-func newBriefs(pool *pgxpool.Pool, log *slog.Logger) *briefs {
+func newBriefs(pool *pgxpool.Pool, connections int, log *slog.Logger) *briefs {
 	life, end := context.WithCancel(context.Background())
-	return &briefs{pool: pool, log: log, life: life, end: end, patience: briefSlow}
+	most := min(slowBatches, connections-writers-2) // a small pool keeps connections for the writers, too
+	return &briefs{pool: pool, log: log, life: life, end: end, patience: briefSlow, batchesMax: max(briefBatches, most)}
 }
 
 // brief is a read whose caller waits.
@@ -128,7 +130,7 @@ func (b *briefs) another() {
 	if len(b.waiting) == 0 || b.life.Err() != nil {
 		return
 	}
-	if b.waiting[0] == oldest && b.running < slowBatches {
+	if b.waiting[0] == oldest && b.running < b.batchesMax {
 		b.running++
 		b.wg.Go(b.work)
 	}

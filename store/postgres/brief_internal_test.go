@@ -21,7 +21,7 @@ func held(t *testing.T) (e *database, release func()) {
 	t.Helper()
 	pool, err := pgxpool.New(t.Context(), storetest.Postgres(t))
 	require.NoError(t, err)
-	e = &database{pool: pool, briefs: newBriefs(pool, slog.New(slog.DiscardHandler))}
+	e = &database{pool: pool, briefs: newBriefs(pool, connections, slog.New(slog.DiscardHandler))}
 	e.briefs.patience = time.Hour
 	t.Cleanup(func() { require.NoError(t, e.Close()) })
 	lock, err := pool.Acquire(t.Context())
@@ -160,7 +160,7 @@ func TestCloseEndsABatchOfBriefReads(t *testing.T) {
 func TestABatchOfBriefReadsThatPanics(t *testing.T) {
 	t.Parallel()
 	var logs bytes.Buffer
-	b := newBriefs(nil, slog.New(slog.NewTextHandler(&logs, nil)))
+	b := newBriefs(nil, connections, slog.New(slog.NewTextHandler(&logs, nil)))
 	rows, err := b.read(t.Context(), "SELECT 1", nil)
 	require.NoError(t, err)
 	require.Nil(t, rows)
@@ -190,7 +190,7 @@ func TestBriefRowsAreScanned(t *testing.T) {
 	t.Parallel()
 	pool, err := pgxpool.New(t.Context(), storetest.Postgres(t))
 	require.NoError(t, err)
-	e := &database{pool: pool, briefs: newBriefs(pool, slog.New(slog.DiscardHandler))}
+	e := &database{pool: pool, briefs: newBriefs(pool, connections, slog.New(slog.DiscardHandler))}
 	defer func() { require.NoError(t, e.Close()) }()
 	var text string
 	var small, whole, count int

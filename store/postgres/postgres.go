@@ -90,7 +90,7 @@ func Open(ctx context.Context, c Config) (*store.DB, error) {
 		pool.Close()
 		return nil, explain(err)
 	}
-	return store.New(&database{pool: pool, briefs: newBriefs(pool, c.Log)}, c.Log), nil
+	return store.New(&database{pool: pool, briefs: newBriefs(pool, int(pool.Config().MaxConns), c.Log)}, c.Log), nil
 }
 
 // shouldPing reports whether a connection has to be asked if it is still there, which takes a round trip: if the server has said

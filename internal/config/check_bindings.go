@@ -36,9 +36,10 @@ func (m BindingMatch) checkIDs(must claim) {
 		shapes, like = []idShape{shape}, shape
 	}
 	user := slices.ContainsFunc(shapes, func(s idShape) bool { return s.isUser(m.Peer) })
-	if m.Peer == webchatUser {
-		user = m.Channel == "" || m.Channel == "webchat"
+	if m.Channel == "" { // the page's people and nodes have no channel's form
+		user = user || nodeShape.MatchString(m.Peer)
 	}
+	user = user || m.Channel == "webchat" && m.Peer == webchatUser
 	must(m.Peer == "" || m.Channel != "webchat" || m.Peer == webchatUser, "peer", "%q: want %q, the user id of everyone in the web chat", m.Peer, webchatUser)
 	must(m.Peer == "" || user, "peer", "%q: want only the user id of a person, such as %q", m.Peer, like.userLike)
 

@@ -41,6 +41,7 @@ var (
 	discordShape  = pattern.New(`^[A-Za-z0-9._-]{20,200}$`) // not strict: Discord has changed the form of its tokens before
 	slackAppShape = pattern.New(`^xapp-`)
 	teamShape     = pattern.New(`^[TE][A-Z0-9]+$`)
+	nodeShape     = pattern.New(`^[a-z0-9][a-z0-9-]*$`)
 )
 
 func (k checker) channels() {

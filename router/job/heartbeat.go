@@ -111,23 +111,44 @@ func minutes(text string) (int, bool) {
 	return t.Hour()*60 + t.Minute(), err == nil
 }
 
-// openingMax is how many instants Opening tries. A day has fewer seconds, so a job of each second finds its hours.
-const openingMax = 100_000
+const (
+	// openingDays is how far Opening looks: in a year, each day's change of the clock has come.
+	openingDays = 400
+	// openingEarly is how long before the hours begin by the clock Opening looks at each instant: a change of the clock moves them.
+	openingEarly = 2 * time.Hour
+)
 
 // Opening returns the first of the job's instants, from the given one on, whose time is within the job's hours. It returns
 // false if it finds no such instant.
 func (j *Job) Opening(instant time.Time) (time.Time, bool) {
-	for range openingMax {
-		if j.Hours.Contain(instant.Add(j.delay())) {
+	end := instant.AddDate(0, 0, openingDays)
+	for instant.Before(end) {
+		at := instant.Add(j.delay())
+		if j.Hours.Contain(at) {
 			return instant, true
 		}
-		next, ok := j.after(instant, instant)
+		from := instant
+		if early := j.Hours.next(at).Add(-j.delay() - openingEarly); early.After(from) {
+			from = early
+		}
+		next, ok := j.after(instant, from)
 		if !ok {
 			break
 		}
 		instant = next
 	}
 	return time.Time{}, false
+}
+
+// next is when the hours begin the next time, by the clock.
+func (h Hours) next(at time.Time) time.Time {
+	at = at.In(h.zone)
+	year, month, day := at.Date()
+	next := time.Date(year, month, day, 0, h.from, 0, 0, h.zone)
+	if !next.After(at) {
+		next = time.Date(year, month, day+1, 0, h.from, 0, 0, h.zone)
+	}
+	return next
 }
 
 // Contain reports whether a moment is within the hours.

@@ -57,6 +57,8 @@ func TestOpening(t *testing.T) {
 		"in the hour that lacks": {"02:00-03:00", 30 * time.Minute, "29 02:20"},
 		"over midnight":          {"23:55-01:00", 30 * time.Minute, "28 00:20"},
 		"each second":            {"23:00-23:50", time.Second, "28 23:00"},
+		"each second, days away": {"02:10-02:50", time.Second, "29 02:10"},
+		"from the lacking hour":  {"02:30-05:00", 10 * time.Minute, "28 03:00"},
 		"after some days":        {"06:00-07:00", 25 * time.Hour, "03 06:50"},
 		"never":                  {"08:00-09:00", 24 * time.Hour, ""},
 	} {

@@ -80,9 +80,14 @@ func (j *Job) Upcoming(within time.Duration, limit int) (all []time.Time) {
 func (j *Job) plan(instant time.Time) {
 	next, ok := j.Opening(instant)
 	if !ok {
-		j.Fault = "its times are never within its active hours (" + j.When + "): change activeHours or every"
+		j.Fault = neverOpen(&j.Job)
 	}
 	j.Next = next
+}
+
+// neverOpen is the fault of a heartbeat without a time at which it does something.
+func neverOpen(j *job.Job) string {
+	return "its times are never within its active hours (" + j.When + "): change activeHours or every"
 }
 
 // Paused reports whether the job is paused.
@@ -166,15 +171,20 @@ func (s *Jobs) made(row ledger.Job) Job {
 		out.Job = job.Job{ID: row.ID, Made: true, Label: row.Label}
 		out.Fault = err.Error()
 	}
-	if at := s.configured(row.ID); at >= 0 {
-		out.Fault = fmt.Sprintf("%s in sluice.yaml has the same id and is used instead: rename or remove it there", place(at, &s.Configuration.Configured()[at]))
+	if other, ok := s.configured(row.ID); ok {
+		out.Fault = fmt.Sprintf("%s in sluice.yaml has the same id and is used instead: rename or remove it there", other.Place)
 	}
 	return out
 }
 
-// configured is the index of a job of the configuration; below 0 without one.
-func (s *Jobs) configured(id string) int {
-	return slices.IndexFunc(s.Configuration.Configured(), func(j job.Job) bool { return j.ID == id })
+// configured finds a job of the configuration.
+func (s *Jobs) configured(id string) (Job, bool) {
+	for i, j := range s.Configuration.Configured() {
+		if j.ID == id {
+			return Job{Job: j, Place: place(i, &j)}, true
+		}
+	}
+	return Job{}, false
 }
 
 // addNext adds the next instants.
@@ -212,13 +222,13 @@ func (s *Jobs) Get(ctx context.Context, id string) (Job, error) {
 }
 
 func (s *Jobs) find(ctx context.Context, id string) (Job, error) {
-	if at := s.configured(id); at >= 0 {
+	if j, ok := s.configured(id); ok {
 		row, err := s.Store.Job(ctx, ledger.JobOfFile, id)
 		if err != nil && !errors.Is(err, sessions.ErrNotFound) {
 			return Job{}, fmt.Errorf("read job: %w", err)
 		}
-		j := s.Configuration.Configured()[at]
-		return Job{Job: j, Row: row, Place: place(at, &j)}, nil
+		j.Row = row
+		return j, nil
 	}
 	row, err := s.Store.Job(ctx, ledger.JobMade, id)
 	if err != nil {

@@ -41,8 +41,8 @@ func (s *Jobs) Add(ctx context.Context, id string, object json.RawMessage, who M
 	if err != nil {
 		return Job{}, err
 	}
-	if at := s.configured(id); at >= 0 {
-		return Job{}, &request.Error{Field: "job.id", Text: fmt.Sprintf("%q is %s in sluice.yaml: choose another id", id, place(at, &s.Configuration.Configured()[at]))}
+	if other, ok := s.configured(id); ok {
+		return Job{}, &request.Error{Field: "job.id", Text: fmt.Sprintf("%q is %s in sluice.yaml: choose another id", id, other.Place)}
 	}
 	if err := s.room(ctx, who); err != nil {
 		return Job{}, err

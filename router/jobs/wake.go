@@ -35,17 +35,14 @@ type Woken struct {
 // the same id changes nothing, as long as the trigger that told it is among the latest ones.
 func (s *Jobs) Wake(ctx context.Context, agent, actor string, w ledger.TriggerWake) (Woken, error) {
 	id := job.HeartbeatOf(agent)
-	at := s.configured(id)
-	if at < 0 {
+	beat, ok := s.configured(id)
+	if !ok {
 		return Woken{}, &request.Error{Field: "mode", Text: fmt.Sprintf("the agent %s has no heartbeat: set agents.list[].heartbeat.every in sluice.yaml, or use the mode now", agent)}
 	}
-	beat, err := s.Configuration.Configured()[at], ErrNotPlanned
+	err := ErrNotPlanned
 	for range tries {
 		var got Woken
-		if got, err = s.leave(ctx, id, actor, w); !errors.Is(err, sessions.ErrConflict) {
-			if !got.Next.IsZero() {
-				got.Next, _ = beat.Opening(got.Next)
-			}
+		if got, err = s.leave(ctx, &beat.Job, actor, w); !errors.Is(err, sessions.ErrConflict) {
 			return got, err
 		}
 	}
@@ -53,7 +50,8 @@ func (s *Jobs) Wake(ctx context.Context, agent, actor string, w ledger.TriggerWa
 }
 
 // leave is one attempt.
-func (s *Jobs) leave(ctx context.Context, id, actor string, w ledger.TriggerWake) (Woken, error) {
+func (s *Jobs) leave(ctx context.Context, beat *job.Job, actor string, w ledger.TriggerWake) (Woken, error) {
+	id := beat.ID
 	open, err := s.Store.OpenTriggersOf(ctx, ledger.TriggerCron, []string{id})
 	if err != nil {
 		return Woken{}, fmt.Errorf("read open triggers: %w", err)
@@ -69,7 +67,7 @@ func (s *Jobs) leave(ctx context.Context, id, actor string, w ledger.TriggerWake
 		}
 	}
 	if known, err := repeats(w, open, past); known || err != nil {
-		return wokenAt(id, next, &w), err
+		return wokenAt(beat, next, &w), err
 	}
 	j, err := s.find(ctx, id)
 	switch {
@@ -80,6 +78,9 @@ func (s *Jobs) leave(ctx context.Context, id, actor string, w ledger.TriggerWake
 	case next == nil:
 		return Woken{}, ErrNotPlanned
 	}
+	if _, ok := beat.Opening(next.Instant); !ok {
+		return Woken{}, &request.Error{Field: "mode", Text: fmt.Sprintf("%s: %s, or use the mode now", id, neverOpen(beat))}
+	}
 	if err := roomFor(w, next.Wakes); err != nil {
 		return Woken{}, err
 	}
@@ -88,14 +89,14 @@ func (s *Jobs) leave(ctx context.Context, id, actor string, w ledger.TriggerWake
 	err = s.Commit(ctx, ledger.Change{Triggers: []ledger.Trigger{*next}, Change: sessions.Change{Audit: []sessions.AuditEntry{
 		{At: s.Now(), Actor: actor, Action: "cron.wake", Object: id, Label: w.Label},
 	}}})
-	return wokenAt(id, next, &w), err
+	return wokenAt(beat, next, &w), err
 }
 
 // wokenAt says when a stored text is told.
-func wokenAt(id string, next *ledger.Trigger, w *ledger.TriggerWake) Woken {
-	got := Woken{Job: id}
+func wokenAt(beat *job.Job, next *ledger.Trigger, w *ledger.TriggerWake) Woken {
+	got := Woken{Job: beat.ID}
 	if next != nil && holds(next, w) {
-		got.Next = next.Instant
+		got.Next, _ = beat.Opening(next.Instant)
 	}
 	return got
 }

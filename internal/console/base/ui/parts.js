@@ -427,13 +427,13 @@ export function passFocus(button) {
   for (let n = row?.previousElementSibling; n; n = n.previousElementSibling) near.push(n);
   const grid = button.closest(".list-view")?.querySelector("[role=grid]");
   const writing = button.closest("form")?.querySelector("textarea");
-  requestAnimationFrame(() => {
+  setTimeout(() => { // after the row is gone; a tab that is not drawn has no frames to wait for
     if (document.activeElement && document.activeElement !== document.body) return; // somebody has moved on
     const next = near.find((n) => n.isConnected && n.querySelector(focusable));
     const heading = (section.isConnected && section.querySelector("h1, h2, h3")) || document.querySelector("main h1, main h2");
     const to = [next?.querySelector(focusable), grid, writing, heading].find((n) => n?.isConnected);
     if (!to) return;
-    if (!to.matches(focusable + ", [tabindex]")) to.tabIndex = -1;
+    if (to.tabIndex < 0) to.tabIndex = -1; // a heading; what has the focus by itself keeps its place in the order of Tab
     to.focus();
   });
 }

@@ -75,9 +75,18 @@ export class Rows {
     }
   }
 
-  // refresh reads the pages again that are in sight, and the first one.
-  async refresh(from, to) {
-    if (this.reading) await this.reading; // that read may have begun before the change
+  // refresh reads the pages again that are in sight, and the first one. While a page is being read, it waits, because that read
+  // may have begun before the change; one refresh then stands for all that wait.
+  refresh(from, to) {
+    if (!this.reading) return this.readAgain(from, to);
+    this.waits ??= this.reading.then(() => {
+      this.waits = null;
+      return this.readAgain(from, to);
+    });
+    return this.waits;
+  }
+
+  async readAgain(from, to) {
     if (!this.pages.length) return this.begin();
     const wanted = this.pages
       .filter((p, i) => i === 0 || (p.from <= to && (this.pages[i + 1]?.from ?? Infinity) > from))

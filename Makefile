@@ -10,7 +10,7 @@ BIN     := $(CURDIR)/.bin
 OUT     := $(CURDIR)/bin
 
 # Test time-outs are per package; two busy cores with the race detector need room.
-TESTTIMEOUT ?= 15m
+TESTTIMEOUT ?= 25m
 FUZZTIME    ?= 10s
 CHAOSFLAGS  ?=
 BENCHFLAGS  ?=

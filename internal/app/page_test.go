@@ -11,10 +11,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/css"
-	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 )
@@ -46,11 +42,7 @@ func newBrowser(t *testing.T) *browser {
 	ctx, closeTab := chromedp.NewContext(chromium.use(t, path), chromedp.WithNewBrowserContext())
 	t.Cleanup(closeTab)
 	b := &browser{t: t, ctx: ctx, close: closeTab}
-	b.do(chromedp.EmulateViewport(1200, 800))                                                            // the first call opens the tab and has no deadline
-	for _, off := range []cdp.Command[cdp.Empty, cdp.Empty]{network.Disable, css.Disable, log.Disable} { // no test reads their events
-		_, err := chromedp.Call(ctx, off, cdp.Empty{})
-		require.NoError(t, err)
-	}
+	b.do(chromedp.EmulateViewport(1200, 800)) // the first call opens the tab and has no deadline
 	return b
 }
 
@@ -80,9 +72,7 @@ func (p *process) start(path string) {
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(profile),
 		// Each window would load two pages of Chromium's own for its address bar, which nobody types into.
-		chromedp.Flag("disable-features", "Translate,WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup,AimEnabled"),
-		// Network and drawing run as threads, because processes of their own cost more.
-		chromedp.Flag("enable-features", "NetworkServiceInProcess2"), chromedp.Flag("in-process-gpu", true))
+		chromedp.Flag("disable-features", "Translate,WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup,AimEnabled"))
 	all, end := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, closeTab := chromedp.NewContext(all)
 	p.ctx, p.stop = ctx, func() {

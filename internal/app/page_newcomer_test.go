@@ -35,8 +35,8 @@ func (n *newcomer) goes(view string) {
 // write types into a field.
 func (n *newcomer) write(selector, text string) {
 	n.t.Helper()
-	n.until(`document.querySelector(` + quoted(selector) + `)`)
-	n.do(chromedp.Click(chromedp.CSS(selector)), chromedp.SendKeys(chromedp.CSS(selector), text))
+	n.click(selector)
+	n.do(chromedp.SendKeys(chromedp.CSS(selector), text))
 	n.clicks++
 	n.typed += len(text)
 }

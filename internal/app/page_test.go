@@ -157,8 +157,15 @@ func (b *browser) says(text string) {
 	b.do(chromedp.SendKeys(chromedp.CSS("#text"), text), chromedp.Click(chromedp.CSS("#send")))
 }
 
+// click clicks on an element once it stands still: while a page is drawn, what is clicked on may move away from under the mouse.
 func (b *browser) click(selector string) {
 	b.t.Helper()
+	b.until(`(() => {
+		const at = JSON.stringify(document.querySelector(` + quoted(selector) + `)?.getBoundingClientRect() ?? null);
+		const still = at !== "null" && at === window.stood;
+		window.stood = at;
+		return still;
+	})()`)
 	b.do(chromedp.Click(chromedp.CSS(selector)))
 }
 

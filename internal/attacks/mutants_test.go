@@ -54,3 +54,15 @@ func placeOf(leak string) string {
 	place, _, _ := strings.Cut(leak, ": ")
 	return place
 }
+
+// sweepUntilSeen is a sweep that ends when the secret has been seen, also if that was before the sweep.
+func (s *scene) sweepUntilSeen() {
+	s.t.Helper()
+	s.settle()
+	for _, look := range s.looks() {
+		if len(s.leaks) > 0 {
+			return
+		}
+		look()
+	}
+}

@@ -43,18 +43,6 @@ func (s *scene) sweep() {
 	}
 }
 
-// sweepUntilSeen is a sweep that ends when the secret has been seen, also if that was before the sweep.
-func (s *scene) sweepUntilSeen() {
-	s.t.Helper()
-	s.settle()
-	for _, look := range s.looks() {
-		if len(s.leaks) > 0 {
-			return
-		}
-		look()
-	}
-}
-
 // looks returns the parts of a sweep, in order.
 func (s *scene) looks() []func() {
 	rows := sync.OnceValue(s.sessions)

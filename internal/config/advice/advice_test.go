@@ -31,11 +31,11 @@ func TestAdvice(t *testing.T) {
 		}},
 		"no such account": {
 			owned + "channels: { telegram: { accounts: { default: { token: \"1:a\" }, work: { token: \"2:b\" } } } }\nbindings:\n" +
-				"- { match: { channel: telegram, account: wrok }, agent: main }\n- { match: { account: home }, agent: main }\n" +
+				"- { match: { channel: telegram, account: worc }, agent: main }\n- { match: { account: home }, agent: main }\n" +
 				"- { match: { account: work }, agent: main }\n- { match: { account: default }, agent: main }\n" +
 				"- { match: { channel: slack, account: home }, agent: main }\n- { match: { channel: webchat, account: default }, agent: main }\n- { match: { channel: webchat, account: home }, agent: main }\n",
 			[]string{
-				`wrong bindings bindings[0].match.account: no account "wrok": did you mean work?`, `wrong bindings bindings[1].match.account: no account "home": want one of `,
+				`wrong bindings bindings[0].match.account: no account "worc": did you mean work?`, `wrong bindings bindings[1].match.account: no account "home": want one of `,
 				`wrong bindings bindings[6].match.account: no account "home"`,
 			},
 		},

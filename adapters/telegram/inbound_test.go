@@ -1,6 +1,7 @@
 package telegram_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -71,7 +72,7 @@ func TestInbound(t *testing.T) {
 			require.False(t, in.Mentioned)
 			require.Equal(t, "/status@other_bot", in.Text)
 		}},
-		"entity out of range": {models.Message{From: adaModel, Chat: group, Text: "x", Entities: []models.MessageEntity{entity(mention, 5, 1<<62), entity(mention, -1, 1)}}, func(t *testing.T, in adapters.Inbound) {
+		"entity out of range": {models.Message{From: adaModel, Chat: group, Text: "x", Entities: []models.MessageEntity{entity(mention, 5, math.MaxInt), entity(mention, -1, 1)}}, func(t *testing.T, in adapters.Inbound) {
 			require.Equal(t, "x", in.Text)
 		}},
 		"reply to the bot": {models.Message{From: adaModel, Chat: group, Text: "and?", ReplyToMessage: &models.Message{ID: 1, From: self, Text: "earlier"}}, func(t *testing.T, in adapters.Inbound) {

@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -289,7 +290,7 @@ func TestMagnitude(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{
 		0: "less than 1,000", 999: "less than 1,000", 1000: "more than 1,000", 9_999: "more than 1,000", 10_000: "more than 10,000",
-		100_000: "more than 100,000", 1_000_000: "more than 1 million", 10_000_000: "more than 10 million", 1 << 40: "more than 10 million",
+		100_000: "more than 100,000", 1_000_000: "more than 1 million", 10_000_000: "more than 10 million", math.MaxInt: "more than 10 million",
 	} {
 		require.Equal(t, want, magnitude(n), n)
 	}

@@ -1,6 +1,7 @@
 package place
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -33,7 +34,7 @@ func TestBoundsOfAChain(t *testing.T) {
 			require.Contains(t, s.Spent(c.use, now), c.want, name)
 		}
 	}
-	require.Empty(t, ExchangeSettings{}.Spent(ledger.ChainUse{ID: "c", Steps: 1000, Tokens: 1 << 40, Started: now.Add(-10_000 * time.Hour)}, now))
+	require.Empty(t, ExchangeSettings{}.Spent(ledger.ChainUse{ID: "c", Steps: 1000, Tokens: math.MaxInt, Started: now.Add(-10_000 * time.Hour)}, now))
 }
 
 // The most that a session may learn: what is configured, and for who is not an owner what may be said where it began.

@@ -28,11 +28,11 @@ func (s *Server) Fault(f adaptertest.Fault) {
 
 // Misdate implements adaptertest.Misdater. The id of a message contains its time.
 func (s *Server) Misdate() adapters.Receipt {
-	const id = 1174000000000000000
+	const id int64 = 1174000000000000000
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults = append(s.faults, &fault{left: 1, answer: fmt.Sprintf(`{"id":"%d","channel_id":"500","content":"hello","timestamp":1700000000000}`, id)})
-	return adapters.Receipt{MessageID: sessions.PlatformMessageID(strconv.Itoa(id)), At: time.UnixMilli(id>>22 + discordEpoch)}
+	return adapters.Receipt{MessageID: sessions.PlatformMessageID(strconv.FormatInt(id, 10)), At: time.UnixMilli(id>>22 + discordEpoch)}
 }
 
 func (s *Server) takeFault(rt route) *fault {

@@ -157,6 +157,8 @@ func TestHeartbeatThatNeverLooks(t *testing.T) {
 		require.Equal(t, jobs.StateFaulty, beat.State())
 		require.Equal(t, "its times are never within its active hours (every 24h, 08:00-08:30 UTC): change activeHours or every", beat.Fault)
 		require.Zero(t, beat.Next)
+		_, err = b.leave(textFor("w1", "log"))
+		require.ErrorContains(t, err, beat.Fault+", or use the mode now", "the text would wait for ever")
 	})
 }
 

@@ -159,7 +159,9 @@ func TestConsoleListsMoveNothingUnderThePointer(t *testing.T) {
 		const rows = new Rows({ path: (limit) => "/v1/deliveries?status=failed&limit=" + limit, take: (b) => b.deliveries, id: (d) => d.id, changed: () => {} });
 		const begun = rows.begin();
 		window.first = 124;
-		await Promise.all([begun, rows.refresh(0, 20)]);
+		const again = rows.refresh(0, 20);
+		if (rows.refresh(0, 20) !== again) return -1; // one stands for all
+		await Promise.all([begun, again]);
 		return rows.fresh.length;
 	})`))
 

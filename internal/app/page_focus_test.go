@@ -85,4 +85,5 @@ func TestConsoleKeepsTheFocusWhenAFileIsRemoved(t *testing.T) {
 	b.until(`document.activeElement?.closest(".attached li")?.innerText.includes("second.txt")`)
 	b.presses(`document.querySelector(".attached li button")`)
 	b.until(`!document.querySelector(".attached") && document.activeElement?.id === "text"`)
+	require.Zero(t, eval[int](b, `document.activeElement.tabIndex`), "Tab still reaches it")
 }

@@ -31,22 +31,20 @@ func (m BindingMatch) check(must claim) {
 
 // checkIDs checks that each id has the form of its platform's ids. Other ids never match.
 func (m BindingMatch) checkIDs(must claim) {
+	if m.Channel == "webchat" {
+		must(m.Peer == "" || m.Peer == webchatUser, "peer", "%q: want %q, the user id of everyone in the web chat", m.Peer, webchatUser)
+		must(m.Group == "", "group", "the web chat has no groups: remove it, or set another channel")
+		return
+	}
 	shapes, like := slices.Collect(maps.Values(idShapes)), idShapes["telegram"]
 	if shape, ok := idShapes[m.Channel]; ok {
 		shapes, like = []idShape{shape}, shape
 	}
 	user := slices.ContainsFunc(shapes, func(s idShape) bool { return s.isUser(m.Peer) })
-	if m.Channel == "" { // the page's people and nodes have no channel's form
-		user = user || nodeShape.MatchString(m.Peer)
-	}
-	user = user || m.Channel == "webchat" && m.Peer == webchatUser
-	must(m.Peer == "" || m.Channel != "webchat" || m.Peer == webchatUser, "peer", "%q: want %q, the user id of everyone in the web chat", m.Peer, webchatUser)
+	user = user || m.Channel == "" && nodeShape.MatchString(m.Peer) // a node's id; nodes are no channel of the configuration
 	must(m.Peer == "" || user, "peer", "%q: want only the user id of a person, such as %q", m.Peer, like.userLike)
-
 	group := slices.ContainsFunc(shapes, func(s idShape) bool { return s.isGroup(m.Group) }) && !strings.Contains(m.Group, ":")
-	must(m.Group == "" || m.Channel != "webchat", "group", "the web chat has no groups: remove it, or set another channel")
 	must(m.Group == "" || group, "group", "%q: want only the id of a group or channel, such as %q", m.Group, like.groupLike)
-
 	must(m.Guild == "" || snowflake.MatchString(m.Guild), "guild", "%q: want only the id of a guild, such as %q", m.Guild, idShapes["discord"].groupLike)
 	must(m.Team == "" || teamShape.MatchString(m.Team), "team", "%q: want only the id of a workspace, such as \"T024BE7LH\"", m.Team)
 }

@@ -89,7 +89,7 @@ models:
   providers: { local: { kind: openai, baseURL: "http://127.0.0.1:11434/v1", classification: CONFIDENTIAL, contextWindow: 8192 } }
 agents:
   list: [{ id: main }, { id: work, default: true, name: Work, model: offline/guide }]
-bindings: [{ match: { channel: telegram, group: -100200 }, agent: main }]
+bindings: [{ match: { channel: telegram, group: -100200 }, agent: main }, { match: { peer: laptop-x7k2 }, agent: work }]
 session:
   dmScope: per-channel-peer
   queue: { mode: followup, cap: 5, drop: new, debounceMs: 0 }

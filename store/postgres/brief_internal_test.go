@@ -105,6 +105,14 @@ func TestABriefReadDoesNotWaitForSlowOnes(t *testing.T) {
 	release()
 }
 
+// Slow reads leave connections for the writers and for other reads, also in a small pool.
+func TestBatchesOfASmallPool(t *testing.T) {
+	t.Parallel()
+	for of, want := range map[int]int{connections: slowBatches, 9: 3, 6: briefBatches, 1: briefBatches} {
+		require.Equal(t, want, newBriefs(nil, of, slog.New(slog.DiscardHandler)).batchesMax, "%d connections", of)
+	}
+}
+
 func TestABriefReadThatFailsSpoilsNoOther(t *testing.T) {
 	t.Parallel()
 	e, release := held(t)

@@ -176,6 +176,32 @@ func TestASilentServerRests(t *testing.T) {
 	}
 }
 
+// A server that has spoken is asked for all texts again.
+func TestAServerThatSpeaksRestsNoLonger(t *testing.T) {
+	t.Parallel()
+	var clock atomic.Int64
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if asked.Add(1) == 1 {
+			clock.Add(int64(time.Minute))
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "audio/ogg")
+		_, _ = io.WriteString(w, "OggS")
+	}))
+	defer server.Close()
+	v := serverAt(t, server.URL)
+	v.Configure(agents.Media{Speech: agents.Speech{Provider: "audio", Model: "kokoro"}})
+	v.Now = func() time.Time { return time.Unix(0, clock.Load()) }
+	_, err := v.Speak(t.Context(), "hello, world", public)
+	require.Error(t, err)
+	for _, text := range []string{"hello", "hello, world"} {
+		_, err = v.Speak(t.Context(), text, public)
+		require.NoError(t, err)
+	}
+}
+
 // audio is a server with OpenAI's Audio API, which answers by path.
 func audio(t *testing.T, answers map[string]string) (v *Voice, asked *[]string) {
 	t.Helper()

@@ -9,6 +9,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"sluice/internal/model/modeltest"
 )
 
 // stored is a conversation whose answers the test gives: reads waits until it is read, and go answers.
@@ -253,4 +255,55 @@ func TestPageDrawsALateResult(t *testing.T) {
 		return [chat.entries.includes(shown), shown.tools[0].result, once, drawn];
 	})()`)
 	require.Equal(t, []any{true, "tea", 1.0, 1.0}, got)
+}
+
+// slow holds what the page reads from addresses that begin with window.slow, after the gateway has answered. window.held has a
+// function for each response, which hands it over.
+const slow = `(() => {
+	const real = fetch;
+	window.held = [];
+	window.fetch = async (path, options) => {
+		const answer = await real(path, options);
+		if (window.slow && String(path).startsWith(window.slow)) await new Promise((done) => window.held.push(done));
+		return answer;
+	};
+	return true;
+})()`
+
+// On a slow connection, a view does not wait for the newest of its reads, and a response that comes after a newer one is dropped.
+func TestPageTakesReadsInOrder(t *testing.T) {
+	t.Parallel()
+	_, models := platforms(t)
+	g := start(t, asks+withModels(models))
+	b := g.console("/overview")
+	eval[bool](b, slow)
+	eval[bool](b, `window.slow = "/v1/overview", document.querySelector("[data-view=inbox]").click(), true`)
+	b.until(`!document.querySelector(".hello")`)
+	eval[bool](b, `document.querySelector("[data-view=overview]").click(), true`)
+	b.until(`window.held.length === 1`)
+	models.Enqueue(modeltest.Call("memory_save", `{"key":"plan","content":"x"}`), modeltest.Say("Denied."))
+	asked := g.call(http.MethodPost, "/v1/sessions/main/messages", `{"message":"keep the plan"}`, "Accept", "text/event-stream")
+	defer asked.Body.Close()
+	b.until(`window.held.length > 1`)
+	require.True(t, eval[bool](b, `!document.querySelector(".hello")`))
+	eval[bool](b, `window.held[0](), true`)
+	b.until(`document.querySelector(".hello")`)
+
+	const question = `document.getElementById("approvals")?.hidden`
+	eval[bool](b, `window.slow = "", document.querySelector("[data-view=conversations]").click(), true`)
+	b.until(`document.querySelector(".row .open-row")`)
+	eval[bool](b, `document.querySelector(".row .open-row").click(), true`)
+	b.until(question + ` === false`)
+	eval[bool](b, `window.held = [], window.slow = "/v1/approvals?status=pending&limit=50", true`)
+	b.until(`window.held.length === 1`)
+	eval[bool](b, `window.slow = "", true`)
+	var waiting struct{ Approvals []struct{ ID string } }
+	read(t, g.call(http.MethodGet, "/v1/approvals", ""), http.StatusOK, &waiting)
+	read(t, g.call(http.MethodPost, "/v1/approvals/"+waiting.Approvals[0].ID+"/deny", ""), http.StatusOK, nil)
+	b.until(question + ` === true`)
+	require.True(t, eval[bool](b, `(async () => {
+		window.held[0]();
+		await (await fetch("/healthz")).text();
+		return `+question+`;
+	})()`), "the response from before the decision came after it")
 }

@@ -5,7 +5,7 @@ import { connected, onChange, watch } from "./live.js";
 import { address, useAddress } from "./router.js";
 import { choose, count, language, languagesKnown, t } from "./text.js";
 import { cls, html, useEffect, useReducer, useRef, useState } from "./ui/html.js";
-import { Dialog, Icon, Level, Problem } from "./ui/parts.js";
+import { Dialog, Icon, Level, Order, Problem } from "./ui/parts.js";
 
 // groups are the views of the rail, in order. Each is a file of views/.
 const groups = [
@@ -68,9 +68,13 @@ export function Shell({ again, known }) {
   useEffect(() => {
     if (!known) return;
     let timer = 0;
+    const order = new Order();
     const look = () => {
       clearTimeout(timer);
-      timer = setTimeout(() => waits().then(wait, () => {}), 150);
+      timer = setTimeout(() => {
+        const mine = order.begin();
+        waits().then((now) => order.takes(mine) && wait(now), () => {});
+      }, 150);
     };
     look();
     const stop = onChange(["approvals", "pairings"], look);

@@ -475,20 +475,44 @@ export function Act({ run, done, tone = "", icon, children, small = true, title,
   `;
 }
 
+// Order drops what is read late. Of two reads that run at the same time, the one that began first may end last.
+export class Order {
+  made = 0;
+  taken = 0;
+
+  // begin numbers a read.
+  begin() {
+    return ++this.made;
+  }
+
+  // takes reports whether the result of a read is news, and notes it.
+  takes(n) {
+    if (n <= this.taken) return false;
+    this.taken = n;
+    return true;
+  }
+
+  // drop makes the results of all reads so far old.
+  drop() {
+    this.taken = this.made;
+  }
+}
+
 // useLoad reads something, again when what it depends on changes, and when again is called.
 export function useLoad(read, depends) {
   const [state, set] = useState({ loading: true });
   const [n, again] = useReducer((v) => v + 1, 0);
+  const order = useRef(null);
+  order.current ??= new Order();
+  useLayoutEffect(() => () => order.current.drop(), depends);
   useLayoutEffect(() => {
     // before the next frame: the answer may be there already
-    let current = true;
+    const mine = order.current.begin();
+    const take = (next) => order.current.takes(mine) && set(next);
     Promise.resolve(read()).then(
-      (value) => current && set({ value }),
-      (error) => current && set((s) => ({ value: s.value, error })),
+      (value) => take({ value }),
+      (error) => take((s) => ({ value: s.value, error })),
     );
-    return () => {
-      current = false;
-    };
   }, [...depends, n]);
   return { ...state, again };
 }

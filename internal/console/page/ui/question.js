@@ -2,7 +2,7 @@
 // with all of its arguments. A button only decides about the question that it was drawn with, and none does so by a key.
 
 import {
-  acts, html, json, Left, Level, onChange, owns, Refused, say, t, useEffect, useRef, useState, visible,
+  acts, html, json, Left, Level, onChange, Order, owns, Refused, say, t, useEffect, useRef, useState, visible,
 } from "../base.js";
 import { Always } from "./always.js";
 
@@ -17,14 +17,17 @@ export function Question({ session, busy, chat, told }) {
   const box = useRef(null);
   const latest = useRef(null);
   latest.current = shown;
+  const order = useRef(null);
+  order.current ??= new Order();
 
   const look = async () => {
     if (!session) return;
+    const mine = order.current.begin();
     try {
       const { approvals } = await json(`/v1/approvals?status=pending&limit=50&session=${encodeURIComponent(session)}`);
-      take(approvals.filter((p) => Date.parse(p.expires) > Date.now()));
+      if (order.current.takes(mine)) take(approvals.filter((p) => Date.parse(p.expires) > Date.now()));
     } catch (error) {
-      if (error instanceof Refused) take([]); // the caller may not see approvals
+      if (error instanceof Refused && order.current.takes(mine)) take([]); // the caller may not see approvals
     }
   };
   const take = (list) => {
@@ -57,6 +60,7 @@ export function Question({ session, busy, chat, told }) {
       stop();
       clearTimeout(timer);
       clearInterval(often);
+      order.current.drop(); // questions of another session
     };
   }, [session]);
 

@@ -26,6 +26,7 @@ export class Rows {
     this.error = null;
     this.state = "loading"; // loading, more, end
     this.reading = null;
+    this.refreshing = null;
   }
 
   at(i) {
@@ -75,13 +76,14 @@ export class Rows {
     }
   }
 
-  // refresh reads the pages again that are in sight, and the first one. While a page is being read, it waits, because that read
-  // may have begun before the change; one refresh then stands for all that wait.
+  // refresh reads the pages again that are in sight, and the first one. While something is being read, it waits, because that
+  // read may have begun before the change; one refresh then stands for all that wait.
   refresh(from, to) {
-    if (!this.reading) return this.readAgain(from, to);
-    this.waits ??= this.reading.then(() => {
+    const before = this.reading ?? this.refreshing;
+    if (!before) return (this.refreshing = this.readAgain(from, to).finally(() => (this.refreshing = null)));
+    this.waits ??= before.then(() => {
       this.waits = null;
-      return this.readAgain(from, to);
+      return this.refresh(from, to);
     });
     return this.waits;
   }

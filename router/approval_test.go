@@ -239,3 +239,20 @@ func TestAnOwnerIsAskedElsewhere(t *testing.T) {
 		require.Equal(t, "call_1 true ", b.ended(heard.Run).Reply)
 	})
 }
+
+// A job has no chat: an owner is asked on a channel where one can be reached.
+func TestAnOwnerIsAskedAboutAJobsCall(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, doing(prompting("brief", "clean up", "ann")))
+		asking(b)
+		time.Sleep(time.Hour + time.Minute)
+		synctest.Wait()
+		p := b.onlyApproval(ledger.ApprovalPending)
+		require.Len(t, b.chat.texts("owner"), 1)
+		require.Contains(t, b.chat.texts("owner")[0], "May I use")
+		b.hear(in("owner", "1", "/approve "+string(p.ID)+" allow"))
+		synctest.Wait()
+		require.Equal(t, []string{"call_1 true "}, b.chat.texts("ann"))
+	})
+}

@@ -302,7 +302,7 @@ func (r *Router) newOutbound(c Config, decided pause.Signal) {
 		Store: r.store, Adapter: c.Adapters, Composer: r.compose, Lanes: r.lanes, Now: c.Now, Log: c.Log, Every: r.sweepEvery, Decided: decided,
 	}
 	r.Approvals = &approvals.Approvals{
-		Store: r.store, Composer: r.compose, Routes: r.Routes, Held: r.held, Monitor: c.Monitor, Lanes: r.lanes, Now: c.Now, Log: c.Log,
+		Store: r.store, Composer: r.compose, Routes: r.Routes, Held: r.held, Monitor: c.Monitor, Lanes: r.lanes, Now: c.Now,
 	}
 	r.Pairings = &approvals.Pairings{Store: r.store, Composer: r.compose, Routes: r.Routes, Lanes: r.lanes, Now: c.Now}
 	if c.Nodes != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"sluice/internal/spending"
@@ -55,7 +54,6 @@ type Approvals struct {
 	Monitor  Monitor
 	Lanes    Committer
 	Now      func() time.Time
-	Log      *slog.Logger
 }
 
 // DecideApproval decides about a pending approval. It returns a [*request.Error] if the approval is already decided

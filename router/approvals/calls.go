@@ -167,7 +167,8 @@ func (a *calls) place() sessions.Route {
 }
 
 // question asks about a call: the approvers that a rule names in their own chats, else an owner, either in the run's
-// conversation if an owner may be there, or in an owner's direct chat. If neither exists, the call is only listed.
+// conversation if an owner may be there, or in an owner's direct chat on the same channel. A run without such a place, as
+// that of a job, asks an owner wherever one can be reached. If none can, the call is only listed.
 func (a *calls) question(ctx context.Context, p ledger.Approval) ([]ledger.Delivery, error) {
 	route := a.place()
 	if parent := a.record.SpawnedBy; route.IsZero() && parent != "" {
@@ -187,15 +188,11 @@ func (a *calls) question(ctx context.Context, p ledger.Approval) ([]ledger.Deliv
 		}
 	}
 	if route.IsZero() {
-		a.by.warnNobodyAsked(p)
-		return nil, nil
+		return a.by.Held.AskDeciders(ctx, p, a.place().Channel, questionText(p), bareQuestion(p))
 	}
 	d := a.by.Composer.Delivery(ledger.KindNotice, route, questionText(p), p.Label)
 	d.Session, d.Run = p.Session, p.Run
-	d.AskAbout(p.ID)
-	if p.NeverAlways() == "" {
-		d.OfferAlways(p.ID)
-	}
+	d.AskAbout(p)
 	return []ledger.Delivery{d}, nil
 }
 
@@ -209,11 +206,6 @@ func (a *calls) ownersChat(ctx context.Context, near sessions.Route) (sessions.R
 		return sessions.Route{}, fmt.Errorf("find owner: %w", err)
 	}
 	return there, nil
-}
-
-// warnNobodyAsked logs that a question has no recipient.
-func (d *Approvals) warnNobodyAsked(p ledger.Approval) {
-	d.Log.Warn("a run waits for approval, but its question has no recipient; sluice approvals list shows it", "approval", string(p.ID), "session", string(p.Session))
 }
 
 // reasonKept replaces a reason that the session may not learn.

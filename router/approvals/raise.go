@@ -133,7 +133,7 @@ func (a *calls) askForMore(ctx context.Context, p ledger.Approval, route session
 	raise := p.Terms.Raise
 	d := a.by.Composer.Notice(route, fmt.Sprintf("May I have %s? What is left is not enough for what I am working on.\n\n%s", raise, outbound.SilenceMeans(p)))
 	d.Session, d.Run = p.Session, p.Run
-	d.AskAbout(p.ID)
+	d.AskAbout(p)
 	d.Answers("+"+raise.Shown+" "+raise.When, "No")
 	err := a.by.Lanes.Commit(ctx, ledger.Change{Ask: []ledger.Approval{p}, Deliver: []ledger.Delivery{d}})
 	switch {

@@ -18,23 +18,22 @@ import (
 // questionPrefix is the prefix of the idempotency key of a question about an approval.
 const questionPrefix = "approval/"
 
-// AskAbout makes a delivery the question about an approval.
-func (d *Delivery) AskAbout(id ApprovalID) {
-	d.Asks, d.Idempotency = id.question(), questionPrefix+string(id)
-	d.Controls = []Control{
-		{Label: "Allow", Command: "approve", Args: string(id) + " allow"},
-		{Label: "Deny", Command: "approve", Args: string(id) + " deny"},
+// AskAbout makes a delivery the question about an approval. If a rule may answer such questions, a button shows it.
+func (d *Delivery) AskAbout(p Approval) {
+	d.Asks, d.Idempotency = p.ID.question(), questionPrefix+string(p.ID)
+	answers := []struct{ label, word string }{{"Allow", "allow"}, {"Deny", "deny"}, {"Always allow…", "always"}}
+	if p.NeverAlways() != "" {
+		answers = answers[:2]
+	}
+	d.Controls = nil
+	for _, a := range answers {
+		d.Controls = append(d.Controls, Control{Label: a.label, Command: "approve", Args: string(p.ID) + " " + a.word})
 	}
 }
 
 // ConfirmAbout gives a delivery buttons about an approval that another delivery asks about.
 func (d *Delivery) ConfirmAbout(id ApprovalID, controls []Control) {
 	d.Asks, d.Controls = id.question(), controls
-}
-
-// OfferAlways adds a button to a question that shows the rule which would always allow the call.
-func (d *Delivery) OfferAlways(id ApprovalID) {
-	d.Controls = append(d.Controls, Control{Label: "Always allow…", Command: "approve", Args: string(id) + " always"})
 }
 
 // Answers names the answers of a question about an approval.

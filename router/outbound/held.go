@@ -166,7 +166,7 @@ func (h *HeldDeliveries) AskDeciders(ctx context.Context, p ledger.Approval, cha
 		}
 		for i, q := range []ledger.Delivery{c.Delivery(ledger.KindNotice, route, whole, p.Label), c.Notice(route, bare)} {
 			q.Session, q.Run = p.Session, p.Run
-			q.AskAbout(p.ID)
+			q.AskAbout(p)
 			decision, err := c.Decide(ctx, q, sessions.Record{})
 			if err != nil {
 				return nil, fmt.Errorf("ask the gate about a question: %w", err)

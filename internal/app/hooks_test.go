@@ -143,8 +143,11 @@ func TestHookRefuses(t *testing.T) {
 		if name != "a text" {
 			c.headers = append([]string{"Content-Type", "application/json"}, c.headers...)
 		}
-		status, _ := g.posted(c.path, c.body, c.headers...)
+		status, code := g.posted(c.path, c.body, c.headers...)
 		require.Equal(t, c.status, status, name)
+		if name == "a text" {
+			require.Equal(t, "unsupported_media_type", code, name)
+		}
 	}
 	limited := false
 	for range 30 {

@@ -106,6 +106,8 @@ func TestErrors(t *testing.T) {
 		"turn: too large":    {"POST", "/v1/sessions/main/messages", `{"message":"` + strings.Repeat("x", 1000) + `"}`, 413, `"error":"too_large"`},
 		"create: too large":  {"POST", "/v1/sessions", `{"title":"` + strings.Repeat("x", 1000) + `"}`, 413, `"error":"too_large"`},
 		"bad event id":       {"GET", "/v1/sessions/main/events?after=x", "", 400, "after: want the id of an event"},
+		"empty age":          {"DELETE", "/v1/sessions?status=idle&older_than=", "", 422, "older_than: is empty"},
+		"empty status":       {"DELETE", "/v1/sessions?status=&older_than=1h", "", 422, "status: is empty"},
 		"bad age":            {"DELETE", "/v1/sessions?older_than=2d", "", 400, "older_than"},
 		"no such status":     {"GET", "/v1/deliveries?status=lost", "", 422, `"error":"invalid_request"`},
 		"no such run status": {"GET", "/v1/runs?status=lost", "", 422, `"error":"invalid_request"`},

@@ -40,6 +40,14 @@ func TestMetadataIsBounded(t *testing.T) {
 	require.Len(t, g.created, 1, "what is refused is not made")
 }
 
+// null is no metadata: the record has an object all the same.
+func TestMetadataThatIsNull(t *testing.T) {
+	t.Parallel()
+	g := withMain()
+	require.Equal(t, http.StatusCreated, call(serve(t, g), "POST", "/v1/sessions", `{"metadata":null}`, "authorization: bearer "+token).Code)
+	require.Empty(t, g.created[0].Metadata)
+}
+
 // A page of a list ends with its bytes, says where it goes on, and all pages together have every session, also those of
 // before metadata had a bound.
 func TestListsArePagedByBytes(t *testing.T) {

@@ -29,6 +29,7 @@ func TestErrorsBecomeResponses(t *testing.T) {
 	}{
 		"own":             {fmt.Errorf("read: %w", wire.Conflict("taken")), 409, "conflict", "taken", false},
 		"bad request":     {&request.Error{Field: "to", Text: "is empty"}, 400, "invalid_request", "to: is empty", false},
+		"too long":        {fmt.Errorf("%w: %w", request.ErrTooLong, &request.Error{Field: "message", Text: "is long"}), 413, "too_large", "message: is long", false},
 		"pairing code":    {approvals.ErrPairingCode, 404, "not_found", approvals.ErrPairingCode.Text, false},
 		"pairing locked":  {approvals.ErrPairingLocked, 429, "pairing_locked", approvals.ErrPairingLocked.Text, false},
 		"no room":         {&quota.FullError{Text: "the disk is full"}, 507, "no_space", "the disk is full", false},

@@ -97,9 +97,12 @@ func (i *Intake) replaceEdited(ctx context.Context, in Admission, queued []sessi
 	return &Admitted{Outcome: ledger.OutcomeIgnored}, nil
 }
 
-// dropNew refuses a message because the queue is full, and tells its sender.
+// dropNew refuses a message because the queue is full. A program gets the error; a person is told.
 func (i *Intake) dropNew(ctx context.Context, in Admission, waiting int) (*Admitted, error) {
 	i.Metrics.Dropped.WithLabelValues("new").Inc()
+	if in.Session != "" {
+		return nil, request.ErrQueueFull
+	}
 	text := fmt.Sprintf("I'm still busy and %d messages are waiting, so I did not accept your last one. Please send it again later.", waiting)
 	got, err := i.answerEvent(ctx, in, ledger.OutcomeIgnored, text)
 	return &got, err

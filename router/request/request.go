@@ -11,6 +11,8 @@ var (
 	ErrStopping = errors.New("gateway is stopping")
 	// ErrQueueFull: the new message itself was refused because the session's queue is full.
 	ErrQueueFull = errors.New("queue is full")
+	// ErrTooLong: the message is longer than the gateway accepts.
+	ErrTooLong = errors.New("message is too long")
 )
 
 // ErrReused: another request has used the key before, so its outcome is not the answer to this request.

@@ -158,7 +158,8 @@ func (t *Tokens) Identify(r *http.Request, basic bool) (Caller, error) {
 
 func (t *Tokens) identify(r *http.Request, basic bool) (Caller, error) {
 	given := r.Header.Get("Authorization")
-	token, ok := strings.CutPrefix(given, "Bearer ")
+	scheme, token, ok := strings.Cut(given, " ")
+	ok = ok && strings.EqualFold(scheme, "Bearer")
 	if !ok && basic {
 		_, token, ok = r.BasicAuth()
 	}

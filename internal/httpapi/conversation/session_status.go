@@ -82,10 +82,16 @@ func withStatus(metadata json.RawMessage, status toolStatus) json.RawMessage {
 	return out.Bytes()
 }
 
-// withoutStatus is metadata from a request without the status that an earlier response had in it.
+// withoutStatus is metadata from a request without the status that an earlier response had in it. null counts as none.
 func withoutStatus(metadata json.RawMessage) json.RawMessage {
 	var keys map[string]json.RawMessage
-	if json.Unmarshal(metadata, &keys) != nil || keys[statusKey] == nil {
+	if json.Unmarshal(metadata, &keys) != nil {
+		return metadata
+	}
+	if keys == nil {
+		return nil
+	}
+	if keys[statusKey] == nil {
 		return metadata
 	}
 	delete(keys, statusKey)

@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/view"
@@ -251,12 +254,26 @@ type deleted struct {
 	Deleted int `json:"deleted"`
 }
 
-// DeleteMatching ends the sessions that match. It needs a condition: nobody deletes everything by leaving something out.
-func (a *SessionAPI) DeleteMatching(ctx context.Context, in *struct {
+// matching are the conditions of DeleteMatching.
+type matching struct {
 	Status    string `query:"status" enum:"idle" doc:"only sessions that are not busy"`
 	OlderThan string `query:"older_than" doc:"only sessions inactive for this long: digits with s, m or h, for example 1h30m"`
-},
-) (*wire.Body[deleted], error) {
+}
+
+// Resolve implements [huma.Resolver]: an empty condition is an error. It would otherwise count as left out, and more would be
+// deleted than meant.
+func (*matching) Resolve(ctx huma.Context) (wrong []error) {
+	u := ctx.URL()
+	for name, values := range u.Query() {
+		if slices.Contains(values, "") {
+			wrong = append(wrong, &huma.ErrorDetail{Location: "query." + name, Message: "is empty"})
+		}
+	}
+	return wrong
+}
+
+// DeleteMatching ends the sessions that match. It needs a condition: nobody deletes everything by leaving something out.
+func (a *SessionAPI) DeleteMatching(ctx context.Context, in *matching) (*wire.Body[deleted], error) {
 	q := ledger.SessionQuery{MaxLevel: auth.CallerOf(ctx).Level, Limit: sessionListMax, Bound: view.NewBound()}
 	if in.OlderThan != "" {
 		idle, err := wire.ParseAge("older_than", in.OlderThan)

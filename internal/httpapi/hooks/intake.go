@@ -97,7 +97,7 @@ func (a *Intake) refuse(w http.ResponseWriter, r *http.Request, e *hook.Refusal,
 		}
 		return "unknown", wire.NewError(http.StatusNotFound, "not_found", e.Text)
 	case hook.BadType:
-		return "malformed", wire.NewError(http.StatusUnsupportedMediaType, "unsupported_type", e.Text)
+		return "malformed", wire.NewError(http.StatusUnsupportedMediaType, "unsupported_media_type", e.Text)
 	case hook.Conflict:
 		return "conflict", wire.Conflict(e.Text)
 	case hook.Unsigned:

@@ -32,6 +32,9 @@ func Of(err error) (told *wire.Error, fault bool) {
 		return wire.NewError(http.StatusConflict, "key_reused", request.ErrReused.Text), false
 	}
 	if bad, ok := errors.AsType[*request.Error](err); ok {
+		if errors.Is(err, request.ErrTooLong) {
+			return wire.TooLarge(bad.Error()), false
+		}
 		return wire.BadRequest(bad.Error()), false
 	}
 	if full, ok := errors.AsType[*quota.FullError](err); ok {

@@ -132,6 +132,7 @@ func TestFaultsThatWaitingDoesNotMend(t *testing.T) {
 		"asked to wait": {fails(sessions.ModelRateLimited, time.Hour), "too many requests"},
 		"too long":      {fails(sessions.ModelOverflow, 0), "too long"},
 		"empty reply":   {sessiontest.Says(""), "empty reply"},
+		"only spaces":   {sessiontest.Says(" \n"), "empty reply"},
 		"panic":         {func(context.Context, sessions.Request, func(sessions.Chunk)) (sessions.Completion, error) { panic("x") }, "did not accept"},
 		"not a modelerr": {func(context.Context, sessions.Request, func(sessions.Chunk)) (sessions.Completion, error) {
 			return sessions.Completion{}, errors.New("x")
@@ -149,6 +150,18 @@ func TestFaultsThatWaitingDoesNotMend(t *testing.T) {
 			}
 			require.Len(t, b.model.Asked(), 1, "asked once")
 		})
+	}
+}
+
+// A job, and an agent that another one has answered, may have nothing to say.
+func TestEmptyReplyIsSilenceWhereNobodyWaits(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []sessions.RunKind{sessions.KindTrigger, sessions.KindReply, sessions.KindAnnounce} {
+		b := newBundle(t, sessiontest.Says(""))
+		b.run.Kind = kind
+		answer, err := b.ask(t.Context(), "hi")
+		require.NoError(t, err, kind)
+		require.Empty(t, answer.Text)
 	}
 }
 

@@ -298,6 +298,11 @@ func failureKind(err error) string {
 	return "not_asked"
 }
 
+// mayBeSilent reports whether an empty reply in a run of this kind means silence. Where somebody waits for it, it is a failure.
+func mayBeSilent(k sessions.RunKind) bool {
+	return k == sessions.KindTrigger || k == sessions.KindReply || k == sessions.KindAnnounce
+}
+
 // answer is the run's result: the last message is a plain answer, or the client has calls to work on.
 func (w *work) answer(ctx context.Context) (*runs.Answer, error) {
 	if len(w.handed) > 0 {
@@ -305,10 +310,10 @@ func (w *work) answer(ctx context.Context) (*runs.Answer, error) {
 	}
 	last := w.session.Last()
 	text := last.Text()
-	if text == "" && !w.usedTools && w.program != nil {
-		return nil, failed(errors.New("the program's reply is empty"), "The program that answers here gave an empty reply. Please ask again.")
-	}
-	if text == "" && !w.usedTools {
+	if strings.TrimSpace(text) == "" && !w.usedTools && !mayBeSilent(w.run.Kind) {
+		if w.program != nil {
+			return nil, failed(errors.New("the program's reply is empty"), "The program that answers here gave an empty reply. Please ask again.")
+		}
 		return nil, failed(errors.New("the reply is empty"), "My model gave an empty reply. Please ask again.")
 	}
 	if w.cut {

@@ -175,6 +175,9 @@ func (f *File) Watch(ctx context.Context, seen Stamps) {
 	})
 }
 
+// errEmptied: the file has lost its content while the gateway runs.
+var errEmptied = errors.New("the file is empty: write the configuration again; for the defaults, write a comment into it")
+
 // read applies the file if its configuration differs from the running one.
 func (f *File) read(ctx context.Context, path string) error {
 	f.applying.Lock()
@@ -182,6 +185,9 @@ func (f *File) read(ctx context.Context, path string) error {
 	c, err := f.source.Loader.Load(path)
 	if err != nil || len(settings.Diff(settings.KeysOf(f.Running()), settings.KeysOf(c))) == 0 {
 		return err
+	}
+	if info, err := os.Stat(path); err == nil && info.Size() == 0 { // an editor or a full disk has cut it; nobody means all defaults
+		return errEmptied
 	}
 	waiting, err := f.apply(c)
 	if err != nil {

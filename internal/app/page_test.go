@@ -72,7 +72,9 @@ func (p *process) start(path string) {
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(profile),
 		// Each window would load two pages of Chromium's own for its address bar, which nobody types into.
-		chromedp.Flag("disable-features", "Translate,WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup,AimEnabled"))
+		chromedp.Flag("disable-features", "Translate,WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup,AimEnabled"),
+		// Without V8's optimizing compilers, the tests that look at all views take less processor time.
+		chromedp.Flag("js-flags", "--no-opt --no-maglev"))
 	all, end := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, closeTab := chromedp.NewContext(all)
 	p.ctx, p.stop = ctx, func() {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -59,7 +60,13 @@ owners: ["telegram:1001"]
 	put("ops")
 	require.Equal(t, "PUBLIC/trusted", taint(), "it has not read the file")
 	before := len(g.said(group.ID))
-	say(private, tell, private) // the question
+	bots.Say(private, owner, tell)
+	asks := func(m telegramtest.Message) bool { return strings.Contains(m.Text, "May I") }
+	for sent := bots.Sent(private.ID); !slices.ContainsFunc(sent, asks); { // the reply of the turn before may come first
+		var err error
+		sent, err = bots.WaitSent(t.Context(), private.ID, len(sent)+1)
+		require.NoError(t, err)
+	}
 	var waiting struct {
 		Approvals []struct{ Tool, Why string }
 	}

@@ -104,29 +104,19 @@ func (w *world) untilAnnounced(target int64) {
 func (w *world) converse(person int64, point string) []string {
 	w.t.Helper()
 	target := person + 1000
-	w.startReady()
+	if w.process == nil {
+		w.startArmable()
+	}
 	w.say(target, "")
 	w.awaitAnswers()
-	env := []string{}
-	if point != "" {
-		w.untilIdle()
-		w.terminate()
-		env = append(env, faultpoint.Env+"="+point)
-		w.startReady(env...)
-	}
-	w.say(person, ask(target))
-	if point != "" {
-		ctx, cancel := context.WithTimeout(w.t.Context(), readyWithin)
-		defer cancel()
-		killed, err := w.process.Killed(ctx)
-		require.NoError(w.t, err, "%s was not reached", point)
-		require.True(w.t, killed, "%s: the gateway ended otherwise", point)
-		w.startReady()
+	asks := func() { w.say(person, ask(target)) }
+	if point == "" {
+		asks()
+	} else {
+		w.dies(point, asks)
 	}
 	w.untilAnnounced(target)
-	said := w.conversation(person)
-	w.terminate()
-	return said
+	return w.conversation(person)
 }
 
 // conversation is all that was said of a person's question, in both sessions and to the other one's people.

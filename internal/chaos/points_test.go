@@ -2,10 +2,10 @@ package chaos_test
 
 import (
 	"context"
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -111,14 +111,8 @@ func modes(all ...string) []string {
 // again without harm until the message is answered.
 func (w *world) dieAt(s step, person int64) {
 	w.t.Helper()
-	w.startReady(fmt.Sprintf("%s=%s", faultpoint.Env, s.point))
-	said := w.say(person, s.words)
-	ctx, cancel := context.WithTimeout(w.t.Context(), readyWithin)
-	defer cancel()
-	killed, err := w.process.Killed(ctx)
-	require.NoError(w.t, err, "step %s was not reached", s.point)
-	require.True(w.t, killed, "step %s: the gateway ended otherwise", s.point)
-	w.startReady()
+	var said chaos.Said
+	w.dies(string(s.point), func() { said = w.say(person, s.words) })
 	w.awaitAnswers()
 	unknown := len(w.rows("unknown")) - w.unknown
 	w.unknown += unknown
@@ -132,7 +126,29 @@ func (w *world) dieAt(s step, person int64) {
 	if strings.Contains(s.words, "[long]") {
 		w.wholeLongAnswer(person, unknown)
 	}
-	w.terminate()
+}
+
+// startArmable starts a gateway that dies where the file w.armed says.
+func (w *world) startArmable() {
+	w.t.Helper()
+	w.startReady(faultpoint.FileEnv + "=" + w.armed)
+}
+
+// dies lets the gateway that runs die at a point because of what is done, and starts the next one.
+func (w *world) dies(point string, do func()) {
+	w.t.Helper()
+	if w.process == nil {
+		w.startArmable()
+	}
+	require.NoError(w.t, os.WriteFile(w.armed, []byte(point), 0o600))
+	do()
+	ctx, cancel := context.WithTimeout(w.t.Context(), readyWithin)
+	defer cancel()
+	killed, err := w.process.Killed(ctx)
+	require.NoError(w.t, err, "%s was not reached", point)
+	require.True(w.t, killed, "%s: the gateway ended otherwise", point)
+	require.NoError(w.t, os.Remove(w.armed))
+	w.startArmable()
 }
 
 // wholeLongAnswer checks that each line of a long answer is shown, in order; of

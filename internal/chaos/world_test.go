@@ -40,7 +40,8 @@ type world struct {
 
 	process *child.Process // nil while the gateway is down
 	lives   int
-	unknown int // sends that the gateway had called unknown when they were last counted
+	armed   string // file that names the point at which the gateway dies
+	unknown int    // sends that the gateway had called unknown when they were last counted
 	said    []chaos.Said
 	count   map[int64]int // messages of each person
 }
@@ -70,6 +71,7 @@ func newWorld(t *testing.T, o options) *world {
 	w := &world{t: t, binary: binary, seed: *seed + o.seedPlus, count: map[int64]int{}, shown: make(chan struct{}, 1)}
 	t.Logf("seed: -chaos.seed=%d", *seed)
 	w.rng = rand.New(rand.NewPCG(w.seed, 0))
+	w.armed = filepath.Join(t.TempDir(), "armed")
 	if o.platform == "" {
 		o.platform = "telegram"
 	}

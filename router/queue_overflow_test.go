@@ -48,6 +48,7 @@ func TestProgramsGetErrorsForRefusedMessages(t *testing.T) {
 			return err
 		}
 		require.NoError(t, program("2", "second"))
+		require.NoError(t, program("2", "second"), "the repeated request is the one that waits")
 		require.ErrorIs(t, program("3", "third"), request.ErrQueueFull)
 		require.ErrorIs(t, program("4", strings.Repeat("x", 1001)), request.ErrTooLong)
 		synctest.Wait()

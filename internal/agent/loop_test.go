@@ -162,6 +162,13 @@ func TestEmptyReplyIsSilenceWhereNobodyWaits(t *testing.T) {
 		answer, err := b.ask(t.Context(), "hi")
 		require.NoError(t, err, kind)
 		require.Empty(t, answer.Text)
+
+		b = newBundle(t, func(context.Context, sessions.Request, func(sessions.Chunk)) (sessions.Completion, error) {
+			return sessions.Completion{Truncated: true}, nil
+		})
+		b.run.Kind = kind
+		_, err = b.ask(t.Context(), "hi")
+		require.ErrorContains(t, err, "empty", "it reached the model's limit before its first word")
 	}
 }
 

@@ -310,7 +310,7 @@ func (w *work) answer(ctx context.Context) (*runs.Answer, error) {
 	}
 	last := w.session.Last()
 	text := last.Text()
-	if strings.TrimSpace(text) == "" && !w.usedTools && !mayBeSilent(w.run.Kind) {
+	if strings.TrimSpace(text) == "" && !w.usedTools && (w.cut || !mayBeSilent(w.run.Kind)) {
 		if w.program != nil {
 			return nil, failed(errors.New("the program's reply is empty"), "The program that answers here gave an empty reply. Please ask again.")
 		}

@@ -54,10 +54,14 @@ type Config struct {
 
 	read    []string
 	written map[string]string
+	blank   bool
 }
 
 // Written returns the texts with references such as ${NAME} as they are written, by the paths of their keys.
 func (c *Config) Written() map[string]string { return c.written }
+
+// Blank reports whether the text of the configuration was empty or only white space, as that of a truncated file.
+func (c *Config) Blank() bool { return c.blank }
 
 // FilesRead returns the files that were read through references such as ${file:/path}.
 func (c *Config) FilesRead() []string { return c.read }
@@ -218,7 +222,7 @@ type AgentToAgent struct {
 type Queue struct {
 	Mode       string `yaml:"mode" enum:"steer,followup,collect,interrupt" doc:"What happens to a message that arrives during a run. steer: it is added to the run, between two steps. followup: it becomes its own run afterwards. collect: all waiting messages become one run afterwards. interrupt: it ends the run and is handled together with the earlier messages. /queue sets the mode for one session."`
 	Cap        int    `yaml:"cap" min:"1" max:"1000" doc:"Messages that may wait until a run ends."`
-	Drop       string `yaml:"drop" enum:"old,new" doc:"Which message is dropped when the queue is full, the oldest or the new one. Its sender is notified."`
+	Drop       string `yaml:"drop" enum:"old,new" doc:"Which message is dropped when the queue is full, the oldest or the new one. Its sender is notified; a caller of the API gets 429 for a new one."`
 	DebounceMs int    `yaml:"debounceMs" min:"0" max:"60000" doc:"In mode collect: milliseconds without a new message before the waiting ones are handled."`
 }
 
@@ -344,7 +348,7 @@ type Limits struct {
 	PerToken        scalar.Rate `yaml:"perToken" doc:"Requests with one token of the API in a period, for example 600/1m. More are refused with status 429. Tokens with the role owner are not limited. Default: no limit."`
 
 	DeliveryLife    Duration `yaml:"deliveryLife" doc:"A delivery that could not be sent within this time expires."`
-	MaxMessageBytes int      `yaml:"maxMessageBytes" min:"1024" max:"16777216" doc:"Longest text of an incoming message. The sender of a longer one is notified."`
+	MaxMessageBytes int      `yaml:"maxMessageBytes" min:"1024" max:"16777216" doc:"Longest text of an incoming message. The sender of a longer one is notified; a caller of the API gets 413."`
 	MaxMediaBytes   int      `yaml:"maxMediaBytes" min:"1024" max:"268435456" doc:"Largest file in an incoming or outgoing message. The files of one message may have twice this size together."`
 	HistoryKeep     int      `yaml:"historyKeep" min:"0" max:"1000" doc:"Messages of a group without a mention that are kept as background for the next reply."`
 	RunAttempts     int      `yaml:"runAttempts" min:"1" max:"100" doc:"How many times a run is started, if crashes interrupt it, before it counts as failed."`

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -119,6 +120,7 @@ func (l Loader) Parse(file string, data []byte) (*Config, error) {
 		}
 		c.read, c.written = slices.Sorted(maps.Keys(d.expand.files)), d.written
 	}
+	c.blank = len(bytes.TrimSpace(data)) == 0
 	if state, _ := l.Getenv(EnvState); state != "" {
 		c.State = state
 	}

@@ -176,7 +176,7 @@ func (f *File) Watch(ctx context.Context, seen Stamps) {
 }
 
 // errEmptied: the file has lost its content while the gateway runs.
-var errEmptied = errors.New("the file is empty: write the configuration again; for the defaults, write a comment into it")
+var errEmptied = errors.New("the file is empty: restore it, or write a comment into it to use the defaults")
 
 // read applies the file if its configuration differs from the running one.
 func (f *File) read(ctx context.Context, path string) error {
@@ -186,7 +186,7 @@ func (f *File) read(ctx context.Context, path string) error {
 	if err != nil || len(settings.Diff(settings.KeysOf(f.Running()), settings.KeysOf(c))) == 0 {
 		return err
 	}
-	if info, err := os.Stat(path); err == nil && info.Size() == 0 { // an editor or a full disk has cut it; nobody means all defaults
+	if c.Blank() { // an editor or a full disk has truncated it; an empty file does not ask for the defaults
 		return errEmptied
 	}
 	waiting, err := f.apply(c)

@@ -74,8 +74,8 @@ func New(l net.Listener, log *slog.Logger, token, version string) *Waiting {
 
 // hasToken reports whether a caller has the gateway's token. Other callers learn only which components are missing.
 func (w *Waiting) hasToken(r *http.Request) bool {
-	given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	return ok && w.token != "" && subtle.ConstantTimeCompare([]byte(given), []byte(w.token)) == 1
+	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return strings.EqualFold(scheme, "Bearer") && w.token != "" && subtle.ConstantTimeCompare([]byte(given), []byte(w.token)) == 1
 }
 
 type waitingHealth struct {

@@ -178,22 +178,25 @@ const TokenPrefix = "token:"
 // TokenUser is the user id of a program with a named token.
 func TokenUser(name string) sessions.UserID { return sessions.UserID(TokenPrefix + name) }
 
-// Among returns the owners and approvers who may decide alone and can be asked in a chat, those on the channel first.
+// Among returns the owners and approvers who may decide alone and can be asked in a chat, those on the channel first,
+// and the page last: nobody may look at it for days.
 func Among(owners []string, t sessions.Terms, channel string) []string {
 	all := slices.Clone(owners)
 	for _, list := range t.Approvers {
 		all = append(all, list...)
 	}
-	var here, elsewhere []string
+	var here, elsewhere, page []string
 	for _, who := range all {
 		switch on, id, _ := sessions.ParsePrincipal(who); {
 		case strings.HasPrefix(string(id), TokenPrefix): // a token has no chat
 		case !(Verdict{Actor: who, Owner: slices.Contains(owners, who)}).May(t):
 		case on == channel:
 			here = append(here, who)
+		case on == "webchat":
+			page = append(page, who)
 		default:
 			elsewhere = append(elsewhere, who)
 		}
 	}
-	return append(here, elsewhere...)
+	return slices.Concat(here, elsewhere, page)
 }

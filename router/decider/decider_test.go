@@ -79,5 +79,6 @@ func TestAmong(t *testing.T) {
 	} {
 		require.Equal(t, c.want, Among(owners, sessions.Terms{Approvers: c.lists}, "test"), name)
 	}
+	require.Equal(t, []string{"slack:ann", "webchat:local"}, Among([]string{"webchat:local", "slack:ann"}, sessions.Terms{}, ""), "the page last")
 	require.EqualValues(t, "token:ops", TokenUser("ops"))
 }

@@ -23,7 +23,7 @@ func (i *Intake) makeRoom(ctx context.Context, s *place.Settings, in Admission, 
 		return nil, fmt.Errorf("read queue: %w", err)
 	}
 	if in.Exclusive && len(waiting) > 0 {
-		return i.busyOrRepeat(ctx, in)
+		return i.refusedOrRepeat(ctx, in, request.ErrBusy)
 	}
 	if in.Exclusive {
 		change.Idle = append(change.Idle, record.ID)
@@ -69,11 +69,11 @@ func overflowText(limit int, first sessions.Run, at sessions.Route) string {
 	return text + ", starting with: " + usertext.Quote(usertext.Text(first.Input))
 }
 
-// busyOrRepeat distinguishes a repeated request from a new one for a busy session.
-func (i *Intake) busyOrRepeat(ctx context.Context, in Admission) (*Admitted, error) {
+// refusedOrRepeat distinguishes a repeated request, which gets its first result, from a new one, which is refused.
+func (i *Intake) refusedOrRepeat(ctx context.Context, in Admission, refusal error) (*Admitted, error) {
 	got, err := i.repeated(ctx, in)
 	if errors.Is(err, sessions.ErrNotFound) {
-		return nil, request.ErrBusy
+		return nil, refusal
 	}
 	return &got, err
 }
@@ -97,12 +97,17 @@ func (i *Intake) replaceEdited(ctx context.Context, in Admission, queued []sessi
 	return &Admitted{Outcome: ledger.OutcomeIgnored}, nil
 }
 
-// dropNew refuses a message because the queue is full. A program gets the error; a person is told.
+// dropNew refuses a message because the queue is full. A caller of the API (a program, the page, the CLI) gets the error; a
+// person in a chat is notified.
 func (i *Intake) dropNew(ctx context.Context, in Admission, waiting int) (*Admitted, error) {
-	i.Metrics.Dropped.WithLabelValues("new").Inc()
 	if in.Session != "" {
-		return nil, request.ErrQueueFull
+		got, err := i.refusedOrRepeat(ctx, in, request.ErrQueueFull)
+		if errors.Is(err, request.ErrQueueFull) {
+			i.Metrics.Dropped.WithLabelValues("new").Inc()
+		}
+		return got, err
 	}
+	i.Metrics.Dropped.WithLabelValues("new").Inc()
 	text := fmt.Sprintf("I'm still busy and %d messages are waiting, so I did not accept your last one. Please send it again later.", waiting)
 	got, err := i.answerEvent(ctx, in, ledger.OutcomeIgnored, text)
 	return &got, err

@@ -168,7 +168,7 @@ func (h *handler) problem(err error) error {
 	switch {
 	case e.Status == http.StatusNotFound:
 		return fmt.Errorf("%w: %s", a2a.ErrTaskNotFound, e.Message)
-	case e.Status >= http.StatusInternalServerError:
+	case e.Status >= http.StatusInternalServerError, e.Status == http.StatusTooManyRequests, e.Status == http.StatusConflict: // later, it may succeed
 		return fmt.Errorf("%w: %s", a2a.ErrServerError, e.Message)
 	}
 	return fmt.Errorf("%w: %s", a2a.ErrInvalidRequest, e.Message)

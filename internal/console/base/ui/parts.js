@@ -475,7 +475,7 @@ export function Act({ run, done, tone = "", icon, children, small = true, title,
   `;
 }
 
-// Order drops what is read late. Of two reads that run at the same time, the one that began first may end last.
+// Order drops results that arrive late. Of two reads that run at the same time, the one that began first may end last.
 export class Order {
   made = 0;
   taken = 0;
@@ -485,7 +485,7 @@ export class Order {
     return ++this.made;
   }
 
-  // takes reports whether the result of a read is news, and notes it.
+  // takes reports whether the result of a read is newer than the last one that was taken, and notes it.
   takes(n) {
     if (n <= this.taken) return false;
     this.taken = n;

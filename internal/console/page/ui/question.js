@@ -17,11 +17,13 @@ export function Question({ session, busy, chat, told }) {
   const box = useRef(null);
   const latest = useRef(null);
   latest.current = shown;
+  const here = useRef(session);
+  here.current = session;
   const order = useRef(null);
   order.current ??= new Order();
 
   const look = async () => {
-    if (!session) return;
+    if (!session || session !== here.current) return; // another session is shown now
     const mine = order.current.begin();
     try {
       const { approvals } = await json(`/v1/approvals?status=pending&limit=50&session=${encodeURIComponent(session)}`);

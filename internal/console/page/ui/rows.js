@@ -8,6 +8,7 @@ import { page } from "../base.js";
 
 const first = 50; // rows of the first page, and of those that are read again
 const further = 200; // rows of the pages that follow
+const patience = 30000; // milliseconds after which a refresh ends without its response
 
 export class Rows {
   constructor({ path, take, id, changed, sort }) {
@@ -27,6 +28,8 @@ export class Rows {
     this.state = "loading"; // loading, more, end
     this.reading = null;
     this.refreshing = null;
+    this.waits = null;
+    this.sight = [0, 0]; // the first and the last row that are in sight
   }
 
   at(i) {
@@ -79,11 +82,12 @@ export class Rows {
   // refresh reads the pages again that are in sight, and the first one. While something is being read, it waits, because that
   // read may have begun before the change; one refresh then stands for all that wait.
   refresh(from, to) {
+    this.sight = [from, to];
     const before = this.reading ?? this.refreshing;
-    if (!before) return (this.refreshing = this.readAgain(from, to).finally(() => (this.refreshing = null)));
+    if (!before) return (this.refreshing = this.readAgain(...this.sight).finally(() => (this.refreshing = null)));
     this.waits ??= before.then(() => {
       this.waits = null;
-      return this.refresh(from, to);
+      return this.refresh(...this.sight);
     });
     return this.waits;
   }
@@ -98,7 +102,7 @@ export class Rows {
     const fresh = new Map();
     for (const p of wanted) {
       try {
-        const { body, next } = await page(p.path);
+        const { body, next } = await page(p.path, { signal: AbortSignal.timeout(patience) });
         if (!this.pages.includes(p)) return; // the list was read again in the meantime
         if (p === this.pages[0]) this.body = body;
         for (const row of this.merge(this.take(body), p, !next && !body.next)) fresh.set(this.id(row), row);
@@ -155,7 +159,7 @@ export class Rows {
     this.gone.clear();
     this.fresh = [];
     this.pages = [];
-    this.reading = null;
+    this.reading = this.refreshing = this.waits = null;
     this.next = "";
     this.state = "loading";
     this.changed();

@@ -244,8 +244,7 @@ func TestAnOwnerIsAskedElsewhere(t *testing.T) {
 func TestAnOwnerIsAskedAboutAJobsCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBundle(t, doing(prompting("brief", "clean up", "ann")))
-		asking(b)
+		b := newBundle(t, doing(prompting("brief", "clean up", "ann")), asking)
 		time.Sleep(time.Hour + time.Minute)
 		synctest.Wait()
 		p := b.onlyApproval(ledger.ApprovalPending)

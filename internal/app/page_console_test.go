@@ -165,6 +165,17 @@ func TestConsoleListsMoveNothingUnderThePointer(t *testing.T) {
 		return rows.fresh.length;
 	})`))
 
+	// Refreshes come one after the other, and the last one reads what was in sight last.
+	require.Equal(t, []int{1, 3}, eval[[]int](b, `import("/ui/rows.js").then(async ({ Rows }) => {
+		const rows = new Rows({ path: (limit) => "/v1/deliveries?limit=" + limit, take: (b) => b.deliveries, id: (d) => d.id, changed: () => {} });
+		await rows.begin();
+		await rows.more();
+		const before = reads, one = rows.refresh(0, 20), at = reads - before;
+		rows.refresh(0, 20);
+		await Promise.all([one, rows.refresh(60, 80)]);
+		return [at, reads - before];
+	})`))
+
 	eval[bool](b, `window.first = 100, document.querySelector("[data-view=deliveries]").click(), true`)
 	b.until(`document.querySelector(".row input")`)
 	b.click(".row input")

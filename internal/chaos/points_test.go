@@ -131,7 +131,7 @@ func (w *world) dieAt(s step, person int64) {
 // startArmable starts a gateway that dies where the file w.armed says.
 func (w *world) startArmable() {
 	w.t.Helper()
-	w.startReady(faultpoint.FileEnv + "=" + w.armed)
+	w.startReady(faultpoint.Env + "=" + w.armed)
 }
 
 // dies lets the gateway that runs die at a point because of what is done, and starts the next one.

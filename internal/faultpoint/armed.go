@@ -34,14 +34,10 @@ func Hit(p Point) {
 	select {} // nothing may happen here until the signal is delivered
 }
 
-// armed is the point that is armed, with how often it must be reached.
+// armed is the point that is armed, with how often it must be reached; empty: none.
 func armed() string {
-	path := os.Getenv(FileEnv)
-	if path == "" {
-		return os.Getenv(Env)
-	}
-	text, err := os.ReadFile(path) //nolint:gosec // the test that starts this program names it
-	if err != nil {
+	text, err := os.ReadFile(os.Getenv(Env))
+	if err != nil { // no file is named, or it is missing
 		return ""
 	}
 	return strings.TrimSpace(string(text))

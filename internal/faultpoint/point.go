@@ -28,13 +28,9 @@ const (
 	SendAfterReceipt   Point = "send-after-receipt"   // "sent" is stored
 )
 
-// Env is the environment variable that arms a point: its name kills the process when the point is reached,
-// "<name>:<n>" when it is reached for the n-th time.
+// Env is the environment variable that names a file with the armed point: its name kills the process when the point is reached,
+// "<name>:<n>" when it is reached for the n-th time. The file may be missing, and may change at any time.
 const Env = "SLUICE_FAULTPOINT"
-
-// FileEnv is the environment variable that names a file with what Env would contain. The file may be missing, and may change
-// at any time.
-const FileEnv = "SLUICE_FAULTFILE"
 
 // ClockEnv is the environment variable that names a file with the duration by which the process's wall clock is ahead, such as -1h.
 // The file may change at any time. The process's monotonic clock is not affected.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"sluice/internal/httpapi/operator"
+	"sluice/internal/httpapi/wire"
 	"sluice/internal/pause"
 )
 
@@ -74,8 +75,8 @@ func New(l net.Listener, log *slog.Logger, token, version string) *Waiting {
 
 // hasToken reports whether a caller has the gateway's token. Other callers learn only which components are missing.
 func (w *Waiting) hasToken(r *http.Request) bool {
-	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	return strings.EqualFold(scheme, "Bearer") && w.token != "" && subtle.ConstantTimeCompare([]byte(given), []byte(w.token)) == 1
+	given, ok := wire.Bearer(r)
+	return ok && w.token != "" && subtle.ConstantTimeCompare([]byte(given), []byte(w.token)) == 1
 }
 
 type waitingHealth struct {

@@ -40,6 +40,9 @@ func (in Admission) arrival() place.Arrival {
 	return place.Arrival{Inbound: in.Inbound, Session: in.Session, New: in.fresh, Order: in.order, Command: commands.KindOf(in.Inbound), Found: in.found}
 }
 
+// overAPI reports whether a caller of the API (a program, the page, the CLI) waits for the result. Errors go to it, not into a chat.
+func (in Admission) overAPI() bool { return in.Session != "" }
+
 func (in Admission) speaker() string { return sessions.Principal(in.Route.Channel, in.Sender.ID) }
 
 // talks reports whether the event is for the agent: a message or an edit, but no other order.

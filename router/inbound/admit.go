@@ -193,8 +193,8 @@ func whyRefused(s *place.Settings, in Admission) string {
 // admitMessage handles the message of an admitted person to the agent.
 func (i *Intake) admitMessage(ctx context.Context, s *place.Settings, in Admission, owner bool) (Admitted, error) {
 	if s.MaxTextBytes > 0 && len(in.Text) > s.MaxTextBytes {
-		if in.Session != "" {
-			return Admitted{}, fmt.Errorf("%w: %w", request.ErrTooLong, &request.Error{Field: "message", Text: fmt.Sprintf("is %d bytes long, the maximum is %d; split it, or send it as a file", len(in.Text), s.MaxTextBytes)})
+		if in.overAPI() {
+			return Admitted{}, request.TooLong("message", len(in.Text), s.MaxTextBytes)
 		}
 		text := fmt.Sprintf("That message is too long: %d bytes, and the limit is %d. Please split it or send it as a file.", len(in.Text), s.MaxTextBytes)
 		return i.answerEvent(ctx, in, ledger.OutcomeIgnored, text)

@@ -97,10 +97,9 @@ func (i *Intake) replaceEdited(ctx context.Context, in Admission, queued []sessi
 	return &Admitted{Outcome: ledger.OutcomeIgnored}, nil
 }
 
-// dropNew refuses a message because the queue is full. A caller of the API (a program, the page, the CLI) gets the error; a
-// person in a chat is notified.
+// dropNew refuses a message because the queue is full. A caller of the API gets the error; a person in a chat is notified.
 func (i *Intake) dropNew(ctx context.Context, in Admission, waiting int) (*Admitted, error) {
-	if in.Session != "" {
+	if in.overAPI() {
 		got, err := i.refusedOrRepeat(ctx, in, request.ErrQueueFull)
 		if errors.Is(err, request.ErrQueueFull) {
 			i.Metrics.Dropped.WithLabelValues("new").Inc()

@@ -45,7 +45,7 @@ func (p Proactive) check(s *place.Settings) error {
 	case text == "" && files == 0:
 		return &request.Error{Field: "text", Text: "is empty: give a text, a file or both"}
 	case s.MaxTextBytes > 0 && len(p.Text) > s.MaxTextBytes:
-		return fmt.Errorf("%w: %w", request.ErrTooLong, &request.Error{Field: "text", Text: fmt.Sprintf("is %d bytes long, the maximum is %d", len(p.Text), s.MaxTextBytes)})
+		return request.TooLong("text", len(p.Text), s.MaxTextBytes)
 	case len(p.Buttons) > buttonsMax:
 		return &request.Error{Field: "buttons", Text: fmt.Sprintf("has %d items, the maximum is %d", len(p.Buttons), buttonsMax)}
 	case files > filesMax:

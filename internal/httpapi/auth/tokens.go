@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sluice/internal/httpapi/wire"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -158,8 +159,7 @@ func (t *Tokens) Identify(r *http.Request, basic bool) (Caller, error) {
 
 func (t *Tokens) identify(r *http.Request, basic bool) (Caller, error) {
 	given := r.Header.Get("Authorization")
-	scheme, token, ok := strings.Cut(given, " ")
-	ok = ok && strings.EqualFold(scheme, "Bearer")
+	token, ok := wire.Bearer(r)
 	if !ok && basic {
 		_, token, ok = r.BasicAuth()
 	}

@@ -23,13 +23,14 @@ export function Question({ session, busy, chat, told }) {
   order.current ??= new Order();
 
   const look = async () => {
-    if (!session || session !== here.current) return; // another session is shown now
+    if (!session) return;
     const mine = order.current.begin();
+    const current = () => session === here.current && order.current.takes(mine); // not of another session, nor late
     try {
       const { approvals } = await json(`/v1/approvals?status=pending&limit=50&session=${encodeURIComponent(session)}`);
-      if (order.current.takes(mine)) take(approvals.filter((p) => Date.parse(p.expires) > Date.now()));
+      if (current()) take(approvals.filter((p) => Date.parse(p.expires) > Date.now()));
     } catch (error) {
-      if (error instanceof Refused && order.current.takes(mine)) take([]); // the caller may not see approvals
+      if (error instanceof Refused && current()) take([]); // the caller may not see approvals
     }
   };
   const take = (list) => {
@@ -62,7 +63,6 @@ export function Question({ session, busy, chat, told }) {
       stop();
       clearTimeout(timer);
       clearInterval(often);
-      order.current.drop(); // questions of another session
     };
   }, [session]);
 

@@ -9,10 +9,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/adapters"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/decider"
 	"sluice/router/ledger"
+	"sluice/router/place"
 	"sluice/router/work"
 	"sluice/sessions"
 )
@@ -250,5 +252,41 @@ func TestAnEmptyListLeavesItToTheOwners(t *testing.T) {
 			require.Len(t, b.chat.texts("g"), c.group, name)
 			require.Len(t, b.chat.texts("ann"), 1-c.group, name)
 		})
+	}
+}
+
+// Who is asked can answer, even if they may not talk to the agent; about other questions they can't.
+func TestAnApproverWhoMayNotTalk(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []place.AccessPolicy{place.AccessPairing, place.AccessAllowlist, place.AccessDisabled} {
+		for name, answer := range map[string]func(b *bundle, q ledger.Delivery, p ledger.Approval, who string) adapters.Inbound{
+			"press": func(b *bundle, q ledger.Delivery, _ ledger.Approval, who string) adapters.Inbound {
+				return b.press(q, 0, who)
+			},
+			"text": func(_ *bundle, _ ledger.Delivery, p ledger.Approval, who string) adapters.Inbound {
+				return in(who, "9", "/approve "+string(p.ID)+" allow")
+			},
+		} {
+			t.Run(name+", "+string(policy), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					b := newBundle(t, func(b *bundle) {
+						withKeys(b)
+						b.settings.Channels["test"] = place.ChannelSettings{DMPolicy: policy, GroupPolicy: place.AccessAllowlist}
+					})
+					askingOn(b, sessions.Terms{Approvers: [][]string{{"test:eve"}}})
+					heard := b.hear(in("owner", "1", "clean up"))
+					synctest.Wait()
+					p, q := b.onlyApproval(ledger.ApprovalPending), b.deliveries(ledger.DeliverySent)[0]
+					b.hear(answer(b, q, p, "ann"))
+					b.hear(in("eve", "1", "/stop"))
+					require.Equal(t, p.ID, b.onlyApproval(ledger.ApprovalPending).ID, "others can't, and it gives no other right")
+					b.hear(answer(b, q, p, "eve"))
+					require.Equal(t, "call_1 true ", b.ended(heard.Run).Reply)
+					require.Equal(t, "test:eve", b.onlyApproval(ledger.ApprovalUsed).By)
+					require.Contains(t, b.hear(b.press(q, 0, "eve")).Notice, "already been decided")
+				})
+			})
+		}
 	}
 }

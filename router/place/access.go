@@ -13,7 +13,7 @@ type Admit int
 // How an event can be admitted.
 const (
 	AdmitRun     Admit = iota // to a run or a command
-	AdmitCommand              // to a command only: an owner in a place that is not admitted
+	AdmitCommand              // to a command only: an owner in a place that is not admitted, or an approver who may not talk
 	AdmitHistory              // to the history of the group
 	AdmitPairing              // an unknown person in a direct chat
 	AdmitNone

@@ -16,7 +16,7 @@ import (
 
 // The names of the channel's only account, conversation and person.
 const (
-	Channel      = "webchat"
+	Channel      = adapters.Page
 	Account      = "default"
 	Conversation = "local"
 	Person       = "local"

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -43,11 +42,8 @@ func (a *App) newChecks() *checks.Checks {
 
 // ownersRoute is where the owner is told something.
 func (a *App) ownersRoute(ctx context.Context) (sessions.Route, error) {
-	t, ok := a.target("owner")
-	if !ok {
-		return sessions.Route{}, errors.New("no owner is configured (owners)")
-	}
-	return a.router.Routes.Find(ctx, routerSettings(a.cfg), outbound.Proactive{Channel: t.Channel, Account: t.Account, To: t.To, Thread: t.Thread})
+	t, _ := a.target(outbound.ToOwner)
+	return a.router.Routes.Target(ctx, routerSettings(a.cfg), outbound.Proactive{Channel: t.Channel, Account: t.Account, To: t.To, Thread: t.Thread})
 }
 
 // callForCheck calls a tool of an MCP server for the configuration.

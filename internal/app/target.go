@@ -3,12 +3,12 @@ package app
 import (
 	"context"
 
-	"sluice/adapters/webchat"
 	"sluice/internal/httpapi/senders"
 	"sluice/internal/selfcheck"
 	"sluice/internal/trouble"
 	"sluice/policy/flow"
-	"sluice/sessions"
+	"sluice/router/outbound"
+	"sluice/router/place"
 )
 
 // target finds the place of a note by its name. The owner is told on the platform of the first owner, else on the page.
@@ -16,19 +16,14 @@ func (a *App) target(name string) (senders.Target, bool) {
 	if t, ok := a.cfg.Targets[name]; ok {
 		return senders.Target{Channel: t.Channel, Account: t.Account, To: t.To, Thread: t.Thread}, true
 	}
-	found := senders.Target{To: "owner"}
-	for _, who := range a.cfg.Owners {
-		if channel, _, ok := sessions.ParsePrincipal(who); ok && (found.Channel == "" || found.Channel == "webchat") {
-			found.Channel = channel
-		}
-	}
-	return found, name == "owner" && found.Channel != ""
+	channel, _, ok := place.FirstOwner(a.cfg.Owners)
+	return senders.Target{Channel: channel, To: outbound.ToOwner}, ok && name == outbound.ToOwner
 }
 
 // tellOnWorkingChannel sends the owner a message about a trouble, on a working channel that the trouble is not about. If there
 // is no such channel, it does nothing.
 func tellOnWorkingChannel(ctx context.Context, a *App, t *trouble.Trouble, text, key string) error {
-	p, ok := selfcheck.WorkingPlace(a.cfg.Owners, a.supervisor.States(), t.Avoid, webchat.Route().Channel)
+	p, ok := selfcheck.WorkingPlace(a.cfg.Owners, a.supervisor.States(), t.Avoid)
 	if !ok {
 		return nil
 	}

@@ -48,10 +48,10 @@ func Disk(d *watermark.Disk, stops, files func() error) (trouble.Trouble, bool) 
 
 // WorkingPlace is where an owner can be reached: the first owner on a channel with a connected account, but the page only if
 // there is no other, and never the channel to avoid.
-func WorkingPlace(owners []string, states []adapters.State, avoid, page string) (p outbound.Proactive, ok bool) {
+func WorkingPlace(owners []string, states []adapters.State, avoid string) (p outbound.Proactive, ok bool) {
 	for _, who := range owners {
 		channel, _, parsed := sessions.ParsePrincipal(who)
-		if !parsed || channel == avoid || ok && p.Channel != page {
+		if !parsed || channel == avoid || ok && p.Channel != adapters.Page {
 			continue
 		}
 		i := slices.IndexFunc(states, func(s adapters.State) bool {

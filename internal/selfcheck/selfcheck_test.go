@@ -27,7 +27,7 @@ func TestTheOwnerIsToldOnAChannelThatWorks(t *testing.T) {
 		state("slack", "work", adapters.Connected), state("discord", "x", adapters.Deaf),
 	}
 	place := func(owners []string, avoid string) string {
-		p, _ := selfcheck.WorkingPlace(owners, all, avoid, "webchat")
+		p, _ := selfcheck.WorkingPlace(owners, all, avoid)
 		return p.Channel + "/" + p.Account
 	}
 	owners := []string{"webchat:local", "discord:7", "telegram:1001", "slack:U1"}

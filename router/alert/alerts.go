@@ -43,7 +43,7 @@ type Composer interface {
 
 // Routes finds where messages go, see [outbound.Routes].
 type Routes interface {
-	Find(ctx context.Context, s *place.Settings, p outbound.Proactive) (sessions.Route, error)
+	Target(ctx context.Context, s *place.Settings, p outbound.Proactive) (sessions.Route, error)
 }
 
 // Alerts takes alerts in and tells people. All fields are required. It is safe for concurrent use.

@@ -310,9 +310,6 @@ func (a *Alerts) compose(ctx context.Context, route sessions.Route, shown []aler
 	return a.Composer.Delivery(ledger.KindMessage, route, alert.Withheld(shown), flow.Bottom()), true, nil
 }
 
-// errNoOwner is the failure of the target "owner" without an owner.
-var errNoOwner = errors.New("no owner is configured (owners)")
-
 // route finds the conversation of a target.
 func (a *Alerts) route(ctx context.Context, plan *alert.Plan, name string) (sessions.Route, error) {
 	s := a.Settings()
@@ -323,15 +320,5 @@ func (a *Alerts) route(ctx context.Context, plan *alert.Plan, name string) (sess
 	case !ok:
 		return sessions.Route{}, fmt.Errorf("the configuration no longer has a target %q", name)
 	}
-	if target.Channel == "" {
-		for _, who := range s.Owners { // the page last: an owner may not look at it for days
-			if channel, _, ok := sessions.ParsePrincipal(who); ok && (target.Channel == "" || target.Channel == "webchat") {
-				target.Channel = channel
-			}
-		}
-		if target.Channel == "" {
-			return sessions.Route{}, errNoOwner
-		}
-	}
-	return a.Routes.Find(ctx, s, outbound.Proactive{Channel: target.Channel, Account: target.Account, To: target.To, Thread: target.Thread})
+	return a.Routes.Target(ctx, s, outbound.Proactive{Channel: target.Channel, Account: target.Account, To: target.To, Thread: target.Thread})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"sluice/adapters"
 	"sluice/router/ledger"
 	"sluice/router/outbound"
 	"sluice/sessions"
@@ -27,9 +28,6 @@ func (r *Pairings) AskAboutNode(ctx context.Context, n ledger.Node) []ledger.Del
 	return asked
 }
 
-// page is the channel of the gateway's own page. An owner may not open it for days.
-const page = "webchat"
-
 // ownersChannels are the channels of the owners, each once, without the page if there are others.
 func ownersChannels(owners []string) []string {
 	var channels []string
@@ -39,7 +37,7 @@ func ownersChannels(owners []string) []string {
 		}
 	}
 	if len(channels) > 1 {
-		channels = slices.DeleteFunc(channels, func(c string) bool { return c == page })
+		channels = slices.DeleteFunc(channels, func(c string) bool { return c == adapters.Page })
 	}
 	return channels
 }

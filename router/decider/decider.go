@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"sluice/adapters"
 	"sluice/policy"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
@@ -192,7 +193,7 @@ func Among(owners []string, t sessions.Terms, channel string) []string {
 		case !(Verdict{Actor: who, Owner: slices.Contains(owners, who)}).May(t):
 		case on == channel:
 			here = append(here, who)
-		case on == "webchat":
+		case on == adapters.Page:
 			page = append(page, who)
 		default:
 			elsewhere = append(elsewhere, who)

@@ -3,6 +3,7 @@ package outbound
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -34,6 +35,21 @@ const DirectoryTimeout = 2 * time.Second
 
 // findTimeout bounds a lookup by name on a platform.
 const findTimeout = 10 * time.Second
+
+// errNoOwner is the failure of the target "owner" without an owner.
+var errNoOwner = errors.New("no owner is configured (owners)")
+
+// Target finds the route of a configured target. Without a channel it is the direct chat with an owner.
+func (r *Routes) Target(ctx context.Context, s *place.Settings, p Proactive) (sessions.Route, error) {
+	if p.Channel == "" {
+		channel, _, ok := place.FirstOwner(s.Owners)
+		if !ok {
+			return sessions.Route{}, errNoOwner
+		}
+		p.Channel = channel
+	}
+	return r.Find(ctx, s, p)
+}
 
 // Find finds the route of a proactive message. Only the words "owner" and "last", and names such as "#ops" and
 // "@ada", are resolved; nothing else is guessed.

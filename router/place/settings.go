@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"sluice/adapters"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/router/queue"
@@ -50,14 +51,11 @@ func (s *Settings) OwnersOn(channel string) []sessions.UserID {
 	return ids
 }
 
-// page is the channel of the gateway's own page, which an owner may not look at for days.
-const page = "webchat"
-
 // FirstOwner is who the target "owner" without a channel means: the first owner on a platform, else the first on the page.
 func FirstOwner(owners []string) (channel string, id sessions.UserID, ok bool) {
 	for _, who := range owners {
 		c, user, valid := sessions.ParsePrincipal(who)
-		if valid && (!ok || channel == page && c != page) {
+		if valid && (!ok || channel == adapters.Page && c != adapters.Page) {
 			channel, id, ok = c, user, true
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/router/outbound"
-	"sluice/router/place"
 	"sluice/sessions"
 )
 
@@ -128,20 +127,9 @@ func (w *worker) saidBy(ctx context.Context, t *ledger.Trigger) (said, error) {
 	return said{text: run.Reply, label: run.Label, session: run.Session}, nil
 }
 
-// errNoOwner is the failure of the target "owner" without an owner.
-var errNoOwner = errors.New("no owner is configured (owners)")
-
 // route finds the conversation of a target. "owner" without a channel is the direct chat with an owner.
 func (w *worker) route(ctx context.Context, target ledger.TriggerTarget) (sessions.Route, error) {
-	s := w.all.Settings()
-	if target.Channel == "" {
-		channel, _, ok := place.FirstOwner(s.Owners)
-		if !ok {
-			return sessions.Route{}, errNoOwner
-		}
-		target.Channel = channel
-	}
-	return w.all.Routes.Find(ctx, s, outbound.Proactive{Channel: target.Channel, Account: target.Account, To: target.To, Thread: target.Thread})
+	return w.all.Routes.Target(ctx, w.all.Settings(), outbound.Proactive{Channel: target.Channel, Account: target.Account, To: target.To, Thread: target.Thread})
 }
 
 // The pauses between two looks at the receipts.

@@ -50,7 +50,7 @@ func (composer) Notice(route sessions.Route, text string) ledger.Delivery {
 
 type routes struct{}
 
-func (routes) Find(_ context.Context, _ *place.Settings, p outbound.Proactive) (sessions.Route, error) {
+func (routes) Target(_ context.Context, _ *place.Settings, p outbound.Proactive) (sessions.Route, error) {
 	return sessions.Route{Channel: p.Channel}, nil
 }
 

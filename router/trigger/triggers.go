@@ -45,7 +45,7 @@ type Composer interface {
 
 // Routes finds where messages go, see [outbound.Routes].
 type Routes interface {
-	Find(ctx context.Context, s *place.Settings, p outbound.Proactive) (sessions.Route, error)
+	Target(ctx context.Context, s *place.Settings, p outbound.Proactive) (sessions.Route, error)
 }
 
 // Triggers acts when something is due without a message. All fields are required. It is safe for concurrent use.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"sluice/adapters"
 	"sluice/internal/config"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
@@ -103,7 +104,7 @@ func levelOf(cfg *config.Config, t ledger.TriggerTarget) (level flow.Level, chan
 		channel, to = first, string(id)
 	}
 	listed = slices.Contains(cfg.Owners, channel+":"+to) || to == outbound.ToOwner
-	if channel == "webchat" {
+	if channel == adapters.Page {
 		return cfg.Channels.Webchat.Classification, channel, listed
 	}
 	for _, p := range cfg.Channels.Platforms() {

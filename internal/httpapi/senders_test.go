@@ -76,6 +76,7 @@ func TestNotesThatAreRefused(t *testing.T) {
 		"above":         {"POST", "/notify/ops", "x", []string{asSender, plainText, "Sluice-Label: RESTRICTED"}, 403, "above INTERNAL"},
 		"no label":      {"POST", "/notify/ops", "x", []string{plainText, "Sluice-Label: SECRET"}, 400, "not a level"},
 		"large":         {"POST", "/notify/ops", strings.Repeat("x", 1<<20), []string{plainText}, 413, "the body is larger than"},
+		"long":          {"POST", "/notify/ops", strings.Repeat("x", 64<<10+1), []string{plainText}, 413, "the text has 65537 bytes, more than 65536"},
 		"query":         {"POST", "/notify/ops?title=x", "x", []string{plainText}, 422, "title: unknown query parameter"},
 		"token there":   {"POST", "/notify/ops?token=" + token, "x", []string{"Authorization: "}, 401, "unauthorized"},
 		"a file":        {"POST", "/notify/ops", "x", []string{"Content-Type: multipart/form-data; boundary=x"}, 400, "files are not supported"},

@@ -16,6 +16,9 @@ import (
 // NoteMax is how long the text of a note may be, in bytes.
 const NoteMax = 64 << 10
 
+// ErrTooLong: the text of a note is longer than [NoteMax].
+var ErrTooLong = fmt.Errorf("more than %d", NoteMax)
+
 // tagsMax is how many tags a note may have.
 const tagsMax = 16
 
@@ -138,7 +141,7 @@ func (n Note) checked(priority string) (Note, error) {
 	case n.Text == "":
 		return Note{}, errors.New("the text is empty: send it as the body of the request")
 	case len(n.Text) > NoteMax:
-		return Note{}, fmt.Errorf("the text has %d bytes, more than %d", len(n.Text), NoteMax)
+		return Note{}, fmt.Errorf("the text has %d bytes, %w", len(n.Text), ErrTooLong)
 	case len(n.Title) > titleMax:
 		return Note{}, fmt.Errorf("the title has %d bytes, more than %d", len(n.Title), titleMax)
 	case n.Priority == 0:

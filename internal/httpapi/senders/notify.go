@@ -120,6 +120,9 @@ func readNote(w http.ResponseWriter, r *http.Request, pace *Pace) (intake.Note, 
 		return intake.Note{}, flow.Label{}, err
 	}
 	n, err := intake.Plain(r.Header, body)
+	if errors.Is(err, intake.ErrTooLong) {
+		return n, flow.Label{}, wire.TooLarge(err.Error())
+	}
 	if err != nil {
 		return n, flow.Label{}, wire.BadRequest(err.Error())
 	}

@@ -28,8 +28,12 @@ func render(out adapters.Outbound) string {
 	if out.Plain {
 		return escape(out.Text)
 	}
-	return markdown.SlackMrkdwn(out.Text)
+	return mrkdwn(out.Text)
 }
+
+// mrkdwn renders Markdown for Slack. Markdown of which nothing would be shown is shown as it is written, because Slack refuses
+// a message without text.
+func mrkdwn(text string) string { return or(markdown.SlackMrkdwn(text), escape(text)) }
 
 func escape(text string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
@@ -62,7 +66,7 @@ func sections(out adapters.Outbound) []string {
 		for _, piece := range markdown.Split(out.Text, limit) {
 			text := piece
 			if !out.Plain {
-				text = markdown.SlackMrkdwn(piece)
+				text = mrkdwn(piece)
 			}
 			pieces = append(pieces, text)
 			fits = fits && utf8.RuneCountInString(text) <= maxSection

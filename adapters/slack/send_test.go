@@ -100,6 +100,22 @@ func TestTooLongATextIsNotSent(t *testing.T) {
 	require.Zero(t, s.srv.Calls("chat.postMessage"))
 }
 
+// Markdown that shows nothing is posted as it is written: Slack refuses a message without text.
+func TestMarkdownThatShowsNothing(t *testing.T) {
+	t.Parallel()
+	s := writes(t)
+	for _, text := range []string{"#", ">", "[x]: https://example.org"} {
+		for _, buttons := range [][]adapters.Button{nil, {{Label: "Yes", Press: "1"}}} {
+			o := out(direct(1), text)
+			o.Buttons = buttons
+			_, err := s.adapter.Send(t.Context(), o)
+			require.NoError(t, err, text)
+			shown := s.srv.Shown(slacktest.DirectID(1))
+			require.Equal(t, text, slacktest.Plain(shown[len(shown)-1].Text))
+		}
+	}
+}
+
 // A section takes 3,000 characters, a message 4,000; encoding makes texts longer.
 func TestALongTextWithButtonsIsCutIntoSections(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"net/http"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -65,4 +66,14 @@ alerts: { route: { receiver: ops }, receivers: [ { name: ops, targets: ["webchat
 	b.picture("silences")
 	b.click("[data-part=matched] a")
 	b.until(`location.pathname === "/alerts/disk-b" && document.querySelector(".peek")`)
+
+	// What is open in a card goes with its silence.
+	b.open(g.url("/alerts?part=silences"))
+	b.until(`document.querySelectorAll("[data-part=matched] summary").length === 2`)
+	first := eval[string](b, `document.querySelector(".cards h2").innerText`)
+	b.click("[data-part=matched] summary")
+	b.until(`document.querySelector("details[open] li, details[open] p.soft")`)
+	b.click(".cards .acts button")
+	b.until(`document.querySelector(".cards h2").innerText !== ` + strconv.Quote(first))
+	require.Zero(t, eval[int](b, `document.querySelectorAll(".cards .card:first-child details[open]").length`))
 }

@@ -4,6 +4,7 @@ import {
   Act, acts, address, Age, call, Chip, Facts, Field, html, json, known, Level, Loaded, number, page, post, Problem, t,
   Tabs, toast, Unfold, useAddress, useLoad, useState, visible, When,
 } from "../base.js";
+import { Card, Cards } from "../ui/cards.js";
 import { ageColumn, List, statusColumn } from "../ui/list.js";
 import { Everything } from "../ui/locked.js";
 import { Markdown } from "../ui/markdown-view.js";
@@ -324,6 +325,10 @@ function Silences() {
       fail(problem);
     }
   };
+  const end = async (s) => {
+    await call("/v1/silences/" + encodeURIComponent(s.id), { method: "DELETE" });
+    read.again();
+  };
   return html`
     <section class="card" hidden=${!acts()}>
       <h2>${t("alerts.newsilence")}</h2>
@@ -343,48 +348,31 @@ function Silences() {
       </form>
       ${error && html`<${Problem} error=${error} />`}
     </section>
-    <${Loaded} of=${read}>
-      ${({ silences }) =>
-        silences.length === 0 ? html`
-          <p class="empty">${t("alerts.nosilence")}</p>
-        ` : html`
-          <div class="cards">
-            ${silences.map((s) => html`
-              <article class="card">
-                <header>
-                  <h2>
-                    <code>${s.matchers.map(visible).join(" ")}</code>
-                  </h2>
-                  <${Chip} status=${s.state} />
-                </header>
-                <p>${visible(s.comment ?? "")}</p>
-                <${Facts}
-                  of=${[
-                    [t("alerts.author"), visible(s.author)],
-                    [t("runs.started"), html`<${When} at=${s.starts} />`],
-                    [t("alerts.until"), html`<${When} at=${s.ends} />`],
-                    [t("col.level"), html`<${Level} label=${s.label} />`],
-                  ]}
-                />
-                <${Unfold} part="matched" text=${t("alerts.matched")}>
-                  ${() => html`<${Matched} of=${s} />`}
-                <//>
-                <div class="acts">
-                  <${Act}
-                    done=${t("alerts.silenceended")}
-                    run=${async () => {
-                      await call("/v1/silences/" + encodeURIComponent(s.id), { method: "DELETE" });
-                      read.again();
-                    }}
-                  >
-                    ${t("alerts.endsilence")}
-                  <//>
-                </div>
-              </article>
-            `)}
-          </div>
-        `
-      }
+    <${Cards} of=${read} take=${(b) => b.silences} id=${(s) => s.id} empty=${t("alerts.nosilence")}>
+      ${(s) => html`
+        <${Card}
+          title=${html`<code>${s.matchers.map(visible).join(" ")}</code>`}
+          mark=${html`<${Chip} status=${s.state} />`}
+          acts=${html`
+            <${Act} done=${t("alerts.silenceended")} run=${() => end(s)}>
+              ${t("alerts.endsilence")}
+            <//>
+          `}
+        >
+          <p>${visible(s.comment ?? "")}</p>
+          <${Facts}
+            of=${[
+              [t("alerts.author"), visible(s.author)],
+              [t("runs.started"), html`<${When} at=${s.starts} />`],
+              [t("alerts.until"), html`<${When} at=${s.ends} />`],
+              [t("col.level"), html`<${Level} label=${s.label} />`],
+            ]}
+          />
+          <${Unfold} part="matched" text=${t("alerts.matched")}>
+            ${() => html`<${Matched} of=${s} />`}
+          <//>
+        <//>
+      `}
     <//>
   `;
 }

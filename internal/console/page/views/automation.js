@@ -4,6 +4,7 @@ import {
   Act, address, Age, ask, call, Chip, date, day, Facts, html, json, Level, Loaded, minute, Moment, number, onChange,
   page, post, t, Tabs, Text, useAddress, useEffect, useLoad, useState, Value, visible, When,
 } from "../base.js";
+import { Card, Cards } from "../ui/cards.js";
 import { ageColumn, List, statusColumn } from "../ui/list.js";
 import { oneLine } from "./deliveries.js";
 import { tokens } from "./runs.js";
@@ -240,37 +241,28 @@ function Calendar() {
 function Hooks() {
   const read = useLoad(() => json("/v1/hooks"), []);
   return html`
-    <${Loaded} of=${read}>
-      ${({ hooks }) =>
-        hooks.length === 0 ? html`
-          <p class="empty">${t("hooks.empty")}</p>
-        ` : html`
-          <div class="cards">
-            ${hooks.map((h) => html`
-              <article class="card">
-                <header>
-                  <h2>${visible(h.name)}</h2>
-                  <${Level} label=${h.classification} />
-                </header>
-                <${Facts}
-                  of=${[
-                    [t("hooks.path"), html`<code>${visible(h.path)}</code>`],
-                    [t("hooks.preset"), h.preset],
-                    [t("hooks.signature"), visible(h.signature)],
-                    [t("inbox.asker"), visible(h.agent)],
-                    [t("col.to"), h.deliver?.map(visible).join(", ")],
-                  ]}
-                />
-                <div class="acts">
-                  <a class="button small" href=${address("automation", "", { part: "hooks", hook: h.name })}>
-                    ${t("hooks.requests")}
-                  </a>
-                </div>
-              </article>
-            `)}
-          </div>
-        `
-      }
+    <${Cards} of=${read} take=${(b) => b.hooks} id=${(h) => h.name} empty=${t("hooks.empty")}>
+      ${(h) => html`
+        <${Card}
+          title=${visible(h.name)}
+          mark=${html`<${Level} label=${h.classification} />`}
+          acts=${html`
+            <a class="button small" href=${address("automation", "", { part: "hooks", hook: h.name })}>
+              ${t("hooks.requests")}
+            </a>
+          `}
+        >
+          <${Facts}
+            of=${[
+              [t("hooks.path"), html`<code>${visible(h.path)}</code>`],
+              [t("hooks.preset"), h.preset],
+              [t("hooks.signature"), visible(h.signature)],
+              [t("inbox.asker"), visible(h.agent)],
+              [t("col.to"), h.deliver?.map(visible).join(", ")],
+            ]}
+          />
+        <//>
+      `}
     <//>
   `;
 }
@@ -364,111 +356,79 @@ function Request({ id, row, refresh }) {
 
 function Nodes() {
   const read = useLoad(() => json("/v1/nodes"), []);
+  const approve = async (n) => {
+    await post("/v1/nodes/approve", { code: n.code });
+    read.again();
+  };
+  const revoke = async (n) => {
+    if (!(await ask(t("nodes.revokeask", { name: visible(n.name) }), t("nodes.revoke"), { danger: true }))) return false;
+    await call("/v1/nodes/" + encodeURIComponent(n.id), { method: "DELETE" });
+    read.again();
+  };
   return html`
-    <${Loaded} of=${read}>
-      ${({ nodes }) =>
-        nodes.length === 0 ? html`
-          <p class="empty">${t("nodes.empty")}</p>
-        ` : html`
-          <div class="cards">
-            ${nodes.map((n) => html`
-              <article class="card">
-                <header>
-                  <h2>${visible(n.name)}</h2>
-                  <${Chip} status=${n.status === "pending" ? "pending" : n.connected ? "connected" : "disconnected"} />
-                </header>
-                <${Facts}
-                  of=${[
-                    [t("nodes.platform"), visible(n.platform)],
-                    [t("col.level"), n.classification && html`<${Level} label=${n.classification} />`],
-                    [t("nodes.code"), n.code && html`<code>${n.code}</code>`],
-                    [t("col.session"), n.session && html`<code>${visible(n.session)}</code>`],
-                    [t("col.created"), html`<${When} at=${n.created} />`],
-                  ]}
-                />
-                <div class="acts">
-                  ${n.status === "pending" && n.code && html`
-                    <${Act}
-                      tone="main"
-                      done=${t("nodes.approved")}
-                      run=${async () => {
-                        await post("/v1/nodes/approve", { code: n.code });
-                        read.again();
-                      }}
-                    >
-                      ${t("nodes.approve")}
-                    <//>
-                  `}
-                  <${Act}
-                    tone="danger"
-                    done=${t("nodes.revoked")}
-                    run=${async () => {
-                      if (
-                        !(await ask(t("nodes.revokeask", { name: visible(n.name) }), t("nodes.revoke"), {
-                          danger: true,
-                        }))
-                      )
-                        return false;
-                      await call("/v1/nodes/" + encodeURIComponent(n.id), { method: "DELETE" });
-                      read.again();
-                    }}
-                  >
-                    ${t("nodes.revoke")}
-                  <//>
-                </div>
-              </article>
-            `)}
-          </div>
-        `
-      }
+    <${Cards} of=${read} take=${(b) => b.nodes} id=${(n) => n.id} empty=${t("nodes.empty")}>
+      ${(n) => html`
+        <${Card}
+          title=${visible(n.name)}
+          mark=${html`<${Chip} status=${n.status === "pending" ? "pending" : n.connected ? "connected" : "disconnected"} />`}
+          acts=${html`
+            ${n.status === "pending" && n.code && html`
+              <${Act} tone="main" done=${t("nodes.approved")} run=${() => approve(n)}>
+                ${t("nodes.approve")}
+              <//>
+            `}
+            <${Act} tone="danger" done=${t("nodes.revoked")} run=${() => revoke(n)}>
+              ${t("nodes.revoke")}
+            <//>
+          `}
+        >
+          <${Facts}
+            of=${[
+              [t("nodes.platform"), visible(n.platform)],
+              [t("col.level"), n.classification && html`<${Level} label=${n.classification} />`],
+              [t("nodes.code"), n.code && html`<code>${n.code}</code>`],
+              [t("col.session"), n.session && html`<code>${visible(n.session)}</code>`],
+              [t("col.created"), html`<${When} at=${n.created} />`],
+            ]}
+          />
+        <//>
+      `}
     <//>
   `;
 }
 
 function Checks() {
   const read = useLoad(() => json("/v1/checks"), []);
+  const run = async (c) => {
+    await post(`/v1/checks/${encodeURIComponent(c.name)}/run`);
+    read.again();
+  };
   return html`
-    <${Loaded} of=${read}>
-      ${({ checks }) =>
-        checks.length === 0 ? html`
-          <p class="empty">${t("checks.empty")}</p>
-        ` : html`
-          <div class="cards">
-            ${checks.map((c) => html`
-              <article class="card">
-                <header>
-                  <h2>${visible(c.name)}</h2>
-                  <${Chip} status=${c.error ? "failed" : "ok"} />
-                </header>
-                ${c.error && html`<p class="note bad">${visible(c.error)}</p>`}
-                <${Facts}
-                  of=${[
-                    [t("checks.source"), visible(c.source)],
-                    [t("checks.every"), c.every],
-                    [t("checks.holds"), c.holds ? t("part.yes") : t("part.no")],
-                    [t("checks.changed"), c.changed && html`<${When} at=${c.changed} />`],
-                    [t("checks.looked"), c.looked && html`<${When} at=${c.looked} />`],
-                    [t("checks.fails"), c.fails && number(c.fails)],
-                  ]}
-                />
-                ${c.value && html`<${Value} of=${c.value} />`}
-                <div class="acts">
-                  <${Act}
-                    done=${t("checks.ran")}
-                    run=${async () => {
-                      await post(`/v1/checks/${encodeURIComponent(c.name)}/run`);
-                      read.again();
-                    }}
-                    icon="retry"
-                  >
-                    ${t("checks.run")}
-                  <//>
-                </div>
-              </article>
-            `)}
-          </div>
-        `
-      }
+    <${Cards} of=${read} take=${(b) => b.checks} id=${(c) => c.name} empty=${t("checks.empty")}>
+      ${(c) => html`
+        <${Card}
+          title=${visible(c.name)}
+          mark=${html`<${Chip} status=${c.error ? "failed" : "ok"} />`}
+          acts=${html`
+            <${Act} done=${t("checks.ran")} run=${() => run(c)} icon="retry">
+              ${t("checks.run")}
+            <//>
+          `}
+        >
+          ${c.error && html`<p class="note bad">${visible(c.error)}</p>`}
+          <${Facts}
+            of=${[
+              [t("checks.source"), visible(c.source)],
+              [t("checks.every"), c.every],
+              [t("checks.holds"), c.holds ? t("part.yes") : t("part.no")],
+              [t("checks.changed"), c.changed && html`<${When} at=${c.changed} />`],
+              [t("checks.looked"), c.looked && html`<${When} at=${c.looked} />`],
+              [t("checks.fails"), c.fails && number(c.fails)],
+            ]}
+          />
+          ${c.value && html`<${Value} of=${c.value} />`}
+        <//>
+      `}
     <//>
   `;
 }

@@ -1,6 +1,7 @@
 // Skills: what agents can look up how to do, whether its content is what was reviewed, and trusting it.
 
-import { Act, ask, Chip, Facts, html, json, known, Level, Loaded, owns, t, useLoad, visible, When } from "../base.js";
+import { Act, ask, Chip, Facts, html, json, known, Level, owns, t, useLoad, visible, When } from "../base.js";
+import { Card, Cards } from "../ui/cards.js";
 
 const tones = { ok: "good", unpinned: "warn", changed: "bad", invalid: "bad", missing: "bad" };
 const short = (digest) => digest && html`<code title=${digest}>${visible(digest.replace(/^sha256:/, "").slice(0, 12))}</code>`;
@@ -9,24 +10,17 @@ export default function Skills() {
   const read = useLoad(() => json("/v1/skills"), []);
   return html`
     <div class="page-body">
-      <${Loaded} of=${read}>
-        ${({ skills }) =>
-          skills.length === 0 ? html`
-            <p class="empty">${t("skills.empty")}</p>
-          ` : html`
-            <div class="cards">
-              ${skills.map((s) => html`
-                <${Skill} key=${s.agent + "/" + s.name} of=${s} again=${read.again} />
-              `)}
-            </div>
-          `
-        }
+      <${Cards} of=${read} take=${(b) => b.skills} id=${(s) => s.agent + "/" + s.name} empty=${t("skills.empty")}>
+        ${(s) => html`
+          <${Skill} of=${s} again=${read.again} />
+        `}
       <//>
     </div>
   `;
 }
 
 function Skill({ of: s, again }) {
+  const pinned = s.trust === "trusted" && s.state === "ok";
   const pin = (trust) => async () => {
     if (
       trust &&
@@ -43,11 +37,15 @@ function Skill({ of: s, again }) {
     return true;
   };
   return html`
-    <article class="card">
-      <header>
-        <h2>${visible(s.name)}</h2>
-        <${Chip} status=${s.state} tone=${tones[s.state]} text=${known("skillstate", s.state)} />
-      </header>
+    <${Card}
+      title=${visible(s.name)}
+      mark=${html`<${Chip} status=${s.state} tone=${tones[s.state]} text=${known("skillstate", s.state)} />`}
+      acts=${s.digest && html`
+        <${Act} allowed=${owns()} done=${t("skills.done")} run=${pin(!pinned)}>
+          ${pinned ? t("skills.distrust") : t("skills.trust")}
+        <//>
+      `}
+    >
       ${s.description && html`<p>${visible(s.description)}</p>`}
       ${s.problem && html`<p class="note bad">${visible(s.problem)}</p>`}
       <${Facts}
@@ -63,19 +61,6 @@ function Skill({ of: s, again }) {
           [t("skills.added"), s.added && html`<${When} at=${s.added} />`],
         ]}
       />
-      ${s.digest && html`
-        <div class="acts">
-          ${s.trust !== "trusted" || s.state !== "ok" ? html`
-            <${Act} allowed=${owns()} done=${t("skills.done")} run=${pin(true)}>
-              ${t("skills.trust")}
-            <//>
-          ` : html`
-            <${Act} allowed=${owns()} done=${t("skills.done")} run=${pin(false)}>
-              ${t("skills.distrust")}
-            <//>
-          `}
-        </div>
-      `}
-    </article>
+    <//>
   `;
 }

@@ -48,8 +48,7 @@ func explain(err error) error {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return explainServer(e, err)
 	}
-	_, connecting := errors.AsType[*pgconn.ConnectError](err)
-	if connecting && !errors.Is(err, context.DeadlineExceeded) || broken(err) {
+	if _, connecting := errors.AsType[*pgconn.ConnectError](err); connecting || broken(err) { // also if it took longer than connect_timeout
 		return unavailable("PostgreSQL can't be reached", "start it, or correct store.url; the gateway continues automatically", err)
 	}
 	return err

@@ -1,9 +1,13 @@
 package postgres
 
 import (
+	"context"
+	"net"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"sluice/store/engine"
@@ -15,4 +19,22 @@ func TestAPoolerThatLostTheServer(t *testing.T) {
 	err := fault(&pgconn.PgError{Code: "08P01", Message: "server conn crashed?"})
 	require.NotErrorIs(t, err, errUndone)
 	require.True(t, engine.IsUnavailable(explain(err)))
+}
+
+// A server that accepts connections and says nothing is not there: what waits for the database waits on, and nothing fails.
+func TestAServerThatDoesNotAnswerAConnection(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer silent.Close() //nolint:errcheck // nothing is written
+	config, err := pgxpool.ParseConfig("postgres://sluice@" + silent.Addr().String() + "/sluice?sslmode=disable")
+	require.NoError(t, err)
+	config.ConnConfig.ConnectTimeout = time.Millisecond
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	defer pool.Close()
+	_, err = pool.Acquire(t.Context())
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.True(t, engine.IsUnavailable(explain(err)), err)
+	require.False(t, engine.IsUnavailable(explain(context.DeadlineExceeded)), "the time of the caller is over")
 }

@@ -101,8 +101,12 @@ func NewFile(name string) (_ *File, err error) {
 			err = errors.Join(err, folder.Close())
 		}
 	}()
-	if info, err := folder.Stat(f.name); err == nil && info.IsDir() {
+	switch info, err := os.Stat(name); {
+	case err != nil || info.Mode().IsRegular():
+	case info.IsDir():
 		return nil, fmt.Errorf("%s is a folder", name)
+	default: // Keep would replace it, such as /dev/null
+		return nil, fmt.Errorf("%s is a device or a pipe, not a file: use --to - and redirect the standard output", name)
 	}
 	for {
 		if f.File, err = folder.OpenFile(f.name+partSuffix, os.O_RDWR|os.O_CREATE, 0o600); err != nil {

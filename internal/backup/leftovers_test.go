@@ -88,6 +88,12 @@ func TestAnIncompleteFileIsWrittenOver(t *testing.T) {
 
 	_, err = backup.NewFile(filepath.Dir(name))
 	require.ErrorContains(t, err, "is a folder")
+
+	link := filepath.Join(t.TempDir(), "null")
+	require.NoError(t, os.Symlink(os.DevNull, link))
+	_, err = backup.NewFile(link)
+	require.ErrorContains(t, err, "is a device or a pipe", "else it would be replaced")
+	require.NoFileExists(t, link+".part")
 }
 
 func requireText(t *testing.T, want, name string) {

@@ -61,6 +61,7 @@ func TestFilesOfASession(t *testing.T) {
 
 	for _, request := range []string{
 		"GET private/key", "GET docs/link", "GET docs/none", "GET %2e%2e%2ftoken", "GET docs/%2e%2e/%2e%2e/token", "GET %2fetc%2fpasswd",
+		"GET ../../../token", "GET docs/../private/key", "GET ./docs/a.html", "GET docs/..", "PUT out/../new", "DELETE out/../docs/a.html",
 		"PUT docs/a.html", "PUT private/key", "PUT new", "PUT out/%2e%2e/new", "DELETE docs/a.html", "DELETE private/key",
 	} {
 		method, path, _ := strings.Cut(request, " ")

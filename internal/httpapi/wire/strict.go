@@ -12,10 +12,15 @@ import (
 
 // Strict refuses query parameters that a route's description does not list: a
 // misspelt filter must not select more than was meant. It covers every route of
-// the API, also routes without a description, and notes, whose title belongs in a header.
+// the API, also routes without a description, and notes, whose title belongs in a header. A path with "." or ".." names
+// nothing: the router would redirect to another path.
 func Strict(mux *http.ServeMux, doc *huma.OpenAPI, refuse func(w http.ResponseWriter, r *http.Request, e *Error)) http.Handler {
 	known := queries(doc)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if segments := strings.Split(r.URL.EscapedPath(), "/"); slices.Contains(segments, ".") || slices.Contains(segments, "..") {
+			refuse(w, r, ErrNotFound)
+			return
+		}
 		if _, route := mux.Handler(r); r.URL.RawQuery != "" && (strings.Contains(route, " /v1/") || strings.Contains(route, " /notify")) {
 			if e := misspelt(r.URL.RawQuery, known[strings.ReplaceAll(route, "...}", "}")]); e != nil {
 				refuse(w, r, e)

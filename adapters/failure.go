@@ -55,6 +55,7 @@ type State struct {
 	Account   string        `json:"account"`
 	Status    Status        `json:"status"`
 	Detail    string        `json:"detail,omitempty"` // why, and what to do
+	Elsewhere string        `json:"elsewhere,omitempty"` // of an account in standby: what is wrong on the replica that serves it
 	Self      sessions.Peer `json:"self"`
 	Since     time.Time     `json:"since,omitzero"`
 	DeafSince time.Time     `json:"deafSince,omitzero"` // since when no messages arrive, over all retries; zero: they do
@@ -63,6 +64,9 @@ type State struct {
 	Pending   int           `json:"pending,omitempty"`  // events that were waiting at the platform at the last query
 	Restarts  int           `json:"restarts"`
 }
+
+// Hears reports whether messages arrive, on this replica or another one.
+func (s *State) Hears() bool { return s.Status.Hears() && s.Elsewhere == "" }
 
 // Status is how an account is doing.
 type Status string

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -55,6 +56,8 @@ type leases struct {
 	quiet  time.Time // until then the server's bucket is young: only who had a lease in the bucket before gets it
 	held   map[string]*lease
 	ended  map[string]time.Time // when each lease was last ended by [leases.end]
+	said   map[string]string    // what this replica says with its leases
+	heard  map[string]string    // what other replicas say with theirs
 }
 
 // lease is a lease of this replica.
@@ -99,6 +102,54 @@ func (b *Bus) holdOnce(ctx context.Context, name string, standby func(), hold fu
 	return hold(held)
 }
 
+// Say says something short to the replicas that wait for a lease of this replica, with its next renewal.
+func (b *Bus) Say(name, text string) { b.leases.say(name, text) }
+
+// Said returns what the replica that has a lease says to this one, which waits for it.
+func (b *Bus) Said(name string) string {
+	b.leases.mu.Lock()
+	defer b.leases.mu.Unlock()
+	return b.leases.heard[name]
+}
+
+func (s *leases) say(key, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.said == nil {
+		s.said = map[string]string{}
+	}
+	s.said[key] = text
+	if text == "" {
+		delete(s.said, key)
+	}
+}
+
+// value is what is stored with a lease: the replica, and in further lines what it says.
+func (s *leases) value(key string) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if text := s.said[key]; text != "" {
+		return []byte(s.replica + "\n" + text)
+	}
+	return []byte(s.replica)
+}
+
+// hear notes what the replica that has a lease says.
+func (s *leases) hear(key string, entry jetstream.KeyValueEntry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.heard, key)
+	if entry == nil {
+		return
+	}
+	if _, text, found := strings.Cut(string(entry.Value()), "\n"); found {
+		if s.heard == nil {
+			s.heard = map[string]string{}
+		}
+		s.heard[key] = text
+	}
+}
+
 // use sets the bucket of the server.
 func (s *leases) use(bucket keyValues, quiet time.Time) {
 	s.mu.Lock()
@@ -128,7 +179,7 @@ func (s *leases) acquire(ctx context.Context, key string, standby func(), ready 
 			continue
 		}
 		// All other replicas try again and again, and a read costs the servers less than a write that fails.
-		if taken && has(ctx, bucket, key) {
+		if taken && s.has(ctx, bucket, key) {
 			standby()
 			_ = pause.Wait(ctx, tryEvery)
 			continue
@@ -154,18 +205,19 @@ func (s *leases) acquire(ctx context.Context, key string, standby func(), ready 
 	return nil, nil
 }
 
-// has reports whether a replica has a lease.
-func has(ctx context.Context, bucket keyValues, key string) bool {
+// has reports whether a replica has a lease, and notes what it says.
+func (s *leases) has(ctx context.Context, bucket keyValues, key string) bool {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	_, err := bucket.Get(ctx, key)
+	entry, err := bucket.Get(ctx, key)
+	s.hear(key, entry)
 	return err == nil
 }
 
 func (s *leases) create(ctx context.Context, bucket keyValues, key string) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	return bucket.Create(ctx, key, []byte(s.replica))
+	return bucket.Create(ctx, key, s.value(key))
 }
 
 // keep registers a lease, so that it is renewed.
@@ -235,10 +287,10 @@ func (s *leases) renew(ctx context.Context, l *lease) {
 	defer cancel()
 	bucket, quiet := s.state()
 	asked := time.Now()
-	next, err := bucket.Update(ctx, l.key, []byte(s.replica), l.revision)
+	next, err := bucket.Update(ctx, l.key, s.value(l.key), l.revision)
 	if err != nil && quiet > 0 {
 		asked = time.Now()
-		next, err = bucket.Create(ctx, l.key, []byte(s.replica))
+		next, err = bucket.Create(ctx, l.key, s.value(l.key))
 	}
 	if err != nil { // the trust expires unless the next try succeeds
 		if quiet <= 0 || !errors.Is(err, jetstream.ErrKeyExists) {

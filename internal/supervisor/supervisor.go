@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,12 +24,16 @@ const (
 	backoffMax   = time.Minute
 	healthyAfter = time.Minute // a run of this length resets the backoff
 	menuTimeout  = 15 * time.Second
+	faultMax     = 1000 // bytes of a fault that other replicas hear
 )
 
 // Leaser gives leases: it runs hold while this replica has the named lease, and calls standby when another replica
 // has it. It blocks until ctx ends.
 type Leaser interface {
 	Lease(ctx context.Context, name string, standby func(), hold func(ctx context.Context) error) error
+	// Say says something to the replicas that wait for a lease which this replica has, and Said returns what was said.
+	Say(name, text string)
+	Said(name string) string
 }
 
 // Config has the dependencies of a Supervisor.
@@ -142,14 +147,36 @@ func (s *Supervisor) start(acc *account) {
 	acc.stop = cancel
 	s.wg.Go(func() {
 		defer close(acc.ended)
-		name := "adapter." + acc.channel + "." + acc.name
-		standby := func() { s.set(acc, adapters.Standby, "another replica serves the account") }
-		err := s.cfg.Leases.Lease(ctx, name, standby, func(ctx context.Context) error { return s.hold(ctx, acc) })
+		name := acc.lease()
+		err := s.cfg.Leases.Lease(ctx, name, func() { s.standBy(acc) }, func(ctx context.Context) error { return s.hold(ctx, acc) })
 		if err != nil && ctx.Err() == nil {
 			s.cfg.Log.Error("account is no longer supervised", "channel", acc.channel, "account", acc.name, "err", err)
 		}
 		s.set(acc, adapters.Stopped, "")
 	})
+}
+
+func (a *account) lease() string { return "adapter." + a.channel + "." + a.name }
+
+// standBy shows that another replica serves the account, and what it says is wrong there.
+func (s *Supervisor) standBy(acc *account) {
+	detail, fault := "another replica serves the account", s.cfg.Leases.Said(acc.lease())
+	if fault != "" {
+		detail += ", which does not work there: " + fault
+	}
+	s.become(acc, adapters.Standby, detail, fault)
+}
+
+// tell tells the replicas that stand by what is wrong with the account.
+func (s *Supervisor) tell(acc *account, st *adapters.State) {
+	fault := ""
+	if !st.Status.Hears() && st.Status != adapters.Connecting {
+		fault = string(st.Status)
+		if st.Detail != "" {
+			fault += ": " + strings.ToValidUTF8(st.Detail[:min(len(st.Detail), faultMax)], "")
+		}
+	}
+	s.cfg.Leases.Say(acc.lease(), fault)
 }
 
 // Put starts an account, or replaces its adapter: the run with the old adapter ends first, and the account keeps its lease.
@@ -337,12 +364,16 @@ func (s *Supervisor) retryIn(acc *account, f *adapters.Failure, wait time.Durati
 }
 
 func (s *Supervisor) set(acc *account, status adapters.Status, detail string) {
+	s.become(acc, status, detail, "")
+}
+
+func (s *Supervisor) become(acc *account, status adapters.Status, detail, elsewhere string) {
 	acc.mu.Lock()
 	defer acc.mu.Unlock()
 	if acc.state.Status != status {
 		acc.state.Since = s.cfg.Now()
 	}
-	acc.state.Status, acc.state.Detail = status, detail
+	acc.state.Status, acc.state.Detail, acc.state.Elsewhere = status, detail, elsewhere
 }
 
 // setMenu publishes the chat commands. If the platform refuses, the account works without a menu.

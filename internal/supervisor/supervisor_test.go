@@ -58,7 +58,28 @@ func (a *account) count() int {
 }
 
 // leases gives the lease when a test says so, and takes it away likewise.
-type leases struct{ give, take chan struct{} }
+type leases struct {
+	give, take chan struct{}
+	talk       // with the other replica
+}
+
+// talk has what was said with a lease.
+type talk struct{ text *atomic.Pointer[string] }
+
+func newTalk() talk { return talk{new(atomic.Pointer[string])} }
+
+func (t talk) Say(_, text string) {
+	if t.text != nil {
+		t.text.Store(&text)
+	}
+}
+
+func (t talk) Said(string) string {
+	if t.text != nil && t.text.Load() != nil {
+		return *t.text.Load()
+	}
+	return ""
+}
 
 func (l leases) Lease(ctx context.Context, _ string, standby func(), hold func(context.Context) error) error {
 	for {
@@ -233,7 +254,7 @@ type poller struct {
 func (p poller) Account() string { return p.name }
 
 // always gives every lease.
-type always struct{}
+type always struct{ talk }
 
 func (always) Lease(ctx context.Context, _ string, _ func(), hold func(context.Context) error) error {
 	return hold(ctx)
@@ -269,5 +290,30 @@ func TestARenamedAccountIsPolledOnce(t *testing.T) {
 		require.Equal(t, 2, bot.count())
 		require.Equal(t, int32(1), most.Load())
 		require.Equal(t, "new", s.States()[0].Account)
+	})
+}
+
+// The replica that serves an account says what is wrong with it, and one that stands by shows that nothing arrives.
+func TestAnAccountThatDoesNotWorkElsewhere(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := held()
+		l.talk = newTalk()
+		start(t, &account{run: func(context.Context, int) error {
+			return &adapters.Failure{Kind: adapters.Auth, Err: errors.New("the token is revoked")}
+		}}, l)
+		time.Sleep(time.Minute)
+		require.Equal(t, "failed: the token is revoked", l.Said(""))
+
+		other := held()
+		other.talk = l.talk
+		s := start(t, &account{run: func(ctx context.Context, _ int) error { <-ctx.Done(); return nil }}, other)
+		synctest.Wait()
+		other.take <- struct{}{}
+		synctest.Wait()
+		state := s.States()[0]
+		require.Equal(t, adapters.Standby, state.Status)
+		require.False(t, state.Hears())
+		require.Contains(t, state.Detail, "the token is revoked")
 	})
 }

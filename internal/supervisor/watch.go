@@ -49,6 +49,7 @@ func (a *account) askBacklog(ctx context.Context, taken int) (now int) {
 // report logs once that an account is deaf, and once that it has recovered.
 func (s *Supervisor) report(acc *account) {
 	st := acc.current()
+	s.tell(acc, &st)
 	deaf := st.Status == adapters.Deaf
 	acc.mu.Lock()
 	before := acc.deaf

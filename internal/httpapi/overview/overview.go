@@ -113,7 +113,7 @@ func (a *API) Get(ctx context.Context, _ *struct{}) (*wire.Body[overviewRecord],
 	status := a.Status.Show(ctx)
 	out.Version, out.Started, out.Ready, out.Parts = status.Version, status.Started, status.Ready, status.Parts
 	for _, s := range status.Accounts {
-		out.Accounts = append(out.Accounts, hearingAccount{s, s.Status.Hears()})
+		out.Accounts = append(out.Accounts, hearingAccount{s, s.Hears()})
 	}
 	out.Accounts = view.NotNil(out.Accounts)
 	for _, fill := range []func(*overviewRecord) error{r.traffic, r.work, r.deliveries, r.people, r.alerts, r.jobs, r.series, r.lately} {

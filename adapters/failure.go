@@ -54,7 +54,7 @@ type State struct {
 	Channel   string        `json:"channel"`
 	Account   string        `json:"account"`
 	Status    Status        `json:"status"`
-	Detail    string        `json:"detail,omitempty"` // why, and what to do
+	Detail    string        `json:"detail,omitempty"`    // why, and what to do
 	Elsewhere string        `json:"elsewhere,omitempty"` // of an account in standby: what is wrong on the replica that serves it
 	Self      sessions.Peer `json:"self"`
 	Since     time.Time     `json:"since,omitzero"`

@@ -55,7 +55,7 @@ func WorkingPlace(owners []string, states []adapters.State, avoid string) (p out
 			continue
 		}
 		i := slices.IndexFunc(states, func(s adapters.State) bool {
-			return s.Channel == channel && s.Status.Hears()
+			return s.Channel == channel && s.Hears()
 		})
 		if i >= 0 {
 			p, ok = outbound.Proactive{Channel: channel, Account: states[i].Account, To: outbound.ToOwner}, true

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"crypto/rand"
 
 	"sluice/store/engine"
 )
@@ -31,25 +30,4 @@ func (db cursorTable) SaveCursor(ctx context.Context, account, name, value strin
 		SQL:  `INSERT INTO cursors (account, name, value) VALUES (?, ?, ?) ON CONFLICT (account, name) DO UPDATE SET value = excluded.value`,
 		Args: []any{account, name, value},
 	}})
-}
-
-// identityAccount can't be the account of a channel, whose name has a slash.
-const identityAccount = "sluice"
-
-// Identity returns what tells this database from all others. The first call makes it; a backup contains it.
-func (db cursorTable) Identity(ctx context.Context) (string, error) {
-	const name = "identity"
-	found, err := db.Cursors(ctx, identityAccount)
-	if err != nil || found[name] != "" {
-		return found[name], err
-	}
-	err = db.Change(ctx, engine.Write{{
-		SQL:  `INSERT INTO cursors (account, name, value) VALUES (?, ?, ?) ON CONFLICT (account, name) DO NOTHING`,
-		Args: []any{identityAccount, name, rand.Text()},
-	}})
-	if err != nil {
-		return "", err
-	}
-	found, err = db.Cursors(ctx, identityAccount)
-	return found[name], err
 }

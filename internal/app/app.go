@@ -218,7 +218,7 @@ func (a *App) startBus(ctx context.Context) error {
 	metrics := prometheus.NewRegistry() // for this attempt
 	b, err := bus.Start(ctx, bus.Config{
 		URL: a.cfg.Bus.URL.Reveal(), Dir: a.cfg.State, Listen: a.cfg.Bus.Listen, Reader: func() string { return *a.reader.Load() }, Agent: a.agentOf, Partitions: a.cfg.Limits.Partitions, Replica: a.replica,
-		Database: func(ctx context.Context) (string, error) { return a.store.Identity(ctx) }, Now: a.now, Log: a.log, Registerer: metrics,
+		Now: a.now, Log: a.log, Registerer: metrics,
 	})
 	if err == nil {
 		a.bus = b

@@ -41,8 +41,6 @@ type Config struct {
 	Agent      func(nkey string) (id string, ok bool)
 	Partitions int
 	Replica    string // unique among the replicas
-	// Database returns what identifies the database. Gateways of different databases can't work on one NATS account; nil: not checked.
-	Database   func(ctx context.Context) (string, error)
 	Now        func() time.Time
 	Log        *slog.Logger
 	Registerer prometheus.Registerer
@@ -71,8 +69,6 @@ type Bus struct {
 	roster   *roster
 	owned    *owned
 	leases   *leases
-	claim    *claim
-	claiming sync.Once // begins to look at the claim
 
 	subscribe func(partition int) (stop func(), err error) // to the wakes of a partition
 	readSteps func(ctx context.Context, partition int)     // until ctx ends
@@ -97,8 +93,6 @@ func Start(ctx context.Context, cfg Config) (*Bus, error) {
 		roster: newRoster(cfg.Replica, cfg.Now), owned: newOwned(cfg.Log),
 	}
 	b.leases = &leases{replica: cfg.Replica, damaged: b.damaged, lost: b.metrics.lost, log: cfg.Log, held: map[string]*lease{}, ended: map[string]time.Time{}}
-	b.claim = &claim{database: cfg.Database, state: b.leases.state, log: cfg.Log}
-	b.leases.ours = b.mayWork
 	b.Lost = b.roster.lostReplicas
 	b.gather = gatherer{
 		publish: b.publishEvent, now: cfg.Now,
@@ -214,9 +208,6 @@ func (b *Bus) Ready() error {
 	}
 	if !b.conn.IsConnected() {
 		return fmt.Errorf("bus is not connected to %s; it reconnects on its own once NATS is back", b.address())
-	}
-	if !b.solo() {
-		return b.claim.fault()
 	}
 	return nil
 }

@@ -153,16 +153,9 @@ func start(t *testing.T, url, name string) *bus.Bus {
 
 func startWith(t *testing.T, url, name string, registry *prometheus.Registry, log ...io.Writer) *bus.Bus {
 	t.Helper()
-	return startOn(t, url, name, "the database", registry, log...)
-}
-
-// startOn starts a replica with a database.
-func startOn(t *testing.T, url, name, database string, registry *prometheus.Registry, log ...io.Writer) *bus.Bus {
-	t.Helper()
 	b, err := bus.Start(t.Context(), bus.Config{
 		URL: url, Dir: t.TempDir(), Partitions: partitions, Replica: name, Now: time.Now, Registerer: registry,
-		Database: func(context.Context) (string, error) { return database, nil },
-		Log:      slog.New(slog.NewTextHandler(io.MultiWriter(log...), &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Log: slog.New(slog.NewTextHandler(io.MultiWriter(log...), &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { b.Stop(context.Background()) })

@@ -46,8 +46,7 @@ type keyValues interface {
 // again, by [leases.acquire], so that the partition is taken again too: see docs/decisions/0024-the-epoch-before-the-lease.md.
 type leases struct {
 	replica string
-	damaged func()      // asks for a check whether the server still has everything
-	ours    func() bool // whether this replica may have leases
+	damaged func() // asks for a check whether the server still has everything
 	lost    prometheus.Counter
 	log     *slog.Logger
 
@@ -172,10 +171,6 @@ func (s *leases) acquire(ctx context.Context, key string, standby func(), ready 
 		bucket, quiet := s.state()
 		if quiet > 0 {
 			_ = pause.Wait(ctx, quiet)
-			continue
-		}
-		if !s.ours() {
-			_ = pause.Wait(ctx, tryEvery)
 			continue
 		}
 		// All other replicas try again and again, and a read costs the servers less than a write that fails.

@@ -166,9 +166,9 @@ func (r *roster) left() bool {
 	return r.leaving
 }
 
-// greet sends this replica's heartbeat until it leaves, if it may work.
+// greet sends this replica's heartbeat until it leaves.
 func (b *Bus) greet() {
-	if b.roster.left() || !b.claim.ours() {
+	if b.roster.left() {
 		return
 	}
 	if err := b.conn.Publish(memberSubject, []byte(b.cfg.Replica)); err != nil {

@@ -79,7 +79,7 @@ func newWorld(t *testing.T, replicas int) (*world, []*entrant) {
 			cfg: Config{URL: "nats://one", Replica: e.name, Log: log}, ctx: ctx, soft: context.Background(), roster: newRoster(e.name, time.Now), owned: newOwned(log),
 			subscribe: func(int) (func(), error) { return func() {}, nil }, readSteps: func(ctx context.Context, _ int) { <-ctx.Done() },
 			leases: &leases{
-				replica: e.name, ours: func() bool { return true }, bucket: e, lost: prometheus.NewCounter(prometheus.CounterOpts{Name: "lost"}), log: log,
+				replica: e.name, bucket: e, lost: prometheus.NewCounter(prometheus.CounterOpts{Name: "lost"}), log: log,
 				held: map[string]*lease{}, ended: map[string]time.Time{}, damaged: func() { e.wg.Go(e.look) },
 			},
 		}

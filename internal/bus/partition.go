@@ -39,7 +39,6 @@ func (b *Bus) Own(ctx context.Context, owner Owner) error {
 	}); err != nil {
 		return fmt.Errorf("subscribe to members: %w", err)
 	}
-	b.mayWork() // so that the first heartbeat is sent
 	b.greet()
 	b.wg.Go(b.keeper)
 	for p := range b.cfg.Partitions {
@@ -234,28 +233,5 @@ func (b *Bus) keeper() {
 		b.greet()
 		b.roster.forget()
 		b.leases.renewAll(b.ctx)
-	}
-}
-
-// mayWork reports whether the gateways of this database may have leases. The first call begins to find out.
-func (b *Bus) mayWork() bool {
-	b.claiming.Do(func() {
-		b.claim.look(b.ctx)
-		b.background(b.claimant)
-	})
-	return b.claim.ours()
-}
-
-// claimant keeps the claim. It does not delay the leases: a slow answer would.
-func (b *Bus) claimant() {
-	ticker := time.NewTicker(renewEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-b.ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		b.claim.look(b.ctx)
 	}
 }

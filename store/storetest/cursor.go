@@ -15,10 +15,4 @@ func testCursors(t *testing.T, b *bundle) {
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
-	id, err := b.Identity(b.ctx)
-	require.NoError(t, err)
-	require.NotEmpty(t, id)
-	again, err := b.Identity(b.ctx)
-	require.NoError(t, err)
-	require.Equal(t, id, again)
 }

@@ -203,19 +203,3 @@ func TestRoutesWithoutToken(t *testing.T) {
 		require.Equal(t, open, call(h, method, path, "", "Authorization: ").Header().Get("WWW-Authenticate") == "", request)
 	}
 }
-
-// However an adapter refuses a platform's request, the answer has the shape of all errors.
-func TestARefusedCallbackIsAnErrorOfTheAPI(t *testing.T) {
-	t.Parallel()
-	for status, code := range map[int]string{401: "unauthorized", 404: "not_found", 413: "too_large", 400: "invalid_request", 503: "unavailable"} {
-		h := newServer(t, newGateway(), func(c *httpapi.Config) {
-			c.Callback = func(string, string) (http.Handler, bool) {
-				return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", status) }), true
-			}
-		}).Handler()
-		w := call(h, "POST", "/channels/slack/default", "{}", "Authorization: ")
-		require.Equal(t, status, w.Code)
-		require.Equal(t, "application/json", w.Header().Get("Content-Type"))
-		require.Regexp(t, `^\{"error":"`+code+`","message":"[^"]+"\}\s*$`, w.Body.String())
-	}
-}

@@ -231,30 +231,6 @@ func (h *handlers) callback(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return wire.ErrNotFound
 	}
-	answer := &callbackAnswer{ResponseWriter: w}
-	c.ServeHTTP(answer, r)
-	return answer.refusal
-}
-
-// callbackAnswer keeps back the answer of an adapter that refuses a request, because all errors have the API's shape.
-type callbackAnswer struct {
-	http.ResponseWriter
-	refusal error
-}
-
-// WriteHeader implements http.ResponseWriter.
-func (a *callbackAnswer) WriteHeader(status int) {
-	if status < http.StatusBadRequest {
-		a.ResponseWriter.WriteHeader(status)
-		return
-	}
-	a.refusal = wire.CallbackError(status)
-}
-
-// Write implements http.ResponseWriter.
-func (a *callbackAnswer) Write(p []byte) (int, error) {
-	if a.refusal != nil {
-		return len(p), nil
-	}
-	return a.ResponseWriter.Write(p) //nolint:wrapcheck // the writer's own error
+	c.ServeHTTP(w, r)
+	return nil
 }

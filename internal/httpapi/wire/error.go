@@ -108,19 +108,6 @@ func codeOf(status int) string {
 	return "invalid_request"
 }
 
-// CallbackError is the error of a platform's request that its adapter has refused with a status.
-func CallbackError(status int) *Error {
-	switch status {
-	case http.StatusUnauthorized:
-		return NewError(status, codeOf(status), "the request does not have the account's signature or secret, or its signature is too old")
-	case http.StatusNotFound:
-		return ErrNotFound
-	case http.StatusServiceUnavailable:
-		return Unavailable("the gateway can't store the event at the moment: send it again later")
-	}
-	return NewError(status, codeOf(status), strings.ToLower(http.StatusText(status)))
-}
-
 // PlainErrors is a [huma.Transformer]: it gives the API library's own errors the API's shape, with all faults of a
 // request in one message. Their media type is that of all other errors: the library's own names another shape.
 func PlainErrors(ctx huma.Context, _ string, v any) (any, error) {

@@ -12,7 +12,7 @@ import (
 	"sluice/sessions"
 )
 
-// Page is the channel of the gateway's own page. An owner may not open it for days.
+// Page is the channel of the gateway's own page. An owner might not open it for days.
 const Page = "webchat"
 
 // Finder finds the adapter of an account; ok is false if the account is not configured. It is safe for concurrent use.

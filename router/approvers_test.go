@@ -290,3 +290,24 @@ func TestAnApproverWhoMayNotTalk(t *testing.T) {
 		}
 	}
 }
+
+// Somebody who was removed for good decides nothing, also if a rule still names them.
+func TestARevokedApproverDecidesNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBundle(t, func(b *bundle) {
+			withKeys(b)
+			b.settings.Channels["test"] = place.ChannelSettings{DMPolicy: place.AccessPairing, GroupPolicy: place.AccessAllowlist}
+		})
+		b.hear(in("eve", "0", "hello"))
+		_, err := b.Pairings.ApprovePairing(t.Context(), b.code(), "test:owner")
+		require.NoError(t, err)
+		require.NoError(t, b.Pairings.RevokePairing(t.Context(), "test", "default", "eve", "test:owner"))
+		askingOn(b, sessions.Terms{Approvers: [][]string{{"test:eve"}}})
+		b.hear(in("owner", "1", "clean up"))
+		synctest.Wait()
+		p := b.onlyApproval(ledger.ApprovalPending)
+		b.hear(in("eve", "9", "/approve "+string(p.ID)+" allow"))
+		require.Equal(t, p.ID, b.onlyApproval(ledger.ApprovalPending).ID)
+	})
+}

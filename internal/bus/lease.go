@@ -226,6 +226,7 @@ func (s *leases) keep(ctx context.Context, key string, revision uint64, asked ti
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.held[key] = l
+	delete(s.heard, key)
 	return held, l
 }
 

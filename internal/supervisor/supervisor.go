@@ -162,7 +162,7 @@ func (a *account) lease() string { return "adapter." + a.channel + "." + a.name 
 func (s *Supervisor) standBy(acc *account) {
 	detail, fault := "another replica serves the account", s.cfg.Leases.Said(acc.lease())
 	if fault != "" {
-		detail += ", which does not work there: " + fault
+		detail += ", and it does not work there (" + fault + ")"
 	}
 	s.become(acc, adapters.Standby, detail, fault)
 }
@@ -266,7 +266,7 @@ func (a *account) current() adapters.State {
 		st = own
 	}
 	st = a.heard(st)
-	if st.Status.Hears() {
+	if st.Hears() {
 		a.deafSince = time.Time{}
 	} else if a.deafSince.IsZero() {
 		a.deafSince = st.Since
@@ -296,6 +296,7 @@ func (s *Supervisor) hold(ctx context.Context, acc *account) error {
 	labels := []string{acc.channel, acc.name}
 	defer s.up.WithLabelValues(labels...).Set(0)
 	defer s.set(acc, adapters.Connecting, "waiting for the account's lease")
+	defer s.cfg.Leases.Say(acc.lease(), "")
 	stop := s.watch(ctx, acc)
 	defer stop()
 	pauses := pause.Doubling(firstBackoff, backoffMax, 0)

@@ -131,7 +131,7 @@ func (i *Intake) admitOnce(ctx context.Context, in Admission) (Admitted, error) 
 	owner := s.IsOwner(in.Route.Channel, in.Sender.ID)
 	how, err := i.Places.Access(ctx, s, in.arrival(), owner)
 	if err == nil {
-		how, err = i.admitApprover(ctx, in, how)
+		how, err = admitApprover(ctx, i, in, how)
 	}
 	if err != nil {
 		return Admitted{}, err

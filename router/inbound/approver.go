@@ -7,13 +7,14 @@ import (
 
 	"sluice/policy"
 	"sluice/router/commands"
+	"sluice/router/ledger"
 	"sluice/router/place"
 	"sluice/sessions"
 )
 
 // admitApprover admits a decision in a direct chat with a person who may not talk to the agent, if a rule names them as an
-// approver of this question: the gateway asks them there.
-func (i *Intake) admitApprover(ctx context.Context, in Admission, how place.Admit) (place.Admit, error) {
+// approver of this question: the gateway asks them there. Who was removed by "pairing revoke" is not admitted.
+func admitApprover(ctx context.Context, i *Intake, in Admission, how place.Admit) (place.Admit, error) {
 	if how == place.AdmitRun || in.Route.ChatType != sessions.Direct || in.Sender.Bot {
 		return how, nil
 	}
@@ -33,8 +34,15 @@ func (i *Intake) admitApprover(ctx context.Context, in Admission, how place.Admi
 	if err != nil {
 		return how, fmt.Errorf("command /%s: %w", cmd.Name, err)
 	}
-	if may {
-		return place.AdmitCommand, nil
+	if !may {
+		return how, nil
 	}
-	return how, nil
+	p, err := i.Buttons.PairingOf(ctx, in.Route.Channel, in.Route.Account, in.Sender.ID)
+	switch {
+	case err != nil && !errors.Is(err, sessions.ErrNotFound):
+		return how, fmt.Errorf("read pairing: %w", err)
+	case err == nil && p.Status == ledger.PairingRevoked:
+		return how, nil
+	}
+	return place.AdmitCommand, nil
 }

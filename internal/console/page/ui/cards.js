@@ -2,8 +2,8 @@
 
 import { html, Loaded } from "../base.js";
 
-// Cards draws a card for each thing of a read. take finds the things in its response; id keeps what is open in a card
-// with its thing when another one goes.
+// Cards draws a card for each thing of a read. take finds the things in its response; id identifies a thing,
+// so that what is unfolded in its card stays with it when another card goes.
 export const Cards = ({ of: read, take, id, empty, children: card }) => html`
   <${Loaded} of=${read}>
     ${(body) =>

@@ -63,20 +63,18 @@ type leases struct {
 	talk       // with the other replica
 }
 
-// talk has what was said with a lease.
-type talk struct{ text *atomic.Pointer[string] }
-
-func newTalk() talk { return talk{new(atomic.Pointer[string])} }
+// talk has what this replica says with its lease, and what it hears from the other one. Nil: nothing.
+type talk struct{ says, hears *atomic.Pointer[string] }
 
 func (t talk) Say(_, text string) {
-	if t.text != nil {
-		t.text.Store(&text)
+	if t.says != nil {
+		t.says.Store(&text)
 	}
 }
 
 func (t talk) Said(string) string {
-	if t.text != nil && t.text.Load() != nil {
-		return *t.text.Load()
+	if t.hears != nil && t.hears.Load() != nil {
+		return *t.hears.Load()
 	}
 	return ""
 }
@@ -297,16 +295,16 @@ func TestARenamedAccountIsPolledOnce(t *testing.T) {
 func TestAnAccountThatDoesNotWorkElsewhere(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := held()
-		l.talk = newTalk()
+		l, said := held(), new(atomic.Pointer[string])
+		l.talk = talk{says: said}
 		start(t, &account{run: func(context.Context, int) error {
 			return &adapters.Failure{Kind: adapters.Auth, Err: errors.New("the token is revoked")}
 		}}, l)
 		time.Sleep(time.Minute)
-		require.Equal(t, "failed: the token is revoked", l.Said(""))
+		require.Equal(t, "failed: the token is revoked", *said.Load())
 
 		other := held()
-		other.talk = l.talk
+		other.talk = talk{hears: said}
 		s := start(t, &account{run: func(ctx context.Context, _ int) error { <-ctx.Done(); return nil }}, other)
 		synctest.Wait()
 		other.take <- struct{}{}
@@ -315,5 +313,9 @@ func TestAnAccountThatDoesNotWorkElsewhere(t *testing.T) {
 		require.Equal(t, adapters.Standby, state.Status)
 		require.False(t, state.Hears())
 		require.Contains(t, state.Detail, "the token is revoked")
+
+		l.take <- struct{}{}
+		synctest.Wait()
+		require.Empty(t, *said.Load(), "who no longer serves the account says nothing about it")
 	})
 }

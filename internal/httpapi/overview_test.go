@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/adapters"
 	"sluice/internal/httpapi"
 	"sluice/internal/httpapi/auth"
 	"sluice/internal/httpapi/overview"
@@ -177,4 +178,34 @@ func TestListsAreFiltered(t *testing.T) {
 	since := clock.Add(-3 * time.Hour).Format(time.RFC3339Nano)
 	require.Equal(t, []string{"run_27", "run_26", "run_25"}, rowsOf(t, h, "/v1/runs?since="+since))
 	require.Equal(t, []string{"run_2", "run_1", "run_0"}, rowsOf(t, h, "/v1/runs?until="+clock.Add(-25*time.Hour).Format(time.RFC3339Nano)))
+}
+
+// An account in standby receives messages on another replica, unless that one says what is wrong there.
+func TestTheOverviewSaysWhichAccountsHear(t *testing.T) {
+	t.Parallel()
+	db, err := sqlite.Open(t.Context(), sqlite.Config{Dir: sqlitetest.Dir(t)})
+	require.NoError(t, err)
+	s := newServer(t, newGateway(), func(c *httpapi.Config) {
+		useRows(c, db)
+		c.Accounts = func() []adapters.State {
+			return []adapters.State{
+				{Channel: "telegram", Account: "works", Status: adapters.Standby},
+				{Channel: "telegram", Account: "fails", Status: adapters.Standby, Elsewhere: "failed: the token is revoked"},
+			}
+		}
+	})
+	t.Cleanup(func() { require.NoError(t, s.Stop(t.Context())); require.NoError(t, db.Close()) })
+	w := call(s.Handler(), "GET", "/v1/overview", "")
+	require.Equal(t, http.StatusOK, w.Code, "%s", w.Body)
+	var got struct {
+		Accounts []struct {
+			Account string
+			Hears   bool
+		}
+	}
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
+	require.Len(t, got.Accounts, 2)
+	for _, a := range got.Accounts {
+		require.Equal(t, a.Account == "works", a.Hears, a.Account)
+	}
 }

@@ -35,6 +35,11 @@ func TestTheOwnerIsToldOnAChannelThatWorks(t *testing.T) {
 	require.Equal(t, "slack/work", place(owners, "telegram"))
 	require.Equal(t, "webchat/default", place(owners[:3], "telegram"))
 	require.Equal(t, "/", place(owners[1:3], "telegram"))
+
+	all = []adapters.State{state("telegram", "main", adapters.Standby), state("slack", "work", adapters.Standby)}
+	require.Equal(t, "telegram/main", place(owners, ""), "it works on another replica")
+	all[0].Elsewhere = "failed: the token is revoked"
+	require.Equal(t, "slack/work", place(owners, ""))
 }
 
 func TestMetrics(t *testing.T) {

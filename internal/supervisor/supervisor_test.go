@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
@@ -298,10 +300,12 @@ func TestAnAccountThatDoesNotWorkElsewhere(t *testing.T) {
 		l, said := held(), new(atomic.Pointer[string])
 		l.talk = talk{says: said}
 		start(t, &account{run: func(context.Context, int) error {
-			return &adapters.Failure{Kind: adapters.Auth, Err: errors.New("the token is revoked")}
+			return &adapters.Failure{Kind: adapters.Auth, Err: errors.New("the token is revoked" + strings.Repeat(" ü", 1000))}
 		}}, l)
 		time.Sleep(time.Minute)
-		require.Equal(t, "failed: the token is revoked", *said.Load())
+		require.Contains(t, *said.Load(), "failed: the token is revoked ü")
+		require.LessOrEqual(t, len(*said.Load()), len("failed: ")+1000)
+		require.True(t, utf8.ValidString(*said.Load()))
 
 		other := held()
 		other.talk = talk{hears: said}
@@ -312,6 +316,7 @@ func TestAnAccountThatDoesNotWorkElsewhere(t *testing.T) {
 		state := s.States()[0]
 		require.Equal(t, adapters.Standby, state.Status)
 		require.False(t, state.Hears())
+		require.NotZero(t, state.DeafSince)
 		require.Contains(t, state.Detail, "the token is revoked")
 
 		l.take <- struct{}{}

@@ -20,8 +20,8 @@ func (a *App) target(name string) (senders.Target, bool) {
 	return senders.Target{Channel: channel, To: outbound.ToOwner}, ok && name == outbound.ToOwner
 }
 
-// tellOnWorkingChannel sends the owner a message about a trouble, on a working channel that the trouble is not about. If there
-// is no such channel, it does nothing.
+// tellOnWorkingChannel sends the owner a message about a trouble, on a channel that the trouble is not about. If there is no
+// such channel, it does nothing.
 func tellOnWorkingChannel(ctx context.Context, a *App, t *trouble.Trouble, text, key string) error {
 	p, ok := selfcheck.WorkingPlace(a.cfg.Owners, a.supervisor.States(), t.Avoid)
 	if !ok {

@@ -47,15 +47,23 @@ func Disk(d *watermark.Disk, stops, files func() error) (trouble.Trouble, bool) 
 }
 
 // WorkingPlace is where an owner can be reached: the first owner on a channel with a connected account, but the page only if
-// there is no other, and never the channel to avoid.
+// there is no other, and never the channel to avoid. If no account is connected and no channel is to avoid, it is the first owner
+// on any account: a deaf one sends, and elsewhere the message waits.
 func WorkingPlace(owners []string, states []adapters.State, avoid string) (p outbound.Proactive, ok bool) {
+	if p, ok = firstPlace(owners, states, avoid, (*adapters.State).Hears); !ok && avoid == "" {
+		p, ok = firstPlace(owners, states, "", func(*adapters.State) bool { return true })
+	}
+	return p, ok
+}
+
+func firstPlace(owners []string, states []adapters.State, avoid string, works func(s *adapters.State) bool) (p outbound.Proactive, ok bool) {
 	for _, who := range owners {
 		channel, _, parsed := sessions.ParsePrincipal(who)
 		if !parsed || channel == avoid || ok && p.Channel != adapters.Page {
 			continue
 		}
 		i := slices.IndexFunc(states, func(s adapters.State) bool {
-			return s.Channel == channel && s.Hears()
+			return s.Channel == channel && works(&s)
 		})
 		if i >= 0 {
 			p, ok = outbound.Proactive{Channel: channel, Account: states[i].Account, To: outbound.ToOwner}, true

@@ -35,6 +35,8 @@ func TestTheOwnerIsToldOnAChannelThatWorks(t *testing.T) {
 	require.Equal(t, "slack/work", place(owners, "telegram"))
 	require.Equal(t, "webchat/default", place(owners[:3], "telegram"))
 	require.Equal(t, "/", place(owners[1:3], "telegram"))
+	require.Equal(t, "discord/x", place(owners[1:2], ""), "a disk without space makes the account deaf, and it can still send")
+	require.Equal(t, "/", place(owners[1:2], "telegram"))
 
 	all = []adapters.State{state("telegram", "main", adapters.Standby), state("slack", "work", adapters.Standby)}
 	require.Equal(t, "telegram/main", place(owners, ""), "it works on another replica")

@@ -64,7 +64,8 @@ type Watch struct {
 type known struct {
 	Trouble
 	reported time.Time // zero: not yet
-	untold   bool      // it was reported, but the owner could not be told
+	untold   bool      // it was reported as it is, but the owner could not be told
+	told     bool      // the owner was told that it began
 }
 
 // Run looks until ctx ends.
@@ -100,31 +101,35 @@ type news struct {
 	trouble Trouble
 	report  alert.Incoming
 	again   bool // it was told before, and lasts as bad as it was
+	told    bool // the owner was told that it began
 }
 
 // tell tells the owner directly of troubles that begin, change their severity or end: without alerts of all, with alerts only of
-// those of channels. If it can't tell a trouble, the next look tells it; the others are told anyway.
+// those of channels. If it can't tell a trouble, the next look tells it; the others are told anyway. It tells no end of a trouble
+// whose begin was not told.
 func (w *Watch) tell(ctx context.Context, all []news, alerts bool, next map[string]*known) {
 	for i := range all {
 		n := &all[i]
 		t := &n.trouble
-		if n.again || t.Over || alerts && t.Avoid == "" || !alerts && t.Told {
+		ends := n.report.Action == alert.Resolve
+		if n.again || t.Over || ends && !n.told || alerts && t.Avoid == "" || !alerts && t.Told {
 			continue
 		}
 		text, word := t.Title+". "+t.Text, "begins"
-		if n.report.Action == alert.Resolve {
+		if ends {
 			text, word = "Over: "+t.Title+".", "ends"
 		} else if t.Severity != "" {
 			word += "/" + string(t.Severity)
 		}
 		key := fmt.Sprintf("%s/%s/%s/%d", Source, t.Name, word, w.Now().Unix()/int64(tellEach/time.Second))
-		if err := w.Tell(ctx, t, text, key); err != nil {
+		err := w.Tell(ctx, t, text, key)
+		if err != nil {
 			w.Log.Warn("the owner is not notified of a problem of the gateway", "trouble", t.Name, "err", err)
-			if k := next[t.Name]; k != nil {
-				k.untold = true
-			} else {
-				next[t.Name] = w.seen[t.Name] // the next look ends it again
-			}
+		}
+		if k := next[t.Name]; k != nil {
+			k.untold, k.told = err != nil, k.told || err == nil
+		} else if err != nil {
+			next[t.Name] = w.seen[t.Name] // the next look ends it again
 		}
 	}
 }
@@ -135,23 +140,23 @@ func (w *Watch) changed(troubles []Trouble) (next map[string]*known, all []news)
 	for _, t := range troubles {
 		if t.Over {
 			if w.seen == nil {
-				all = append(all, news{t, w.report(&t, alert.Resolve), false})
+				all = append(all, news{t, w.report(&t, alert.Resolve), false, false})
 			}
 			continue
 		}
 		now := known{Trouble: t}
 		if was := w.seen[t.Name]; was != nil {
-			now.reported = was.reported
+			now.reported, now.told = was.reported, was.told
 			if was.reported.IsZero() || was.untold || was.Severity != t.Severity || w.Now().Sub(was.reported) >= again {
 				now.reported = w.Now()
-				all = append(all, news{t, w.report(&t, alert.Fire), !was.reported.IsZero() && !was.untold && was.Severity == t.Severity})
+				all = append(all, news{t, w.report(&t, alert.Fire), !was.reported.IsZero() && !was.untold && was.Severity == t.Severity, was.told})
 			}
 		}
 		next[t.Name] = &now
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.seen)) {
 		if was := w.seen[name]; next[name] == nil && !was.reported.IsZero() {
-			all = append(all, news{was.Trouble, w.report(&was.Trouble, alert.Resolve), false})
+			all = append(all, news{was.Trouble, w.report(&was.Trouble, alert.Resolve), false, was.told})
 		}
 	}
 	return next, all

@@ -198,6 +198,39 @@ func TestWhatCannotBeToldHoldsUpNothing(t *testing.T) {
 	})
 }
 
+// Of a trouble that begins and ends while nobody can be told, the owner hears nothing. An end that can't be told is told later.
+func TestNoEndIsToldWithoutItsBegin(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse()
+		h.on = false
+		hour := strconv.FormatInt(time.Now().Unix()/3600, 10)
+		full := []Trouble{{Name: "disk/a", Severity: alert.Warning, Title: "Full", Text: "Free space."}}
+		look := func(troubles []Trouble, away bool, want ...string) {
+			t.Helper()
+			h.troubles, h.fault = troubles, nil
+			if away {
+				h.fault = errors.New("the database is away")
+			}
+			h.look(t.Context())
+			require.Equal(t, want, h.direct)
+			h.direct = nil
+		}
+		begins, ends := "sluice/disk/a/begins/warning/"+hour+": Full. Free space.", "sluice/disk/a/ends/"+hour+": Over: Full."
+		look(full, true)
+		look(full, true, begins) // in vain
+		look(nil, false)
+		look(full, false)
+		look(full, false, begins)
+		worse := slices.Clone(full)
+		worse[0].Severity = alert.Critical
+		look(worse, true, "sluice/disk/a/begins/critical/"+hour+": Full. Free space.") // in vain
+		look(nil, true, ends)
+		look(nil, false, ends)
+		look(nil, false)
+	})
+}
+
 // An alert that outlives its replica ends when the next one sees that the trouble is over; once, whatever is reported meanwhile.
 func TestWhatIsOverEndsAtTheFirstLook(t *testing.T) {
 	t.Parallel()

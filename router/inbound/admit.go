@@ -165,32 +165,11 @@ func (i *Intake) admitOnce(ctx context.Context, in Admission) (Admitted, error) 
 // platform would report that the bot is broken.
 func (i *Intake) refuse(ctx context.Context, in Admission) (Admitted, error) {
 	i.Metrics.Ignored.WithLabelValues(in.Route.Channel, "access").Inc()
-	i.Refused.Note(in.Inbound, whyRefused(i.Settings(), in))
+	i.Refused.Note(in.Inbound, i.Settings().WhyRefused(in.Inbound))
 	if !commands.FromMenu(in.Inbound) {
 		return ignored(), nil
 	}
 	return i.answerEvent(ctx, in, ledger.OutcomeIgnored, "You can't use commands here.")
-}
-
-// whyRefused says what in the configuration refuses an event.
-func whyRefused(s *place.Settings, in Admission) string {
-	ch, ok := s.Channels[in.Route.Channel]
-	setting := "channels." + in.Route.Channel + "."
-	switch {
-	case !ok:
-		return "the configuration has no channel " + in.Route.Channel
-	case in.Sender.Bot && ch.AllowBots != place.BotsOn:
-		return "the sender is a bot, and " + setting + "allowBots does not let bots speak"
-	case in.Route.ChatType == sessions.Direct && ch.DMPolicy == place.AccessDisabled:
-		return setting + "dmPolicy is disabled: only owners may speak in direct chats"
-	case in.Route.ChatType == sessions.Direct && ch.DMPolicy == place.AccessAllowlist:
-		return "the person is not in " + setting + "allowFrom"
-	case in.Route.ChatType == sessions.Direct:
-		return "the person is not admitted yet (" + setting + "dmPolicy)"
-	case ch.GroupPolicy == place.AccessDisabled:
-		return setting + "groupPolicy is disabled: nobody may speak in groups"
-	}
-	return "the group is not listed in " + setting + "groups, or the person may not speak there (allowFrom, allowRoles)"
 }
 
 // admitMessage handles the message of an admitted person to the agent.

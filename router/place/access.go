@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"sluice/adapters"
 	"sluice/sessions"
 )
 
@@ -22,7 +23,7 @@ const (
 // Access decides who is admitted. It reads the configuration, and for direct chats under pairing the stored pairing.
 func (pl *Places) Access(ctx context.Context, s *Settings, in Arrival, owner bool) (Admit, error) {
 	ch, ok := s.Channels[in.Route.Channel]
-	if !ok || (in.Sender.Bot && !ch.AllowBots.hears(in)) {
+	if !ok || (in.Sender.Bot && !ch.AllowBots.hears(in.Inbound)) {
 		return AdmitNone, nil
 	}
 	if in.Route.ChatType != sessions.Direct {
@@ -53,6 +54,27 @@ func allowed(list []string, id sessions.UserID) bool {
 }
 
 // hears reports whether messages of a bot are admitted.
-func (p BotPolicy) hears(in Arrival) bool {
+func (p BotPolicy) hears(in adapters.Inbound) bool {
 	return p == BotsOn || (p == BotsMentions && (in.Mentioned || in.Press != ""))
+}
+
+// WhyRefused says what in the configuration refuses an event that [Places.Access] does not admit.
+func (s *Settings) WhyRefused(in adapters.Inbound) string {
+	ch, ok := s.Channels[in.Route.Channel]
+	setting := "channels." + in.Route.Channel + "."
+	switch {
+	case !ok:
+		return "the configuration has no channel " + in.Route.Channel
+	case in.Sender.Bot && !ch.AllowBots.hears(in):
+		return "the sender is a bot, and " + setting + "allowBots does not let bots speak"
+	case in.Route.ChatType == sessions.Direct && ch.DMPolicy == AccessDisabled:
+		return setting + "dmPolicy is disabled: only owners may speak in direct chats"
+	case in.Route.ChatType == sessions.Direct && ch.DMPolicy == AccessAllowlist:
+		return "the person is not in " + setting + "allowFrom"
+	case in.Route.ChatType == sessions.Direct:
+		return "the person is not admitted yet (" + setting + "dmPolicy)"
+	case ch.GroupPolicy == AccessDisabled:
+		return setting + "groupPolicy is disabled: nobody may speak in groups"
+	}
+	return "the group is not listed in " + setting + "groups, or the person may not speak there (allowFrom, allowRoles)"
 }

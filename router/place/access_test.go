@@ -35,6 +35,28 @@ func TestAccessDirect(t *testing.T) {
 	}
 }
 
+// Whose message is not admitted is refused for what the configuration says about them.
+func TestWhyRefused(t *testing.T) {
+	t.Parallel()
+	bot := func(in Arrival) Arrival { in.Sender.Bot = true; return in }
+	for name, c := range map[string]struct {
+		ch   ChannelSettings
+		in   Arrival
+		want string
+	}{
+		"bots off":               {ChannelSettings{}, bot(inGroup("g", "", "ann", true)), "allowBots"},
+		"a bot mentions nobody":  {ChannelSettings{AllowBots: BotsMentions}, bot(inGroup("g", "", "ann", false)), "allowBots"},
+		"a bot in another group": {ChannelSettings{AllowBots: BotsMentions, GroupPolicy: AccessAllowlist}, bot(inGroup("g", "", "ann", true)), "the group is not listed"},
+		"no groups":              {ChannelSettings{GroupPolicy: AccessDisabled}, inGroup("g", "", "ann", true), "groupPolicy is disabled"},
+		"only owners":            {ChannelSettings{DMPolicy: AccessDisabled}, direct("ann"), "dmPolicy is disabled"},
+		"not listed":             {ChannelSettings{DMPolicy: AccessAllowlist}, direct("ann"), "allowFrom"},
+		"not paired":             {ChannelSettings{DMPolicy: AccessPairing}, direct("ann"), "not admitted yet"},
+	} {
+		require.Contains(t, newSettings(c.ch).WhyRefused(c.in.Inbound), c.want, name)
+	}
+	require.Contains(t, (&Settings{}).WhyRefused(direct("ann").Inbound), "no channel")
+}
+
 // A person whose access was revoked has no right, and their message is still a request, which gets no answer.
 func TestRevoked(t *testing.T) {
 	t.Parallel()

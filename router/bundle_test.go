@@ -252,8 +252,8 @@ func (b *bundle) deliveries(status ledger.DeliveryStatus) []ledger.Delivery {
 	return found
 }
 
-// counted is the value of a counter with an outcome.
-func (b *bundle) counted(name, outcome string) int {
+// counted is the value of a counter where a label has a value.
+func (b *bundle) counted(name, value string) int {
 	b.t.Helper()
 	families, err := b.registry.Gather()
 	require.NoError(b.t, err)
@@ -261,7 +261,7 @@ func (b *bundle) counted(name, outcome string) int {
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
 			for _, l := range m.GetLabel() {
-				if f.GetName() == name && l.GetName() == "outcome" && l.GetValue() == outcome {
+				if f.GetName() == name && l.GetValue() == value {
 					sum += m.GetCounter().GetValue()
 				}
 			}

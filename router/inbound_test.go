@@ -138,6 +138,9 @@ func TestOverflowIsTold(t *testing.T) {
 				}
 				synctest.Wait()
 				told := b.chat.texts("ann")
+				again := in("ann", "4", "waits 3")
+				require.True(t, b.hear(again).Repeat)
+				require.Equal(t, 2, b.counted("sluice_router_queue_dropped_total", map[bool]string{false: "old", true: "new"}[dropNew]), "a repeated event drops nothing")
 				release()
 				if dropNew {
 					require.Len(t, told, 2, "each refused message is told")

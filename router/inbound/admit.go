@@ -271,6 +271,11 @@ func (i *Intake) commitEvent(ctx context.Context, in Admission, outcome ledger.O
 		return fmt.Errorf("commit event: %w", err)
 	}
 	faultpoint.Hit(faultpoint.AcceptAfterCommit)
+	for _, m := range change.Runs {
+		if m.Run.Status == sessions.RunDropped {
+			i.Metrics.Dropped.WithLabelValues("old").Inc()
+		}
+	}
 	if outcome == ledger.OutcomeRun {
 		i.emitUser(change.Enqueue[0]) // before a worker starts the run
 	}

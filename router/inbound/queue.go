@@ -106,9 +106,11 @@ func (i *Intake) dropNew(ctx context.Context, in Admission, waiting int) (*Admit
 		}
 		return got, err
 	}
-	i.Metrics.Dropped.WithLabelValues("new").Inc()
 	text := fmt.Sprintf("I'm still busy and %d messages are waiting, so I did not accept your last one. Please send it again later.", waiting)
 	got, err := i.answerEvent(ctx, in, ledger.OutcomeIgnored, text)
+	if err == nil {
+		i.Metrics.Dropped.WithLabelValues("new").Inc()
+	}
 	return &got, err
 }
 
@@ -116,7 +118,6 @@ func (i *Intake) dropNew(ctx context.Context, in Admission, waiting int) (*Admit
 func (i *Intake) dropOldest(ctx context.Context, limit int, in Admission, l line, change *ledger.Change) error {
 	for _, oldest := range skipped(limit, l.queued) {
 		change.Runs = append(change.Runs, i.unqueued(oldest, sessions.RunDropped, "the queue was full"))
-		i.Metrics.Dropped.WithLabelValues("old").Inc()
 	}
 	notice := i.Composer.Notice(in.Route, overflowText(limit, l.queued[0], in.Route))
 	notice.Session, notice.Label = l.queued[0].Session, l.queued[0].Label // the notice quotes this run

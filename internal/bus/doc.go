@@ -20,7 +20,7 @@
 // replica that was frozen takes nothing from the holder of the lease. Events that can't be published are counted and
 // gone: messages and runs are in the store.
 //
-// A server that restarts has forgotten the stream and the bucket. The mender
+// A server that restarts has forgotten the stream and the bucket. The repairer
 // makes them again, retrying until it succeeds, and all owned partitions are
 // scanned again. The holder of a lease gets it back at once; others wait until
 // no replica can trust a lease from before (so the first replica at a new server takes its
@@ -42,7 +42,7 @@
 //
 // # Goroutines
 //
-// The mender, the keeper (heartbeats, renewals), two a partition (one keeps it, one
+// The repairer, the keeper (heartbeats, renewals), two a partition (one keeps it, one
 // sees when it falls to another replica), one a followed session or view of the steps, the publisher of steps, a reader
 // of steps for each partition (with the embedded server: that had one),
 // and those of the NATS client and server. Stop waits for all but the last,

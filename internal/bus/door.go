@@ -10,6 +10,8 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nkeys"
+
+	"sluice/agentkit"
 )
 
 const (
@@ -77,10 +79,10 @@ const (
 
 // AgentPermissions are those of the program of an agent.
 func AgentPermissions(id string) *server.Permissions {
-	own := "sluice.agent." + id + "."
+	runs := agentkit.RunsSubject(id)
 	return &server.Permissions{
-		Subscribe: &server.SubjectPermission{Allow: []string{own + "runs", own + "runs.*", own + "cancel", "$SRV.>", "_INBOX." + id + ".>"}},
-		Publish:   &server.SubjectPermission{Allow: []string{own + "out.*"}},
+		Subscribe: &server.SubjectPermission{Allow: []string{runs, runs + ".*", agentkit.CancelSubject(id), "$SRV.>", "_INBOX." + id + ".>"}},
+		Publish:   &server.SubjectPermission{Allow: []string{agentkit.OutSubject(id, "*")}},
 		Response:  &server.ResponsePermission{MaxMsgs: answersMax, Expires: answersTime},
 	}
 }

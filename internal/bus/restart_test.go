@@ -50,7 +50,7 @@ func TestFollowersAreEndedByAServerRestart(t *testing.T) {
 	}
 }
 
-// follow follows as soon as the bus can: a refusal sets the mender to work, and
+// follow follows as soon as the bus can: a refusal sets the repairer to work, and
 // that lets the owner look at its rows when all is whole.
 func follow(t *testing.T, b *bus.Bus, o *owner, id sessions.ID, after uint64) <-chan sessions.Event {
 	t.Helper()

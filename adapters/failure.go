@@ -27,11 +27,14 @@ type Failure struct {
 	RetryAfter time.Duration // RateLimited: how long the platform asked to wait
 	// Certain is false if the platform may have executed the call: the request was sent and its response lost.
 	Certain bool
-	// Wide means that the limit applies to the whole account, not only to this conversation.
-	Wide bool
 	// Moved is set if the conversation has a new id: the call must be repeated there.
 	Moved *Migration
 	Err   error
+}
+
+// Final reports whether the same call fails every time, also later.
+func (f *Failure) Final() bool {
+	return f.Kind == Permanent || f.Kind == TooLarge || f.Kind == Unsupported
 }
 
 // Error implements error.

@@ -24,7 +24,7 @@ const (
 // asFailure maps a call's error to a failure of the port:
 //
 //   - no connection: Transient and certain; a lost response: Transient, not certain
-//   - 429: RateLimited with Discord's own pause; Wide if it is the account's limit
+//   - 429: RateLimited with Discord's own pause
 //   - 5xx: Transient, not certain: Discord's proxies also send it after the message was accepted
 //   - 401 for the token: Auth; for the credential of an interaction: Permanent, because it has expired
 //   - 413: TooLarge
@@ -48,7 +48,7 @@ func classify(f *adapters.Failure, e *apiError, req request) {
 	f.Certain = e.Status < 500 && !e.Foreign
 	switch {
 	case e.Status == http.StatusTooManyRequests:
-		f.Kind, f.RetryAfter, f.Certain, f.Wide = adapters.RateLimited, e.RetryAfter, true, e.Global
+		f.Kind, f.RetryAfter, f.Certain = adapters.RateLimited, e.RetryAfter, true
 	case e.Status >= 500:
 	case e.Code == codeFileTooLarge, e.Status == http.StatusRequestEntityTooLarge:
 		f.Kind = adapters.TooLarge

@@ -54,7 +54,7 @@ func (s *shard) learnGuild(f frame) error {
 			return
 		}
 		s.lookup.places.change(g.ID, func(info *guildInfo) { // an update has neither members nor channels
-			info.name, info.tier = g.Name, g.PremiumTier
+			info.tier = g.PremiumTier
 			clear(info.roles)
 			for _, r := range g.Roles {
 				info.learn(r, self.ID)

@@ -34,7 +34,6 @@ func TestExhaustedBucketIsNotCalled(t *testing.T) {
 	f := adapters.AsFailure(err)
 	require.Equal(t, adapters.RateLimited, f.Kind)
 	require.True(t, f.Certain)
-	require.False(t, f.Wide, "other channels go on")
 	require.Greater(t, f.RetryAfter, time.Duration(0))
 	require.LessOrEqual(t, f.RetryAfter, 50*time.Millisecond)
 	require.Len(t, s.srv.Calls("/messages"), 1)
@@ -57,7 +56,6 @@ func TestLimitOfAChannel(t *testing.T) {
 		_, err := s.adapter.Send(t.Context(), out(group(), "one"))
 		f := adapters.AsFailure(err)
 		require.Equal(t, adapters.RateLimited, f.Kind)
-		require.False(t, f.Wide)
 		require.InDelta(t, time.Minute, f.RetryAfter, float64(10*time.Second))
 	}
 	require.Len(t, s.srv.Calls("/messages"), 1)
@@ -72,7 +70,6 @@ func TestLimitOfTheAccount(t *testing.T) {
 		_, err := s.adapter.Send(t.Context(), to)
 		f := adapters.AsFailure(err)
 		require.Equal(t, adapters.RateLimited, f.Kind)
-		require.True(t, f.Wide)
 		require.Greater(t, f.RetryAfter, 50*time.Second)
 	}
 	require.Len(t, s.srv.Calls("/messages"), 1, "the second was not called")

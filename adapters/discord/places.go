@@ -25,7 +25,6 @@ type places struct {
 
 // guildInfo is the cached data of a guild.
 type guildInfo struct {
-	name     string
 	tier     int               // of its boosts
 	roles    map[string]string // id to name
 	botRole  string            // the role that Discord made for the bot itself; empty if it made no role
@@ -38,7 +37,7 @@ func newPlaces() *places {
 
 // learn caches the data of a guild.
 func (p *places) learn(g *guild, self string) {
-	info := &guildInfo{name: g.Name, tier: g.PremiumTier, roles: make(map[string]string, len(g.Roles))}
+	info := &guildInfo{tier: g.PremiumTier, roles: make(map[string]string, len(g.Roles))}
 	for _, r := range g.Roles {
 		info.learn(r, self)
 	}

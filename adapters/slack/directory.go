@@ -19,7 +19,6 @@ const (
 // directory finds people and channels by name.
 type directory struct {
 	web    *web
-	bot    *identity
 	reader *reader
 }
 

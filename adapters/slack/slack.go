@@ -60,7 +60,7 @@ func New(config Config) (*Adapter, error) {
 	return &Adapter{
 		cfg: cfg, state: s, web: w, bot: bot, reader: r,
 		intake:    &intake{cfg: cfg, state: s, metrics: m, lanes: newLanes(), web: w, bot: bot, reader: r},
-		directory: &directory{web: w, bot: bot, reader: r},
+		directory: &directory{web: w, reader: r},
 		uploads:   &uploads{web: w},
 		life:      newLife(),
 	}, nil

@@ -132,7 +132,7 @@ func (w *worker) failed(ctx context.Context, a adapters.Adapter, d ledger.Delive
 	w.out.Metrics.Failures.WithLabelValues(d.Route.Channel, string(f.Kind)).Inc()
 	d.LastError = f.Error()
 	switch {
-	case f.Kind == adapters.Permanent, f.Kind == adapters.TooLarge, f.Kind == adapters.Unsupported:
+	case f.Final():
 		return 0, w.out.Journal.End(ctx, ledger.DeliverySending, d, ledger.DeliveryFailed, f.Error())
 	case f.Kind == adapters.Transient && !f.Certain:
 		if _, ok := a.(adapters.Reconciler); ok {

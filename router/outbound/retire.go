@@ -200,8 +200,7 @@ func (w *worker) revise(ctx context.Context, from ledger.DeliveryStatus, d ledge
 	}
 	f := *adapters.AsFailure(err)
 	f.Certain = true
-	switch f.Kind {
-	case adapters.Permanent, adapters.Unsupported, adapters.TooLarge:
+	if f.Final() {
 		return 0, w.out.Journal.Discard(ctx, d.Status, d, "the message of the question could not be changed: "+f.Error())
 	}
 	return w.failed(ctx, a, d, &f)

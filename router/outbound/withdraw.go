@@ -57,8 +57,7 @@ func (w *worker) takeBack(ctx context.Context, from ledger.DeliveryStatus, d led
 	}
 	f := *adapters.AsFailure(err)
 	f.Certain = true // repeating a deletion is harmless
-	switch f.Kind {
-	case adapters.Permanent, adapters.Unsupported, adapters.TooLarge:
+	if f.Final() {
 		return 0, w.out.Journal.Discard(ctx, d.Status, d, "its preview could not be deleted: "+f.Error())
 	}
 	return w.failed(ctx, a, d, &f)

@@ -203,7 +203,8 @@ func TestStoredFile(t *testing.T) {
 		r, option := withRich(0)
 		b := newBundle(t, option)
 		secret := flow.NewLabel(flow.Confidential, flow.Untrusted)
-		m := b.Sender.Composer.NewMedia(outbound.NewFile{Name: "plan.pdf", Content: []byte("plan")}, "sess_1", secret)
+		m := b.Sender.Composer.NewMedia(outbound.NewFile{Name: "plan.pdf", Content: []byte("plan")}, secret)
+		m.Session = "sess_1"
 		require.NoError(t, b.store.Commit(t.Context(), ledger.Change{Media: []ledger.Media{m}}))
 		p := outbound.Proactive{Channel: "test", To: "ann", Media: []sessions.MediaID{m.ID}, Session: "sess_2"}
 		_, err := b.Sender.Send(t.Context(), p)

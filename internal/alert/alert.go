@@ -149,11 +149,6 @@ const (
 	Escalation   Reason = "escalation"
 )
 
-// Reasons lists the reasons.
-func Reasons() []Reason {
-	return []Reason{First, NewInGroup, SomeResolved, AllResolved, Repeat, Escalation}
-}
-
 // NoteStatus is the state of a notification.
 type NoteStatus string
 

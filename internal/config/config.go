@@ -158,12 +158,6 @@ type Topic struct {
 // Models are the language models.
 type Models = models.Models
 
-// Provider is one model provider.
-type Provider = models.Provider
-
-// Price is what a model costs.
-type Price = models.Price
-
 // Agents are the agents.
 type Agents = agents.Agents
 

@@ -12,7 +12,7 @@ type cutPlace struct{ span, offset int }
 type candidates struct {
 	line, sentence, space, safe cutPlace
 	lineAt, sentenceAt, spaceAt int // units before them; 0: no such position
-	safeAt, hardAt              int
+	safeAt                      int
 	hard                        cutPlace
 
 	outer   cutPlace // neither in a link nor in code, but possibly next to one
@@ -54,7 +54,7 @@ func (p *platform) findCut(b block, limit, entities int) cutPlace {
 
 // consider records a position between two runes.
 func (c *candidates) consider(at cutPlace, size int, before, after rune, inside bool, regional int, isCode bool) {
-	c.hard, c.hardAt = at, size
+	c.hard = at
 	if joined(before, after, regional) {
 		return
 	}

@@ -35,12 +35,12 @@ func (i *Intake) countTurn(ctx context.Context, s *place.Settings, in *Admission
 	case in.Sender.Bot && how == place.AdmitHistory: // no answer follows
 		return false, nil
 	}
-	place := botPlace(in.Route)
-	in.turns = &ledger.BotTurns{Place: place}
+	at := botPlace(in.Route)
+	in.turns = &ledger.BotTurns{Place: at}
 	if !in.Sender.Bot {
 		return false, nil
 	}
-	turns, err := i.Store.BotTurns(ctx, place)
+	turns, err := i.Store.BotTurns(ctx, at)
 	if err != nil {
 		return false, fmt.Errorf("read turns of bots: %w", err)
 	}

@@ -100,7 +100,7 @@ func personOf(s *place.Settings, in Admission) string {
 // the thread, so that the notices are no flood; and in answer to the platform's menu.
 func refuseLimited(ctx context.Context, i *Intake, in Admission, reached *limits.Reached) (*Admitted, error) {
 	i.Metrics.Ignored.WithLabelValues(in.Route.Channel, "limit").Inc()
-	if in.Session != "" {
+	if in.overAPI() {
 		return nil, reached
 	}
 	i.Refused.Note(in.Inbound, reached.Reason())

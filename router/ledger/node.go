@@ -6,9 +6,6 @@ import (
 	"sluice/policy/flow"
 )
 
-// TriggerNode is the source of events of nodes.
-const TriggerNode TriggerSource = "node"
-
 // Node is a program or device that dials in, or that asks to be paired.
 type Node struct {
 	ID       string // never used again

@@ -15,7 +15,6 @@ type RunPoint struct {
 	InputTokens  int
 	OutputTokens int
 	Accepted     time.Time
-	Started      time.Time
 	Finished     time.Time
 }
 

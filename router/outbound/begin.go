@@ -89,7 +89,7 @@ func (o *Outbox) begin(ctx context.Context, d ledger.Delivery, end *ending) *Beg
 
 // Undo takes the intent out of a change that could not be stored with it. NotStored must follow.
 func (b *Begun) Undo(change *ledger.Change) {
-	change.Begin, change.Deliver = nil, inFront(b.queued, change.Deliver)
+	change.Begin, change.Deliver = nil, append([]ledger.Delivery{b.queued}, change.Deliver...)
 	change.Audit = change.Audit[:len(change.Audit)-len(b.judged)]
 }
 

@@ -78,8 +78,8 @@ func (c *Composer) Decide(ctx context.Context, d ledger.Delivery, record session
 	return c.Gate.Decide(leaving), nil
 }
 
-// HandleLife is the longest time for which a platform's handle for a private answer is valid: 15 minutes on Discord,
-// 30 on Slack.
+// HandleLife is how long a private answer may wait: every platform's handle for it is valid for that long, Discord's for
+// no longer, Slack's for 30 minutes.
 const HandleLife = 15 * time.Minute
 
 // LifeOf is how long a delivery on a route may wait. A private answer expires with its handle.

@@ -23,7 +23,7 @@ type part struct {
 // outboundOf is a part as the adapter receives it.
 func outboundOf(d ledger.Delivery, p part) adapters.Outbound {
 	out := adapters.Outbound{
-		DeliveryID: string(d.ID), Part: p.index, Route: d.Route, Session: d.Session, Reply: d.Kind == ledger.KindReply || d.Kind == ledger.KindCommand,
+		DeliveryID: string(d.ID), Part: p.index, Route: d.Route, Session: d.Session, Reply: answers(d),
 		Text: p.text, Buttons: p.buttons, Label: d.Label,
 	}
 	if p.index > 0 {

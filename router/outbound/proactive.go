@@ -106,11 +106,11 @@ func cleanName(name string) string {
 	return strings.TrimSpace(name)
 }
 
-// NewMedia creates a stored file. The label is that of its source.
-func (c *Composer) NewMedia(f NewFile, session sessions.ID, label flow.Label) ledger.Media {
+// NewMedia creates a file to be stored and sent. The label is that of its source.
+func (c *Composer) NewMedia(f NewFile, label flow.Label) ledger.Media {
 	now, sum := c.Now(), sha256.Sum256(f.Content)
 	return ledger.Media{
-		ID: sessions.NewMediaID(), Session: session, Name: cleanName(f.Name), MIME: cmp.Or(f.MIME, "application/octet-stream"),
+		ID: sessions.NewMediaID(), Name: cleanName(f.Name), MIME: cmp.Or(f.MIME, "application/octet-stream"),
 		Size: int64(len(f.Content)), SHA256: hex.EncodeToString(sum[:]), Content: f.Content, Label: label,
 		Created: now,
 	}
@@ -121,7 +121,7 @@ func (c *Composer) NewMedia(f NewFile, session sessions.ID, label flow.Label) le
 func (o *Sender) attach(ctx context.Context, d *ledger.Delivery, p Proactive) ([]ledger.Media, error) {
 	var fresh []ledger.Media
 	for _, f := range p.Files {
-		m := o.Composer.NewMedia(f, "", p.Label)
+		m := o.Composer.NewMedia(f, p.Label)
 		fresh = append(fresh, m)
 		d.Files = append(d.Files, m.ID)
 	}

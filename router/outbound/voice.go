@@ -39,7 +39,7 @@ func (o *Outbox) voiced(ctx context.Context, d *ledger.Delivery, a adapters.Adap
 	if err != nil {
 		return fmt.Errorf("the reply could not be spoken: %w", err)
 	}
-	m := o.Composer.NewMedia(file, "", d.Label)
+	m := o.Composer.NewMedia(file, d.Label)
 	if err := o.Store.Commit(ctx, ledger.Change{Media: []ledger.Media{m}}); err != nil {
 		return fmt.Errorf("store recording: %w", err)
 	}
@@ -65,9 +65,4 @@ func (o *Outbox) paidBy(ctx context.Context, d *ledger.Delivery) (context.Contex
 	origin := ledger.OriginOf(&run, record.Agent)
 	origin.Partition, origin.Epoch = 0, 0 // the run has ended
 	return spending.With(ctx, origin), nil
-}
-
-// inFront are deliveries with one that is sent before them.
-func inFront(first ledger.Delivery, others []ledger.Delivery) []ledger.Delivery {
-	return append([]ledger.Delivery{first}, others...)
 }

@@ -33,7 +33,7 @@ const (
 func (pl *Places) RightOf(ctx context.Context, route sessions.Route, who sessions.Peer) (Right, error) {
 	s := pl.Settings()
 	in := Arrival{Inbound: adapters.Inbound{Route: route, Sender: who}}
-	owner := slices.Contains(s.Owners, in.Speaker())
+	owner := s.IsOwner(route.Channel, who.ID)
 	ch, ok := s.Channels[route.Channel]
 	switch {
 	case !ok, who.Bot && ch.AllowBots != BotsOn && ch.AllowBots != BotsMentions:

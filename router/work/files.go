@@ -23,7 +23,7 @@ func (f *finisher) files(ctx context.Context, run *sessions.Run, taint flow.Labe
 	}
 	a := attached{label: taint.Join(answer.FilesLabel)}
 	for _, file := range answer.Files {
-		m := f.composer.NewMedia(file, "", a.label)
+		m := f.composer.NewMedia(file, a.label)
 		a.media = append(a.media, m)
 	}
 	err := f.quotas.Of("").AdmitAll(ctx, a.media)

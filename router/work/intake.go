@@ -20,14 +20,13 @@ import (
 // intake adds people's messages to a session's thread, with their files and earlier thread messages, as far as the
 // monitor admits them.
 type intake struct {
-	monitor  Monitor
-	adapter  adapters.Finder
-	places   *place.Places
-	quotas   Quotas
-	settings func() *place.Settings
-	fetch    Fetch
-	now      func() time.Time
-	log      *slog.Logger
+	monitor Monitor
+	adapter adapters.Finder
+	places  *place.Places
+	quotas  Quotas
+	fetch   Fetch
+	now     func() time.Time
+	log     *slog.Logger
 }
 
 // files fetches the files of a message. Its sender pays for this. The run may not have begun yet, so no epoch ends the calls.

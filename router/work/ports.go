@@ -62,8 +62,8 @@ type Gate interface {
 // Composer creates deliveries.
 type Composer interface {
 	Delivery(kind ledger.DeliveryKind, route sessions.Route, text string, label flow.Label) ledger.Delivery
-	// NewMedia creates a stored file.
-	NewMedia(f outbound.NewFile, session sessions.ID, label flow.Label) ledger.Media
+	// NewMedia creates a file to be stored and sent.
+	NewMedia(f outbound.NewFile, label flow.Label) ledger.Media
 	// Withdraw ends previews that have no answer.
 	Withdraw(preview []ledger.DeliveryMove) []ledger.DeliveryMove
 }

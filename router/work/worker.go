@@ -67,8 +67,7 @@ func New(c Config) *Workers {
 	settings := c.Places.Settings
 	cache := newSessionCache(cmp.Or(c.CachedSessions, 512), cachedBytes)
 	in := &intake{
-		monitor: c.Monitor, adapter: c.Adapters, places: c.Places, quotas: c.Quotas, settings: settings, now: c.Now, log: c.Log,
-		fetch: c.Fetch,
+		monitor: c.Monitor, adapter: c.Adapters, places: c.Places, quotas: c.Quotas, now: c.Now, log: c.Log, fetch: c.Fetch,
 	}
 	show := &shows{
 		store: c.Store, lanes: c.Lanes, gate: c.Gate, composer: c.Composer, receipts: c.Receipts, sent: c.Sent, places: c.Places, adapter: c.Adapters,

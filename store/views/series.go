@@ -20,14 +20,14 @@ func (db Table) RunsSince(ctx context.Context, most flow.Level, since time.Time,
 	if _, err := runs().period(ctx, db.Conn, &f, &ledger.Query{Since: since}); err != nil {
 		return nil, err
 	}
-	return engine.All(ctx, db.Conn, `SELECT kind, status, input_tokens, output_tokens, accepted, started, finished FROM runs`+f.Where()+` ORDER BY seq DESC`+engine.Limit(limit), f.Args,
+	return engine.All(ctx, db.Conn, `SELECT kind, status, input_tokens, output_tokens, accepted, finished FROM runs`+f.Where()+` ORDER BY seq DESC`+engine.Limit(limit), f.Args,
 		func(row engine.Row) (ledger.RunPoint, error) {
 			var p ledger.RunPoint
 			var kind, status string
-			var accepted, started, finished int64
-			err := row.Scan(&kind, &status, &p.InputTokens, &p.OutputTokens, &accepted, &started, &finished)
+			var accepted, finished int64
+			err := row.Scan(&kind, &status, &p.InputTokens, &p.OutputTokens, &accepted, &finished)
 			p.Kind, p.Status = sessions.RunKind(kind), sessions.RunStatus(status)
-			p.Accepted, p.Started, p.Finished = engine.FromMicros(accepted), engine.FromMicros(started), engine.FromMicros(finished)
+			p.Accepted, p.Finished = engine.FromMicros(accepted), engine.FromMicros(finished)
 			return p, err
 		})
 }

@@ -51,7 +51,7 @@ func (d door) Check(c server.ClientAuthentication) bool {
 	case o.Nkey != "" && d.agent != nil && signed(o.Nkey, o.Sig, c.GetNonce()):
 		id, ok := d.agent(o.Nkey)
 		if ok {
-			c.RegisterUser(&server.User{Username: "agent " + id, Permissions: AgentPermissions(id)})
+			c.RegisterUser(&server.User{Username: "agent " + id, Permissions: agentPermissions(id)})
 		}
 		return ok
 	}
@@ -77,8 +77,8 @@ const (
 	answersTime = time.Minute
 )
 
-// AgentPermissions are those of the program of an agent.
-func AgentPermissions(id string) *server.Permissions {
+// agentPermissions are those of the program of an agent.
+func agentPermissions(id string) *server.Permissions {
 	runs := agentkit.RunsSubject(id)
 	return &server.Permissions{
 		Subscribe: &server.SubjectPermission{Allow: []string{runs, runs + ".*", agentkit.CancelSubject(id), "$SRV.>", "_INBOX." + id + ".>"}},

@@ -65,9 +65,7 @@ func (k checker) must(ok bool, path, format string, args ...any) {
 
 func (k checker) gateway() {
 	g := k.c.Gateway
-	_, port, err := net.SplitHostPort(g.Listen)
-	_, bad := strconv.ParseUint(port, 10, 16)
-	k.must(err == nil && bad == nil, "gateway.listen", "%q: want address:port, for example %s", g.Listen, DefaultListen)
+	k.must(isAddress(g.Listen), "gateway.listen", "%q: want address:port, for example %s", g.Listen, DefaultListen)
 	k.must(g.Token == "" || printable(g.Token.Reveal()), "gateway.token", "has a space or an unprintable character, which a header can't contain")
 	k.longEnough("gateway.token", g.Token)
 	k.must(g.PublicURL == "" || isURL(g.PublicURL, "http", "https"), "gateway.publicURL", "%q: want an http or https address", g.PublicURL)
@@ -132,9 +130,7 @@ func (k checker) stores() {
 		k.must(bus == "" || isURL(strings.TrimSpace(address), "nats", "tls", "ws", "wss"), "bus.url", "want nats://host:port (several with commas), or nothing for the embedded bus")
 	}
 	if listen := k.c.Bus.Listen; listen != "" {
-		_, port, err := net.SplitHostPort(listen)
-		_, bad := strconv.ParseUint(port, 10, 16)
-		k.must(err == nil && bad == nil, "bus.listen", "%q: want address:port, for example 127.0.0.1:4222", listen)
+		k.must(isAddress(listen), "bus.listen", "%q: want address:port, for example 127.0.0.1:4222", listen)
 		k.must(bus == "", "bus.listen", "opens the embedded bus, and bus.url names another one: remove one of the two")
 	}
 	_, tilde := trimHome(k.c.State)
@@ -303,6 +299,13 @@ func isPostgres(s string) bool {
 	return isURL(s, "postgres", "postgresql") || (err == nil && (u.Scheme == "postgres" || u.Scheme == "postgresql") && u.Query().Get("host") != "")
 }
 
+// isAddress reports whether a text is address:port, with a number as the port.
+func isAddress(s string) bool {
+	_, port, err := net.SplitHostPort(s)
+	_, bad := strconv.ParseUint(port, 10, 16)
+	return err == nil && bad == nil
+}
+
 func isURL(s string, schemes ...string) bool {
 	u, err := url.Parse(s)
 	return err == nil && u.Host != "" && slices.Contains(schemes, u.Scheme)
@@ -316,12 +319,12 @@ func trimSlash(s string) string { return strings.TrimSuffix(s, "/") }
 
 // retention checks the retention settings.
 func (k checker) retention() {
-	r := k.c.Retention
-	for path, text := range map[string]string{"events": r.Events, "runs": r.Runs, "deliveries": r.Deliveries, "sessions": r.Sessions, "archived": r.Archived, "memories": r.Memories, "media": r.Media} {
-		_, err := Age(text)
-		k.must(err == nil, "retention."+path, "%v", err)
+	k.must(k.c.Retention.Audit == "", "retention.audit", "the audit trail is kept forever, because a chain without its start could not be verified: leave it empty")
+	spans := reflect.ValueOf(k.c.Retention)
+	for _, f := range tags.Of(spans.Type()).Fields {
+		_, err := Age(spans.FieldByIndex(f.Index).String())
+		k.must(err == nil, "retention."+f.Name, "%v", err)
 	}
-	k.must(r.Audit == "", "retention.audit", "the audit trail is kept forever, because a chain without its start could not be verified: leave it empty")
 }
 
 // resets checks when sessions start over.

@@ -1,12 +1,14 @@
 package config_test
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/config"
+	"sluice/internal/config/tags"
 )
 
 func TestAge(t *testing.T) {
@@ -24,7 +26,10 @@ func TestAge(t *testing.T) {
 
 func TestRetentionTakesAges(t *testing.T) {
 	t.Parallel()
-	for _, key := range []string{"events", "runs", "deliveries", "sessions", "archived", "media"} {
+	for _, key := range tags.Of(reflect.TypeFor[config.Retention]()).Names() {
+		if key == "audit" { // it takes none
+			continue
+		}
 		_, err := loader(t).Parse("sluice.yaml", []byte("retention: { "+key+": 400d }"))
 		require.NoError(t, err)
 		wrong := faults(t, "retention: { "+key+": 12h }")

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding"
 	"errors"
 	"fmt"
@@ -9,13 +10,13 @@ import (
 	"strconv"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
 	"sluice/internal/config/hint"
 	"sluice/internal/config/scalar"
 	"sluice/internal/config/tags"
 	"sluice/internal/model/chain"
 	"sluice/sessions"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // maxNodes bounds the expansion of a file by nested aliases.
@@ -109,7 +110,7 @@ func (d *decoder) structure(n *yaml.Node, v reflect.Value, path string) {
 			d.add(p, "is not supported in this version: remove it")
 			return
 		}
-		d.add(p, "is not a key of %s: %s", or(path, "the configuration"), hint.For(key.Value, s.Names()))
+		d.add(p, "is not a key of %s: %s", cmp.Or(path, "the configuration"), hint.For(key.Value, s.Names()))
 	})
 }
 

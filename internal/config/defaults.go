@@ -83,6 +83,7 @@ var (
 	_ defaulter = (*DiscordAccount)(nil)
 	_ defaulter = (*Reset)(nil)
 	_ defaulter = (*MCPServer)(nil)
+	_ defaulter = (*NamedSecret)(nil)
 )
 
 // A token is given to others, so by default it shows and does as little as possible.
@@ -132,8 +133,8 @@ func trimHome(path string) (string, bool) {
 
 func (c *Config) completeAgents(home string) {
 	d := &c.Agents.Defaults
-	d.Thinking = or(d.Thinking, d.Effort)
-	d.Workspace = folder(or(d.Workspace, filepath.Join(c.State, "workspaces")), home)
+	d.Thinking = cmp.Or(d.Thinking, d.Effort)
+	d.Workspace = folder(cmp.Or(d.Workspace, filepath.Join(c.State, "workspaces")), home)
 	list := c.Agents.List
 	if len(list) == 0 {
 		list = []Agent{{ID: DefaultAgent, Name: "Main"}}
@@ -143,11 +144,11 @@ func (c *Config) completeAgents(home string) {
 	for i := range list {
 		a := &list[i]
 		found = found || a.Default
-		a.Name = or(a.Name, a.ID)
-		a.Model = or(a.Model, c.Agents.Defaults.Model)
-		a.Kind = or(a.Kind, agents.KindLoop)
+		a.Name = cmp.Or(a.Name, a.ID)
+		a.Model = cmp.Or(a.Model, c.Agents.Defaults.Model)
+		a.Kind = cmp.Or(a.Kind, agents.KindLoop)
 		if a.Kind == agents.KindCommand { // its owner has to say that it needs no sandbox
-			a.Sandbox.Mode = or(a.Sandbox.Mode, "required")
+			a.Sandbox.Mode = cmp.Or(a.Sandbox.Mode, "required")
 		}
 		completeAgent(a, d, home)
 	}
@@ -158,12 +159,11 @@ func (c *Config) completeAgents(home string) {
 
 // completeAgent fills in the settings that an agent leaves out.
 func completeAgent(a *Agent, d *agents.Defaults, home string) {
-	a.SystemPrompt = or(a.SystemPrompt, d.SystemPrompt)
-	a.Compaction.Model = or(a.Compaction.Model, d.Compaction.Model)
-	a.Thinking = or(a.Thinking, a.Effort)
-	a.Thinking, a.Verbose, a.Permission = or(a.Thinking, d.Thinking), or(a.Verbose, d.Verbose), or(a.Permission, d.Permission)
+	a.SystemPrompt = cmp.Or(a.SystemPrompt, d.SystemPrompt)
+	a.Compaction.Model = cmp.Or(a.Compaction.Model, d.Compaction.Model)
+	a.Thinking, a.Verbose, a.Permission = cmp.Or(a.Thinking, a.Effort, d.Thinking), cmp.Or(a.Verbose, d.Verbose), cmp.Or(a.Permission, d.Permission)
 	a.Temperature, a.MaxOutputTokens = cmp.Or(a.Temperature, d.Temperature), cmp.Or(a.MaxOutputTokens, d.MaxOutputTokens)
-	a.Workspace = folder(or(a.Workspace, filepath.Join(d.Workspace, a.ID)), home)
+	a.Workspace = folder(cmp.Or(a.Workspace, filepath.Join(d.Workspace, a.ID)), home)
 	if a.FileAccess.Read == nil && a.FileAccess.Write == nil {
 		a.FileAccess = d.FileAccess
 	}
@@ -179,8 +179,8 @@ func completeAgent(a *Agent, d *agents.Defaults, home string) {
 
 // completeMemory fills in the settings that a memory section leaves out.
 func completeMemory(m *agents.Memory, d agents.Memory, agent string) {
-	m.Namespace = or(or(m.Namespace, d.Namespace), agent)
-	m.Audience = or(m.Audience, d.Audience)
+	m.Namespace = cmp.Or(m.Namespace, d.Namespace, agent)
+	m.Audience = cmp.Or(m.Audience, d.Audience)
 	m.MaxEntries, m.MaxBytes, m.RecallChars = cmp.Or(m.MaxEntries, d.MaxEntries), cmp.Or(m.MaxBytes, d.MaxBytes), cmp.Or(m.RecallChars, d.RecallChars)
 }
 
@@ -237,11 +237,4 @@ func (c *Config) DefaultAgent() Agent {
 		}
 	}
 	return c.Agents.List[0]
-}
-
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }

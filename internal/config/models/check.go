@@ -10,6 +10,7 @@ import (
 
 	"sluice/internal/config/hint"
 	"sluice/internal/model/chain"
+	"sluice/internal/model/wire"
 	"sluice/internal/pattern"
 	"sluice/policy/flow"
 )
@@ -66,14 +67,11 @@ func (p *Provider) check(name string, fault Fault) {
 		fault.must(validHeader(key), path+".headers", "%q: want the name of a header that the client does not set itself", key)
 	}
 	proxy := p.Proxy.Reveal()
-	fault.must(proxy == "" || proxy == NoProxy || isURL(proxy, "http", "https", "socks5", "socks5h"), path+".proxy", "want an address such as http://proxy:3128, or none")
+	fault.must(proxy == "" || proxy == wire.NoProxy || isURL(proxy, "http", "https", "socks5", "socks5h"), path+".proxy", "want an address such as http://proxy:3128, or none")
 	for model, c := range p.Capabilities {
 		c.check(hint.Join(path+".capabilities", model), fault)
 	}
 }
-
-// NoProxy in place of a proxy's address: requests take no proxy, whatever the environment says.
-const NoProxy = "none"
 
 // validHeader reports whether a header may be added: the client sets some itself.
 func validHeader(name string) bool {

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -59,7 +60,7 @@ func (a *Adapter) SetCommands(ctx context.Context, commands []adapters.Command) 
 
 func menuEntry(name, description string) menuCommand {
 	return menuCommand{
-		Name: name, Description: shorten(or(strings.TrimSpace(valid(description)), name), maxDescription),
+		Name: name, Description: shorten(cmp.Or(strings.TrimSpace(valid(description)), name), maxDescription),
 		Type: discordgo.ChatApplicationCommand,
 		Options: []menuOption{{
 			Type: discordgo.ApplicationCommandOptionString, Name: argumentsName, Description: "Arguments of the command",

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,10 +82,10 @@ const maxToken = 4096
 
 // complete fills in defaults and checks the configuration. It reports all errors at once.
 func (c Config) complete() (Config, error) {
-	c.Account = or(c.Account, "default")
-	c.APIBase = strings.TrimSuffix(or(c.APIBase, DefaultAPIBase), "/")
-	c.CallTimeout = or(c.CallTimeout, DefaultCallTimeout)
-	c.pace = or(c.pace, defaultPace)
+	c.Account = cmp.Or(c.Account, "default")
+	c.APIBase = strings.TrimSuffix(cmp.Or(c.APIBase, DefaultAPIBase), "/")
+	c.CallTimeout = cmp.Or(c.CallTimeout, DefaultCallTimeout)
+	c.pace = cmp.Or(c.pace, defaultPace)
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -129,12 +130,4 @@ func isURL(text string, schemes ...string) bool {
 		}
 	}
 	return false
-}
-
-func or[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
-	}
-	return v
 }

@@ -2,6 +2,7 @@ package discord
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,7 +50,7 @@ func (f *fileBody) open(ctx context.Context, payload any) (io.Reader, string, in
 	}
 	if _, err := form.CreatePart(textproto.MIMEHeader{
 		"Content-Disposition": {multipart.FileContentDisposition("files[0]", f.Name)},
-		"Content-Type":        {or(f.MIME, "application/octet-stream")},
+		"Content-Type":        {cmp.Or(f.MIME, "application/octet-stream")},
 	}); err != nil {
 		return nil, "", 0, fmt.Errorf("write form: %w", err)
 	}
@@ -86,7 +87,7 @@ func (a *Adapter) SendFile(ctx context.Context, out adapters.Outbound, f adapter
 	if err != nil {
 		return adapters.Receipt{}, err
 	}
-	f.Name = or(valid(f.Name), "file")
+	f.Name = cmp.Or(valid(f.Name), "file")
 	body.Attachments = []attachmentName{{ID: "0", Filename: f.Name}}
 	return a.sender.post(ctx, out, request{body: body, file: &fileBody{f}})
 }

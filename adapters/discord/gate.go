@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"sync"
@@ -49,8 +50,8 @@ func (g *gate) refresh(ctx context.Context) error {
 	} else {
 		info.Limit.Remaining = 1 // without Discord's answer: it refuses too frequent identifies itself
 	}
-	info.URL = or(g.cfg.GatewayURL, info.URL)
-	info.Shards = min(max(1, or(g.cfg.Shards, info.Shards)), MaxShards)
+	info.URL = cmp.Or(g.cfg.GatewayURL, info.URL)
+	info.Shards = min(max(1, cmp.Or(g.cfg.Shards, info.Shards)), MaxShards)
 	if !isURL(info.URL, "wss", "ws") {
 		return &adapters.Failure{Kind: adapters.Transient, Certain: true, Err: errNoGateway}
 	}

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -112,7 +113,7 @@ func (l *lookup) route(ctx context.Context, id, guildID string) (sessions.Route,
 	}
 	r := sessions.Route{
 		Channel: channelName, Account: l.cfg.Account, ChatType: sessions.Group,
-		Conversation: sessions.ConversationID(id), Space: or(c.GuildID, guildID), Title: title(c),
+		Conversation: sessions.ConversationID(id), Space: cmp.Or(c.GuildID, guildID), Title: title(c),
 	}
 	switch {
 	case r.Space == "":
@@ -148,9 +149,9 @@ func title(c channel) string {
 
 // peer returns a user with their name in the guild, or their global name.
 func peer(u *user, m *member) sessions.Peer {
-	name := or(u.GlobalName, u.Username)
+	name := cmp.Or(u.GlobalName, u.Username)
 	if m != nil {
-		name = or(m.Nick, name)
+		name = cmp.Or(m.Nick, name)
 	}
 	return sessions.Peer{ID: sessions.UserID(u.ID), Name: valid(name), Username: valid(u.Username), Bot: u.Bot}
 }

@@ -1,6 +1,10 @@
 package discord
 
-import "sluice/sessions"
+import (
+	"cmp"
+
+	"sluice/sessions"
+)
 
 // quotations returns the messages that a message answers and forwards.
 func (ms *messages) quotations(guild string, m *message, self *user) []sessions.Quotation {
@@ -34,7 +38,7 @@ func (ms *messages) forwarded(guild string, m *message, self *user) []sessions.Q
 		q := sessions.Quotation{Kind: sessions.QuoteForward}
 		q.Text, _ = reader{places: ms.lookup.places, guild: guild, self: self, message: f}.read(f.shown())
 		for _, at := range attachments(f) {
-			q.Files = append(q.Files, or(at.Name, at.Kind))
+			q.Files = append(q.Files, cmp.Or(at.Name, at.Kind))
 		}
 		all = append(all, q)
 	}

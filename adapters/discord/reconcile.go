@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,7 +70,7 @@ func (a *Adapter) find(page []message, want wanted) *message {
 		if m.Author == nil || m.Author.ID != want.from {
 			continue
 		}
-		switch nonce := or(m.nonce(), a.sender.posted.nonce(m.ID)); {
+		switch nonce := cmp.Or(m.nonce(), a.sender.posted.nonce(m.ID)); {
 		case nonce == want.nonce:
 			return m
 		case nonce == "" && same == nil && strings.TrimSpace(m.text()) == want.text:

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"strings"
 	"unicode/utf8"
 
@@ -43,7 +44,7 @@ func components(buttons []adapters.Button) []discordgo.MessageComponent {
 }
 
 func label(b adapters.Button) string {
-	return shorten(or(strings.TrimSpace(valid(b.Label)), b.Press), maxLabel)
+	return shorten(cmp.Or(strings.TrimSpace(valid(b.Label)), b.Press), maxLabel)
 }
 
 // Split cuts a text into pieces that fit one Discord message each.

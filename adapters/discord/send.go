@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,7 +105,7 @@ func (s *sender) receiptOf(m *message) adapters.Receipt {
 
 // target returns the channel, thread or direct chat of a route.
 func target(r sessions.Route) (string, error) {
-	id := or(string(r.Thread), string(r.Conversation))
+	id := cmp.Or(string(r.Thread), string(r.Conversation))
 	if id == "" {
 		return "", permanent(errNoConversation)
 	}

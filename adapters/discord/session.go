@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -12,7 +13,7 @@ import (
 func (s *shard) onReady(ctx context.Context, c *connection, f frame) error {
 	var r ready
 	if _, err := s.messages.decode(f.Type, f.Data, &r); err != nil || r.SessionID == "" || r.User == nil {
-		return fmt.Errorf("read READY: no session in it (%w)", or(err, errInvalid))
+		return fmt.Errorf("read READY: no session in it (%w)", cmp.Or(err, errInvalid))
 	}
 	s.bot.know(r.User)
 	at := newPosition(r.SessionID, r.ResumeURL, f.Seq, s.moved)

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -87,7 +88,7 @@ func (ms *messages) threadMessage(guild string, m *message, self *user) adapters
 		out.Text = strings.TrimSpace(out.Text + "\n" + q.Text)
 	}
 	for _, f := range attachments(m) {
-		out.Files = append(out.Files, or(f.Name, f.Kind))
+		out.Files = append(out.Files, cmp.Or(f.Name, f.Kind))
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -87,9 +88,9 @@ func messageBlocks(raw json.RawMessage) string {
 // For a bot, Slack shows the blocks instead of the text, and the attachments below.
 func (e *event) source() string {
 	if e.BotID == "" {
-		return or(e.Text, blocksSource(e.Blocks))
+		return cmp.Or(e.Text, blocksSource(e.Blocks))
 	}
-	texts := []string{or(blocksSource(e.Blocks), e.Text)}
+	texts := []string{cmp.Or(blocksSource(e.Blocks), e.Text)}
 	for i := range e.Attachments {
 		if at := &e.Attachments[i]; !at.others(e) {
 			texts = append(texts, at.source())

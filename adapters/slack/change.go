@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 
 	"sluice/adapters"
@@ -25,7 +26,7 @@ func (n *reader) changed(ctx context.Context, me *self, e *event) (in adapters.I
 	edited := *now
 	edited.Type, edited.Channel, edited.ChannelType, edited.unread = e.Type, e.Channel, e.ChannelType, e.unread
 	in, ok, err = n.said(ctx, me, &edited)
-	in.Event += "/edit/" + or(now.Edited.TS, e.EventTS)
+	in.Event += "/edit/" + cmp.Or(now.Edited.TS, e.EventTS)
 	if e.EventTS != "" {
 		in.Event = e.Channel + "/" + now.TS + "/edit/" + e.EventTS // an edit's own time has whole seconds
 	}

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -55,7 +56,7 @@ func (n *reader) pressed(ctx context.Context, me *self, p *press) (in adapters.I
 		SentAt:    momentOf(action.TS),
 	}
 	in.Route.ReplyTo = in.MessageID
-	if thread := or(at.ThreadTS, p.Message.ThreadTS); thread != at.TS {
+	if thread := cmp.Or(at.ThreadTS, p.Message.ThreadTS); thread != at.TS {
 		in.Route.Thread = sessions.ThreadID(thread)
 	}
 	return in, true, nil

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -60,12 +61,12 @@ type Config struct {
 
 // complete fills in defaults and checks the configuration. It reports all errors at once.
 func (c Config) complete() (Config, error) {
-	c.Account = or(c.Account, "default")
-	c.APIBase = strings.TrimSuffix(or(c.APIBase, DefaultAPIBase), "/") + "/" // the library joins base and method as they are
-	c.Mode = or(c.Mode, Socket)
-	c.Command = strings.TrimPrefix(or(c.Command, DefaultCommand), "/")
-	c.CallTimeout = or(c.CallTimeout, DefaultCallTimeout)
-	c.PingTimeout = or(c.PingTimeout, DefaultPingTimeout)
+	c.Account = cmp.Or(c.Account, "default")
+	c.APIBase = strings.TrimSuffix(cmp.Or(c.APIBase, DefaultAPIBase), "/") + "/" // the library joins base and method as they are
+	c.Mode = cmp.Or(c.Mode, Socket)
+	c.Command = strings.TrimPrefix(cmp.Or(c.Command, DefaultCommand), "/")
+	c.CallTimeout = cmp.Or(c.CallTimeout, DefaultCallTimeout)
+	c.PingTimeout = cmp.Or(c.PingTimeout, DefaultPingTimeout)
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -97,12 +98,4 @@ func (c Config) modeFaults() []error {
 		return []error{fmt.Errorf("mode %q: want socket or http", c.Mode)}
 	}
 	return nil
-}
-
-func or[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
-	}
-	return v
 }

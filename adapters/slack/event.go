@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -138,12 +139,12 @@ func readEvent(raw []byte) (item, error) {
 	if kind.Type == "tokens_revoked" {
 		return tokensRevoked(e), nil
 	}
-	e.team, e.unread = outer.installed(), or(unread, unreadOuter)
-	lane := or(e.Channel, e.Item.Channel)
+	e.team, e.unread = outer.installed(), cmp.Or(unread, unreadOuter)
+	lane := cmp.Or(e.Channel, e.Item.Channel)
 	if lane == "" {
 		return item{}, fmt.Errorf("read event %s: no channel: %w", kind.Type, errMalformed)
 	}
-	return item{id: outer.ID, lane: lane, at: or(e.EventTS, e.TS), event: e, unread: e.unread}, nil
+	return item{id: outer.ID, lane: lane, at: cmp.Or(e.EventTS, e.TS), event: e, unread: e.unread}, nil
 }
 
 func tokensRevoked(e *event) item {

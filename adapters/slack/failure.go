@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -88,7 +89,7 @@ func asFailure(method string, err error) *adapters.Failure {
 func byStatus(f *adapters.Failure, e *statusError) {
 	switch {
 	case e.Code == http.StatusTooManyRequests:
-		f.Kind, f.RetryAfter, f.Certain = adapters.RateLimited, or(e.RetryAfter, defaultRetryAfter), true
+		f.Kind, f.RetryAfter, f.Certain = adapters.RateLimited, cmp.Or(e.RetryAfter, defaultRetryAfter), true
 	case e.Code == http.StatusRequestEntityTooLarge:
 		f.Kind, f.Certain = adapters.TooLarge, true
 	}

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,7 +89,7 @@ func certain(err error) *adapters.Failure {
 func (u *uploads) upload(ctx context.Context, f adapters.File) (id string, err error) {
 	var place *slackapi.GetUploadURLExternalResponse
 	err = u.web.call(ctx, paceKey{method: "files.getUploadURLExternal"}, func(ctx context.Context) (err error) {
-		place, err = u.web.api.GetUploadURLExternalContext(ctx, slackapi.GetUploadURLExternalParameters{FileName: or(f.Name, "file"), FileSize: int(f.Size)})
+		place, err = u.web.api.GetUploadURLExternalContext(ctx, slackapi.GetUploadURLExternalParameters{FileName: cmp.Or(f.Name, "file"), FileSize: int(f.Size)})
 		return err
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -120,8 +121,8 @@ func (n *reader) sender(ctx context.Context, e *event) sessions.Peer {
 	if e.BotID == "" {
 		return n.names.user(ctx, e.User)
 	}
-	name := or(or(e.Username, e.BotProfile.Name), e.BotID)
-	return sessions.Peer{ID: sessions.UserID(or(e.User, e.BotID)), Name: valid(name), Bot: true}
+	name := cmp.Or(cmp.Or(e.Username, e.BotProfile.Name), e.BotID)
+	return sessions.Peer{ID: sessions.UserID(cmp.Or(e.User, e.BotID)), Name: valid(name), Bot: true}
 }
 
 func (n *reader) route(ctx context.Context, me *self, channel, kind string) sessions.Route {
@@ -162,7 +163,7 @@ func attachments(files []file) []sessions.Attachment {
 		}
 		out = append(out, sessions.Attachment{
 			Kind: kindOf(f), Name: valid(f.Name), MIME: valid(f.MIME), Size: f.Size,
-			Ref: or(f.URL, f.ID), Duration: f.Duration / 1000,
+			Ref: cmp.Or(f.URL, f.ID), Duration: f.Duration / 1000,
 		})
 	}
 	return out

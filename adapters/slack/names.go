@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -96,7 +97,7 @@ func (n *names) dictionary(ctx context.Context) dictionary {
 }
 
 func peerOf(u *slackapi.User) sessions.Peer {
-	name := or(or(or(u.Profile.DisplayName, u.RealName), u.Profile.RealName), or(u.Name, u.ID))
+	name := cmp.Or(cmp.Or(cmp.Or(u.Profile.DisplayName, u.RealName), u.Profile.RealName), cmp.Or(u.Name, u.ID))
 	return sessions.Peer{ID: sessions.UserID(u.ID), Name: valid(name), Username: valid(u.Name), Bot: u.IsBot}
 }
 

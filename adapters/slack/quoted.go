@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 
 	"sluice/sessions"
@@ -21,7 +22,7 @@ func (n *reader) quotations(ctx context.Context, me *self, e *event) []sessions.
 		}
 		q.Text, _ = plain(at.content(), string(me.User), names)
 		for _, f := range attachments(at.Files) {
-			q.Files = append(q.Files, or(f.Name, f.Kind))
+			q.Files = append(q.Files, cmp.Or(f.Name, f.Kind))
 		}
 		all = append(all, q)
 	}

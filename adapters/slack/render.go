@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -33,7 +34,7 @@ func render(out adapters.Outbound) string {
 
 // mrkdwn renders Markdown for Slack. Markdown of which nothing would be shown is shown as it is written, because Slack refuses
 // a message without text.
-func mrkdwn(text string) string { return or(markdown.SlackMrkdwn(text), escape(text)) }
+func mrkdwn(text string) string { return cmp.Or(markdown.SlackMrkdwn(text), escape(text)) }
 
 func escape(text string) string {
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)

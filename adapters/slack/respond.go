@@ -2,6 +2,7 @@ package slack
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -66,5 +67,5 @@ func expired(err error) error {
 	if !ok || status.Code != http.StatusNotFound && status.Code != http.StatusGone && status.Code != http.StatusForbidden {
 		return err
 	}
-	return slackapi.SlackErrorResponse{Err: or(status.Text, "expired_url")}
+	return slackapi.SlackErrorResponse{Err: cmp.Or(status.Text, "expired_url")}
 }

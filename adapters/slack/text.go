@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"strings"
 )
 
@@ -48,10 +49,10 @@ func reference(inside, self string, d dictionary) string {
 		if id == self {
 			return own
 		}
-		return "@" + or(or(d.user(id), label), id)
+		return "@" + cmp.Or(cmp.Or(d.user(id), label), id)
 	case strings.HasPrefix(target, "#"):
 		id := target[1:]
-		return "#" + or(or(label, d.channel(id)), id)
+		return "#" + cmp.Or(cmp.Or(label, d.channel(id)), id)
 	case strings.HasPrefix(target, "!"):
 		return special(target[1:], label)
 	}

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/url"
@@ -99,7 +100,7 @@ func (n *reader) threadMessage(ctx context.Context, me *self, e *event) adapters
 	}
 	m.Text = strings.TrimSpace(strings.Join(texts, "\n"))
 	for _, f := range attachments(e.allFiles()) {
-		m.Files = append(m.Files, or(f.Name, f.Kind))
+		m.Files = append(m.Files, cmp.Or(f.Name, f.Kind))
 	}
 	return m
 }

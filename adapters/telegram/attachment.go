@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -31,7 +32,7 @@ func attachments(m *message) []sessions.Attachment {
 		add(sessions.Attachment{Kind: "voice", MIME: v.MimeType, Size: v.FileSize, Ref: v.FileID, Duration: v.Duration})
 	}
 	if v := m.Audio; v != nil {
-		add(sessions.Attachment{Kind: "audio", Name: or(v.FileName, v.Title), MIME: v.MimeType, Size: v.FileSize, Ref: v.FileID, Duration: v.Duration})
+		add(sessions.Attachment{Kind: "audio", Name: cmp.Or(v.FileName, v.Title), MIME: v.MimeType, Size: v.FileSize, Ref: v.FileID, Duration: v.Duration})
 	}
 	if v := m.Video; v != nil {
 		add(sessions.Attachment{Kind: "video", Name: v.FileName, MIME: v.MimeType, Size: v.FileSize, Ref: v.FileID, Duration: v.Duration})

@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -79,15 +80,15 @@ var (
 
 // complete checks the configuration, reports all faults at once, and fills in defaults.
 func (c Config) complete() (Config, error) {
-	c.Account = or(c.Account, "default")
-	c.APIBase = strings.TrimSuffix(or(c.APIBase, DefaultAPIBase), "/")
-	c.Mode = or(c.Mode, Polling)
-	c.RichMessages = or(c.RichMessages, RichAuto)
-	c.PollTimeout = or(c.PollTimeout, DefaultPollTimeout)
-	c.PollSlack = or(c.PollSlack, DefaultPollSlack)
-	c.PollFloor = or(c.PollFloor, DefaultPollFloor)
-	c.WebhookCheck = or(c.WebhookCheck, DefaultWebhookCheck)
-	c.CallTimeout = or(c.CallTimeout, DefaultCallTimeout)
+	c.Account = cmp.Or(c.Account, "default")
+	c.APIBase = strings.TrimSuffix(cmp.Or(c.APIBase, DefaultAPIBase), "/")
+	c.Mode = cmp.Or(c.Mode, Polling)
+	c.RichMessages = cmp.Or(c.RichMessages, RichAuto)
+	c.PollTimeout = cmp.Or(c.PollTimeout, DefaultPollTimeout)
+	c.PollSlack = cmp.Or(c.PollSlack, DefaultPollSlack)
+	c.PollFloor = cmp.Or(c.PollFloor, DefaultPollFloor)
+	c.WebhookCheck = cmp.Or(c.WebhookCheck, DefaultWebhookCheck)
+	c.CallTimeout = cmp.Or(c.CallTimeout, DefaultCallTimeout)
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -125,12 +126,4 @@ func (c Config) modeFaults() []error {
 		faults = append(faults, fmt.Errorf("mode %q: want polling or webhook", c.Mode))
 	}
 	return faults
-}
-
-func or[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
-	}
-	return v
 }

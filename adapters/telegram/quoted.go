@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/go-telegram/bot/models"
@@ -83,7 +84,7 @@ func answered(m *message) sessions.Quotation {
 	}
 	r := realReply(m)
 	if r != nil {
-		q.From, q.Text = r.writer(), valid(or(r.Text, r.Caption))
+		q.From, q.Text = r.writer(), valid(cmp.Or(r.Text, r.Caption))
 	}
 	if m.Quote != nil && m.Quote.Text != "" {
 		q.Text = valid(m.Quote.Text)
@@ -109,7 +110,7 @@ func (r *repliedMessage) writer() sessions.Peer {
 func fileNames(all []sessions.Attachment) []string {
 	var names []string
 	for _, at := range all {
-		names = append(names, or(at.Name, at.Kind))
+		names = append(names, cmp.Or(at.Name, at.Kind))
 	}
 	return names
 }

@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -106,7 +107,7 @@ func (s *sender) uploadRequest(ctx context.Context, how upload, out adapters.Out
 	}
 	_, err := form.CreatePart(textproto.MIMEHeader{
 		"Content-Disposition": {multipart.FileContentDisposition(how.field, valid(f.Name))},
-		"Content-Type":        {or(f.MIME, "application/octet-stream")},
+		"Content-Type":        {cmp.Or(f.MIME, "application/octet-stream")},
 	})
 	head := frame.Len()
 	if err := errors.Join(append(errs, err, form.Close())...); err != nil {

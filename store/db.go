@@ -130,6 +130,13 @@ func (db *DB) Clock(ctx context.Context) (time.Time, error) {
 	return engine.FromMicros(micros), err
 }
 
+// Identity tells a database that several gateways share from all others. A standby server that takes over has the same one.
+func (db *DB) Identity(ctx context.Context) (id string, err error) {
+	err = db.conn.One(ctx, `SELECT CAST(system_identifier AS text) || '/' || CAST(oid AS text) || '/' || current_schema()
+		FROM pg_control_system(), pg_database WHERE datname = current_database()`, nil, &id)
+	return id, err
+}
+
 // Commit implements [ledger.Store].
 func (db *DB) Commit(ctx context.Context, change ledger.Change) error {
 	write, trail, err := changeWrite(change)

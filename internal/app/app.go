@@ -71,6 +71,7 @@ type App struct {
 	log      *slog.Logger
 	registry *prometheus.Registry
 	replica  string
+	others   others
 	rows     func(*store.DB) *ledger.Store // the store as the router sees it
 
 	token      atomic.Pointer[string] // of the API
@@ -168,6 +169,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 	if err := a.wire(); err != nil {
 		return err
 	}
+	a.others.join(ctx, a.cfg, a)
 	a.tracer.Start()
 	a.http.Start(a.listener)
 	a.mcp.Configure(mcpServers(a.cfg))

@@ -52,7 +52,7 @@ func (a *App) newHTTP() error {
 		},
 		Models: conversation.Models{Default: a.roster.ModelName, Check: a.chooseModel, MaxTemperature: a.maxTemperature},
 		Files:  files.Source{Space: a.roster.Space, Level: a.roster.FileLevel, Opener: &a.files},
-		Parts:  a.components, Accounts: a.supervisor.States, Callback: a.callback,
+		Parts:  func(ctx context.Context) []operator.Health { return append(a.components(ctx), a.others.part()...) }, Accounts: a.supervisor.States, Callback: a.callback,
 		Rules: func() []policy.ListedRule { return a.gate.Load().Listed() }, Proposal: a.file.Proposal, Page: console.Handler(a.cfg.Channels.Webchat.Enabled), PageRoute: webchat.Route(), PagePerson: sessions.Peer{ID: webchat.Person, Name: "You"},
 		Targets: a.target, Published: faces.models, Peers: faces.peers, Push: a.push(), PublicURL: a.cfg.Gateway.PublicURL, Checks: a.checks, Agents: listedAgents{a.roster, a.loop, a.bus.Agents, a.log}, Providers: a.fallback.API(), Settings: a.file, Budgets: standings(a), Logs: a.lines, Alerting: a.alerting(), Skills: skillHandlers(a.skills, a.roster),
 		Metrics: promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{EnableOpenMetrics: a.tracer.On()}),
@@ -122,7 +122,7 @@ func (a *App) callback(channel, account string) (http.Handler, bool) {
 // errStarting means that the server answers, but work has not started.
 var errStarting = errors.New("starting: taking over partitions and channels")
 
-// components returns the state of the gateway's components. An account that runs on another replica counts as working.
+// components returns the state of the gateway's components. This replica is ready without an account that another one serves.
 func (a *App) components(ctx context.Context) []operator.Health {
 	parts := []operator.Health{part("store", a.store.Ready(ctx)), part("bus", a.bus.Ready())}
 	if !a.up.Load() {
@@ -132,7 +132,7 @@ func (a *App) components(ctx context.Context) []operator.Health {
 		parts = append(parts, part("disk", full()))
 	}
 	for _, s := range a.supervisor.States() {
-		p := operator.Health{Kind: "channels", Level: a.gate.SinkLevel(sessions.Route{Channel: s.Channel, Account: s.Account}), Name: s.Channel + "/" + s.Account, OK: s.Status.Hears()}
+		p := operator.Health{Kind: "channels", Level: a.gate.SinkLevel(sessions.Route{Channel: s.Channel, Account: s.Account}), Name: s.Channel + "/" + s.Account, OK: s.Hears(), Optional: s.Status == adapters.Standby}
 		if p.Detail = s.Detail; !p.OK && p.Detail == "" {
 			p.Detail = string(s.Status)
 		}

@@ -157,6 +157,7 @@ func (a *App) apply(cfg *config.Config) error {
 	a.checks.Configure(cfg.CompiledChecks(nil))
 	a.router.Alerts().Configure(cfg.AlertPlan())
 	a.mcp.Configure(mcpServers(cfg))
+	a.others.describe(cfg)
 	return nil
 }
 

@@ -50,19 +50,19 @@ type selfLook struct {
 	models     func() []trouble.Trouble // keys and models that do not work
 	budgets    func(ctx context.Context) ([]trouble.Trouble, error)
 	disk       *watermark.Disk
-	lost       func() []string // replicas
+	replicas   func() []trouble.Trouble
 	trail      *selfcheck.Trail
 }
 
 func (a *App) selfLook() *selfLook {
-	return &selfLook{a.components, a.diskSpace, diskFull(a), a.limits.Load, a.files.Quota, a.roster, a.store, a.fallback.Troubles, a.near.Troubles, a.disk, a.bus.Lost, a.trail}
+	return &selfLook{a.components, a.diskSpace, diskFull(a), a.limits.Load, a.files.Quota, a.roster, a.store, a.fallback.Troubles, a.near.Troubles, a.disk, a.others.troubles, a.trail}
 }
 
 // troubles are what is wrong with this replica now. The texts say nothing that only an operator should read: alerts go to chats.
 func (l *selfLook) troubles(ctx context.Context) ([]trouble.Trouble, error) {
 	var all []trouble.Trouble
 	for _, p := range l.components(ctx) {
-		if p.OK || p.Name == "disk" { // see [selfcheck.Disk]
+		if p.OK || p.Name == "disk" || p.Kind == "channels" && p.Optional { // see [selfcheck.Disk]; the replica that serves the account reports it
 			continue
 		}
 		t := trouble.Trouble{
@@ -80,7 +80,7 @@ func (l *selfLook) troubles(ctx context.Context) ([]trouble.Trouble, error) {
 	if t, full := selfcheck.Disk(l.disk, l.stops, func() error { return l.space(0) }); full {
 		all = append(all, t)
 	}
-	all = append(all, selfcheck.LostReplicas(l.lost())...)
+	all = append(all, l.replicas()...)
 	all = append(all, l.trail.Troubles()...)
 	near, err := l.nearLimits(ctx)
 	if err != nil {

@@ -65,8 +65,7 @@ type Bus struct {
 
 	*courier // of steps
 	Agents   *Agents
-	Lost     func() []string // the replicas that fell silent without saying farewell, until others replace them
-	roster   *roster
+	Replicas *Replicas
 	owned    *owned
 	leases   *leases
 
@@ -90,10 +89,9 @@ var _ router.Bus = (*Bus)(nil)
 func Start(ctx context.Context, cfg Config) (*Bus, error) {
 	b := &Bus{
 		cfg: cfg, metrics: newMetrics(cfg.Registerer), repair: make(chan struct{}, 1),
-		roster: newRoster(cfg.Replica, cfg.Now), owned: newOwned(cfg.Log),
+		Replicas: newReplicas(cfg.Replica, cfg.Now), owned: newOwned(cfg.Log),
 	}
 	b.leases = &leases{replica: cfg.Replica, damaged: b.damaged, lost: b.metrics.lost, log: cfg.Log, held: map[string]*lease{}, ended: map[string]time.Time{}}
-	b.Lost = b.roster.lostReplicas
 	b.gather = gatherer{
 		publish: b.publishEvent, now: cfg.Now,
 		embed: func() { // more events wait than can be kept here

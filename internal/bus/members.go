@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"maps"
@@ -8,35 +9,39 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/nats-io/nats.go"
 )
 
 const (
 	memberSubject = "sluice.members"
 	memberTTL     = 5 * time.Second // a replica that was silent for this long is gone
 	lostMax       = 100             // remembered lost replicas
+	aboutHeader   = "Sluice-About"  // what a heartbeat says of its replica, as JSON
 	farewell      = "-"             // prefix for the name of a replica that leaves
 )
 
-// roster knows the replicas, and which of them owns a partition. It is safe for concurrent use.
-type roster struct {
+// Replicas knows the replicas, and which of them owns a partition. It is safe for concurrent use.
+type Replicas struct {
 	self string
 	now  func() time.Time
 
 	mu      sync.Mutex
-	seen    map[string]time.Time // when each replica was last heard
-	came    map[string]time.Time // when the replicas in seen came that have not replaced a lost one
-	lost    []string             // replicas that fell silent without saying farewell and were not replaced, at most lostMax
-	changed chan struct{}        // closed and replaced when the replicas change, or when this one leaves
+	seen    map[string]time.Time         // when each replica was last heard
+	came    map[string]time.Time         // when the replicas in seen came that have not replaced a lost one
+	lost    []string                     // replicas that fell silent without saying farewell and were not replaced, at most lostMax
+	about   map[string]map[string]string // what this replica and those in seen say of themselves; one of an older version says nothing
+	changed chan struct{}                // closed and replaced when the replicas change, or when this one leaves
 	leaving bool
 }
 
-func newRoster(self string, now func() time.Time) *roster {
-	return &roster{self: self, now: now, seen: map[string]time.Time{}, came: map[string]time.Time{}, changed: make(chan struct{})}
+func newReplicas(self string, now func() time.Time) *Replicas {
+	return &Replicas{self: self, now: now, seen: map[string]time.Time{}, came: map[string]time.Time{}, about: map[string]map[string]string{}, changed: make(chan struct{})}
 }
 
 // mine reports whether this replica owns a partition: the one with the highest hash does (rendezvous hashing), so
 // that a change of replicas moves few partitions.
-func (r *roster) mine(p int) (mine bool, changed <-chan struct{}, leaving bool) {
+func (r *Replicas) mine(p int) (mine bool, changed <-chan struct{}, leaving bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	best, bestHash := "", uint64(0)
@@ -60,7 +65,7 @@ func mix(h uint64) uint64 {
 }
 
 // heard records a heartbeat or farewell of a replica, and reports whether the replica was not known before.
-func (r *roster) heard(message string) (unknown bool) {
+func (r *Replicas) heard(message string) (unknown bool) {
 	name, leaves := strings.CutPrefix(message, farewell)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -73,22 +78,65 @@ func (r *roster) heard(message string) (unknown bool) {
 		}
 		r.seen[name] = r.now()
 	case name != r.self:
-		delete(r.seen, name)
-		delete(r.came, name)
+		r.drop(name)
 	}
 	r.notify(before)
 	return unknown
 }
 
+// drop removes what is known of a replica. The caller holds mu.
+func (r *Replicas) drop(name string) {
+	delete(r.seen, name)
+	delete(r.came, name)
+	delete(r.about, name)
+}
+
+// described records what a replica's heartbeat says of it.
+func (r *Replicas) described(name string, about map[string]string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, known := r.seen[name]; known && name != r.self {
+		r.about[name] = about
+	}
+}
+
+// Describe sets what this replica's heartbeats say of it: short texts under names of the caller's choice.
+func (r *Replicas) Describe(about map[string]string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.about[r.self] = about
+}
+
+func (r *Replicas) own() map[string]string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.about[r.self]
+}
+
+// Unlike returns what other replicas say otherwise of themselves than this one, and which replicas. What only one of two says is
+// no difference: the other may be older.
+func (r *Replicas) Unlike() map[string][]string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	own, differ := r.about[r.self], map[string][]string{}
+	for _, name := range slices.Sorted(maps.Keys(r.about)) {
+		for key, theirs := range r.about[name] {
+			if ours, said := own[key]; said && theirs != ours {
+				differ[key] = append(differ[key], name)
+			}
+		}
+	}
+	return differ
+}
+
 // forget drops replicas that were silent for too long.
-func (r *roster) forget() {
+func (r *Replicas) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	before := len(r.seen)
 	for name, seen := range r.seen {
 		if name != r.self && r.now().Sub(seen) > memberTTL {
-			delete(r.seen, name)
-			delete(r.came, name)
+			r.drop(name)
 			if !r.replaced(seen) && len(r.lost) < lostMax {
 				r.lost = append(r.lost, name)
 			}
@@ -99,7 +147,7 @@ func (r *roster) forget() {
 
 // replaced reports whether a replica came after another one was last heard, and so replaces it: it was started again before its
 // silence was noticed. The caller holds mu.
-func (r *roster) replaced(heard time.Time) bool {
+func (r *Replicas) replaced(heard time.Time) bool {
 	for name, came := range r.came {
 		if came.After(heard) {
 			delete(r.came, name)
@@ -111,7 +159,7 @@ func (r *roster) replaced(heard time.Time) bool {
 
 // replace removes the lost replica that a new replica replaces: itself, else one of the same machine, else the first one. It
 // returns false if no replica was lost. The caller holds mu.
-func (r *roster) replace(name string) bool {
+func (r *Replicas) replace(name string) bool {
 	if len(r.lost) == 0 {
 		return false
 	}
@@ -131,27 +179,27 @@ func machineOf(replica string) string {
 	return replica
 }
 
-// lostReplicas returns the replicas that fell silent without saying farewell and were not replaced.
-func (r *roster) lostReplicas() []string {
+// Lost returns the replicas that fell silent without saying farewell, until others replace them.
+func (r *Replicas) Lost() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.lost)
 }
 
 // notify wakes all waiting goroutines if the number of replicas has changed. The caller holds mu.
-func (r *roster) notify(before int) {
+func (r *Replicas) notify(before int) {
 	if len(r.seen) != before {
 		r.wake()
 	}
 }
 
-func (r *roster) wake() {
+func (r *Replicas) wake() {
 	close(r.changed)
 	r.changed = make(chan struct{})
 }
 
 // leave makes this replica give up its partitions, and reports whether this is the first call.
-func (r *roster) leave() bool {
+func (r *Replicas) leave() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	first := !r.leaving
@@ -160,7 +208,7 @@ func (r *roster) leave() bool {
 	return first
 }
 
-func (r *roster) left() bool {
+func (r *Replicas) left() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.leaving
@@ -168,10 +216,24 @@ func (r *roster) left() bool {
 
 // greet sends this replica's heartbeat until it leaves.
 func (b *Bus) greet() {
-	if b.roster.left() {
+	if b.Replicas.left() {
 		return
 	}
-	if err := b.conn.Publish(memberSubject, []byte(b.cfg.Replica)); err != nil {
+	m := nats.NewMsg(memberSubject)
+	m.Data = []byte(b.cfg.Replica)
+	if about := b.Replicas.own(); about != nil {
+		text, _ := json.Marshal(about) // never fails
+		m.Header.Set(aboutHeader, string(text))
+	}
+	if err := b.conn.PublishMsg(m); err != nil {
 		b.cfg.Log.Debug("heartbeat not sent", "err", err)
 	}
+}
+
+// aboutOf reads what a heartbeat says of its replica; nil if it says nothing that can be read.
+func aboutOf(m *nats.Msg) (about map[string]string) {
+	if json.Unmarshal([]byte(m.Header.Get(aboutHeader)), &about) != nil {
+		return nil
+	}
+	return about
 }

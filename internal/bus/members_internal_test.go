@@ -12,7 +12,7 @@ const partitions = 64
 
 // mineAll are the partitions that fall to a replica which hears some others.
 func mineAll(self string, heard ...string) map[int]bool {
-	r := newRoster(self, time.Now)
+	r := newReplicas(self, time.Now)
 	for _, message := range heard {
 		r.heard(message)
 	}
@@ -50,7 +50,7 @@ func TestPartitionsFallToOneReplicaEach(t *testing.T) {
 func TestSilentReplicasAreForgotten(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(0, 0)
-	r := newRoster("a", func() time.Time { return now })
+	r := newReplicas("a", func() time.Time { return now })
 	r.heard("a")
 	_, changed, _ := r.mine(0)
 	r.heard("b")
@@ -76,7 +76,7 @@ func TestSilentReplicasAreForgotten(t *testing.T) {
 func TestLostReplicas(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(0, 0)
-	r := newRoster("a-1", func() time.Time { return now })
+	r := newReplicas("a-1", func() time.Time { return now })
 	silence := func() {
 		now = now.Add(memberTTL + 1)
 		r.forget()
@@ -85,39 +85,39 @@ func TestLostReplicas(t *testing.T) {
 		r.heard(name)
 	}
 	r.heard(farewell + "d-1")
-	require.Empty(t, r.lostReplicas())
+	require.Empty(t, r.Lost())
 	silence()
-	require.ElementsMatch(t, []string{"b-1", "c-1"}, r.lostReplicas())
+	require.ElementsMatch(t, []string{"b-1", "c-1"}, r.Lost())
 	r.heard("c-2")
-	require.Equal(t, []string{"b-1"}, r.lostReplicas(), "it was started again")
+	require.Equal(t, []string{"b-1"}, r.Lost(), "it was started again")
 	r.heard("e-1")
-	require.Empty(t, r.lostReplicas(), "another one has replaced it")
+	require.Empty(t, r.Lost(), "another one has replaced it")
 	silence()
 	r.heard("e-1")
-	require.Equal(t, []string{"c-2"}, r.lostReplicas(), "it was only slow")
+	require.Equal(t, []string{"c-2"}, r.Lost(), "it was only slow")
 	for i := range 3 * lostMax {
 		r.heard("x-" + strconv.Itoa(i))
 	}
 	silence()
-	require.LessOrEqual(t, len(r.lostReplicas()), lostMax)
+	require.LessOrEqual(t, len(r.Lost()), lostMax)
 }
 
 // A replica that was killed and is back before its silence was noticed is not lost.
 func TestKilledReplicaThatIsBackSoonIsNotLost(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(0, 0)
-	r := newRoster("a-1", func() time.Time { return now })
+	r := newReplicas("a-1", func() time.Time { return now })
 	r.heard("a-1")
 	r.heard("b-1")
 	now = now.Add(memberTTL / 2)
 	r.heard("b-2") // started again
 	now = now.Add(memberTTL/2 + 1)
 	r.forget()
-	require.Empty(t, r.lostReplicas())
+	require.Empty(t, r.Lost())
 	r.heard("b-2")
 	now = now.Add(memberTTL + 1)
 	r.forget()
-	require.Equal(t, []string{"b-2"}, r.lostReplicas(), "nobody has come for this one")
+	require.Equal(t, []string{"b-2"}, r.Lost(), "nobody has come for this one")
 }
 
 func closed(c <-chan struct{}) bool {
@@ -127,4 +127,27 @@ func closed(c <-chan struct{}) bool {
 	default:
 		return false
 	}
+}
+
+// What replicas say otherwise of themselves is known while they are there. One that says nothing differs in nothing.
+func TestReplicasThatDiffer(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(0, 0)
+	r := newReplicas("a", func() time.Time { return now })
+	r.heard("a")
+	r.Describe(map[string]string{"database": "one", "config/agents": "1", "new": "x"})
+	for name, about := range map[string]map[string]string{
+		"b": {"database": "two", "config/agents": "1"}, "c": {"database": "two", "config/agents": "2"}, "older": nil, "same": {"database": "one", "other": "y"},
+	} {
+		r.heard(name)
+		r.described(name, about)
+	}
+	r.described("a", map[string]string{"database": "two"}) // its own heartbeat comes back late
+	r.described("stranger", map[string]string{"database": "three"})
+	require.Equal(t, map[string][]string{"database": {"b", "c"}, "config/agents": {"c"}}, r.Unlike())
+	r.heard(farewell + "b")
+	require.Equal(t, []string{"c"}, r.Unlike()["database"])
+	now = now.Add(memberTTL + 1)
+	r.forget()
+	require.Empty(t, r.Unlike())
 }

@@ -76,7 +76,7 @@ func newWorld(t *testing.T, replicas int) (*world, []*entrant) {
 		e.stop = stop
 		log := slog.New(slog.DiscardHandler)
 		e.Bus = &Bus{
-			cfg: Config{URL: "nats://one", Replica: e.name, Log: log}, ctx: ctx, soft: context.Background(), roster: newRoster(e.name, time.Now), owned: newOwned(log),
+			cfg: Config{URL: "nats://one", Replica: e.name, Log: log}, ctx: ctx, soft: context.Background(), Replicas: newReplicas(e.name, time.Now), owned: newOwned(log),
 			subscribe: func(int) (func(), error) { return func() {}, nil }, readSteps: func(ctx context.Context, _ int) { <-ctx.Done() },
 			leases: &leases{
 				replica: e.name, bucket: e, lost: prometheus.NewCounter(prometheus.CounterOpts{Name: "lost"}), log: log,
@@ -84,7 +84,7 @@ func newWorld(t *testing.T, replicas int) (*world, []*entrant) {
 			},
 		}
 		for n := 0; e.rival == ""; n++ {
-			r := newRoster(e.name, time.Now)
+			r := newReplicas(e.name, time.Now)
 			r.heard(e.name)
 			r.heard(fmt.Sprint("rival", n))
 			if mine, _, _ := r.mine(0); !mine {
@@ -92,8 +92,8 @@ func newWorld(t *testing.T, replicas int) (*world, []*entrant) {
 			}
 		}
 		e.owned.by(e)
-		e.roster.heard(e.rival)
-		e.roster.heard(e.name)
+		e.Replicas.heard(e.rival)
+		e.Replicas.heard(e.name)
 		e.wg.Go(func() { e.runPartition(0) })
 		e.wg.Go(func() {
 			for ctx.Err() == nil {
@@ -108,7 +108,7 @@ func newWorld(t *testing.T, replicas int) (*world, []*entrant) {
 	}
 	t.Cleanup(func() {
 		for _, e := range all {
-			e.roster.leave()
+			e.Replicas.leave()
 			e.stop()
 		}
 		close(w.closed)
@@ -126,7 +126,7 @@ func (e *entrant) want(yes bool) {
 	if yes {
 		message = farewell + e.rival
 	}
-	e.roster.heard(message)
+	e.Replicas.heard(message)
 }
 
 // ask waits until the test carries a request out, or until ctx ends; the request is then still under way.

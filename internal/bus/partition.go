@@ -28,14 +28,15 @@ const (
 // follow as other replicas release them.
 func (b *Bus) Own(ctx context.Context, owner Owner) error {
 	b.owned.by(owner)
-	b.roster.heard(b.cfg.Replica)
+	b.Replicas.heard(b.cfg.Replica)
 	if b.solo() {
 		return b.ownAll()
 	}
 	if _, err := b.conn.Subscribe(memberSubject, func(m *nats.Msg) {
-		if b.roster.heard(string(m.Data)) {
+		if b.Replicas.heard(string(m.Data)) {
 			b.greet() // so that a new replica knows this one at once, and misses it if it dies soon
 		}
+		b.Replicas.described(string(m.Data), aboutOf(m))
 	}); err != nil {
 		return fmt.Errorf("subscribe to members: %w", err)
 	}
@@ -73,7 +74,7 @@ func (b *Bus) takeAlone(p int) error {
 // Handover releases all partitions and takes no more; other replicas take them at once. It waits for work in progress
 // as long as the owner does, at most until ctx ends.
 func (b *Bus) Handover(ctx context.Context) {
-	first := b.roster.leave()
+	first := b.Replicas.leave()
 	if b.solo() {
 		var all sync.WaitGroup
 		for _, p := range b.owned.all() {
@@ -117,7 +118,7 @@ func (b *Bus) runPartition(p int) {
 // it is nil if the replica leaves.
 func (b *Bus) whileOwned(p int) (context.Context, context.CancelFunc) {
 	for {
-		mine, changed, leaving := b.roster.mine(p)
+		mine, changed, leaving := b.Replicas.mine(p)
 		if leaving {
 			return nil, nil
 		}
@@ -129,7 +130,7 @@ func (b *Bus) whileOwned(p int) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(b.ctx)
 	b.wg.Go(func() {
 		for ctx.Err() == nil {
-			mine, changed, leaving := b.roster.mine(p)
+			mine, changed, leaving := b.Replicas.mine(p)
 			if !mine || leaving {
 				cancel()
 				return
@@ -231,7 +232,7 @@ func (b *Bus) keeper() {
 		case <-ticker.C:
 		}
 		b.greet()
-		b.roster.forget()
+		b.Replicas.forget()
 		b.leases.renewAll(b.ctx)
 	}
 }

@@ -1,10 +1,12 @@
-// Package selfcheck finds problems of the gateway: a disk that fills, a lost replica, a changed audit trail. It also finds a
+// Package selfcheck finds problems of the gateway: a disk that fills, a replica that is lost or differs from the
+// others, a changed audit trail. It also finds a
 // channel on which its owner can be notified. Its only goroutine is that of [Trail.Run], which its caller owns.
 package selfcheck
 
 import (
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/dustin/go-humanize"
 
@@ -22,6 +24,45 @@ func LostReplicas(names []string) (all []trouble.Trouble) {
 		all = append(all, trouble.Trouble{
 			Name: "replica/" + name, Severity: alert.Error, Title: "A replica is lost: " + name,
 			Text: "It has crashed, or can't be reached. The other replicas have taken over its work. Look at its log, and start it again.",
+		})
+	}
+	return all
+}
+
+// Names of what replicas say of themselves, see [Differences]. The section of a configuration follows AboutConfig.
+const (
+	AboutDatabase = "database"
+	AboutVersion  = "version"
+	AboutConfig   = "config/"
+)
+
+// Differences reports that gateways on one bus use different databases or different configurations. unlike is in what other
+// replicas differ from this one, and which replicas. The configurations of other versions and databases are
+// not compared: during an upgrade the versions differ for a while, and with them what each section has.
+func Differences(unlike map[string][]string) (all []trouble.Trouble) {
+	others := slices.Concat(unlike[AboutDatabase], unlike[AboutVersion])
+	var sections, differ []string
+	for about, names := range unlike {
+		section, config := strings.CutPrefix(about, AboutConfig)
+		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(others, name) })
+		if config && len(names) > 0 {
+			sections, differ = append(sections, section), append(differ, names...)
+		}
+	}
+	slices.Sort(sections)
+	slices.Sort(differ)
+	if len(unlike[AboutDatabase]) > 0 {
+		all = append(all, trouble.Trouble{
+			Name: "replicas/database", Severity: alert.Critical, Title: "Gateways with different databases use the same NATS account",
+			Text: "They divide the work among them, so each database has messages that no gateway works on. " +
+				"Give the gateways of each database a NATS account of their own (bus.url), and restart them. With another database: " + strings.Join(unlike[AboutDatabase], ", ") + ".",
+		})
+	}
+	if len(sections) > 0 {
+		all = append(all, trouble.Trouble{
+			Name: "replicas/config", Severity: alert.Warning, Title: "Replicas run with different configurations: " + strings.Join(sections, ", "),
+			Text: "A change on the page or with `sluice config` is saved by one replica only. Make it on all of them; `sluice config list` shows what the replica that answers uses. " +
+				"They differ from this one: " + strings.Join(slices.Compact(differ), ", ") + ".",
 		})
 	}
 	return all

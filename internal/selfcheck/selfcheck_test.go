@@ -77,3 +77,27 @@ sluice_disk_warn_bytes 1000
 	trail.Check(t.Context())
 	has(audit("0"))
 }
+
+func TestDifferencesBetweenReplicas(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		unlike map[string][]string
+		want   []string
+	}{
+		"none":               {nil, nil},
+		"a newer version":    {map[string][]string{"version": {"b"}, "config/agents": {"b"}}, nil},
+		"another database":   {map[string][]string{"database": {"b"}, "config/agents": {"b"}}, []string{"replicas/database"}},
+		"two sections":       {map[string][]string{"config/models": {"b"}, "config/agents": {"b", "c"}}, []string{"replicas/config: agents, models"}},
+		"also of the newer":  {map[string][]string{"version": {"b"}, "config/agents": {"b", "c"}}, []string{"replicas/config: agents"}},
+		"database and other": {map[string][]string{"database": {"b"}, "config/agents": {"c"}}, []string{"replicas/database", "replicas/config: agents"}},
+	} {
+		var got []string
+		for _, d := range selfcheck.Differences(c.unlike) {
+			if _, sections, ok := strings.Cut(d.Title, ": "); ok {
+				d.Name += ": " + sections
+			}
+			got = append(got, d.Name)
+		}
+		require.Equal(t, c.want, got, name)
+	}
+}

@@ -8,7 +8,9 @@ package settings
 import (
 	"crypto/sha256"
 	"encoding"
+	"encoding/hex"
 	"fmt"
+	"hash"
 	"maps"
 	"reflect"
 	"slices"
@@ -102,6 +104,31 @@ func hide(keys []Key, written map[string]string) {
 			}
 		}
 	}
+}
+
+// Sums returns a checksum of each section, which is the part of a path before its first dot or bracket. Of secrets it only counts
+// whether they are set. Keys for which skip returns true do not count.
+func Sums(keys []Key, skip func(path string) bool) map[string]string {
+	sections := map[string]hash.Hash{}
+	for i := range keys {
+		k := &keys[i]
+		if skip(k.Path) {
+			continue
+		}
+		section := k.Path
+		if end := strings.IndexAny(section, ".["); end >= 0 {
+			section = section[:end]
+		}
+		if sections[section] == nil {
+			sections[section] = sha256.New()
+		}
+		_, _ = fmt.Fprintf(sections[section], "%q %t %#v\n", k.Path, k.Set, k.Value) // never fails
+	}
+	sums := make(map[string]string, len(sections))
+	for section, h := range sections {
+		sums[section] = hex.EncodeToString(h.Sum(nil)[:8])
+	}
+	return sums
 }
 
 type walker struct {

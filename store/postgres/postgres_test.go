@@ -82,6 +82,20 @@ func TestMigrationsAreNamed(t *testing.T) {
 	require.Positive(t, done.Took)
 }
 
+// Gateways find out whether they share a database.
+func TestIdentity(t *testing.T) {
+	t.Parallel()
+	url := migrated.Copy(t)
+	one, err := open(t, url).Identity(t.Context())
+	require.NoError(t, err)
+	same, err := open(t, url).Identity(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, one, same)
+	other, err := open(t, migrated.Copy(t)).Identity(t.Context())
+	require.NoError(t, err)
+	require.NotEqual(t, one, other)
+}
+
 // All gateways read one clock.
 func TestClock(t *testing.T) {
 	t.Parallel()

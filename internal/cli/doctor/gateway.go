@@ -151,6 +151,8 @@ func remedy(part string) string {
 		return "check " + part + ".url and free disk space; the gateway reconnects automatically"
 	case part == "disk":
 		return "free space on the disk of the state folder, or shorten the times in retention; the gateway then continues automatically"
+	case part == "replicas":
+		return "docs/operations.md, \"Several replicas\""
 	case strings.HasPrefix(part, "mcp/"):
 		return "check mcp.servers." + strings.TrimPrefix(part, "mcp/") + " and the gateway's log; the gateway retries automatically"
 	case strings.Contains(part, "/"):

@@ -42,6 +42,11 @@ func TestPartsWithoutATokenAreKinds(t *testing.T) {
 	}
 	require.Equal(t, []Health{{Name: "store", OK: true}, {Name: "channels", Optional: true}}, byKind(parts))
 	require.Equal(t, []Health{}, byKind(nil))
+	mixed := []Health{{Name: "telegram/default", Kind: "channels", OK: true}, {Name: "slack/work", Kind: "channels", Optional: true}}
+	require.Equal(t, []Health{{Name: "channels", Optional: true}}, byKind(mixed), "the one that does not work is optional")
+	mixed[1].Optional = false
+	mixed = append(mixed, Health{Name: "slack/old", Kind: "channels", Optional: true})
+	require.Equal(t, []Health{{Name: "channels"}}, byKind(mixed))
 	require.True(t, allOK(parts), "what is optional does not count")
 	parts[0].OK = false
 	require.False(t, allOK(parts))

@@ -23,7 +23,7 @@ const readyTimeout = 3 * time.Second
 
 // Health is the state of one part of the gateway.
 type Health struct {
-	Name   string `json:"name" doc:"store, bus, disk, <channel>/<account>, or mcp/<server>"`
+	Name   string `json:"name" doc:"store, bus, disk, replicas, <channel>/<account>, or mcp/<server>"`
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail,omitempty" doc:"what is wrong, and what to do"`
 	// Optional: the gateway is ready without this part.
@@ -160,7 +160,12 @@ func byKind(parts []Health) []Health {
 			kinds = append(kinds, Health{Name: name, OK: p.OK, Optional: p.Optional})
 			continue
 		}
-		kinds[i].OK, kinds[i].Optional = kinds[i].OK && p.OK, kinds[i].Optional && p.Optional
+		switch k := &kinds[i]; {
+		case k.OK == p.OK:
+			k.Optional = k.Optional && p.Optional
+		case k.OK: // what works does not say whether the gateway needs the part that does not
+			k.OK, k.Optional = false, p.Optional
+		}
 	}
 	return kinds
 }

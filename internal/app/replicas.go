@@ -1,0 +1,84 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+
+	"sluice/internal/bus"
+	"sluice/internal/config"
+	"sluice/internal/httpapi/operator"
+	"sluice/internal/selfcheck"
+	"sluice/internal/settings"
+	"sluice/internal/trouble"
+	"sluice/store"
+)
+
+// others compares this replica with those that share a bus with it. The zero value has no others.
+type others struct {
+	replicas *bus.Replicas
+	version  string
+	database string // what tells the database from others; empty: not known
+}
+
+// join makes this replica compare itself with the others.
+func (o *others) join(ctx context.Context, cfg *config.Config, a *App) {
+	if cfg.Bus.URL.Reveal() == "" {
+		return
+	}
+	*o = others{a.bus.Replicas, a.version, databaseOf(ctx, cfg, a.replica, a.store, a.log)}
+	o.describe(cfg)
+}
+
+func databaseOf(ctx context.Context, cfg *config.Config, replica string, db *store.DB, log *slog.Logger) string {
+	if cfg.Store.URL.Reveal() == "" {
+		return "sqlite/" + replica // nobody else can use it
+	}
+	id, err := db.Identity(ctx)
+	if err != nil {
+		log.Warn("the database can't be identified: gateways on this bus that use another one are not reported", "err", err)
+	}
+	return id
+}
+
+// ownKeys are the settings that may differ between replicas: addresses, folders and logs of a machine, and how it reaches what
+// all of them share.
+func ownKeys(path string) bool {
+	switch section, _, _ := strings.Cut(path, "."); section {
+	case "state", "store", "bus", "log":
+		return true
+	}
+	return path == "gateway.listen" || strings.HasSuffix(path, ".workspace")
+}
+
+// describe makes the others know with which database and configuration this replica works.
+func (o *others) describe(cfg *config.Config) {
+	if o.replicas == nil || o.database == "" {
+		return
+	}
+	about := map[string]string{selfcheck.AboutVersion: o.version, selfcheck.AboutDatabase: o.database}
+	for section, sum := range settings.Sums(settings.KeysOf(cfg), ownKeys) {
+		about[selfcheck.AboutConfig+section] = sum
+	}
+	o.replicas.Describe(about)
+}
+
+// troubles are what is wrong with other replicas, or between them and this one.
+func (o *others) troubles() []trouble.Trouble {
+	if o.replicas == nil {
+		return nil
+	}
+	return append(selfcheck.LostReplicas(o.replicas.Lost()), selfcheck.Differences(o.replicas.Unlike())...)
+}
+
+// part is the state of the replicas as a component, which is absent without others.
+func (o *others) part() []operator.Health {
+	if o.replicas == nil {
+		return nil
+	}
+	var wrong []string
+	for _, t := range o.troubles() {
+		wrong = append(wrong, t.Title+". "+t.Text)
+	}
+	return []operator.Health{{Name: "replicas", OK: len(wrong) == 0, Optional: true, Detail: strings.Join(wrong, " ")}}
+}

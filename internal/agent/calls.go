@@ -137,9 +137,14 @@ func (w *work) report(before int) {
 	}
 }
 
-// counted is the name under which calls of a tool are counted. Clients name their functions as they like, so all of them have one.
+// counted is the name under which calls of a tool are counted. Models and clients name functions as they like, so those of a client
+// have one name, and those that do not exist have one.
 func (w *work) counted(tool string) string {
-	if t, _ := w.session.Tool(tool); t.Client != "" {
+	t, ok := w.session.Tool(tool)
+	switch {
+	case !ok:
+		return "unknown"
+	case t.Client != "":
 		return "client_function"
 	}
 	return tool

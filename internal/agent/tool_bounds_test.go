@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
 	"sluice/internal/agent/roster"
@@ -162,6 +163,19 @@ func TestFilesOfASessionAreBounded(t *testing.T) {
 
 	b.bounds.Session = 1
 	require.Contains(t, b.tool(t, "edit", `{"path":"more","oldText":"x","newText":"yy"}`).Text, "limits.")
+}
+
+// A model calls tools that do not exist, by any name. What it makes up is no name of a counter.
+func TestToolsThatDoNotExistAreCountedTogether(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	for _, name := range []string{"made_up", "the_secret_plan"} {
+		require.True(t, b.tool(t, name, `{}`).Error)
+	}
+	require.NoError(t, testutil.GatherAndCompare(b.registry, strings.NewReader(`# HELP sluice_tool_calls_total Tool calls by tool and result.
+# TYPE sluice_tool_calls_total counter
+sluice_tool_calls_total{result="error",tool="unknown"} 2
+`), "sluice_tool_calls_total"))
 }
 
 // metric is the sum of a metric's values.

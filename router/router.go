@@ -246,7 +246,7 @@ func (r *Router) SetAgent(agent work.Agent) {
 func (r *Router) manage(c Config) {
 	r.sessions = &manage.Sessions{
 		Store: r.store, Places: r.places, Settings: r.settings.Load, Lanes: r.lanes, Events: c.Bus,
-		ModelName: c.Models.ModelName, Stopping: r.stopping.Load, Now: c.Now,
+		ModelName: c.Models.ModelName, Stopping: r.stopping.Load, Now: c.Now, Log: c.Log,
 	}
 	r.deliveries = &manage.Deliveries{Store: r.store, Settings: r.settings.Load, Lanes: r.lanes, ApprovalOf: r.held.ApprovalOf, Now: c.Now}
 	r.commands = &commands.Commands{

@@ -259,6 +259,27 @@ func TestFollowersBeginNow(t *testing.T) {
 	}
 }
 
+// A follower that has left costs the server nothing more: each request that waits for a run follows its session.
+func TestAFollowerLeavesNothingOnTheServer(t *testing.T) {
+	t.Parallel()
+	url := newCluster(t).url()
+	b := start(t, url, "one")
+	conn, err := nats.Connect(url)
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	removed := make(chan *nats.Msg, 1)
+	_, err = conn.ChanSubscribe("$JS.EVENT.ADVISORY.CONSUMER.DELETED.SLUICE_EVENTS.>", removed)
+	require.NoError(t, err)
+	require.NoError(t, conn.Flush())
+	ctx, leave := context.WithCancel(t.Context())
+	events, err := b.Follow(ctx, "sess_1", 0)
+	require.NoError(t, err)
+	leave()
+	_, open := <-events
+	require.False(t, open)
+	receive(t, removed)
+}
+
 func TestSlowReaderIsCutOff(t *testing.T) {
 	t.Parallel()
 	registry, letGo := prometheus.NewRegistry(), newSaid("too slow")

@@ -102,6 +102,7 @@ func follow(ctx context.Context, b *Bus, subject string, after uint64) (<-chan s
 	context.AfterFunc(ctx, messages.Stop)
 	b.metrics.followers.Inc()
 	b.wg.Go(func() {
+		defer b.release(stream, consumer)
 		defer close(out)
 		defer leave()
 		defer b.metrics.followers.Dec()
@@ -123,6 +124,16 @@ func follower(ctx context.Context, stream *stream, subject string, from begin) (
 	return stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
 		FilterSubjects: []string{subject}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: start,
 	})
+}
+
+// release removes the consumer of a follower that has left. Its end alone does not, and the server would keep it for five
+// minutes. Those that a stop of the gateway or a lost connection leaves behind end then.
+func (b *Bus) release(stream *stream, consumer jetstream.Consumer) {
+	ctx, cancel := context.WithTimeout(b.ctx, requestTimeout)
+	defer cancel()
+	if err := stream.DeleteConsumer(ctx, consumer.CachedInfo().Name); err != nil {
+		b.cfg.Log.Debug("a follower's consumer stays on the server for a while", "err", err)
+	}
 }
 
 // pass forwards events until the follower is stopped or its reader is too slow.

@@ -3,6 +3,7 @@ package manage
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -155,6 +156,27 @@ type events chan sessions.Event
 
 func (e events) Follow(context.Context, sessions.ID, uint64) (<-chan sessions.Event, error) {
 	return e, nil
+}
+
+// deaf is a bus that nobody can follow.
+type deaf struct{}
+
+func (deaf) Follow(context.Context, sessions.ID, uint64) (<-chan sessions.Event, error) {
+	return nil, errDisk
+}
+
+// Whoever waits for a run learns its end from the store when the bus does not work.
+func TestWaitRunWithoutTheBus(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		states := []sessions.RunStatus{sessions.RunQueued, sessions.RunRunning, sessions.RunDone}
+		k := &Sessions{Store: &talks{run: states}, Events: deaf{}, Log: slog.New(slog.DiscardHandler)}
+		began := time.Now()
+		run, err := k.WaitRun(t.Context(), "run_1", time.Minute)
+		require.NoError(t, err)
+		require.Equal(t, sessions.RunDone, run.Status)
+		require.Equal(t, 2*time.Second, time.Since(began))
+	})
 }
 
 func TestWaitRun(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -50,6 +51,7 @@ type Sessions struct {
 	ModelName func(agent string) string // of an agent; empty if the agent does not exist
 	Stopping  func() bool               // whether the gateway accepts no new requests
 	Now       func() time.Time
+	Log       *slog.Logger
 }
 
 // NewSession asks for a session over HTTP.
@@ -295,10 +297,10 @@ func (k *Sessions) WaitRun(ctx context.Context, id sessions.RunID, d time.Durati
 	defer cancel()
 	events, err := k.Events.Follow(waiting, run.Session, 0)
 	if err != nil {
-		return run, fmt.Errorf("follow session: %w", err)
+		k.Log.Warn("cannot follow the events of a session; the end of its run is noticed later", "session", string(run.Session), "err", err)
 	}
-	// The run may have ended before the subscription started, and the bus may lose an event, so a ticker checks as
-	// well.
+	// The run may have ended before the subscription started, and the bus may not work or lose an event, so a ticker
+	// checks as well.
 	ticker := time.NewTicker(2 * time.Second)
 	defer ticker.Stop()
 	for {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -168,6 +169,13 @@ func TestRestoreRefusesWhatDoesNotFit(t *testing.T) {
 	damaged := bytes.Clone(archive.Bytes())
 	damaged[len(damaged)/2] ^= 1
 	require.Error(t, restore(damaged, backup.Target{State: empty}))
+	for name, more := range map[string][]byte{
+		"a second backup": archive.Bytes(), "something else": []byte("x"), "a byte": {0x1f},
+	} {
+		followed := slices.Concat(archive.Bytes(), more)
+		require.Error(t, restore(followed, backup.Target{State: empty}), name)
+	}
+	require.ErrorContains(t, restore(archive.Bytes()[:archive.Len()-4], backup.Target{State: empty}), "incomplete", "the last checksum is missing")
 	require.NoFileExists(t, filepath.Join(empty, "sluice.db"))
 	require.NoError(t, restore(archive.Bytes(), backup.Target{State: empty, Check: true}))
 	require.NoFileExists(t, filepath.Join(empty, "sluice.db"))

@@ -120,6 +120,7 @@ func (w *writer) close() error {
 // reader reads an archive and checks it.
 type reader struct {
 	tar      *tar.Reader
+	packed   io.Reader // from which tar reads
 	Manifest Manifest
 	sums     map[string]string
 }
@@ -146,7 +147,7 @@ func open(in io.Reader, with []age.Identity) (*reader, error) {
 	if err != nil {
 		return nil, errors.New("this is not a backup of sluice")
 	}
-	r := &reader{tar: tar.NewReader(packed), sums: map[string]string{}}
+	r := &reader{tar: tar.NewReader(packed), packed: packed, sums: map[string]string{}}
 	name, content, err := r.next()
 	if err != nil || name != manifestName {
 		return nil, errors.New("this is not a backup of sluice")
@@ -242,5 +243,20 @@ func (r *reader) verify(content *member) error {
 	if len(r.sums) != len(want) {
 		return errors.New("the backup has entries without a checksum: use another backup")
 	}
-	return nil
+	return r.ends()
+}
+
+// ends checks that nothing follows the archive, for example a second one.
+func (r *reader) ends() error {
+	_, err := r.tar.Next()
+	if errors.Is(err, io.EOF) {
+		_, err = io.ReadFull(r.packed, make([]byte, 1))
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	if err == nil || errors.Is(err, gzip.ErrHeader) {
+		err = errors.New("the file has other data behind the backup: use another backup")
+	}
+	return cut("the end of the backup", err)
 }

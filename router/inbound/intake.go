@@ -148,10 +148,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		Accepted: counter("events_total", "Inbound events by outcome.", "channel", "outcome"),
 		Ignored:  counter("events_ignored_total", "Inbound events that were not admitted.", "channel", "reason"),
 		Dropped:  counter("queue_dropped_total", "Messages dropped because the queue was full.", "which"),
-		Seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Namespace: "sluice", Subsystem: "router", Name: "accept_seconds", Help: "Time from an event's arrival to its commit.",
-			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},
-		}),
+		Seconds:  telemetry.NewSeconds("accept_seconds", "Time from an event's arrival to its commit."),
 	}
 	reg.MustRegister(m.Accepted, m.Ignored, m.Dropped, m.Seconds)
 	return m

@@ -1,6 +1,10 @@
 package journal
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sluice/internal/telemetry"
+)
 
 // Metrics counts sent messages.
 type Metrics struct {
@@ -16,13 +20,10 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "sluice", Subsystem: "router", Name: name, Help: help}, labels)
 	}
 	m := &Metrics{
-		Deliveries: counter("deliveries_total", "Finished deliveries.", "channel", "status"),
-		Failures:   counter("send_failures_total", "Failed platform calls.", "channel", "kind"),
-		Lookups:    counter("send_lookups_total", "Lookups on the platform for messages whose response was lost, by result.", "channel", "outcome"),
-		DeliverySeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Namespace: "sluice", Subsystem: "router", Name: "delivery_seconds", Help: "Time from a delivery's commit to its receipt.",
-			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},
-		}),
+		Deliveries:      counter("deliveries_total", "Finished deliveries.", "channel", "status"),
+		Failures:        counter("send_failures_total", "Failed platform calls.", "channel", "kind"),
+		Lookups:         counter("send_lookups_total", "Lookups on the platform for messages whose response was lost, by result.", "channel", "outcome"),
+		DeliverySeconds: telemetry.NewSeconds("delivery_seconds", "Time from a delivery's commit to its receipt."),
 	}
 	reg.MustRegister(m.Deliveries, m.Failures, m.Lookups, m.DeliverySeconds)
 	return m

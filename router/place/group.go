@@ -2,7 +2,6 @@ package place
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -83,18 +82,11 @@ func (pl *Places) accessGroup(ctx context.Context, s *Settings, ch ChannelSettin
 // inheritedActivation is the activation of a session: its own setting, else that of the conversation that its thread
 // belongs to. It is needed only for messages that do not address the bot.
 func inheritedActivation(ctx context.Context, store KeyReader, record sessions.Record) (sessions.Activation, error) {
-	above := record.Key.Conversation()
-	if record.Activation != sessions.ActivationInherit || above == record.Key {
+	if record.Activation != sessions.ActivationInherit {
 		return record.Activation, nil
 	}
-	place, err := store.SessionByKey(ctx, above)
-	if errors.Is(err, sessions.ErrNotFound) {
-		return sessions.ActivationInherit, nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("read session of the conversation: %w", err)
-	}
-	return place.Activation, nil
+	parent, err := above(ctx, store, record)
+	return parent.Activation, err
 }
 
 // accessUnmentioned decides about group messages that do not address the bot. The session's own setting overrides the

@@ -198,18 +198,27 @@ type KeyReader interface {
 
 // InheritedSend is the send policy of a session: its own, else that of the conversation that its thread belongs to.
 func InheritedSend(ctx context.Context, store KeyReader, record sessions.Record) (sessions.SendPolicy, error) {
-	above := record.Key.Conversation()
-	if record.SendPolicy != sessions.SendInherit || above == record.Key || policy.CheckBelow.Skipped() {
+	if record.SendPolicy != sessions.SendInherit || policy.CheckBelow.Skipped() {
 		return record.SendPolicy, nil
 	}
-	place, err := store.SessionByKey(ctx, above)
-	if errors.Is(err, sessions.ErrNotFound) {
-		return sessions.SendInherit, nil
+	parent, err := above(ctx, store, record)
+	return parent.SendPolicy, err
+}
+
+// above is the session of the conversation that the thread of a session belongs to; the zero value if there is none.
+func above(ctx context.Context, store KeyReader, record sessions.Record) (sessions.Record, error) {
+	key := record.Key.Conversation()
+	if key == record.Key {
+		return sessions.Record{}, nil
 	}
-	if err != nil {
-		return "", fmt.Errorf("read session of the conversation: %w", err)
+	found, err := store.SessionByKey(ctx, key)
+	switch {
+	case errors.Is(err, sessions.ErrNotFound):
+		return sessions.Record{}, nil
+	case err != nil:
+		return sessions.Record{}, fmt.Errorf("read session of the conversation: %w", err)
 	}
-	return place.SendPolicy, nil
+	return found, nil
 }
 
 // JoinedSend is the send policy for a message of a session to another place: each of the two may forbid it.

@@ -6,6 +6,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/adapters/discord"
+	"sluice/adapters/slack"
+	"sluice/adapters/telegram"
+	"sluice/adapters/webchat"
 	"sluice/internal/config"
 	"sluice/policy/flow"
 	"sluice/router/place"
@@ -62,4 +66,23 @@ func TestSettingsOfRetention(t *testing.T) {
 	got := retention(config.Retention{Events: "1d", Runs: "2d", Deliveries: "3d", Sessions: "4d", Archived: "5d", Media: "6d"})
 	require.Equal(t, place.Retention{Events: day, Runs: 2 * day, Deliveries: 3 * day, Sessions: 4 * day, Archived: 5 * day, Media: 6 * day}, got)
 	require.Zero(t, retention(config.Retention{}), "nothing keeps for ever")
+}
+
+// What the configuration says of a platform is what the platform's adapter says of itself.
+func TestTheConfigurationKnowsThePlatforms(t *testing.T) {
+	t.Parallel()
+	loader := config.Loader{Getenv: func(string) (string, bool) { return "", false }, Home: "/home/ann"}
+	c, err := loader.Parse("sluice.yaml", []byte(`
+channels:
+  telegram: { accounts: { default: { token: "1:a" } } }
+  slack: { accounts: { default: { botToken: xoxb-1, appToken: xapp-1 } } }
+  discord: { accounts: { default: { token: discord-token-123456 } } }
+`))
+	require.NoError(t, err)
+	require.Equal(t, telegram.DefaultAPIBase, c.Channels.Telegram.Accounts["default"].APIBase)
+	require.Equal(t, slack.DefaultAPIBase, c.Channels.Slack.Accounts["default"].APIBase)
+	require.Equal(t, discord.DefaultAPIBase, c.Channels.Discord.Accounts["default"].APIBase)
+	require.Equal(t, []string{sessions.Principal(webchat.Channel, webchat.Person)}, c.Owners)
+	_, err = loader.Parse("sluice.yaml", []byte("bindings: [{ match: { channel: webchat, peer: "+webchat.Person+" }, agent: main }]"))
+	require.NoError(t, err, "the person of the page is one for bindings")
 }

@@ -37,7 +37,7 @@ var (
 	snowflake     = pattern.New(`^[0-9]+$`)
 	tokenShape    = pattern.New(`^[0-9]+:[A-Za-z0-9_-]+$`)
 	secretShape   = pattern.New(`^[A-Za-z0-9_-]{1,256}$`)
-	slackBotShape = pattern.New(`^xox[a-z](\.xox[a-z])?-`)
+	slackBotShape = pattern.New(`^xoxb-`)
 	discordShape  = pattern.New(`^[A-Za-z0-9._-]{20,200}$`) // not strict: Discord has changed the form of its tokens before
 	slackAppShape = pattern.New(`^xapp-`)
 	teamShape     = pattern.New(`^[TE][A-Z0-9]+$`)

@@ -176,6 +176,7 @@ func TestFaults(t *testing.T) {
 		"two documents":     {"state: /a\n---\nstate: /b", "sluice.yaml:2:1: has a second document: keep one"},
 		"key twice":         {"state: /a\nlog: {}\nstate: /b", "sluice.yaml:3:1: state: is repeated: it is already set in line 1"},
 		"no app":            {"channels:\n  slack: {}", "sluice.yaml:2:3: channels.slack: has no account: add accounts.default with its token, or remove it"},
+		"a person's token":  {"channels: { slack: { accounts: { a: { botToken: xoxp-1, appToken: xapp-1 } } } }", "sluice.yaml:1:49: channels.slack.accounts.a.botToken: want a bot token, xoxb-…"},
 		"no app token":      {"channels: { slack: { accounts: { a: { botToken: xoxb-1 } } } }", "sluice.yaml:1:34: channels.slack.accounts.a.appToken: is missing: mode socket needs it; create an app-level token with connections:write under Basic Information of the app"},
 		"no secret":         {"channels: { slack: { accounts: { a: { botToken: xoxb-1, mode: http } } } }", "sluice.yaml:1:34: channels.slack.accounts.a.signingSecret: is missing: mode http needs it; find it under Basic Information of the app"},
 		"no bot":            {"channels: { discord: { accounts: { a: {} } } }", "sluice.yaml:1:36: channels.discord.accounts.a.token: is missing: find it under Bot of the application in the developer portal"},

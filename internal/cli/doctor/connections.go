@@ -12,7 +12,9 @@ import (
 
 	"sluice/internal/config"
 	"sluice/internal/config/agents"
+	"sluice/internal/model/anthropic"
 	"sluice/internal/model/chain"
+	"sluice/internal/model/openai"
 )
 
 // connections checks what a gateway would connect to.
@@ -51,7 +53,7 @@ func model(ctx context.Context, cfg *config.Config, ref string) finding {
 	if !ok {
 		return healthy("model", ref+" (a demo without AI; sluice init sets up a real model)")
 	}
-	base := cmp.Or(provider.BaseURL, map[string]string{"openai": "https://api.openai.com", "anthropic": "https://api.anthropic.com"}[provider.Kind])
+	base := cmp.Or(provider.BaseURL, map[string]string{"openai": openai.DefaultBaseURL, "anthropic": anthropic.DefaultBaseURL}[provider.Kind])
 	f := reach(ctx, "model", target{base, "443"}, "start the model server, or correct models.providers."+name+".baseURL")
 	f.text = ref + " " + f.text
 	return f

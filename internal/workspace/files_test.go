@@ -84,7 +84,7 @@ func TestParts(t *testing.T) {
 		require.Equal(t, want, err, name)
 	}
 	for name, want := range map[string]error{
-		"out/deep/x": nil, "out/deep/more/x": nil, "todo.md": nil, "out/x": sessions.ErrNotFound, "docs/a.md": workspace.ErrReadOnly,
+		"out/deep/x": nil, "out/deep/more/x": nil, "todo.md": nil, "out/x": sessions.ErrNotFound, "out/deep/folder/": workspace.ErrFolder, "docs/a.md": workspace.ErrReadOnly,
 		"notes.txt": workspace.ErrReadOnly, "private/key": sessions.ErrNotFound,
 	} {
 		_, err := f.Write(t.Context(), name, []byte("x"), flow.Bottom())

@@ -87,6 +87,9 @@ func (f *Files) Copy(ctx context.Context, name string, from io.Reader, label flo
 	if !ok {
 		return w, sessions.ErrNotFound
 	}
+	if strings.HasSuffix(name, "/") {
+		return w, ErrFolder
+	}
 	at, err := t.open(rel, true)
 	if err != nil {
 		return w, err

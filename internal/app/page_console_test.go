@@ -1,7 +1,9 @@
 package app_test
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -344,7 +346,58 @@ func TestConsoleSendsFiles(t *testing.T) {
 	require.Equal(t, http.StatusOK, answer.StatusCode, path)
 	require.Equal(t, "look", strings.Split(eval[string](b, `document.querySelector(".user .bubble").innerText`), "\n")[0])
 
+	// two screenshots that are pasted have one name, and a fast machine stores them at one time
+	require.True(t, eval[bool](b, `(() => {
+		const now = Date.now();
+		Date.now = () => now;
+		const data = new DataTransfer();
+		for (const text of ["first", "second"]) data.items.add(new File([text], "image.png", { type: "image/png" }));
+		document.getElementById("text").dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+		return true;
+	})()`))
+	b.until(`document.querySelectorAll(".attached li").length === 2`)
+	b.says("both")
+	b.shows("image.png")
+	var contents []string
+	for _, path := range eval[[]string](b, `[...[...document.querySelectorAll(".user .bubble")].at(-1).innerText.matchAll(/\[File: ([^\]]+)\]/g)].map((m) => m[1])`) {
+		answer := g.call(http.MethodGet, "/v1/sessions/main/files/"+path, "")
+		content, err := io.ReadAll(answer.Body)
+		require.NoError(t, errors.Join(err, answer.Body.Close()))
+		contents = append(contents, string(content))
+	}
+	require.Equal(t, []string{"first", "second"}, contents)
+
+	// a message whose files can't be stored comes back before what was written meanwhile
+	paste := func(files int) {
+		require.True(t, eval[bool](b, fmt.Sprintf(`(() => {
+			const data = new DataTransfer();
+			for (let i = 0; i < %d; i++) data.items.add(new File(["x"], i + ".txt"));
+			document.getElementById("text").dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+			return true;
+		})()`, files)))
+	}
+	paste(1)
+	b.until(`document.querySelectorAll(".attached li").length === 1`)
+	require.True(t, eval[bool](b, `(() => {
+		const real = fetch;
+		window.fetch = (url, options) =>
+			options?.method !== "PUT" ? real(url, options) : new Promise((_, refuse) => (window.fail = () => { window.fetch = real; refuse(new Error("away")); return true; }));
+		return true;
+	})()`))
+	b.says("one")
+	b.until(`window.fail`)
+	b.do(chromedp.SendKeys(chromedp.CSS("#text"), "two"))
+	require.True(t, eval[bool](b, `window.fail()`))
+	b.until(`document.getElementById("text").value === "one\ntwo" && document.querySelectorAll(".attached li").length === 1`)
+
+	// more files than a message may have are not left out in silence
+	paste(10)
+	b.until(`document.querySelectorAll(".attached li").length === 10`)
+	b.until(`document.body.innerText.includes("A message can have at most 10 files.")`)
+
 	// a draft survives
+	b.click("#send")
+	b.until(`document.getElementById("text").value === ""`)
 	b.do(chromedp.SendKeys(chromedp.CSS("#text"), "half a thou"))
 	b.do(chromedp.Reload())
 	b.until(`document.getElementById("text")?.value === "half a thou"`)

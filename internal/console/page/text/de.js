@@ -760,6 +760,7 @@ export default {
   "chat.files": "Dateien der Nachricht",
   "chat.removefile": "{name} entfernen",
   "chat.toolarge": "Eine Datei darf höchstens {size} haben.",
+  "chat.toomany": "Eine Nachricht darf höchstens {n} Dateien haben.",
   "chat.voice": "Sprache aufnehmen",
   "chat.endvoice": "Aufnahme beenden",
   "chat.nomic": "Das Mikrofon ist nicht verfügbar: Der Browser erlaubt es nicht.",

@@ -760,6 +760,7 @@ export default {
   "chat.files": "Files of the message",
   "chat.removefile": "Remove {name}",
   "chat.toolarge": "A file can have at most {size}.",
+  "chat.toomany": "A message can have at most {n} files.",
   "chat.voice": "Record your voice",
   "chat.endvoice": "End the recording",
   "chat.nomic": "The microphone can't be used: the browser does not allow it.",

@@ -7,14 +7,15 @@ import {
 const largest = 100 << 20; // bytes of a file
 const most = 10; // files of a message
 
-// store puts a file into the folder of the session, where its agent finds it, and gives the path there.
-async function store(chat, f) {
+// store puts a file of a message into the folder of the session, where its agent finds it, and gives the path there.
+// Several files of a message may have one name: pasted pictures do.
+async function store(chat, f, i) {
   const name =
     f.name
+      .slice(-80)
       .replace(/[^\p{L}\p{N}._-]+/gu, "-")
-      .replace(/^\.+/, "")
-      .slice(-80) || "file";
-  const path = `.sessions/${chat.session.id}/inbox/${Date.now().toString(36)}-${name}`;
+      .replace(/^\.+/, "") || "file";
+  const path = `.sessions/${chat.session.id}/inbox/${Date.now().toString(36)}${i || ""}-${name}`;
   await call(
     `/v1/sessions/${encodeURIComponent(chat.session.id)}/files/${path.split("/").map(encodeURIComponent).join("/")}`,
     { method: "PUT", body: f },
@@ -96,7 +97,11 @@ export function Composer({ chat, busy }) {
   const attach = (list) => {
     const fit = [...list].filter((f) => f.size <= largest);
     if (fit.length < list.length) toast(t("chat.toolarge", { size: bytes(largest) }), "bad");
-    setFiles((before) => [...before, ...fit].slice(0, most));
+    setFiles((before) => {
+      const all = [...before, ...fit];
+      if (all.length > most) toast(t("chat.toomany", { n: most }), "bad");
+      return all.slice(0, most);
+    });
   };
   useEffect(() => {
     const area = box.current?.closest(".conversation");
@@ -173,11 +178,11 @@ export function Composer({ chat, busy }) {
     setFiles([]);
     box.current.focus();
     try {
-      const paths = await Promise.all(given.map((f) => store(chat, f)));
+      const paths = await Promise.all(given.map((f, i) => store(chat, f, i)));
       chat.say([said, ...paths.map((path) => t("chat.attached", { path }))].filter(Boolean).join("\n"));
     } catch (error) {
-      write(said);
-      setFiles(given);
+      write([said, box.current?.value].filter(Boolean).join("\n")); // with what was written meanwhile
+      setFiles((since) => [...given, ...since].slice(0, most));
       toast(error.message, "bad");
     }
   };

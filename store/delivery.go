@@ -3,8 +3,10 @@ package store
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
+	"sluice/adapters"
 	"sluice/policy/flow"
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -225,4 +227,23 @@ func (db deliveryTable) CountDeliveries(ctx context.Context, most flow.Level) (m
 			return err
 		})
 	return counts, err
+}
+
+// postedMax is how many of the newest deliveries are searched for a message. Messages have no index: reactions are
+// rare, and every delivery would pay for it.
+const postedMax = 500
+
+// Posted implements [ledger.Store].
+func (db deliveryTable) Posted(ctx context.Context, lane sessions.Lane, message sessions.PlatformMessageID) (ledger.Delivery, error) {
+	found, err := engine.All(ctx, db.Conn, `SELECT `+deliveryColumns+` FROM deliveries WHERE seq > (SELECT max(seq) FROM deliveries) - ? AND lane = ?
+		AND receipts <> '' ORDER BY seq DESC`, []any{postedMax, engine.Indexed(lane)}, scanDelivery)
+	if err != nil {
+		return ledger.Delivery{}, err
+	}
+	shows := func(r adapters.Receipt) bool { return r.MessageID == message }
+	i := slices.IndexFunc(found, func(d ledger.Delivery) bool { return slices.ContainsFunc(d.Receipts, shows) })
+	if i < 0 {
+		return ledger.Delivery{}, sessions.ErrNotFound
+	}
+	return found[i], nil
 }

@@ -19,7 +19,6 @@ type Media struct {
 	Content []byte // nil in lists
 	Label   flow.Label
 	Created time.Time
-	// Expires is when it may be swept, unless a delivery that is not done still has it.
 }
 
 // FileName is the name under which the file is sent. A file without a name, such as a picture, gets one from its

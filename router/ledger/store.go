@@ -30,7 +30,7 @@ type Change struct {
 	AppendHistory []HistoryAppend
 	// TrimHistory drops the history lines of a lane that a run has taken over.
 	TrimHistory []HistoryTrim
-	// Peers stores who spoke in a direct chat, on platforms where direct chats have their own ids.
+	// Peers stores in which conversations people have spoken, and of direct chats, which may have their own ids, who.
 	Peers []DirectPeer
 	// EditHistory replaces the text of an edited message's history line, if there still is one.
 	EditHistory []HistoryEdit

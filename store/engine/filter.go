@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sluice/policy/flow"
+	"sluice/router/ledger"
 )
 
 // Filter builds a WHERE clause. Conditions that select everything are left out, so that an index can serve the rest.
@@ -86,12 +87,12 @@ func (f *Filter) Where() string {
 	return ` WHERE ` + strings.Join(f.terms, ` AND `)
 }
 
-// Page returns the page size for a requested limit: 0 means 50, and the maximum is 200.
+// Page returns the page size for a requested limit: 0 means 50, and the maximum is [ledger.MaxPage].
 func Page(limit int) int {
 	if limit <= 0 {
 		return 50
 	}
-	return min(limit, 200)
+	return min(limit, ledger.MaxPage)
 }
 
 // Limit returns a LIMIT clause. The value is not an argument because SQLite plans a query again for each value; there

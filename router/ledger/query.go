@@ -94,7 +94,7 @@ type SessionQuery struct {
 	ActiveSince time.Time
 	IdleSince   time.Time          // last active before it
 	Channel     string             // of the last message
-	Kind        string             // main, direct, group, channel, thread, cron, hook, node, subagent or api
+	Kind        string             // main, direct, group, channel, cron, hook, node, subagent or api
 	Kinds       []sessions.KeyKind // one of these; empty: any
 	Level       flow.Level         // what it has learnt is exactly of this level; invalid: any
 	Parent      sessions.ID

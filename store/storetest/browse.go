@@ -154,6 +154,15 @@ func testListSessionKinds(t *testing.T, b *bundle) {
 			require.Equal(t, kind != "direct", key.Kind(keyer) == sessions.KindGroup, "%s is no %s", key, kind)
 		}
 	}
+	for kind, begin := range map[string]string{"cron": "cron:", "hook": "hook:", "node": "node-", "subagent": "agent:main:subagent:", "api": "agent:main:http:"} {
+		var want []sessions.Key
+		for _, key := range keys {
+			if strings.HasPrefix(string(key), begin) {
+				want = append(want, key)
+			}
+		}
+		require.ElementsMatch(t, want, list(ledger.SessionQuery{Kind: kind}), kind)
+	}
 	require.Equal(t, []sessions.Key{"cron:brief"}, list(ledger.SessionQuery{Kinds: slices.Repeat([]sessions.KeyKind{sessions.KindCron}, 2000)}), "repeated")
 }
 

@@ -1,6 +1,7 @@
 package views
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -57,7 +58,7 @@ func SessionFilter(f *engine.Filter, q *ledger.SessionQuery) {
 	case "direct":
 		f.Add(`skey LIKE 'agent:%:direct:%' AND NOT (` + groupKey + `)`)
 	default:
-		f.Add(`skey LIKE ? ESCAPE '\'`, kindPatterns()[q.Kind])
+		f.Add(cmp.Or(otherKinds()[q.Kind], `1 = 0`))
 	}
 }
 
@@ -87,7 +88,7 @@ func kindsFilter(f *engine.Filter, kinds []sessions.KeyKind) {
 	}
 	named := map[sessions.KeyKind]string{
 		sessions.KindMain: mainKey, sessions.KindGroup: groupKey,
-		sessions.KindCron: `skey LIKE 'cron:%'`, sessions.KindHook: `skey LIKE 'hook:%'`, sessions.KindNode: `skey LIKE 'node-%'`,
+		sessions.KindCron: cronKey, sessions.KindHook: hookKey, sessions.KindNode: nodeKey,
 	}
 	var terms []string
 	for _, kind := range slices.Compact(slices.Sorted(slices.Values(kinds))) { // databases bound the depth of a condition
@@ -100,9 +101,20 @@ func kindsFilter(f *engine.Filter, kinds []sessions.KeyKind) {
 	f.Add(`(` + strings.Join(terms, ` OR `) + `)`)
 }
 
-// kindPatterns are the patterns of the keys of each kind of session.
-func kindPatterns() map[string]string {
-	return map[string]string{
-		"cron": `%cron:%`, "hook": `%hook:%`, "node": `%node-%`, "subagent": `agent:%:subagent:%`, "api": `agent:%:http:%`,
-	}
+// Conditions: the key is that of a job, a hook or a node.
+const (
+	cronKey = `skey LIKE 'cron:%'`
+	hookKey = `skey LIKE 'hook:%'`
+	nodeKey = `skey LIKE 'node-%'`
+)
+
+// otherKinds are the conditions of the kinds of sessions that are not chats.
+func otherKinds() map[string]string {
+	return map[string]string{"cron": cronKey, "hook": hookKey, "node": nodeKey, "subagent": behindAgent("subagent"), "api": behindAgent("http")}
+}
+
+// behindAgent is a condition: a word follows the agent in the key.
+func behindAgent(word string) string {
+	begin := `:` + word + `:`
+	return `(skey LIKE 'agent:%` + begin + `%' AND substr(` + afterAgent + `, 1, ` + strconv.Itoa(len(begin)) + `) = '` + begin + `')`
 }

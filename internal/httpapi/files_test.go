@@ -2,10 +2,14 @@ package httpapi_test
 
 import (
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
 
@@ -53,6 +57,12 @@ func TestFilesOfASession(t *testing.T) {
 	require.Equal(t, 201, w.Code, w.Body)
 	require.Regexp(t, `^\{"path":"out/b/c.bin","size":3,"modified":[0-9.e+]+,"created":true\}`, w.Body.String())
 	require.Equal(t, 200, call(h, "PUT", files+"out/b/c.bin", "x").Code)
+	cut := httptest.NewRequestWithContext(t.Context(), http.MethodPut, "http://127.0.0.1:8484"+files+"out/b/c.bin", io.MultiReader(strings.NewReader("yy"), iotest.ErrReader(io.ErrUnexpectedEOF)))
+	cut.Header.Set("Authorization", "Bearer "+token)
+	w = httptest.NewRecorder()
+	h.ServeHTTP(w, cut)
+	require.Equal(t, 400, w.Code, "the client has gone, or its line is too slow")
+	require.Contains(t, w.Body.String(), "did not arrive completely")
 	require.Equal(t, "x", call(h, "GET", files+"out/b/c.bin", "").Body.String())
 	require.Equal(t, 409, call(h, "DELETE", files+"out/b", "").Code, "a folder that is not empty")
 	require.Equal(t, 204, call(h, "DELETE", files+"out/b/c.bin", "").Code)

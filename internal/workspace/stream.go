@@ -27,6 +27,8 @@ const chunkSize = 256 << 10
 var (
 	// ErrChanged refuses to replace or delete a version of a file that is not the expected one.
 	ErrChanged = errors.New("the file is not the version that the request names")
+	// ErrCut is a stream that broke off.
+	ErrCut = errors.New("the file did not arrive completely")
 	// ErrUpload refuses a stream without an end.
 	ErrUpload = fmt.Errorf("it has more than %d bytes", UploadMax)
 )
@@ -206,8 +208,8 @@ func fill(file io.Writer, from io.Reader, admit func(n int) error) error {
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
-		case err != nil: // a stream that was cut, for example
-			return err
+		case err != nil:
+			return fmt.Errorf("%w: %w", ErrCut, err)
 		}
 	}
 }

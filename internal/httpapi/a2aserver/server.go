@@ -105,7 +105,7 @@ func (a *API) Call(w http.ResponseWriter, r *http.Request) error {
 		return wire.TooLarge(fmt.Sprintf("the request is longer than %d bytes", big.Limit))
 	}
 	if err != nil {
-		return wire.BadRequest("the body did not arrive completely")
+		return wire.ErrCutBody
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	w.Header().Set("Content-Type", "application/json")

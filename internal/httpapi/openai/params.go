@@ -110,7 +110,7 @@ func read(r *http.Request, rules map[string]rule, into any) error {
 		return wire.TooLarge(fmt.Sprintf("the request is longer than %d bytes; send fewer messages, or name a session with the header %s, which remembers them", big.Limit, SessionHeader))
 	}
 	if err != nil {
-		return wire.BadRequest("the body did not arrive completely")
+		return wire.ErrCutBody
 	}
 	var params map[string]json.RawMessage
 	if err := json.Unmarshal(body, &params); err != nil || params == nil {

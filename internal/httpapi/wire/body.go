@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// BodyTimeout is how long a request's body may take to arrive.
+// BodyTimeout is how long a request's body may take to arrive, besides what it earns with the bytes that have arrived.
 const BodyTimeout = time.Minute
 
 // timedBody is a body with a read deadline, which ends with the body. After the body the server keeps reading to notice
@@ -16,13 +16,15 @@ const BodyTimeout = time.Minute
 type timedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
+	begun   time.Time
+	arrived int64
 }
 
 // LimitBody bounds the size of a request's body and the time it may take to arrive.
 func LimitBody(w http.ResponseWriter, r *http.Request, maxBytes int64) io.ReadCloser {
-	b := &timedBody{r.Body, http.NewResponseController(w)}
+	b := &timedBody{ReadCloser: r.Body, control: http.NewResponseController(w), begun: time.Now()}
 	if r.Body != http.NoBody {
-		b.deadline(time.Now().Add(BodyTimeout))
+		b.deadline(b.ends())
 	}
 	return http.MaxBytesReader(w, b, maxBytes)
 }
@@ -30,10 +32,19 @@ func LimitBody(w http.ResponseWriter, r *http.Request, maxBytes int64) io.ReadCl
 // Read implements [io.Reader].
 func (b *timedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if errors.Is(err, io.EOF) {
+	b.arrived += int64(n)
+	switch {
+	case errors.Is(err, io.EOF):
 		b.deadline(time.Time{})
+	case err == nil:
+		b.deadline(b.ends())
 	}
 	return n, err
+}
+
+// ends is when the rest must have arrived: a large file takes long on a slow line.
+func (b *timedBody) ends() time.Time {
+	return b.begun.Add(BodyTimeout + time.Duration(b.arrived)*time.Second/paceMin)
 }
 
 func (b *timedBody) deadline(at time.Time) { _ = b.control.SetReadDeadline(at) } // not every writer has one

@@ -48,6 +48,7 @@ var (
 	ErrNotFound  = NewError(http.StatusNotFound, "not_found", "not found: it does not exist, or your token may not see it")
 	ErrCrossSite = NewError(http.StatusForbidden, "cross_site", "pages of other sites may not call this gateway")
 	ErrStopping  = NewError(http.StatusServiceUnavailable, "stopping", "the gateway is stopping; try again in a moment")
+	ErrCutBody   = BadRequest("the body did not arrive completely")
 	ErrInternal  = NewError(http.StatusInternalServerError, "internal", "internal error; the gateway's log has the cause")
 )
 

@@ -14,7 +14,8 @@ import (
 
 const (
 	paceChunk = 32 << 10 // bytes written at once
-	// paceMin is the rate in bytes a second that a reader must keep up once the gateway has waited writeTimeout for it.
+	// paceMin is the rate in bytes a second that a reader must keep up once the gateway has waited writeTimeout for it, and a
+	// sender of a body after BodyTimeout.
 	paceMin = 16 << 10
 	// paceFree is how long one write may take without counting as waiting for the reader.
 	paceFree = 100 * time.Millisecond

@@ -96,7 +96,7 @@ func unreadable(err error, most int) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return tooLarge(most)
 	}
-	return BadRequest("the body did not arrive completely")
+	return ErrCutBody
 }
 
 // Address is where a request comes from; for IPv6 the network of one customer.

@@ -1,11 +1,14 @@
 package wire_test
 
 import (
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/humatest"
@@ -32,6 +35,37 @@ func TestReadingTheLogWritesNoLine(t *testing.T) {
 	status = http.StatusForbidden
 	read(wire.LogPath)
 	require.Contains(t, lines.String(), "path=/v1/logs status=403")
+}
+
+// deadlines is a writer whose connection remembers its last read deadline.
+type deadlines struct {
+	*httptest.ResponseRecorder
+	last time.Time
+}
+
+func (d *deadlines) SetReadDeadline(at time.Time) error {
+	d.last = at
+	return nil
+}
+
+// A large file on a slow line arrives. A body that comes more slowly than any line does not hold its request for long.
+func TestABodyEarnsTimeAsItArrives(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+		begun := time.Now()
+		body := wire.LimitBody(w, httptest.NewRequestWithContext(t.Context(), http.MethodPut, "/", strings.NewReader(strings.Repeat("x", 64<<10))), 1<<20)
+		require.Equal(t, begun.Add(wire.BodyTimeout), w.last)
+		for i := range 4 {
+			time.Sleep(wire.BodyTimeout / 3)
+			_, err := io.ReadFull(body, make([]byte, 16<<10))
+			require.NoError(t, err)
+			require.Equal(t, begun.Add(wire.BodyTimeout+time.Duration(i+1)*time.Second), w.last)
+		}
+		_, err := body.Read(make([]byte, 1))
+		require.ErrorIs(t, err, io.EOF)
+		require.Zero(t, w.last)
+	})
 }
 
 func TestCursorsHideNumbers(t *testing.T) {

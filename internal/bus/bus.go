@@ -80,6 +80,7 @@ type Bus struct {
 
 	mu       sync.Mutex
 	events   *stream
+	lacks    error          // why the server does not have everything; nil if it does
 	handover sync.WaitGroup // the goroutines of the partitions
 }
 
@@ -188,7 +189,7 @@ func (b *Bus) reconnected() {
 	b.damaged()
 }
 
-// Ready returns nil if the bus is connected or needs no connection yet, and otherwise an error that says what is
+// Ready returns nil if the bus is connected and complete or needs no connection yet, and otherwise an error that says what is
 // wrong. It does not wait for an embedded server that starts.
 func (b *Bus) Ready() error {
 	if b.ctx.Err() != nil {
@@ -206,6 +207,11 @@ func (b *Bus) Ready() error {
 	}
 	if !b.conn.IsConnected() {
 		return fmt.Errorf("bus is not connected to %s; it reconnects on its own once NATS is back", b.address())
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.lacks != nil {
+		return fmt.Errorf("bus is incomplete, and is completed on its own once NATS allows it: %w", b.lacks)
 	}
 	return nil
 }

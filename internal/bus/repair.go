@@ -61,12 +61,17 @@ func (b *Bus) repairer() {
 		case <-b.repair:
 		}
 		err := b.ensure(b.ctx)
+		b.mu.Lock()
+		b.lacks = err
+		b.mu.Unlock()
 		switch {
 		case b.ctx.Err() != nil:
 			return
 		case err != nil:
-			b.cfg.Log.Warn("bus is incomplete; trying again", "err", err)
-			whole = false
+			if whole {
+				b.cfg.Log.Warn("bus is incomplete; trying again", "err", err)
+				whole = false
+			}
 			b.damaged()
 		default:
 			if !whole {
@@ -118,18 +123,18 @@ func (b *Bus) ensureIn(ctx context.Context, copies int) error {
 	}
 }
 
+// ensureOn ends with what needs the server's disk, so that a full one stops only the steps between agents.
 func (b *Bus) ensureOn(ctx context.Context, copies int) error {
 	if err := b.ensureEvents(ctx, copies); err != nil {
 		return fmt.Errorf("make stream %s: %w", eventsStream, err)
 	}
+	if !b.solo() {
+		if err := b.ensureLeases(ctx, copies); err != nil {
+			return fmt.Errorf("make bucket %s: %w", leasesBucket, err)
+		}
+	}
 	if err := b.courier.ensure(ctx, copies); err != nil {
 		return fmt.Errorf("make stream %s: %w", stepsStream, err)
-	}
-	if b.solo() {
-		return nil
-	}
-	if err := b.ensureLeases(ctx, copies); err != nil {
-		return fmt.Errorf("make bucket %s: %w", leasesBucket, err)
 	}
 	return nil
 }

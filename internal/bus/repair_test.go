@@ -2,7 +2,7 @@ package bus_test
 
 import (
 	"bytes"
-	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -12,19 +12,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// said is a log that tells when a word was first written.
+// said is a log that tells when a word was first written, and how often.
 type said struct {
-	word string
-	once sync.Once
-	now  chan struct{}
+	word  string
+	times atomic.Int32
+	now   chan struct{}
 }
 
 func (s *said) Write(line []byte) (int, error) {
-	if bytes.Contains(line, []byte(s.word)) {
-		s.once.Do(func() { close(s.now) })
+	if bytes.Contains(line, []byte(s.word)) && s.times.Add(1) == 1 {
+		close(s.now)
 	}
 	return len(line), nil
 }
+
+func (s *said) count() int { return int(s.times.Load()) }
 
 func newSaid(word string) *said { return &said{word: word, now: make(chan struct{})} }
 
@@ -55,4 +57,35 @@ func TestMendingIsTriedUntilItSucceeds(t *testing.T) {
 	require.NoError(t, err)
 	_, err = js.KeyValue(t.Context(), "SLUICE_LEASES")
 	require.NoError(t, err)
+}
+
+// A server that has no room for the steps between agents, as with a full disk, keeps nobody from all other work, and the
+// gateway says what is missing, once in its log.
+func TestAServerWithoutRoomForSteps(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	broken, whole := newSaid("bus is incomplete"), newSaid("bus is complete again")
+	watch := &board{owners: map[int]map[string]bool{}}
+	b, o := startWith(t, c.url(), "one", prometheus.NewRegistry(), broken, whole), newOwner("one", watch)
+	require.NoError(t, b.Own(t.Context(), o))
+	until(t, func() bool { return o.count() == partitions }, o)
+	restart := func(room int64) {
+		c.stop()
+		until(t, func() bool { return o.count() == 0 }, o)
+		s, err := server.NewServer(&server.Options{
+			Host: "127.0.0.1", Port: c.port, JetStream: true, JetStreamMaxStore: room, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
+		})
+		require.NoError(t, err)
+		s.Start()
+		require.True(t, s.ReadyForConnections(patience))
+		c.Server = s
+	}
+	restart(1 << 20)
+	receiveEnd(t, broken.now)
+	require.ErrorContains(t, b.Ready(), "SLUICE_STEPS")
+	until(t, func() bool { return o.count() == partitions }, o)
+	require.Equal(t, 1, broken.count())
+	restart(1 << 30)
+	receiveEnd(t, whole.now)
+	require.NoError(t, b.Ready())
 }

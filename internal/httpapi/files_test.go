@@ -67,6 +67,10 @@ func TestFilesOfASession(t *testing.T) {
 	require.Equal(t, 409, call(h, "DELETE", files+"out/b", "").Code, "a folder that is not empty")
 	require.Equal(t, 204, call(h, "DELETE", files+"out/b/c.bin", "").Code)
 	require.Equal(t, 404, call(h, "DELETE", files+"out/b/c.bin", "").Code)
+	w = call(h, "PUT", files+"out/"+strings.Repeat("x", 300), "x")
+	require.Equal(t, 400, w.Code)
+	require.Contains(t, w.Body.String(), "a name in the path is too long")
+	require.Equal(t, 404, call(h, "PUT", files+"private/"+strings.Repeat("x", 300), "x").Code)
 	require.Equal(t, 409, call(h, "PUT", files+"out/b", "x").Code)
 
 	for _, request := range []string{

@@ -30,6 +30,7 @@ var (
 	ErrTooLarge = fmt.Errorf("it has more than %d bytes", FileMax)
 	ErrNotEmpty = errors.New("the folder is not empty")
 	ErrReadOnly = errors.New("the session may read it but not change it")
+	ErrLongName = errors.New("a name in the path is too long")
 )
 
 // clean normalises a path relative to the workspace; "." is the workspace itself.
@@ -175,7 +176,9 @@ func plain(err error) error {
 	case errors.Is(err, syscall.ENOTEMPTY):
 		return ErrNotEmpty
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return errors.New("the disk is full")
+		return spaceError("the disk is full")
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		return ErrLongName
 	}
 	return sessions.ErrNotFound
 }

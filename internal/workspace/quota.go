@@ -39,7 +39,7 @@ const (
 	reserveShare = 10
 )
 
-// ErrNoSpace is the error when a quota refuses; it is wrapped with the reason.
+// ErrNoSpace is the error when a quota refuses or the disk is full; it is wrapped with the reason.
 var ErrNoSpace = errors.New("no space for files")
 
 type spaceError string

@@ -148,6 +148,8 @@ func explain(err error) error {
 		return wire.Conflict(err.Error())
 	case errors.Is(err, workspace.ErrUpload), tooLong:
 		return wire.TooLarge("the file: " + workspace.ErrUpload.Error())
+	case errors.Is(err, workspace.ErrLongName):
+		return wire.BadRequest(err.Error())
 	case errors.Is(err, workspace.ErrCut):
 		return wire.ErrCutBody
 	case errors.Is(err, workspace.ErrChanged):

@@ -138,6 +138,7 @@ func (b *Bus) connect() error {
 		nats.Name("sluice " + b.cfg.Replica), nats.Timeout(connectTimeout), nats.MaxReconnects(-1),
 		nats.ReconnectWait(reconnectWait), nats.ReconnectBufSize(outbox), nats.FlusherTimeout(writeTimeout), nats.MaxPingsOutstanding(2),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			b.leases.distrust()
 			if err != nil {
 				b.cfg.Log.Warn("bus connection lost", "err", err)
 			}

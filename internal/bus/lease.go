@@ -53,6 +53,7 @@ type leases struct {
 	mu     sync.Mutex
 	bucket keyValues
 	quiet  time.Time // until then the server's bucket is young: only who had a lease in the bucket before gets it
+	doubt  bool      // the connection was lost since: the bucket may be another one, and young
 	held   map[string]*lease
 	ended  map[string]time.Time // when each lease was last ended by [leases.end]
 	said   map[string]string    // what this replica says with its leases
@@ -153,7 +154,22 @@ func (s *leases) hear(key string, entry jetstream.KeyValueEntry) {
 func (s *leases) use(bucket keyValues, quiet time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.bucket, s.quiet = bucket, quiet
+	s.bucket, s.quiet, s.doubt = bucket, quiet, false
+}
+
+// distrust keeps this replica from taking leases until [leases.use]: a server that has restarted may have a new bucket, made
+// by a replica that was faster, in which the leases that others still rely on are missing.
+func (s *leases) distrust() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.doubt = true
+}
+
+// doubts reports whether the bucket may be another one than that of [leases.use].
+func (s *leases) doubts() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.doubt
 }
 
 // state returns the bucket, and how long it stays young.
@@ -171,6 +187,10 @@ func (s *leases) acquire(ctx context.Context, key string, standby func(), ready 
 		bucket, quiet := s.state()
 		if quiet > 0 {
 			_ = pause.Wait(ctx, quiet)
+			continue
+		}
+		if s.doubts() {
+			_ = pause.Wait(ctx, tryEvery)
 			continue
 		}
 		// All other replicas try again and again, and a read costs the servers less than a write that fails.

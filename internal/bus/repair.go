@@ -123,15 +123,16 @@ func (b *Bus) ensureIn(ctx context.Context, copies int) error {
 	}
 }
 
-// ensureOn ends with what needs the server's disk, so that a full one stops only the steps between agents.
+// ensureOn begins with what all work needs, and ends with what needs the server's disk, so that a full one stops only the steps
+// between agents.
 func (b *Bus) ensureOn(ctx context.Context, copies int) error {
-	if err := b.ensureEvents(ctx, copies); err != nil {
-		return fmt.Errorf("make stream %s: %w", eventsStream, err)
-	}
 	if !b.solo() {
 		if err := b.ensureLeases(ctx, copies); err != nil {
 			return fmt.Errorf("make bucket %s: %w", leasesBucket, err)
 		}
+	}
+	if err := b.ensureEvents(ctx, copies); err != nil {
+		return fmt.Errorf("make stream %s: %w", eventsStream, err)
 	}
 	if err := b.courier.ensure(ctx, copies); err != nil {
 		return fmt.Errorf("make stream %s: %w", stepsStream, err)

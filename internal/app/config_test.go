@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"net/http"
 	"os"
@@ -397,6 +398,35 @@ func TestConsoleConfig(t *testing.T) {
 		require.False(t, eval[bool](b, `(document.documentElement.outerHTML + JSON.stringify(localStorage) + JSON.stringify(sessionStorage)).includes(`+quoted(secret)+`)`))
 	}
 	b.sound()
+}
+
+// What a library prints is a record of the log, in its format and without secrets. It is not parallel, because the printer is the
+// process's own.
+func TestLinesOfLibrariesAreRecords(t *testing.T) { //nolint:paralleltest // see above
+	logger, flags, printer := slog.Default(), log.Flags(), log.Writer()
+	t.Cleanup(func() {
+		slog.SetDefault(logger)
+		log.SetOutput(printer)
+		log.SetFlags(flags)
+	})
+	dir := t.TempDir()
+	path := filepath.Join(dir, "sluice.yaml")
+	require.NoError(t, os.WriteFile(path, []byte("gateway: { listen: 127.0.0.1:0, token: the-token-of-the-owner }\nstate: "+dir+"/state\nlog: { format: json, level: debug }\n"), 0o600))
+	ctx, cancel := context.WithCancel(t.Context())
+	out, logged := newOutput(), newOutput()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- app.Run(ctx, app.Options{ConfigPath: path, Version: "test", Stdout: out, Stderr: logged})
+	}()
+	out.await(t, "Open  http://")
+	log.Print("Unsolicited response: the-token-of-the-owner")
+	logged.await(t, "Unsolicited response")
+	cancel()
+	require.NoError(t, <-ended)
+	for line := range strings.Lines(logged.text.String()) {
+		require.True(t, json.Valid([]byte(line)), "%s", line)
+	}
+	require.NotContains(t, logged.text.String(), "the-token-of-the-owner")
 }
 
 // A secret's file that changes on disk is in use without anything else: the old token no longer works, the new one does.

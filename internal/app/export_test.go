@@ -11,6 +11,9 @@ import (
 	"sluice/store"
 )
 
+// BusPart is the bus as a component.
+var BusPart = busPart
+
 // Store is the gateway's, so that tests can put things there that take an agent long to make.
 func (a *App) Store() *store.DB { return a.store }
 

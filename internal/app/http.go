@@ -124,7 +124,7 @@ var errStarting = errors.New("starting: taking over partitions and channels")
 
 // components returns the state of the gateway's components. This replica is ready without an account that another one serves.
 func (a *App) components(ctx context.Context) []operator.Health {
-	parts := []operator.Health{part("store", a.store.Ready(ctx)), part("bus", a.bus.Ready())}
+	parts := []operator.Health{part("store", a.store.Ready(ctx)), busPart(a.bus.Ready())}
 	if !a.up.Load() {
 		parts = append(parts, part("gateway", errStarting))
 	}
@@ -139,6 +139,13 @@ func (a *App) components(ctx context.Context) []operator.Health {
 		parts = append(parts, p)
 	}
 	return append(parts, a.mcpComponents()...)
+}
+
+// busPart is the bus as a component. The gateway is ready without live events and the steps of exchanges.
+func busPart(err error) operator.Health {
+	p := part("bus", err)
+	p.Optional = errors.Is(err, bus.ErrPartial)
+	return p
 }
 
 func part(name string, err error) operator.Health {

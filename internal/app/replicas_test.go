@@ -2,6 +2,8 @@ package app_test
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -9,7 +11,12 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
+	"sluice/adapters"
 	"sluice/internal/alert"
+	"sluice/internal/app"
+	"sluice/internal/bus"
+	"sluice/internal/config/hooks"
+	"sluice/internal/httpapi/operator"
 	"sluice/store/sqlite/sqlitetest"
 )
 
@@ -25,7 +32,7 @@ func (g *gateway) part(name string) (detail string, ok bool) {
 	require.NoError(g.t, json.NewDecoder(g.call(http.MethodGet, "/readyz", "").Body).Decode(&got))
 	for _, p := range got.Parts {
 		if p.Name == name {
-			require.True(g.t, got.Ready, "other replicas are no reason to refuse work")
+			require.True(g.t, got.Ready, "the gateway stays ready when other replicas differ")
 			return p.Detail, p.OK
 		}
 	}
@@ -71,6 +78,12 @@ func TestReplicasThatDiffer(t *testing.T) {
 	require.Equal(t, alert.Warning, gateways[1].trouble("replicas/").Severity)
 	change(gateways[1])
 	differ("")
+	next := *gateways[1].cfg
+	next.Owners = []string{"telegram:1002"}
+	next.Hooks = hooks.Hooks{"first": {Secrets: []adapters.Secret{"the-secret-of-a-first-hook"}}}
+	_, err = gateways[1].Reload(&next)
+	require.NoError(t, err)
+	differ("different configurations: hooks")
 
 	other := &gateway{t: t, state: sqlitetest.Dir(t), log: newOutput()}
 	other.cfg = load(t, other.state, "bus: { url: \""+address+"\" }\nowners: [\"telegram:1001\"]\n")
@@ -78,5 +91,16 @@ func TestReplicasThatDiffer(t *testing.T) {
 	t.Cleanup(other.end)
 	gateways = append(gateways, other)
 	differ("different databases")
-	require.Equal(t, alert.Critical, gateways[0].trouble("replicas/").Severity)
+	require.Equal(t, alert.Critical, gateways[0].trouble("replicas/database").Severity)
+}
+
+// The gateway stays ready when its bus lacks only live events or steps.
+func TestThePartialBus(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, operator.Health{Name: "bus", OK: true}, app.BusPart(nil))
+	gone := app.BusPart(errors.New("gone"))
+	require.False(t, gone.OK || gone.Optional)
+	full := app.BusPart(fmt.Errorf("incomplete: %w", bus.ErrPartial))
+	require.False(t, full.OK)
+	require.True(t, full.Optional)
 }

@@ -76,11 +76,12 @@ type Bus struct {
 	soft    context.Context
 	endSoft context.CancelFunc
 
-	replaced atomic.Bool // another gateway works in place of this one, which has an embedded server
+	copies   copies
+	lacks    atomic.Pointer[error] // why the server does not have everything, at the last check; nil: not checked again since the start
+	replaced atomic.Bool           // another gateway works in place of this one, which has an embedded server
 
 	mu       sync.Mutex
 	events   *stream
-	lacks    error          // why the server does not have everything; nil if it does
 	handover sync.WaitGroup // the goroutines of the partitions
 }
 
@@ -89,7 +90,7 @@ var _ router.Bus = (*Bus)(nil)
 // Start connects. With an empty URL, an embedded server is used and started when it is first needed.
 func Start(ctx context.Context, cfg Config) (*Bus, error) {
 	b := &Bus{
-		cfg: cfg, metrics: newMetrics(cfg.Registerer), repair: make(chan struct{}, 1),
+		cfg: cfg, metrics: newMetrics(cfg.Registerer), repair: make(chan struct{}, 1), copies: copies{cfg.Log, map[string]bool{}},
 		Replicas: newReplicas(cfg.Replica, cfg.Now), owned: newOwned(cfg.Log),
 	}
 	b.leases = &leases{replica: cfg.Replica, damaged: b.damaged, lost: b.metrics.lost, log: cfg.Log, held: map[string]*lease{}, ended: map[string]time.Time{}}
@@ -187,6 +188,7 @@ func (b *Bus) publishEvent(subject string, text []byte) {
 // reconnected restores what the server may have lost: it may have restarted, and it keeps everything in memory.
 func (b *Bus) reconnected() {
 	b.metrics.reconnects.Inc()
+	b.leases.distrust() // also what a check has found that began before
 	b.damaged()
 }
 
@@ -209,10 +211,8 @@ func (b *Bus) Ready() error {
 	if !b.conn.IsConnected() {
 		return fmt.Errorf("bus is not connected to %s; it reconnects on its own once NATS is back", b.address())
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.lacks != nil {
-		return fmt.Errorf("bus is incomplete, and is completed on its own once NATS allows it: %w", b.lacks)
+	if lacks := b.lacks.Load(); lacks != nil && *lacks != nil {
+		return fmt.Errorf("bus is incomplete, and is completed on its own once NATS allows it: %w", *lacks)
 	}
 	return nil
 }

@@ -1,6 +1,9 @@
 package bus
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // embed starts the embedded server and connects to it, unless that is done. A gateway needs the server only for live
 // events with a follower; until then it costs neither memory nor timers. After an error nothing is left running, and
@@ -34,7 +37,10 @@ func (b *Bus) open(ctx context.Context) error {
 	if err := b.connect(); err != nil {
 		return err
 	}
-	if err := b.ensure(ctx); err != nil {
+	if err := b.ensure(ctx); errors.Is(err, ErrPartial) {
+		b.lacks.Store(&err)
+		b.damaged() // the repairer completes it
+	} else if err != nil {
 		return err
 	}
 	b.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -64,6 +65,9 @@ func (e Everything) FollowAll(ctx context.Context, after uint64) (<-chan session
 	return events, nil
 }
 
+// errNoEvents means that live events can't be followed now.
+var errNoEvents = errors.New("the bus has no live events now; try again in a moment")
+
 // follow gives the events of a subject with a number above after, or those from now on if it is 0.
 func follow(ctx context.Context, b *Bus, subject string, after uint64) (<-chan sessions.Event, error) {
 	if b.solo() {
@@ -74,6 +78,9 @@ func follow(ctx context.Context, b *Bus, subject string, after uint64) (<-chan s
 	b.mu.Lock()
 	stream := b.events
 	b.mu.Unlock()
+	if stream == nil || !b.conn.IsConnected() { // otherwise the request would be kept, and carried out for nobody after a reconnection
+		return nil, errNoEvents
+	}
 	leave, mark := func() {}, uint64(0)
 	if b.solo() {
 		leave, mark = b.gather.follow()
@@ -87,6 +94,7 @@ func follow(ctx context.Context, b *Bus, subject string, after uint64) (<-chan s
 	messages, err := consumer.Messages(jetstream.PullMaxMessages(followBuffer))
 	if err != nil {
 		leave()
+		stream.release(b.ctx, consumer, b.cfg.Log)
 		return nil, err
 	}
 	out := make(chan sessions.Event, followBuffer)
@@ -102,7 +110,7 @@ func follow(ctx context.Context, b *Bus, subject string, after uint64) (<-chan s
 	context.AfterFunc(ctx, messages.Stop)
 	b.metrics.followers.Inc()
 	b.wg.Go(func() {
-		defer b.release(stream, consumer)
+		defer stream.release(b.ctx, consumer, b.cfg.Log)
 		defer close(out)
 		defer leave()
 		defer b.metrics.followers.Dec()
@@ -128,11 +136,11 @@ func follower(ctx context.Context, stream *stream, subject string, from begin) (
 
 // release removes the consumer of a follower that has left. Its end alone does not, and the server would keep it for five
 // minutes. Those that a stop of the gateway or a lost connection leaves behind end then.
-func (b *Bus) release(stream *stream, consumer jetstream.Consumer) {
-	ctx, cancel := context.WithTimeout(b.ctx, requestTimeout)
+func (s *stream) release(ctx context.Context, consumer jetstream.Consumer, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	if err := stream.DeleteConsumer(ctx, consumer.CachedInfo().Name); err != nil {
-		b.cfg.Log.Debug("a follower's consumer stays on the server for a while", "err", err)
+	if err := s.DeleteConsumer(ctx, consumer.CachedInfo().Name); err != nil {
+		log.Debug("a follower's consumer stays on the server for a while", "err", err)
 	}
 }
 

@@ -54,6 +54,7 @@ type leases struct {
 	bucket keyValues
 	quiet  time.Time // until then the server's bucket is young: only who had a lease in the bucket before gets it
 	doubt  bool      // the connection was lost since: the bucket may be another one, and young
+	turn   int       // counts what makes a lease doubtful that is being requested
 	held   map[string]*lease
 	ended  map[string]time.Time // when each lease was last ended by [leases.end]
 	said   map[string]string    // what this replica says with its leases
@@ -154,6 +155,9 @@ func (s *leases) hear(key string, entry jetstream.KeyValueEntry) {
 func (s *leases) use(bucket keyValues, quiet time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.doubt || time.Until(quiet) > 0 {
+		s.turn++
+	}
 	s.bucket, s.quiet, s.doubt = bucket, quiet, false
 }
 
@@ -163,20 +167,21 @@ func (s *leases) distrust() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.doubt = true
+	s.turn++
 }
 
-// doubts reports whether the bucket may be another one than that of [leases.use].
-func (s *leases) doubts() bool {
+// state returns the bucket, how long it stays young, and whether it is doubtful. turn is for [leases.turned].
+func (s *leases) state() (bucket keyValues, quiet time.Duration, doubt bool, turn int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.doubt
+	return s.bucket, time.Until(s.quiet), s.doubt, s.turn
 }
 
-// state returns the bucket, and how long it stays young.
-func (s *leases) state() (keyValues, time.Duration) {
+// turned reports whether the bucket may have become another one since a turn.
+func (s *leases) turned(turn int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.bucket, time.Until(s.quiet)
+	return s.turn != turn
 }
 
 // acquire waits until it has the lease, and returns nil if ctx ends first. It calls ready before each request for the lease.
@@ -184,49 +189,63 @@ func (s *leases) state() (keyValues, time.Duration) {
 func (s *leases) acquire(ctx context.Context, key string, standby func(), ready func(ctx context.Context) bool) (context.Context, *lease) {
 	taken := false // by another replica, at the last try
 	for ctx.Err() == nil {
-		bucket, quiet := s.state()
-		if quiet > 0 {
-			_ = pause.Wait(ctx, quiet)
-			continue
-		}
-		if s.doubts() {
-			_ = pause.Wait(ctx, tryEvery)
+		bucket, quiet, doubt, turn := s.state()
+		if quiet > 0 || doubt {
+			_ = pause.Wait(ctx, max(quiet, tryEvery))
 			continue
 		}
 		// All other replicas try again and again, and a read costs the servers less than a write that fails.
-		if taken && s.has(ctx, bucket, key) {
-			standby()
-			_ = pause.Wait(ctx, tryEvery)
-			continue
+		if taken {
+			held, err := s.has(ctx, bucket, key)
+			if held {
+				standby()
+			} else if err != nil {
+				s.failed(ctx, key, err)
+			}
+			if held || err != nil {
+				_ = pause.Wait(ctx, tryEvery)
+				continue
+			}
 		}
-		if !ready(ctx) {
+		if !ready(ctx) || s.turned(turn) {
 			continue
 		}
 		asked := time.Now() // the trust starts before the request
 		revision, err := s.create(ctx, bucket, key)
 		taken = errors.Is(err, jetstream.ErrKeyExists)
-		if err == nil && time.Since(asked) < leaseTrust {
-			return s.keep(ctx, key, revision, asked)
-		}
 		switch {
+		case err == nil && s.turned(turn): // it may be in a young bucket
+			s.remove(bucket, key, revision)
+		case err == nil && time.Since(asked) < leaseTrust:
+			return s.keep(ctx, key, revision, asked)
 		case taken:
 			standby()
-		case err != nil && ctx.Err() == nil:
-			s.log.Debug("could not request a lease", "lease", key, "err", err)
-			s.damaged()
+		case err != nil:
+			s.failed(ctx, key, err)
 		}
 		_ = pause.Wait(ctx, tryEvery)
 	}
 	return nil, nil
 }
 
+// failed asks for a check of the bucket after a request for a lease has failed.
+func (s *leases) failed(ctx context.Context, key string, err error) {
+	if ctx.Err() == nil {
+		s.log.Debug("could not request a lease", "lease", key, "err", err)
+		s.damaged()
+	}
+}
+
 // has reports whether a replica has a lease, and notes what it says.
-func (s *leases) has(ctx context.Context, bucket keyValues, key string) bool {
+func (s *leases) has(ctx context.Context, bucket keyValues, key string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	entry, err := bucket.Get(ctx, key)
 	s.hear(key, entry)
-	return err == nil
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 func (s *leases) create(ctx context.Context, bucket keyValues, key string) (uint64, error) {
@@ -272,10 +291,14 @@ func (s *leases) release(l *lease) {
 	l.cancel(nil)
 	l.asking <- struct{}{}
 	defer func() { <-l.asking }()
+	s.remove(bucket, l.key, l.revision)
+}
+
+func (s *leases) remove(bucket keyValues, key string, revision uint64) {
 	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
 	defer cancel()
-	if err := bucket.Delete(ctx, l.key, jetstream.LastRevision(l.revision)); err != nil {
-		s.log.Debug("could not release a lease; it expires on its own", "lease", l.key, "err", err)
+	if err := bucket.Delete(ctx, key, jetstream.LastRevision(revision)); err != nil {
+		s.log.Debug("could not release a lease; it expires on its own", "lease", key, "err", err)
 	}
 }
 
@@ -301,7 +324,7 @@ func (s *leases) renew(ctx context.Context, l *lease) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	bucket, quiet := s.state()
+	bucket, quiet, _, _ := s.state()
 	asked := time.Now()
 	next, err := bucket.Update(ctx, l.key, s.value(l.key), l.revision)
 	if err != nil && quiet > 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -53,7 +54,7 @@ func (b *Bus) damaged() {
 // repairer creates again what the server has lost, until it succeeds. It then lets the owner read its rows, because
 // wakes may have been lost as well.
 func (b *Bus) repairer() {
-	whole := true
+	said := "" // why the bus was incomplete at the last check
 	for {
 		select {
 		case <-b.ctx.Done():
@@ -61,22 +62,23 @@ func (b *Bus) repairer() {
 		case <-b.repair:
 		}
 		err := b.ensure(b.ctx)
-		b.mu.Lock()
-		b.lacks = err
-		b.mu.Unlock()
+		b.lacks.Store(&err)
 		switch {
 		case b.ctx.Err() != nil:
 			return
 		case err != nil:
-			if whole {
+			if why := err.Error(); why != said {
 				b.cfg.Log.Warn("bus is incomplete; trying again", "err", err)
-				whole = false
+				said = why
+				if errors.Is(err, ErrPartial) {
+					b.owned.rescan()
+				}
 			}
 			b.damaged()
 		default:
-			if !whole {
+			if said != "" {
 				b.cfg.Log.Info("bus is complete again")
-				whole = true
+				said = ""
 			}
 			b.courier.restart()
 			b.owned.rescan()
@@ -94,13 +96,7 @@ func (b *Bus) ensure(ctx context.Context) error {
 		return b.ensureOn(ctx, 1)
 	}
 	err := b.ensureIn(ctx, clusterCopies)
-	var refused *jetstream.APIError
-	// A node that led the cluster refuses for a while to serve what it has lost the quorum for.
-	if errors.As(err, &refused) && refused.ErrorCode == noSuitablePeers {
-		b.cfg.Log.Warn("the NATS cluster has too few nodes to survive the loss of one", "want", clusterCopies)
-		err = b.ensureIn(ctx, 1)
-	}
-	if errors.Is(err, context.DeadlineExceeded) || (errors.As(err, &refused) && refused.ErrorCode == noLeader) {
+	if refused, ok := errors.AsType[*jetstream.APIError](err); errors.Is(err, context.DeadlineExceeded) || ok && refused.ErrorCode == noLeader {
 		return fmt.Errorf("%w (%w)", errNoQuorum, err)
 	}
 	return err
@@ -123,19 +119,46 @@ func (b *Bus) ensureIn(ctx context.Context, copies int) error {
 	}
 }
 
-// ensureOn begins with what all work needs, and ends with what needs the server's disk, so that a full one stops only the steps
-// between agents.
-func (b *Bus) ensureOn(ctx context.Context, copies int) error {
+// ErrPartial means that the server has all that messages need, but not all that live events and steps of exchanges between
+// agents need, for which its memory or its disk may be too full.
+var ErrPartial = errors.New("all other work continues")
+
+// ensureOn begins with what all work needs.
+func (b *Bus) ensureOn(ctx context.Context, number int) error {
 	if !b.solo() {
-		if err := b.ensureLeases(ctx, copies); err != nil {
-			return fmt.Errorf("make bucket %s: %w", leasesBucket, err)
+		if err := b.copies.make(leasesBucket, number, func(number int) error { return b.ensureLeases(ctx, number) }); err != nil {
+			return err
 		}
 	}
-	if err := b.ensureEvents(ctx, copies); err != nil {
-		return fmt.Errorf("make stream %s: %w", eventsStream, err)
+	events := b.copies.make(eventsStream, number, func(number int) error { return b.ensureEvents(ctx, number) })
+	steps := b.copies.make(stepsStream, number, func(number int) error { return b.courier.ensure(ctx, number) })
+	if err := errors.Join(events, steps); err != nil {
+		return fmt.Errorf("%w; %w", err, ErrPartial)
 	}
-	if err := b.courier.ensure(ctx, copies); err != nil {
-		return fmt.Errorf("make stream %s: %w", stepsStream, err)
+	return nil
+}
+
+// copies makes things on several nodes of a cluster, or on one if there are not enough. One check at a time uses it.
+type copies struct {
+	log    *slog.Logger
+	single map[string]bool // what is on one node only
+}
+
+// make calls ensure with the number of copies, and again with one if the cluster has too few nodes for it.
+func (c *copies) make(name string, number int, ensure func(number int) error) error {
+	err := ensure(number)
+	// A node that led the cluster refuses for a while to serve what it has lost the quorum for.
+	if refused, ok := errors.AsType[*jetstream.APIError](err); ok && refused.ErrorCode == noSuitablePeers && number > 1 {
+		if !c.single[name] {
+			c.log.Warn("the NATS cluster has too few nodes with space to survive the loss of one", "name", name, "want", number)
+			c.single[name] = true
+		}
+		err = ensure(1)
+	} else if err == nil {
+		delete(c.single, name)
+	}
+	if err != nil {
+		return fmt.Errorf("make %s: %w", name, err)
 	}
 	return nil
 }
@@ -186,7 +209,8 @@ func (b *Bus) ensureLeases(ctx context.Context, copies int) error {
 	if err != nil {
 		return err
 	}
-	info := backing.CachedInfo() // both times are the server's
-	b.leases.use(leases, time.Now().Add(leaseTrust-info.TimeStamp.Sub(info.Created)))
+	info := backing.CachedInfo()                                          // both times are the server's
+	young := min(leaseTrust, leaseTrust-info.TimeStamp.Sub(info.Created)) // also if the server's clock was set back
+	b.leases.use(leases, time.Now().Add(young))
 	return nil
 }

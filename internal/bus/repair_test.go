@@ -10,6 +10,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
+
+	"sluice/internal/bus"
 )
 
 // said is a log that tells when a word was first written, and how often.
@@ -64,7 +66,7 @@ func TestMendingIsTriedUntilItSucceeds(t *testing.T) {
 func TestAServerWithoutRoomForSteps(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	broken, whole := newSaid("bus is incomplete"), newSaid("bus is complete again")
+	broken, whole := newSaid("make SLUICE_STEPS"), newSaid("bus is complete again")
 	watch := &board{owners: map[int]map[string]bool{}}
 	b, o := startWith(t, c.url(), "one", prometheus.NewRegistry(), broken, whole), newOwner("one", watch)
 	require.NoError(t, b.Own(t.Context(), o))
@@ -83,8 +85,15 @@ func TestAServerWithoutRoomForSteps(t *testing.T) {
 	restart(1 << 20)
 	receiveEnd(t, broken.now)
 	require.ErrorContains(t, b.Ready(), "SLUICE_STEPS")
+	require.ErrorIs(t, b.Ready(), bus.ErrPartial)
 	until(t, func() bool { return o.count() == partitions }, o)
 	require.Equal(t, 1, broken.count())
+	second, late := startWith(t, c.url(), "two", prometheus.NewRegistry()), newOwner("two", watch)
+	require.ErrorIs(t, second.Ready(), bus.ErrPartial, "it starts")
+	require.NoError(t, second.Own(t.Context(), late))
+	until(t, func() bool { return late.count() > 0 }, o, late)
+	second.Stop(t.Context())
+	until(t, func() bool { return o.count() == partitions }, o, late)
 	restart(1 << 30)
 	receiveEnd(t, whole.now)
 	require.NoError(t, b.Ready())

@@ -165,7 +165,7 @@ func TestFilesOfASessionAreBounded(t *testing.T) {
 	require.Contains(t, b.tool(t, "edit", `{"path":"more","oldText":"x","newText":"yy"}`).Text, "limits.")
 }
 
-// A model calls tools that do not exist, by any name. What it makes up is no name of a counter.
+// A model calls tools that do not exist, by any name. Names that it makes up do not become labels of the counter.
 func TestToolsThatDoNotExistAreCountedTogether(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)

@@ -173,7 +173,7 @@ func TestRestoreRefusesWhatDoesNotFit(t *testing.T) {
 		"a second backup": archive.Bytes(), "something else": []byte("x"), "a byte": {0x1f},
 	} {
 		followed := slices.Concat(archive.Bytes(), more)
-		require.Error(t, restore(followed, backup.Target{State: empty}), name)
+		require.ErrorContains(t, restore(followed, backup.Target{State: empty}), "more data after the backup", name)
 	}
 	require.ErrorContains(t, restore(archive.Bytes()[:archive.Len()-4], backup.Target{State: empty}), "incomplete", "the last checksum is missing")
 	require.NoFileExists(t, filepath.Join(empty, "sluice.db"))

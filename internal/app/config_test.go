@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log"
+	"log" //nolint:depguard // what libraries print with
 	"log/slog"
 	"net/http"
 	"os"
@@ -411,7 +411,7 @@ func TestLinesOfLibrariesAreRecords(t *testing.T) { //nolint:paralleltest // see
 	})
 	dir := t.TempDir()
 	path := filepath.Join(dir, "sluice.yaml")
-	require.NoError(t, os.WriteFile(path, []byte("gateway: { listen: 127.0.0.1:0, token: the-token-of-the-owner }\nstate: "+dir+"/state\nlog: { format: json, level: debug }\n"), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte("gateway: { listen: 127.0.0.1:0, token: the-token-of-the-owner }\nstate: "+dir+"/state\nlog: { format: json }\n"), 0o600))
 	ctx, cancel := context.WithCancel(t.Context())
 	out, logged := newOutput(), newOutput()
 	ended := make(chan error, 1)
@@ -423,6 +423,8 @@ func TestLinesOfLibrariesAreRecords(t *testing.T) { //nolint:paralleltest // see
 	logged.await(t, "Unsolicited response")
 	cancel()
 	require.NoError(t, <-ended)
+	logged.mu.Lock()
+	defer logged.mu.Unlock()
 	for line := range strings.Lines(logged.text.String()) {
 		require.True(t, json.Valid([]byte(line)), "%s", line)
 	}

@@ -37,6 +37,7 @@ func databaseOf(ctx context.Context, cfg *config.Config, replica string, db *sto
 	id, err := db.Identity(ctx)
 	if err != nil {
 		log.Warn("the database can't be identified: gateways on this bus that use another one are not reported", "err", err)
+		return ""
 	}
 	return id
 }
@@ -53,11 +54,14 @@ func ownKeys(path string) bool {
 
 // describe makes the others know with which database and configuration this replica works.
 func (o *others) describe(cfg *config.Config) {
-	if o.replicas == nil || o.database == "" {
+	if o.replicas == nil {
 		return
 	}
-	about := map[string]string{selfcheck.AboutVersion: o.version, selfcheck.AboutDatabase: o.database}
-	for section, sum := range settings.Sums(settings.KeysOf(cfg), ownKeys) {
+	about := map[string]string{selfcheck.AboutVersion: o.version}
+	if o.database != "" {
+		about[selfcheck.AboutDatabase] = o.database
+	}
+	for section, sum := range settings.Sums(cfg, ownKeys) {
 		about[selfcheck.AboutConfig+section] = sum
 	}
 	o.replicas.Describe(about)

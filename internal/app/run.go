@@ -59,7 +59,6 @@ func Run(ctx context.Context, o Options) error {
 	a.secrets, log = &secrets, a.log
 	// The lines of libraries, such as net/http's about a server that breaks the protocol, are records of the log too.
 	slog.SetDefault(log)
-	slog.SetLogLoggerLevel(slog.LevelDebug)
 	a.Source = configfile.Source{Loader: loader, Path: path}
 	if err := a.Start(ctx); err != nil {
 		if ctx.Err() != nil {

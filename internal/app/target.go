@@ -20,17 +20,17 @@ func (a *App) target(name string) (senders.Target, bool) {
 	return senders.Target{Channel: channel, To: outbound.ToOwner}, ok && name == outbound.ToOwner
 }
 
-// tellOnWorkingChannel sends the owner a message about a trouble, on a channel that the trouble is not about. If there is no
-// such channel, it does nothing.
-func tellOnWorkingChannel(ctx context.Context, a *App, t *trouble.Trouble, text, key string) error {
+// tellOnWorkingChannel sends the owner a message about a trouble, on a channel that the trouble is not about, and reports whether
+// there is such a channel.
+func tellOnWorkingChannel(ctx context.Context, a *App, t *trouble.Trouble, text, key string) (told bool, err error) {
 	p, ok := selfcheck.WorkingPlace(a.cfg.Owners, a.supervisor.States(), t.Avoid)
 	if !ok {
-		return nil
+		return false, nil
 	}
 	p.Text, p.Label, p.Actor, p.Idempotency = text, flow.Bottom(), "gateway", key
 	if t.Level.Valid() && t.Level != flow.Public {
 		p.Text = "A part of the gateway has or had a problem: see `sluice status` and `sluice doctor`."
 	}
-	_, err := a.router.Sender.Send(ctx, p)
-	return err
+	_, err = a.router.Sender.Send(ctx, p)
+	return err == nil, err
 }

@@ -24,7 +24,7 @@ import (
 func (a *App) watchTroubles() (stop func()) {
 	w := &trouble.Watch{
 		On: func() bool { return alertsOn(a) }, Look: a.selfLook().troubles, Report: a.router.Alerts().Receive, Now: a.now, Log: a.log,
-		Tell: func(ctx context.Context, t *trouble.Trouble, text, key string) error {
+		Tell: func(ctx context.Context, t *trouble.Trouble, text, key string) (told bool, err error) {
 			return tellOnWorkingChannel(ctx, a, t, text, key)
 		},
 	}

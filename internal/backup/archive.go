@@ -120,7 +120,8 @@ func (w *writer) close() error {
 // reader reads an archive and checks it.
 type reader struct {
 	tar      *tar.Reader
-	packed   io.Reader // from which tar reads
+	packed   io.Reader     // from which tar reads
+	file     *bufio.Reader // from which packed reads
 	Manifest Manifest
 	sums     map[string]string
 }
@@ -132,7 +133,7 @@ var ErrEncrypted = errors.New("the backup is encrypted: name the file with its k
 func open(in io.Reader, with []age.Identity) (*reader, error) {
 	buffered := bufio.NewReaderSize(in, 1<<16)
 	head, _ := buffered.Peek(len(ageHead)) // the next read has the error
-	var next io.Reader = buffered
+	next := buffered
 	if string(head) == ageHead {
 		if len(with) == 0 {
 			return nil, ErrEncrypted
@@ -141,13 +142,14 @@ func open(in io.Reader, with []age.Identity) (*reader, error) {
 		if err != nil {
 			return nil, fmt.Errorf("decrypt: %w", err)
 		}
-		next = opened
+		next = bufio.NewReader(opened)
 	}
 	packed, err := gzip.NewReader(next)
 	if err != nil {
 		return nil, errors.New("this is not a backup of sluice")
 	}
-	r := &reader{tar: tar.NewReader(packed), packed: packed, sums: map[string]string{}}
+	packed.Multistream(false)
+	r := &reader{tar: tar.NewReader(packed), packed: packed, file: next, sums: map[string]string{}}
 	name, content, err := r.next()
 	if err != nil || name != manifestName {
 		return nil, errors.New("this is not a backup of sluice")
@@ -253,10 +255,13 @@ func (r *reader) ends() error {
 		_, err = io.ReadFull(r.packed, make([]byte, 1))
 	}
 	if errors.Is(err, io.EOF) {
+		_, err = r.file.ReadByte()
+	}
+	if errors.Is(err, io.EOF) {
 		return nil
 	}
-	if err == nil || errors.Is(err, gzip.ErrHeader) {
-		err = errors.New("the file has other data behind the backup: use another backup")
+	if err == nil {
+		return errors.New("the file has more data after the backup: use another backup")
 	}
 	return cut("the end of the backup", err)
 }

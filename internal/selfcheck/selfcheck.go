@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/dustin/go-humanize"
 
@@ -17,6 +18,9 @@ import (
 	"sluice/router/outbound"
 	"sluice/sessions"
 )
+
+// rollout is how long the replicas may take to get a change of their configuration.
+const rollout = 5 * time.Minute
 
 // LostReplicas reports replicas that ended without saying farewell, until others have replaced them.
 func LostReplicas(names []string) (all []trouble.Trouble) {
@@ -54,15 +58,15 @@ func Differences(unlike map[string][]string) (all []trouble.Trouble) {
 	if len(unlike[AboutDatabase]) > 0 {
 		all = append(all, trouble.Trouble{
 			Name: "replicas/database", Severity: alert.Critical, Title: "Gateways with different databases use the same NATS account",
-			Text: "They divide the work among them, so each database has messages that no gateway works on. " +
-				"Give the gateways of each database a NATS account of their own (bus.url), and restart them. With another database: " + strings.Join(unlike[AboutDatabase], ", ") + ".",
+			Text: "They share the work, so each database has messages that no gateway works on. " +
+				"Give the gateways of each database their own NATS account (bus.url), and restart them. Gateways with another database: " + strings.Join(unlike[AboutDatabase], ", ") + ".",
 		})
 	}
 	if len(sections) > 0 {
 		all = append(all, trouble.Trouble{
-			Name: "replicas/config", Severity: alert.Warning, Title: "Replicas run with different configurations: " + strings.Join(sections, ", "),
+			Name: "replicas/config", For: rollout, Severity: alert.Warning, Title: "Replicas run with different configurations: " + strings.Join(sections, ", "),
 			Text: "A change on the page or with `sluice config` is saved by one replica only. Make it on all of them; `sluice config list` shows what the replica that answers uses. " +
-				"They differ from this one: " + strings.Join(slices.Compact(differ), ", ") + ".",
+				"Replicas with another configuration: " + strings.Join(slices.Compact(differ), ", ") + ".",
 		})
 	}
 	return all
@@ -89,9 +93,13 @@ func Disk(d *watermark.Disk, stops, files func() error) (trouble.Trouble, bool) 
 
 // WorkingPlace is where an owner can be reached: the first owner on a channel with a connected account, but the page only if
 // there is no other, and never the channel to avoid. If no account is connected and no channel is to avoid, it is the first owner
-// on any account: a deaf one sends, and elsewhere the message waits.
+// on a deaf account, which can send, else on any account, where the message waits.
 func WorkingPlace(owners []string, states []adapters.State, avoid string) (p outbound.Proactive, ok bool) {
-	if p, ok = firstPlace(owners, states, avoid, (*adapters.State).Hears); !ok && avoid == "" {
+	p, ok = firstPlace(owners, states, avoid, (*adapters.State).Hears)
+	if !ok && avoid == "" {
+		p, ok = firstPlace(owners, states, "", func(s *adapters.State) bool { return s.Status == adapters.Deaf })
+	}
+	if !ok && avoid == "" {
 		p, ok = firstPlace(owners, states, "", func(*adapters.State) bool { return true })
 	}
 	return p, ok

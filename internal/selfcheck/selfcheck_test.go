@@ -38,6 +38,10 @@ func TestTheOwnerIsToldOnAChannelThatWorks(t *testing.T) {
 	require.Equal(t, "discord/x", place(owners[1:2], ""), "a disk without space makes the account deaf, and it can still send")
 	require.Equal(t, "/", place(owners[1:2], "telegram"))
 
+	all = []adapters.State{state("telegram", "main", adapters.Failed), state("discord", "x", adapters.Deaf)}
+	require.Equal(t, "discord/x", place([]string{"telegram:1001", "discord:7"}, ""), "it can send")
+	require.Equal(t, "telegram/main", place([]string{"telegram:1001", "slack:U1"}, ""), "the message waits")
+
 	all = []adapters.State{state("telegram", "main", adapters.Standby), state("slack", "work", adapters.Standby)}
 	require.Equal(t, "telegram/main", place(owners, ""), "it works on another replica")
 	all[0].Elsewhere = "failed: the token is revoked"

@@ -106,23 +106,21 @@ func hide(keys []Key, written map[string]string) {
 	}
 }
 
-// Sums returns a checksum of each section, which is the part of a path before its first dot or bracket. Of secrets it only counts
-// whether they are set. Keys for which skip returns true do not count.
-func Sums(keys []Key, skip func(path string) bool) map[string]string {
+// Sums returns a checksum of each section of a checked configuration, also of an empty one. Of secrets it only counts whether they
+// are set. Keys for which skip returns true do not count.
+func Sums(config any, skip func(path string) bool) map[string]string {
 	sections := map[string]hash.Hash{}
-	for i := range keys {
-		k := &keys[i]
-		if skip(k.Path) {
-			continue
-		}
+	for _, f := range tags.Of(reflect.TypeOf(config).Elem()).Fields {
+		sections[f.Name] = sha256.New()
+	}
+	for _, k := range KeysOf(config) {
 		section := k.Path
 		if end := strings.IndexAny(section, ".["); end >= 0 {
 			section = section[:end]
 		}
-		if sections[section] == nil {
-			sections[section] = sha256.New()
+		if !skip(k.Path) {
+			_, _ = fmt.Fprintf(sections[section], "%q %t %#v\n", k.Path, k.Set, k.Value) // never fails
 		}
-		_, _ = fmt.Fprintf(sections[section], "%q %t %#v\n", k.Path, k.Set, k.Value) // never fails
 	}
 	sums := make(map[string]string, len(sections))
 	for section, h := range sections {

@@ -305,9 +305,9 @@ func From(ctx context.Context) *Span {
 }
 
 // NewSeconds makes a histogram of times in the life of a message. All have the same buckets, so that they can be compared.
-func NewSeconds(name, help string) prometheus.Histogram {
+func NewSeconds(subsystem, name, help string) prometheus.Histogram {
 	return prometheus.NewHistogram(prometheus.HistogramOpts{
-		Namespace: "sluice", Subsystem: "router", Name: name, Help: help,
+		Namespace: "sluice", Subsystem: subsystem, Name: name, Help: help,
 		Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},
 	})
 }

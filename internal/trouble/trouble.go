@@ -37,13 +37,14 @@ type Trouble struct {
 	Name     string // the key is sluice/<name>
 	Severity alert.Severity
 	Title    string
-	Text     string     // what to do
-	Level    flow.Level // who may know; invalid: everybody
-	Until    time.Time  // when it ends by itself: until then it stays an alert even if the replica dies; zero: not known
-	Once     bool       // after somebody has resolved the alert, it does not fire again before Until
-	Over     bool       // the problem is over: the first check ends an alert left by a replica that died
-	Told     bool       // another part of the gateway tells the owner if there are no alerts
-	Avoid    string     // the channel that does not work: the owner is also told on another channel
+	Text     string        // what to do
+	Level    flow.Level    // who may know; invalid: everybody
+	For      time.Duration // how long it must last before it is reported
+	Until    time.Time     // when it ends by itself: until then it stays an alert even if the replica dies; zero: not known
+	Once     bool          // after somebody has resolved the alert, it does not fire again before Until
+	Over     bool          // the problem is over: the first check ends an alert left by a replica that died
+	Told     bool          // another part of the gateway tells the owner if there are no alerts
+	Avoid    string        // the channel that does not work: the owner is also told on another channel
 }
 
 // Watch reports troubles. All fields are required.
@@ -51,9 +52,9 @@ type Watch struct {
 	On     func() bool // whether alerts are configured; otherwise the owner is told directly
 	Look   func(ctx context.Context) ([]Trouble, error)
 	Report func(ctx context.Context, reports []alert.Incoming) error
-	// Tell tells the owner once for each key, on a channel that works. It is called if there are no alerts, and for a trouble of a
-	// channel, because the alert may be sent on that channel.
-	Tell func(ctx context.Context, t *Trouble, text, key string) error
+	// Tell tells the owner once for each key, on a channel that works, and reports whether there was one. It is called if there are
+	// no alerts, and for a trouble of a channel, because the alert may be sent on that channel.
+	Tell func(ctx context.Context, t *Trouble, text, key string) (told bool, err error)
 	Now  func() time.Time
 	Log  *slog.Logger
 
@@ -63,6 +64,7 @@ type Watch struct {
 // known is a trouble that the last look has shown.
 type known struct {
 	Trouble
+	since    time.Time // when it was first seen
 	reported time.Time // zero: not yet
 	untold   bool      // it was reported as it is, but the owner could not be told
 	told     bool      // the owner was told that it began
@@ -106,7 +108,7 @@ type news struct {
 
 // tell tells the owner directly of troubles that begin, change their severity or end: without alerts of all, with alerts only of
 // those of channels. If it can't tell a trouble, the next look tells it; the others are told anyway. It tells no end of a trouble
-// whose begin was not told.
+// whose beginning was not told.
 func (w *Watch) tell(ctx context.Context, all []news, alerts bool, next map[string]*known) {
 	for i := range all {
 		n := &all[i]
@@ -122,12 +124,12 @@ func (w *Watch) tell(ctx context.Context, all []news, alerts bool, next map[stri
 			word += "/" + string(t.Severity)
 		}
 		key := fmt.Sprintf("%s/%s/%s/%d", Source, t.Name, word, w.Now().Unix()/int64(tellEach/time.Second))
-		err := w.Tell(ctx, t, text, key)
+		told, err := w.Tell(ctx, t, text, key)
 		if err != nil {
 			w.Log.Warn("the owner is not notified of a problem of the gateway", "trouble", t.Name, "err", err)
 		}
 		if k := next[t.Name]; k != nil {
-			k.untold, k.told = err != nil, k.told || err == nil
+			k.untold, k.told = !told, k.told || told
 		} else if err != nil {
 			next[t.Name] = w.seen[t.Name] // the next look ends it again
 		}
@@ -144,9 +146,13 @@ func (w *Watch) changed(troubles []Trouble) (next map[string]*known, all []news)
 			}
 			continue
 		}
-		now := known{Trouble: t}
+		now := known{Trouble: t, since: w.Now()}
 		if was := w.seen[t.Name]; was != nil {
-			now.reported, now.told = was.reported, was.told
+			now.since, now.reported, now.told = was.since, was.reported, was.told
+			if w.Now().Sub(now.since) < t.For {
+				next[t.Name] = &now
+				continue
+			}
 			if was.reported.IsZero() || was.untold || was.Severity != t.Severity || w.Now().Sub(was.reported) >= again {
 				now.reported = w.Now()
 				all = append(all, news{t, w.report(&t, alert.Fire), !was.reported.IsZero() && !was.untold && was.Severity == t.Severity, was.told})

@@ -26,6 +26,7 @@ type house struct {
 	direct   []string // what the owner was told directly
 	last     alert.Incoming
 	fault    error
+	nowhere  bool // no channel works
 	on       bool
 	panics   bool
 	looks    int
@@ -49,11 +50,14 @@ func newHouse() *house {
 			}
 			return slices.Clone(h.troubles), nil
 		},
-		Tell: func(_ context.Context, _ *Trouble, text, key string) error {
+		Tell: func(_ context.Context, _ *Trouble, text, key string) (bool, error) {
 			h.mu.Lock()
 			defer h.mu.Unlock()
+			if h.nowhere {
+				return false, nil
+			}
 			h.direct = append(h.direct, key+": "+text)
-			return h.fault
+			return h.fault == nil, h.fault
 		},
 		Report: func(_ context.Context, reports []alert.Incoming) error {
 			h.mu.Lock()
@@ -184,7 +188,9 @@ func TestWhatCannotBeToldHoldsUpNothing(t *testing.T) {
 		h.troubles = []Trouble{deaf}
 		h.look(t.Context())
 		away := h.Watch.Tell
-		h.Watch.Tell = func(context.Context, *Trouble, string, string) error { return errors.New("nobody there") }
+		h.Watch.Tell = func(context.Context, *Trouble, string, string) (bool, error) {
+			return false, errors.New("nobody there")
+		}
 		h.look(t.Context())
 		h.troubles = []Trouble{deaf, {Name: "disk/a", Title: "Full"}}
 		h.look(t.Context())
@@ -252,5 +258,61 @@ func TestWhatIsOverEndsAtTheFirstLook(t *testing.T) {
 		h.troubles[0].Over = true
 		h.look(t.Context())
 		require.Equal(t, []string{"resolve sluice/budget/house", "fire sluice/budget/house", "resolve sluice/budget/house"}, h.told)
+	})
+}
+
+// An end is told only to who was told the beginning, and a trouble is told as soon as there is a channel.
+func TestATroubleWithoutAWorkingChannel(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse()
+		h.nowhere, h.on = true, false
+		down := Trouble{Name: "telegram/default", Title: "Down", Text: "Look.", Avoid: "telegram"}
+		h.troubles = []Trouble{down}
+		h.look(t.Context())
+		h.look(t.Context())
+		h.troubles = nil
+		h.look(t.Context())
+		h.nowhere = false
+		h.look(t.Context())
+		require.Empty(t, h.direct)
+
+		h.nowhere, h.troubles = true, []Trouble{down}
+		h.look(t.Context())
+		h.look(t.Context())
+		h.nowhere = false
+		h.look(t.Context())
+		require.Len(t, h.direct, 1)
+		require.Contains(t, h.direct[0], ": Down. Look.")
+		h.look(t.Context())
+		h.troubles = nil
+		h.look(t.Context())
+		require.Len(t, h.direct, 2)
+		require.Contains(t, h.direct[1], ": Over: Down.")
+	})
+}
+
+// A trouble may have to last before it is reported.
+func TestATroubleThatMustLast(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse()
+		brief := Trouble{Name: "replicas/config", Title: "Different", For: 5 * time.Minute}
+		for range 2 {
+			h.troubles = []Trouble{brief}
+			for range 10 {
+				h.look(t.Context())
+				time.Sleep(Every)
+			}
+			h.troubles = nil
+			h.look(t.Context())
+		}
+		require.Empty(t, h.told)
+		h.troubles = []Trouble{brief}
+		for range 11 {
+			h.look(t.Context())
+			time.Sleep(Every)
+		}
+		require.Equal(t, []string{"fire sluice/replicas/config"}, h.told)
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"sluice/sessions"
 )
 
-// A disk without blocks, without inodes or beyond somebody's quota has no space, as one whose reserve is reached.
+// A disk without blocks or inodes, or a used-up disk quota, is ErrNoSpace, like a disk at its reserve.
 func TestErrorsOfTheDisk(t *testing.T) {
 	t.Parallel()
 	failed := func(why error) error { return plain(&fs.PathError{Op: "open", Path: "/outside", Err: why}) }

@@ -148,7 +148,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		Accepted: counter("events_total", "Inbound events by outcome.", "channel", "outcome"),
 		Ignored:  counter("events_ignored_total", "Inbound events that were not admitted.", "channel", "reason"),
 		Dropped:  counter("queue_dropped_total", "Messages dropped because the queue was full.", "which"),
-		Seconds:  telemetry.NewSeconds("accept_seconds", "Time from an event's arrival to its commit."),
+		Seconds:  telemetry.NewSeconds("router", "accept_seconds", "Time from an event's arrival to its commit."),
 	}
 	reg.MustRegister(m.Accepted, m.Ignored, m.Dropped, m.Seconds)
 	return m

@@ -23,7 +23,7 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		Deliveries:      counter("deliveries_total", "Finished deliveries.", "channel", "status"),
 		Failures:        counter("send_failures_total", "Failed platform calls.", "channel", "kind"),
 		Lookups:         counter("send_lookups_total", "Lookups on the platform for messages whose response was lost, by result.", "channel", "outcome"),
-		DeliverySeconds: telemetry.NewSeconds("delivery_seconds", "Time from a delivery's commit to its receipt."),
+		DeliverySeconds: telemetry.NewSeconds("router", "delivery_seconds", "Time from a delivery's commit to its receipt."),
 	}
 	reg.MustRegister(m.Deliveries, m.Failures, m.Lookups, m.DeliverySeconds)
 	return m

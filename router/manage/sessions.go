@@ -296,8 +296,8 @@ func (k *Sessions) WaitRun(ctx context.Context, id sessions.RunID, d time.Durati
 	waiting, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
 	events, err := k.Events.Follow(waiting, run.Session, 0)
-	if err != nil {
-		k.Log.Warn("cannot follow the events of a session; the end of its run is noticed later", "session", string(run.Session), "err", err)
+	if err != nil && waiting.Err() == nil {
+		k.Log.Debug("cannot follow the events of a session; the end of its run is noticed later", "session", string(run.Session), "err", err)
 	}
 	// The run may have ended before the subscription started, and the bus may not work or lose an event, so a ticker
 	// checks as well.

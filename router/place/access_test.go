@@ -35,7 +35,7 @@ func TestAccessDirect(t *testing.T) {
 	}
 }
 
-// Whose message is not admitted is refused for what the configuration says about them.
+// The reason of a refusal names the setting that refuses the message.
 func TestWhyRefused(t *testing.T) {
 	t.Parallel()
 	bot := func(in Arrival) Arrival { in.Sender.Bot = true; return in }

@@ -24,8 +24,8 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 		Steered:      prometheus.NewCounter(prometheus.CounterOpts{Namespace: "sluice", Subsystem: "router", Name: "steered_total", Help: "Messages added to a run in progress."}),
 		Runs:         counter("runs_total", "Finished runs.", "status"),
 		Acks:         counter("ack_reactions_total", "Reactions that acknowledge a message.", "channel", "outcome"),
-		QueueSeconds: telemetry.NewSeconds("queue_seconds", "Time from a run's commit to its start."),
-		RunSeconds:   telemetry.NewSeconds("run_seconds", "Time from a run's start to its end."),
+		QueueSeconds: telemetry.NewSeconds("router", "queue_seconds", "Time from a run's commit to its start."),
+		RunSeconds:   telemetry.NewSeconds("router", "run_seconds", "Time from a run's start to its end."),
 	}
 	reg.MustRegister(m.Steered, m.Runs, m.Acks, m.QueueSeconds, m.RunSeconds)
 	return m

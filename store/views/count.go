@@ -110,11 +110,11 @@ const (
 
 // otherKinds are the conditions of the kinds of sessions that are not chats.
 func otherKinds() map[string]string {
-	return map[string]string{"cron": cronKey, "hook": hookKey, "node": nodeKey, "subagent": behindAgent("subagent"), "api": behindAgent("http")}
+	return map[string]string{"cron": cronKey, "hook": hookKey, "node": nodeKey, "subagent": wordAfterAgent("subagent"), "api": wordAfterAgent("http")}
 }
 
-// behindAgent is a condition: a word follows the agent in the key.
-func behindAgent(word string) string {
+// wordAfterAgent is a condition: the word follows the agent in the key.
+func wordAfterAgent(word string) string {
 	begin := `:` + word + `:`
 	return `(skey LIKE 'agent:%` + begin + `%' AND substr(` + afterAgent + `, 1, ` + strconv.Itoa(len(begin)) + `) = '` + begin + `')`
 }

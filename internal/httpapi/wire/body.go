@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// BodyTimeout is how long a request's body may take to arrive, besides what it earns with the bytes that have arrived.
+// BodyTimeout is how long a request's body may take to arrive; each 16 KiB that arrive add a second.
 const BodyTimeout = time.Minute
 
 // timedBody is a body with a read deadline, which ends with the body. After the body the server keeps reading to notice
@@ -42,9 +42,13 @@ func (b *timedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ends is when the rest must have arrived: a large file takes long on a slow line.
+// ends is when the next bytes must have arrived: a large file takes long on a slow line, but no pause is longer than BodyTimeout.
 func (b *timedBody) ends() time.Time {
-	return b.begun.Add(BodyTimeout + time.Duration(b.arrived)*time.Second/paceMin)
+	all, next := b.begun.Add(BodyTimeout+time.Duration(b.arrived)*time.Second/paceMin), time.Now().Add(BodyTimeout)
+	if next.Before(all) {
+		return next
+	}
+	return all
 }
 
 func (b *timedBody) deadline(at time.Time) { _ = b.control.SetReadDeadline(at) } // not every writer has one

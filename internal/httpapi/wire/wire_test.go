@@ -65,6 +65,12 @@ func TestABodyEarnsTimeAsItArrives(t *testing.T) {
 		_, err := body.Read(make([]byte, 1))
 		require.ErrorIs(t, err, io.EOF)
 		require.Zero(t, w.last)
+
+		body = wire.LimitBody(w, httptest.NewRequestWithContext(t.Context(), http.MethodPut, "/", strings.NewReader(strings.Repeat("x", 4<<20))), 8<<20)
+		time.Sleep(time.Second)
+		_, err = io.ReadFull(body, make([]byte, 3<<20))
+		require.NoError(t, err)
+		require.Equal(t, time.Now().Add(wire.BodyTimeout), w.last, "what came fast is no reason to wait long for the rest")
 	})
 }
 

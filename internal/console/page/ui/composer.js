@@ -181,7 +181,7 @@ export function Composer({ chat, busy }) {
       const paths = await Promise.all(given.map((f, i) => store(chat, f, i)));
       chat.say([said, ...paths.map((path) => t("chat.attached", { path }))].filter(Boolean).join("\n"));
     } catch (error) {
-      write([said, box.current?.value].filter(Boolean).join("\n")); // with what was written meanwhile
+      write([said, localStorage.getItem(place(chat.name))].filter(Boolean).join("\n")); // with what was written meanwhile
       setFiles((since) => [...given, ...since].slice(0, most));
       toast(error.message, "bad");
     }

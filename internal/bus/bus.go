@@ -77,6 +77,7 @@ type Bus struct {
 	endSoft context.CancelFunc
 
 	copies   copies
+	back     atomic.Bool           // the connection is back, and what was sent meanwhile may be lost
 	lacks    atomic.Pointer[error] // why the server does not have everything, at the last check; nil: not checked again since the start
 	replaced atomic.Bool           // another gateway works in place of this one, which has an embedded server
 
@@ -189,6 +190,7 @@ func (b *Bus) publishEvent(subject string, text []byte) {
 func (b *Bus) reconnected() {
 	b.metrics.reconnects.Inc()
 	b.leases.distrust() // also what a check has found that began before
+	b.back.Store(true)
 	b.damaged()
 }
 
@@ -201,12 +203,14 @@ func (b *Bus) Ready() error {
 	if b.replaced.Load() {
 		return errReplaced
 	}
-	if !b.embedding.TryLock() {
-		return nil // the server starts for a follower; messages do not need it
-	}
-	defer b.embedding.Unlock()
-	if b.solo() && b.conn == nil {
-		return nil
+	if b.solo() {
+		if !b.embedding.TryLock() {
+			return nil // the server starts for a follower; messages do not need it
+		}
+		defer b.embedding.Unlock()
+		if b.conn == nil {
+			return nil
+		}
 	}
 	if !b.conn.IsConnected() {
 		return fmt.Errorf("bus is not connected to %s; it reconnects on its own once NATS is back", b.address())

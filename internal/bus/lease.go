@@ -50,15 +50,16 @@ type leases struct {
 	lost    prometheus.Counter
 	log     *slog.Logger
 
-	mu     sync.Mutex
-	bucket keyValues
-	quiet  time.Time // until then the server's bucket is young: only who had a lease in the bucket before gets it
-	doubt  bool      // the connection was lost since: the bucket may be another one, and young
-	turn   int       // counts what makes a lease doubtful that is being requested
-	held   map[string]*lease
-	ended  map[string]time.Time // when each lease was last ended by [leases.end]
-	said   map[string]string    // what this replica says with its leases
-	heard  map[string]string    // what other replicas say with theirs
+	mu      sync.Mutex
+	bucket  keyValues
+	created time.Time // when the server made the bucket
+	quiet   time.Time // until then the server's bucket is young: only who had a lease in the bucket before gets it
+	doubt   bool      // the connection was lost since: the bucket may be another one, and young
+	turn    int       // counts what makes a lease doubtful that is being requested
+	held    map[string]*lease
+	ended   map[string]time.Time // when each lease was last ended by [leases.end]
+	said    map[string]string    // what this replica says with its leases
+	heard   map[string]string    // what other replicas say with theirs
 }
 
 // lease is a lease of this replica.
@@ -151,14 +152,17 @@ func (s *leases) hear(key string, entry jetstream.KeyValueEntry) {
 	}
 }
 
-// use sets the bucket of the server.
-func (s *leases) use(bucket keyValues, quiet time.Time) {
+// use sets the bucket of the server, which was created then and is young until quiet. A bucket that is known and not doubtful
+// becomes no younger.
+func (s *leases) use(bucket keyValues, created, quiet time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.doubt || time.Until(quiet) > 0 {
-		s.turn++
+	s.bucket = bucket
+	if created.Equal(s.created) && !s.doubt {
+		return
 	}
-	s.bucket, s.quiet, s.doubt = bucket, quiet, false
+	s.created, s.quiet, s.doubt = created, quiet, false
+	s.turn++
 }
 
 // distrust keeps this replica from taking leases until [leases.use]: a server that has restarted may have a new bucket, made
@@ -195,17 +199,10 @@ func (s *leases) acquire(ctx context.Context, key string, standby func(), ready 
 			continue
 		}
 		// All other replicas try again and again, and a read costs the servers less than a write that fails.
-		if taken {
-			held, err := s.has(ctx, bucket, key)
-			if held {
-				standby()
-			} else if err != nil {
-				s.failed(ctx, key, err)
-			}
-			if held || err != nil {
-				_ = pause.Wait(ctx, tryEvery)
-				continue
-			}
+		if taken && s.has(ctx, bucket, key) {
+			standby()
+			_ = pause.Wait(ctx, tryEvery)
+			continue
 		}
 		if !ready(ctx) || s.turned(turn) {
 			continue
@@ -213,39 +210,28 @@ func (s *leases) acquire(ctx context.Context, key string, standby func(), ready 
 		asked := time.Now() // the trust starts before the request
 		revision, err := s.create(ctx, bucket, key)
 		taken = errors.Is(err, jetstream.ErrKeyExists)
-		switch {
-		case err == nil && s.turned(turn): // it may be in a young bucket
-			s.remove(bucket, key, revision)
-		case err == nil && time.Since(asked) < leaseTrust:
+		if err == nil && time.Since(asked) < leaseTrust && !s.turned(turn) { // otherwise it ends by itself: the bucket may be another one
 			return s.keep(ctx, key, revision, asked)
+		}
+		switch {
 		case taken:
 			standby()
-		case err != nil:
-			s.failed(ctx, key, err)
+		case err != nil && ctx.Err() == nil:
+			s.log.Debug("could not request a lease", "lease", key, "err", err)
+			s.damaged()
 		}
 		_ = pause.Wait(ctx, tryEvery)
 	}
 	return nil, nil
 }
 
-// failed asks for a check of the bucket after a request for a lease has failed.
-func (s *leases) failed(ctx context.Context, key string, err error) {
-	if ctx.Err() == nil {
-		s.log.Debug("could not request a lease", "lease", key, "err", err)
-		s.damaged()
-	}
-}
-
 // has reports whether a replica has a lease, and notes what it says.
-func (s *leases) has(ctx context.Context, bucket keyValues, key string) (bool, error) {
+func (s *leases) has(ctx context.Context, bucket keyValues, key string) bool {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	entry, err := bucket.Get(ctx, key)
 	s.hear(key, entry)
-	if errors.Is(err, jetstream.ErrKeyNotFound) {
-		return false, nil
-	}
-	return err == nil, err
+	return err == nil
 }
 
 func (s *leases) create(ctx context.Context, bucket keyValues, key string) (uint64, error) {
@@ -291,14 +277,10 @@ func (s *leases) release(l *lease) {
 	l.cancel(nil)
 	l.asking <- struct{}{}
 	defer func() { <-l.asking }()
-	s.remove(bucket, l.key, l.revision)
-}
-
-func (s *leases) remove(bucket keyValues, key string, revision uint64) {
 	ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
 	defer cancel()
-	if err := bucket.Delete(ctx, key, jetstream.LastRevision(revision)); err != nil {
-		s.log.Debug("could not release a lease; it expires on its own", "lease", key, "err", err)
+	if err := bucket.Delete(ctx, l.key, jetstream.LastRevision(l.revision)); err != nil {
+		s.log.Debug("could not release a lease; it expires on its own", "lease", l.key, "err", err)
 	}
 }
 

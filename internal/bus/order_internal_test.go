@@ -195,9 +195,9 @@ func (w *world) lose() {
 func (e *entrant) look() {
 	if _, err := e.ask(e.Bus.ctx, func() (uint64, error) { return 0, nil }); err == nil {
 		e.world.mu.Lock()
-		young := e.world.bucket.Add(leaseTrust)
+		created := e.world.bucket
 		e.world.mu.Unlock()
-		e.leases.use(e, young)
+		e.leases.use(e, created, created.Add(leaseTrust))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"sluice/internal/pause"
@@ -66,22 +67,20 @@ func (b *Bus) repairer() {
 		switch {
 		case b.ctx.Err() != nil:
 			return
-		case err != nil:
-			if why := err.Error(); why != said {
-				b.cfg.Log.Warn("bus is incomplete; trying again", "err", err)
-				said = why
-				if errors.Is(err, ErrPartial) {
-					b.owned.rescan()
-				}
-			}
-			b.damaged()
-		default:
-			if said != "" {
-				b.cfg.Log.Info("bus is complete again")
-				said = ""
-			}
+		case err == nil, errors.Is(err, ErrPartial) && b.back.Swap(false):
 			b.courier.restart()
 			b.owned.rescan()
+		}
+		switch why := fmt.Sprint(err); {
+		case err == nil && said != "":
+			b.cfg.Log.Info("bus is complete again")
+			said = ""
+		case err != nil && why != said && !errors.Is(err, nats.ErrDisconnected): // that was logged when it happened
+			b.cfg.Log.Warn("bus is incomplete; trying again", "err", err)
+			said = why
+		}
+		if err != nil {
+			b.damaged()
 		}
 		_ = pause.Wait(b.ctx, repairEvery)
 	}
@@ -92,6 +91,9 @@ func (b *Bus) repairer() {
 func (b *Bus) ensure(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
+	if !b.conn.IsConnected() { // it would not be known how many nodes the server has
+		return nats.ErrDisconnected
+	}
 	if b.conn.ConnectedClusterName() == "" {
 		return b.ensureOn(ctx, 1)
 	}
@@ -211,6 +213,6 @@ func (b *Bus) ensureLeases(ctx context.Context, copies int) error {
 	}
 	info := backing.CachedInfo()                                          // both times are the server's
 	young := min(leaseTrust, leaseTrust-info.TimeStamp.Sub(info.Created)) // also if the server's clock was set back
-	b.leases.use(leases, time.Now().Add(young))
+	b.leases.use(leases, info.Created, time.Now().Add(young))
 	return nil
 }

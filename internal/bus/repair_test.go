@@ -66,7 +66,7 @@ func TestMendingIsTriedUntilItSucceeds(t *testing.T) {
 func TestAServerWithoutRoomForSteps(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	broken, whole := newSaid("make SLUICE_STEPS"), newSaid("bus is complete again")
+	broken, whole := newSaid("insufficient storage"), newSaid("bus is complete again")
 	watch := &board{owners: map[int]map[string]bool{}}
 	b, o := startWith(t, c.url(), "one", prometheus.NewRegistry(), broken, whole), newOwner("one", watch)
 	require.NoError(t, b.Own(t.Context(), o))

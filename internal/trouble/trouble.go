@@ -86,7 +86,9 @@ func (w *Watch) look(ctx context.Context) {
 	next, news := w.changed(troubles)
 	var reports []alert.Incoming
 	for _, n := range news {
-		reports = append(reports, n.report)
+		if !n.known {
+			reports = append(reports, n.report)
+		}
 	}
 	if on && len(reports) > 0 {
 		if err := w.Report(ctx, reports); err != nil {
@@ -104,6 +106,7 @@ type news struct {
 	report  alert.Incoming
 	again   bool // it was told before, and lasts as bad as it was
 	told    bool // the owner was told that it began
+	known   bool // it was reported before, and only has to be told
 }
 
 // tell tells the owner directly of troubles that begin, change their severity or end: without alerts of all, with alerts only of
@@ -130,7 +133,7 @@ func (w *Watch) tell(ctx context.Context, all []news, alerts bool, next map[stri
 		}
 		if k := next[t.Name]; k != nil {
 			k.untold, k.told = !told, k.told || told
-		} else if err != nil {
+		} else if !told {
 			next[t.Name] = w.seen[t.Name] // the next look ends it again
 		}
 	}
@@ -142,7 +145,7 @@ func (w *Watch) changed(troubles []Trouble) (next map[string]*known, all []news)
 	for _, t := range troubles {
 		if t.Over {
 			if w.seen == nil {
-				all = append(all, news{t, w.report(&t, alert.Resolve), false, false})
+				all = append(all, news{trouble: t, report: w.report(&t, alert.Resolve)})
 			}
 			continue
 		}
@@ -153,16 +156,22 @@ func (w *Watch) changed(troubles []Trouble) (next map[string]*known, all []news)
 				next[t.Name] = &now
 				continue
 			}
-			if was.reported.IsZero() || was.untold || was.Severity != t.Severity || w.Now().Sub(was.reported) >= again {
-				now.reported = w.Now()
-				all = append(all, news{t, w.report(&t, alert.Fire), !was.reported.IsZero() && !was.untold && was.Severity == t.Severity, was.told})
+			news := news{trouble: t, report: w.report(&t, alert.Fire), told: was.told}
+			changed := was.reported.IsZero() || was.Severity != t.Severity
+			switch {
+			case changed || w.Now().Sub(was.reported) >= again:
+				now.reported, news.again = w.Now(), !changed && !was.untold
+				all = append(all, news)
+			case was.untold:
+				now.untold, news.known = true, true
+				all = append(all, news)
 			}
 		}
 		next[t.Name] = &now
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.seen)) {
 		if was := w.seen[name]; next[name] == nil && !was.reported.IsZero() {
-			all = append(all, news{was.Trouble, w.report(&was.Trouble, alert.Resolve), false, was.told})
+			all = append(all, news{trouble: was.Trouble, report: w.report(&was.Trouble, alert.Resolve), told: was.told})
 		}
 	}
 	return next, all

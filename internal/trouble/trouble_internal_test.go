@@ -289,6 +289,25 @@ func TestATroubleWithoutAWorkingChannel(t *testing.T) {
 		h.look(t.Context())
 		require.Len(t, h.direct, 2)
 		require.Contains(t, h.direct[1], ": Over: Down.")
+
+		h.troubles = []Trouble{down}
+		h.look(t.Context())
+		time.Sleep(tellEach)
+		h.look(t.Context())
+		require.Len(t, h.direct, 3)
+		h.nowhere, h.troubles = true, nil
+		h.look(t.Context())
+		h.nowhere = false
+		h.look(t.Context())
+		require.Len(t, h.direct, 4, "the end is told when there is a channel")
+		require.Contains(t, h.direct[3], ": Over: Down.")
+
+		h.on, h.nowhere, h.troubles = true, true, []Trouble{down}
+		for range 6 {
+			h.look(t.Context())
+			time.Sleep(Every)
+		}
+		require.Equal(t, []string{"fire sluice/telegram/default"}, h.told, "it is not reported each time that it can't be told")
 	})
 }
 

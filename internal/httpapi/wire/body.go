@@ -31,13 +31,13 @@ func LimitBody(w http.ResponseWriter, r *http.Request, maxBytes int64) io.ReadCl
 
 // Read implements [io.Reader].
 func (b *timedBody) Read(p []byte) (int, error) {
+	if b.arrived > 0 {
+		b.deadline(b.ends())
+	}
 	n, err := b.ReadCloser.Read(p)
 	b.arrived += int64(n)
-	switch {
-	case errors.Is(err, io.EOF):
+	if errors.Is(err, io.EOF) {
 		b.deadline(time.Time{})
-	case err == nil:
-		b.deadline(b.ends())
 	}
 	return n, err
 }

@@ -169,7 +169,9 @@ func (a *App) Start(ctx context.Context) (err error) {
 	if err := a.wire(); err != nil {
 		return err
 	}
-	a.others.join(ctx, a.cfg, a)
+	if a.cfg.Bus.URL.Reveal() != "" {
+		a.others = newOthers(a.bus.Replicas, a.version, databaseOf(ctx, a.cfg, a.replica, a.store, a.log), a.cfg)
+	}
 	a.tracer.Start()
 	a.http.Start(a.listener)
 	a.mcp.Configure(mcpServers(a.cfg))

@@ -11,8 +11,12 @@ import (
 	"sluice/store"
 )
 
-// BusPart is the bus as a component.
-var BusPart = busPart
+// Components, and what of them is reported.
+var (
+	AccountPart       = accountPart
+	BusPart           = busPart
+	ComponentTroubles = componentTroubles
+)
 
 // Store is the gateway's, so that tests can put things there that take an agent long to make.
 func (a *App) Store() *store.DB { return a.store }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,7 @@ import (
 	"sluice/internal/httpapi/operator"
 	"sluice/internal/web"
 	"sluice/policy"
+	"sluice/policy/flow"
 	"sluice/router/backtest"
 	"sluice/router/ledger"
 	"sluice/sessions"
@@ -122,7 +124,7 @@ func (a *App) callback(channel, account string) (http.Handler, bool) {
 // errStarting means that the server answers, but work has not started.
 var errStarting = errors.New("starting: taking over partitions and channels")
 
-// components returns the state of the gateway's components. This replica is ready without an account that another one serves.
+// components returns the state of the gateway's components.
 func (a *App) components(ctx context.Context) []operator.Health {
 	parts := []operator.Health{part("store", a.store.Ready(ctx)), busPart(a.bus.Ready())}
 	if !a.up.Load() {
@@ -132,13 +134,18 @@ func (a *App) components(ctx context.Context) []operator.Health {
 		parts = append(parts, part("disk", full()))
 	}
 	for _, s := range a.supervisor.States() {
-		p := operator.Health{Kind: "channels", Level: a.gate.SinkLevel(sessions.Route{Channel: s.Channel, Account: s.Account}), Name: s.Channel + "/" + s.Account, OK: s.Hears(), Optional: s.Status == adapters.Standby}
-		if p.Detail = s.Detail; !p.OK && p.Detail == "" {
-			p.Detail = string(s.Status)
-		}
-		parts = append(parts, p)
+		parts = append(parts, accountPart(&s, a.gate.SinkLevel(sessions.Route{Channel: s.Channel, Account: s.Account})))
 	}
 	return append(parts, a.mcpComponents()...)
+}
+
+// accountPart is an account as a component. This replica is ready without an account that another one serves.
+func accountPart(s *adapters.State, level flow.Level) operator.Health {
+	p := operator.Health{Kind: "channels", Level: level, Name: s.Channel + "/" + s.Account, OK: s.Hears(), Optional: s.Status == adapters.Standby, Detail: s.Detail}
+	if !p.OK {
+		p.Detail = cmp.Or(p.Detail, string(s.Status))
+	}
+	return p
 }
 
 // busPart is the bus as a component. The gateway is ready without live events and the steps of exchanges.

@@ -21,15 +21,14 @@ type others struct {
 	database string // what tells the database from others; empty: not known
 }
 
-// join makes this replica compare itself with the others.
-func (o *others) join(ctx context.Context, cfg *config.Config, a *App) {
-	if cfg.Bus.URL.Reveal() == "" {
-		return
-	}
-	*o = others{a.bus.Replicas, a.version, databaseOf(ctx, cfg, a.replica, a.store, a.log)}
+// newOthers compares a replica of a cluster with the others. database tells its database from others; empty: not known.
+func newOthers(replicas *bus.Replicas, version, database string, cfg *config.Config) others {
+	o := others{replicas, version, database}
 	o.describe(cfg)
+	return o
 }
 
+// databaseOf returns what tells the database from those of other gateways; empty if it can't be found out.
 func databaseOf(ctx context.Context, cfg *config.Config, replica string, db *store.DB, log *slog.Logger) string {
 	if cfg.Store.URL.Reveal() == "" {
 		return "sqlite/" + replica // nobody else can use it

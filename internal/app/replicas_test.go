@@ -17,6 +17,7 @@ import (
 	"sluice/internal/bus"
 	"sluice/internal/config/hooks"
 	"sluice/internal/httpapi/operator"
+	"sluice/policy/flow"
 	"sluice/store/sqlite/sqlitetest"
 )
 
@@ -103,4 +104,27 @@ func TestThePartialBus(t *testing.T) {
 	full := app.BusPart(fmt.Errorf("incomplete: %w", bus.ErrPartial))
 	require.False(t, full.OK)
 	require.True(t, full.Optional)
+}
+
+// An account that does not work on the replica that serves it is a part that does not work on the others too. They stay ready, and
+// leave the alert to the one that serves it.
+func TestAnAccountInStandby(t *testing.T) {
+	t.Parallel()
+	s := adapters.State{Channel: "telegram", Account: "main", Status: adapters.Standby, Detail: "another replica serves the account"}
+	p := app.AccountPart(&s, flow.Internal)
+	require.True(t, p.OK && p.Optional)
+	s.Elsewhere = "failed: the token is revoked"
+	p = app.AccountPart(&s, flow.Internal)
+	require.False(t, p.OK)
+	require.True(t, p.Optional)
+	require.Empty(t, app.ComponentTroubles([]operator.Health{p}))
+
+	s = adapters.State{Channel: "telegram", Account: "main", Status: adapters.Failed}
+	p = app.AccountPart(&s, flow.Internal)
+	require.False(t, p.OK || p.Optional)
+	require.Equal(t, "failed", p.Detail)
+	found := app.ComponentTroubles([]operator.Health{p, {Name: "disk"}, app.BusPart(bus.ErrPartial), {Name: "store", OK: true}})
+	require.Len(t, found, 2)
+	require.Equal(t, []any{"telegram/main", alert.Error, "telegram", flow.Internal}, []any{found[0].Name, found[0].Severity, found[0].Avoid, found[0].Level})
+	require.Equal(t, []any{"bus", alert.Warning}, []any{found[1].Name, found[1].Severity})
 }

@@ -60,23 +60,7 @@ func (a *App) selfLook() *selfLook {
 
 // troubles are what is wrong with this replica now. The texts say nothing that only an operator should read: alerts go to chats.
 func (l *selfLook) troubles(ctx context.Context) ([]trouble.Trouble, error) {
-	var all []trouble.Trouble
-	for _, p := range l.components(ctx) {
-		if p.OK || p.Name == "disk" || p.Kind == "channels" && p.Optional { // see [selfcheck.Disk]; the replica that serves the account reports it
-			continue
-		}
-		t := trouble.Trouble{
-			Name: p.Name, Severity: alert.Error, Title: p.Name + " does not work", Level: p.Level,
-			Text: "`sluice status` and `sluice doctor` say why.",
-		}
-		if p.Kind == "channels" {
-			t.Avoid, _, _ = strings.Cut(p.Name, "/")
-		}
-		if p.Optional {
-			t.Severity = alert.Warning
-		}
-		all = append(all, t)
-	}
+	all := componentTroubles(l.components(ctx))
 	if t, full := selfcheck.Disk(l.disk, l.stops, func() error { return l.space(0) }); full {
 		all = append(all, t)
 	}
@@ -92,6 +76,28 @@ func (l *selfLook) troubles(ctx context.Context) ([]trouble.Trouble, error) {
 	}
 	dead, err := l.deadLetters(ctx)
 	return slices.Concat(all, near, spent, dead, l.models()), err
+}
+
+// componentTroubles reports the components that do not work, but not the disk, see [selfcheck.Disk], and not the accounts that
+// another replica serves, which reports them.
+func componentTroubles(parts []operator.Health) (all []trouble.Trouble) {
+	for _, p := range parts {
+		if p.OK || p.Name == "disk" || p.Kind == "channels" && p.Optional {
+			continue
+		}
+		t := trouble.Trouble{
+			Name: p.Name, Severity: alert.Error, Title: p.Name + " does not work", Level: p.Level,
+			Text: "`sluice status` and `sluice doctor` say why.",
+		}
+		if p.Kind == "channels" {
+			t.Avoid, _, _ = strings.Cut(p.Name, "/")
+		}
+		if p.Optional {
+			t.Severity = alert.Warning
+		}
+		all = append(all, t)
+	}
+	return all
 }
 
 // deadLetters reports deliveries that have failed, at the lowest level at which there are any.

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
@@ -73,28 +75,56 @@ func TestALeaseFromADoubtfulBucketDoesNotCount(t *testing.T) {
 	})
 }
 
-// A clock of the server that was set back makes a bucket look young at each check. One that is known does not become younger.
+// A server's clock that was set back makes a bucket look young at each check. One that is known becomes no younger, and none is
+// young for longer than a lease is trusted.
 func TestAKnownBucketBecomesNoYounger(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
-		s := &leases{log: slog.New(slog.DiscardHandler), held: map[string]*lease{}}
-		s.use(free{}, began, began.Add(leaseTrust))
-		ctx, end := context.WithCancel(t.Context())
-		var checks sync.WaitGroup
-		defer checks.Wait()
-		defer end()
-		checks.Go(func() {
-			for ctx.Err() == nil {
-				s.use(free{}, began, time.Now().Add(leaseTrust))
-				time.Sleep(repairEvery)
+	s, began := &leases{}, time.Now()
+	until := func() time.Time {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.quiet
+	}
+	s.use(free{}, began, began)
+	s.use(free{}, began, began.Add(leaseTrust))
+	require.Equal(t, began, until())
+	s.distrust()
+	s.use(free{}, began, began.Add(leaseTrust))
+	require.Equal(t, began.Add(leaseTrust), until(), "it may have been emptied")
+	s.use(free{}, began.Add(time.Hour), began)
+	require.Equal(t, began, until(), "another one")
+
+	for age, want := range map[time.Duration]time.Duration{0: leaseTrust, time.Second: leaseTrust - time.Second, -time.Hour: leaseTrust} {
+		require.Equal(t, want, youth(age), age)
+	}
+	require.Negative(t, youth(time.Hour))
+}
+
+// A cluster that can't keep one thing on several nodes keeps only this one on a single node.
+func TestCopies(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	c := copies{slog.New(slog.NewTextHandler(&log, nil)), map[string]bool{}}
+	var asked []int
+	nodes := 1
+	try := func(name string, max int) error {
+		return c.make(name, 3, func(number int) error {
+			asked = append(asked, number)
+			if number > max {
+				return &jetstream.APIError{ErrorCode: noSuitablePeers}
 			}
+			return nil
 		})
-		_, l := s.acquire(t.Context(), "account", func() {}, func(context.Context) bool { return true })
-		require.NotNil(t, l)
-		l.expiry.Stop()
-		require.Less(t, time.Since(began), leaseTrust+time.Second)
-	})
+	}
+	require.NoError(t, try("leases", 3))
+	require.NoError(t, try("steps", nodes))
+	require.NoError(t, try("steps", nodes))
+	require.Equal(t, []int{3, 3, 1, 3, 1}, asked)
+	require.Equal(t, 1, strings.Count(log.String(), "too few nodes"), "it is logged once")
+	require.NoError(t, try("steps", 3))
+	require.NoError(t, try("steps", nodes))
+	require.Equal(t, 2, strings.Count(log.String(), "too few nodes"))
+	require.ErrorContains(t, try("steps", 0), "make steps: ")
 }
 
 // lines closes lost when the log says that the connection is lost.
@@ -135,4 +165,7 @@ func TestALostConnectionMakesTheBucketDoubtful(t *testing.T) {
 	_, _, doubt, _ = b.leases.state()
 	require.True(t, doubt)
 	require.True(t, b.leases.turned(turn))
+	_, err = b.Follow(t.Context(), "sess_1", 0)
+	require.ErrorIs(t, err, errNoEvents, "the request would be carried out for nobody after a reconnection")
+	require.ErrorIs(t, b.ensure(t.Context()), nats.ErrDisconnected, "it is not known whether this is a cluster")
 }

@@ -211,8 +211,10 @@ func (b *Bus) ensureLeases(ctx context.Context, copies int) error {
 	if err != nil {
 		return err
 	}
-	info := backing.CachedInfo()                                          // both times are the server's
-	young := min(leaseTrust, leaseTrust-info.TimeStamp.Sub(info.Created)) // also if the server's clock was set back
-	b.leases.use(leases, info.Created, time.Now().Add(young))
+	info := backing.CachedInfo() // both times are the server's
+	b.leases.use(leases, info.Created, time.Now().Add(youth(info.TimeStamp.Sub(info.Created))))
 	return nil
 }
+
+// youth is for how long a bucket of an age is still young. Its age is negative if the server's clock was set back.
+func youth(age time.Duration) time.Duration { return min(leaseTrust, leaseTrust-age) }

@@ -85,7 +85,7 @@ func inheritedActivation(ctx context.Context, store KeyReader, record sessions.R
 	if record.Activation != sessions.ActivationInherit {
 		return record.Activation, nil
 	}
-	parent, err := above(ctx, store, record)
+	parent, err := conversationOf(ctx, store, record)
 	return parent.Activation, err
 }
 

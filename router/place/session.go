@@ -201,12 +201,13 @@ func InheritedSend(ctx context.Context, store KeyReader, record sessions.Record)
 	if record.SendPolicy != sessions.SendInherit || policy.CheckBelow.Skipped() {
 		return record.SendPolicy, nil
 	}
-	parent, err := above(ctx, store, record)
+	parent, err := conversationOf(ctx, store, record)
 	return parent.SendPolicy, err
 }
 
-// above is the session of the conversation that the thread of a session belongs to; the zero value if there is none.
-func above(ctx context.Context, store KeyReader, record sessions.Record) (sessions.Record, error) {
+// conversationOf returns the session of the conversation to which a thread's session belongs. It returns the zero value if the
+// session is not a thread's, or if the conversation has no session.
+func conversationOf(ctx context.Context, store KeyReader, record sessions.Record) (sessions.Record, error) {
 	key := record.Key.Conversation()
 	if key == record.Key {
 		return sessions.Record{}, nil

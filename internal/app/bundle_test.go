@@ -52,6 +52,27 @@ func (o *output) Write(p []byte) (int, error) {
 	return o.text.Write(p)
 }
 
+// running serves a configuration with [app.Run] until stop, which requires that it ends without an error.
+func running(t *testing.T, path string, private bool) (out, logged *output, stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	out, logged = newOutput(), newOutput()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- app.Run(ctx, app.Options{ConfigPath: path, Version: "test", Stdout: out, Private: private, Stderr: logged})
+	}()
+	return out, logged, func() {
+		t.Helper()
+		cancel()
+		select {
+		case err := <-ended:
+			require.NoError(t, err)
+		case <-time.After(patience):
+			t.Fatal("it does not end")
+		}
+	}
+}
+
 // await waits until a text was written.
 func (o *output) await(t *testing.T, text string) {
 	t.Helper()

@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -412,17 +411,11 @@ func TestLinesOfLibrariesAreRecords(t *testing.T) { //nolint:paralleltest // see
 	dir := t.TempDir()
 	path := filepath.Join(dir, "sluice.yaml")
 	require.NoError(t, os.WriteFile(path, []byte("gateway: { listen: 127.0.0.1:0, token: the-token-of-the-owner }\nstate: "+dir+"/state\nlog: { format: json }\n"), 0o600))
-	ctx, cancel := context.WithCancel(t.Context())
-	out, logged := newOutput(), newOutput()
-	ended := make(chan error, 1)
-	go func() {
-		ended <- app.Run(ctx, app.Options{ConfigPath: path, Version: "test", Stdout: out, Stderr: logged})
-	}()
+	out, logged, stop := running(t, path, false)
 	out.await(t, "Open  http://")
 	log.Print("Unsolicited response: the-token-of-the-owner")
 	logged.await(t, "Unsolicited response")
-	cancel()
-	require.NoError(t, <-ended)
+	stop()
 	logged.mu.Lock()
 	defer logged.mu.Unlock()
 	for line := range strings.Lines(logged.text.String()) {
@@ -438,12 +431,7 @@ func TestRunWatchesTheFilesOfSecrets(t *testing.T) {
 	path, secret := filepath.Join(dir, "sluice.yaml"), filepath.Join(dir, "token")
 	require.NoError(t, os.WriteFile(secret, []byte("first-token\n"), 0o600))
 	require.NoError(t, os.WriteFile(path, []byte("gateway: { listen: 127.0.0.1:0, token: \"${file:token}\" }\nstate: "+dir+"/state\nmodels: { default: offline/echo }\n"), 0o600))
-	ctx, cancel := context.WithCancel(t.Context())
-	out, logged := newOutput(), newOutput()
-	ended := make(chan error, 1)
-	go func() {
-		ended <- app.Run(ctx, app.Options{ConfigPath: path, Version: "test", Stdout: out, Stderr: logged})
-	}()
+	out, logged, stop := running(t, path, false)
 	out.await(t, "Open  http://")
 	out.mu.Lock()
 	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(out.text.String())
@@ -461,8 +449,7 @@ func TestRunWatchesTheFilesOfSecrets(t *testing.T) {
 	require.NoError(t, os.WriteFile(secret, []byte("the-second-token\n"), 0o600))
 	logged.await(t, "configuration applied")
 	require.Equal(t, []int{http.StatusUnauthorized, http.StatusOK}, []int{status("first-token"), status("the-second-token")})
-	cancel()
-	require.NoError(t, <-ended)
+	stop()
 	require.NotContains(t, logged.text.String(), "the-second-token")
 }
 

@@ -1,15 +1,12 @@
 package app_test
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"sluice/internal/app"
 )
 
 // What services and containers collect has the page's address and the way to the token, and never the token.
@@ -31,12 +28,7 @@ func TestTheTokenIsPrintedForAPersonOnly(t *testing.T) {
 			state := filepath.Join(t.TempDir(), "state")
 			path := filepath.Join(t.TempDir(), "sluice.yaml")
 			require.NoError(t, os.WriteFile(path, []byte("gateway: { listen: 127.0.0.1:0, token: \""+c.token+"\" }\nstate: "+state+"\n"), 0o600))
-			ctx, cancel := context.WithCancel(t.Context())
-			out, logged := newOutput(), newOutput()
-			ended := make(chan error, 1)
-			go func() {
-				ended <- app.Run(ctx, app.Options{ConfigPath: path, Version: "test", Stdout: out, Private: c.private, Stderr: logged})
-			}()
+			out, logged, stop := running(t, path, c.private)
 			out.await(t, c.want)
 			token := c.token
 			if token == "" {
@@ -44,8 +36,7 @@ func TestTheTokenIsPrintedForAPersonOnly(t *testing.T) {
 				require.NoError(t, err)
 				token = strings.TrimSpace(string(kept))
 			}
-			cancel()
-			require.NoError(t, <-ended)
+			stop()
 			require.Equal(t, c.private, strings.Contains(out.text.String(), token), out.text.String())
 			require.NotContains(t, logged.text.String(), token)
 		})

@@ -1,16 +1,12 @@
 package app_test
 
 import (
-	"context"
 	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"sluice/internal/app"
 )
 
 // A new configuration holds for the next message; sessions go on.
@@ -67,12 +63,7 @@ func TestRunWatchesItsFile(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	write("models: { default: offline/echo }\n")
-	ctx, cancel := context.WithCancel(t.Context())
-	out, logged := newOutput(), newOutput()
-	ended := make(chan error, 1)
-	go func() {
-		ended <- app.Run(ctx, app.Options{ConfigPath: path, Version: "test", Stdout: out, Stderr: logged})
-	}()
+	out, logged, stop := running(t, path, false)
 	out.await(t, "is ready")
 	write("models: { default: nowhere/model, colour: blue }\n")
 	logged.await(t, "the last valid one stays in effect")
@@ -82,11 +73,5 @@ func TestRunWatchesItsFile(t *testing.T) {
 	logged.await(t, "Nobody")
 	write("models: { default: offline/guide }\nlimits: { historyKeep: 3 }\n")
 	logged.await(t, "configuration applied")
-	cancel()
-	select {
-	case err := <-ended:
-		require.NoError(t, err)
-	case <-time.After(patience):
-		t.Fatal("it does not end")
-	}
+	stop()
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
+
+	"sluice/sessions"
 )
 
 // free is a bucket in which nobody has a lease.
@@ -168,4 +170,57 @@ func TestALostConnectionMakesTheBucketDoubtful(t *testing.T) {
 	_, err = b.Follow(t.Context(), "sess_1", 0)
 	require.ErrorIs(t, err, errNoEvents, "the request would be carried out for nobody after a reconnection")
 	require.ErrorIs(t, b.ensure(t.Context()), nats.ErrDisconnected, "it is not known whether this is a cluster")
+}
+
+// scanned is an owner that tells when its partition was taken, and when it is to read its rows again.
+type scanned struct {
+	took, scans chan int
+}
+
+func (scanned) Epoch(context.Context, int) (int64, error) { return 0, nil }
+
+func (s scanned) Acquire(_ context.Context, p int, _ int64) error {
+	s.took <- p
+	return nil
+}
+
+func (scanned) Release(context.Context, int) {}
+
+func (scanned) Woken(int, sessions.Lane) {}
+
+func (scanned) Stepped(_ int, _ []byte, ack func()) { ack() }
+
+func (s scanned) Rescan(p int) { s.scans <- p }
+
+// Wakes may be lost while the connection is: the rows are read again after each reconnection, also if the bus is only partial.
+func TestAPartialBusReadsRowsAgain(t *testing.T) {
+	t.Parallel()
+	s, err := server.NewServer(&server.Options{
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, JetStreamMaxStore: 1 << 20, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
+	})
+	require.NoError(t, err)
+	s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	require.True(t, s.ReadyForConnections(30*time.Second))
+	b, err := Start(t.Context(), Config{
+		URL: s.ClientURL(), Partitions: 1, Replica: "one", Now: time.Now, Registerer: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { b.Stop(context.Background()) })
+	require.ErrorIs(t, b.Ready(), ErrPartial)
+	next := func(from chan int) {
+		t.Helper()
+		select {
+		case <-from:
+		case <-time.After(30 * time.Second):
+			t.Fatal("nothing happened")
+		}
+	}
+	owner := scanned{make(chan int, 10), make(chan int, 10)}
+	require.NoError(t, b.Own(t.Context(), owner))
+	next(owner.took)
+	for range 2 {
+		b.reconnected()
+		next(owner.scans)
+	}
 }

@@ -18,6 +18,7 @@ const (
 	memberTTL     = 5 * time.Second // a replica that was silent for this long is gone
 	lostMax       = 100             // remembered lost replicas
 	aboutHeader   = "Sluice-About"  // what a heartbeat says of its replica, as JSON
+	aboutMax      = 16 << 10        // bytes of it that are read
 	farewell      = "-"             // prefix for the name of a replica that leaves
 )
 
@@ -230,9 +231,10 @@ func (b *Bus) greet() {
 	}
 }
 
-// aboutOf reads what a heartbeat says of its replica; nil if it says nothing that can be read.
+// aboutOf reads what a heartbeat says of its replica; nil if it says nothing that can be read, or more than aboutMax.
 func aboutOf(m *nats.Msg) (about map[string]string) {
-	if json.Unmarshal([]byte(m.Header.Get(aboutHeader)), &about) != nil {
+	text := m.Header.Get(aboutHeader)
+	if len(text) > aboutMax || json.Unmarshal([]byte(text), &about) != nil {
 		return nil
 	}
 	return about

@@ -2,9 +2,11 @@ package bus
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 )
 
@@ -127,6 +129,20 @@ func closed(c <-chan struct{}) bool {
 	default:
 		return false
 	}
+}
+
+// A heartbeat of a stranger can't fill the memory with what it says of itself.
+func TestWhatAHeartbeatSaysIsBounded(t *testing.T) {
+	t.Parallel()
+	said := func(text string) map[string]string {
+		m := nats.NewMsg(memberSubject)
+		m.Header.Set(aboutHeader, text)
+		return aboutOf(m)
+	}
+	require.Equal(t, map[string]string{"database": "x"}, said(`{"database":"x"}`))
+	require.Nil(t, said(`{"database":"`+strings.Repeat("x", aboutMax)+`"}`))
+	require.Nil(t, said(`{`))
+	require.Nil(t, said(``))
 }
 
 // What replicas say otherwise of themselves is known while they are there. One that says nothing differs in nothing.

@@ -1,6 +1,6 @@
-// Package selfcheck finds problems of the gateway: a disk that fills, a replica that is lost or differs from the
-// others, a changed audit trail. It also finds a
-// channel on which its owner can be notified. Its only goroutine is that of [Trail.Run], which its caller owns.
+// Package selfcheck finds problems of the gateway: a disk that fills, a replica that is lost or differs from the others, a changed
+// audit trail. It also finds a channel on which its owner can be notified. Its only goroutine is that of [Trail.Run], which its
+// caller owns.
 package selfcheck
 
 import (

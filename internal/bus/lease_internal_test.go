@@ -108,23 +108,22 @@ func TestCopies(t *testing.T) {
 	var log bytes.Buffer
 	c := copies{slog.New(slog.NewTextHandler(&log, nil)), map[string]bool{}}
 	var asked []int
-	nodes := 1
-	try := func(name string, max int) error {
+	try := func(name string, nodes int) error {
 		return c.make(name, 3, func(number int) error {
 			asked = append(asked, number)
-			if number > max {
+			if number > nodes {
 				return &jetstream.APIError{ErrorCode: noSuitablePeers}
 			}
 			return nil
 		})
 	}
 	require.NoError(t, try("leases", 3))
-	require.NoError(t, try("steps", nodes))
-	require.NoError(t, try("steps", nodes))
+	require.NoError(t, try("steps", 1))
+	require.NoError(t, try("steps", 1))
 	require.Equal(t, []int{3, 3, 1, 3, 1}, asked)
 	require.Equal(t, 1, strings.Count(log.String(), "too few nodes"), "it is logged once")
 	require.NoError(t, try("steps", 3))
-	require.NoError(t, try("steps", nodes))
+	require.NoError(t, try("steps", 1))
 	require.Equal(t, 2, strings.Count(log.String(), "too few nodes"))
 	require.ErrorContains(t, try("steps", 0), "make steps: ")
 }
